@@ -1,0 +1,172 @@
+/* The C interface of Damaris for simulations (C99; no MPI header needed: see damaris_mpi.h for starting under MPI).
+ * Used by: simulation processes (clients), by one thread at a time unless the XML gives `threads`.
+ * Before it: the simulation's arrays. After it: the region in shared memory, then the server on the dedicated core.
+ *
+ * Rules that hold for every call
+ *   Returns   a dc_code (status.h): 0, a negative error with a sentence in dc_last_error(), or a positive notice.
+ *             After an error nothing of the call has taken effect, unless the call says otherwise.
+ *   Threads   unless said otherwise, one thread of the process at a time. With `threads="T"` in the XML up to T threads may call
+ *             at once; iterations are then ended by one thread after the others have finished their calls of that step.
+ *   Collective  no call is collective, except where `dedicated cores="0"` under MPI makes an end of iteration so.
+ *   Waiting   only a full buffer, dc_flush, dc_initialize and dc_finalize wait, each within a bound.
+ *   Names     are those of the XML: a variable inside groups is "group/variable"; the bare name is enough where it is unique.
+ *   Steps     count upwards; a call with step j ends all earlier steps of this client.
+ */
+#ifndef DAMARIS_DAMARIS_H
+#define DAMARIS_DAMARIS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <damaris/status.h>
+
+#if defined(__GNUC__)
+#define DC_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define DC_MUST_CHECK
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The most dimensions a layout may have. */
+#define DC_MAX_DIMS 8
+
+/* Element types. DC_COMPOUND stands for any compound type declared in the XML; DC_ANY switches the check off. */
+typedef enum dc_type {
+  DC_ANY = 0,
+  DC_INT8 = 1,
+  DC_INT16,
+  DC_INT32,
+  DC_INT64,
+  DC_UINT8,
+  DC_UINT16,
+  DC_UINT32,
+  DC_UINT64,
+  DC_FLOAT32,
+  DC_FLOAT64,
+  DC_CHAR,
+  DC_COMPOUND
+} dc_type;
+
+/* A variable looked up once: the fast path of dc_write_to. Owned by the library; valid until dc_finalize. */
+typedef struct dc_variable_s dc_variable_t;
+
+/* What dc_status tells. Sizes in bytes; -1 stands for "no iteration yet". */
+typedef struct dc_status_t {
+  int64_t last_complete;       /* highest step such that it and all earlier ones are complete on this node group */
+  int64_t last_durable;        /* the same for durable (fsynced and renamed) */
+  uint64_t buffer_bytes;       /* this client's share of the buffer */
+  uint64_t buffer_used_bytes;  /* of it, held by blocks the server has not released */
+  uint64_t largest_hole_bytes; /* the largest block that could be reserved now */
+  uint64_t events_waiting;     /* events of this client the server has not taken yet */
+  uint64_t writes;             /* successful writes and commits of this client */
+  uint64_t waits;              /* how often a write found no space and had to wait */
+  int first_error;             /* first storage or plugin error of the node group so far, or 0 */
+} dc_status_t;
+
+/* Attaches this process as client `id` to the detached server of its node, described by the XML file `config`; starts that server
+ * if the XML says so and none is there. With `dedicated cores="0"` does the server's work inside this process instead.
+ *   id       unique among the clients of the run, 0 or more (usually the rank); becomes the `source` of the datasets.
+ *   Waits    at most the XML's attach timeout.
+ *   Returns  DC_E_CONFIG, DC_E_CONFIG_MISMATCH, DC_E_SHM, DC_E_STALE_REGION, DC_E_DUPLICATE, DC_E_TIMEOUT, DC_E_ALREADY_INITIALIZED;
+ *            after an error the process is not attached and may try again. */
+DC_MUST_CHECK int dc_initialize(const char* config, int id);
+
+/* Ends all steps of this client, waits until what it published is durable, detaches.
+ *   Waits    at most the XML's finalize timeout.
+ *   Returns  the first storage error not yet reported (DC_E_EARLIER_IO), DC_E_NOT_COMMITTED, DC_E_TIMEOUT, DC_E_SERVER_LOST;
+ *            in every case the client is detached afterwards. */
+DC_MUST_CHECK int dc_finalize(void);
+
+/* Copies `data` (the layout's extents, contiguous, in the layout's language order) into the region as block 0 of `variable` at
+ * `step` and tells the server. `data` may be reused at once.
+ *   Returns  DC_N_DISABLED, DC_E_UNKNOWN_NAME, DC_E_DUPLICATE, DC_E_BACKWARD, DC_E_TOO_LARGE, DC_E_ITERATION_TOO_LARGE,
+ *            DC_E_FULL after the XML's buffer timeout, DC_E_SERVER_LOST (noticed only while it waits). */
+DC_MUST_CHECK int dc_write(const char* variable, int64_t step, const void* data);
+
+/* The same for block `block` (0 or more) of a client that holds several blocks of one variable. */
+DC_MUST_CHECK int dc_write_block(const char* variable, int64_t step, int32_t block, const void* data);
+
+/* The same with the element type told, which is checked against the layout (DC_E_TYPE): what DC_WRITE, C++ and Fortran call.
+ *   strides_bytes  NULL for contiguous data, else one stride per dimension in bytes, in the layout's dimension order: the distance
+ *                  between neighbouring elements, so that the interior of an array with a halo is written without a copy.
+ *   extents        NULL to trust the layout, else the array's extents in the layout's dimension order, which must be the
+ *                  resolved extents of the layout (DC_E_SHAPE); `ndims` counts both lists. */
+DC_MUST_CHECK int dc_write_typed(const char* variable, int64_t step, int32_t block, dc_type type, const void* data, int ndims,
+                                 const int64_t* extents, const ptrdiff_t* strides_bytes);
+
+/* Hands out space for block `block` of `variable` at `step` inside the region: the simulation computes in place, nothing is
+ * copied. `*data` gets the pointer, aligned to 64 bytes, uninitialised.
+ *   Owns     the caller owns the memory until dc_commit of the same (variable, step, block), or until the step ends, which
+ *            cancels it with DC_E_NOT_COMMITTED.
+ *   Returns  as dc_write. */
+DC_MUST_CHECK int dc_alloc(const char* variable, int64_t step, int32_t block, void** data);
+
+/* Publishes what dc_alloc handed out. The pointer is dead afterwards: the server owns the memory.
+ *   Returns  DC_E_NOT_ALLOCATED when there is no such allocation. */
+DC_MUST_CHECK int dc_commit(const char* variable, int64_t step, int32_t block);
+
+/* Looks a variable up once and prepares it for dc_write_to. */
+DC_MUST_CHECK int dc_variable(const char* variable, dc_variable_t** handle);
+
+/* dc_write through a prepared handle: no name look-up, no lock, no allocation, no system call. */
+DC_MUST_CHECK int dc_write_to(dc_variable_t* handle, int64_t step, const void* data);
+
+/* Sends the event `name` to the server; its actions run there by their scope.
+ *   Returns  DC_E_UNKNOWN_NAME for a name that is not in the XML; an event without an action is accepted and ignored. */
+DC_MUST_CHECK int dc_signal(const char* name, int64_t step);
+
+/* Ends step `step` and all earlier ones for this client, also when nothing was written. Never waits for storage.
+ *   Returns  the first storage error of an earlier iteration not yet reported (DC_E_EARLIER_IO: the step has ended nevertheless),
+ *            DC_E_NOT_COMMITTED (likewise), DC_E_BACKWARD, DC_E_SERVER_LOST. */
+DC_MUST_CHECK int dc_end_iteration(int64_t step);
+
+/* Waits until step `step` and all earlier ones are durable on this node group: files fsynced under their final names.
+ *   timeout_ms  the bound of the wait in milliseconds; a time-out names the clients that have not ended the step.
+ *   Returns  DC_E_NOT_ENDED, DC_E_TIMEOUT, DC_E_EARLIER_IO with the first error of these iterations, DC_E_SERVER_LOST. */
+DC_MUST_CHECK int dc_flush(int64_t step, int timeout_ms);
+
+/* Fills `*status` with the state of this node group and this client. Never waits. */
+DC_MUST_CHECK int dc_status(dc_status_t* status);
+
+/* Sets or reads the integer parameter `name` for this client only, from its next write on: layouts follow. A parameter that the
+ * XML declares `constant="true"` is refused (DC_E_ARGUMENT). */
+DC_MUST_CHECK int dc_set_parameter(const char* name, int64_t value);
+DC_MUST_CHECK int dc_get_parameter(const char* name, int64_t* value);
+
+/* Gives the extents of `name` (a variable, or a layout and so all its variables) for this client's next writes, instead of the
+ * layout's expressions. `ndims` must be the layout's; extents in elements, in the layout's dimension order; 0 is allowed. */
+DC_MUST_CHECK int dc_set_shape(const char* name, int ndims, const int64_t* extents);
+
+/* Gives the place of this client's next writes of `name` (a variable or a layout) in the global array: zero-based offsets of the
+ * interior (without ghost zones) in elements, in the layout's dimension order. Where all blocks have one, the server joins them. */
+DC_MUST_CHECK int dc_set_position(const char* name, int ndims, const int64_t* offsets);
+
+/* Gives the physical time of `step`, in the simulation's own unit; the last value told on the node wins. */
+DC_MUST_CHECK int dc_set_time(int64_t step, double time);
+
+/* A short fixed text for a code, for example "unknown name". Never NULL; any thread, any time. */
+const char* dc_strerror(int code);
+
+/* The full sentence of this thread's last error: place, cause, remedy. Never NULL; valid until this thread's next call. */
+const char* dc_last_error(void);
+
+#if !defined(__cplusplus) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+/* dc_write that knows the array's element type and so refuses a wrong one (C11): DC_WRITE("temperature", step, array). */
+#define DC_TYPE_OF(pointer)                                                                                                       \
+  _Generic((pointer),                                                                                                             \
+      signed char*: DC_INT8, const signed char*: DC_INT8, short*: DC_INT16, const short*: DC_INT16, int*: DC_INT32,               \
+      const int*: DC_INT32, long*: DC_INT64, const long*: DC_INT64, long long*: DC_INT64, const long long*: DC_INT64,             \
+      unsigned char*: DC_UINT8, const unsigned char*: DC_UINT8, unsigned short*: DC_UINT16, const unsigned short*: DC_UINT16,     \
+      unsigned*: DC_UINT32, const unsigned*: DC_UINT32, unsigned long*: DC_UINT64, const unsigned long*: DC_UINT64,               \
+      unsigned long long*: DC_UINT64, const unsigned long long*: DC_UINT64, float*: DC_FLOAT32, const float*: DC_FLOAT32,         \
+      double*: DC_FLOAT64, const double*: DC_FLOAT64, char*: DC_CHAR, const char*: DC_CHAR)
+#define DC_WRITE(variable, step, array) dc_write_typed((variable), (step), 0, DC_TYPE_OF(&(array)[0]), (array), 0, NULL, NULL)
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,150 @@
+/* What a plugin of the server sees: read-only views of datasets and iterations, and a versioned table of callbacks.
+ * Used by: shared objects that the server loads at start-up; called by the server's one dispatch thread only.
+ * Before it: the event engine. After it: the plugin's own library (HDF5, a statistics code, ...).
+ *
+ * Two forms. The shortest plugin is one exported function, named in the XML (`action="do_something" using="my_plugin.so"`):
+ *     int do_something(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host);
+ * The full form exports `const dc_plugin_t* damaris_plugin(void)` and is named by `<plugin name=... using=...>` or stands behind a
+ * storage element. Callbacks return DC_OK or a negative code; they may say more with host->fail. A C++ exception that leaves a
+ * callback is caught and recorded. Nothing here is a symbol to link against: this header is all a plugin needs.
+ */
+#ifndef DAMARIS_PLUGIN_H
+#define DAMARIS_PLUGIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <damaris/damaris.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Raised when a struct or callback below changes its meaning; fields are only ever added at the end. */
+#define DC_PLUGIN_ABI 1
+
+typedef enum dc_scope { DC_SCOPE_CORE = 0, DC_SCOPE_NODE = 1, DC_SCOPE_GLOBAL = 2 } dc_scope;
+
+/* One member of a compound type. */
+typedef struct dc_field_t {
+  const char* name;
+  dc_type type;          /* never DC_COMPOUND */
+  int64_t count;         /* elements of a small array member, 1 for a scalar */
+  uint64_t offset_bytes; /* inside the compound */
+} dc_field_t;
+
+/* What the XML says of a variable. Valid from init to finalize. */
+typedef struct dc_variable_info_t {
+  uint32_t id;           /* index, the same on all processes */
+  const char* name;      /* without groups */
+  const char* path;      /* "group/subgroup/name" */
+  const char* layout;    /* name of the layout */
+  const char* unit;      /* "" when not given */
+  const char* description;
+  dc_type type;
+  uint64_t element_bytes;
+  const char* type_name; /* as in the XML; for a compound its name */
+  int field_count;       /* compound only, else 0 */
+  const dc_field_t* fields;
+  int ndims;
+  int fortran_order;     /* 1: the XML lists the fastest dimension first. All views below are in C order (slowest first). */
+  int has_global;        /* 1: `global` extents are known */
+} dc_variable_info_t;
+
+/* One dataset: a block of one variable from one client. Dimensions in C order (slowest first), sizes in elements. */
+typedef struct dc_dataset_t {
+  const dc_variable_info_t* variable;
+  int64_t step;
+  int32_t source;                    /* id of the client */
+  int32_t block;
+  int64_t extents[DC_MAX_DIMS];      /* of the data in memory, ghost zones included */
+  int64_t ghost_low[DC_MAX_DIMS];    /* elements to leave out at the low end of each dimension */
+  int64_t ghost_high[DC_MAX_DIMS];
+  int has_position;
+  int64_t position[DC_MAX_DIMS];     /* of the interior in the global array, zero-based; only with has_position */
+  int64_t global[DC_MAX_DIMS];       /* global extents; only with variable->has_global */
+  const void* data;                  /* contiguous; valid during the callback */
+  uint64_t bytes;
+} dc_dataset_t;
+
+/* One iteration of this server's clients, as far as the server has received it when the callback runs. */
+typedef struct dc_iteration_t {
+  int64_t step;
+  int has_time;
+  double time;                       /* physical time of dc_set_time, in the simulation's unit */
+  int complete;                      /* 1 in on_iteration, 0 while it is still open */
+  size_t dataset_count;
+  const dc_dataset_t* datasets;      /* ordered by variable id, source, block */
+  size_t client_count;               /* clients of this server */
+  size_t absent_count;               /* clients that ended the step without a write */
+  const int32_t* absent;             /* their ids */
+  size_t missing_count;              /* clients that died before they ended the step */
+  const int32_t* missing;
+} dc_iteration_t;
+
+/* Why an action runs. */
+typedef struct dc_event_t {
+  const char* name;
+  int64_t step;
+  dc_scope scope;
+  int32_t source;    /* the sender for scope core, else -1 */
+  uint32_t instance; /* 0 for the first signal of this name in this step, 1 for the second, ... */
+  uint64_t order;    /* global scope: place in the one order that all servers share, from 0; else a local count */
+} dc_event_t;
+
+/* One setting of the XML element behind a plugin: attribute name and value. */
+typedef struct dc_setting_t {
+  const char* key;
+  const char* value;
+} dc_setting_t;
+
+/* Services and facts of the server. Valid from init to finalize; any function only inside a callback. */
+typedef struct dc_host_t {
+  uint32_t abi;                /* DC_PLUGIN_ABI of the server */
+  uint32_t size_bytes;         /* of this struct */
+  void* self;                  /* first argument of the functions below */
+  const char* simulation;      /* name from the XML */
+  const char* config_file;     /* path of the XML, for messages */
+  const char* host_name;
+  int server_index;            /* 0 .. server_count-1 over the whole run */
+  int server_count;
+  int client_count;            /* clients of this server */
+  const int32_t* clients;      /* their ids */
+  size_t variable_count;
+  const dc_variable_info_t* variables;
+  size_t setting_count;        /* of the element that named this plugin */
+  const dc_setting_t* settings;
+  const void* communicator;    /* MPI_Comm* over the servers of the run, NULL without MPI. Only for collective calls that every
+                                  server's plugin makes in the same order. */
+  /* Writes one line to the log. level: 0 error, 1 warning, 2 info, 3 debug. */
+  void (*log)(void* self, int level, const char* text);
+  /* Records the sentence that explains the error code the callback is about to return. */
+  void (*fail)(void* self, const char* sentence);
+  /* Tells of a file that is durable under its final name: path, bytes in the file, bytes of raw data it holds. */
+  void (*stored)(void* self, const char* path, uint64_t bytes, uint64_t raw_bytes);
+} dc_host_t;
+
+typedef int (*dc_action_fn)(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host);
+
+/* The full form. Every callback may be NULL. `state` is what init stored. */
+typedef struct dc_plugin_t {
+  uint32_t abi;        /* DC_PLUGIN_ABI */
+  uint32_t size_bytes; /* sizeof(dc_plugin_t) */
+  const char* name;
+  /* At start-up, before the first client is served: check settings, folders, codecs; refuse what cannot work later. */
+  int (*init)(const dc_host_t* host, void** state);
+  /* For each event the XML binds to this plugin. */
+  int (*on_event)(void* state, const dc_event_t* event, const dc_iteration_t* iteration);
+  /* Once for every complete iteration, in step order. When a storage plugin returns DC_OK the iteration is durable. */
+  int (*on_iteration)(void* state, const dc_iteration_t* iteration);
+  /* Once at the end. */
+  int (*finalize)(void* state);
+} dc_plugin_t;
+
+typedef const dc_plugin_t* (*dc_plugin_entry_fn)(void);
+#define DC_PLUGIN_ENTRY "damaris_plugin"
+
+#ifdef __cplusplus
+}
+#endif
+#endif

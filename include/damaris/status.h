@@ -1,0 +1,65 @@
+/* What every call of Damaris returns: one closed list of codes, grouped by who must act.
+ * Used by: clients, servers, plugins and tools, in C, C++ and (mirrored) Fortran.
+ * Before it: nothing. After it: damaris.h, plugin.h.
+ *
+ * Zero is success. A negative code is an error: nothing of the call has taken effect unless the call says otherwise, and
+ * dc_last_error() holds a full sentence. A positive code is a notice: the call did what it should (for example nothing, for a
+ * variable that is switched off) and a program may ignore it.
+ */
+#ifndef DAMARIS_STATUS_H
+#define DAMARIS_STATUS_H
+
+typedef enum dc_code {
+  DC_OK = 0,
+
+  /* Notices: never failures. */
+  DC_N_DISABLED = 1, /* the variable is switched off in the XML; nothing was copied */
+
+  /* Usage: the program calls Damaris wrongly; correct the program. */
+  DC_E_NOT_INITIALIZED = -100,    /* a call before dc_initialize or after dc_finalize */
+  DC_E_ALREADY_INITIALIZED = -101, /* a second dc_initialize */
+  DC_E_ARGUMENT = -102,           /* a null pointer, a negative size, a value out of range */
+  DC_E_UNKNOWN_NAME = -103,       /* no variable, event, parameter or layout of that name in the XML */
+  DC_E_TYPE = -104,               /* the array's type is not the one of the layout */
+  DC_E_SHAPE = -105,              /* number of dimensions, extents or position do not fit the layout */
+  DC_E_DUPLICATE = -106,          /* a second write of the same block in one iteration, or an id used twice */
+  DC_E_BACKWARD = -107,           /* a step lower than one this client has already ended */
+  DC_E_NOT_ALLOCATED = -108,      /* commit without alloc */
+  DC_E_NOT_COMMITTED = -109,      /* an alloc of an ended step was never committed; it was cancelled */
+  DC_E_NOT_ENDED = -110,          /* flush of a step that this client has not ended */
+  DC_E_NO_MPI = -111,             /* a feature that needs MPI, in a build or start-up without it */
+  DC_E_THREADS = -112,            /* more threads call than the XML allows */
+
+  /* Config: correct the XML or the way the job is started. */
+  DC_E_CONFIG = -200,          /* the XML is missing, malformed, or says something that cannot be */
+  DC_E_CONFIG_MISMATCH = -201, /* ranks, or client and server, hold different configurations */
+  DC_E_PLACEMENT = -202,       /* more dedicated cores than a node has ranks */
+  DC_E_STALE_REGION = -203,    /* a dead job left a region with data that nobody has stored */
+  DC_E_REGION_IN_USE = -204,   /* a living server of the same user and job holds this region */
+  DC_E_VERSION = -205,         /* client and server, or host and plugin, were built against another ABI */
+
+  /* Resource: give more memory, or output less. */
+  DC_E_TOO_LARGE = -300,           /* one dataset is larger than the client's share of the buffer */
+  DC_E_ITERATION_TOO_LARGE = -301, /* one client's iteration alone fills its share of the buffer */
+  DC_E_FULL = -302,                /* the buffer or the lane stayed full for the whole time-out */
+  DC_E_SHM = -303,                 /* /dev/shm is too small, or the region cannot be made or mapped */
+  DC_E_MEMORY = -304,              /* the process is out of memory */
+  DC_E_TIMEOUT = -305,             /* the wait was longer than its bound; the message says on whom */
+
+  /* I/O: look at the storage. */
+  DC_E_IO = -400,         /* a file could not be made, written, synced or renamed */
+  DC_E_EARLIER_IO = -401, /* this call worked; an earlier iteration could not be stored as wanted */
+  DC_E_NO_OUTPUT = -402,  /* the output folder is missing or cannot be written */
+
+  /* Plugin. */
+  DC_E_PLUGIN = -500, /* a plugin is missing, of another version, failed or threw */
+
+  /* Peer: a process that this one depends on is gone. */
+  DC_E_SERVER_LOST = -600, /* the server of this node has died */
+  DC_E_CLIENT_LOST = -601, /* a client died before it ended an iteration */
+
+  /* Internal: a fault of Damaris; please report it. */
+  DC_E_INTERNAL = -900
+} dc_code;
+
+#endif
