@@ -1,0 +1,17 @@
+// The log: silent unless the XML's <log> or DAMARIS_LOG asks (error, warning, info, debug, off).
+// Used by: every folder, any thread; goes to standard error, or to the file of <log file="...">.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace damaris {
+
+enum class LogLevel { error = 0, warning = 1, info = 2, debug = 3, off = -1 };
+
+// Sets level and target. DAMARIS_LOG, when set, wins over `level`. `who` opens each line ("server 0", "client 3").
+void configure_log(LogLevel level, const std::string& file, const std::string& who);
+bool log_enabled(LogLevel level) noexcept;
+void log_line(LogLevel level, std::string_view text);
+
+}  // namespace damaris

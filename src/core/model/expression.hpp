@@ -1,0 +1,53 @@
+// Integer expressions over parameters, as in dimensions="2*nx+1,ny": parsed once, evaluated wherever parameters change.
+// Used by: config (parse) on start-up; clients (evaluate) when a parameter changes, off the hot path.
+// Before it: the text of an XML attribute. After it: extents of a layout.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace damaris::model {
+
+// What is wrong with an expression and at which byte of its text (from 0).
+class ExpressionError : public std::runtime_error {
+ public:
+  ExpressionError(std::size_t position, const std::string& what) : std::runtime_error(what), position_(position) {}
+  std::size_t position() const noexcept { return position_; }
+
+ private:
+  std::size_t position_;
+};
+
+// 64-bit integers, names, + - * / % and parentheses, unary minus. Division truncates towards zero as in C and Fortran.
+// Immutable after parse. Overflow and division by zero throw at evaluation; never undefined behaviour.
+class Expression {
+ public:
+  Expression() = default;
+  // Throws ExpressionError. Nesting deeper than 64 and texts longer than 4096 bytes are refused.
+  static Expression parse(std::string_view text);
+  static Expression constant(std::int64_t value);
+
+  // Names used, each once, in order of appearance.
+  const std::vector<std::string>& names() const noexcept { return names_; }
+  const std::string& text() const noexcept { return text_; }
+  // `value_of` gives the value of a name; it may throw. Throws ExpressionError.
+  std::int64_t evaluate(const std::function<std::int64_t(const std::string&)>& value_of) const;
+
+ private:
+  friend class ExpressionParser;
+  enum class Op : std::uint8_t { push, load, add, subtract, multiply, divide, modulo, negate };
+  struct Step {
+    Op op;
+    std::int64_t operand;  // value of push, index into names_ of load
+    std::size_t position;  // byte in text_, for messages
+  };
+  std::string text_;
+  std::vector<std::string> names_;
+  std::vector<Step> steps_;  // postfix
+};
+
+}  // namespace damaris::model

@@ -1,0 +1,170 @@
+// The model: what the XML says, as plain structs without I/O, MPI or XML.
+// Used by: every process; built once by config (or from the region's compiled form), then immutable and shared by all threads.
+// Before it: config. After it: the client resolves layouts, the server runs actions, plugins see variable infos.
+#pragma once
+
+#include <damaris/damaris.h>
+#include <damaris/plugin.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/model/expression.hpp"
+
+namespace damaris::model {
+
+// Where something stands in the XML, for messages. line 0: not from a file (a default).
+struct Location {
+  int line = 0;
+  int column = 0;
+};
+
+struct Field {
+  std::string name;
+  dc_type type = DC_ANY;
+  std::int64_t count = 1;
+  std::uint64_t offset_bytes = 0;
+};
+
+// A compound type; natural C alignment unless the XML says packed="true".
+struct Compound {
+  std::string name;
+  std::vector<Field> fields;
+  std::uint64_t size_bytes = 0;
+};
+
+struct Parameter {
+  std::string name;
+  std::int64_t value = 0;  // after evaluation of its own expression
+  bool constant = false;   // dc_set_parameter refuses it
+  Location where;
+};
+
+struct GhostWidth {
+  Expression low, high;
+};
+
+struct Layout {
+  std::string name;
+  dc_type type = DC_FLOAT32;
+  int compound = -1;  // index into Model::compounds for DC_COMPOUND
+  std::uint64_t element_bytes = 4;
+  bool fortran_order = false;            // the lists below have the fastest dimension first
+  std::vector<Expression> dimensions;    // extents with ghost zones, as written in the XML; may be empty: a scalar is {1}
+  std::vector<Expression> global;        // empty, or one per dimension
+  std::vector<GhostWidth> ghost;         // empty, or one per dimension
+  Location where;
+};
+
+struct Variable {
+  std::uint32_t id = 0;  // index in Model::variables
+  std::string name;      // without groups
+  std::string path;      // "group/name"
+  std::size_t layout = 0;
+  std::string unit, description, mesh;
+  bool enabled = true;
+  bool store = true;  // false: for actions only, never in files
+  Location where;
+};
+
+// One thing to do on an event.
+struct Action {
+  std::string function;  // symbol of the one-function form, or "" when `plugin` handles it
+  std::string library;   // `using`: file of the one-function form
+  int plugin = -1;       // index into Model::plugins when the action is a plugin's on_event
+  dc_scope scope = DC_SCOPE_NODE;
+  bool on_root = false;  // on="root": only on server 0
+  Location where;
+};
+
+// All <event> elements of one name: one event with several actions. No action: accepted and ignored.
+struct Event {
+  std::uint32_t id = 0;
+  std::string name;
+  std::vector<Action> actions;
+  Location where;
+};
+
+// A plugin in table form. The storage element <hdf5 .../> becomes one named "hdf5" with `storage` set and all its attributes as settings.
+struct Plugin {
+  std::string name;
+  std::string library;  // "damaris_hdf5.so"
+  bool storage = false;
+  std::vector<std::pair<std::string, std::string>> settings;
+  Location where;
+};
+
+enum class StalePolicy { recover, refuse, discard };
+enum class PluginPolicy { disable, fail_iteration };
+
+struct Architecture {
+  int dedicated_cores = 1;            // per node; 0: in place
+  int clients = 0;                    // of a detached server's node; 0: --clients, the launcher's local size, else 1
+  int threads = 1;                    // lanes and arenas per client
+  bool start_server = true;           // <server start="auto">: the first client to come starts the detached server
+  bool pin = true;                    // servers pin themselves where allowed
+  std::uint64_t buffer_bytes = 64u << 20;   // per server: all arenas together
+  std::vector<std::int64_t> weights;        // empty: equal arenas
+  std::int64_t buffer_timeout_ms = 10'000;  // block(timeout) of a full buffer or lane
+  std::uint64_t lane_events = 1024;         // capacity of a lane, a power of two
+  std::int64_t attach_timeout_ms = 60'000;
+  std::int64_t finalize_timeout_ms = 300'000;
+  std::int64_t global_timeout_ms = 30'000;
+  StalePolicy stale = StalePolicy::refuse;
+  PluginPolicy plugin_policy = PluginPolicy::disable;
+};
+
+struct LogSettings {
+  std::string level = "warning";
+  std::string file;
+};
+
+struct Model {
+  std::string simulation = "simulation";
+  std::string file;  // path of the XML as given
+  Architecture architecture;
+  std::vector<Parameter> parameters;
+  std::vector<Compound> compounds;
+  std::vector<Layout> layouts;
+  std::vector<Variable> variables;  // ids are indexes
+  std::vector<Event> events;        // ids are indexes
+  std::vector<Plugin> plugins;      // storage first
+  LogSettings log;
+};
+
+// Looks names up; both full path and, where unique, bare name. Returns nullptr / -1 when unknown.
+class Names {
+ public:
+  explicit Names(const Model& model);
+  int variable(const std::string& name) const;
+  int layout(const std::string& name) const;
+  int event(const std::string& name) const;
+  int parameter(const std::string& name) const;
+
+ private:
+  std::map<std::string, int> variables_, layouts_, events_, parameters_;
+};
+
+// A layout with its expressions evaluated; C order (slowest first) whatever the language.
+struct Shape {
+  int ndims = 0;
+  std::int64_t extents[DC_MAX_DIMS] = {};
+  std::int64_t global[DC_MAX_DIMS] = {};
+  std::int64_t ghost_low[DC_MAX_DIMS] = {};
+  std::int64_t ghost_high[DC_MAX_DIMS] = {};
+  std::uint64_t bytes = 0;
+};
+
+// Evaluates `layout` with the given parameter values (indexed as model.parameters).
+// Throws Error(DC_E_SHAPE) for negative extents, overflow, or a ghost wider than its dimension; names layout, dimension and values.
+Shape resolve(const Model& model, const Layout& layout, const std::vector<std::int64_t>& parameters);
+
+// The initial values of all parameters, indexed as model.parameters.
+std::vector<std::int64_t> initial_parameters(const Model& model);
+
+std::uint64_t type_bytes(dc_type type);      // 0 for DC_ANY and DC_COMPOUND
+const char* type_name(dc_type type);         // "real32", "int64", ...
+
+}  // namespace damaris::model
