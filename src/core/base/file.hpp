@@ -1,0 +1,17 @@
+// Whole text files, and the digest by which two processes compare what they read.
+// Used by: every process at start-up.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace damaris {
+
+// Reads the configuration file `path`. Throws Error(DC_E_CONFIG): missing, a folder, not readable, empty, or above 64 MiB.
+std::string read_config_file(const std::string& path);
+
+// 64-bit FNV-1a digest. Not a defence against malice: it finds ranks that read different files.
+std::uint64_t digest(std::string_view text) noexcept;
+
+}  // namespace damaris
