@@ -1,0 +1,75 @@
+# How targets of this project are made: warnings, sanitizers, search paths and output places are said here and nowhere else.
+
+# Takes a folder in as soon as it has a CMakeLists.txt.
+function(damaris_add_subdirectory dir)
+  if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${dir}/CMakeLists.txt")
+    add_subdirectory("${dir}")
+  endif()
+endfunction()
+
+add_library(damaris_options INTERFACE)
+target_compile_options(damaris_options INTERFACE
+  $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra>
+  $<$<COMPILE_LANGUAGE:Fortran>:-Wall>)
+if(DAMARIS_SANITIZE)
+  target_compile_options(damaris_options INTERFACE
+    -fsanitize=${DAMARIS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>) # instrumented code makes gcc see it everywhere
+  target_link_options(damaris_options INTERFACE -fsanitize=${DAMARIS_SANITIZE})
+endif()
+
+# The installed headers, version.h among them: what plugins and users' code may know.
+configure_file("${PROJECT_SOURCE_DIR}/cmake/version.h.in" "${PROJECT_BINARY_DIR}/include/damaris/version.h" @ONLY)
+add_library(damaris_headers INTERFACE)
+add_library(damaris::plugin ALIAS damaris_headers)
+set_target_properties(damaris_headers PROPERTIES EXPORT_NAME plugin)
+target_include_directories(damaris_headers INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+  $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+
+# damaris_object_library(name SOURCES ... [LINK ...] [PCH header...])
+# One folder's objects, later part of libdamaris; internal headers are included as "core/base/status.hpp" from src.
+function(damaris_object_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;PCH")
+  add_library(${name} OBJECT ${arg_SOURCES})
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(${name} PUBLIC damaris_headers ${arg_LINK} PRIVATE damaris_options)
+  if(DAMARIS_PCH AND arg_PCH)
+    target_precompile_headers(${name} PRIVATE ${arg_PCH})
+  endif()
+  set_property(GLOBAL APPEND PROPERTY DAMARIS_OBJECT_LIBRARIES ${name})
+endfunction()
+
+# damaris_shared_library(name SOURCES ... [LINK ...]): an installed library of its own, such as damaris_mpi.
+function(damaris_shared_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  add_library(${name} SHARED ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(${name} PUBLIC ${arg_LINK} PRIVATE damaris_options)
+  set_target_properties(${name} PROPERTIES
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} INSTALL_RPATH "$ORIGIN")
+  install(TARGETS ${name} EXPORT damaris LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+# damaris_plugin(name SOURCES ... [LINK ...]): a module damaris_<name>.so in the plugin folder; it knows only include/damaris.
+function(damaris_plugin name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  add_library(damaris_plugin_${name} MODULE ${arg_SOURCES})
+  target_link_libraries(damaris_plugin_${name} PRIVATE damaris_headers ${arg_LINK} damaris_options)
+  set_target_properties(damaris_plugin_${name} PROPERTIES
+    PREFIX "" OUTPUT_NAME damaris_${name} LIBRARY_OUTPUT_DIRECTORY "${DAMARIS_PLUGIN_OUTPUT_DIRECTORY}"
+    CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden INSTALL_RPATH "$ORIGIN/../..")
+  install(TARGETS damaris_plugin_${name} LIBRARY DESTINATION ${DAMARIS_INSTALL_PLUGINDIR})
+endfunction()
+
+# damaris_program(name SOURCES ... [LINK ...]): an installed program in bin.
+function(damaris_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(${name} PRIVATE ${arg_LINK} damaris_options)
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
