@@ -53,6 +53,16 @@ typedef enum dc_type {
 /* A variable looked up once: the fast path of dc_write_to. Owned by the library; valid until dc_finalize. */
 typedef struct dc_variable_s dc_variable_t;
 
+/* What one write of a variable hands over now: its layout, resolved with this client's parameters and shapes. */
+typedef struct dc_layout_t {
+  dc_type type;
+  uint64_t element_bytes;
+  int ndims;
+  int fortran_order;              /* 1: the layout lists its fastest dimension first */
+  int64_t extents[DC_MAX_DIMS];   /* in elements, ghost zones included, in the layout's dimension order */
+  uint64_t bytes;                 /* of the whole block */
+} dc_layout_t;
+
 /* What dc_status tells. Sizes in bytes; -1 stands for "no iteration yet". */
 typedef struct dc_status_t {
   int64_t last_complete;       /* highest step such that it and all earlier ones are complete on this node group */
@@ -93,7 +103,8 @@ DC_MUST_CHECK int dc_write_block(const char* variable, int64_t step, int32_t blo
  *   strides_bytes  NULL for contiguous data, else one stride per dimension in bytes, in the layout's dimension order: the distance
  *                  between neighbouring elements, so that the interior of an array with a halo is written without a copy.
  *   extents        NULL to trust the layout, else the array's extents in the layout's dimension order, which must be the
- *                  resolved extents of the layout (DC_E_SHAPE); `ndims` counts both lists. */
+ *                  resolved extents of the layout (DC_E_SHAPE); `ndims` counts both lists.
+ *   An array of any strides arrives by index: element (i, j, k) of it is element (i, j, k) of the layout. */
 DC_MUST_CHECK int dc_write_typed(const char* variable, int64_t step, int32_t block, dc_type type, const void* data, int ndims,
                                  const int64_t* extents, const ptrdiff_t* strides_bytes);
 
@@ -113,6 +124,10 @@ DC_MUST_CHECK int dc_variable(const char* variable, dc_variable_t** handle);
 
 /* dc_write through a prepared handle: no name look-up, no lock, no allocation, no system call. */
 DC_MUST_CHECK int dc_write_to(dc_variable_t* handle, int64_t step, const void* data);
+
+/* dc_write_typed through a prepared handle. */
+DC_MUST_CHECK int dc_write_to_typed(dc_variable_t* handle, int64_t step, int32_t block, dc_type type, const void* data, int ndims,
+                                    const int64_t* extents, const ptrdiff_t* strides_bytes);
 
 /* Sends the event `name` to the server; its actions run there by their scope.
  *   Returns  DC_E_UNKNOWN_NAME for a name that is not in the XML; an event without an action is accepted and ignored. */
@@ -139,6 +154,9 @@ DC_MUST_CHECK int dc_get_parameter(const char* name, int64_t* value);
 /* Gives the extents of `name` (a variable, or a layout and so all its variables) for this client's next writes, instead of the
  * layout's expressions. `ndims` must be the layout's; extents in elements, in the layout's dimension order; 0 is allowed. */
 DC_MUST_CHECK int dc_set_shape(const char* name, int ndims, const int64_t* extents);
+
+/* Fills `*layout` with what the next dc_write or dc_alloc of `variable` takes. */
+DC_MUST_CHECK int dc_get_layout(const char* variable, dc_layout_t* layout);
 
 /* Gives the place of this client's next writes of `name` (a variable or a layout) in the global array: zero-based offsets of the
  * interior (without ghost zones) in elements, in the layout's dimension order. Where all blocks have one, the server joins them. */

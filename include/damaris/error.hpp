@@ -1,0 +1,29 @@
+// The exception of Damaris in C++: a code for the program and a full sentence for the person.
+// Used by: C++ simulations (thrown by damaris.hpp) and every folder of the library, on every thread.
+// Before it: a failed call. After it: the program's handler; inside the library the C guard, the server loop, the plugin host.
+#pragma once
+
+#include <damaris/status.h>
+
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace damaris {
+
+// The members are part of the binary interface: a program and the library may be built from different versions of this header.
+class Error : public std::exception {
+ public:
+  Error(dc_code code, std::string sentence) : code_(code), sentence_(std::move(sentence)) {}
+  // Negative, from status.h.
+  dc_code code() const noexcept { return code_; }
+  // Place, cause and remedy.
+  const std::string& sentence() const noexcept { return sentence_; }
+  const char* what() const noexcept override { return sentence_.c_str(); }
+
+ private:
+  dc_code code_;
+  std::string sentence_;
+};
+
+}  // namespace damaris
