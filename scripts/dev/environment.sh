@@ -1,0 +1,53 @@
+# shellcheck shell=bash
+# The built tree on the paths: programs, libraries, plugins, Python package. Read by ./dev; needs ROOT.
+
+PRESET=${DAMARIS_PRESET:-dev}
+PYTHON=$ROOT/.venv/bin/python
+
+# The MPI flavour that a preset was configured with: openmpi, mpich or OFF.
+flavour_of() { sed -n 's/^DAMARIS_MPI:[A-Z]*=//p' "$ROOT/build/$1/CMakeCache.txt"; }
+
+# Makes mpirun and mpicc mean the preset's flavour, whatever the system's default is.
+link_flavour() {
+  local links=$1/flavour tool
+  mkdir -p "$links"
+  for tool in mpirun mpiexec mpicc mpicxx mpifort; do
+    ln -sfn "$(command -v "$tool.$2")" "$links/$tool"
+  done
+  export PATH=$links:$PATH
+}
+
+use_built_tree() {
+  local build=$ROOT/build/$PRESET flavour
+  [ -f "$build/build.ninja" ] || fail "preset $PRESET is not built; run: ./dev build $PRESET"
+  flavour=$(flavour_of "$PRESET")
+  [ "$flavour" = OFF ] || link_flavour "$build" "$flavour"
+  export PATH=$build/bin:$ROOT/.venv/bin:$PATH
+  export LD_LIBRARY_PATH=$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  export DAMARIS_PLUGIN_PATH=$build/lib/damaris/plugins${DAMARIS_PLUGIN_PATH:+:$DAMARIS_PLUGIN_PATH}
+  export PYTHONPATH=$ROOT/python${PYTHONPATH:+:$PYTHONPATH}
+  export DAMARIS_BUILD_DIR=$build DAMARIS_SOURCE_DIR=$ROOT DAMARIS_MPI_FLAVOUR=$flavour DAMARIS_PYTHON=$PYTHON
+  export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+  if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+}
+
+dev_run() {
+  [ $# -gt 0 ] || fail "run: which command? for example: ./dev run mpirun -n 3 PROGRAM"
+  use_built_tree
+  cd "$OLDPWD"
+  exec "$@"
+}
+
+dev_bench() {
+  dev_setup
+  dev_build "$PRESET"
+  use_built_tree
+  damaris-bench "$@"
+}
+
+dev_demo() {
+  dev_setup
+  dev_build "$PRESET"
+  use_built_tree
+  "$PYTHON" examples/cm1/demo.py "$@"
+}

@@ -1,0 +1,55 @@
+# shellcheck shell=bash
+# What the machine needs: Debian packages of scripts/packages.txt and a Python environment in .venv. Read by ./dev; needs ROOT.
+
+wanted_packages() { grep -v '^#' "$ROOT/scripts/packages.txt"; }
+
+missing_packages() {
+  local package
+  for package in $(wanted_packages); do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || printf '%s ' "$package"
+  done
+}
+
+install_packages() {
+  local root=()
+  [ "$(id -u)" = 0 ] || root=(sudo -n)
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@"
+}
+
+setup_packages() {
+  local missing
+  if ! command -v dpkg-query >/dev/null; then
+    fail "this is not Debian; install what these Debian 12 packages hold, then use ./dev build: $(wanted_packages | xargs)"
+  fi
+  missing=$(missing_packages)
+  [ -n "$missing" ] || return 0
+  if [ "$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null; then
+    say "packages are missing, and installing them needs root. Run this, then again ./dev:"
+    say "  sudo apt-get update && sudo apt-get install -y --no-install-recommends $missing"
+    exit 1
+  fi
+  say "installing: $missing"
+  # shellcheck disable=SC2086
+  quietly packages install_packages $missing || exit 1
+}
+
+make_environment() {
+  rm -rf "$ROOT/.venv"
+  /usr/bin/python3 -m venv "$ROOT/.venv"
+  "$ROOT/.venv/bin/python" -m pip install --disable-pip-version-check --no-input -r "$ROOT/requirements.txt"
+}
+
+# The stamp holds the requirements and the place: an environment cannot be moved.
+setup_python() {
+  local stamp=$ROOT/.venv/stamp want
+  want=$(printf '%s\n' "$ROOT" && cat "$ROOT/requirements.txt")
+  [ "$(cat "$stamp" 2>/dev/null)" != "$want" ] || return 0
+  quietly python make_environment || exit 1
+  printf '%s\n' "$want" >"$stamp"
+}
+
+dev_setup() {
+  setup_packages
+  setup_python
+}

@@ -1,0 +1,82 @@
+# shellcheck shell=bash
+# Every test in every flavour, the cheap ones first. Read by ./dev; needs ROOT.
+
+# Which tests of a preset run in a whole ./dev test: dev all; the others what their difference can break.
+labels_of() {
+  case $1 in
+    dev) echo '.' ;;
+    mpich) echo '^(mpi|api|examples|cm1)$' ;;
+    serial) echo '^(unit|node|api|examples|regress)$' ;;
+    asan | tsan) echo '^(unit|node)$' ;;
+  esac
+}
+
+# run_ctest PRESET ARGS...: leaves the results in build/log/ctest-PRESET.xml.
+run_ctest() {
+  local preset=$1 progress=()
+  shift
+  [ -z "$TTY" ] || progress=(--progress)
+  ctest --test-dir "build/$preset" "${progress[@]}" -j "$(nproc)" --output-on-failure --no-tests=error \
+    --output-junit "$LOG_DIR/ctest-$preset.xml" "$@"
+}
+
+test_preset() {
+  say "${BOLD}== $1${PLAIN}"
+  dev_build "$1" || return 1
+  run_ctest "$1" -L "$(labels_of "$1")"
+}
+
+# What a run left: processes that carry its mark, and new regions that no living process of others maps.
+# Both get a moment: a detached server sees the end of its last client a little later.
+leftovers() {
+  local region
+  grep -lzsx "DAMARIS_DEV_RUN=$DAMARIS_DEV_RUN" /proc/[0-9]*/environ | cut -d/ -f3 | while read -r pid; do
+    [ "$pid" = $$ ] || [ "$pid" = "$BASHPID" ] || tr '\0' ' ' <"/proc/$pid/cmdline" | sed "s/^/process $pid: /"
+  done
+  for region in /dev/shm/damaris*; do
+    [ -e "$region" ] || continue
+    case $REGIONS_BEFORE in *"|$region|"*) continue ;; esac
+    grep -qs "$region" /proc/[0-9]*/maps || echo "region $region"
+  done
+}
+
+nothing_left() {
+  local left
+  for _ in 1 2 3 4 5 6 7 8 9 10; do
+    left=$(leftovers)
+    [ -n "$left" ] || return 0
+    sleep 0.5
+  done
+  say "${RED}left behind by the tests:${PLAIN}"
+  say "$left"
+  return 1
+}
+
+test_selection() {
+  local chosen=(-R "$1")
+  if ctest --test-dir "build/$PRESET" --print-labels | grep -qx "  $1"; then chosen=(-L "^$1\$"); fi
+  run_ctest "$PRESET" "${chosen[@]}"
+}
+
+dev_lint() {
+  dev_setup
+  scripts/lint "$@"
+}
+
+dev_test() {
+  local rc=0 start=$SECONDS preset presets=(dev mpich serial asan tsan)
+  export DAMARIS_DEV_RUN=$$.$RANDOM
+  REGIONS_BEFORE="|$(printf '%s|' /dev/shm/damaris*)"
+  dev_setup
+  rm -f "$LOG_DIR"/ctest-*.xml
+  if [ $# -gt 0 ]; then
+    presets=("$PRESET")
+    dev_build "$PRESET"
+    test_selection "$1" || rc=1
+  else
+    scripts/lint || rc=1
+    for preset in "${presets[@]}"; do test_preset "$preset" || rc=1; done
+  fi
+  nothing_left || rc=1
+  "$PYTHON" scripts/summarise-tests "$((SECONDS - start))" "$rc" "$LOG_DIR"/ctest-*.xml
+}
