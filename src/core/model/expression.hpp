@@ -22,7 +22,7 @@ class ExpressionError : public std::runtime_error {
   std::size_t position_;
 };
 
-// 64-bit integers, names, + - * / % and parentheses, unary minus. Division truncates towards zero as in C and Fortran.
+// 64-bit integers, names (letters, digits, '_'), + - * / % and parentheses, unary minus and plus. Division truncates towards zero as in C and Fortran.
 // Immutable after parse. Overflow and division by zero throw at evaluation; never undefined behaviour.
 class Expression {
  public:

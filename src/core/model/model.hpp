@@ -37,8 +37,10 @@ struct Compound {
 
 struct Parameter {
   std::string name;
-  std::int64_t value = 0;  // after evaluation of its own expression
-  bool constant = false;   // dc_set_parameter refuses it
+  dc_type type = DC_INT64;  // an integer type: the range dc_set_parameter accepts
+  Expression expression;    // may use parameters that stand before it in Model::parameters
+  std::int64_t value = 0;   // of the expression, at the start
+  bool constant = false;    // dc_set_parameter refuses it: constant="true" in the XML, or computed from other parameters
   Location where;
 };
 
@@ -52,7 +54,7 @@ struct Layout {
   int compound = -1;  // index into Model::compounds for DC_COMPOUND
   std::uint64_t element_bytes = 4;
   bool fortran_order = false;            // the lists below have the fastest dimension first
-  std::vector<Expression> dimensions;    // extents with ghost zones, as written in the XML; may be empty: a scalar is {1}
+  std::vector<Expression> dimensions;    // extents with ghost zones, as written in the XML; never empty: a scalar is {1}
   std::vector<Expression> global;        // empty, or one per dimension
   std::vector<GhostWidth> ghost;         // empty, or one per dimension
   Location where;
@@ -117,7 +119,7 @@ struct Architecture {
 };
 
 struct LogSettings {
-  std::string level = "warning";
+  std::string level = "off";  // without a <log> element; with one, its default is "warning"
   std::string file;
 };
 
@@ -163,6 +165,24 @@ Shape resolve(const Model& model, const Layout& layout, const std::vector<std::i
 
 // The initial values of all parameters, indexed as model.parameters.
 std::vector<std::int64_t> initial_parameters(const Model& model);
+
+// Recomputes the parameters whose expressions use others: called after one of `values` has changed.
+// Throws Error(DC_E_ARGUMENT) for overflow, division by zero or a value outside a parameter's type; `values` is then unchanged.
+void update_parameters(const Model& model, std::vector<std::int64_t>& values);
+
+// Bytes that one client writes in an iteration in which it writes every enabled variable once.
+std::uint64_t iteration_bytes(const Model& model, const std::vector<std::int64_t>& parameters);
+
+// Why this model works only with MPI (global scope, one file for all), as a sentence with its place in the XML; "" when it does not.
+std::string mpi_reason(const Model& model);
+inline bool needs_mpi(const Model& model) { return !mpi_reason(model).empty(); }
+
+// "cm1.xml:12:5", or the path alone for a default.
+std::string place(const Model& model, Location where);
+
+// The lowest and highest value of an integer type that dc_set_parameter may give (the highest of uint64 is that of int64).
+std::int64_t lowest(dc_type type);
+std::int64_t highest(dc_type type);
 
 std::uint64_t type_bytes(dc_type type);      // 0 for DC_ANY and DC_COMPOUND
 const char* type_name(dc_type type);         // "real32", "int64", ...

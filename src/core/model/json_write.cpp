@@ -1,0 +1,97 @@
+#include "core/base/json.hpp"
+
+#include "core/model/json.hpp"
+#include "core/model/json_version.hpp"
+
+namespace damaris::model {
+namespace {
+
+Json json(Location where) { return Json::array({where.line, where.column}); }
+
+Json json(const std::vector<Expression>& list) {
+  Json result = Json::array();
+  for (const Expression& expression : list) result.push_back(expression.text());
+  return result;
+}
+
+Json json(const Parameter& p) {
+  return {{"name", p.name}, {"type", p.type}, {"expression", p.expression.text()}, {"value", p.value}, {"constant", p.constant}, {"where", json(p.where)}};
+}
+
+Json json(const Compound& c) {
+  Json fields = Json::array();
+  for (const Field& f : c.fields) fields.push_back({{"name", f.name}, {"type", f.type}, {"count", f.count}, {"offset_bytes", f.offset_bytes}});
+  return {{"name", c.name}, {"fields", fields}, {"size_bytes", c.size_bytes}};
+}
+
+Json json(const Layout& l) {
+  Json ghost = Json::array();
+  for (const GhostWidth& width : l.ghost) ghost.push_back(Json::array({width.low.text(), width.high.text()}));
+  return {{"name", l.name},           {"type", l.type},           {"compound", l.compound}, {"element_bytes", l.element_bytes}, {"fortran_order", l.fortran_order},
+          {"dimensions", json(l.dimensions)}, {"global", json(l.global)}, {"ghost", ghost},         {"where", json(l.where)}};
+}
+
+Json json(const Variable& v) {
+  return {{"id", v.id},     {"name", v.name},       {"path", v.path},   {"layout", v.layout},     {"unit", v.unit}, {"description", v.description},
+          {"mesh", v.mesh}, {"enabled", v.enabled}, {"store", v.store}, {"where", json(v.where)}};
+}
+
+Json json(const Action& a) {
+  return {{"function", a.function}, {"library", a.library}, {"plugin", a.plugin}, {"scope", a.scope}, {"on_root", a.on_root}, {"where", json(a.where)}};
+}
+
+Json json(const Event& e) {
+  Json actions = Json::array();
+  for (const Action& action : e.actions) actions.push_back(json(action));
+  return {{"id", e.id}, {"name", e.name}, {"actions", actions}, {"where", json(e.where)}};
+}
+
+Json json(const Plugin& p) {
+  Json settings = Json::array();
+  for (const auto& [key, value] : p.settings) settings.push_back(Json::array({key, value}));
+  return {{"name", p.name}, {"library", p.library}, {"storage", p.storage}, {"settings", settings}, {"where", json(p.where)}};
+}
+
+Json json(const Architecture& a) {
+  return {{"dedicated_cores", a.dedicated_cores},
+          {"clients", a.clients},
+          {"threads", a.threads},
+          {"start_server", a.start_server},
+          {"pin", a.pin},
+          {"buffer_bytes", a.buffer_bytes},
+          {"weights", a.weights},
+          {"buffer_timeout_ms", a.buffer_timeout_ms},
+          {"lane_events", a.lane_events},
+          {"attach_timeout_ms", a.attach_timeout_ms},
+          {"finalize_timeout_ms", a.finalize_timeout_ms},
+          {"global_timeout_ms", a.global_timeout_ms},
+          {"stale", a.stale},
+          {"plugin_policy", a.plugin_policy}};
+}
+
+template <class T>
+Json json_list(const std::vector<T>& items) {
+  Json result = Json::array();
+  for (const T& item : items) result.push_back(json(item));
+  return result;
+}
+
+}  // namespace
+
+std::string to_json(const Model& model) {
+  const Json result = {{"damaris_model", kJsonVersion},
+                       {"simulation", model.simulation},
+                       {"file", model.file},
+                       {"architecture", json(model.architecture)},
+                       {"parameters", json_list(model.parameters)},
+                       {"compounds", json_list(model.compounds)},
+                       {"layouts", json_list(model.layouts)},
+                       {"variables", json_list(model.variables)},
+                       {"events", json_list(model.events)},
+                       {"plugins", json_list(model.plugins)},
+                       {"log", {{"level", model.log.level}, {"file", model.log.file}}}};
+  // A path need not be UTF-8; it is for messages only, so a replaced character does no harm.
+  return result.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace damaris::model

@@ -1,0 +1,126 @@
+#include "core/model/model.hpp"
+
+#include <limits>
+
+#include "core/base/error.hpp"
+#include "core/base/format.hpp"
+
+namespace damaris::model {
+namespace {
+
+constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
+
+std::int64_t computed(const Model& model, const Parameter& parameter, const std::vector<std::int64_t>& values) {
+  const auto value_of = [&](const std::string& name) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (model.parameters[i].name == name) return values[i];
+    throw ExpressionError(0, format("parameter '{}' is not known", name));
+  };
+  const auto fail = [&](const std::string& why) -> Error {
+    return Error(DC_E_ARGUMENT, format("{}: parameter '{}' = '{}': {}", place(model, parameter.where), parameter.name, parameter.expression.text(), why));
+  };
+  try {
+    const std::int64_t value = parameter.expression.evaluate(value_of);
+    if (value < lowest(parameter.type) || value > highest(parameter.type))
+      throw fail(format("{} is outside the range of {}", value, type_name(parameter.type)));
+    return value;
+  } catch (const ExpressionError& wrong) {
+    throw fail(wrong.what());
+  }
+}
+
+}  // namespace
+
+std::vector<std::int64_t> initial_parameters(const Model& model) {
+  std::vector<std::int64_t> values;
+  for (const Parameter& parameter : model.parameters) values.push_back(parameter.value);
+  return values;
+}
+
+void update_parameters(const Model& model, std::vector<std::int64_t>& values) {
+  std::vector<std::int64_t> next = values;
+  for (std::size_t i = 0; i < model.parameters.size(); ++i)
+    if (!model.parameters[i].expression.names().empty()) next[i] = computed(model, model.parameters[i], next);
+  values.swap(next);
+}
+
+std::uint64_t iteration_bytes(const Model& model, const std::vector<std::int64_t>& parameters) {
+  std::uint64_t sum = 0;
+  for (const Variable& variable : model.variables) {
+    if (!variable.enabled) continue;
+    if (__builtin_add_overflow(sum, resolve(model, model.layouts[variable.layout], parameters).bytes, &sum))
+      throw Error(DC_E_SHAPE, format("{}: all variables together have more than 2^64 bytes", place(model, variable.where)));
+  }
+  return sum;
+}
+
+std::string mpi_reason(const Model& model) {
+  for (const Event& event : model.events)
+    for (const Action& action : event.actions)
+      if (action.scope == DC_SCOPE_GLOBAL)
+        return format("{}: event '{}' has scope=\"global\", for which the servers agree over MPI", place(model, action.where), event.name);
+  for (const Plugin& plugin : model.plugins)
+    for (const auto& [key, value] : plugin.settings)
+      if (plugin.storage && key == "files" && value == "single")
+        return format("{}: files=\"single\" writes one file from all servers, with parallel HDF5 over MPI", place(model, plugin.where));
+  return "";
+}
+
+std::string place(const Model& model, Location where) {
+  return where.line == 0 ? model.file : format("{}:{}:{}", model.file, where.line, where.column);
+}
+
+std::uint64_t type_bytes(dc_type type) {
+  switch (type) {
+    case DC_INT8: case DC_UINT8: case DC_CHAR: return 1;
+    case DC_INT16: case DC_UINT16: return 2;
+    case DC_INT32: case DC_UINT32: case DC_FLOAT32: return 4;
+    case DC_INT64: case DC_UINT64: case DC_FLOAT64: return 8;
+    case DC_ANY: case DC_COMPOUND: break;
+  }
+  return 0;
+}
+
+const char* type_name(dc_type type) {
+  switch (type) {
+    case DC_ANY: return "any";
+    case DC_INT8: return "int8";
+    case DC_INT16: return "int16";
+    case DC_INT32: return "int32";
+    case DC_INT64: return "int64";
+    case DC_UINT8: return "uint8";
+    case DC_UINT16: return "uint16";
+    case DC_UINT32: return "uint32";
+    case DC_UINT64: return "uint64";
+    case DC_FLOAT32: return "real32";
+    case DC_FLOAT64: return "real64";
+    case DC_CHAR: return "char";
+    case DC_COMPOUND: return "compound";
+  }
+  return "unknown type";
+}
+
+std::int64_t lowest(dc_type type) {
+  switch (type) {
+    case DC_INT8: return std::numeric_limits<std::int8_t>::min();
+    case DC_INT16: return std::numeric_limits<std::int16_t>::min();
+    case DC_INT32: return std::numeric_limits<std::int32_t>::min();
+    case DC_INT64: return kLowest;
+    default: return 0;
+  }
+}
+
+std::int64_t highest(dc_type type) {
+  switch (type) {
+    case DC_INT8: return std::numeric_limits<std::int8_t>::max();
+    case DC_INT16: return std::numeric_limits<std::int16_t>::max();
+    case DC_INT32: return std::numeric_limits<std::int32_t>::max();
+    case DC_UINT8: return std::numeric_limits<std::uint8_t>::max();
+    case DC_UINT16: return std::numeric_limits<std::uint16_t>::max();
+    case DC_UINT32: return std::numeric_limits<std::uint32_t>::max();
+    default: return kHighest;
+  }
+}
+
+}  // namespace damaris::model
