@@ -17,16 +17,16 @@ class Resolver {
     try {
       result = expression.evaluate(value_of);
     } catch (const ExpressionError& wrong) {
-      throw fail(expression, what, wrong.what());
+      throw fail(expression, what, std::string(": ") + wrong.what());
     }
-    if (result < 0) throw fail(expression, what, format("is {}; it must be 0 or more", result));
+    if (result < 0) throw fail(expression, what, format(" is {}; it must be 0 or more", result));
     return result;
   }
 
   Error fail(const Expression& expression, const char* what, const std::string& why) const {
     std::string values;
     for (const std::string& name : expression.names()) values += format("{} {}={}", values.empty() ? " with" : ",", name, parameter(name));
-    return Error(DC_E_SHAPE, format("{}: layout '{}': {} '{}'{} {}", place(model_, layout_.where), layout_.name, what, expression.text(), values, why));
+    return Error(DC_E_SHAPE, format("{}: layout '{}': {} '{}'{}{}", place(model_, layout_.where), layout_.name, what, expression.text(), values, why));
   }
 
  private:
@@ -48,7 +48,7 @@ void resolve_ghost(const Resolver& resolver, const GhostWidth& ghost, const Expr
   const bool overflow = __builtin_add_overflow(shape.ghost_low[to], shape.ghost_high[to], &both);
   if (overflow || both > shape.extents[to])
     throw resolver.fail(dimension, "dimension",
-                        format("is {}, less than its ghost zones of {} and {}", shape.extents[to], shape.ghost_low[to], shape.ghost_high[to]));
+                        format(" is {}, less than its ghost zones of {} and {}", shape.extents[to], shape.ghost_low[to], shape.ghost_high[to]));
 }
 
 std::uint64_t bytes_of(const Model& model, const Layout& layout, const Shape& shape) {

@@ -1,0 +1,75 @@
+#include "core/model/json.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "core/base/json.hpp"
+#include "support/errors.hpp"
+#include "unit/core/model/example_model.hpp"
+
+using namespace damaris::model;
+using Catch::Matchers::Contains;
+using damaris::Json;
+using damaris::test::error_of;
+using damaris::test::example_model;
+
+namespace {
+
+// The example's compiled form with one value replaced.
+std::string damaged(const std::string& pointer, const Json& value) {
+  Json j = Json::parse(to_json(example_model()));
+  j[Json::json_pointer(pointer)] = value;
+  return j.dump();
+}
+
+std::string refusal(const std::string& text) {
+  const auto error = error_of([&] { from_json(text); });
+  REQUIRE(error.code() == DC_E_CONFIG);
+  return error.sentence();
+}
+
+}  // namespace
+
+TEST_CASE("rule 6: a model survives the way through its compiled form") {
+  const Model model = example_model();
+  const Model back = from_json(to_json(model));
+  REQUIRE(to_json(back) == to_json(model));
+  REQUIRE(back.simulation == "storm");
+  REQUIRE(back.variables[0].description == model.variables[0].description);
+  REQUIRE(back.variables[2].enabled == false);
+  REQUIRE(back.variables[3].store == false);
+  REQUIRE(back.compounds[0].fields[1].offset_bytes == 24);
+  REQUIRE(back.layouts[0].fortran_order);
+  REQUIRE(back.events[0].actions[0].scope == DC_SCOPE_CORE);
+  REQUIRE(back.events[0].actions[0].on_root);
+  REQUIRE(back.plugins[0].settings == model.plugins[0].settings);
+  REQUIRE(back.architecture.weights == std::vector<std::int64_t>{3, 1});
+  REQUIRE(back.architecture.stale == StalePolicy::discard);
+  REQUIRE(back.log.file == "storm.log");
+  REQUIRE(back.variables[0].where.line == 11);
+}
+
+TEST_CASE("rule 6: layouts of the compiled form resolve as those of the XML") {
+  const Model model = example_model();
+  const Model back = from_json(to_json(model));
+  for (std::size_t i = 0; i < model.layouts.size(); ++i)
+    REQUIRE(resolve(back, back.layouts[i], {9, 5, 18}).bytes == resolve(model, model.layouts[i], {9, 5, 18}).bytes);
+}
+
+TEST_CASE("what is no compiled model is refused in words") {
+  for (const char* text : {"", "{", "[]", "{}", "null", "{\"damaris_model\":999}"}) REQUIRE_THAT(refusal(text), Contains("the compiled model cannot be used"));
+  REQUIRE_THAT(refusal("{\"damaris_model\":999}"), Contains("not of this version"));
+  const std::string whole = to_json(example_model());
+  REQUIRE_THAT(refusal(whole.substr(0, whole.size() / 2)), Contains("the compiled model cannot be used"));
+}
+
+TEST_CASE("a damaged compiled model never gives an index outside its lists") {
+  REQUIRE_THAT(refusal(damaged("/variables/0/layout", 7)), Contains("layout 7 does not exist"));
+  REQUIRE_THAT(refusal(damaged("/variables/1/id", 0)), Contains("a variable's id is not its place"));
+  REQUIRE_THAT(refusal(damaged("/events/0/id", 1)), Contains("an event's id is not its place"));
+  REQUIRE_THAT(refusal(damaged("/layouts/2/compound", -1)), Contains("compound -1 does not exist"));
+  REQUIRE_THAT(refusal(damaged("/layouts/1/type", 99)), Contains("99 is no known enumerator"));
+  REQUIRE_THAT(refusal(damaged("/layouts/1/dimensions", Json::array())), Contains("has 0 dimensions"));
+  REQUIRE_THAT(refusal(damaged("/layouts/0/global", Json::array({"1"}))), Contains("has 1 global extents"));
+  REQUIRE_THAT(refusal(damaged("/layouts/1/dimensions/0", "1+")), Contains("expected a number"));
+  REQUIRE_THAT(refusal(damaged("/events/0/actions/0/plugin", 5)), Contains("plugin 5 does not exist"));
+}
