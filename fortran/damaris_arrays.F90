@@ -1,0 +1,139 @@
+! Arrays of every type, kind and rank on their way to the server: df_write, df_write_block, df_write_to, df_alloc and their like.
+! Used by: simulation processes, by one thread at a time.
+! Before it: the simulation's arrays, whole or by section. After it: sections.c, which hands address and strides to libdamaris.
+!
+! One routine a type takes every rank, so a type that no layout can have is refused by the compiler, and neither a contiguous array
+! nor a section such as a(1:n, 1:m) is copied on the way.
+module damaris_arrays
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
+  use damaris_c
+  use damaris_report, only: report
+  implicit none
+  private
+  public :: df_handle, df_variable, df_write, df_write_block, df_write_to, df_write_compound
+  public :: df_alloc, df_alloc_block
+
+  ! A variable looked up once, see df_variable. Valid until df_finalize.
+  type df_handle
+    private
+    type(c_ptr) :: variable = c_null_ptr
+  end type
+
+  interface df_write
+    module procedure write_int8, write_int16, write_int32, write_int64, write_real32, write_real64, write_text
+  end interface
+
+  interface df_write_block
+    module procedure write_block_int8, write_block_int16, write_block_int32, write_block_int64
+    module procedure write_block_real32, write_block_real64, write_block_text
+  end interface
+
+  interface df_write_to
+    module procedure write_to_int8, write_to_int16, write_to_int32, write_to_int64
+    module procedure write_to_real32, write_to_real64, write_to_text
+  end interface
+
+  interface df_alloc
+    module procedure alloc_int8, alloc_int16, alloc_int32, alloc_int64, alloc_real32, alloc_real64, alloc_text
+  end interface
+
+  interface df_alloc_block
+    module procedure alloc_block_int8, alloc_block_int16, alloc_block_int32, alloc_block_int64
+    module procedure alloc_block_real32, alloc_block_real64, alloc_block_text
+  end interface
+
+  interface
+    integer(c_int) function write_section(name, step, block, element, array) bind(c, name='damaris_fortran_write')
+      import
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: step
+      integer(c_int32_t), value :: block
+      integer(c_int), value :: element
+      type(*), intent(in) :: array(..)
+    end function
+
+    integer(c_int) function write_section_to(variable, step, block, element, array) bind(c, name='damaris_fortran_write_to')
+      import
+      type(c_ptr), value :: variable
+      integer(c_int64_t), value :: step
+      integer(c_int32_t), value :: block
+      integer(c_int), value :: element
+      type(*), intent(in) :: array(..)
+    end function
+
+    integer(c_int) function alloc_section(name, step, block, element, rank, extents, address, sentence) &
+      bind(c, name='damaris_fortran_alloc')
+      import
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: step
+      integer(c_int32_t), value :: block
+      integer(c_int), value :: element, rank
+      integer(c_int64_t), intent(out) :: extents(8)
+      type(c_ptr), intent(out) :: address
+      character(kind=c_char), intent(out) :: sentence(512)
+    end function
+  end interface
+
+contains
+
+  ! Looks `name` up once for df_write_to.
+  subroutine df_variable(name, handle, ierr)
+    character(*), intent(in) :: name
+    type(df_handle), intent(out) :: handle
+    integer, intent(out), optional :: ierr
+    call report(dc_variable(trim(name)//c_null_char, handle%variable), ierr)
+  end subroutine
+
+  ! df_write for a compound type of the XML: `array` is of a derived type with the same members. Here the compiler checks nothing.
+  subroutine df_write_compound(name, step, array, ierr)
+    character(*), intent(in) :: name
+    integer, intent(in) :: step
+    type(*), intent(in) :: array(..)
+    integer, intent(out), optional :: ierr
+    call report(write_section(trim(name)//c_null_char, int(step, c_int64_t), 0, dc_compound, array), ierr)
+  end subroutine
+
+#define ROUTINE(verb) verb/**/_int8
+#define ELEMENTS integer(int8)
+#define SPACE integer(int8)
+#define CODE dc_int8
+#include "typed.inc"
+
+#define ROUTINE(verb) verb/**/_int16
+#define ELEMENTS integer(int16)
+#define SPACE integer(int16)
+#define CODE dc_int16
+#include "typed.inc"
+
+#define ROUTINE(verb) verb/**/_int32
+#define ELEMENTS integer(int32)
+#define SPACE integer(int32)
+#define CODE dc_int32
+#include "typed.inc"
+
+#define ROUTINE(verb) verb/**/_int64
+#define ELEMENTS integer(int64)
+#define SPACE integer(int64)
+#define CODE dc_int64
+#include "typed.inc"
+
+#define ROUTINE(verb) verb/**/_real32
+#define ELEMENTS real(real32)
+#define SPACE real(real32)
+#define CODE dc_float32
+#include "typed.inc"
+
+#define ROUTINE(verb) verb/**/_real64
+#define ELEMENTS real(real64)
+#define SPACE real(real64)
+#define CODE dc_float64
+#include "typed.inc"
+
+! A text of more than one letter is an array of letters: its length is the first extent.
+#define ROUTINE(verb) verb/**/_text
+#define ELEMENTS character(kind=c_char,len=*)
+#define SPACE character(kind=c_char,len=1)
+#define CODE dc_char
+#include "typed.inc"
+end module

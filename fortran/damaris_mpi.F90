@@ -1,0 +1,64 @@
+! Starting Damaris inside an MPI program in Fortran: `use damaris_mpi` beside `use damaris`, with `use mpi` or `use mpi_f08`.
+! Used by: every rank of the simulation, once, by the main thread, after MPI_Init.
+! Before it: the simulation's start. After it: clients go on with module damaris; a server serves inside the call until all clients
+! have finalized.
+module damaris_mpi
+  use, intrinsic :: iso_c_binding
+#ifdef DAMARIS_HAVE_MPI_F08
+  use mpi_f08, only: MPI_Comm
+#endif
+  use damaris_report, only: report
+  implicit none
+  private
+  public :: df_mpi_initialize
+
+  ! Splits `comm`: on every node the last `dedicated cores` ranks become servers, the others clients. Collective over `comm`.
+  !   clients_comm  the communicator of all clients, for the simulation to use in place of `comm`; freed by df_finalize.
+  !                 MPI_COMM_NULL on a server.
+  !   is_client     .false. on a server, where the call returns when all clients have finalized and their data are durable: such
+  !                 a rank has nothing more to do than MPI_Finalize.
+  !   ierr          the same error on every rank of `comm` when one of them cannot start.
+  interface df_mpi_initialize
+    module procedure initialize_integer
+#ifdef DAMARIS_HAVE_MPI_F08
+    module procedure initialize_f08
+#endif
+  end interface
+
+  interface
+    integer(c_int) function start(config, world, clients, is_client) bind(c, name='damaris_mpi_initialize_fortran')
+      import
+      character(kind=c_char), intent(in) :: config(*)
+      integer(c_int), value :: world
+      integer(c_int), intent(out) :: clients
+      integer(c_int), intent(out) :: is_client
+    end function
+  end interface
+
+contains
+
+  subroutine initialize_integer(config, comm, clients_comm, is_client, ierr)
+    character(*), intent(in) :: config
+    integer, intent(in) :: comm
+    integer, intent(out) :: clients_comm
+    logical, intent(out) :: is_client
+    integer, intent(out), optional :: ierr
+    integer(c_int) :: code, client
+
+    client = 0
+    code = start(trim(config)//c_null_char, comm, clients_comm, client)
+    is_client = client /= 0
+    call report(code, ierr)
+  end subroutine
+
+#ifdef DAMARIS_HAVE_MPI_F08
+  subroutine initialize_f08(config, comm, clients_comm, is_client, ierr)
+    character(*), intent(in) :: config
+    type(MPI_Comm), intent(in) :: comm
+    type(MPI_Comm), intent(out) :: clients_comm
+    logical, intent(out) :: is_client
+    integer, intent(out), optional :: ierr
+    call initialize_integer(config, comm%mpi_val, clients_comm%mpi_val, is_client, ierr)
+  end subroutine
+#endif
+end module

@@ -1,0 +1,74 @@
+! What becomes of a return code: it goes to the caller's ierr, or, where none was given, an error stops the program.
+! Used by: every df_ routine, as its last statement; df_last_error and df_strerror also by the simulation.
+! Before it: a C function's code. After it: the simulation, or standard error and error stop.
+module damaris_report
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: error_unit
+  use damaris_c, only: dc_last_error, dc_strerror
+  implicit none
+  private
+  public :: report, df_last_error, df_strerror
+
+  ! df_e_unknown_name and so on: the codes of status.h under the names they have there.
+#include "damaris_codes.inc"
+
+  ! The sentence of the last error that this layer found itself; blank when the last one came from the library.
+  character(512), save :: own_sentence = ''
+
+contains
+
+  ! A notice is no failure: ierr is 0 then, so that "ierr /= 0" always means an error.
+  subroutine report(code, ierr, sentence)
+    integer(c_int), intent(in) :: code
+    integer, intent(out), optional :: ierr
+    character(*), intent(in), optional :: sentence
+
+    if (code < 0) then
+      own_sentence = ''
+      if (present(sentence)) own_sentence = sentence
+    end if
+    if (present(ierr)) then
+      ierr = min(code, 0)
+    else if (code < 0) then
+      write (error_unit, '(4a)') 'damaris: ', df_strerror(code), ': ', df_last_error()
+      error stop 1
+    end if
+  end subroutine
+
+  ! The full sentence of the last error: place, cause, remedy.
+  function df_last_error() result(text)
+    character(:), allocatable :: text
+    if (own_sentence /= '') then
+      text = trim(own_sentence)
+    else
+      text = from_c(dc_last_error())
+    end if
+  end function
+
+  ! A short text for the value of an ierr.
+  function df_strerror(code) result(text)
+    integer, intent(in) :: code
+    character(:), allocatable :: text
+    text = from_c(dc_strerror(int(code, c_int)))
+  end function
+
+  function from_c(string) result(text)
+    type(c_ptr), intent(in) :: string
+    character(:), allocatable :: text
+    character(kind=c_char), pointer :: letters(:)
+    integer(c_size_t) :: length(1)
+    integer :: i
+    interface
+      integer(c_size_t) function strlen(string) bind(c)
+        import
+        type(c_ptr), value :: string
+      end function
+    end interface
+    length(1) = strlen(string)
+    call c_f_pointer(string, letters, length)
+    allocate (character(size(letters)) :: text)
+    do i = 1, size(letters)
+      text(i:i) = letters(i)
+    end do
+  end function
+end module

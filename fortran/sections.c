@@ -1,0 +1,92 @@
+/* From a Fortran array descriptor to the C interface: address, extents and strides, without a copy.
+ * Used by: damaris_arrays.F90 in simulation processes, on the calling thread.
+ * Before it: the compiler's descriptor of an array or section. After it: dc_write_typed, dc_alloc.
+ */
+#include <ISO_Fortran_binding.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <damaris/damaris.h>
+
+enum { kMaxDims = CFI_MAX_RANK + 1, kSentenceBytes = 512 };
+
+struct section {
+  int ndims;
+  int64_t extents[kMaxDims];
+  ptrdiff_t strides_bytes[kMaxDims];
+};
+
+static void add_dimension(struct section* section, int64_t extent, ptrdiff_t stride_bytes) {
+  section->extents[section->ndims] = extent;
+  section->strides_bytes[section->ndims] = stride_bytes;
+  section->ndims++;
+}
+
+/* Strides are handed on also for contiguous arrays: a layout in C order then still gets each element at its own index. */
+static struct section describe(const CFI_cdesc_t* array, dc_type type) {
+  struct section section = {0};
+  if (type == DC_CHAR && array->elem_len != 1) add_dimension(&section, (int64_t)array->elem_len, 1);
+  for (int i = 0; i < array->rank; i++) add_dimension(&section, array->dim[i].extent, array->dim[i].sm);
+  if (section.ndims == 0) add_dimension(&section, 1, (ptrdiff_t)array->elem_len);
+  return section;
+}
+
+int damaris_fortran_write(const char* name, int64_t step, int32_t block, int type, const CFI_cdesc_t* array) {
+  const struct section section = describe(array, (dc_type)type);
+  return dc_write_typed(name, step, block, (dc_type)type, array->base_addr, section.ndims, section.extents, section.strides_bytes);
+}
+
+int damaris_fortran_write_to(dc_variable_t* variable, int64_t step, int32_t block, int type, const CFI_cdesc_t* array) {
+  const struct section section = describe(array, (dc_type)type);
+  return dc_write_to_typed(variable, step, block, (dc_type)type, array->base_addr, section.ndims, section.extents,
+                           section.strides_bytes);
+}
+
+/* How a type is declared in Fortran; types without a kind of their own are named as in the XML. */
+static const char* fortran_name(dc_type type) {
+  static const char* const names[] = {"any type",     "integer(int8)", "integer(int16)", "integer(int32)", "integer(int64)",
+                                      "uint8",        "uint16",        "uint32",         "uint64",         "real(real32)",
+                                      "real(real64)", "character",     "a compound type"};
+  return type >= DC_ANY && type <= DC_COMPOUND ? names[type] : "an unknown type";
+}
+
+static int fits_rank(const dc_layout_t* layout, int rank) {
+  if (rank == 0) return layout->ndims == 0 || (layout->ndims == 1 && layout->extents[0] == 1);
+  return layout->ndims == rank;
+}
+
+/* Whether a pointer of this type and rank can stand for a block of `layout`; the reason why not goes to `sentence`. */
+static int check_pointer(const char* name, const dc_layout_t* layout, dc_type type, int rank, char* sentence) {
+  if (layout->type != type) {
+    snprintf(sentence, kSentenceBytes, "'%s' has elements of %s, the pointer is %s; declare the pointer as the layout says", name,
+             fortran_name(layout->type), fortran_name(type));
+    return DC_E_TYPE;
+  }
+  if (!fits_rank(layout, rank)) {
+    snprintf(sentence, kSentenceBytes, "'%s' has %d dimension(s), the pointer %d; declare the pointer as the layout says", name,
+             layout->ndims, rank);
+    return DC_E_SHAPE;
+  }
+  if (rank > 1 && !layout->fortran_order) {
+    snprintf(sentence, kSentenceBytes, "the layout of '%s' lists its dimensions in C order, which no Fortran pointer can follow; "
+             "give the layout language=\"fortran\", or use df_write", name);
+    return DC_E_SHAPE;
+  }
+  return DC_OK;
+}
+
+/* `sentence` gets the explanation of an error found here, blank padded as Fortran wants it; blanks when libdamaris has it. */
+int damaris_fortran_alloc(const char* name, int64_t step, int32_t block, int type, int rank, int64_t* extents, void** address,
+                          char* sentence) {
+  dc_layout_t layout;
+  char reason[kSentenceBytes] = "";
+  *address = NULL;
+  memset(extents, 0, DC_MAX_DIMS * sizeof *extents);
+  int code = dc_get_layout(name, &layout);
+  if (code >= 0) code = check_pointer(name, &layout, (dc_type)type, rank, reason);
+  if (code >= 0) code = dc_alloc(name, step, block, address);
+  if (code >= 0) memcpy(extents, layout.extents, (size_t)layout.ndims * sizeof *extents);
+  memset(sentence, ' ', kSentenceBytes);
+  memcpy(sentence, reason, strlen(reason));
+  return code;
+}
