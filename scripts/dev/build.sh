@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Configuring, building, installing, cleaning. Read by ./dev; needs ROOT.
+# Configuring, building, installing, cleaning. Read by ./dev; needs ROOT and CALLER_DIR.
 
 configure() {
   local preset=$1 cache=$ROOT/build/$1/CMakeCache.txt
@@ -17,7 +17,7 @@ dev_build() {
 dev_install() {
   [ $# = 1 ] || fail "install: give one folder: ./dev install PREFIX"
   local prefix
-  prefix=$(cd "$OLDPWD" && realpath -m -- "$1")
+  prefix=$(cd "$CALLER_DIR" && realpath -m -- "$1")
   dev_setup
   dev_build release
   quietly install cmake --install build/release --prefix "$prefix"

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The built tree on the paths: programs, libraries, plugins, Python package. Read by ./dev; needs ROOT.
+# The built tree on the paths: programs, libraries, plugins, Python package. Read by ./dev; needs ROOT and CALLER_DIR.
 
 PRESET=${DAMARIS_PRESET:-dev}
 PYTHON=$ROOT/.venv/bin/python
@@ -34,7 +34,7 @@ use_built_tree() {
 dev_run() {
   [ $# -gt 0 ] || fail "run: which command? for example: ./dev run mpirun -n 3 PROGRAM"
   use_built_tree
-  cd "$OLDPWD"
+  cd "$CALLER_DIR" || exit 1
   exec "$@"
 }
 

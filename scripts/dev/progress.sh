@@ -1,9 +1,10 @@
 # shellcheck shell=bash
 # Long work with a quiet log: progress with the elapsed time, the end of the log on failure.
-# Read by ./dev; needs ROOT.
+# Read by ./dev; needs ROOT. BOLD and PLAIN are for the other parts.
 
 LOG_DIR=$ROOT/build/log
-if [ -t 1 ]; then TTY=yes BOLD=$'\e[1m' RED=$'\e[31m' GREEN=$'\e[32m' PLAIN=$'\e[0m'; else TTY='' BOLD='' RED='' GREEN='' PLAIN=''; fi
+TTY='' BOLD='' RED='' GREEN='' PLAIN=''
+if [ -t 1 ]; then TTY=yes BOLD=$'\e[1m' RED=$'\e[31m' GREEN=$'\e[32m' PLAIN=$'\e[0m'; fi
 
 say() { printf '%s\n' "$*"; }
 fail() {
@@ -20,8 +21,12 @@ quietly() {
   shift
   mkdir -p "$LOG_DIR"
   log="$LOG_DIR/${label//[ \/]/-}.log"
+  # A process group of its own, so that an interrupt ends the whole work and not only its first process.
+  set -m
   "$@" >"$log" 2>&1 </dev/null &
   pid=$!
+  set +m
+  trap 'kill -- -"$pid" 2>/dev/null; exit 130' INT TERM
   while kill -0 "$pid" 2>/dev/null; do
     if [ -n "$TTY" ]; then
       printf '\r\e[K%s: %d s  %s' "$label" $((SECONDS - start)) "$(log_state "$log")"
@@ -32,6 +37,7 @@ quietly() {
     sleep 0.2
   done
   wait "$pid" || rc=$?
+  trap - INT TERM
   [ -z "$TTY" ] || printf '\r\e[K'
   if [ "$rc" = 0 ]; then
     say "$label: ${GREEN}done${PLAIN} in $((SECONDS - start)) s"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # What the machine needs: Debian packages of scripts/packages.txt and a Python environment in .venv. Read by ./dev; needs ROOT.
 
-wanted_packages() { grep -v '^#' "$ROOT/scripts/packages.txt"; }
+wanted_packages() { grep -v '^#' "$ROOT/scripts/packages.txt" | tr '\n' ' '; }
 
 missing_packages() {
   local package
@@ -20,7 +20,7 @@ install_packages() {
 setup_packages() {
   local missing
   if ! command -v dpkg-query >/dev/null; then
-    fail "this is not Debian; install what these Debian 12 packages hold, then use ./dev build: $(wanted_packages | xargs)"
+    fail "this is not Debian; install what these Debian 12 packages hold, then use ./dev build: $(wanted_packages)"
   fi
   missing=$(missing_packages)
   [ -n "$missing" ] || return 0

@@ -11,27 +11,33 @@ labels_of() {
   esac
 }
 
-# run_ctest PRESET ARGS...: leaves the results in build/log/ctest-PRESET.xml.
+# run_ctest PRESET NAME ARGS...: leaves the results in build/log/ctest-NAME.xml.
 run_ctest() {
-  local preset=$1 progress=()
-  shift
+  local preset=$1 name=$2 progress=()
+  shift 2
   [ -z "$TTY" ] || progress=(--progress)
-  ctest --test-dir "build/$preset" "${progress[@]}" -j "$(nproc)" --output-on-failure --no-tests=error \
-    --output-junit "$LOG_DIR/ctest-$preset.xml" "$@"
+  env "DAMARIS_DEV_RUN=$RUN_MARK" ctest --test-dir "build/$preset" "${progress[@]}" -j "$(nproc)" --output-on-failure --no-tests=error \
+    --output-junit "$LOG_DIR/ctest-$name.xml" "$@"
 }
 
 test_preset() {
   say "${BOLD}== $1${PLAIN}"
   dev_build "$1" || return 1
-  run_ctest "$1" -L "$(labels_of "$1")"
+  run_ctest "$1" "$1" -L "$(labels_of "$1")" -LE '^lint$'
+}
+
+# The cheap gate: needs no build.
+test_lint() {
+  say "${BOLD}== lint${PLAIN}"
+  configure dev && run_ctest dev lint -L '^lint$'
 }
 
 # What a run left: processes that carry its mark, and new regions that no living process of others maps.
 # Both get a moment: a detached server sees the end of its last client a little later.
 leftovers() {
   local region
-  grep -lzsx "DAMARIS_DEV_RUN=$DAMARIS_DEV_RUN" /proc/[0-9]*/environ | cut -d/ -f3 | while read -r pid; do
-    [ "$pid" = $$ ] || [ "$pid" = "$BASHPID" ] || tr '\0' ' ' <"/proc/$pid/cmdline" | sed "s/^/process $pid: /"
+  grep -lzsx "DAMARIS_DEV_RUN=$RUN_MARK" /proc/[0-9]*/environ | cut -d/ -f3 | while read -r pid; do
+    echo "process $pid: $(tr '\0' ' ' <"/proc/$pid/cmdline")"
   done
   for region in /dev/shm/damaris*; do
     [ -e "$region" ] || continue
@@ -55,7 +61,7 @@ nothing_left() {
 test_selection() {
   local chosen=(-R "$1")
   if ctest --test-dir "build/$PRESET" --print-labels | grep -qx "  $1"; then chosen=(-L "^$1\$"); fi
-  run_ctest "$PRESET" "${chosen[@]}"
+  run_ctest "$PRESET" "$PRESET" "${chosen[@]}"
 }
 
 dev_lint() {
@@ -64,18 +70,17 @@ dev_lint() {
 }
 
 dev_test() {
-  local rc=0 start=$SECONDS preset presets=(dev mpich serial asan tsan)
-  export DAMARIS_DEV_RUN=$$.$RANDOM
+  local rc=0 start=$SECONDS preset
+  RUN_MARK=$$.$RANDOM.$(date +%s)
   REGIONS_BEFORE="|$(printf '%s|' /dev/shm/damaris*)"
   dev_setup
   rm -f "$LOG_DIR"/ctest-*.xml
   if [ $# -gt 0 ]; then
-    presets=("$PRESET")
     dev_build "$PRESET"
     test_selection "$1" || rc=1
   else
-    scripts/lint || rc=1
-    for preset in "${presets[@]}"; do test_preset "$preset" || rc=1; done
+    test_lint || rc=1
+    for preset in dev mpich serial asan tsan; do test_preset "$preset" || rc=1; done
   fi
   nothing_left || rc=1
   "$PYTHON" scripts/summarise-tests "$((SECONDS - start))" "$rc" "$LOG_DIR"/ctest-*.xml

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# planted_offenders.sh RULE: copies the lint scripts into an empty tree, plants one offender, and wants it named.
+set -eu
+rule=$1
+tree=$PWD/tree
+rm -rf "$tree"
+mkdir -p "$tree"/{scripts,cmake,include/damaris,src/{core/base,client,server,plugins/x},examples}
+cp "$DAMARIS_SOURCE_DIR"/scripts/{lint,check-includes} "$tree/scripts/"
+cp "$DAMARIS_SOURCE_DIR/.clang-format" "$tree/"
+cp "$DAMARIS_SOURCE_DIR/cmake/version.h.in" "$tree/cmake/"
+cd "$tree"
+
+expected_status=1
+plant() { printf '%b' "$2" >"$1"; }
+# shellcheck disable=SC2016 # the offender holds a variable
+case $rule in
+  format)                 plant src/client/a.cpp 'int  a( ){return 1;}\n'; want='src/client/a.cpp:1' ;;
+  shell)                  plant scripts/bad '#!/bin/bash\ncd $1\n'; want='SC2086' ;;
+  outside_header)         plant src/client/a.cpp '#include <mpi.h>\n'; want='src/client/a.cpp:1: <mpi.h> belongs into src/mpi' ;;
+  unknown_library)        plant src/client/a.cpp '#include <zstd/zstd.h>\n'; want='is of a library that' ;;
+  core_knows_nobody)      plant src/core/base/a.cpp '#include "client/a.hpp"\n'; want='src/core may know nobody' ;;
+  client_knows_server)    plant src/client/a.cpp '#include "server/a.hpp"\n'; want='src/client may know core' ;;
+  plugin_knows_core)      plant src/plugins/x/a.cpp '#include "core/base/error.hpp"\n'; want='src/plugins may know nobody' ;;
+  example_knows_core)     plant examples/a.c '#include "core/base/error.hpp"\n'; want='examples may know only include/damaris' ;;
+  c99_header)             plant include/damaris/a.h 'inline auto f() { return 1; }\n'; want='a.h does not compile alone' ;;
+  missing_include)        plant include/damaris/a.hpp 'inline std::string f() { return {}; }\n'; want='a.hpp does not compile alone' ;;
+  long_file)              seq -f '// %g' 401 >src/client/a.cpp
+                          want='warning: src/client/a.cpp has 401 lines'; expected_status=0 ;;
+  clean_tree)             plant src/client/a.cpp '#include <vector>\n\n#include "core/base/error.hpp"\n'
+                          want='includes: ok'; expected_status=0 ;;
+esac
+
+status=0
+output=$(scripts/lint 2>&1) || status=$?
+printf '%s\n' "$output"
+[ "$status" = "$expected_status" ] || { echo "lint ended with $status, expected $expected_status"; exit 1; }
+grep -qF "$want" <<<"$output" || { echo "lint did not say: $want"; exit 1; }
