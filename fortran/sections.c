@@ -68,8 +68,10 @@ static int check_pointer(const char* name, const dc_layout_t* layout, dc_type ty
     return DC_E_SHAPE;
   }
   if (rank > 1 && !layout->fortran_order) {
-    snprintf(sentence, kSentenceBytes, "the layout of '%s' lists its dimensions in C order, which no Fortran pointer can follow; "
-             "give the layout language=\"fortran\", or use df_write", name);
+    snprintf(sentence, kSentenceBytes,
+             "the layout of '%s' lists its dimensions in C order, which no Fortran pointer can follow; "
+             "give the layout language=\"fortran\", or use df_write",
+             name);
     return DC_E_SHAPE;
   }
   return DC_OK;

@@ -58,9 +58,9 @@ typedef struct dc_layout_t {
   dc_type type;
   uint64_t element_bytes;
   int ndims;
-  int fortran_order;              /* 1: the layout lists its fastest dimension first */
-  int64_t extents[DC_MAX_DIMS];   /* in elements, ghost zones included, in the layout's dimension order */
-  uint64_t bytes;                 /* of the whole block */
+  int fortran_order;            /* 1: the layout lists its fastest dimension first */
+  int64_t extents[DC_MAX_DIMS]; /* in elements, ghost zones included, in the layout's dimension order */
+  uint64_t bytes;               /* of the whole block */
 } dc_layout_t;
 
 /* What dc_status tells. Sizes in bytes; -1 stands for "no iteration yet". */
@@ -173,7 +173,7 @@ const char* dc_last_error(void);
 
 #if !defined(__cplusplus) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 /* dc_write that knows the array's element type and so refuses a wrong one (C11): DC_WRITE("temperature", step, array). */
-#define DC_TYPE_OF(pointer)                                                                                                       \
+#define DC_TYPE_OF(pointer) \
   _Generic((pointer),                                                                                                             \
       signed char*: DC_INT8, const signed char*: DC_INT8, short*: DC_INT16, const short*: DC_INT16, int*: DC_INT32,               \
       const int*: DC_INT32, long*: DC_INT64, const long*: DC_INT64, long long*: DC_INT64, const long long*: DC_INT64,             \

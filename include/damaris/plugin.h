@@ -35,11 +35,11 @@ typedef struct dc_field_t {
 
 /* What the XML says of a variable. Valid from init to finalize. */
 typedef struct dc_variable_info_t {
-  uint32_t id;           /* index, the same on all processes */
-  const char* name;      /* without groups */
-  const char* path;      /* "group/subgroup/name" */
-  const char* layout;    /* name of the layout */
-  const char* unit;      /* "" when not given */
+  uint32_t id;        /* index, the same on all processes */
+  const char* name;   /* without groups */
+  const char* path;   /* "group/subgroup/name" */
+  const char* layout; /* name of the layout */
+  const char* unit;   /* "" when not given */
   const char* description;
   dc_type type;
   uint64_t element_bytes;
@@ -47,23 +47,23 @@ typedef struct dc_variable_info_t {
   int field_count;       /* compound only, else 0 */
   const dc_field_t* fields;
   int ndims;
-  int fortran_order;     /* 1: the XML lists the fastest dimension first. All views below are in C order (slowest first). */
-  int has_global;        /* 1: `global` extents are known */
+  int fortran_order; /* 1: the XML lists the fastest dimension first. All views below are in C order (slowest first). */
+  int has_global;    /* 1: `global` extents are known */
 } dc_variable_info_t;
 
 /* One dataset: a block of one variable from one client. Dimensions in C order (slowest first), sizes in elements. */
 typedef struct dc_dataset_t {
   const dc_variable_info_t* variable;
   int64_t step;
-  int32_t source;                    /* id of the client */
+  int32_t source; /* id of the client */
   int32_t block;
-  int64_t extents[DC_MAX_DIMS];      /* of the data in memory, ghost zones included */
-  int64_t ghost_low[DC_MAX_DIMS];    /* elements to leave out at the low end of each dimension */
+  int64_t extents[DC_MAX_DIMS];   /* of the data in memory, ghost zones included */
+  int64_t ghost_low[DC_MAX_DIMS]; /* elements to leave out at the low end of each dimension */
   int64_t ghost_high[DC_MAX_DIMS];
   int has_position;
-  int64_t position[DC_MAX_DIMS];     /* of the interior in the global array, zero-based; only with has_position */
-  int64_t global[DC_MAX_DIMS];       /* global extents; only with variable->has_global */
-  const void* data;                  /* contiguous; valid during the callback */
+  int64_t position[DC_MAX_DIMS]; /* of the interior in the global array, zero-based; only with has_position */
+  int64_t global[DC_MAX_DIMS];   /* global extents; only with variable->has_global */
+  const void* data;              /* contiguous; valid during the callback */
   uint64_t bytes;
 } dc_dataset_t;
 
@@ -71,14 +71,14 @@ typedef struct dc_dataset_t {
 typedef struct dc_iteration_t {
   int64_t step;
   int has_time;
-  double time;                       /* physical time of dc_set_time, in the simulation's unit */
-  int complete;                      /* 1 in on_iteration, 0 while it is still open */
+  double time;  /* physical time of dc_set_time, in the simulation's unit */
+  int complete; /* 1 in on_iteration, 0 while it is still open */
   size_t dataset_count;
-  const dc_dataset_t* datasets;      /* ordered by variable id, source, block */
-  size_t client_count;               /* clients of this server */
-  size_t absent_count;               /* clients that ended the step without a write */
-  const int32_t* absent;             /* their ids */
-  size_t missing_count;              /* clients that died before they ended the step */
+  const dc_dataset_t* datasets; /* ordered by variable id, source, block */
+  size_t client_count;          /* clients of this server */
+  size_t absent_count;          /* clients that ended the step without a write */
+  const int32_t* absent;        /* their ids */
+  size_t missing_count;         /* clients that died before they ended the step */
   const int32_t* missing;
 } dc_iteration_t;
 
@@ -100,21 +100,21 @@ typedef struct dc_setting_t {
 
 /* Services and facts of the server. Valid from init to finalize; any function only inside a callback. */
 typedef struct dc_host_t {
-  uint32_t abi;                /* DC_PLUGIN_ABI of the server */
-  uint32_t size_bytes;         /* of this struct */
-  void* self;                  /* first argument of the functions below */
-  const char* simulation;      /* name from the XML */
-  const char* config_file;     /* path of the XML, for messages */
+  uint32_t abi;            /* DC_PLUGIN_ABI of the server */
+  uint32_t size_bytes;     /* of this struct */
+  void* self;              /* first argument of the functions below */
+  const char* simulation;  /* name from the XML */
+  const char* config_file; /* path of the XML, for messages */
   const char* host_name;
-  int server_index;            /* 0 .. server_count-1 over the whole run */
+  int server_index; /* 0 .. server_count-1 over the whole run */
   int server_count;
-  int client_count;            /* clients of this server */
-  const int32_t* clients;      /* their ids */
+  int client_count;       /* clients of this server */
+  const int32_t* clients; /* their ids */
   size_t variable_count;
   const dc_variable_info_t* variables;
-  size_t setting_count;        /* of the element that named this plugin */
+  size_t setting_count; /* of the element that named this plugin */
   const dc_setting_t* settings;
-  const void* communicator;    /* MPI_Comm* over the servers of the run, NULL without MPI. Only for collective calls that every
+  const void* communicator; /* MPI_Comm* over the servers of the run, NULL without MPI. Only for collective calls that every
                                   server's plugin makes in the same order. */
   /* Writes one line to the log. level: 0 error, 1 warning, 2 info, 3 debug. */
   void (*log)(void* self, int level, const char* text);

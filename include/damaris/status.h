@@ -16,19 +16,19 @@ typedef enum dc_code {
   DC_N_DISABLED = 1, /* the variable is switched off in the XML; nothing was copied */
 
   /* Usage: the program calls Damaris wrongly; correct the program. */
-  DC_E_NOT_INITIALIZED = -100,    /* a call before dc_initialize or after dc_finalize */
+  DC_E_NOT_INITIALIZED = -100,     /* a call before dc_initialize or after dc_finalize */
   DC_E_ALREADY_INITIALIZED = -101, /* a second dc_initialize */
-  DC_E_ARGUMENT = -102,           /* a null pointer, a negative size, a value out of range */
-  DC_E_UNKNOWN_NAME = -103,       /* no variable, event, parameter or layout of that name in the XML */
-  DC_E_TYPE = -104,               /* the array's type is not the one of the layout */
-  DC_E_SHAPE = -105,              /* number of dimensions, extents or position do not fit the layout */
-  DC_E_DUPLICATE = -106,          /* a second write of the same block in one iteration, or an id used twice */
-  DC_E_BACKWARD = -107,           /* a step lower than one this client has already ended */
-  DC_E_NOT_ALLOCATED = -108,      /* commit without alloc */
-  DC_E_NOT_COMMITTED = -109,      /* an alloc of an ended step was never committed; it was cancelled */
-  DC_E_NOT_ENDED = -110,          /* flush of a step that this client has not ended */
-  DC_E_NO_MPI = -111,             /* a feature that needs MPI, in a build or start-up without it */
-  DC_E_THREADS = -112,            /* more threads call than the XML allows */
+  DC_E_ARGUMENT = -102,            /* a null pointer, a negative size, a value out of range */
+  DC_E_UNKNOWN_NAME = -103,        /* no variable, event, parameter or layout of that name in the XML */
+  DC_E_TYPE = -104,                /* the array's type is not the one of the layout */
+  DC_E_SHAPE = -105,               /* number of dimensions, extents or position do not fit the layout */
+  DC_E_DUPLICATE = -106,           /* a second write of the same block in one iteration, or an id used twice */
+  DC_E_BACKWARD = -107,            /* a step lower than one this client has already ended */
+  DC_E_NOT_ALLOCATED = -108,       /* commit without alloc */
+  DC_E_NOT_COMMITTED = -109,       /* an alloc of an ended step was never committed; it was cancelled */
+  DC_E_NOT_ENDED = -110,           /* flush of a step that this client has not ended */
+  DC_E_NO_MPI = -111,              /* a feature that needs MPI, in a build or start-up without it */
+  DC_E_THREADS = -112,             /* more threads call than the XML allows */
 
   /* Config: correct the XML or the way the job is started. */
   DC_E_CONFIG = -200,          /* the XML is missing, malformed, or says something that cannot be */

@@ -32,11 +32,16 @@ std::optional<LogLevel> level_of(std::string_view name) {
 
 spdlog::level::level_enum spd_level(LogLevel level) {
   switch (level) {
-    case LogLevel::error: return spdlog::level::err;
-    case LogLevel::warning: return spdlog::level::warn;
-    case LogLevel::info: return spdlog::level::info;
-    case LogLevel::debug: return spdlog::level::debug;
-    case LogLevel::off: break;
+    case LogLevel::error:
+      return spdlog::level::err;
+    case LogLevel::warning:
+      return spdlog::level::warn;
+    case LogLevel::info:
+      return spdlog::level::info;
+    case LogLevel::debug:
+      return spdlog::level::debug;
+    case LogLevel::off:
+      break;
   }
   return spdlog::level::off;
 }
@@ -44,10 +49,13 @@ spdlog::level::level_enum spd_level(LogLevel level) {
 std::shared_ptr<spdlog::logger> make_logger(const std::string& file, const std::string& who) {
   spdlog::sink_ptr sink;
   try {
-    if (file.empty()) sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-    else sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(file);
+    if (file.empty())
+      sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+    else
+      sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(file);
   } catch (const spdlog::spdlog_ex& failure) {
-    throw Error(DC_E_CONFIG, format("the log file '{}' cannot be opened ({}); name another one in <log file=\"...\">", file, failure.what()));
+    throw Error(DC_E_CONFIG,
+                format("the log file '{}' cannot be opened ({}); name another one in <log file=\"...\">", file, failure.what()));
   }
   auto logger = std::make_shared<spdlog::logger>(who, std::move(sink));
   logger->set_pattern("%Y-%m-%d %H:%M:%S.%e damaris %n %l: %v");
@@ -71,7 +79,8 @@ void configure_log(LogLevel level, const std::string& file, const std::string& w
   }
   current_level.store(static_cast<int>(level), std::memory_order_relaxed);
   if (wished && !wished_level)
-    log_line(LogLevel::warning, format("DAMARIS_LOG='{}' is no level; allowed are off, error, warning, info, debug; warning is used", wish));
+    log_line(LogLevel::warning,
+             format("DAMARIS_LOG='{}' is no level; allowed are off, error, warning, info, debug; warning is used", wish));
 }
 
 bool log_enabled(LogLevel level) noexcept {

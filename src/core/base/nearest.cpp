@@ -8,8 +8,8 @@
 namespace damaris {
 namespace {
 
-constexpr std::size_t kMostNames = 8;     // names in a list of known ones
-constexpr std::size_t kLongestWord = 128; // longer ones are no slip of the finger, and the distance costs their product
+constexpr std::size_t kMostNames = 8;      // names in a list of known ones
+constexpr std::size_t kLongestWord = 128;  // longer ones are no slip of the finger, and the distance costs their product
 
 std::string lower(std::string_view text) {
   std::string result(text);

@@ -14,9 +14,9 @@ constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();
 // A decimal number without sign and what follows it. Not strtod: that obeys the locale and knows "inf" and hexadecimal.
 struct Quantity {
   std::uint64_t whole = 0;
-  std::uint64_t fraction = 0;      // of `fraction_unit`
+  std::uint64_t fraction = 0;  // of `fraction_unit`
   std::uint64_t fraction_unit = 1;
-  std::string unit;                // lower case, blanks removed
+  std::string unit;  // lower case, blanks removed
 };
 
 bool digit(char c) { return c >= '0' && c <= '9'; }
@@ -63,13 +63,14 @@ std::optional<std::uint64_t> parse(std::string_view text, const std::pair<const 
 
 std::optional<std::uint64_t> parse_size(std::string_view text) {
   static constexpr std::pair<const char*, std::uint64_t> kUnits[] = {
-      {"", 1},           {"b", 1},          {"kb", 1000},       {"mb", 1000'000},   {"gb", 1000'000'000},  {"tb", 1000'000'000'000},
+      {"", 1},           {"b", 1},          {"kb", 1000},        {"mb", 1000'000},   {"gb", 1000'000'000}, {"tb", 1000'000'000'000},
       {"kib", 1u << 10}, {"mib", 1u << 20}, {"gib", 1ull << 30}, {"tib", 1ull << 40}};
   return parse(text, kUnits);
 }
 
 std::optional<std::int64_t> parse_duration_ms(std::string_view text) {
-  static constexpr std::pair<const char*, std::uint64_t> kUnits[] = {{"", 1000}, {"ms", 1}, {"s", 1000}, {"min", 60'000}, {"h", 3'600'000}};
+  static constexpr std::pair<const char*, std::uint64_t> kUnits[] = {
+      {"", 1000}, {"ms", 1}, {"s", 1000}, {"min", 60'000}, {"h", 3'600'000}};
   const auto value = parse(text, kUnits);
   if (!value) return {};
   return static_cast<std::int64_t>(*value);

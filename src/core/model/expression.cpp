@@ -64,11 +64,21 @@ std::int64_t Expression::evaluate(const std::function<std::int64_t(const std::st
     }
     const std::int64_t left = take();
     switch (step.op) {
-      case Op::add: stack.push_back(add(left, right, step.position)); break;
-      case Op::subtract: stack.push_back(subtract(left, right, step.position)); break;
-      case Op::multiply: stack.push_back(multiply(left, right, step.position)); break;
-      case Op::divide: stack.push_back(divide(left, right, step.position)); break;
-      default: stack.push_back(modulo(left, right, step.position)); break;
+      case Op::add:
+        stack.push_back(add(left, right, step.position));
+        break;
+      case Op::subtract:
+        stack.push_back(subtract(left, right, step.position));
+        break;
+      case Op::multiply:
+        stack.push_back(multiply(left, right, step.position));
+        break;
+      case Op::divide:
+        stack.push_back(divide(left, right, step.position));
+        break;
+      default:
+        stack.push_back(modulo(left, right, step.position));
+        break;
     }
   }
   if (stack.empty()) throw ExpressionError(0, "the expression is empty");

@@ -76,9 +76,11 @@ void ExpressionParser::number() {
   const std::size_t position = at_;
   std::int64_t value = 0;
   for (; at_ < text_.size() && digit(text_[at_]); ++at_)
-    if (__builtin_mul_overflow(value, std::int64_t{10}, &value) || __builtin_add_overflow(value, std::int64_t{text_[at_] - '0'}, &value))
+    if (__builtin_mul_overflow(value, std::int64_t{10}, &value) ||
+        __builtin_add_overflow(value, std::int64_t{text_[at_] - '0'}, &value))
       throw ExpressionError(position, "the number does not fit into 64 bits");
-  if (at_ < text_.size() && (text_[at_] == '.' || letter(text_[at_]))) throw ExpressionError(position, "a number has decimal digits only");
+  if (at_ < text_.size() && (text_[at_] == '.' || letter(text_[at_])))
+    throw ExpressionError(position, "a number has decimal digits only");
   emit(Op::push, position, value);
 }
 
@@ -98,7 +100,9 @@ char ExpressionParser::peek() {
   return at_ < text_.size() ? text_[at_] : '\0';
 }
 
-void ExpressionParser::emit(Op op, std::size_t position, std::int64_t operand) { result_.steps_.push_back({op, operand, position}); }
+void ExpressionParser::emit(Op op, std::size_t position, std::int64_t operand) {
+  result_.steps_.push_back({op, operand, position});
+}
 
 void ExpressionParser::fail(const std::string& wanted) {
   const std::string found = at_ < text_.size() ? format("'{}'", text_[at_]) : std::string("the end");

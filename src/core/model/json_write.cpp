@@ -15,29 +15,42 @@ Json json(const std::vector<Expression>& list) {
 }
 
 Json json(const Parameter& p) {
-  return {{"name", p.name}, {"type", p.type}, {"expression", p.expression.text()}, {"value", p.value}, {"constant", p.constant}, {"where", json(p.where)}};
+  return {{"name", p.name},   {"type", p.type},         {"expression", p.expression.text()},
+          {"value", p.value}, {"constant", p.constant}, {"where", json(p.where)}};
 }
 
 Json json(const Compound& c) {
   Json fields = Json::array();
-  for (const Field& f : c.fields) fields.push_back({{"name", f.name}, {"type", f.type}, {"count", f.count}, {"offset_bytes", f.offset_bytes}});
+  for (const Field& f : c.fields)
+    fields.push_back({{"name", f.name}, {"type", f.type}, {"count", f.count}, {"offset_bytes", f.offset_bytes}});
   return {{"name", c.name}, {"fields", fields}, {"size_bytes", c.size_bytes}};
 }
 
 Json json(const Layout& l) {
   Json ghost = Json::array();
   for (const GhostWidth& width : l.ghost) ghost.push_back(Json::array({width.low.text(), width.high.text()}));
-  return {{"name", l.name},           {"type", l.type},           {"compound", l.compound}, {"element_bytes", l.element_bytes}, {"fortran_order", l.fortran_order},
-          {"dimensions", json(l.dimensions)}, {"global", json(l.global)}, {"ghost", ghost},         {"where", json(l.where)}};
+  return {{"name", l.name},
+          {"type", l.type},
+          {"compound", l.compound},
+          {"element_bytes", l.element_bytes},
+          {"fortran_order", l.fortran_order},
+          {"dimensions", json(l.dimensions)},
+          {"global", json(l.global)},
+          {"ghost", ghost},
+          {"where", json(l.where)}};
 }
 
 Json json(const Variable& v) {
-  return {{"id", v.id},     {"name", v.name},       {"path", v.path},   {"layout", v.layout},     {"unit", v.unit}, {"description", v.description},
-          {"mesh", v.mesh}, {"enabled", v.enabled}, {"store", v.store}, {"where", json(v.where)}};
+  return {{"id", v.id},       {"name", v.name},
+          {"path", v.path},   {"layout", v.layout},
+          {"unit", v.unit},   {"description", v.description},
+          {"mesh", v.mesh},   {"enabled", v.enabled},
+          {"store", v.store}, {"where", json(v.where)}};
 }
 
 Json json(const Action& a) {
-  return {{"function", a.function}, {"library", a.library}, {"plugin", a.plugin}, {"scope", a.scope}, {"on_root", a.on_root}, {"where", json(a.where)}};
+  return {{"function", a.function}, {"library", a.library}, {"plugin", a.plugin},
+          {"scope", a.scope},       {"on_root", a.on_root}, {"where", json(a.where)}};
 }
 
 Json json(const Event& e) {

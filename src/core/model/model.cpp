@@ -18,7 +18,8 @@ std::int64_t computed(const Model& model, const Parameter& parameter, const std:
     throw ExpressionError(0, format("parameter '{}' is not known", name));
   };
   const auto fail = [&](const std::string& why) -> Error {
-    return Error(DC_E_ARGUMENT, format("{}: parameter '{}' = '{}': {}", place(model, parameter.where), parameter.name, parameter.expression.text(), why));
+    return Error(DC_E_ARGUMENT, format("{}: parameter '{}' = '{}': {}", place(model, parameter.where), parameter.name,
+                                       parameter.expression.text(), why));
   };
   try {
     const std::int64_t value = parameter.expression.evaluate(value_of);
@@ -59,11 +60,13 @@ std::string mpi_reason(const Model& model) {
   for (const Event& event : model.events)
     for (const Action& action : event.actions)
       if (action.scope == DC_SCOPE_GLOBAL)
-        return format("{}: event '{}' has scope=\"global\", for which the servers agree over MPI", place(model, action.where), event.name);
+        return format("{}: event '{}' has scope=\"global\", for which the servers agree over MPI", place(model, action.where),
+                      event.name);
   for (const Plugin& plugin : model.plugins)
     for (const auto& [key, value] : plugin.settings)
       if (plugin.storage && key == "files" && value == "single")
-        return format("{}: files=\"single\" writes one file from all servers, with parallel HDF5 over MPI", place(model, plugin.where));
+        return format("{}: files=\"single\" writes one file from all servers, with parallel HDF5 over MPI",
+                      place(model, plugin.where));
   return "";
 }
 
@@ -73,53 +76,91 @@ std::string place(const Model& model, Location where) {
 
 std::uint64_t type_bytes(dc_type type) {
   switch (type) {
-    case DC_INT8: case DC_UINT8: case DC_CHAR: return 1;
-    case DC_INT16: case DC_UINT16: return 2;
-    case DC_INT32: case DC_UINT32: case DC_FLOAT32: return 4;
-    case DC_INT64: case DC_UINT64: case DC_FLOAT64: return 8;
-    case DC_ANY: case DC_COMPOUND: break;
+    case DC_INT8:
+    case DC_UINT8:
+    case DC_CHAR:
+      return 1;
+    case DC_INT16:
+    case DC_UINT16:
+      return 2;
+    case DC_INT32:
+    case DC_UINT32:
+    case DC_FLOAT32:
+      return 4;
+    case DC_INT64:
+    case DC_UINT64:
+    case DC_FLOAT64:
+      return 8;
+    case DC_ANY:
+    case DC_COMPOUND:
+      break;
   }
   return 0;
 }
 
 const char* type_name(dc_type type) {
   switch (type) {
-    case DC_ANY: return "any";
-    case DC_INT8: return "int8";
-    case DC_INT16: return "int16";
-    case DC_INT32: return "int32";
-    case DC_INT64: return "int64";
-    case DC_UINT8: return "uint8";
-    case DC_UINT16: return "uint16";
-    case DC_UINT32: return "uint32";
-    case DC_UINT64: return "uint64";
-    case DC_FLOAT32: return "real32";
-    case DC_FLOAT64: return "real64";
-    case DC_CHAR: return "char";
-    case DC_COMPOUND: return "compound";
+    case DC_ANY:
+      return "any";
+    case DC_INT8:
+      return "int8";
+    case DC_INT16:
+      return "int16";
+    case DC_INT32:
+      return "int32";
+    case DC_INT64:
+      return "int64";
+    case DC_UINT8:
+      return "uint8";
+    case DC_UINT16:
+      return "uint16";
+    case DC_UINT32:
+      return "uint32";
+    case DC_UINT64:
+      return "uint64";
+    case DC_FLOAT32:
+      return "real32";
+    case DC_FLOAT64:
+      return "real64";
+    case DC_CHAR:
+      return "char";
+    case DC_COMPOUND:
+      return "compound";
   }
   return "unknown type";
 }
 
 std::int64_t lowest(dc_type type) {
   switch (type) {
-    case DC_INT8: return std::numeric_limits<std::int8_t>::min();
-    case DC_INT16: return std::numeric_limits<std::int16_t>::min();
-    case DC_INT32: return std::numeric_limits<std::int32_t>::min();
-    case DC_INT64: return kLowest;
-    default: return 0;
+    case DC_INT8:
+      return std::numeric_limits<std::int8_t>::min();
+    case DC_INT16:
+      return std::numeric_limits<std::int16_t>::min();
+    case DC_INT32:
+      return std::numeric_limits<std::int32_t>::min();
+    case DC_INT64:
+      return kLowest;
+    default:
+      return 0;
   }
 }
 
 std::int64_t highest(dc_type type) {
   switch (type) {
-    case DC_INT8: return std::numeric_limits<std::int8_t>::max();
-    case DC_INT16: return std::numeric_limits<std::int16_t>::max();
-    case DC_INT32: return std::numeric_limits<std::int32_t>::max();
-    case DC_UINT8: return std::numeric_limits<std::uint8_t>::max();
-    case DC_UINT16: return std::numeric_limits<std::uint16_t>::max();
-    case DC_UINT32: return std::numeric_limits<std::uint32_t>::max();
-    default: return kHighest;
+    case DC_INT8:
+      return std::numeric_limits<std::int8_t>::max();
+    case DC_INT16:
+      return std::numeric_limits<std::int16_t>::max();
+    case DC_INT32:
+      return std::numeric_limits<std::int32_t>::max();
+    case DC_UINT8:
+      return std::numeric_limits<std::uint8_t>::max();
+    case DC_UINT16:
+      return std::numeric_limits<std::uint16_t>::max();
+    case DC_UINT32:
+      return std::numeric_limits<std::uint32_t>::max();
+    default:
+      return kHighest;
   }
 }
 

@@ -53,10 +53,10 @@ struct Layout {
   dc_type type = DC_FLOAT32;
   int compound = -1;  // index into Model::compounds for DC_COMPOUND
   std::uint64_t element_bytes = 4;
-  bool fortran_order = false;            // the lists below have the fastest dimension first
-  std::vector<Expression> dimensions;    // extents with ghost zones, as written in the XML; never empty: a scalar is {1}
-  std::vector<Expression> global;        // empty, or one per dimension
-  std::vector<GhostWidth> ghost;         // empty, or one per dimension
+  bool fortran_order = false;          // the lists below have the fastest dimension first
+  std::vector<Expression> dimensions;  // extents with ghost zones, as written in the XML; never empty: a scalar is {1}
+  std::vector<Expression> global;      // empty, or one per dimension
+  std::vector<GhostWidth> ghost;       // empty, or one per dimension
   Location where;
 };
 
@@ -102,11 +102,11 @@ enum class StalePolicy { recover, refuse, discard };
 enum class PluginPolicy { disable, fail_iteration };
 
 struct Architecture {
-  int dedicated_cores = 1;            // per node; 0: in place
-  int clients = 0;                    // of a detached server's node; 0: --clients, the launcher's local size, else 1
-  int threads = 1;                    // lanes and arenas per client
-  bool start_server = true;           // <server start="auto">: the first client to come starts the detached server
-  bool pin = true;                    // servers pin themselves where allowed
+  int dedicated_cores = 1;                  // per node; 0: in place
+  int clients = 0;                          // of a detached server's node; 0: --clients, the launcher's local size, else 1
+  int threads = 1;                          // lanes and arenas per client
+  bool start_server = true;                 // <server start="auto">: the first client to come starts the detached server
+  bool pin = true;                          // servers pin themselves where allowed
   std::uint64_t buffer_bytes = 64u << 20;   // per server: all arenas together
   std::vector<std::int64_t> weights;        // empty: equal arenas
   std::int64_t buffer_timeout_ms = 10'000;  // block(timeout) of a full buffer or lane
@@ -184,7 +184,7 @@ std::string place(const Model& model, Location where);
 std::int64_t lowest(dc_type type);
 std::int64_t highest(dc_type type);
 
-std::uint64_t type_bytes(dc_type type);      // 0 for DC_ANY and DC_COMPOUND
-const char* type_name(dc_type type);         // "real32", "int64", ...
+std::uint64_t type_bytes(dc_type type);  // 0 for DC_ANY and DC_COMPOUND
+const char* type_name(dc_type type);     // "real32", "int64", ...
 
 }  // namespace damaris::model

@@ -25,8 +25,10 @@ class Resolver {
 
   Error fail(const Expression& expression, const char* what, const std::string& why) const {
     std::string values;
-    for (const std::string& name : expression.names()) values += format("{} {}={}", values.empty() ? " with" : ",", name, parameter(name));
-    return Error(DC_E_SHAPE, format("{}: layout '{}': {} '{}'{}{}", place(model_, layout_.where), layout_.name, what, expression.text(), values, why));
+    for (const std::string& name : expression.names())
+      values += format("{} {}={}", values.empty() ? " with" : ",", name, parameter(name));
+    return Error(DC_E_SHAPE, format("{}: layout '{}': {} '{}'{}{}", place(model_, layout_.where), layout_.name, what,
+                                    expression.text(), values, why));
   }
 
  private:
@@ -47,15 +49,17 @@ void resolve_ghost(const Resolver& resolver, const GhostWidth& ghost, const Expr
   std::int64_t both = 0;
   const bool overflow = __builtin_add_overflow(shape.ghost_low[to], shape.ghost_high[to], &both);
   if (overflow || both > shape.extents[to])
-    throw resolver.fail(dimension, "dimension",
-                        format(" is {}, less than its ghost zones of {} and {}", shape.extents[to], shape.ghost_low[to], shape.ghost_high[to]));
+    throw resolver.fail(
+        dimension, "dimension",
+        format(" is {}, less than its ghost zones of {} and {}", shape.extents[to], shape.ghost_low[to], shape.ghost_high[to]));
 }
 
 std::uint64_t bytes_of(const Model& model, const Layout& layout, const Shape& shape) {
   std::int64_t bytes = static_cast<std::int64_t>(layout.element_bytes);
   bool overflow = false;
   for (int d = 0; d < shape.ndims; ++d) overflow = __builtin_mul_overflow(bytes, shape.extents[d], &bytes) || overflow;
-  if (overflow) throw Error(DC_E_SHAPE, format("{}: layout '{}' has more than 2^63 bytes", place(model, layout.where), layout.name));
+  if (overflow)
+    throw Error(DC_E_SHAPE, format("{}: layout '{}' has more than 2^63 bytes", place(model, layout.where), layout.name));
   return static_cast<std::uint64_t>(bytes);
 }
 

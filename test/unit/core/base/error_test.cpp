@@ -8,11 +8,40 @@
 
 namespace {
 
-const int kCodes[] = {DC_OK, DC_N_DISABLED, DC_E_NOT_INITIALIZED, DC_E_ALREADY_INITIALIZED, DC_E_ARGUMENT, DC_E_UNKNOWN_NAME, DC_E_TYPE, DC_E_SHAPE,
-                      DC_E_DUPLICATE, DC_E_BACKWARD, DC_E_NOT_ALLOCATED, DC_E_NOT_COMMITTED, DC_E_NOT_ENDED, DC_E_NO_MPI, DC_E_THREADS, DC_E_CONFIG,
-                      DC_E_CONFIG_MISMATCH, DC_E_PLACEMENT, DC_E_STALE_REGION, DC_E_REGION_IN_USE, DC_E_VERSION, DC_E_TOO_LARGE,
-                      DC_E_ITERATION_TOO_LARGE, DC_E_FULL, DC_E_SHM, DC_E_MEMORY, DC_E_TIMEOUT, DC_E_IO, DC_E_EARLIER_IO, DC_E_NO_OUTPUT, DC_E_PLUGIN,
-                      DC_E_SERVER_LOST, DC_E_CLIENT_LOST, DC_E_INTERNAL};
+const int kCodes[] = {DC_OK,
+                      DC_N_DISABLED,
+                      DC_E_NOT_INITIALIZED,
+                      DC_E_ALREADY_INITIALIZED,
+                      DC_E_ARGUMENT,
+                      DC_E_UNKNOWN_NAME,
+                      DC_E_TYPE,
+                      DC_E_SHAPE,
+                      DC_E_DUPLICATE,
+                      DC_E_BACKWARD,
+                      DC_E_NOT_ALLOCATED,
+                      DC_E_NOT_COMMITTED,
+                      DC_E_NOT_ENDED,
+                      DC_E_NO_MPI,
+                      DC_E_THREADS,
+                      DC_E_CONFIG,
+                      DC_E_CONFIG_MISMATCH,
+                      DC_E_PLACEMENT,
+                      DC_E_STALE_REGION,
+                      DC_E_REGION_IN_USE,
+                      DC_E_VERSION,
+                      DC_E_TOO_LARGE,
+                      DC_E_ITERATION_TOO_LARGE,
+                      DC_E_FULL,
+                      DC_E_SHM,
+                      DC_E_MEMORY,
+                      DC_E_TIMEOUT,
+                      DC_E_IO,
+                      DC_E_EARLIER_IO,
+                      DC_E_NO_OUTPUT,
+                      DC_E_PLUGIN,
+                      DC_E_SERVER_LOST,
+                      DC_E_CLIENT_LOST,
+                      DC_E_INTERNAL};
 
 }  // namespace
 

@@ -24,8 +24,8 @@ TEST_CASE("a missing file is named, with the file that was probably meant") {
   folder.write("storm.xml", "x");
   const auto error = error_of([&] { read_config_file(folder.file("strom.xml")); });
   REQUIRE(error.code() == DC_E_CONFIG);
-  REQUIRE(error.sentence() == "cannot read the configuration '" + folder.file("strom.xml") + "': No such file or directory; did you mean '" +
-                                  folder.file("storm.xml") + "'?");
+  REQUIRE(error.sentence() == "cannot read the configuration '" + folder.file("strom.xml") +
+                                  "': No such file or directory; did you mean '" + folder.file("storm.xml") + "'?");
 }
 
 TEST_CASE("a missing file with a relative path tells the working directory it was sought in") {
@@ -36,7 +36,8 @@ TEST_CASE("a missing file with a relative path tells the working directory it wa
 TEST_CASE("an empty path, an empty file, a folder, a named pipe and a file above 64 MiB are refused in words") {
   const TempFolder folder;
   REQUIRE_THAT(error_of([] { read_config_file(""); }).sentence(), Contains("no configuration file was named"));
-  REQUIRE_THAT(error_of([&] { read_config_file(folder.write("e.xml", "")); }).sentence(), Contains("it is empty; a configuration holds one <simulation>"));
+  REQUIRE_THAT(error_of([&] { read_config_file(folder.write("e.xml", "")); }).sentence(),
+               Contains("it is empty; a configuration holds one <simulation>"));
   REQUIRE_THAT(error_of([&] { read_config_file(folder.path().string()); }).sentence(), Contains("it is a folder"));
   REQUIRE(::mkfifo(folder.file("pipe").c_str(), 0600) == 0);
   REQUIRE_THAT(error_of([&] { read_config_file(folder.file("pipe")); }).sentence(), Contains("it is no regular file"));

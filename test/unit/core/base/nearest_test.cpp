@@ -23,7 +23,8 @@ TEST_CASE("a hint guesses one name, or lists at most eight") {
   REQUIRE(name_hint("wnid", {"wind", "rain"}) == "; did you mean 'wind'?");
   REQUIRE(name_hint("xyz", {"wind", "rain"}) == "; known: wind, rain");
   REQUIRE(name_hint("xyz", {}).empty());
-  REQUIRE(name_hint("?", {"aa", "bb", "cc", "dd", "ee", "ff", "gg", "hh", "ii", "jj"}) == "; known: aa, bb, cc, dd, ee, ff, gg, hh and 2 more");
+  REQUIRE(name_hint("?", {"aa", "bb", "cc", "dd", "ee", "ff", "gg", "hh", "ii", "jj"}) ==
+          "; known: aa, bb, cc, dd, ee, ff, gg, hh and 2 more");
 }
 
 TEST_CASE("a word of a million letters is near to nothing and costs no time") {

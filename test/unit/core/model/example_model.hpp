@@ -51,11 +51,13 @@ inline model::Model example_model() {
   m.layouts = {layout("tile", {"ni+2", "nj"}), layout("list", {"n2"}), layout("particle", {"1"})};
   m.layouts[0].fortran_order = true;
   m.layouts[0].global = expressions({"16", "8"});
-  m.layouts[0].ghost = {{model::Expression::constant(1), model::Expression::constant(1)}, {model::Expression::constant(0), model::Expression::constant(0)}};
+  m.layouts[0].ghost = {{model::Expression::constant(1), model::Expression::constant(1)},
+                        {model::Expression::constant(0), model::Expression::constant(0)}};
   m.layouts[2].type = DC_COMPOUND;
   m.layouts[2].compound = 0;
   m.layouts[2].element_bytes = 32;
-  m.variables = {variable(0, "air/", "t", 0), variable(1, "sea/", "t", 0), variable(2, "sea/", "salt", 1), variable(3, "", "body", 2)};
+  m.variables = {variable(0, "air/", "t", 0), variable(1, "sea/", "t", 0), variable(2, "sea/", "salt", 1),
+                 variable(3, "", "body", 2)};
   m.variables[0].unit = "K";
   m.variables[0].description = "temperature, \"dry\" \xc2\xb5";
   m.variables[2].enabled = false;

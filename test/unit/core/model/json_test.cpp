@@ -56,7 +56,8 @@ TEST_CASE("rule 6: layouts of the compiled form resolve as those of the XML") {
 }
 
 TEST_CASE("what is no compiled model is refused in words") {
-  for (const char* text : {"", "{", "[]", "{}", "null", "{\"damaris_model\":999}"}) REQUIRE_THAT(refusal(text), Contains("the compiled model cannot be used"));
+  for (const char* text : {"", "{", "[]", "{}", "null", "{\"damaris_model\":999}"})
+    REQUIRE_THAT(refusal(text), Contains("the compiled model cannot be used"));
   REQUIRE_THAT(refusal("{\"damaris_model\":999}"), Contains("not of this version"));
   const std::string whole = to_json(example_model());
   REQUIRE_THAT(refusal(whole.substr(0, whole.size() / 2)), Contains("the compiled model cannot be used"));

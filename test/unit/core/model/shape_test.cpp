@@ -50,7 +50,8 @@ TEST_CASE("a negative extent names layout, dimension and values") {
   const Model model = example_model();
   REQUIRE(error(model, layout("l", {"nj", "ni-9"}), {8, 4, 16}) ==
           "storm.xml:7:9: layout 'l': dimension 'ni-9' with ni=8 is -1; it must be 0 or more");
-  REQUIRE(error(model, layout("l", {"1/(ni-8)"}), {8, 4, 16}) == "storm.xml:7:9: layout 'l': dimension '1/(ni-8)' with ni=8: division by zero");
+  REQUIRE(error(model, layout("l", {"1/(ni-8)"}), {8, 4, 16}) ==
+          "storm.xml:7:9: layout 'l': dimension '1/(ni-8)' with ni=8: division by zero");
 }
 
 TEST_CASE("a ghost zone wider than its dimension names both") {
@@ -61,5 +62,6 @@ TEST_CASE("a ghost zone wider than its dimension names both") {
 
 TEST_CASE("a layout above 2^63 bytes is an error, not a wrapped number") {
   const Model model = example_model();
-  REQUIRE(error(model, layout("l", {"ni", "nj"}), {1ll << 40, 1ll << 40, 0}) == "storm.xml:7:9: layout 'l' has more than 2^63 bytes");
+  REQUIRE(error(model, layout("l", {"ni", "nj"}), {1ll << 40, 1ll << 40, 0}) ==
+          "storm.xml:7:9: layout 'l' has more than 2^63 bytes");
 }
