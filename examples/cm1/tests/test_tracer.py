@@ -1,0 +1,14 @@
+"""The flux-form tracer goes where the wind carries it, and its total stays."""
+
+import numpy as np
+from cm1_runs import SMALL_STORM, joined, run, statistics
+
+
+def test_the_total_of_the_tracer_is_conserved(tmp_path):
+    run(tmp_path, 2, dict(SMALL_STORM, timax=900.0, tapfrq=900.0, statfrq=6.0))
+    rows = statistics(tmp_path)
+    assert len(rows) == 150
+    totals = np.array([row["tracer_mass"] for row in rows])
+    assert np.abs(totals / totals[0] - 1.0).max() < 1e-6
+    before, after = joined(tmp_path, 1)["fields/tracer"], joined(tmp_path, 2)["fields/tracer"]
+    assert np.abs(after - before).max() > 0.01
