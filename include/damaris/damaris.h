@@ -104,7 +104,8 @@ DC_MUST_CHECK int dc_write_block(const char* variable, int64_t step, int32_t blo
  *                  between neighbouring elements, so that the interior of an array with a halo is written without a copy.
  *   extents        NULL to trust the layout, else the array's extents in the layout's dimension order, which must be the
  *                  resolved extents of the layout (DC_E_SHAPE); `ndims` counts both lists.
- *   An array of any strides arrives by index: element (i, j, k) of it is element (i, j, k) of the layout. */
+ *   An array of any strides arrives by index: element (i, j, k) of it is element (i, j, k) of the layout. A flat array (`ndims` 1, no
+ *   strides) fits a layout of any dimensions that has as many elements. */
 DC_MUST_CHECK int dc_write_typed(const char* variable, int64_t step, int32_t block, dc_type type, const void* data, int ndims,
                                  const int64_t* extents, const ptrdiff_t* strides_bytes);
 

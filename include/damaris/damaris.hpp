@@ -1,0 +1,215 @@
+// The C++ interface of Damaris (C++17): sessions, prepared variables and blocks in shared memory, on top of the C interface.
+// Used by: simulation processes (clients), by one thread at a time unless the XML gives `threads`. damaris_mpi.hpp starts under MPI.
+// Before it: the simulation's arrays. After it: the region in shared memory, then the server on the dedicated core.
+//
+// Rules that hold for every call
+//   Errors    throw damaris::Error with the code of status.h and a full sentence. Notices (a variable that is switched off) never
+//             throw; write returns them.
+//   Names, steps, threads, waiting   as damaris.h says.
+//   Lists     of extents, offsets and strides are in the layout's dimension order.
+#pragma once
+
+#include <damaris/damaris.h>
+#include <damaris/error.hpp>
+#include <damaris/section.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace damaris {
+
+class Session;
+
+namespace detail {
+
+inline dc_code checked(int code) {
+  if (code < 0) throw Error(static_cast<dc_code>(code), dc_last_error());
+  return static_cast<dc_code>(code);
+}
+
+// The layout of `variable` as it is now. Throws DC_E_TYPE unless its elements are of type T.
+template <class T>
+dc_layout_t layout_of(const std::string& variable) {
+  dc_layout_t layout;
+  checked(dc_get_layout(variable.c_str(), &layout));
+  if (layout.type != type_of<T>() || layout.element_bytes != sizeof(T))
+    throw Error(DC_E_TYPE, "'" + variable + "' has elements of " + std::to_string(layout.element_bytes) +
+                               " bytes and another type than the C++ program's of " + std::to_string(sizeof(T)) +
+                               " bytes; declare both the same");
+  return layout;
+}
+
+}  // namespace detail
+
+// A block of a variable inside the region: the simulation computes in place, commit publishes without a copy.
+//   Owns  the memory until commit, or until the step ends. A block that is never committed is not written, and the end of its step
+//         throws DC_E_NOT_COMMITTED.
+template <class T>
+class Block {
+ public:
+  Block(Block&& other) noexcept { *this = std::move(other); }
+  Block& operator=(Block&& other) noexcept {
+    variable_ = std::move(other.variable_);
+    step_ = other.step_;
+    block_ = other.block_;
+    extents_ = std::move(other.extents_);
+    data_ = std::exchange(other.data_, nullptr);
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
+
+  // Elements side by side, uninitialised at first; null after commit and for a variable that is switched off.
+  T* data() const noexcept { return data_; }
+  // In elements; 0 when data() is null.
+  std::size_t size() const noexcept { return size_; }
+  const std::vector<std::int64_t>& extents() const noexcept { return extents_; }
+  T* begin() const noexcept { return data_; }
+  T* end() const noexcept { return data_ + size_; }
+  T& operator[](std::size_t i) const noexcept { return data_[i]; }
+
+  // Publishes the block; the memory is the server's afterwards, also when this throws.
+  dc_code commit() {
+    data_ = nullptr;
+    size_ = 0;
+    return detail::checked(dc_commit(variable_.c_str(), step_, block_));
+  }
+
+ private:
+  friend class Session;
+  Block(std::string variable, std::int64_t step, std::int32_t block) : variable_(std::move(variable)), step_(step), block_(block) {
+    const dc_layout_t layout = detail::layout_of<T>(variable_);
+    void* data = nullptr;
+    detail::checked(dc_alloc(variable_.c_str(), step_, block_, &data));
+    extents_.assign(layout.extents, layout.extents + layout.ndims);
+    data_ = static_cast<T*>(data);
+    size_ = data == nullptr ? 0 : layout.bytes / sizeof(T);
+  }
+
+  std::string variable_;
+  std::int64_t step_ = 0;
+  std::int32_t block_ = 0;
+  std::vector<std::int64_t> extents_;
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+// A variable looked up once: the fast path of a write. Valid as long as the session; copies are cheap.
+template <class T>
+class Variable {
+ public:
+  // Copies `data` (a container, a Section, or one element) as block `block` of `step`; it may be reused at once.
+  template <class Data>
+  dc_code write(std::int64_t step, const Data& data, std::int32_t block = 0) const {
+    const auto& section = as_section(data);
+    static_assert(std::is_same_v<decltype(section.data()), const T*>, "the data must have the element type of the variable");
+    return detail::checked(dc_write_to_typed(handle_, step, block, type_of<T>(), section.data(), section.ndims(), section.extents(),
+                                             section.strides_bytes()));
+  }
+
+ private:
+  friend class Session;
+  explicit Variable(const std::string& name) {
+    detail::layout_of<T>(name);
+    detail::checked(dc_variable(name.c_str(), &handle_));
+  }
+  dc_variable_t* handle_ = nullptr;
+};
+
+// This process as a client. There is one session a process at a time.
+class Session {
+ public:
+  // Attaches as client `id` (unique in the run, usually the rank) to the server of this node, and starts that server where needed.
+  static Session attach(const std::string& config, int id) {
+    detail::checked(dc_initialize(config.c_str(), id));
+    return Session();
+  }
+  // Takes over a session that the C interface has started.
+  static Session adopt() { return Session(); }
+
+  Session(Session&& other) noexcept : active_(std::exchange(other.active_, false)) {}
+  Session& operator=(Session&& other) noexcept {
+    std::swap(active_, other.active_);
+    return *this;
+  }
+  // Finalizes and cannot tell of errors: call finalize() first to hear whether all data are stored.
+  ~Session() {
+    if (active_ && dc_finalize() < 0) active_ = false;
+  }
+
+  // Ends all steps, waits (bounded) until what was written is durable, detaches. Throws what was not stored as wanted.
+  void finalize() {
+    active_ = false;
+    detail::checked(dc_finalize());
+  }
+
+  // Copies `data` (a container, a Section, or one element) as block `block` of `variable` at `step`; it may be reused at once.
+  template <class Data>
+  dc_code write(const std::string& variable, std::int64_t step, const Data& data, std::int32_t block = 0) {
+    const auto& section = as_section(data);
+    using T = std::remove_cv_t<std::remove_pointer_t<decltype(section.data())>>;
+    if constexpr (type_of<T>() == DC_COMPOUND) detail::layout_of<T>(variable);
+    return detail::checked(dc_write_typed(variable.c_str(), step, block, type_of<T>(), section.data(), section.ndims(),
+                                          section.extents(), section.strides_bytes()));
+  }
+
+  // Looks `name` up once. Throws DC_E_TYPE when its elements are not of type T.
+  template <class T>
+  Variable<T> variable(const std::string& name) {
+    return Variable<T>(name);
+  }
+
+  // Hands out block `block` of `variable` at `step` in shared memory.
+  template <class T>
+  Block<T> alloc(const std::string& variable, std::int64_t step, std::int32_t block = 0) {
+    return Block<T>(variable, step, block);
+  }
+
+  // Sends the event `name`; its actions run on the server by their scope.
+  void signal(const std::string& name, std::int64_t step) { detail::checked(dc_signal(name.c_str(), step)); }
+
+  // Ends `step` and all earlier ones, also when nothing was written. Throws storage errors of earlier steps (DC_E_EARLIER_IO); the
+  // step has ended nevertheless.
+  void end_iteration(std::int64_t step) { detail::checked(dc_end_iteration(step)); }
+
+  // Waits until `step` and all earlier ones are durable. Throws DC_E_TIMEOUT after `timeout`.
+  void flush(std::int64_t step, std::chrono::milliseconds timeout) {
+    const auto most = static_cast<std::chrono::milliseconds::rep>(std::numeric_limits<int>::max());
+    detail::checked(dc_flush(step, static_cast<int>(std::min(timeout.count(), most))));
+  }
+
+  dc_status_t status() {
+    dc_status_t status;
+    detail::checked(dc_status(&status));
+    return status;
+  }
+
+  // Parameters of the XML, for this client from its next step on.
+  void set_parameter(const std::string& name, std::int64_t value) { detail::checked(dc_set_parameter(name.c_str(), value)); }
+  std::int64_t parameter(const std::string& name) {
+    std::int64_t value = 0;
+    detail::checked(dc_get_parameter(name.c_str(), &value));
+    return value;
+  }
+
+  // Extents and place in the global array (zero-based offsets of the interior) of this client's next blocks of a variable, or of
+  // all variables of a layout. In elements.
+  void set_shape(const std::string& name, const std::vector<std::int64_t>& extents) {
+    detail::checked(dc_set_shape(name.c_str(), static_cast<int>(extents.size()), extents.data()));
+  }
+  void set_position(const std::string& name, const std::vector<std::int64_t>& offsets) {
+    detail::checked(dc_set_position(name.c_str(), static_cast<int>(offsets.size()), offsets.data()));
+  }
+
+  // The physical time of `step`, in the simulation's own unit.
+  void set_time(std::int64_t step, double time) { detail::checked(dc_set_time(step, time)); }
+
+ private:
+  Session() = default;
+  bool active_ = true;
+};
+
+}  // namespace damaris

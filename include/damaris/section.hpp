@@ -1,0 +1,121 @@
+// What a C++ program hands to a write: element type, address, extents and strides of a container, an array or a part of one.
+// Used by: damaris.hpp, in simulation processes; a program names Section itself only for arrays with a halo.
+// Before it: the simulation's arrays. After it: dc_write_typed.
+#pragma once
+
+#include <damaris/damaris.h>
+#include <damaris/error.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace damaris {
+
+namespace detail {
+
+template <class T>
+constexpr dc_type integer_type() {
+  constexpr int width = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+  return static_cast<dc_type>((std::is_signed_v<T> ? DC_INT8 : DC_UINT8) + width);
+}
+
+template <class T>
+inline constexpr bool is_char = std::is_same_v<T, char>;
+
+// Containers and built-in arrays: whatever std::data and std::size know.
+template <class C, class = void>
+struct IsContiguous : std::false_type {};
+template <class C>
+struct IsContiguous<C, std::void_t<decltype(std::data(std::declval<const C&>())), decltype(std::size(std::declval<const C&>()))>>
+    : std::true_type {};
+
+}  // namespace detail
+
+// The element type of the XML that T is. A class is taken for a compound type with the same members; bool, long double, pointers
+// and classes that are not trivially copyable do not compile.
+template <class T>
+constexpr dc_type type_of() {
+  using Element = std::remove_cv_t<T>;
+  static_assert(!std::is_same_v<Element, bool> && !std::is_same_v<Element, long double> && !std::is_pointer_v<Element>,
+                "a layout cannot hold bool, long double or pointers");
+  static_assert(std::is_trivially_copyable_v<Element>, "only trivially copyable elements can be shared between processes");
+  if constexpr (detail::is_char<Element>)
+    return DC_CHAR;
+  else if constexpr (std::is_integral_v<Element>)
+    return detail::integer_type<Element>();
+  else if constexpr (std::is_same_v<Element, float>)
+    return DC_FLOAT32;
+  else if constexpr (std::is_same_v<Element, double>)
+    return DC_FLOAT64;
+  else
+    return DC_COMPOUND;
+}
+
+// Borrows an array, or a regular part of one such as the interior of an array with a halo. Lists are in the layout's dimension order.
+template <class T>
+class Section {
+ public:
+  // `count` elements side by side: fits a layout of any dimensions with as many elements.
+  Section(const T* data, std::size_t count) : data_(data), ndims_(1), extents_{static_cast<std::int64_t>(count)} {}
+
+  // A contiguous array of these extents.
+  Section(const T* data, std::initializer_list<std::int64_t> extents) : data_(data), ndims_(static_cast<int>(extents.size())) {
+    copy(extents, extents_);
+  }
+
+  // One stride a dimension: the distance between neighbours, in elements of T.
+  Section(const T* data, std::initializer_list<std::int64_t> extents, std::initializer_list<std::ptrdiff_t> strides)
+      : Section(data, extents) {
+    if (strides.size() != extents.size()) throw Error(DC_E_SHAPE, "a section needs one stride for each extent");
+    copy(strides, strides_bytes_);
+    for (std::ptrdiff_t& stride : strides_bytes_) stride *= static_cast<std::ptrdiff_t>(sizeof(T));
+    strided_ = true;
+  }
+
+  const T* data() const noexcept { return data_; }
+  int ndims() const noexcept { return ndims_; }
+  const std::int64_t* extents() const noexcept { return extents_.data(); }
+  // Null for a contiguous array.
+  const std::ptrdiff_t* strides_bytes() const noexcept { return strided_ ? strides_bytes_.data() : nullptr; }
+
+ private:
+  template <class Number>
+  static void copy(std::initializer_list<Number> from, std::array<Number, DC_MAX_DIMS>& to) {
+    if (from.size() > to.size()) throw Error(DC_E_SHAPE, "a layout has at most " + std::to_string(DC_MAX_DIMS) + " dimensions");
+    std::size_t i = 0;
+    for (const Number number : from) to[i++] = number;
+  }
+
+  const T* data_;
+  int ndims_;
+  bool strided_ = false;
+  std::array<std::int64_t, DC_MAX_DIMS> extents_ = {};
+  std::array<std::ptrdiff_t, DC_MAX_DIMS> strides_bytes_ = {};
+};
+
+// What a write takes: a Section itself, a container (std::vector, std::array, std::string, ...), or a single element.
+template <class T>
+const Section<T>& as_section(const Section<T>& section) {
+  return section;
+}
+
+template <class C, std::enable_if_t<detail::IsContiguous<C>::value, int> = 0>
+auto as_section(const C& container) {
+  using T = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(container))>>;
+  static_assert(!std::is_array_v<T>, "give a Section with the extents for a built-in array of several dimensions");
+  return Section<T>(std::data(container), std::size(container));
+}
+
+template <class T,
+          std::enable_if_t<!detail::IsContiguous<T>::value && std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>, int> = 0>
+auto as_section(const T& element) {
+  return Section<T>(&element, 1);
+}
+
+}  // namespace damaris
