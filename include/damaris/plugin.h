@@ -16,6 +16,13 @@
 
 #include <damaris/damaris.h>
 
+/* Before the definition of a plugin's function: shows it outside the shared object, under its C name. */
+#ifdef __cplusplus
+#define DC_PLUGIN_EXPORT extern "C" __attribute__((visibility("default")))
+#else
+#define DC_PLUGIN_EXPORT __attribute__((visibility("default")))
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -141,6 +148,7 @@ typedef struct dc_plugin_t {
   int (*finalize)(void* state);
 } dc_plugin_t;
 
+/* Each plugin in this form defines it: DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin(void) { ... } */
 typedef const dc_plugin_t* (*dc_plugin_entry_fn)(void);
 #define DC_PLUGIN_ENTRY "damaris_plugin"
 

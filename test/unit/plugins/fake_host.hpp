@@ -1,0 +1,65 @@
+// A server's side of the plugin interface, made by hand: facts and settings to give, and everything a plugin said to look at.
+// Used by: tests of plugins, one thread.
+// Before it: the test. After it: the C table of a plugin.
+#pragma once
+
+#include <damaris/plugin.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace damaris::test {
+
+struct StoredFile {
+  std::string path;
+  std::uint64_t bytes = 0, raw_bytes = 0;
+};
+
+// Keys and values of the XML element that names the plugin.
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+class FakeHost {
+ public:
+  explicit FakeHost(Settings settings = {}, const std::vector<dc_variable_info_t>& variables = {})
+      : settings_(std::move(settings)) {
+    for (const auto& [key, value] : settings_) setting_views_.push_back({key.c_str(), value.c_str()});
+    host_.abi = DC_PLUGIN_ABI;
+    host_.size_bytes = sizeof host_;
+    host_.self = this;
+    host_.simulation = "storm";
+    host_.config_file = "storm.xml";
+    host_.host_name = "node7";
+    host_.server_index = 3;
+    host_.server_count = 4;
+    host_.client_count = static_cast<int>(clients_.size());
+    host_.clients = clients_.data();
+    host_.variable_count = variables.size();
+    host_.variables = variables.data();
+    host_.setting_count = setting_views_.size();
+    host_.settings = setting_views_.data();
+    host_.log = [](void* self, int level, const char* text) { of(self).lines.push_back({level, text}); };
+    host_.fail = [](void* self, const char* sentence) { of(self).failure = sentence; };
+    host_.stored = [](void* self, const char* path, std::uint64_t bytes, std::uint64_t raw) {
+      of(self).files.push_back({path, bytes, raw});
+    };
+  }
+  FakeHost(const FakeHost&) = delete;
+  FakeHost& operator=(const FakeHost&) = delete;
+
+  const dc_host_t* view() const { return &host_; }
+
+  std::vector<std::pair<int, std::string>> lines;  // level and text of each host->log
+  std::string failure;                             // of the last host->fail
+  std::vector<StoredFile> files;
+
+ private:
+  static FakeHost& of(void* self) { return *static_cast<FakeHost*>(self); }
+
+  Settings settings_;
+  std::vector<dc_setting_t> setting_views_;
+  std::vector<std::int32_t> clients_ = {0, 1, 2, 3};
+  dc_host_t host_ = {};
+};
+
+}  // namespace damaris::test

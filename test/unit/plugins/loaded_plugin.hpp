@@ -1,0 +1,62 @@
+// A plugin loaded from the build tree as the server loads it, and driven through its C table.
+// Used by: tests of plugins, one thread.
+// Before it: the test and its FakeHost. After it: the plugin's callbacks.
+#pragma once
+
+#include <damaris/plugin.h>
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+#include "unit/plugins/fake_host.hpp"
+
+namespace damaris::test {
+
+// The same scope as in src/server/plugin_host.cpp; sanitizers refuse RTLD_DEEPBIND.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kPluginScope = RTLD_NOW | RTLD_LOCAL;
+#else
+constexpr int kPluginScope = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
+#endif
+
+// Stays loaded for good, as in a server: HDF5 registers exit handlers.
+inline const dc_plugin_t* load_plugin(const std::string& name) {
+  const char* folder = std::getenv("DAMARIS_PLUGIN_PATH");
+  if (folder == nullptr)
+    throw std::runtime_error("run this by ctest, or set DAMARIS_PLUGIN_PATH to the folder of the built plugins");
+  void* library = ::dlopen((std::string(folder) + "/damaris_" + name + ".so").c_str(), kPluginScope);
+  if (library == nullptr) throw std::runtime_error(::dlerror());
+  const auto entry = reinterpret_cast<dc_plugin_entry_fn>(::dlsym(library, DC_PLUGIN_ENTRY));
+  if (entry == nullptr) throw std::runtime_error(::dlerror());
+  return entry();
+}
+
+// A plugin between init and finalize. After a refused init only `init_code` is of use.
+class RunningPlugin {
+ public:
+  RunningPlugin(const std::string& name, const FakeHost& host) : table_(load_plugin(name)) {
+    init_code = table_->init(host.view(), &state_);
+  }
+  ~RunningPlugin() {
+    if (init_code == DC_OK) finalize();
+  }
+  RunningPlugin(const RunningPlugin&) = delete;
+  RunningPlugin& operator=(const RunningPlugin&) = delete;
+
+  int on_event(const dc_event_t& event, const dc_iteration_t& iteration) { return table_->on_event(state_, &event, &iteration); }
+  int on_iteration(const dc_iteration_t& iteration) { return table_->on_iteration(state_, &iteration); }
+  int finalize() {
+    init_code = DC_E_NOT_INITIALIZED;
+    return table_->finalize(state_);
+  }
+
+  int init_code = DC_OK;
+
+ private:
+  const dc_plugin_t* table_;
+  void* state_ = nullptr;
+};
+
+}  // namespace damaris::test
