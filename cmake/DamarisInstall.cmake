@@ -7,9 +7,10 @@ set(pkgconfig_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
 install(TARGETS damaris_headers EXPORT damaris)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/damaris" "${PROJECT_BINARY_DIR}/include/damaris"
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "damaris_mpi.h" EXCLUDE)
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "damaris_mpi.h*" EXCLUDE)
 if(TARGET damaris_mpi)
-  install(FILES "${PROJECT_SOURCE_DIR}/include/damaris/damaris_mpi.h" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/damaris)
+  install(FILES "${PROJECT_SOURCE_DIR}/include/damaris/damaris_mpi.h" "${PROJECT_SOURCE_DIR}/include/damaris/damaris_mpi.hpp"
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/damaris)
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/config-schemas/" DESTINATION ${CMAKE_INSTALL_DATADIR}/damaris
   FILES_MATCHING PATTERN "*.xsd" PATTERN "invalid" EXCLUDE PATTERN "examples" EXCLUDE)

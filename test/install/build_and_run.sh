@@ -18,10 +18,11 @@ build_pkgconfig() {
   local compiler
   export PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib
   # shellcheck source=/dev/null
-  . ./pkgconfig.sh "$flavour" # sets: compiler, source, packages, extra
-  mkdir build
+  . ./pkgconfig.sh "$flavour" # sets: compiler, source, output, packages
+  mkdir -p build
   # pkg-config quotes its answer for a shell.
-  eval "$compiler -Wall -Wextra -Werror -g '$source' -o 'build/$output' $extra $(pkg-config --cflags --libs "$packages")"
+  # shellcheck disable=SC2154
+  eval "$compiler -Wall -Wextra -Werror -g '$source' -o 'build/$output' $(pkg-config --cflags --libs "$packages")"
 }
 
 "build_$way"
