@@ -49,8 +49,8 @@ contains
     call allocate_state()
     call set_base_state()
     call choose_acoustic_steps()
-    call open_output()
     call open_statistics()
+    call open_output()
     last_step = nint(timax/dtl)
     first_step = 0
     if (irst == 1) then

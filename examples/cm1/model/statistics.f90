@@ -23,9 +23,11 @@ contains
 
   subroutine open_statistics()
     character(len=16) :: name
-    integer :: from, to
+    integer :: from, to, status
     if (me /= 0) return
-    open (unit, file=trim(output_path)//'/cm1_stats.csv', action='write', status='replace')
+    open (unit, file=trim(output_path)//'/cm1_stats.csv', action='write', status='replace', iostat=status)
+    if (status /= 0) call stop_model('cannot write into the output folder "'//trim(output_path)// &
+      '" (output_path): create it, or choose another')
     write (unit, '(a)', advance='no') 'step,time_s'
     from = 1
     do while (from <= len(fields))

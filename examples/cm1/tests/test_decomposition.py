@@ -2,20 +2,21 @@
 
 import h5py
 import pytest
-from cm1_runs import SMALL_STORM, joined, launch, run, same_bits, tiles
+from read_cm1 import files_of, read_output, same_bits
+from small_storm import SMALL_STORM, attempt, run
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp("one")
     run(folder, 1, SMALL_STORM)
-    return joined(folder, 2)
+    return read_output(folder, "fpp", 2)
 
 
 @pytest.mark.parametrize("ranks, cut", [(2, {}), (4, {}), (4, dict(nodex=4, nodey=1)), (3, dict(nodex=1, nodey=3))])
 def test_ranks_and_tilings_agree_bitwise(whole, tmp_path, ranks, cut):
     run(tmp_path, ranks, dict(SMALL_STORM, **cut))
-    parts = joined(tmp_path, 2)
+    parts = read_output(tmp_path, "fpp", 2)
     assert parts.keys() == whole.keys() and len(parts) >= 15
     for name, array in whole.items():
         assert same_bits(array, parts[name]), name
@@ -23,13 +24,13 @@ def test_ranks_and_tilings_agree_bitwise(whole, tmp_path, ranks, cut):
 
 def test_the_work_multiplier_costs_time_and_changes_nothing(whole, tmp_path):
     run(tmp_path, 2, dict(SMALL_STORM, work=2))
-    assert all(same_bits(array, joined(tmp_path, 2)[name]) for name, array in whole.items())
+    assert all(same_bits(array, read_output(tmp_path, "fpp", 2)[name]) for name, array in whole.items())
 
 
 @pytest.mark.parametrize("ranks, nodes", [(4, (2,)), (6, (2,)), (6, (3,)), (5, (2, 3)), (6, (2, 4)), (8, (4,))])
 def test_the_tiles_of_a_node_form_one_rectangle(tmp_path, ranks, nodes):
     run(tmp_path, ranks, dict(SMALL_STORM, timax=0.0, ppnode=nodes))
-    boxes = [tile_box(path) for path in tiles(tmp_path, 1)]
+    boxes = [tile_box(path) for path in files_of(tmp_path, "fpp", 1)]
     assert len(boxes) == ranks
     first = 0
     for n in range(ranks):
@@ -59,6 +60,6 @@ def bounding(boxes):
 
 
 def test_a_tile_narrower_than_the_halo_is_refused(tmp_path):
-    done = launch(tmp_path, 4, dict(SMALL_STORM, nx=8, nodex=4, nodey=1))
+    done = attempt(tmp_path, 4, dict(SMALL_STORM, nx=8, nodex=4, nodey=1))
     assert done.returncode != 0
-    assert "narrower than the halo" in done.stderr
+    assert "narrower than the halo" in done.output

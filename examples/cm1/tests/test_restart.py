@@ -3,7 +3,8 @@
 import shutil
 
 import pytest
-from cm1_runs import SMALL_STORM, joined, launch, run, same_bits, statistics
+from read_cm1 import read_output, same_bits, statistics
+from small_storm import SMALL_STORM, attempt, run
 
 
 @pytest.fixture(scope="module")
@@ -23,29 +24,29 @@ def test_outputs_and_statistics_after_a_restart_are_bitwise_equal(straight, rest
     settings, folder = restarted
     run(folder, 2, settings)
     for output in (4, 5):
-        once, again = joined(straight, output), joined(folder, output)
+        once, again = read_output(straight, "fpp", output), read_output(folder, "fpp", output)
         assert all(same_bits(once[name], again[name]) for name in once)
     assert statistics(straight)[-1] == statistics(folder)[-1]
 
 
 def test_a_restart_on_other_tiles_is_refused(restarted):
     settings, folder = restarted
-    done = launch(folder, 2, dict(settings, nodex=2, nodey=1))
+    done = attempt(folder, 2, dict(settings, nodex=2, nodey=1))
     assert done.returncode != 0
-    assert "of another grid, time step or tiling" in done.stderr
+    assert "of another grid, time step or tiling" in done.output
 
 
 def test_a_restart_file_cut_short_is_refused(restarted):
     settings, folder = restarted
     path = folder / "cm1rst_000001_0001.dat"
     path.write_bytes(path.read_bytes()[:100000])
-    done = launch(folder, 2, settings)
+    done = attempt(folder, 2, settings)
     assert done.returncode != 0
-    assert "is cut short" in done.stderr
+    assert "is cut short" in done.output
 
 
 def test_a_missing_restart_file_is_named(restarted):
     settings, folder = restarted
-    done = launch(folder, 2, dict(settings, rstnum=7))
+    done = attempt(folder, 2, dict(settings, rstnum=7))
     assert done.returncode != 0
-    assert "cm1rst_000007_0000.dat" in done.stderr
+    assert "cm1rst_000007_0000.dat" in done.output

@@ -3,7 +3,7 @@
 import csv
 
 import pytest
-from cm1_runs import SMALL_STORM, launch, run
+from small_storm import SMALL_STORM, attempt, run
 
 
 @pytest.mark.parametrize("change, sentence", [
@@ -12,27 +12,27 @@ from cm1_runs import SMALL_STORM, launch, run
     (dict(work=0), "work must be 1 or more"),
     (dict(nodex=3, nodey=3), "nodex*nodey must be the number of computing ranks"),
     (dict(dtl=60.0, nsound=6, timax=3000.0, tapfrq=3000.0), "unstable at step"),
-    (dict(output_path="nowhere"), "nowhere"),
+    (dict(output_path="nowhere"), 'cannot write into the output folder "nowhere"'),
 ])
 def test_a_bad_setting_is_named(tmp_path, change, sentence):
-    done = launch(tmp_path, 2, dict(SMALL_STORM, **change))
+    done = attempt(tmp_path, 2, dict(SMALL_STORM, **change))
     assert done.returncode != 0
-    assert sentence in done.stderr
+    assert sentence in done.output
 
 
 def test_a_name_the_namelist_does_not_have_is_an_error(tmp_path):
     run(tmp_path, 1, dict(SMALL_STORM, timax=0.0))
     text = (tmp_path / "namelist.input").read_text()
     (tmp_path / "wrong.input").write_text(text.replace("nx =", "nxx ="))
-    done = launch(tmp_path, 1, SMALL_STORM, arguments=[str(tmp_path / "wrong.input")])
+    done = attempt(tmp_path, 1, SMALL_STORM, arguments=[str(tmp_path / "wrong.input")])
     assert done.returncode != 0
-    assert "&param0" in done.stderr
+    assert "&param0" in done.output
 
 
 def test_a_missing_namelist_file_is_named(tmp_path):
-    done = launch(tmp_path, 1, SMALL_STORM, arguments=["absent.input"])
+    done = attempt(tmp_path, 1, SMALL_STORM, arguments=["absent.input"])
     assert done.returncode != 0
-    assert 'no namelist file "absent.input"' in done.stderr
+    assert 'no namelist file "absent.input"' in done.output
 
 
 def test_each_rank_records_each_phase_of_each_step(tmp_path):

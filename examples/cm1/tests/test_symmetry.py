@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from cm1_runs import joined, run
+from read_cm1 import read_output
+from small_storm import run
 
 
 @pytest.fixture(scope="module", params=["dry", "moist"])
@@ -10,7 +11,7 @@ def bubble(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     moist = int(request.param == "moist")
     run(folder, 2, dict(nx=26, ny=26, nz=24, dtl=6.0, timax=900.0, tapfrq=900.0, imoist=moist, iwnd=0, zd=9000.0))
-    fields = {name.split("/")[1]: array for name, array in joined(folder, 2).items()}
+    fields = {name.split("/")[1]: array for name, array in read_output(folder, "fpp", 2).items()}
     assert fields["w"].max() > (2.0 if moist else 0.2), "the bubble has not moved"
     return fields
 

@@ -1,0 +1,123 @@
+"""Starts the mini-app: writes its namelist and runs it under MPI. Used by the demo and by the tests.
+
+The build says where things are: CM1_PROGRAM, DAMARIS_SOURCE_DIR, DAMARIS_MPI_FLAVOUR.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+GROUPS = {
+    "param0": "nx ny nz nodex nodey ppnode",
+    "param1": "dx dy dz dtl timax tapfrq rstfrq statfrq",
+    "param2": "irst rstnum imoist ptype iwnd iinit irdamp nsound",
+    "param3": "kdiv rdalpha zd umove vmove",
+    "param9": "output_filetype output_path output_basename",
+    "miniapp": "backend config work",
+}
+
+
+class RunFailed(Exception):
+    """A run that did not end well; the text is what a user should read."""
+
+
+@dataclass
+class Finished:
+    returncode: int
+    output: str
+
+
+def write_namelist(path, settings):
+    """Writes settings into the namelist group each belongs to."""
+    unknown = set(settings) - set(" ".join(GROUPS.values()).split())
+    if unknown:
+        raise ValueError(f"no namelist group has {unknown}")
+    with open(path, "w") as out:
+        for group, names in GROUPS.items():
+            out.write(f"&{group}\n")
+            for name in names.split():
+                if name in settings:
+                    out.write(f"  {name} = {as_fortran(settings[name])}\n")
+            out.write("/\n")
+
+
+def as_fortran(value):
+    if isinstance(value, str):
+        return f"'{value}'"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(as_fortran(v) for v in value)
+    return str(value)
+
+
+def prepare(folder, settings, config=HERE / "cm1.xml"):
+    """Makes the run's folder with its namelist and, for damaris, its XML."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_namelist(folder / "namelist.input", settings)
+    if settings.get("backend") == "damaris":
+        shutil.copy(config, folder / "cm1.xml")
+    return folder
+
+
+def command_line(ranks, arguments=()):
+    launcher = Path(os.environ["DAMARIS_SOURCE_DIR"]) / "scripts" / "mpi-run"
+    flavour = os.environ["DAMARIS_MPI_FLAVOUR"]
+    return [str(launcher), flavour, "-n", str(ranks), os.environ["CM1_PROGRAM"], *arguments]
+
+
+def launch(folder, ranks, nodes=None, limit_s=120, arguments=(), on_line=lambda line: None):
+    """Runs the program in a prepared folder. nodes: ranks of each virtual node, as "3,5".
+
+    on_line sees each line of output as it comes. After limit_s, or when on_line raises, the whole
+    process group is ended.
+    """
+    environment = dict(os.environ)
+    if nodes:
+        environment["DAMARIS_RANKS_PER_NODE"] = nodes
+    lines = []
+    with subprocess.Popen(command_line(ranks, arguments), cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                          start_new_session=True) as process:
+        clock = Clock(process, limit_s)
+        try:
+            for line in process.stdout:
+                lines.append(line)
+                on_line(line)
+            process.wait()
+        finally:
+            clock.stop()
+            end_group(process)
+    if clock.rang:
+        lines.append(f"ended after {limit_s} s: it was not done\n")
+    return Finished(process.returncode, "".join(lines))
+
+
+class Clock:
+    """Ends a process group that runs for too long."""
+
+    def __init__(self, process, limit_s):
+        self.rang = False
+        self.timer = threading.Timer(limit_s, self.ring, [process])
+        self.timer.start()
+
+    def ring(self, process):
+        self.rang = True
+        end_group(process)
+
+    def stop(self):
+        self.timer.cancel()
+
+
+def end_group(process):
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)

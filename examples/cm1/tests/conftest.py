@@ -1,0 +1,6 @@
+"""Lets the tests see the modules beside the demo."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
