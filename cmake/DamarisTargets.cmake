@@ -15,6 +15,7 @@ if(DAMARIS_SANITIZE)
   target_compile_options(damaris_options INTERFACE
     -fsanitize=${DAMARIS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>) # instrumented code makes gcc see it everywhere
+  target_compile_options(damaris_options INTERFACE -O1 -g1) # instrumented -O2 takes minutes to compile
   target_link_options(damaris_options INTERFACE -fsanitize=${DAMARIS_SANITIZE})
 endif()
 
@@ -42,12 +43,13 @@ function(damaris_object_library name)
   set_property(GLOBAL APPEND PROPERTY DAMARIS_OBJECT_LIBRARIES ${name})
 endfunction()
 
-# damaris_shared_library(name SOURCES ... [LINK ...]): an installed library of its own, such as damaris_mpi.
+# damaris_shared_library(name SOURCES ... [LINK ...] [PRIVATE ...]): an installed library of its own, such as damaris_mpi.
+# LINK is what its users need too; PRIVATE what only it needs (damaris_internal for code that uses internal headers).
 function(damaris_shared_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;PRIVATE")
   add_library(${name} SHARED ${arg_SOURCES})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
-  target_link_libraries(${name} PUBLIC ${arg_LINK} PRIVATE damaris_options)
+  target_link_libraries(${name} PUBLIC ${arg_LINK} PRIVATE ${arg_PRIVATE} damaris_options)
   set_target_properties(${name} PROPERTIES
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} INSTALL_RPATH "$ORIGIN")
   install(TARGETS ${name} EXPORT damaris LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# install_tree.sh BUILD SOURCE PREFIX: installs, moves the tree to PREFIX, and looks for what must not or must be in it.
+set -eu
+build=$1 source=$2 prefix=$3
+first=$(dirname "$prefix")/first
+rm -rf "$first" "$prefix"
+cmake --install "$build" --prefix "$first" >install.log
+mv "$first" "$prefix"
+
+if grep -rlF -e "$source" -e "$first" "$prefix" --include='*.cmake' --include='*.pc' --include='*.h' --include='*.hpp'; then
+  echo "these files name the source tree or the first prefix"
+  exit 1
+fi
+for object in "$prefix"/bin/* "$prefix"/lib/*.so; do
+  if readelf -d "$object" 2>/dev/null | grep -E 'R(UN)?PATH' | grep -v "\[\$ORIGIN[^:]*\]"; then
+    echo "$object: its search path is not relative to itself"
+    exit 1
+  fi
+done
+for file in bin/damaris bin/damaris-check bin/damaris-server lib/libdamaris.so lib/damaris/plugins/damaris_null.so \
+  include/damaris/damaris.h include/damaris/damaris.hpp include/damaris/plugin.h include/damaris/version.h \
+  share/damaris/damaris.xsd share/man/man1/damaris.1 lib/pkgconfig/damaris.pc lib/cmake/damaris/damaris-config.cmake; do
+  [ -e "$prefix/$file" ] || { echo "not installed: $file"; exit 1; }
+done

@@ -1,0 +1,5 @@
+# shellcheck shell=bash disable=SC2034
+# $1: the MPI flavour. Read by build_and_run.sh.
+compiler="gcc" source=main.c output=outside packages="damaris"
+mkdir -p build
+eval "gcc -shared -fPIC -Wall -Wextra -Werror count.c -o build/count.so $(pkg-config --cflags damaris)"
