@@ -1,0 +1,84 @@
+#include <algorithm>
+
+#include "core/base/format.hpp"
+#include "core/base/units.hpp"
+#include "core/config/build.hpp"
+
+namespace damaris::config {
+namespace {
+
+constexpr std::int64_t kSmallestBuffer = 64 << 10;
+
+std::uint64_t next_power_of_two(std::int64_t value) {
+  std::uint64_t power = 1;
+  while (power < static_cast<std::uint64_t>(value)) power *= 2;
+  return power;
+}
+
+void weights(Build& build, const Element& buffer) {
+  const Attribute* given = buffer.find("weights");
+  const bool weighted = buffer.value("split") == "weighted";
+  if (weighted && given == nullptr) return build.problems.add(buffer.where, "split=\"weighted\" needs weights=\"...\", one number per client");
+  if (!weighted && given != nullptr) return build.problems.add(given->where, "weights are for split=\"weighted\" only; add that or remove them");
+  if (given == nullptr) return;
+  for (const Piece& piece : split(given->value, ',')) {
+    const std::int64_t weight = std::stoll(piece.text);
+    if (weight == 0) build.problems.add(inside(*given, piece.at), format("weights=\"{}\": each must be above 0", given->value));
+    build.model.architecture.weights.push_back(weight);
+  }
+}
+
+void buffer(Build& build, const Element& element) {
+  model::Architecture& a = build.model.architecture;
+  const Attribute& size = *element.find("size");
+  const auto bytes = parse_size(size.value);
+  if (!bytes || *bytes < static_cast<std::uint64_t>(kSmallestBuffer))
+    build.problems.add(size.value_where, format("size=\"{}\": it must be at least {} and below 8 EiB", size.value, size_text(kSmallestBuffer)));
+  a.buffer_bytes = bytes.value_or(a.buffer_bytes);
+  a.buffer_timeout_ms = duration(build, *element.find("timeout"), 0);
+  const std::string& stale = element.value("stale");
+  a.stale = stale == "recover" ? model::StalePolicy::recover : stale == "discard" ? model::StalePolicy::discard : model::StalePolicy::refuse;
+  weights(build, element);
+}
+
+void section(Build& build, const Element& element) {
+  model::Architecture& a = build.model.architecture;
+  if (element.name == "dedicated") {
+    a.dedicated_cores = static_cast<int>(number(build, *element.find("cores"), 0, 1024));
+  } else if (element.name == "clients") {
+    const Attribute& count = *element.find("count");
+    a.clients = count.value == "auto" ? 0 : static_cast<int>(number(build, count, 1, 1 << 20));
+    a.threads = static_cast<int>(number(build, *element.find("threads"), 1, 256));
+  } else if (element.name == "server") {
+    a.start_server = element.value("start") == "auto";
+    a.attach_timeout_ms = duration(build, *element.find("attach-timeout"), 1);
+    a.finalize_timeout_ms = duration(build, *element.find("finalize-timeout"), 1);
+  } else if (element.name == "buffer") {
+    buffer(build, element);
+  } else if (element.name == "lanes") {
+    a.lane_events = next_power_of_two(number(build, *element.find("events"), 16, 1 << 20));
+  } else if (element.name == "placement") {
+    a.pin = element.is_true("pin");
+  } else if (element.name == "plugins") {
+    a.plugin_policy = element.value("policy") == "disable" ? model::PluginPolicy::disable : model::PluginPolicy::fail_iteration;
+  } else if (element.name == "global") {
+    a.global_timeout_ms = duration(build, *element.find("timeout"), 1);
+  }
+}
+
+}  // namespace
+
+void build_architecture(Build& build) {
+  build.model.simulation = build.root.value("name");
+  if (const Element* architecture = build.only("architecture"))
+    for (const Element& child : architecture->children) section(build, child);
+}
+
+void build_log(Build& build) {
+  const Element* log = build.only("log");
+  if (log == nullptr) return;
+  build.model.log.level = log->value("level");
+  build.model.log.file = log->value_or_empty("file");
+}
+
+}  // namespace damaris::config

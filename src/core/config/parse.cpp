@@ -1,0 +1,43 @@
+#include "core/config/build.hpp"
+#include "core/config/config.hpp"
+#include "core/config/explain.hpp"
+#include "core/config/schema.hpp"
+#include "core/config/xerces.hpp"
+#include "core/config/xml_reader.hpp"
+
+namespace damaris::config {
+namespace {
+
+Element read_valid(const std::string& text, Problems& problems) {
+  const XercesUse use;
+  const Schema schema;
+  Document document = read_xml(text, schema, problems);
+  if (!document.objections.empty()) explain(document, schema, problems);
+  problems.throw_if_any();
+  return std::move(document.root);
+}
+
+}  // namespace
+
+model::Model parse(const std::string& text, const std::string& path) {
+  Problems problems(path);
+  const Element root = read_valid(text, problems);
+  model::Model model;
+  model.file = path;
+  Build build = start_build(root, model, problems);
+  build_architecture(build);
+  build_log(build);
+  build_parameters(build);
+  build_types(build);
+  build_layouts(build);
+  build_variables(build);
+  build_storage(build);
+  build_actions(build);
+  check_available(build, root);
+  problems.throw_if_any();
+  check_whole(build);
+  problems.throw_if_any();
+  return model;
+}
+
+}  // namespace damaris::config

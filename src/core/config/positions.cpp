@@ -1,0 +1,104 @@
+#include "core/config/positions.hpp"
+
+#include <algorithm>
+
+namespace damaris::config {
+namespace {
+
+bool blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+// The first byte above 127 that belongs to no sequence of lead byte and continuation bytes.
+std::size_t find_not_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const std::size_t length = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 0;
+    if (length == 0 || i + length > text.size()) return i;
+    for (std::size_t k = 1; k < length; ++k)
+      if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return i;
+    i += length;
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace
+
+Positions::Positions(std::string_view text) : text_(text), not_utf8_(find_not_utf8(text)), lines_{0} {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool lone_return = text[i] == '\r' && (i + 1 == text.size() || text[i + 1] != '\n');
+    if (text[i] == '\n' || lone_return) lines_.push_back(i + 1);
+  }
+}
+
+bool Positions::counts(char c) const { return not_utf8_ != std::string_view::npos || (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
+
+std::size_t Positions::offset(Location where) const {
+  const std::size_t line = static_cast<std::size_t>(std::max(where.line, 1)) - 1;
+  if (line >= lines_.size()) return text_.size();
+  std::size_t at = lines_[line];
+  const std::size_t end = line + 1 < lines_.size() ? lines_[line + 1] : text_.size();
+  // The parser counts UTF-16 units: a sequence of four bytes is two of them.
+  for (int column = 1; column < where.column && at < end;) {
+    column += not_utf8_ == std::string_view::npos && static_cast<unsigned char>(text_[at]) >= 0xf0 ? 2 : 1;
+    ++at;
+    while (at < end && !counts(text_[at])) ++at;
+  }
+  return at;
+}
+
+Location Positions::location(std::size_t offset) const {
+  const auto after = std::upper_bound(lines_.begin(), lines_.end(), offset);
+  const std::size_t line = static_cast<std::size_t>(after - lines_.begin());
+  const std::string_view before = text_.substr(lines_[line - 1], offset - lines_[line - 1]);
+  const auto column = std::count_if(before.begin(), before.end(), [this](char c) { return counts(c); });
+  return {static_cast<int>(line), static_cast<int>(column) + 1};
+}
+
+std::size_t Positions::tag(Location end) const {
+  // An attribute value may hold '>', but never '<'.
+  const std::size_t at = offset(end);
+  const std::size_t found = at == 0 ? std::string_view::npos : text_.rfind('<', at - 1);
+  return found == std::string_view::npos ? 0 : found;
+}
+
+void Positions::locate(std::size_t tag, Attribute& attribute) const {
+  attribute.where = attribute.value_where = location(tag);
+  attribute.given = attribute.plain = false;
+  std::size_t at = tag + 1;
+  while (at < text_.size() && !blank(text_[at]) && text_[at] != '>') ++at;
+  while (at < text_.size() && text_[at] != '>') {
+    while (at < text_.size() && (blank(text_[at]) || text_[at] == '/')) ++at;
+    const std::size_t name = at;
+    while (at < text_.size() && text_[at] != '=' && text_[at] != '>' && !blank(text_[at])) ++at;
+    const std::size_t name_end = at;
+    const std::size_t open = text_.find_first_of("\"'", at);
+    const std::size_t close = open == std::string_view::npos ? open : text_.find(text_[open], open + 1);
+    if (name_end == name || close == std::string_view::npos) return;
+    if (text_.substr(name, name_end - name) == attribute.name) {
+      attribute.where = location(name);
+      attribute.value_where = location(open + 1);
+      attribute.given = true;
+      attribute.plain = text_.substr(open + 1, close - open - 1).find_first_of("&\n\r") == std::string_view::npos;
+      return;
+    }
+    at = close + 1;
+  }
+}
+
+std::size_t Positions::text_before(Location end) const {
+  const std::size_t stop = offset(end);
+  if (stop == 0) return std::string_view::npos;
+  std::size_t at = text_.find_last_of("<>", stop - 1);
+  at = at == std::string_view::npos ? 0 : at + 1;
+  while (at < stop && blank(text_[at])) ++at;
+  return at < stop ? at : std::string_view::npos;
+}
+
+std::string Positions::word(std::size_t offset) const {
+  constexpr std::size_t kLongest = 40;
+  std::size_t end = offset;
+  while (end < text_.size() && end < offset + kLongest && !blank(text_[end]) && text_[end] != '<') ++end;
+  while (end < text_.size() && !counts(text_[end])) ++end;
+  return std::string(text_.substr(offset, end - offset));
+}
+
+}  // namespace damaris::config

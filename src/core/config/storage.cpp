@@ -1,0 +1,58 @@
+#include "core/base/format.hpp"
+#include "core/base/nearest.hpp"
+#include "core/config/build.hpp"
+#include "core/config/plugins.hpp"
+
+namespace damaris::config {
+namespace {
+
+const std::vector<std::string> kFilters = {"shuffle", "deflate"};
+
+void check_filter(Build& build, const Attribute& attribute, const Piece& piece, Declared& seen) {
+  const std::vector<Piece> parts = split(piece.text, ':', piece.at);
+  const std::string& name = parts.front().text;
+  const auto wrong = [&](const Piece& part, const std::string& why) {
+    build.problems.add(inside(attribute, part.at), format("filters=\"{}\": {}", attribute.value, why));
+  };
+  if (name != "shuffle" && name != "deflate") return wrong(parts.front(), format("no filter '{}'; known are shuffle and deflate:LEVEL{}", name, nearest_name(name, kFilters).empty() ? "" : format("; did you mean '{}'?", nearest_name(name, kFilters))));
+  if (seen.find(name) >= 0) return wrong(parts.front(), format("'{}' stands twice", name));
+  seen.add(build, "filter", name, attribute.where, 0);
+  const bool level = parts.size() == 2 && parts[1].text.size() == 1 && parts[1].text[0] >= '0' && parts[1].text[0] <= '9';
+  if (name == "shuffle" && parts.size() > 1) wrong(parts[1], "shuffle takes no level");
+  if (name == "deflate" && parts.size() > 1 && !level) wrong(parts[1], "the level of deflate must be 0 to 9");
+}
+
+void check_basename(Build& build, const Attribute& attribute) {
+  if (attribute.value.back() == '/') build.problems.add(attribute.value_where, format("basename=\"{}\": it ends in '/'; add the start of the file names", attribute.value));
+}
+
+model::Plugin hdf5(Build& build, const Element& element) {
+  model::Plugin plugin;
+  plugin.name = "hdf5";
+  plugin.library = "damaris_hdf5.so";
+  plugin.storage = true;
+  plugin.where = element.where;
+  for (const Attribute& attribute : element.attributes) plugin.settings.emplace_back(attribute.name, attribute.value);
+  if (const Attribute* basename = element.find("basename")) check_basename(build, *basename);
+  else plugin.settings.emplace_back("basename", build.model.simulation);
+  const Attribute& filters = *element.find("filters");
+  Declared seen;
+  if (filters.value.find_first_not_of(' ') != std::string::npos)
+    for (const Piece& piece : split(filters.value, ',')) check_filter(build, filters, piece, seen);
+  return plugin;
+}
+
+}  // namespace
+
+void build_storage(Build& build) {
+  const Element* storage = build.only("storage");
+  if (storage == nullptr) return;
+  Declared names;
+  for (const Element& child : storage->children) {
+    model::Plugin plugin = child.name == "hdf5" ? hdf5(build, child) : table_plugin(build, child);
+    plugin.storage = true;
+    if (names.add(build, "storage", plugin.name, child.where, 0)) build.model.plugins.push_back(std::move(plugin));
+  }
+}
+
+}  // namespace damaris::config

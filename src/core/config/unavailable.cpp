@@ -1,0 +1,33 @@
+#include "core/base/format.hpp"
+#include "core/config/build.hpp"
+
+namespace damaris::config {
+namespace {
+
+struct Missing {
+  const char* element;
+  const char* attribute;
+  const char* value;
+  const char* instead;
+};
+
+// What the schema knows and this version does not do yet. To lift one, remove its line.
+constexpr Missing kMissing[] = {
+    {"buffer", "stale", "recover", "use refuse or discard"},
+    {"hdf5", "files", "per-group", "use per-server"},
+    {"hdf5", "files", "single", "use per-server"},
+};
+
+}  // namespace
+
+void check_available(Build& build, const Element& element) {
+  for (const Missing& missing : kMissing) {
+    if (element.name != missing.element) continue;
+    const Attribute* attribute = element.find(missing.attribute);
+    if (attribute != nullptr && attribute->value == missing.value)
+      build.problems.add(attribute->value_where, format("{}=\"{}\" is not available in this version; {}", attribute->name, attribute->value, missing.instead));
+  }
+  for (const Element& child : element.children) check_available(build, child);
+}
+
+}  // namespace damaris::config

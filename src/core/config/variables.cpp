@@ -1,0 +1,119 @@
+#include <set>
+
+#include "core/base/format.hpp"
+#include "core/base/nearest.hpp"
+#include "core/config/build.hpp"
+
+namespace damaris::config {
+namespace {
+
+constexpr std::size_t kMost = 100'000;
+constexpr int kDeepestGroup = 32;
+
+// Goes through the groups in the order of the file and appends to Model::variables.
+class VariableReader {
+ public:
+  explicit VariableReader(Build& build) : build_(build) {
+    for (std::size_t i = 0; i < build.model.layouts.size(); ++i) {
+      layouts_.emplace(build.model.layouts[i].name, i);
+      layout_names_.push_back(build.model.layouts[i].name);
+    }
+    for (const Element* mesh : build.all("mesh")) meshes_.push_back(mesh->value("name"));
+  }
+
+  // What the groups around a variable say.
+  struct Around {
+    std::string path;
+    bool enabled = true, store = true;
+    int depth = 0;
+  };
+
+  void group(const Element& element, const Around& around) {
+    const std::string path = around.path + element.value("name");
+    if (around.depth == kDeepestGroup) return build_.problems.add(element.where, format("groups are nested deeper than {}", kDeepestGroup));
+    check_clash(paths_, path, element, "a variable");
+    groups_.emplace(path, element.where);
+    const Around inside{path + "/", around.enabled && element.is_true("enabled"), around.store && element.is_true("store"), around.depth + 1};
+    for (const Element& child : element.children) {
+      if (child.name == "group") group(child, inside);
+      else variable(child, inside);
+    }
+  }
+
+  void variable(const Element& element, const Around& around) {
+    if (build_.problems.many()) return;
+    model::Variable v;
+    v.name = element.value("name");
+    v.path = around.path + v.name;
+    v.id = static_cast<std::uint32_t>(build_.model.variables.size());
+    v.unit = element.value("unit");
+    v.description = element.value("description");
+    v.mesh = element.value_or_empty("mesh");
+    v.enabled = around.enabled && element.is_true("enabled");
+    v.store = around.store && element.is_true("store");
+    v.where = element.where;
+    v.layout = layout(element, v.path);
+    check_mesh(element, v.path);
+    check_clash(groups_, v.path, element, "a group");
+    const auto [first, fresh] = paths_.emplace(v.path, element.where);
+    if (fresh) build_.model.variables.push_back(std::move(v));
+    else build_.problems.add(element.where, format("variable '{}' is declared twice; the first one stands at line {}", v.path, first->second.line));
+  }
+
+ private:
+  std::size_t layout(const Element& element, const std::string& path) {
+    const Attribute& attribute = *element.find("layout");
+    const auto found = layouts_.find(attribute.value);
+    if (found != layouts_.end()) return found->second;
+    build_.problems.add(attribute.value_where, format("variable '{}': no layout '{}' is declared{}", path, attribute.value, name_hint(attribute.value, layout_names_)));
+    return 0;
+  }
+
+  void check_mesh(const Element& element, const std::string& path) {
+    const Attribute* mesh = element.find("mesh");
+    if (mesh == nullptr || std::count(meshes_.begin(), meshes_.end(), mesh->value) != 0) return;
+    build_.problems.add(mesh->value_where, format("variable '{}': no mesh '{}' is declared{}", path, mesh->value, name_hint(mesh->value, meshes_)));
+  }
+
+  // In files both would be the same path.
+  void check_clash(const std::map<std::string, Location>& others, const std::string& path, const Element& element, const char* kind) {
+    const auto other = others.find(path);
+    if (other != others.end())
+      build_.problems.add(element.where, format("<{}> '{}' has the path of {}, which stands at line {}; rename one of them", element.name, path, kind, other->second.line));
+  }
+
+  Build& build_;
+  std::map<std::string, std::size_t> layouts_;
+  std::vector<std::string> layout_names_, meshes_;
+  std::map<std::string, Location> paths_, groups_;
+};
+
+void check_meshes(Build& build) {
+  const model::Names names(build.model);
+  std::vector<std::string> paths;
+  for (const model::Variable& variable : build.model.variables) paths.push_back(variable.path);
+  Declared meshes;
+  for (const Element* mesh : build.all("mesh")) {
+    meshes.add(build, "mesh", mesh->value("name"), mesh->where, 0);
+    if (mesh->children.empty()) build.problems.add(mesh->where, format("mesh '{}' has no <coord>; give it at least one", mesh->value("name")));
+    for (const Element& coord : mesh->children) {
+      const Attribute& name = *coord.find("name");
+      if (names.variable(name.value) < 0)
+        build.problems.add(name.value_where, format("mesh '{}': no variable '{}' is declared{}", mesh->value("name"), name.value, name_hint(name.value, paths)));
+    }
+  }
+}
+
+}  // namespace
+
+void build_variables(Build& build) {
+  VariableReader reader(build);
+  for (const Element* element : build.flat) {
+    if (element->name == "variable") reader.variable(*element, {});
+    if (element->name == "group") reader.group(*element, {});
+  }
+  if (too_many(build, build.root, "variables", build.model.variables.size(), kMost)) return;
+  check_meshes(build);
+}
+
+}  // namespace damaris::config

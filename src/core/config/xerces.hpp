@@ -1,0 +1,26 @@
+// What every use of Xerces-C needs: its start and end, and text between its UTF-16 and our UTF-8.
+// Used by: xml_reader, schema and explain; one thread, at start-up.
+// Before it: nothing. After it: the parser.
+#pragma once
+
+#include <xercesc/util/XercesDefs.hpp>
+
+#include <string>
+
+namespace damaris::config {
+
+namespace xerces = XERCES_CPP_NAMESPACE;
+
+// Xerces is usable while one of these lives. An application's own use of Xerces is not disturbed: it counts its users.
+class XercesUse {
+ public:
+  XercesUse();
+  ~XercesUse();
+  XercesUse(const XercesUse&) = delete;
+  XercesUse& operator=(const XercesUse&) = delete;
+};
+
+std::string utf8(const XMLCh* text);
+std::basic_string<XMLCh> utf16(const std::string& text);
+
+}  // namespace damaris::config
