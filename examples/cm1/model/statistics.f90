@@ -126,12 +126,12 @@ contains
 
   subroutine reduce_sum(mine)
     real(dp), intent(in) :: mine
-    real(dp) :: all
+    real(dp) :: all(1)
     integer :: ierr
-    call MPI_Reduce(mine, all, 1, MPI_DOUBLE_PRECISION, MPI_SUM, 0, comm, ierr)
+    call MPI_Reduce((/mine/), all, 1, MPI_DOUBLE_PRECISION, MPI_SUM, 0, comm, ierr)
     if (me /= 0) return
     filled = filled + 1
-    line(filled) = all
+    line(filled) = all(1)
   end subroutine reduce_sum
 
 end module cm1_statistics

@@ -80,13 +80,12 @@ contains
   subroutine print_summary(last_step, time_to_solution)
     integer, intent(in) :: last_step
     real(dp), intent(in) :: time_to_solution
-    real(dp) :: total(phases), worst(phases), longest, write_worst
+    real(dp) :: total(phases), worst(phases), longest(1), write_worst(1)
     integer :: p, ierr
     do p = 1, phases
       total(p) = sum(seconds(1:records), mask=kinds(1:records) == p)
     end do
-    longest = maxval(seconds(1:records), mask=kinds(1:records) == phase_write)
-    longest = max(longest, 0.0_dp)
+    longest = max(0.0_dp, maxval(seconds(1:records), mask=kinds(1:records) == phase_write))
     call MPI_Reduce(total, worst, phases, MPI_DOUBLE_PRECISION, MPI_MAX, 0, comm, ierr)
     call MPI_Reduce(longest, write_worst, 1, MPI_DOUBLE_PRECISION, MPI_MAX, 0, comm, ierr)
     if (me /= 0) return

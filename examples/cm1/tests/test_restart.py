@@ -49,4 +49,4 @@ def test_a_missing_restart_file_is_named(restarted):
     settings, folder = restarted
     done = attempt(folder, 2, dict(settings, rstnum=7))
     assert done.returncode != 0
-    assert "cm1rst_000007_0000.dat" in done.output
+    assert "no restart file ./cm1rst_000007_000" in done.output
