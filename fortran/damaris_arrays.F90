@@ -62,6 +62,15 @@ module damaris_arrays
       type(*), intent(in) :: array(..)
     end function
 
+    integer(c_int) function write_compound(name, step, block, array, sentence) bind(c, name='damaris_fortran_write_compound')
+      import
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: step
+      integer(c_int32_t), value :: block
+      type(*), intent(in) :: array(..)
+      character(kind=c_char), intent(out) :: sentence(512)
+    end function
+
     integer(c_int) function alloc_section(name, step, block, element, rank, extents, address, sentence) &
       bind(c, name='damaris_fortran_alloc')
       import
@@ -85,13 +94,17 @@ contains
     call report(dc_variable(trim(name)//c_null_char, handle%variable), ierr)
   end subroutine
 
-  ! df_write for a compound type of the XML: `array` is of a derived type with the same members. Here the compiler checks nothing.
+  ! df_write for a compound type of the XML: `array` is of a derived type with the same members, best one with bind(c). The compiler
+  ! cannot check them; their total size is checked here.
   subroutine df_write_compound(name, step, array, ierr)
     character(*), intent(in) :: name
     integer, intent(in) :: step
     type(*), intent(in) :: array(..)
     integer, intent(out), optional :: ierr
-    call report(write_section(trim(name)//c_null_char, int(step, c_int64_t), 0, dc_compound, array), ierr)
+    character(512) :: sentence
+    integer(c_int) :: code
+    code = write_compound(trim(name)//c_null_char, int(step, c_int64_t), 0, array, sentence)
+    call report(code, ierr, sentence)
   end subroutine
 
 #define ROUTINE(verb) verb/**/_int8

@@ -77,7 +77,13 @@ static int check_pointer(const char* name, const dc_layout_t* layout, dc_type ty
   return DC_OK;
 }
 
-/* `sentence` gets the explanation of an error found here, blank padded as Fortran wants it; blanks when libdamaris has it. */
+/* The explanation of an error found here, blank padded as Fortran wants it; blanks when libdamaris has the sentence. */
+static int explain(int code, const char* reason, char* sentence) {
+  memset(sentence, ' ', kSentenceBytes);
+  memcpy(sentence, reason, strlen(reason));
+  return code;
+}
+
 int damaris_fortran_alloc(const char* name, int64_t step, int32_t block, int type, int rank, int64_t* extents, void** address,
                           char* sentence) {
   dc_layout_t layout;
@@ -88,7 +94,20 @@ int damaris_fortran_alloc(const char* name, int64_t step, int32_t block, int typ
   if (code >= 0) code = check_pointer(name, &layout, (dc_type)type, rank, reason);
   if (code >= 0) code = dc_alloc(name, step, block, address);
   if (code >= 0) memcpy(extents, layout.extents, (size_t)layout.ndims * sizeof *extents);
-  memset(sentence, ' ', kSentenceBytes);
-  memcpy(sentence, reason, strlen(reason));
-  return code;
+  return explain(code, reason, sentence);
+}
+
+/* Elements of a derived type, of which the compiler tells no more than the size. */
+int damaris_fortran_write_compound(const char* name, int64_t step, int32_t block, const CFI_cdesc_t* array, char* sentence) {
+  dc_layout_t layout;
+  char reason[kSentenceBytes] = "";
+  int code = dc_get_layout(name, &layout);
+  if (code >= 0 && layout.type == DC_COMPOUND && layout.element_bytes != array->elem_len) {
+    snprintf(reason, kSentenceBytes,
+             "'%s' has elements of %llu bytes, those of the array have %zu; declare the members as in the XML", name,
+             (unsigned long long)layout.element_bytes, array->elem_len);
+    code = DC_E_TYPE;
+  }
+  if (code >= 0) code = damaris_fortran_write(name, step, block, DC_COMPOUND, array);
+  return explain(code, reason, sentence);
 }

@@ -66,9 +66,16 @@ contains
       integer(int32) :: tag, cell
     end type
     type(particle), target :: particles(4)
+    integer :: ierr
+    answer%layout%element = 12
+    answer%layout%element_bytes = 32
     call df_write_compound('x', 1, particles)
     call check_array('compound', c_loc(particles), 12, [4], [32])
     call df_write_compound('x', 1, particles(2:4:2))
     call check_array('compound section', c_loc(particles(2)), 12, [2], [64])
+    answer%layout%element_bytes = 40
+    call df_write_compound('x', 1, particles, ierr)
+    call check(ierr == df_e_type .and. index(df_last_error(), 'elements of 40 bytes, those of the array have 32') > 0, &
+               'a derived type of another size is refused')
   end subroutine
 end program

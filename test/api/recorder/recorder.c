@@ -1,6 +1,6 @@
-/* Implements recorder.h: each function of the C interface that the Fortran tests reach.
- * Used by: the executables of this folder, whose definitions come before those of libdamaris.
- * Before it: module damaris. After it: the assertions.
+/* Implements recorder.h: each function of the C interface that the tests reach.
+ * Used by: the executables of ../fortran and ../cpp, in which these definitions come before those of libdamaris.
+ * Before it: module damaris or damaris.hpp. After it: the assertions.
  */
 #include "recorder.h"
 
@@ -31,7 +31,7 @@ static void note_array(int32_t block, dc_type type, const void* data, int ndims,
   recorded.ndims = ndims;
   for (int i = 0; i < ndims; i++) {
     recorded.extents[i] = extents[i];
-    recorded.strides[i] = strides[i];
+    recorded.strides[i] = strides == NULL ? 0 : strides[i];
   }
 }
 

@@ -1,6 +1,6 @@
 /* A stand-in for libdamaris that writes down what it was called with.
- * Used by: the tests of argument passing, in one process on one thread; the rest of the suite uses the real library.
- * Before it: module damaris. After it: the assertions, which read `recorded` and set `answer`.
+ * Used by: the tests of argument passing from Fortran and C++, in one process on one thread; the rest of the suite uses the real library.
+ * Before it: module damaris or damaris.hpp. After it: the assertions, which read `recorded` and set `answer`.
  */
 #pragma once
 
@@ -24,5 +24,13 @@ struct answer {
   int64_t parameter;
 };
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 extern struct record recorded;
 extern struct answer answer;
+
+#ifdef __cplusplus
+}
+#endif
