@@ -1,0 +1,52 @@
+// The one place where a failed call of HDF5 or of the system becomes an exception, with the cause in plain words.
+// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Before it: any call of HDF5. After it: storage.cpp makes the user's sentence of it.
+#pragma once
+
+#include <hdf5.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace damaris::hdf5 {
+
+// `what()` says what could not be done and why; `system_error()` is the errno behind it, 0 if there is none.
+class Failure : public std::runtime_error {
+ public:
+  Failure(const std::string& sentence, int system_error) : std::runtime_error(sentence), system_error_(system_error) {}
+  int system_error() const { return system_error_; }
+
+ private:
+  int system_error_;
+};
+
+// Throws what HDF5 says of its last failed call.
+[[noreturn]] void throw_hdf5_failure(const char* doing, const std::string& object);
+
+// Throws for a system call that failed with `error`, an errno.
+[[noreturn]] void throw_system_failure(int error, const char* doing, const std::string& object);
+
+// Hands the result of an HDF5 call on, or throws: checked(H5Dwrite(...), "write the dataset", path).
+template <class Result>
+Result checked(Result result, const char* doing, const std::string& object = {}) {
+  if (result < 0) throw_hdf5_failure(doing, object);
+  return result;
+}
+
+// Keeps HDF5 from printing while it lives. The setting may be shared with the application (in place), so it is put back.
+class QuietErrors {
+ public:
+  QuietErrors() {
+    H5Eget_auto2(H5E_DEFAULT, &print_, &data_);
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  }
+  ~QuietErrors() { H5Eset_auto2(H5E_DEFAULT, print_, data_); }
+  QuietErrors(const QuietErrors&) = delete;
+  QuietErrors& operator=(const QuietErrors&) = delete;
+
+ private:
+  H5E_auto2_t print_ = nullptr;
+  void* data_ = nullptr;
+};
+
+}  // namespace damaris::hdf5

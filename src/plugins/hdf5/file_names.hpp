@@ -1,0 +1,31 @@
+// The names of one server's files.
+// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Before it: settings.hpp. After it: output_folder.hpp and output_file.hpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace damaris::hdf5 {
+
+// <folder>/<stem>.<host>.s<server>.i<iteration>.h5
+class FileNames {
+ public:
+  // `basename` relative to the working directory of now; a later change of directory does not move the files.
+  FileNames(const std::string& basename, const std::string& host, int server);
+
+  const std::string& folder() const { return folder_; }
+  std::string final_path(std::int64_t iteration) const { return folder_ + "/" + final_name(iteration); }
+  // Beside the final one, hidden, and with the process id, so that it is nobody else's.
+  std::string temporary_path(std::int64_t iteration) const;
+  // Whether a file of this name in the folder is a final file of this server, of whatever iteration.
+  bool is_final_name(const std::string& name) const;
+
+ private:
+  std::string final_name(std::int64_t iteration) const { return prefix_ + std::to_string(iteration) + ".h5"; }
+
+  std::string folder_;
+  std::string prefix_;  // up to and with ".i"
+};
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,72 @@
+#include "gather.hpp"
+
+#include <cstring>
+
+namespace damaris::hdf5 {
+namespace {
+
+using Strides = std::array<std::size_t, DC_MAX_DIMS>;
+
+Strides strides_of(const Box& box, std::size_t element_bytes) {
+  Strides strides = {};
+  std::size_t stride = element_bytes;
+  for (int d = box.ndims - 1; d >= 0; --d) {
+    strides[d] = stride;
+    stride *= static_cast<std::size_t>(box.extent(d));
+  }
+  return strides;
+}
+
+std::size_t offset_of(const Box& box, const Box& region, const Strides& strides) {
+  std::size_t offset = 0;
+  for (int d = 0; d < box.ndims; ++d) offset += static_cast<std::size_t>(region.low[d] - box.low[d]) * strides[d];
+  return offset;
+}
+
+// The fastest dimensions over which the region is one run of both arrays: copies are as long as they can be.
+int first_dimension_of_run(const Box& to, const Box& from, const Box& region) {
+  int d = region.ndims - 1;
+  while (d > 0 && region.extent(d) == to.extent(d) && region.extent(d) == from.extent(d)) --d;
+  return d;
+}
+
+struct Copy {
+  const Box& region;
+  Strides to, from;
+  int run_dimension;
+  std::size_t run_bytes;
+
+  void operator()(std::byte* target, const std::byte* source, int d) const {
+    if (d == run_dimension) {
+      std::memcpy(target, source, run_bytes);
+      return;
+    }
+    for (std::int64_t i = 0; i < region.extent(d); ++i, target += to[d], source += from[d]) (*this)(target, source, d + 1);
+  }
+};
+
+}  // namespace
+
+void copy_region(const Array& to, const ConstArray& from, const Box& region, std::size_t element_bytes) {
+  if (volume(region) == 0) return;
+  if (region.ndims == 0) {
+    std::memcpy(to.data, from.data, element_bytes);
+    return;
+  }
+  Copy copy = {region, strides_of(to.box, element_bytes), strides_of(from.box, element_bytes),
+               first_dimension_of_run(to.box, from.box, region), 0};
+  copy.run_bytes = static_cast<std::size_t>(region.extent(copy.run_dimension)) * copy.to[copy.run_dimension];
+  copy(to.data + offset_of(to.box, region, copy.to), from.data + offset_of(from.box, region, copy.from), 0);
+}
+
+bool is_contiguous(const Box& array, const Box& region, std::size_t element_bytes, std::size_t& offset_bytes) {
+  offset_bytes = offset_of(array, region, strides_of(array, element_bytes));
+  int d = 0;
+  while (d < region.ndims && region.extent(d) == 1) ++d;
+  // From here on at most one dimension may be cut: the first.
+  for (++d; d < region.ndims; ++d)
+    if (region.extent(d) != array.extent(d)) return false;
+  return true;
+}
+
+}  // namespace damaris::hdf5

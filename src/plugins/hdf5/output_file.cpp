@@ -1,0 +1,60 @@
+#include "output_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+namespace damaris::hdf5 {
+namespace {
+
+void sync_folder_of(const std::string& path) {
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) throw_system_failure(errno, "open the folder", folder);
+  const int error = ::fsync(descriptor) == 0 ? 0 : errno;
+  ::close(descriptor);
+  // Some file systems cannot sync a folder, and have no need to.
+  if (error != 0 && error != EINVAL && error != ENOTSUP) throw_system_failure(error, "sync the folder", folder);
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::string temporary_path, std::string final_path)
+    : temporary_path_(std::move(temporary_path)), final_path_(std::move(final_path)) {
+  // A file of this name can only be ours: left by a process that had our id and was killed.
+  ::unlink(temporary_path_.c_str());
+  // Open from before the first write to after the last, the descriptor learns of every failed write-back.
+  descriptor_ = ::open(temporary_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) throw_system_failure(errno, "create the file", temporary_path_);
+}
+
+OutputFile::~OutputFile() {
+  ::close(descriptor_);
+  if (!published_) ::unlink(temporary_path_.c_str());
+}
+
+void OutputFile::append(const std::string& bytes) {
+  const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+  if (written < 0) throw_system_failure(errno, "write to", temporary_path_);
+  if (static_cast<std::size_t>(written) < bytes.size()) throw_system_failure(ENOSPC, "write to", temporary_path_);
+}
+
+void OutputFile::sync() {
+  if (::fsync(descriptor_) != 0) throw_system_failure(errno, "sync", temporary_path_);
+}
+
+std::uint64_t OutputFile::publish(bool overwrite) {
+  sync();
+  struct stat facts = {};
+  if (::fstat(descriptor_, &facts) != 0) throw_system_failure(errno, "look at", temporary_path_);
+  if (!overwrite && ::access(final_path_.c_str(), F_OK) == 0) throw_system_failure(EEXIST, "name the file", final_path_);
+  if (::rename(temporary_path_.c_str(), final_path_.c_str()) != 0) throw_system_failure(errno, "rename to", final_path_);
+  published_ = true;
+  sync_folder_of(final_path_);
+  return static_cast<std::uint64_t>(facts.st_size);
+}
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,36 @@
+// A file that has its final name only when it is complete and durable.
+// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Before it: file_names.hpp. After it: hdf5_file.hpp writes into it; storage.hpp publishes it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "failure.hpp"
+
+namespace damaris::hdf5 {
+
+class OutputFile {
+ public:
+  // Makes the temporary file; throws Failure. Left without publish() the temporary file is removed.
+  OutputFile(std::string temporary_path, std::string final_path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  const std::string& temporary_path() const { return temporary_path_; }
+  const std::string& final_path() const { return final_path_; }
+
+  void append(const std::string& bytes);
+  // Waits until what was written is on the storage, by whatever descriptor it was written.
+  void sync();
+  // Syncs, renames, and syncs the folder. Returns the size of the file in bytes. Replaces a file of that name if `overwrite`.
+  std::uint64_t publish(bool overwrite);
+
+ private:
+  std::string temporary_path_, final_path_;
+  int descriptor_;
+  bool published_ = false;
+};
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,58 @@
+#include "output_folder.hpp"
+
+#include <damaris/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+
+#include "output_file.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+std::string remedy_for(int error, const std::string& folder) {
+  switch (error) {
+    case ENOENT:
+      return "create it with: mkdir -p '" + folder + "'";
+    case ENOTDIR:
+      return "a part of this path is a file; choose another basename";
+    case ENOSPC:
+    case EDQUOT:
+      return "free space there or choose another basename";
+    case ENAMETOOLONG:
+      return "choose a shorter basename";
+    default:
+      return "make it writable or choose another basename";
+  }
+}
+
+}  // namespace
+
+void check_can_write(const FileNames& names) {
+  // The longest name that can come, so that a name too long is found now.
+  const std::int64_t longest = std::numeric_limits<std::int64_t>::max();
+  try {
+    OutputFile probe(names.temporary_path(longest), names.final_path(longest));
+    probe.append(std::string(4096, '\0'));
+    probe.sync();
+  } catch (const Failure& failure) {
+    throw Error(DC_E_NO_OUTPUT, "the output folder '" + names.folder() + "' cannot be used: " + failure.what() + "; " +
+                                    remedy_for(failure.system_error(), names.folder()));
+  }
+}
+
+std::vector<std::string> files_of_earlier_run(const FileNames& names) {
+  std::vector<std::string> found;
+  std::error_code unreadable;  // a folder one may write to but not list
+  for (std::filesystem::directory_iterator next(names.folder(), unreadable), end; !unreadable && next != end;
+       next.increment(unreadable))
+    if (const std::string name = next->path().filename().string(); names.is_final_name(name)) found.push_back(name);
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,98 @@
+#include "pieces.hpp"
+
+#include <algorithm>
+
+#include "tiling.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+// The blocks of one variable stand side by side in an iteration.
+struct Blocks {
+  const dc_dataset_t* begin;
+  const dc_dataset_t* end;
+};
+
+Blocks blocks_of_next(const dc_dataset_t* begin, const dc_dataset_t* end) {
+  return {begin, std::find_if(begin, end, [&](const dc_dataset_t& block) { return block.variable->id != begin->variable->id; })};
+}
+
+bool can_be_joined(const Blocks& blocks) {
+  return blocks.begin->variable->ndims > 0 &&
+         std::all_of(blocks.begin, blocks.end, [](const dc_dataset_t& block) { return block.has_position != 0; });
+}
+
+std::string source_name(const dc_dataset_t& block) {
+  const std::string source = std::to_string(block.source);
+  return block.block == 0 ? source : source + "." + std::to_string(block.block);
+}
+
+void add_one_per_block(const Blocks& blocks, std::vector<Piece>& pieces) {
+  for (const dc_dataset_t* block = blocks.begin; block != blocks.end; ++block) {
+    const Box box = interior(*block);
+    pieces.push_back({std::string(block->variable->path) + "/" + source_name(*block),
+                      block->variable,
+                      false,
+                      block->has_position != 0,
+                      box,
+                      {{block, box}}});
+  }
+}
+
+std::vector<JoinedBox> joined_boxes(const Blocks& blocks) {
+  std::vector<Box> interiors;
+  for (const dc_dataset_t* block = blocks.begin; block != blocks.end; ++block) interiors.push_back(interior(*block));
+  std::vector<JoinedBox> boxes = join(interiors);
+  // Nothing but empty blocks: the file still shows the variable, with no element.
+  if (boxes.empty()) boxes.push_back({interiors.front(), {{0, interiors.front()}}});
+  return boxes;
+}
+
+void add_joined(const Blocks& blocks, std::vector<Piece>& pieces) {
+  const std::vector<JoinedBox> boxes = joined_boxes(blocks);
+  for (std::size_t k = 0; k < boxes.size(); ++k) {
+    const std::string path = blocks.begin->variable->path;
+    Piece piece = {
+        boxes.size() == 1 ? path : path + "/box" + std::to_string(k), blocks.begin->variable, true, true, boxes[k].box, {}};
+    for (const Tile& tile : boxes[k].tiles) piece.parts.push_back({blocks.begin + tile.block, tile.box});
+    pieces.push_back(std::move(piece));
+  }
+}
+
+}  // namespace
+
+Box interior(const dc_dataset_t& block) {
+  Box box;
+  box.ndims = block.variable->ndims;
+  for (int d = 0; d < box.ndims; ++d) {
+    box.low[d] = block.has_position != 0 ? block.position[d] : 0;
+    box.high[d] = box.low[d] + std::max<std::int64_t>(block.extents[d] - block.ghost_low[d] - block.ghost_high[d], 0);
+  }
+  return box;
+}
+
+Box in_memory(const dc_dataset_t& block) {
+  Box box = interior(block);
+  for (int d = 0; d < box.ndims; ++d) {
+    box.low[d] -= block.ghost_low[d];
+    box.high[d] = box.low[d] + block.extents[d];
+  }
+  return box;
+}
+
+std::vector<Piece> pieces_of(const dc_iteration_t& iteration) {
+  std::vector<Piece> pieces;
+  const dc_dataset_t* const end = iteration.datasets + iteration.dataset_count;
+  for (const dc_dataset_t* next = iteration.datasets; next != end;) {
+    const Blocks blocks = blocks_of_next(next, end);
+    if (can_be_joined(blocks)) {
+      add_joined(blocks, pieces);
+    } else {
+      add_one_per_block(blocks, pieces);
+    }
+    next = blocks.end;
+  }
+  return pieces;
+}
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,39 @@
+// Decides what datasets a file gets for an iteration: whole arrays, boxes of them, or one per source.
+// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Before it: the iteration's views. After it: dataset_writer.hpp writes each piece.
+#pragma once
+
+#include <damaris/plugin.h>
+
+#include <string>
+#include <vector>
+
+#include "box.hpp"
+
+namespace damaris::hdf5 {
+
+// A part of a block, in the coordinates of the piece. `block` is a view, valid during the callback.
+struct Part {
+  const dc_dataset_t* block = nullptr;
+  Box box;
+};
+
+// One dataset to be made. Its box is placed in the global array when `has_position`, else it begins at zero.
+struct Piece {
+  std::string path;  // "fields/theta", "fields/theta/box1", "fields/theta/4", "fields/theta/4.1"
+  const dc_variable_info_t* variable = nullptr;
+  bool joined = false;
+  bool has_position = false;
+  Box box;
+  std::vector<Part> parts;  // fill the box without overlap and without holes
+};
+
+// The interior of a block, without ghost zones: at its position, or at zero if it has none.
+Box interior(const dc_dataset_t& block);
+// The block as it lies in memory, ghost zones included, in the same coordinates.
+Box in_memory(const dc_dataset_t& block);
+
+// The pieces of all variables of the iteration, variables in its order. A variable is joined when all its blocks have a position.
+std::vector<Piece> pieces_of(const dc_iteration_t& iteration);
+
+}  // namespace damaris::hdf5

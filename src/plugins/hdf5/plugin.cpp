@@ -1,0 +1,64 @@
+// The edge between the server and the hdf5 plugin: the C table, and no exception beyond it.
+// Used by: the server's dispatch thread.
+// Before it: the server's plugin host. After it: storage.hpp.
+#include <damaris/plugin.h>
+#include <damaris/error.hpp>
+
+#include <memory>
+#include <new>
+
+#include "failure.hpp"
+#include "storage.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+struct State {
+  explicit State(const dc_host_t& the_host) : host(the_host), storage(the_host) {}
+  const dc_host_t& host;
+  Storage storage;
+};
+
+template <class Call>
+int guarded(const dc_host_t& host, Call&& call) {
+  const auto fail = [&](dc_code code, const char* sentence) {
+    host.fail(host.self, sentence);
+    return code;
+  };
+  try {
+    const QuietErrors quiet;
+    call();
+    return DC_OK;
+  } catch (const Error& error) {
+    return fail(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(DC_E_MEMORY, "the hdf5 plugin is out of memory; give the dedicated core more, or write less in one iteration");
+  } catch (const std::exception& error) {
+    return fail(DC_E_PLUGIN, error.what());
+  } catch (...) {
+    return fail(DC_E_PLUGIN, "the hdf5 plugin met an unknown exception");
+  }
+}
+
+int init(const dc_host_t* host, void** state) {
+  return guarded(*host, [&] { *state = std::make_unique<State>(*host).release(); });
+}
+
+int on_iteration(void* state, const dc_iteration_t* iteration) {
+  State& mine = *static_cast<State*>(state);
+  return guarded(mine.host, [&] { mine.storage.store(*iteration); });
+}
+
+int finalize(void* state) {
+  delete static_cast<State*>(state);
+  return DC_OK;
+}
+
+}  // namespace
+}  // namespace damaris::hdf5
+
+DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin() {
+  using namespace damaris::hdf5;
+  static const dc_plugin_t table = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "hdf5", init, nullptr, on_iteration, finalize};
+  return &table;
+}

@@ -1,0 +1,50 @@
+#include "settings.hpp"
+
+#include <damaris/error.hpp>
+
+namespace damaris::hdf5 {
+namespace {
+
+[[noreturn]] void refuse(const std::string& key, const std::string& value, const std::string& remedy) {
+  throw Error(DC_E_CONFIG, key + "=\"" + value + "\" is not possible; " + remedy);
+}
+
+void take_basename(Settings& settings, const std::string& value) {
+  if (value.empty() || value.back() == '/')
+    refuse("basename", value, "give a folder and the start of the file names, such as out/storm");
+  settings.basename = value;
+}
+
+void take_files(const std::string& value) {
+  if (value != "per-server") refuse("files", value, "this version writes only per-server: one file per server and iteration");
+}
+
+void take_exists(Settings& settings, const std::string& value) {
+  if (value != "overwrite" && value != "refuse") refuse("exists", value, "allowed are overwrite and refuse");
+  settings.overwrite = value == "overwrite";
+}
+
+void take(Settings& settings, const std::string& key, const std::string& value) {
+  if (key == "basename") {
+    take_basename(settings, value);
+  } else if (key == "files") {
+    take_files(value);
+  } else if (key == "filters") {
+    settings.filters = parse_filters(value);
+  } else if (key == "exists") {
+    take_exists(settings, value);
+  } else {
+    refuse(key, value, "<hdf5> knows basename, files, filters and exists");
+  }
+}
+
+}  // namespace
+
+Settings read_settings(const dc_host_t& host) {
+  Settings settings;
+  for (std::size_t i = 0; i < host.setting_count; ++i) take(settings, host.settings[i].key, host.settings[i].value);
+  if (settings.basename.empty()) take_basename(settings, host.simulation);
+  return settings;
+}
+
+}  // namespace damaris::hdf5

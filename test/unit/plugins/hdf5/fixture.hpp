@@ -1,0 +1,52 @@
+// A plugin writing into a folder of its own, the base of most cases.
+// Used by: tests of the hdf5 plugin, one thread.
+// Before it: nothing. After it: ReadFile.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "support/temp_folder.hpp"
+#include "unit/plugins/hdf5/blocks.hpp"
+#include "unit/plugins/hdf5/read_file.hpp"
+#include "unit/plugins/loaded_plugin.hpp"
+
+namespace damaris::test {
+
+class Fixture {
+ public:
+  explicit Fixture(const std::vector<dc_variable_info_t>& variables = {}, Settings more = {})
+      : host(with_basename(std::move(more), folder.file("storm")), variables), plugin("hdf5", host) {
+    INFO(host.failure);
+    REQUIRE(plugin.init_code == DC_OK);
+  }
+
+  // Stores the iteration and opens its file.
+  ReadFile stored(Blocks& blocks) {
+    const dc_iteration_t& iteration = blocks.view();
+    const int code = plugin.on_iteration(iteration);
+    INFO(host.failure);
+    REQUIRE(code == DC_OK);
+    return ReadFile(path(iteration.step));
+  }
+  std::string path(std::int64_t step) const { return folder.file("storm.node7.s3.i" + std::to_string(step) + ".h5"); }
+  // Names of everything in the folder.
+  std::vector<std::string> listing() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  TempFolder folder;
+  FakeHost host;
+  RunningPlugin plugin;
+
+ private:
+  static Settings with_basename(Settings settings, const std::string& basename) {
+    settings.insert(settings.begin(), {"basename", basename});
+    return settings;
+  }
+};
+
+}  // namespace damaris::test
