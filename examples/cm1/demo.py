@@ -113,10 +113,15 @@ def run_backend(console, backend, output, settings):
         done = launch(folder, ranks, nodes=nodes, limit_s=LIMIT_S, on_line=shown.see)
     (folder / "log.txt").write_text(done.output)
     if done.returncode != 0:
-        tail = "".join(done.output.splitlines(keepends=True)[-20:])
-        raise RunFailed(f"{LABELS[backend]} (exit status {done.returncode})\n{tail}whole log: {folder / 'log.txt'}")
+        raise RunFailed(f"{LABELS[backend]} (exit status {done.returncode})\n{tail_of(done.output)}\n"
+                        f"whole log: {folder / 'log.txt'}")
     console.print(f"{LABELS[backend]}: done in {time.monotonic() - started:.1f} s")
     return measured(backend, folder, done.output, settings)
+
+
+def tail_of(text, lines=20):
+    """The last lines, each once: all ranks tell the same."""
+    return "\n".join(list(dict.fromkeys(text.splitlines()))[-lines:])
 
 
 class Shown:
