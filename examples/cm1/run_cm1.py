@@ -4,7 +4,6 @@ The build says where things are: CM1_PROGRAM, DAMARIS_SOURCE_DIR, DAMARIS_MPI_FL
 """
 
 import os
-import shutil
 import signal
 import subprocess
 import threading
@@ -55,13 +54,14 @@ def as_fortran(value):
     return str(value)
 
 
-def prepare(folder, settings, config=HERE / "cm1.xml"):
-    """Makes the run's folder with its namelist and, for damaris, its XML."""
+def prepare(folder, settings, servers=1):
+    """Makes the run's folder with its namelist and, for damaris, its XML with that many servers a node."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     write_namelist(folder / "namelist.input", settings)
     if settings.get("backend") == "damaris":
-        shutil.copy(config, folder / "cm1.xml")
+        text = (HERE / "cm1.xml").read_text()
+        (folder / "cm1.xml").write_text(text.replace('<dedicated cores="1"/>', f'<dedicated cores="{servers}"/>'))
     return folder
 
 

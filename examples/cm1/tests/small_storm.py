@@ -5,13 +5,13 @@ from run_cm1 import launch, prepare
 SMALL_STORM = dict(nx=30, ny=26, nz=20, dtl=6.0, timax=240.0, tapfrq=240.0, statfrq=60.0, zd=8000.0)
 
 
-def attempt(folder, ranks, settings, nodes=None, arguments=()):
+def attempt(folder, ranks, settings, nodes=None, servers=1, arguments=()):
     """Runs with the settings and returns what came of it."""
-    return launch(prepare(folder, settings), ranks, nodes=nodes, arguments=arguments)
+    return launch(prepare(folder, settings, servers), ranks, nodes=nodes, arguments=arguments)
 
 
-def run(folder, ranks, settings, nodes=None):
-    """Runs with the settings, which must succeed; returns the folder."""
-    done = attempt(folder, ranks, settings, nodes)
+def run(folder, ranks, settings, nodes=None, servers=1):
+    """Runs with the settings, which must succeed; returns the folder. servers: dedicated cores of each node."""
+    done = attempt(folder, ranks, settings, nodes, servers)
     assert done.returncode == 0, done.output[-4000:]
     return folder

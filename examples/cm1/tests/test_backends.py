@@ -36,11 +36,22 @@ def test_one_shared_file_holds_the_same_bits(reference, tmp_path):
     assert len(list(tmp_path.glob("*.h5"))) == 3
 
 
-# Ranks, the ranks of each virtual node, and the computing ranks among them.
-@pytest.mark.parametrize("ranks, nodes, clients", [(3, "3", (2,)), (6, "3", (2,)), (7, "3,4", (2, 3))])
-def test_dedicated_cores_write_the_same_bits(reference, tmp_path, ranks, nodes, clients):
-    run(tmp_path, ranks, dict(OUTPUTS, backend="damaris", ppnode=clients), nodes=nodes)
+# Ranks of each virtual node, servers on each, and the clients of each server.
+@pytest.mark.parametrize("nodes, servers, clients", [
+    ((3,), 1, (2,)), ((3, 3), 1, (2,)), ((3, 4), 1, (2, 3)), ((6,), 2, (2, 2)), ((4, 5), 2, (1, 1, 2, 1))])
+def test_dedicated_cores_write_the_same_bits(reference, tmp_path, nodes, servers, clients):
+    settings = dict(OUTPUTS, backend="damaris", ppnode=clients)
+    run(tmp_path, sum(nodes), settings, nodes=",".join(map(str, nodes)), servers=servers)
     assert_equal(reference, tmp_path, "damaris")
+    for output in (1, 2, 3):
+        files = files_of(tmp_path, "damaris", output)
+        assert len(files) == servers * len(nodes)
+        assert all(holds_joined_blocks(path) for path in files)
+
+
+def holds_joined_blocks(path):
+    with h5py.File(path) as h5file:
+        return all(isinstance(member, h5py.Dataset) for group in h5file.values() for member in group.values())
 
 
 def test_the_files_of_a_dedicated_core_carry_units_and_time(tmp_path):
