@@ -7,6 +7,7 @@ Runs the CM1 mini-app on 4 computing ranks with the back ends none, fpp (file pe
 import argparse
 import os
 import shutil
+import signal
 import statistics
 import sys
 import time
@@ -42,6 +43,7 @@ class Result:
 
 
 def main():
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like an interrupt: the runs go too
     options = parse_arguments()
     console = Console(width=min(80, Console().width), highlight=False)
     try:
@@ -50,7 +52,7 @@ def main():
         console.print(introduction(settings), markup=False)
         results = [run_backend(console, name, options.output, settings) for name in options.backends]
         report(console, results, settings, options.output)
-    except RunFailed as failure:
+    except (RunFailed, OSError, ValueError) as failure:
         console.print(f"demo: failed: {failure}", style="red", markup=False)
         return 1
     except KeyboardInterrupt:
@@ -92,8 +94,8 @@ def find_program(options):
 
 def introduction(s):
     steps = round(s["timax"] / s["dtl"])
-    return (f"A storm of {s['timax'] / 60:.0f} min on {s['nx']} x {s['ny']} x {s['nz']} points, {steps} steps, "
-            f"{outputs_of(s)} outputs, {COMPUTING_RANKS} computing ranks.")
+    return (f"A storm of {s['timax'] / 60:.0f} min: {s['nx']} x {s['ny']} x {s['nz']} points, {steps} steps, "
+            f"{outputs_of(s)} outputs, {COMPUTING_RANKS} computing ranks")
 
 
 def outputs_of(settings):

@@ -74,8 +74,7 @@ contains
       call start_phase()
       call write_statistics(step, time)
       call end_phase(phase_statistics, step)
-      if (me == 0) write (*, '(a,i0,a,i0,a,f0.1,a,f0.3)') 'cm1: step ', step, ' of ', last_step, &
-        ' time_s ', time, ' courant ', courant
+      if (me == 0) call show_progress(step, time, courant)
     end if
     if (due(step, tapfrq)) call write_output(step, time)
     if (due(step, rstfrq)) then
@@ -84,6 +83,13 @@ contains
       call end_phase(phase_restart, step)
     end if
   end subroutine one_step
+
+  subroutine show_progress(step, time, courant)
+    integer, intent(in) :: step
+    real, intent(in) :: time, courant
+    write (*, '(a,i0,a,i0,a,f0.1,a,f5.3)') 'cm1: step ', step, ' of ', last_step, ' time_s ', time, ' courant ', courant
+    flush (6)
+  end subroutine show_progress
 
   ! The clock stops when the data are where they belong, not when the last call returned.
   subroutine finish()

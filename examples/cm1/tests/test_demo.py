@@ -1,8 +1,10 @@
 """The demo from outside: what it prints, what it leaves, and how it fails."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,27 @@ def test_a_run_that_fails_ends_the_demo_with_the_tail_of_its_log(tmp_path):
     assert "demo: done" not in done.stdout
 
 
+def test_an_interrupted_demo_ends_its_run(tmp_path):
+    program = tmp_path / "slow"
+    program.write_text(f"#!/bin/sh\necho $$ > '{tmp_path}/pid.tmp' && mv '{tmp_path}/pid.tmp' '{tmp_path}/pid'\nexec sleep 100\n")
+    program.chmod(0o755)
+    with subprocess.Popen([sys.executable, "-B", DEMO, "--quick", "--output", tmp_path / "out"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, text=True, env={**os.environ, "CM1_PROGRAM": str(program)}) as process:
+        wait_until((tmp_path / "pid").exists)
+        process.send_signal(signal.SIGTERM)
+        text, _ = process.communicate(timeout=30)
+    assert process.returncode == 130 and "interrupted" in text
+    pid = (tmp_path / "pid").read_text().strip()
+    wait_until(lambda: not Path(f"/proc/{pid}").exists())
+
+
+def wait_until(condition, limit_s=30):
+    end = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < end, f"not so after {limit_s} s"
+        time.sleep(0.05)
+
+
 def test_a_program_that_is_not_built_is_named(tmp_path):
     done = demo("--output", tmp_path, CM1_PROGRAM=str(tmp_path / "cm1"))
     assert done.returncode == 1
@@ -78,3 +101,10 @@ def test_options_explain_themselves(arguments, code, text):
     done = demo(*arguments)
     assert done.returncode == code
     assert text in done.stdout + done.stderr
+
+
+def test_an_output_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    done = demo("--quick", "--output", tmp_path / "file")
+    assert done.returncode == 1
+    assert "demo: failed" in done.stdout and str(tmp_path / "file")[-20:] in done.stdout.replace("\n", "")
