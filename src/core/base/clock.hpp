@@ -1,0 +1,30 @@
+// Monotonic time and deadlines, so that every wait has a bound.
+// Used by: every folder, any thread.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace damaris {
+
+using Clock = std::chrono::steady_clock;
+
+class Deadline {
+ public:
+  static Deadline after_ms(std::int64_t timeout_ms) { return Deadline(Clock::now() + std::chrono::milliseconds(timeout_ms)); }
+  bool passed() const { return Clock::now() >= end_; }
+  // What is left, at least 0 and at most `limit_ms`.
+  std::int64_t left_ms(std::int64_t limit_ms) const {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count();
+    return std::clamp<std::int64_t>(left, 0, limit_ms);
+  }
+
+ private:
+  explicit Deadline(Clock::time_point end) : end_(end) {}
+  Clock::time_point end_;
+};
+
+inline double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+}  // namespace damaris

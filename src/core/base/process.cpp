@@ -1,0 +1,89 @@
+#include "core/base/process.hpp"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+namespace damaris {
+namespace {
+
+struct Stat {
+  char state = 0;
+  std::uint64_t start_time = 0;
+};
+
+// Fields 3 and 22 of /proc/<pid>/stat; the command in field 2 may hold blanks and parentheses, so read from the last ')'.
+bool read_stat(std::int32_t pid, Stat& stat) noexcept {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
+  std::FILE* file = std::fopen(path, "re");
+  if (file == nullptr) return false;
+  char text[1024];
+  const std::size_t length = std::fread(text, 1, sizeof text - 1, file);
+  std::fclose(file);
+  text[length] = '\0';
+  const char* rest = std::strrchr(text, ')');
+  unsigned long long start = 0;
+  if (rest == nullptr ||
+      std::sscanf(rest + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu", &stat.state,
+                  &start) != 2)
+    return false;
+  stat.start_time = start;
+  return true;
+}
+
+int pidfd_open(std::int32_t pid) noexcept { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
+
+}  // namespace
+
+ProcessId this_process() {
+  ProcessId process;
+  process.pid = static_cast<std::int32_t>(::getpid());
+  Stat stat;
+  if (read_stat(process.pid, stat)) process.start_time = stat.start_time;
+  return process;
+}
+
+bool is_alive(const ProcessId& process) noexcept {
+  if (process.pid <= 0) return false;
+  Stat stat;
+  if (!read_stat(process.pid, stat)) return false;
+  if (stat.state == 'Z' || stat.state == 'X') return false;
+  return process.start_time == 0 || stat.start_time == process.start_time;
+}
+
+ProcessWatch::ProcessWatch(const ProcessId& process) : process_(process) {
+  if (process.pid == ::getpid()) return;
+  // First the descriptor, then the check: what is alive now is what the descriptor stands for.
+  descriptor_ = pidfd_open(process.pid);
+  dead_at_start_ = !is_alive(process);
+}
+
+ProcessWatch::ProcessWatch(ProcessWatch&& other) noexcept
+    : process_(other.process_), descriptor_(std::exchange(other.descriptor_, -1)), dead_at_start_(other.dead_at_start_) {}
+
+ProcessWatch& ProcessWatch::operator=(ProcessWatch&& other) noexcept {
+  std::swap(process_, other.process_);
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(dead_at_start_, other.dead_at_start_);
+  return *this;
+}
+
+ProcessWatch::~ProcessWatch() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+bool ProcessWatch::alive() const noexcept {
+  if (process_.pid == ::getpid()) return true;
+  if (dead_at_start_ || process_.pid <= 0) return false;
+  if (descriptor_ < 0) return is_alive(process_);  // a kernel without pidfd
+  struct pollfd look = {descriptor_, POLLIN, 0};
+  return ::poll(&look, 1, 0) <= 0;  // readable: the process has ended
+}
+
+}  // namespace damaris

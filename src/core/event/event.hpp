@@ -1,0 +1,37 @@
+// The event vocabulary: the closed list of what a client can tell its server, 64 bytes each.
+// Used by: clients (one writer a lane) and the server's dispatch thread (the only reader).
+// Before it: dc_write, dc_signal, ... After it: a lane, then the server's event engine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+namespace damaris::event {
+
+enum class Kind : std::uint32_t {
+  write = 1,          // a block was published: `block_offset`
+  signal = 2,         // a user's event: `name` is its id
+  end_iteration = 3,  // this lane sends nothing more for steps <= `step`
+  set_time = 4,       // `time` is the physical time of `step`
+  flush = 5,          // somebody waits for `step`: do not put it off
+  finalize = 6,       // the lane's last event
+};
+
+struct alignas(64) Event {
+  Kind kind;
+  std::uint32_t name;          // signal: event id
+  std::int64_t step;
+  std::uint64_t block_offset;  // write: of the block header in the region, bytes
+  double time;                 // set_time: in the simulation's unit
+  std::uint64_t serial;        // place in the lane, from 0; a mismatch shows a damaged lane
+  std::uint64_t reserved[2];
+};
+static_assert(sizeof(Event) == 64 && std::is_trivially_copyable_v<Event>);
+
+// True for the kinds of this version: the server checks before it dispatches.
+bool known(Kind kind) noexcept;
+const char* kind_name(Kind kind) noexcept;
+std::string to_string(const Event& event);
+
+}  // namespace damaris::event

@@ -1,0 +1,56 @@
+// An arena: one client thread's part of the buffer. Reserved only by that thread, released only by the server: no lock, no call.
+// Used by: Arena by one client thread; ArenaWalk by the server and by recovery, which trust nothing in it.
+// Before it: the layout gives the bytes. After it: a published block travels through the lane.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include "core/shm/layout.hpp"
+
+namespace damaris::shm {
+
+// Address-ordered first fit; neighbours merge when the free list has no hole (DESIGN 4b rule 10).
+class Arena {
+ public:
+  Arena() = default;
+  // Takes over an arena of `bytes` at `base` (64-byte aligned, `bytes` a multiple of 64) and makes it one free block.
+  Arena(std::byte* base, std::uint64_t bytes, LaneHeader* lane) noexcept;
+
+  // Returns a reserved block with room for `data_bytes`, or nullptr when there is no hole. Never blocks.
+  BlockHeader* try_reserve(std::uint64_t data_bytes) noexcept;
+  // Gives an unpublished block back.
+  void cancel(BlockHeader* block) noexcept;
+
+  // True when a block of `data_bytes` would fit into the empty arena.
+  bool can_ever_hold(std::uint64_t data_bytes) const noexcept { return data_bytes <= bytes_ && block_bytes(data_bytes) <= bytes_; }
+  static std::uint64_t block_bytes(std::uint64_t data_bytes) noexcept { return round_up(data_bytes + sizeof(BlockHeader), kLine); }
+  static std::byte* data(BlockHeader* block) noexcept { return reinterpret_cast<std::byte*>(block + 1); }
+
+  std::uint64_t size_bytes() const noexcept { return bytes_; }
+  // Both first take in what the server has released.
+  std::uint64_t used_bytes() noexcept;
+  std::uint64_t largest_hole_bytes() noexcept;
+  bool more_than_half_full() const noexcept { return (bytes_ - free_bytes_) * 2 > bytes_; }
+
+ private:
+  BlockHeader* at(std::uint64_t offset) const noexcept { return reinterpret_cast<BlockHeader*>(base_ + offset); }
+  BlockHeader* first_fit(std::uint64_t need) noexcept;
+  void split(std::uint64_t offset, std::uint64_t previous, std::uint64_t need) noexcept;
+  void make_free(std::uint64_t offset, std::uint64_t size) noexcept;
+  bool sweep() noexcept;
+
+  std::byte* base_ = nullptr;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t first_free_ = kNoBlock;
+  std::uint64_t free_bytes_ = 0;
+  std::uint64_t swept_ = 0;        // value of lane->released at the last sweep
+  bool cancelled_ = false;         // a cancelled block waits for the next sweep
+  LaneHeader* lane_ = nullptr;
+};
+
+// Calls `visit(header, offset)` for each block of an arena in address order, as long as the headers make sense.
+// Returns false when it met a header that cannot be; what came before was visited.
+bool walk_arena(std::byte* base, std::uint64_t bytes, const std::function<void(BlockHeader&, std::uint64_t)>& visit);
+
+}  // namespace damaris::shm

@@ -1,0 +1,37 @@
+// Regions by name: how they are called, which of this user's are alive, and what dead jobs left (DESIGN 4b rule 16).
+// Used by: servers at start-up (take away or refuse what a dead job left), clients of a detached server (find it).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/process.hpp"
+#include "core/model/model.hpp"
+
+namespace damaris::shm {
+
+// The job this process belongs to: DAMARIS_JOB, else the batch system's job id, else "local". Only letters, digits, '-' and '_'.
+std::string job_name();
+
+// "/damaris.<uid>.<job>.<simulation>.": how all regions of a user's job and simulation begin.
+std::string region_prefix(const std::string& simulation);
+// The full name; `nonce` tells runs apart.
+std::string region_name(const std::string& simulation, std::uint64_t nonce, int node, int server);
+std::uint64_t make_nonce();
+
+struct FoundRegion {
+  std::string name;
+  ProcessId server;
+  bool alive = false;              // its server is a living process and has not closed it
+  std::uint64_t config_digest = 0;
+  std::size_t unreleased_blocks = 0;
+};
+
+// This user's readable regions with that prefix. Unreadable or foreign ones are passed over, never touched.
+std::vector<FoundRegion> find_regions(const std::string& prefix);
+
+// Takes away what dead servers left: regions without unreleased published blocks always, others by `policy`.
+// Throws Error(DC_E_STALE_REGION) naming the region and what to do, when `policy` is refuse.
+void clear_dead_regions(const std::string& prefix, model::StalePolicy policy);
+
+}  // namespace damaris::shm

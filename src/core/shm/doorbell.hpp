@@ -1,0 +1,42 @@
+// Who wakes whom: clients ring the server's doorbell, the server tells clients of progress.
+// Used by: both sides; a ring costs a system call only when the other side sleeps.
+// Before it: a push, or a release of blocks. After it: the other side looks at the lanes, or at its arena, again.
+#pragma once
+
+#include "core/shm/futex.hpp"
+#include "core/shm/layout.hpp"
+
+namespace damaris::shm {
+
+// Client, after a push that must not wait for the server's next look (DESIGN 4b rule 15).
+inline void ring_server(RegionHeader& region) noexcept {
+  region.doorbell.fetch_add(1, std::memory_order_seq_cst);
+  if (region.server_sleeping.load(std::memory_order_seq_cst) != 0) futex_wake_all(region.doorbell);
+}
+
+// Server: sleeps until a client rings, at most `timeout_ms`, unless `has_work()` once it has said that it sleeps.
+// A push is seen either by has_work or, as its ring changed the doorbell in between, by the futex.
+template <class HasWork>
+void sleep_as_server(RegionHeader& region, std::int64_t timeout_ms, HasWork&& has_work) {
+  region.server_sleeping.store(1, std::memory_order_seq_cst);
+  const std::uint32_t seen = region.doorbell.load(std::memory_order_seq_cst);
+  if (!has_work()) futex_wait(region.doorbell, seen, timeout_ms);
+  region.server_sleeping.store(0, std::memory_order_relaxed);
+}
+
+// Server, after it released blocks or an iteration went on.
+inline void tell_progress(RegionHeader& region) noexcept {
+  region.progress.fetch_add(1, std::memory_order_seq_cst);
+  if (region.clients_waiting.load(std::memory_order_seq_cst) != 0) futex_wake_all(region.progress);
+}
+
+// Client: sleeps until there is progress, at most `timeout_ms`, unless `done()`.
+template <class Done>
+void wait_for_progress(RegionHeader& region, std::int64_t timeout_ms, Done&& done) {
+  region.clients_waiting.fetch_add(1, std::memory_order_seq_cst);
+  const std::uint32_t seen = region.progress.load(std::memory_order_seq_cst);
+  if (!done()) futex_wait(region.progress, seen, timeout_ms);
+  region.clients_waiting.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+}  // namespace damaris::shm

@@ -1,0 +1,15 @@
+// Sleeping on a word of shared memory, always with a bound.
+// Used by: the server waiting for events, clients waiting for room or durability; never on the path of an ordinary write.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace damaris::shm {
+
+// Sleeps while `word` holds `seen`, at most `timeout_ms`. May return early; the caller looks again.
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int64_t timeout_ms) noexcept;
+// Wakes every sleeper on `word`.
+void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept;
+
+}  // namespace damaris::shm

@@ -1,0 +1,73 @@
+// A lane: one client thread's single-producer single-consumer ring of events. All lanes together are the event queue.
+// Used by: LaneWriter by one client thread, LaneReader by the server's dispatch thread.
+// Before it: a published block or a signal. After it: the server's event engine.
+#pragma once
+
+#include "core/shm/layout.hpp"
+
+namespace damaris::shm {
+
+inline event::Event* ring_of(LaneHeader* lane) noexcept { return reinterpret_cast<event::Event*>(lane + 1); }
+constexpr std::uint64_t lane_bytes(std::uint64_t events) { return sizeof(LaneHeader) + events * sizeof(event::Event); }
+
+class LaneWriter {
+ public:
+  LaneWriter() = default;
+  LaneWriter(LaneHeader* lane, std::uint64_t capacity) noexcept
+      : lane_(lane), mask_(capacity - 1), head_(lane->head.load(std::memory_order_relaxed)), tail_(lane->tail.load(std::memory_order_acquire)) {}
+
+  // True when `count` events can be pushed. Only this writer fills, so the answer stays true until it pushes.
+  bool has_room(std::uint64_t count = 1) noexcept {
+    if (head_ - tail_ + count <= mask_ + 1) return true;
+    tail_ = lane_->tail.load(std::memory_order_acquire);
+    return head_ - tail_ + count <= mask_ + 1;
+  }
+
+  // Copies the event in and makes it visible. Returns false, the lane unchanged, when it is full. Never blocks.
+  bool try_push(event::Event event) noexcept {
+    if (!has_room()) return false;
+    event.serial = head_;
+    ring_of(lane_)[head_ & mask_] = event;
+    lane_->head.store(++head_, std::memory_order_release);
+    return true;
+  }
+
+  bool more_than_half_full() const noexcept { return (head_ - tail_) * 2 > mask_ + 1; }
+  std::uint64_t waiting() const noexcept { return head_ - lane_->tail.load(std::memory_order_acquire); }
+
+ private:
+  LaneHeader* lane_ = nullptr;
+  std::uint64_t mask_ = 0;
+  std::uint64_t head_ = 0;
+  std::uint64_t tail_ = 0;  // last seen; the true one is never behind it
+};
+
+class LaneReader {
+ public:
+  LaneReader() = default;
+  LaneReader(LaneHeader* lane, std::uint64_t capacity) noexcept
+      : lane_(lane), mask_(capacity - 1), tail_(lane->tail.load(std::memory_order_relaxed)) {}
+
+  bool empty() const noexcept { return lane_->head.load(std::memory_order_acquire) == tail_; }
+
+  // Takes the oldest event into `event`. Returns false when the lane is empty. Never blocks.
+  // The caller checks event.serial against position(): what a client wrote is not trusted.
+  bool try_take(event::Event& event) noexcept {
+    const std::uint64_t head = lane_->head.load(std::memory_order_acquire);
+    if (head == tail_ || head - tail_ > mask_ + 1) return false;
+    event = ring_of(lane_)[tail_ & mask_];
+    lane_->tail.store(++tail_, std::memory_order_release);
+    return true;
+  }
+
+  // True when the producer's counter cannot be: more events pushed than the ring holds.
+  bool damaged() const noexcept { return lane_->head.load(std::memory_order_acquire) - tail_ > mask_ + 1; }
+  std::uint64_t position() const noexcept { return tail_; }
+
+ private:
+  LaneHeader* lane_ = nullptr;
+  std::uint64_t mask_ = 0;
+  std::uint64_t tail_ = 0;
+};
+
+}  // namespace damaris::shm

@@ -1,0 +1,142 @@
+// The region byte by byte: header, client slots, lanes, arenas. Everything that two processes share is in this file.
+// Used by: the server (makes it), clients (attach to it), recovery (reads it after a death).
+// Before it: the compiled model gives the sizes. After it: Lane, Arena, Mailbox give these bytes their behaviour.
+//
+// [header | slots | lane spans | XML text | compiled model | lanes | arenas]; offsets are bytes from the start of the region.
+// Every field says who writes it (S server, C client) and the memory order where it is shared after start-up.
+#pragma once
+
+#include <damaris/damaris.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/event/event.hpp"
+
+namespace damaris::shm {
+
+inline constexpr std::uint64_t kMagic = 0x3153495241414d44;  // "DMAARIS1" read as little-endian bytes
+inline constexpr std::uint32_t kAbi = 1;                     // raised with every change of this file
+inline constexpr std::uint64_t kLine = 64;                   // cache line, and alignment of everything
+inline constexpr std::uint64_t kPage = 4096;
+
+enum class RegionState : std::uint32_t { making = 0, ready = 1, closed = 2 };
+
+struct alignas(kLine) RegionHeader {
+  // S before `state` becomes ready, constant afterwards.
+  std::uint64_t magic;
+  std::uint32_t abi;
+  std::uint32_t header_bytes;  // sizeof(RegionHeader)
+  std::uint64_t total_bytes;
+  std::uint64_t config_digest;
+  std::uint32_t client_count;
+  std::uint32_t threads;       // lanes per client
+  std::uint64_t lane_events;   // capacity of a lane, a power of two
+  std::uint64_t slots_offset;
+  std::uint64_t spans_offset;
+  std::uint64_t xml_offset, xml_bytes;
+  std::uint64_t model_offset, model_bytes;
+  std::uint64_t server_start_time;
+  std::int32_t server_pid;
+  std::int32_t server_index;
+  char simulation[64];
+  char host[64];
+
+  alignas(kLine) std::atomic<std::uint32_t> state;  // S release, C acquire: RegionState
+
+  // Waking the server: C bumps the doorbell after a push, S sleeps on it (futex).
+  alignas(kLine) std::atomic<std::uint32_t> doorbell;
+  std::atomic<std::uint32_t> server_sleeping;
+
+  // Waking clients: S bumps after a release, a completion or a durable iteration; C sleeps on it (futex).
+  alignas(kLine) std::atomic<std::uint32_t> progress;
+  std::atomic<std::uint32_t> clients_waiting;
+
+  // S writes with release, C reads with acquire. kNoStep: none yet.
+  alignas(kLine) std::atomic<std::int64_t> last_complete;
+  std::atomic<std::int64_t> last_processed;  // complete and stored, or its failure reported
+  std::atomic<std::int64_t> last_durable;
+  std::atomic<std::int32_t> first_error;
+  // What the server is doing, for the message of a client's time-out: S writes, C reads, both relaxed; text may be torn.
+  std::atomic<std::int64_t> busy_since_ns;  // steady clock, 0: not in a plugin
+  char busy_with[96];
+};
+
+inline constexpr std::int64_t kNoStep = -1;  // steps are 0 or more
+
+enum class SlotState : std::uint32_t {
+  free = 0,
+  claimed = 1,    // C: owns the slot, is preparing its arena
+  attached = 2,   // C release: may send
+  drained = 3,    // S release: finalize seen and everything of it processed
+  dead = 4,       // S: the process ended without finalize
+};
+
+struct Mail {
+  std::int64_t step;
+  std::int32_t code;
+  char sentence[500];
+};
+inline constexpr std::uint32_t kMails = 8;  // a power of two
+
+struct alignas(kLine) ClientSlot {
+  std::atomic<std::uint32_t> state;  // SlotState: C free->claimed->attached, S the rest
+  std::atomic<std::int32_t> id;      // C before attached
+  std::int32_t pid;                  // C before attached
+  std::uint64_t start_time;          // C before attached
+  alignas(kLine) std::atomic<std::int64_t> ended_step;  // S release: highest step the server has seen this client end
+  // Mailbox: S fills mails[head % kMails] and bumps head (release); C empties and bumps tail (release).
+  alignas(kLine) std::atomic<std::uint32_t> mail_head;
+  alignas(kLine) std::atomic<std::uint32_t> mail_tail;
+  Mail mails[kMails];
+};
+
+// One per lane: client slot * threads + thread. Constant after start-up.
+struct LaneSpan {
+  std::uint64_t lane_offset;
+  std::uint64_t arena_offset;
+  std::uint64_t arena_bytes;
+};
+
+struct LaneHeader {
+  alignas(kLine) std::atomic<std::uint64_t> head;      // C release, S acquire: events pushed
+  alignas(kLine) std::atomic<std::uint64_t> tail;      // S release, C acquire: events taken
+  alignas(kLine) std::atomic<std::uint64_t> released;  // S release, C acquire: blocks released in this lane's arena
+  // event::Event ring[lane_events] follows
+};
+
+enum class BlockState : std::uint32_t {
+  free = 1,       // C: part of the free list, or to be merged
+  reserved = 2,   // C: being filled
+  published = 3,  // C release: belongs to the server
+  released = 4,   // S release: the client may merge it
+};
+
+inline constexpr std::uint32_t kBlockMagic = 0x4b4c4244;  // "DBLK"
+
+// In front of every block of an arena; blocks follow each other without gaps, so the arena can be walked from its start.
+// C writes all of it while reserved; S reads after published (acquire) and writes only `state`.
+struct alignas(kLine) BlockHeader {
+  std::uint32_t magic;
+  std::atomic<std::uint32_t> state;
+  std::atomic<std::uint64_t> size_bytes;  // header included; one store moves a boundary, so a walk never sees half a split
+  std::uint64_t next_free;                // C only: offset in the arena of the next free block, kNoBlock at the end
+  std::uint64_t data_bytes;
+  std::int64_t step;
+  std::uint32_t variable;
+  std::int32_t source;
+  std::int32_t block;
+  std::uint16_t ndims;
+  std::uint16_t has_position;
+  std::int64_t extents[DC_MAX_DIMS];   // C order
+  std::int64_t position[DC_MAX_DIMS];  // C order
+};
+static_assert(sizeof(BlockHeader) == 192);
+inline constexpr std::uint64_t kNoBlock = ~0ull;
+inline constexpr std::uint64_t kMinBlock = sizeof(BlockHeader) + kLine;
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
+
+constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+}  // namespace damaris::shm

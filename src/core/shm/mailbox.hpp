@@ -1,0 +1,37 @@
+// The server's messages to one client: errors of iterations, each told once (DESIGN 4b rule 8).
+// Used by: post by the server's dispatch thread, take by the client's thread at end of iteration, flush and finalize.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "core/shm/layout.hpp"
+
+namespace damaris::shm {
+
+// Returns false, nothing changed, when the client has not emptied its box; the server keeps the message and tries again.
+inline bool try_post(ClientSlot& slot, std::int64_t step, int code, const std::string& sentence) noexcept {
+  const std::uint32_t head = slot.mail_head.load(std::memory_order_relaxed);
+  if (head - slot.mail_tail.load(std::memory_order_acquire) >= kMails) return false;
+  Mail& mail = slot.mails[head % kMails];
+  mail.step = step;
+  mail.code = code;
+  const std::size_t length = std::min(sentence.size(), sizeof mail.sentence - 1);
+  std::memcpy(mail.sentence, sentence.data(), length);
+  mail.sentence[length] = '\0';
+  slot.mail_head.store(head + 1, std::memory_order_release);
+  return true;
+}
+
+inline std::optional<Mail> try_take_mail(ClientSlot& slot) noexcept {
+  const std::uint32_t tail = slot.mail_tail.load(std::memory_order_relaxed);
+  if (slot.mail_head.load(std::memory_order_acquire) == tail) return std::nullopt;
+  Mail mail = slot.mails[tail % kMails];
+  mail.sentence[sizeof mail.sentence - 1] = '\0';
+  slot.mail_tail.store(tail + 1, std::memory_order_release);
+  return mail;
+}
+
+}  // namespace damaris::shm

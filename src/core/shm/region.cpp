@@ -1,0 +1,165 @@
+#include "core/shm/region.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "core/base/error.hpp"
+#include "core/base/file.hpp"
+#include "core/base/format.hpp"
+#include "core/base/process.hpp"
+#include "core/base/units.hpp"
+#include "core/shm/arena.hpp"
+#include "core/shm/lane.hpp"
+
+namespace damaris::shm {
+namespace {
+
+struct Geometry {
+  std::uint64_t slots, spans, xml, model, lanes, lane_stride, arenas, total;
+};
+
+Geometry geometry(const RegionSpec& spec, const std::vector<std::uint64_t>& shares) {
+  Geometry g = {};
+  const std::uint64_t lanes = static_cast<std::uint64_t>(spec.clients) * spec.threads;
+  g.slots = round_up(sizeof(RegionHeader), kLine);
+  g.spans = g.slots + spec.clients * sizeof(ClientSlot);
+  g.xml = round_up(g.spans + lanes * sizeof(LaneSpan), kLine);
+  g.model = round_up(g.xml + spec.xml.size(), kLine);
+  g.lanes = round_up(g.model + spec.model.size(), kPage);
+  g.lane_stride = round_up(lane_bytes(spec.lane_events), kPage);
+  g.arenas = g.lanes + lanes * g.lane_stride;
+  g.total = g.arenas;
+  for (const std::uint64_t share : shares) g.total += share;
+  return g;
+}
+
+void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g) {
+  header.magic = kMagic;
+  header.abi = kAbi;
+  header.header_bytes = sizeof(RegionHeader);
+  header.total_bytes = g.total;
+  header.config_digest = digest(spec.xml);
+  header.client_count = spec.clients;
+  header.threads = spec.threads;
+  header.lane_events = spec.lane_events;
+  header.slots_offset = g.slots;
+  header.spans_offset = g.spans;
+  header.xml_offset = g.xml;
+  header.xml_bytes = spec.xml.size();
+  header.model_offset = g.model;
+  header.model_bytes = spec.model.size();
+  const ProcessId self = this_process();
+  header.server_pid = self.pid;
+  header.server_start_time = self.start_time;
+  header.server_index = spec.server_index;
+  spec.simulation.copy(header.simulation, sizeof header.simulation - 1);
+  spec.host.copy(header.host, sizeof header.host - 1);
+  header.last_complete.store(kNoStep, std::memory_order_relaxed);
+  header.last_processed.store(kNoStep, std::memory_order_relaxed);
+  header.last_durable.store(kNoStep, std::memory_order_relaxed);
+}
+
+bool fits(std::uint64_t offset, std::uint64_t bytes, std::uint64_t total) { return offset <= total && bytes <= total - offset; }
+
+}  // namespace
+
+std::vector<std::uint64_t> arena_shares(std::uint64_t total_bytes, std::uint32_t clients, std::uint32_t threads,
+                                        const std::vector<std::int64_t>& weights) {
+  const auto weight = [&](std::uint32_t client) {
+    return weights.empty() ? 1.0 : static_cast<double>(weights[std::min<std::size_t>(client, weights.size() - 1)]);
+  };
+  double sum = 0;
+  for (std::uint32_t client = 0; client < clients; ++client) sum += weight(client);
+  std::vector<std::uint64_t> shares;
+  for (std::uint32_t client = 0; client < clients; ++client) {
+    const double bytes = static_cast<double>(total_bytes) * weight(client) / sum / threads;
+    shares.insert(shares.end(), threads, static_cast<std::uint64_t>(bytes) / kPage * kPage);
+  }
+  return shares;
+}
+
+Region Region::create(const RegionSpec& spec) {
+  const std::vector<std::uint64_t> shares = arena_shares(spec.buffer_bytes, spec.clients, spec.threads, spec.weights);
+  if (*std::min_element(shares.begin(), shares.end()) < kPage)
+    throw Error(DC_E_CONFIG, format("a buffer of {} leaves less than {} for one of {} clients with {} threads; give <buffer size=...> more",
+                                    size_text(spec.buffer_bytes), size_text(kPage), spec.clients, spec.threads));
+  const Geometry g = geometry(spec, shares);
+  Region region(spec.name.empty() ? SharedMemory::make_private(g.total) : SharedMemory::create(spec.name, g.total, g.arenas));
+  auto* header = new (region.at(0)) RegionHeader{};
+  fill_header(*header, spec, g);
+  std::memcpy(region.at(g.xml), spec.xml.data(), spec.xml.size());
+  std::memcpy(region.at(g.model), spec.model.data(), spec.model.size());
+  for (std::uint32_t client = 0; client < spec.clients; ++client) {
+    auto* slot = new (region.at(g.slots + client * sizeof(ClientSlot))) ClientSlot{};
+    slot->id.store(-1, std::memory_order_relaxed);
+    slot->ended_step.store(kNoStep, std::memory_order_relaxed);
+  }
+  std::uint64_t arena = g.arenas;
+  for (std::size_t lane = 0; lane < shares.size(); ++lane) {
+    const std::uint64_t offset = g.lanes + lane * g.lane_stride;
+    new (region.at(offset)) LaneHeader{};
+    new (region.at(g.spans + lane * sizeof(LaneSpan))) LaneSpan{offset, arena, shares[lane]};
+    arena += shares[lane];
+  }
+  header->state.store(static_cast<std::uint32_t>(RegionState::ready), std::memory_order_release);
+  return region;
+}
+
+Region Region::attach(const std::string& name) {
+  Region region(SharedMemory::open(name, sizeof(RegionHeader)));
+  region.check();
+  return region;
+}
+
+// Offsets are looked at once, here; afterwards both sides use their own copies of the spans.
+void Region::check() const {
+  const RegionHeader& h = header();
+  const std::uint64_t size = memory_.size_bytes();
+  if (h.state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(RegionState::making) || h.magic != kMagic)
+    throw Error(DC_E_SHM, format("{} is not a finished region of Damaris", name()));
+  if (h.abi != kAbi || h.header_bytes != sizeof(RegionHeader))
+    throw Error(DC_E_VERSION, format("the region {} has ABI version {}, this library has {}; use the same Damaris for server and clients", name(), h.abi, kAbi));
+  const std::uint64_t lanes = static_cast<std::uint64_t>(h.client_count) * h.threads;
+  bool sound = h.total_bytes <= size && lanes > 0 && lanes < (1u << 24) && h.lane_events > 0 && h.lane_events <= (1u << 24) &&
+               (h.lane_events & (h.lane_events - 1)) == 0 && fits(h.slots_offset, h.client_count * sizeof(ClientSlot), size) &&
+               fits(h.spans_offset, lanes * sizeof(LaneSpan), size) && fits(h.xml_offset, h.xml_bytes, size) &&
+               fits(h.model_offset, h.model_bytes, size) && h.slots_offset % kLine == 0;
+  for (std::uint32_t lane = 0; sound && lane < lanes; ++lane) {
+    const LaneSpan s = span(lane);
+    sound = fits(s.lane_offset, lane_bytes(h.lane_events), size) && fits(s.arena_offset, s.arena_bytes, size) &&
+            s.lane_offset % kLine == 0 && s.arena_offset % kLine == 0 && s.arena_bytes >= kMinBlock;
+  }
+  if (!sound) throw Error(DC_E_SHM, format("the header of the region {} is damaged; remove /dev/shm{}", name(), name()));
+}
+
+ClientSlot& Region::slot(std::uint32_t client) const noexcept {
+  return *reinterpret_cast<ClientSlot*>(at(header().slots_offset + client * sizeof(ClientSlot)));
+}
+
+LaneSpan Region::span(std::uint32_t lane) const noexcept {
+  return *reinterpret_cast<const LaneSpan*>(at(header().spans_offset + lane * sizeof(LaneSpan)));
+}
+
+LaneHeader* Region::lane(std::uint32_t lane) const noexcept { return reinterpret_cast<LaneHeader*>(at(span(lane).lane_offset)); }
+
+std::string_view Region::xml() const noexcept {
+  return {reinterpret_cast<const char*>(at(header().xml_offset)), header().xml_bytes};
+}
+
+std::string_view Region::model() const noexcept {
+  return {reinterpret_cast<const char*>(at(header().model_offset)), header().model_bytes};
+}
+
+std::size_t Region::unreleased_blocks() const {
+  std::size_t count = 0;
+  for (std::uint32_t lane = 0; lane < client_count() * threads(); ++lane) {
+    const LaneSpan s = span(lane);
+    walk_arena(at(s.arena_offset), s.arena_bytes, [&](BlockHeader& block, std::uint64_t) {
+      count += block.state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(BlockState::published) ? 1 : 0;
+    });
+  }
+  return count;
+}
+
+}  // namespace damaris::shm

@@ -1,0 +1,62 @@
+// The region: what a server and its clients share. Made by the server, attached to by clients, explained by its own header.
+// Used by: the server's dispatch thread, each client; constant after start-up except for the fields layout.hpp names.
+// Before it: the compiled model. After it: lanes, arenas and mailboxes.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/shm/shared_memory.hpp"
+#include "core/shm/layout.hpp"
+
+namespace damaris::shm {
+
+struct RegionSpec {
+  std::string name;  // of the shared memory; "" makes a private one for a server in place
+  std::string simulation, host;
+  std::int32_t server_index = 0;
+  std::string xml;    // the configuration as read
+  std::string model;  // compiled, JSON
+  std::uint32_t clients = 1;
+  std::uint32_t threads = 1;
+  std::uint64_t lane_events = 1024;      // a power of two
+  std::uint64_t buffer_bytes = 1 << 20;  // all arenas together
+  std::vector<std::int64_t> weights;     // of the clients' arenas; empty: equal; the last one repeats
+};
+
+class Region {
+ public:
+  // Makes the region and publishes it as ready. Header and lanes are allocated here, each arena by the client that attaches.
+  // Throws Error(DC_E_SHM) when memory is short, Error(DC_E_CONFIG) when an arena would be too small to hold anything.
+  static Region create(const RegionSpec& spec);
+  // Maps the region `name` and checks magic, ABI version, sizes and offsets before anything else is read.
+  // Throws Error(DC_E_SHM) or Error(DC_E_VERSION).
+  static Region attach(const std::string& name);
+
+  RegionHeader& header() const noexcept { return *reinterpret_cast<RegionHeader*>(memory_.data()); }
+  ClientSlot& slot(std::uint32_t client) const noexcept;
+  LaneSpan span(std::uint32_t lane) const noexcept;  // a copy: the server keeps it, clients cannot change it afterwards
+  LaneHeader* lane(std::uint32_t lane) const noexcept;
+  std::byte* at(std::uint64_t offset) const noexcept { return memory_.data() + offset; }
+  std::uint32_t client_count() const noexcept { return header().client_count; }
+  std::uint32_t threads() const noexcept { return header().threads; }
+  std::string_view xml() const noexcept;
+  std::string_view model() const noexcept;
+  const std::string& name() const noexcept { return memory_.name(); }
+  SharedMemory& memory() noexcept { return memory_; }
+
+  // Published blocks that no server has released, over all arenas: what a dead job left to recover.
+  std::size_t unreleased_blocks() const;
+
+ private:
+  explicit Region(SharedMemory memory) : memory_(std::move(memory)) {}
+  void check() const;
+  SharedMemory memory_;
+};
+
+// Divides `total_bytes` among `clients` x `threads` lanes by weight; every share is a multiple of the page size.
+std::vector<std::uint64_t> arena_shares(std::uint64_t total_bytes, std::uint32_t clients, std::uint32_t threads,
+                                        const std::vector<std::int64_t>& weights);
+
+}  // namespace damaris::shm

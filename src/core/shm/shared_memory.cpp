@@ -1,0 +1,136 @@
+#include "core/shm/shared_memory.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/base/format.hpp"
+#include "core/base/units.hpp"
+#include "core/shm/layout.hpp"
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+
+namespace damaris::shm {
+namespace {
+
+constexpr const char* kFolder = "/dev/shm";
+constexpr const char* kRoomRemedy =
+    "make <buffer size=...> smaller, remove what other jobs left in /dev/shm, or give the container a larger /dev/shm";
+
+std::uint64_t free_bytes_of_shm() {
+  struct statvfs info = {};
+  if (::statvfs(kFolder, &info) != 0) throw system_error(DC_E_SHM, "cannot look at /dev/shm", errno, "mount a tmpfs there");
+  return static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize;
+}
+
+void require_room(const std::string& name, std::uint64_t bytes) {
+  const std::uint64_t left = free_bytes_of_shm();
+  if (left >= bytes) return;
+  throw Error(DC_E_SHM, format("region {}: {} needed but only {} free in /dev/shm; {}", name, size_text(bytes), size_text(left), kRoomRemedy));
+}
+
+}  // namespace
+
+SharedMemory SharedMemory::create(const std::string& name, std::uint64_t bytes, std::uint64_t allocated_bytes) {
+  require_room(name, bytes);
+  SharedMemory memory;
+  memory.descriptor_ = ::shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+  if (memory.descriptor_ < 0)
+    throw system_error(DC_E_SHM, format("cannot make the region {}", name), errno, "look at /dev/shm and its permissions");
+  memory.name_ = name;
+  memory.owns_name_ = true;
+  if (::fchmod(memory.descriptor_, 0600) != 0 || ::ftruncate(memory.descriptor_, static_cast<off_t>(bytes)) != 0)
+    throw system_error(DC_E_SHM, format("cannot size the region {} to {}", name, size_text(bytes)), errno, kRoomRemedy);
+  memory.map(memory.descriptor_, bytes);
+  memory.allocate(0, allocated_bytes);
+  return memory;
+}
+
+SharedMemory SharedMemory::open(const std::string& name, std::uint64_t least_bytes) {
+  SharedMemory memory;
+  memory.descriptor_ = ::shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0);
+  if (memory.descriptor_ < 0)
+    throw system_error(DC_E_SHM, format("cannot open the region {}", name), errno, "is the server of this node running?");
+  memory.name_ = name;
+  struct stat info = {};
+  if (::fstat(memory.descriptor_, &info) != 0 || info.st_uid != ::geteuid() || (info.st_mode & 077) != 0)
+    throw Error(DC_E_SHM, format("the region {} is not this user's own (mode 0600): not attaching to it", name));
+  if (static_cast<std::uint64_t>(info.st_size) < least_bytes)
+    throw Error(DC_E_SHM, format("the region {} is too short to be one ({} bytes)", name, info.st_size));
+  memory.map(memory.descriptor_, static_cast<std::uint64_t>(info.st_size));
+  return memory;
+}
+
+SharedMemory SharedMemory::make_private(std::uint64_t bytes) {
+  SharedMemory memory;
+  memory.map(-1, bytes);
+  return memory;
+}
+
+void SharedMemory::map(int descriptor, std::uint64_t bytes) {
+  const int flags = descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+  void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, descriptor, 0);
+  if (address == MAP_FAILED)
+    throw system_error(DC_E_SHM, format("cannot map {} of memory", size_text(bytes)), errno, "look at the limits of the process (ulimit -v)");
+  data_ = static_cast<std::byte*>(address);
+  bytes_ = bytes;
+}
+
+SharedMemory::SharedMemory(SharedMemory&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      name_(std::exchange(other.name_, {})),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      owns_name_(std::exchange(other.owns_name_, false)) {}
+
+SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(name_, other.name_);
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(owns_name_, other.owns_name_);
+  return *this;
+}
+
+SharedMemory::~SharedMemory() {
+  if (data_ != nullptr) ::munmap(data_, bytes_);
+  if (descriptor_ >= 0) ::close(descriptor_);
+  unlink_name();
+}
+
+void SharedMemory::allocate(std::uint64_t offset, std::uint64_t bytes) {
+  if (bytes == 0) return;
+  if (descriptor_ >= 0) {
+    int failure = EINTR;
+    while (failure == EINTR) failure = ::posix_fallocate(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+    if (failure != 0) throw system_error(DC_E_SHM, format("cannot allocate {} for the region {}", size_text(bytes), name_), failure, kRoomRemedy);
+  }
+  const std::uint64_t begin = offset / kPage * kPage;
+  const std::uint64_t end = offset + bytes;
+  if (::madvise(data_ + begin, end - begin, MADV_POPULATE_WRITE) == 0) return;
+  for (std::uint64_t at = offset; at < end; at += kPage) {  // a kernel before 5.14: one write a page does the same
+    auto* byte = reinterpret_cast<volatile std::byte*>(data_ + at);
+    *byte = *byte;
+  }
+}
+
+void SharedMemory::populate(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  const std::uint64_t begin = offset / kPage * kPage;
+  ::madvise(data_ + begin, offset + bytes - begin, MADV_POPULATE_READ);
+}
+
+void SharedMemory::unlink_name() noexcept {
+  if (owns_name_) ::shm_unlink(name_.c_str());
+  owns_name_ = false;
+}
+
+}  // namespace damaris::shm

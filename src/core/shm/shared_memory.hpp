@@ -1,0 +1,50 @@
+// A piece of memory under a name in /dev/shm that several processes map, or a private one for a server in place.
+// Used by: Region, on both sides, at start-up and end only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace damaris::shm {
+
+class SharedMemory {
+ public:
+  // Makes the object `name` ("/damaris...."), mode 0600, `bytes` long, of which the first `allocated_bytes` are allocated now.
+  // Throws Error(DC_E_SHM) when /dev/shm has not `bytes` free (the message gives both figures) or the name exists.
+  // Owns: the name; unlinked by the destructor unless release_name() was called.
+  static SharedMemory create(const std::string& name, std::uint64_t bytes, std::uint64_t allocated_bytes);
+  // Maps an existing object. Throws Error(DC_E_SHM) when it is missing, somebody else's, or smaller than `least_bytes`.
+  static SharedMemory open(const std::string& name, std::uint64_t least_bytes);
+  // Memory of this process (and its threads) alone; no name.
+  static SharedMemory make_private(std::uint64_t bytes);
+
+  SharedMemory(SharedMemory&& other) noexcept;
+  SharedMemory& operator=(SharedMemory&& other) noexcept;
+  ~SharedMemory();
+
+  // Allocates and touches [offset, offset+bytes) from the calling thread, so that the pages lie on its NUMA node and no later write
+  // faults. Throws Error(DC_E_SHM) instead of a SIGBUS later.
+  void allocate(std::uint64_t offset, std::uint64_t bytes);
+  // Maps the pages of a range that another process allocated, so that the first read does not fault. Best effort.
+  void populate(std::uint64_t offset, std::uint64_t bytes) noexcept;
+
+  std::byte* data() const noexcept { return data_; }
+  std::uint64_t size_bytes() const noexcept { return bytes_; }
+  const std::string& name() const noexcept { return name_; }  // "" when private
+  // Unlinks the name now (the mapping stays), or leaves it behind for recovery.
+  void unlink_name() noexcept;
+  void release_name() noexcept { owns_name_ = false; }
+
+ private:
+  SharedMemory() = default;
+  void map(int descriptor, std::uint64_t bytes);
+
+  std::byte* data_ = nullptr;
+  std::uint64_t bytes_ = 0;
+  std::string name_;
+  int descriptor_ = -1;
+  bool owns_name_ = false;
+};
+
+}  // namespace damaris::shm
