@@ -32,7 +32,11 @@ class LaneWriter {
     return true;
   }
 
-  bool more_than_half_full() const noexcept { return (head_ - tail_) * 2 > mask_ + 1; }
+  bool more_than_half_full() noexcept {
+    if ((head_ - tail_) * 2 <= mask_ + 1) return false;
+    tail_ = lane_->tail.load(std::memory_order_acquire);
+    return (head_ - tail_) * 2 > mask_ + 1;
+  }
   std::uint64_t waiting() const noexcept { return head_ - lane_->tail.load(std::memory_order_acquire); }
 
  private:

@@ -101,7 +101,7 @@ struct LaneSpan {
 struct LaneHeader {
   alignas(kLine) std::atomic<std::uint64_t> head;      // C release, S acquire: events pushed
   alignas(kLine) std::atomic<std::uint64_t> tail;      // S release, C acquire: events taken
-  alignas(kLine) std::atomic<std::uint64_t> released;  // S release, C acquire: blocks released in this lane's arena
+  alignas(kLine) std::atomic<std::uint64_t> released;  // S release, C acquire: bytes of blocks released in this lane's arena
   // event::Event ring[lane_events] follows
 };
 

@@ -1,0 +1,104 @@
+// One client: reserve -> copy -> publish, the end of iterations, and the waits that back-pressure needs, each with a bound.
+// Used by: the simulation's process; by one thread, or by `threads` of them, each with a lane and an arena of its own.
+// Before it: the C interface. After it: lanes and arenas of the region, then the server.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "client/shapes.hpp"
+#include "client/writer.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/base/process.hpp"
+#include "core/shm/region.hpp"
+
+namespace damaris::client {
+
+// Does the server's work in this process (no dedicated core). Returns false when nothing is left to do or to wait for.
+using Pump = std::function<bool()>;
+
+// Where the data come from: contiguous, or with one stride per dimension in the layout's dimension order.
+struct Source {
+  const void* data = nullptr;
+  dc_type type = DC_ANY;
+  int ndims = 0;                               // of the lists below
+  const std::int64_t* extents = nullptr;       // nullptr: trust the layout
+  const std::ptrdiff_t* strides_bytes = nullptr;
+};
+
+class Client {
+ public:
+  // Takes slot `slot` of the region as client `id`, allocates and touches its arenas and says hello. `pump` only in place.
+  // Throws Error: DC_E_DUPLICATE when the slot is taken, DC_E_SHM when there is no memory for the arena.
+  Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id, Pump pump = nullptr);
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  Shapes& shapes() noexcept { return shapes_; }
+
+  // The fast path. Returns DC_OK or DC_N_DISABLED; throws Error as dc_write documents.
+  int write(Variable& variable, std::int64_t step, std::int32_t block, const void* data);
+  int write(Variable& variable, std::int64_t step, std::int32_t block, const Source& source);
+  int alloc(Variable& variable, std::int64_t step, std::int32_t block, void** data);
+  int commit(Variable& variable, std::int64_t step, std::int32_t block);
+  void signal(const std::string& name, std::int64_t step);
+  void set_time(std::int64_t step, double time);
+
+  // These report what earlier iterations met: the returned Report is empty when there is nothing to say.
+  struct Report {
+    int code = DC_OK;
+    std::string sentence;
+  };
+  Report end_iteration(std::int64_t step);
+  Report flush(std::int64_t step, std::int64_t timeout_ms);
+  // Ends everything, waits for durability, detaches. A second call does nothing.
+  Report finalize();
+  dc_status_t status();
+
+ private:
+  Writer& own_writer();
+  void open_step(std::int64_t step);
+  void close_steps_below(std::int64_t step);
+  void start_writing();
+  shm::BlockHeader* reserve(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block);
+  shm::BlockHeader* wait_for_block(Writer& writer, const Variable& variable, std::int64_t step);
+  void publish(Writer& writer, shm::BlockHeader* block);
+  void push(Writer& writer, const event::Event& event);
+  void wait_for_lane(Writer& writer);
+  void check_source(const Variable& variable, const Source& source) const;
+  void ring();
+  template <class Done>
+  bool wait_until(const Deadline& deadline, Done&& done);
+  void require_server() const;
+  [[noreturn]] void throw_server_lost() const;
+  std::string whom_we_wait_for(std::int64_t step) const;
+  Report next_report(std::int64_t up_to_step);
+  const std::string& name_of(const Variable& variable) const { return model_->variables[variable.id].path; }
+  bool server_alive() const;
+
+  std::shared_ptr<shm::Region> region_;
+  std::shared_ptr<const model::Model> model_;
+  model::Names names_;
+  Shapes shapes_;
+  std::uint32_t slot_;
+  int id_;
+  Pump pump_;
+  ProcessWatch server_;
+  std::vector<std::unique_ptr<Writer>> writers_;  // one per thread
+  std::atomic<std::uint32_t> threads_seen_{0};
+  const std::uint64_t serial_;                    // tells clients of one process apart in thread-local state
+  std::mutex step_mutex_;                         // only for the first call of a step, and only with threads > 1
+  std::atomic<std::int64_t> open_{shm::kNoStep};  // highest step a call has named
+  std::int64_t ended_ = shm::kNoStep;             // highest step this client has ended
+  std::atomic<bool> writing_{false};              // the open step has a write: parameters wait for the next one
+  std::string cancelled_;                         // names of uncommitted allocations, told once
+  bool finalized_ = false;
+};
+
+}  // namespace damaris::client

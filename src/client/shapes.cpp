@@ -1,0 +1,140 @@
+#include "client/shapes.hpp"
+
+#include <limits>
+
+#include "core/base/error.hpp"
+#include "core/base/format.hpp"
+#include "core/base/nearest.hpp"
+
+namespace damaris::client {
+namespace {
+
+template <class Items, class Name>
+std::vector<std::string> all_names(const Items& items, Name&& name) {
+  std::vector<std::string> names;
+  for (const auto& item : items) names.push_back(name(item));
+  return names;
+}
+
+// From the layout's dimension order to C order and back.
+int c_index(const Variable& variable, int dimension) {
+  return variable.fortran_order ? variable.shape.ndims - 1 - dimension : dimension;
+}
+
+std::uint64_t bytes_of(const Variable& variable, const model::Shape& shape) {
+  std::uint64_t bytes = variable.element_bytes;
+  for (int d = 0; d < shape.ndims; ++d)
+    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(shape.extents[d]), &bytes) ||
+        bytes > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+      throw Error(DC_E_SHAPE, "the extents given to dc_set_shape make more bytes than a 64-bit size can hold");
+  return bytes;
+}
+
+}  // namespace
+
+Shapes::Shapes(std::shared_ptr<const model::Model> model)
+    : model_(std::move(model)), names_(*model_), parameters_(model::initial_parameters(*model_)), variables_(model_->variables.size()) {
+  for (const model::Variable& declared : model_->variables) {
+    const model::Layout& layout = model_->layouts[declared.layout];
+    Variable& variable = variables_[declared.id];
+    variable.id = declared.id;
+    variable.enabled = declared.enabled;
+    variable.type = layout.type;
+    variable.element_bytes = layout.element_bytes;
+    variable.fortran_order = layout.fortran_order;
+  }
+  apply_parameters();
+}
+
+Variable& Shapes::find(const std::string& name) {
+  const int id = names_.variable(name);
+  if (id < 0)
+    throw Error(DC_E_UNKNOWN_NAME, format("no variable '{}' in {}{}", name, model_->file,
+                                          name_hint(name, all_names(model_->variables, [](const auto& v) { return v.path; }))));
+  return variables_[static_cast<std::size_t>(id)];
+}
+
+int Shapes::parameter_index(const std::string& name) const {
+  const int index = names_.parameter(name);
+  if (index < 0)
+    throw Error(DC_E_UNKNOWN_NAME, format("no parameter '{}' in {}{}", name, model_->file,
+                                          name_hint(name, all_names(model_->parameters, [](const auto& p) { return p.name; }))));
+  return index;
+}
+
+void Shapes::set_parameter(const std::string& name, std::int64_t value) {
+  const auto index = static_cast<std::size_t>(parameter_index(name));
+  const model::Parameter& declared = model_->parameters[index];
+  if (declared.constant)
+    throw Error(DC_E_ARGUMENT, format("parameter '{}' is declared constant at {}:{}; remove constant=\"true\" there to set it", name,
+                                      model_->file, declared.where.line));
+  parameters_[index] = value;
+  changed_ = true;
+}
+
+std::int64_t Shapes::parameter(const std::string& name) const { return parameters_[static_cast<std::size_t>(parameter_index(name))]; }
+
+void Shapes::apply_parameters() {
+  std::vector<model::Shape> resolved;
+  for (const model::Layout& layout : model_->layouts) resolved.push_back(model::resolve(*model_, layout, parameters_));
+  layouts_ = std::move(resolved);
+  for (Variable& variable : variables_) {
+    const model::Shape& shape = layouts_[model_->variables[variable.id].layout];
+    if (!variable.own_shape) variable.shape = shape;
+  }
+  changed_ = false;
+}
+
+std::vector<Variable*> Shapes::targets(const std::string& name) {
+  std::vector<Variable*> found;
+  if (const int id = names_.variable(name); id >= 0) {
+    found.push_back(&variables_[static_cast<std::size_t>(id)]);
+  } else if (const int layout = names_.layout(name); layout >= 0) {
+    for (Variable& variable : variables_)
+      if (model_->variables[variable.id].layout == static_cast<std::size_t>(layout)) found.push_back(&variable);
+  } else {
+    std::vector<std::string> known = all_names(model_->variables, [](const auto& v) { return v.path; });
+    for (const model::Layout& l : model_->layouts) known.push_back(l.name);
+    throw Error(DC_E_UNKNOWN_NAME, format("no variable or layout '{}' in {}{}", name, model_->file, name_hint(name, known)));
+  }
+  return found;
+}
+
+void Shapes::require_dims(const Variable& variable, const std::string& call, int ndims) const {
+  if (ndims != variable.shape.ndims)
+    throw Error(DC_E_SHAPE, format("{}: '{}' has {} dimensions, the call gives {}", call, model_->variables[variable.id].path,
+                                   variable.shape.ndims, ndims));
+}
+
+void Shapes::set_shape(const std::string& name, int ndims, const std::int64_t* extents) {
+  const std::vector<Variable*> found = targets(name);
+  for (Variable* variable : found) {
+    if (ndims == 0) {
+      variable->own_shape = false;
+      variable->shape = layouts_[model_->variables[variable->id].layout];
+      continue;
+    }
+    require_dims(*variable, "dc_set_shape", ndims);
+    model::Shape shape = variable->shape;
+    for (int d = 0; d < ndims; ++d) {
+      if (extents[d] < 0) throw Error(DC_E_SHAPE, format("dc_set_shape: extent {} of '{}' is {}; it must be 0 or more", d + 1, name, extents[d]));
+      shape.extents[c_index(*variable, d)] = extents[d];
+    }
+    shape.bytes = bytes_of(*variable, shape);
+    variable->shape = shape;
+    variable->own_shape = true;
+  }
+}
+
+void Shapes::set_position(const std::string& name, int ndims, const std::int64_t* offsets) {
+  for (Variable* variable : targets(name)) {
+    require_dims(*variable, "dc_set_position", ndims);
+    for (int d = 0; d < ndims; ++d) {
+      if (offsets[d] < 0) throw Error(DC_E_SHAPE, format("dc_set_position: offset {} of '{}' is {}; positions are zero-based", d + 1, name, offsets[d]));
+      variable->position[c_index(*variable, d)] = offsets[d];
+    }
+    variable->has_position = true;
+  }
+}
+
+}  // namespace damaris::client

@@ -1,0 +1,48 @@
+// The shapes of all variables of one client: parameters, explicit shapes and positions that a program sets while it runs.
+// Used by: Client, by one thread at a time, off the hot path.
+// Before it: dc_set_parameter, dc_set_shape, dc_set_position. After it: Variable::shape of the next writes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/variable.hpp"
+
+namespace damaris::client {
+
+class Shapes {
+ public:
+  explicit Shapes(std::shared_ptr<const model::Model> model);
+
+  // Throws Error(DC_E_UNKNOWN_NAME) with the nearest name.
+  Variable& find(const std::string& name);
+  bool owns(const Variable* handle) const noexcept {
+    return handle >= variables_.data() && handle < variables_.data() + variables_.size();
+  }
+
+  // Takes effect at the next apply_parameters(). Throws DC_E_UNKNOWN_NAME, or DC_E_ARGUMENT for a constant.
+  void set_parameter(const std::string& name, std::int64_t value);
+  std::int64_t parameter(const std::string& name) const;
+  bool parameters_changed() const noexcept { return changed_; }
+  // Resolves every layout again. Throws DC_E_SHAPE, all shapes unchanged, when the new values make no sense.
+  void apply_parameters();
+
+  // `name` is a variable or a layout; lists in the layout's dimension order; ndims 0 returns to the layout's expressions.
+  void set_shape(const std::string& name, int ndims, const std::int64_t* extents);
+  void set_position(const std::string& name, int ndims, const std::int64_t* offsets);
+
+ private:
+  std::vector<Variable*> targets(const std::string& name);
+  int parameter_index(const std::string& name) const;
+  void require_dims(const Variable& variable, const std::string& call, int ndims) const;
+
+  std::shared_ptr<const model::Model> model_;
+  model::Names names_;
+  std::vector<std::int64_t> parameters_;
+  std::vector<model::Shape> layouts_;
+  std::vector<Variable> variables_;
+  bool changed_ = false;
+};
+
+}  // namespace damaris::client

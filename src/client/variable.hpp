@@ -1,0 +1,23 @@
+// A variable as one client sees it: its id, its present shape and its place in the global array. What dc_variable hands out.
+// Used by: client threads; changed only by dc_set_* and at the start of a step.
+// Before it: the model. After it: the block header of each write.
+#pragma once
+
+#include "core/model/model.hpp"
+
+// The C handle is the object itself: a prepared write follows one pointer.
+struct dc_variable_s {
+  std::uint32_t id = 0;
+  bool enabled = true;
+  bool has_position = false;
+  bool own_shape = false;  // set by dc_set_shape: parameters no longer change it
+  dc_type type = DC_ANY;
+  bool fortran_order = false;
+  std::uint64_t element_bytes = 0;
+  damaris::model::Shape shape;                // C order
+  std::int64_t position[DC_MAX_DIMS] = {};    // C order, of the interior
+};
+
+namespace damaris::client {
+using Variable = ::dc_variable_s;
+}

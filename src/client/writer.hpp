@@ -1,0 +1,43 @@
+// What one thread of a client owns: its lane, its arena, and what it has written and allocated in the open step.
+// Used by: that thread only; the thread that ends an iteration, when the others are out of their calls.
+// Before it: Client. After it: lane and arena in the region.
+#pragma once
+
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/shm/arena.hpp"
+#include "core/shm/lane.hpp"
+
+namespace damaris::client {
+
+struct Writer {
+  Writer(shm::LaneWriter lane_writer, shm::Arena lane_arena, std::size_t variables)
+      : lane(lane_writer), arena(lane_arena), last_step(variables, shm::kNoStep) {}
+
+  // True when (variable, block) was written or allocated at `step` before; remembers it otherwise. Block 0 costs one compare.
+  bool seen_before(std::uint32_t variable, std::int64_t step, std::int32_t block) {
+    if (block != 0) return !more_blocks.emplace(variable, block).second;
+    if (last_step[variable] == step) return true;
+    last_step[variable] = step;
+    return false;
+  }
+  void forget(std::uint32_t variable, std::int32_t block) {
+    if (block != 0) more_blocks.erase({variable, block});
+    else last_step[variable] = shm::kNoStep;
+  }
+
+  shm::LaneWriter lane;
+  shm::Arena arena;
+  std::vector<std::int64_t> last_step;                                       // by variable: step of its block 0
+  std::set<std::pair<std::uint32_t, std::int32_t>> more_blocks;              // blocks other than 0 of the open step
+  std::map<std::pair<std::uint32_t, std::int32_t>, shm::BlockHeader*> allocated;  // handed out, not committed
+  std::uint64_t step_bytes = 0;                                              // of the arena, held by the open step
+  bool rang = false;  // the server was woken when lane or arena passed half; once is enough
+  std::uint64_t writes = 0;
+  std::uint64_t waits = 0;
+};
+
+}  // namespace damaris::client
