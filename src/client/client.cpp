@@ -139,10 +139,14 @@ shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64
   header->source = id_;
   header->block = block;
   header->ndims = static_cast<std::uint16_t>(variable.shape.ndims);
-  header->has_position = variable.has_position ? 1 : 0;
-  for (int d = 0; d < variable.shape.ndims; ++d) {
-    header->extents[d] = variable.shape.extents[d];
-    header->position[d] = variable.position[d];
+  header->flags = variable.flags;
+  const auto lists = static_cast<std::size_t>(variable.shape.ndims);
+  std::copy_n(variable.shape.extents, lists, header->extents);
+  if ((variable.flags & shm::kHasPosition) != 0) std::copy_n(variable.position, lists, header->position);
+  if ((variable.flags & shm::kHasGlobal) != 0) std::copy_n(variable.shape.global, lists, header->global);
+  if ((variable.flags & shm::kHasGhost) != 0) {
+    std::copy_n(variable.shape.ghost_low, lists, header->ghost_low);
+    std::copy_n(variable.shape.ghost_high, lists, header->ghost_high);
   }
   return header;
 }
@@ -304,9 +308,7 @@ Client::Report Client::next_report(std::int64_t up_to_step) {
     cancelled_.clear();
     return report;
   }
-  shm::ClientSlot& slot = region_->slot(slot_);
-  if (slot.mails[slot.mail_tail.load(std::memory_order_relaxed) % shm::kMails].step > up_to_step) return {};
-  if (const auto mail = shm::try_take_mail(slot)) return {DC_E_EARLIER_IO, mail->sentence};
+  if (const auto mail = shm::try_take_mail(region_->slot(slot_), up_to_step)) return {DC_E_EARLIER_IO, mail->sentence};
   return {};
 }
 
@@ -391,9 +393,11 @@ std::string Client::whom_we_wait_for(std::int64_t step) const {
   shm::RegionHeader& header = region_->header();
   std::string text = format("server {} on {} (process {}", header.server_index, header.host, header.server_pid);
   if (const std::int64_t since = header.busy_since_ns.load(std::memory_order_relaxed); since != 0) {
-    char what[sizeof header.busy_with];
-    std::memcpy(what, header.busy_with, sizeof what);
-    what[sizeof what - 1] = '\0';
+    std::string what;
+    for (const auto& letter : header.busy_with) {
+      if (letter.load(std::memory_order_relaxed) == '\0') break;
+      what += letter.load(std::memory_order_relaxed);
+    }
     text += format(", in {} for {:.1f} s", what, static_cast<double>(Clock::now().time_since_epoch().count() - since) * 1e-9);
   }
   text += ")";

@@ -1,5 +1,6 @@
 #include "client/shapes.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "core/base/error.hpp"
@@ -42,6 +43,8 @@ Shapes::Shapes(std::shared_ptr<const model::Model> model)
     variable.type = layout.type;
     variable.element_bytes = layout.element_bytes;
     variable.fortran_order = layout.fortran_order;
+    if (!layout.global.empty()) variable.flags |= shm::kHasGlobal;
+    if (!layout.ghost.empty()) variable.flags |= shm::kHasGhost;
   }
   apply_parameters();
 }
@@ -79,8 +82,12 @@ void Shapes::apply_parameters() {
   for (const model::Layout& layout : model_->layouts) resolved.push_back(model::resolve(*model_, layout, parameters_));
   layouts_ = std::move(resolved);
   for (Variable& variable : variables_) {
-    const model::Shape& shape = layouts_[model_->variables[variable.id].layout];
-    if (!variable.own_shape) variable.shape = shape;
+    model::Shape shape = layouts_[model_->variables[variable.id].layout];
+    if (variable.own_shape) {  // the global extents still follow the parameters
+      std::copy_n(variable.shape.extents, DC_MAX_DIMS, shape.extents);
+      shape.bytes = variable.shape.bytes;
+    }
+    variable.shape = shape;
   }
   changed_ = false;
 }
@@ -133,7 +140,7 @@ void Shapes::set_position(const std::string& name, int ndims, const std::int64_t
       if (offsets[d] < 0) throw Error(DC_E_SHAPE, format("dc_set_position: offset {} of '{}' is {}; positions are zero-based", d + 1, name, offsets[d]));
       variable->position[c_index(*variable, d)] = offsets[d];
     }
-    variable->has_position = true;
+    variable->flags |= shm::kHasPosition;
   }
 }
 

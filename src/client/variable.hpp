@@ -4,12 +4,13 @@
 #pragma once
 
 #include "core/model/model.hpp"
+#include "core/shm/layout.hpp"
 
 // The C handle is the object itself: a prepared write follows one pointer.
 struct dc_variable_s {
   std::uint32_t id = 0;
   bool enabled = true;
-  bool has_position = false;
+  std::uint16_t flags = 0;  // shm::kHasPosition, kHasGlobal, kHasGhost: what goes into the block header
   bool own_shape = false;  // set by dc_set_shape: parameters no longer change it
   dc_type type = DC_ANY;
   bool fortran_order = false;

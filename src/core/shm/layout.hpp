@@ -59,7 +59,7 @@ struct alignas(kLine) RegionHeader {
   std::atomic<std::int32_t> first_error;
   // What the server is doing, for the message of a client's time-out: S writes, C reads, both relaxed; text may be torn.
   std::atomic<std::int64_t> busy_since_ns;  // steady clock, 0: not in a plugin
-  char busy_with[96];
+  std::atomic<char> busy_with[96];
 };
 
 inline constexpr std::int64_t kNoStep = -1;  // steps are 0 or more
@@ -127,11 +127,15 @@ struct alignas(kLine) BlockHeader {
   std::int32_t source;
   std::int32_t block;
   std::uint16_t ndims;
-  std::uint16_t has_position;
-  std::int64_t extents[DC_MAX_DIMS];   // C order
-  std::int64_t position[DC_MAX_DIMS];  // C order
+  std::uint16_t flags;                    // kHas... of the lists below that are filled; all lists in C order
+  std::int64_t extents[DC_MAX_DIMS];      // of the data, ghost zones included
+  std::int64_t position[DC_MAX_DIMS];
+  std::int64_t global[DC_MAX_DIMS];
+  std::uint32_t ghost_low[DC_MAX_DIMS];
+  std::uint32_t ghost_high[DC_MAX_DIMS];
 };
-static_assert(sizeof(BlockHeader) == 192);
+inline constexpr std::uint16_t kHasPosition = 1, kHasGlobal = 2, kHasGhost = 4;
+static_assert(sizeof(BlockHeader) == 320);
 inline constexpr std::uint64_t kNoBlock = ~0ull;
 inline constexpr std::uint64_t kMinBlock = sizeof(BlockHeader) + kLine;
 

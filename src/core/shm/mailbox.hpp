@@ -25,10 +25,12 @@ inline bool try_post(ClientSlot& slot, std::int64_t step, int code, const std::s
   return true;
 }
 
-inline std::optional<Mail> try_take_mail(ClientSlot& slot) noexcept {
+// Takes the oldest message, if there is one and it is about a step up to `up_to_step`.
+inline std::optional<Mail> try_take_mail(ClientSlot& slot, std::int64_t up_to_step) noexcept {
   const std::uint32_t tail = slot.mail_tail.load(std::memory_order_relaxed);
   if (slot.mail_head.load(std::memory_order_acquire) == tail) return std::nullopt;
   Mail mail = slot.mails[tail % kMails];
+  if (mail.step > up_to_step) return std::nullopt;
   mail.sentence[sizeof mail.sentence - 1] = '\0';
   slot.mail_tail.store(tail + 1, std::memory_order_release);
   return mail;

@@ -1,0 +1,72 @@
+// Agreement between the servers of a run: one total order of global events, and a common end.
+// Used by: the server's dispatch thread only; never blocks. src/mpi has the one for several servers.
+// Before it: the event engine has seen an event from all clients of this server. After it: the event's global actions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <queue>
+#include <tuple>
+
+namespace damaris::server {
+
+// The `instance`-th signal of event `event` in step `step`.
+struct InstanceKey {
+  std::uint32_t event = 0;
+  std::int64_t step = 0;
+  std::uint32_t instance = 0;
+  friend bool operator<(const InstanceKey& a, const InstanceKey& b) {
+    return std::tie(a.step, a.event, a.instance) < std::tie(b.step, b.event, b.instance);
+  }
+  friend bool operator==(const InstanceKey& a, const InstanceKey& b) { return !(a < b) && !(b < a); }
+};
+
+struct Decision {
+  InstanceKey key;
+  bool run = true;          // false: some server can never announce it; drop it
+  std::uint64_t order = 0;  // place in the one order, from 0; the same on every server
+};
+
+class Coordinator {
+ public:
+  virtual ~Coordinator() = default;
+  virtual int index() const = 0;
+  virtual int count() const = 0;
+  // For plugins: MPI_Comm* over the servers, or nullptr.
+  virtual const void* communicator() const { return nullptr; }
+  // All clients of this server have sent `key`.
+  virtual void announce(const InstanceKey& key) = 0;
+  // This server announces nothing more for steps <= `step`.
+  virtual void complete(std::int64_t step) = 0;
+  // The next decision in the common order, if there is one.
+  virtual std::optional<Decision> poll() = 0;
+  // This server has nothing more to do; true when no server has. Called again and again until it is.
+  virtual bool leave() = 0;
+  // Forgets a late instance here; its decision, should it still come, is not wanted.
+  virtual void abandon(const InstanceKey& key) = 0;
+};
+
+// One server alone: every announcement is a decision at once.
+class SingleCoordinator : public Coordinator {
+ public:
+  explicit SingleCoordinator(int index = 0, int count = 1) : index_(index), count_(count) {}
+  int index() const override { return index_; }
+  int count() const override { return count_; }
+  void announce(const InstanceKey& key) override { ready_.push({key, true, next_++}); }
+  void complete(std::int64_t) override {}
+  std::optional<Decision> poll() override {
+    if (ready_.empty()) return std::nullopt;
+    const Decision decision = ready_.front();
+    ready_.pop();
+    return decision;
+  }
+  bool leave() override { return true; }
+  void abandon(const InstanceKey&) override {}
+
+ private:
+  int index_, count_;
+  std::uint64_t next_ = 0;
+  std::queue<Decision> ready_;
+};
+
+}  // namespace damaris::server

@@ -1,0 +1,110 @@
+#include "server/intake.hpp"
+
+#include <algorithm>
+
+#include "core/base/format.hpp"
+
+namespace damaris::server {
+namespace {
+
+// The private copy that all checks and the view work on.
+struct Copy {
+  std::uint64_t size_bytes, data_bytes;
+  std::int64_t step;
+  std::uint32_t magic, state, variable;
+  std::int32_t source, block;
+  std::uint16_t ndims, flags;
+};
+
+Copy copy_of(const shm::BlockHeader& h) {
+  return {h.size_bytes.load(std::memory_order_relaxed), h.data_bytes, h.step, h.magic, h.state.load(std::memory_order_acquire), h.variable,
+          h.source, h.block, h.ndims, h.flags};
+}
+
+bool place_is_sound(const shm::LaneSpan& span, std::uint64_t offset) {
+  return offset % shm::kLine == 0 && offset >= span.arena_offset && offset - span.arena_offset <= span.arena_bytes - sizeof(shm::BlockHeader);
+}
+
+std::string fault_of(const Copy& copy, const shm::LaneSpan& span, const event::Event& event, std::int32_t source, const VariableInfos& infos) {
+  const std::uint64_t room = span.arena_offset + span.arena_bytes - event.block_offset;
+  if (copy.magic != shm::kBlockMagic || copy.state != static_cast<std::uint32_t>(shm::BlockState::published)) return "it was not published";
+  if (copy.size_bytes < sizeof(shm::BlockHeader) || copy.size_bytes > room || copy.data_bytes > copy.size_bytes - sizeof(shm::BlockHeader))
+    return "its size cannot be";
+  if (copy.variable >= infos.all().size()) return format("there is no variable {}", copy.variable);
+  if (copy.step != event.step || copy.source != source || copy.block < 0) return "step, source or block differ from its event";
+  if (copy.ndims != infos.all()[copy.variable].ndims) return "its dimensions are not those of the layout";
+  return "";
+}
+
+// Extents times element size must be the bytes; ghosts must lie inside; positions must not be negative.
+std::string fill_lists(const shm::BlockHeader& header, const Copy& copy, dc_dataset_t& dataset) {
+  std::uint64_t bytes = dataset.variable->element_bytes;
+  for (int d = 0; d < copy.ndims; ++d) {
+    const std::int64_t extent = dataset.extents[d] = header.extents[d];
+    if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(extent), &bytes)) return "its extents cannot be";
+    if ((copy.flags & shm::kHasPosition) != 0) dataset.position[d] = header.position[d];
+    if ((copy.flags & shm::kHasGlobal) != 0) dataset.global[d] = header.global[d];
+    if ((copy.flags & shm::kHasGhost) != 0) dataset.ghost_low[d] = header.ghost_low[d], dataset.ghost_high[d] = header.ghost_high[d];
+    if (dataset.position[d] < 0 || dataset.global[d] < 0 || dataset.ghost_low[d] + dataset.ghost_high[d] > std::max<std::int64_t>(extent, 0))
+      return "its position or ghost zones cannot be";
+  }
+  return bytes == copy.data_bytes ? "" : "its bytes are not its extents";
+}
+
+}  // namespace
+
+VariableInfos::VariableInfos(const model::Model& model) {
+  for (const model::Compound& compound : model.compounds) {
+    std::vector<dc_field_t>& fields = fields_.emplace_back();
+    for (const model::Field& field : compound.fields) fields.push_back({field.name.c_str(), field.type, field.count, field.offset_bytes});
+  }
+  for (const model::Variable& variable : model.variables) {
+    const model::Layout& layout = model.layouts[variable.layout];
+    dc_variable_info_t info = {};
+    info.id = variable.id;
+    info.name = variable.name.c_str();
+    info.path = variable.path.c_str();
+    info.layout = layout.name.c_str();
+    info.unit = variable.unit.c_str();
+    info.description = variable.description.c_str();
+    info.type = layout.type;
+    info.element_bytes = layout.element_bytes;
+    info.type_name = model::type_name(layout.type);
+    if (layout.type == DC_COMPOUND) {
+      const auto compound = static_cast<std::size_t>(layout.compound);
+      info.type_name = model.compounds[compound].name.c_str();
+      info.field_count = static_cast<int>(fields_[compound].size());
+      info.fields = fields_[compound].data();
+    }
+    info.ndims = std::max<int>(1, static_cast<int>(layout.dimensions.size()));
+    info.fortran_order = layout.fortran_order ? 1 : 0;
+    info.has_global = layout.global.empty() ? 0 : 1;
+    infos_.push_back(info);
+  }
+}
+
+Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::uint32_t lane, std::int32_t source, const event::Event& event,
+                   const VariableInfos& infos) {
+  Intake intake;
+  if (!place_is_sound(span, event.block_offset)) {
+    intake.fault = "it lies outside the client's arena";
+    return intake;
+  }
+  const auto& header = *reinterpret_cast<const shm::BlockHeader*>(region.at(event.block_offset));
+  const Copy copy = copy_of(header);
+  intake.fault = fault_of(copy, span, event, source, infos);
+  if (!intake.fault.empty()) return intake;
+  dc_dataset_t& dataset = intake.dataset;
+  dataset.variable = &infos.all()[copy.variable];
+  dataset.step = copy.step;
+  dataset.source = copy.source;
+  dataset.block = copy.block;
+  dataset.has_position = (copy.flags & shm::kHasPosition) != 0 ? 1 : 0;
+  dataset.data = region.at(event.block_offset + sizeof(shm::BlockHeader));
+  dataset.bytes = copy.data_bytes;
+  intake.block = {lane, event.block_offset, copy.size_bytes};
+  intake.fault = fill_lists(header, copy, dataset);
+  return intake;
+}
+
+}  // namespace damaris::server

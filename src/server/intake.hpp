@@ -1,0 +1,38 @@
+// Checks a published block before the server believes a word of it, and turns its header into a dataset view.
+// Used by: the server's dispatch thread, and recovery; the header lies in memory that a client may have damaged.
+// Before it: a write event. After it: the ledger.
+#pragma once
+
+#include <damaris/plugin.h>
+
+#include <string>
+#include <vector>
+
+#include "core/model/model.hpp"
+#include "server/ledger.hpp"
+
+namespace damaris::server {
+
+// Plain-C descriptions of all variables, as plugins see them. Owns the strings it points to through the model.
+class VariableInfos {
+ public:
+  explicit VariableInfos(const model::Model& model);
+  const std::vector<dc_variable_info_t>& all() const noexcept { return infos_; }
+
+ private:
+  std::vector<std::vector<dc_field_t>> fields_;  // by compound
+  std::vector<dc_variable_info_t> infos_;
+};
+
+struct Intake {
+  std::string fault;  // "" when the block is sound
+  dc_dataset_t dataset = {};
+  HeldBlock block;
+};
+
+// `span` is the server's own copy of where lane `lane` and its arena lie; `source` the id of the client that owns the lane.
+// A sound result has copies of everything but the data themselves.
+Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::uint32_t lane, std::int32_t source, const event::Event& event,
+                   const VariableInfos& infos);
+
+}  // namespace damaris::server
