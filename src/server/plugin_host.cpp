@@ -1,0 +1,244 @@
+#include "server/plugin_host.hpp"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "core/base/error.hpp"
+#include "core/base/format.hpp"
+#include "core/base/log.hpp"
+
+namespace damaris::server {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Its own symbol scope (DESIGN 4b rule 17): a plugin's HDF5 must not meet another one that the application brought.
+// Sanitizers refuse RTLD_DEEPBIND.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kScope = RTLD_NOW | RTLD_LOCAL;
+#else
+constexpr int kScope = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
+#endif
+
+void* open_library(const std::string& path, const std::string& place) {
+  void* library = ::dlopen(path.c_str(), kScope);
+  if (library == nullptr) throw Error(DC_E_PLUGIN, format("{}: cannot load the plugin {}: {}", place, path, ::dlerror()));
+  return library;
+}
+
+void host_log(void*, int level, const char* text) { log_line(static_cast<LogLevel>(level), text == nullptr ? "" : text); }
+
+}  // namespace
+
+// A loaded shared object with its C-side host. Also what `host->self` points to.
+struct PluginHost::Loaded {
+  std::string name;  // for messages
+  model::Location where;
+  bool storage = false;
+  bool disabled = false;
+  bool initialized = false;
+  void* library = nullptr;
+  const dc_plugin_t* table = nullptr;
+  dc_action_fn function = nullptr;
+  std::string library_name, function_name;
+  void* state = nullptr;
+  std::vector<dc_setting_t> settings;
+  dc_host_t host = {};
+  std::string failure;
+  std::vector<StoredFile> files;
+
+  // Libraries stay loaded: HDF5 and MPI register exit handlers that must not point into nothing.
+  static void fail(void* self, const char* sentence) { static_cast<Loaded*>(self)->failure = sentence == nullptr ? "" : sentence; }
+  static void stored(void* self, const char* path, std::uint64_t bytes, std::uint64_t raw_bytes) {
+    static_cast<Loaded*>(self)->files.push_back({path == nullptr ? "" : path, bytes, raw_bytes});
+  }
+};
+
+std::vector<std::string> plugin_path() {
+  std::vector<std::string> folders;
+  if (const char* value = std::getenv("DAMARIS_PLUGIN_PATH")) {
+    const std::string text = value;
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find(':', begin), text.size());
+      if (end > begin) folders.push_back(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  Dl_info info = {};
+  if (::dladdr(reinterpret_cast<const void*>(&plugin_path), &info) != 0 && info.dli_fname != nullptr)
+    folders.push_back((fs::absolute(info.dli_fname).parent_path() / "damaris" / "plugins").string());
+  return folders;
+}
+
+std::string PluginHost::find(const std::string& library, const model::Model& model, const model::Location& where) {
+  const std::string place = format("{}:{}:{}", model.file, where.line, where.column);
+  std::vector<std::string> tried;
+  if (fs::path(library).is_absolute()) {
+    tried.push_back(library);
+  } else {
+    for (const std::string& folder : plugin_path())
+      if (fs::path(folder).is_absolute()) tried.push_back((fs::path(folder) / library).string());
+    tried.push_back((fs::absolute(model.file).parent_path() / library).string());
+  }
+  for (const std::string& path : tried)
+    if (::access(path.c_str(), R_OK) == 0) return path;
+  throw Error(DC_E_PLUGIN, format("{}: no plugin '{}'; looked for {}; give an absolute path, set DAMARIS_PLUGIN_PATH or put it beside the XML", place,
+                                  library, join(tried, ", ")));
+}
+
+PluginHost::PluginHost(std::shared_ptr<const model::Model> model) : model_(std::move(model)) {
+  for (const model::Plugin& plugin : model_->plugins) load_plugin(plugin);
+  for (const model::Event& event : model_->events)
+    for (const model::Action& action : event.actions)
+      if (action.plugin < 0) load_function(action);
+}
+
+PluginHost::~PluginHost() { finalize(); }
+
+std::string PluginHost::place(const model::Location& where) const { return format("{}:{}:{}", model_->file, where.line, where.column); }
+
+void PluginHost::load_plugin(const model::Plugin& plugin) {
+  auto loaded = std::make_unique<Loaded>();
+  loaded->name = format("plugin '{}'", plugin.name);
+  loaded->where = plugin.where;
+  loaded->storage = plugin.storage;
+  const std::string path = find(plugin.library, *model_, plugin.where);
+  loaded->library = open_library(path, place(plugin.where));
+  const auto entry = reinterpret_cast<dc_plugin_entry_fn>(::dlsym(loaded->library, DC_PLUGIN_ENTRY));
+  if (entry == nullptr)
+    throw Error(DC_E_PLUGIN, format("{}: {} exports no {}(); a plugin in table form must (see damaris/plugin.h)", place(plugin.where), path, DC_PLUGIN_ENTRY));
+  loaded->table = entry();
+  if (loaded->table == nullptr || loaded->table->abi != DC_PLUGIN_ABI || loaded->table->size_bytes < sizeof(dc_plugin_t))
+    throw Error(DC_E_VERSION, format("{}: {} was built for plugin ABI {}, this server has {}; rebuild it", place(plugin.where), path,
+                                     loaded->table == nullptr ? 0 : loaded->table->abi, DC_PLUGIN_ABI));
+  for (const auto& [key, value] : plugin.settings) loaded->settings.push_back({key.c_str(), value.c_str()});
+  plugins_.push_back(std::move(loaded));
+}
+
+void PluginHost::load_function(const model::Action& action) {
+  for (const auto& known : functions_)
+    if (known->library_name == action.library && known->function_name == action.function) return;
+  auto loaded = std::make_unique<Loaded>();
+  loaded->name = format("action '{}' of {}", action.function, action.library);
+  loaded->where = action.where;
+  loaded->library_name = action.library;
+  loaded->function_name = action.function;
+  const std::string path = find(action.library, *model_, action.where);
+  loaded->library = open_library(path, place(action.where));
+  loaded->function = reinterpret_cast<dc_action_fn>(::dlsym(loaded->library, action.function.c_str()));
+  if (loaded->function == nullptr)
+    throw Error(DC_E_PLUGIN, format("{}: {} exports no function '{}'; look at its name and at extern \"C\"", place(action.where), path, action.function));
+  functions_.push_back(std::move(loaded));
+}
+
+void PluginHost::initialize(const RunFacts& facts) {
+  facts_ = facts;
+  const auto prepare = [&](Loaded& loaded) {
+    dc_host_t& host = loaded.host;
+    host.abi = DC_PLUGIN_ABI;
+    host.size_bytes = sizeof(dc_host_t);
+    host.self = &loaded;
+    host.simulation = model_->simulation.c_str();
+    host.config_file = model_->file.c_str();
+    host.host_name = facts_.host_name.c_str();
+    host.server_index = facts_.server_index;
+    host.server_count = facts_.server_count;
+    host.client_count = static_cast<int>(facts_.clients.size());
+    host.clients = facts_.clients.data();
+    host.variable_count = facts_.variables->size();
+    host.variables = facts_.variables->data();
+    host.setting_count = loaded.settings.size();
+    host.settings = loaded.settings.data();
+    host.communicator = facts_.communicator;
+    host.log = host_log;
+    host.fail = Loaded::fail;
+    host.stored = Loaded::stored;
+  };
+  for (auto& function : functions_) prepare(*function);
+  for (auto& plugin : plugins_) {
+    prepare(*plugin);
+    Loaded& loaded = *plugin;
+    if (loaded.table->init != nullptr) {
+      const CallResult result = guarded(loaded, "init", [&] { return loaded.table->init(&loaded.host, &loaded.state); });
+      if (result.code != DC_OK) throw Error(static_cast<dc_code>(result.code), format("{}: {}", place(loaded.where), result.sentence));
+    }
+    loaded.initialized = true;
+  }
+}
+
+// Every callback passes here: the one place where a plugin's exception ends.
+template <class Call>
+CallResult PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& call) {
+  plugin.failure.clear();
+  if (busy_) busy_(format("{} {}", plugin.name, what));
+  CallResult result;
+  try {
+    result.code = call();
+  } catch (const std::exception& error) {
+    result.code = DC_E_PLUGIN;
+    plugin.failure = format("it threw: {}", error.what());
+  } catch (...) {
+    result.code = DC_E_PLUGIN;
+    plugin.failure = "it threw something that is no std::exception";
+  }
+  if (busy_) busy_("");
+  if (result.code >= DC_OK) return {};
+  result.sentence = format("{} failed in {}: {}", plugin.name, what, plugin.failure.empty() ? dc_strerror(result.code) : plugin.failure);
+  log_line(LogLevel::error, result.sentence);
+  return result;
+}
+
+CallResult PluginHost::run(const model::Action& action, const dc_event_t& event, const dc_iteration_t& iteration) {
+  const std::string what = format("on event '{}' of step {}", event.name, event.step);
+  Loaded* target = nullptr;
+  if (action.plugin >= 0) target = plugins_[static_cast<std::size_t>(action.plugin)].get();
+  for (auto& function : functions_)
+    if (action.plugin < 0 && function->library_name == action.library && function->function_name == action.function) target = function.get();
+  if (target == nullptr || target->disabled) return {};
+  const CallResult result = guarded(*target, what, [&] {
+    if (target->function != nullptr) return target->function(&event, &iteration, &target->host);
+    return target->table->on_event == nullptr ? DC_OK : target->table->on_event(target->state, &event, &iteration);
+  });
+  if (result.code != DC_OK && !target->storage && model_->architecture.plugin_policy == model::PluginPolicy::disable) target->disabled = true;
+  return result;
+}
+
+PluginHost::IterationResult PluginHost::process(const dc_iteration_t& iteration) {
+  IterationResult result;
+  stored_datasets_.clear();
+  for (std::size_t i = 0; i < iteration.dataset_count; ++i)
+    if (model_->variables[iteration.datasets[i].variable->id].store) stored_datasets_.push_back(iteration.datasets[i]);
+  dc_iteration_t to_store = iteration;
+  to_store.datasets = stored_datasets_.data();
+  to_store.dataset_count = stored_datasets_.size();
+  for (auto& plugin : plugins_) {
+    Loaded& loaded = *plugin;
+    if (loaded.disabled || loaded.table->on_iteration == nullptr) continue;
+    const CallResult call = guarded(loaded, format("on_iteration of step {}", iteration.step),
+                                    [&] { return loaded.table->on_iteration(loaded.state, loaded.storage ? &to_store : &iteration); });
+    for (StoredFile& file : loaded.files) result.files.push_back(std::move(file));
+    loaded.files.clear();
+    if (call.code == DC_OK) continue;
+    if (loaded.storage) result.durable = false;
+    else if (model_->architecture.plugin_policy == model::PluginPolicy::disable) loaded.disabled = true;
+    if (result.first_failure.code == DC_OK) result.first_failure = call;
+  }
+  return result;
+}
+
+CallResult PluginHost::finalize() {
+  CallResult first;
+  for (auto& plugin : plugins_) {
+    Loaded& loaded = *plugin;
+    if (!loaded.initialized || loaded.table->finalize == nullptr) continue;
+    loaded.initialized = false;
+    const CallResult call = guarded(loaded, "finalize", [&] { return loaded.table->finalize(loaded.state); });
+    if (first.code == DC_OK) first = call;
+  }
+  return first;
+}
+
+}  // namespace damaris::server

@@ -1,0 +1,87 @@
+// The plugin host: finds, loads and calls plugins; the only place with dlopen, and one of the three that catch everything.
+// Used by: the server's dispatch thread; damaris-check --load-plugins without a server.
+// Before it: the action table of the model. After it: a plugin's own library.
+#pragma once
+
+#include <damaris/plugin.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/model/model.hpp"
+
+namespace damaris::server {
+
+// What a plugin call came to. `code` DC_OK or negative; `sentence` says which plugin, where it failed and why.
+struct CallResult {
+  int code = DC_OK;
+  std::string sentence;
+};
+
+// A file a storage plugin made durable in the present call.
+struct StoredFile {
+  std::string path;
+  std::uint64_t bytes = 0, raw_bytes = 0;
+};
+
+// What the host tells plugins about the run; outlives the host.
+struct RunFacts {
+  std::string host_name;
+  int server_index = 0;
+  int server_count = 1;
+  std::vector<std::int32_t> clients;
+  const std::vector<dc_variable_info_t>* variables = nullptr;
+  const void* communicator = nullptr;
+};
+
+class PluginHost {
+ public:
+  // Loads every plugin and action of the model. Throws Error(DC_E_PLUGIN or DC_E_CONFIG) with the XML line when a file or symbol is
+  // missing or of another ABI. Nothing is called yet.
+  explicit PluginHost(std::shared_ptr<const model::Model> model);
+  ~PluginHost();
+  PluginHost(const PluginHost&) = delete;
+  PluginHost& operator=(const PluginHost&) = delete;
+
+  // Calls every init. Throws Error with the plugin's own code and sentence when one refuses.
+  void initialize(const RunFacts& facts);
+  // Runs one action. A plugin that failed and was disabled is passed over.
+  CallResult run(const model::Action& action, const dc_event_t& event, const dc_iteration_t& iteration);
+  // Gives a complete iteration to every plugin, storage first. `stored` gets the files. The first failure is returned.
+  struct IterationResult {
+    CallResult first_failure;
+    bool durable = true;  // no storage plugin failed
+    std::vector<StoredFile> files;
+  };
+  IterationResult process(const dc_iteration_t& iteration);
+  CallResult finalize();
+  // Called with "plugin 'x' on_iteration(5)" before and "" after every callback: who waits can then say for whom.
+  void watch(std::function<void(const std::string&)> busy) { busy_ = std::move(busy); }
+
+  // Where `library` is found: an absolute path, the plugin path, beside the XML; never the working directory (DESIGN 4b rule 12).
+  // Throws Error(DC_E_PLUGIN) naming every place that was tried.
+  static std::string find(const std::string& library, const model::Model& model, const model::Location& where);
+
+ private:
+  struct Loaded;
+  struct Function;
+  void load_plugin(const model::Plugin& plugin);
+  void load_function(const model::Action& action);
+  template <class Call>
+  CallResult guarded(Loaded& plugin, const std::string& what, Call&& call);
+  std::string place(const model::Location& where) const;
+
+  std::shared_ptr<const model::Model> model_;
+  std::vector<std::unique_ptr<Loaded>> plugins_;    // as model_->plugins
+  std::vector<std::unique_ptr<Loaded>> functions_;  // one per (library, function)
+  RunFacts facts_;
+  std::vector<dc_dataset_t> stored_datasets_;  // an iteration without the variables that are not to be stored
+  std::function<void(const std::string&)> busy_;
+};
+
+// The folders of DAMARIS_PLUGIN_PATH, then the one installed beside the library.
+std::vector<std::string> plugin_path();
+
+}  // namespace damaris::server

@@ -1,0 +1,114 @@
+#include "server/roster.hpp"
+
+#include <algorithm>
+
+#include "core/base/format.hpp"
+#include "core/base/log.hpp"
+#include "core/shm/doorbell.hpp"
+#include "core/shm/mailbox.hpp"
+
+namespace damaris::server {
+
+Roster::Roster(shm::Region& region) : region_(region), members_(region.client_count()) {
+  for (std::uint32_t slot = 0; slot < members_.size(); ++slot) {
+    Member& member = members_[slot];
+    member.slot = slot;
+    for (std::uint32_t thread = 0; thread < region.threads(); ++thread) {
+      Lane lane;
+      lane.index = slot * region.threads() + thread;
+      lane.span = region.span(lane.index);
+      lane.reader = shm::LaneReader(reinterpret_cast<shm::LaneHeader*>(region.at(lane.span.lane_offset)), region.header().lane_events);
+      member.lanes.push_back(lane);
+    }
+  }
+}
+
+bool Roster::admit() {
+  bool came = false;
+  for (Member& member : members_) {
+    const shm::ClientSlot& slot = region_.slot(member.slot);
+    if (member.presence != Member::Presence::expected || slot.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(shm::SlotState::attached))
+      continue;
+    member.presence = Member::Presence::attached;
+    member.id = slot.id.load(std::memory_order_relaxed);
+    member.watch = ProcessWatch({slot.pid, slot.start_time});
+    for (const Lane& lane : member.lanes) region_.memory().populate(lane.span.arena_offset, lane.span.arena_bytes);
+    log_line(LogLevel::info, format("client {} attached (process {})", member.id, slot.pid));
+    ++present_;
+    came = true;
+  }
+  return came;
+}
+
+std::vector<Member*> Roster::find_dead() {
+  std::vector<Member*> dead;
+  for (Member& member : members_) {
+    if (member.presence != Member::Presence::attached || member.watch.alive()) continue;
+    // What it published before it died still counts: the engine reads the lanes empty first.
+    const bool drained = std::all_of(member.lanes.begin(), member.lanes.end(), [](const Lane& lane) { return lane.broken || lane.reader.empty(); });
+    if (drained) dead.push_back(&member);
+  }
+  for (Member* member : dead) leave(*member, Member::Presence::gone);
+  return dead;
+}
+
+void Roster::give_up_waiting() {
+  for (Member& member : members_)
+    if (member.presence == Member::Presence::expected) {
+      leave(member, Member::Presence::gone);
+      ++present_;
+    }
+}
+
+bool Roster::everyone_over() const {
+  return std::all_of(members_.begin(), members_.end(), [](const Member& m) { return m.over(); });
+}
+
+std::int64_t Roster::frontier() const {
+  std::int64_t lowest = kAllSteps;
+  for (const Member& member : members_) lowest = std::min(lowest, member.frontier);
+  return lowest;
+}
+
+void Roster::end(Member& member, Lane& lane, std::int64_t step) {
+  lane.frontier = std::max(lane.frontier, step);
+  std::int64_t lowest = lane.frontier;
+  for (const Lane& other : member.lanes) lowest = std::min(lowest, other.frontier);
+  if (lowest <= member.frontier) return;
+  member.frontier = member.own_frontier = lowest;
+  region_.slot(member.slot).ended_step.store(lowest, std::memory_order_release);
+}
+
+void Roster::leave(Member& member, Member::Presence how) {
+  member.presence = how;
+  member.frontier = kAllSteps;
+  if (how == Member::Presence::finalized) member.own_frontier = kAllSteps;
+  if (how != Member::Presence::gone) return;
+  log_line(LogLevel::warning, format("client {} is gone before it finalized", member.id));
+  region_.slot(member.slot).state.store(static_cast<std::uint32_t>(shm::SlotState::dead), std::memory_order_release);
+}
+
+void Roster::tell_all(const Mail& mail) {
+  for (Member& member : members_)
+    if (member.presence == Member::Presence::attached || member.presence == Member::Presence::finalized) tell(member, mail);
+}
+
+bool Roster::deliver() {
+  bool moved = false;
+  for (Member& member : members_)
+    while (!member.outbox.empty() && shm::try_post(region_.slot(member.slot), member.outbox.front().step, member.outbox.front().code, member.outbox.front().sentence)) {
+      member.outbox.pop_front();
+      moved = true;
+    }
+  return moved;
+}
+
+void Roster::mark_drained(Member& member) {
+  for (const Mail& mail : member.outbox) log_line(LogLevel::error, format("client {} leaves before it was told: {}", member.id, mail.sentence));
+  member.outbox.clear();
+  member.presence = Member::Presence::drained;
+  region_.slot(member.slot).state.store(static_cast<std::uint32_t>(shm::SlotState::drained), std::memory_order_release);
+  shm::tell_progress(region_.header());
+}
+
+}  // namespace damaris::server
