@@ -1,0 +1,251 @@
+#include "server/server.hpp"
+
+#include <algorithm>
+
+#include "core/base/error.hpp"
+#include "core/base/format.hpp"
+#include "core/base/log.hpp"
+#include "core/shm/doorbell.hpp"
+
+namespace damaris::server {
+namespace {
+
+constexpr int kEventsPerVisit = 256;          // of one lane, so that no client starves the others
+constexpr auto kLookEvery = std::chrono::milliseconds(50);  // after the clients' processes
+constexpr std::int64_t kSleepMs = 2;          // DESIGN 4b rule 15
+
+void show_busy(shm::RegionHeader& header, const std::string& what) {
+  const std::size_t length = std::min(what.size(), sizeof header.busy_with - 1);
+  for (std::size_t i = 0; i < length; ++i) header.busy_with[i].store(what[i], std::memory_order_relaxed);
+  header.busy_with[length].store('\0', std::memory_order_relaxed);
+  header.busy_since_ns.store(what.empty() ? 0 : Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::Region> region, std::unique_ptr<Coordinator> coordinator,
+               std::vector<std::int32_t> clients)
+    : model_(std::move(model)), region_(std::move(region)), coordinator_(std::move(coordinator)), infos_(*model_), host_(model_), ledger_(*region_),
+      roster_(*region_), signals_(model_, ledger_, roster_, host_, *coordinator_),
+      attach_deadline_(Deadline::after_ms(model_->architecture.attach_timeout_ms)) {
+  host_.watch([this](const std::string& what) { show_busy(region_->header(), what); });
+  RunFacts facts;
+  facts.host_name = region_->header().host;
+  facts.server_index = coordinator_->index();
+  facts.server_count = coordinator_->count();
+  facts.clients = std::move(clients);
+  facts.variables = &infos_.all();
+  facts.communicator = coordinator_->communicator();
+  host_.initialize(facts);
+}
+
+Server::~Server() { close(); }
+
+bool Server::poll() {
+  bool worked = !roster_.all_present() && roster_.admit();
+  worked |= drain();
+  worked |= watch_clients();
+  worked |= signals_.decide();
+  worked |= process_next();
+  worked |= roster_.deliver();
+  let_go();
+  return worked;
+}
+
+bool Server::drain() {
+  bool worked = false;
+  for (Member& member : roster_.members()) {
+    if (member.presence != Member::Presence::attached) continue;
+    for (Lane& lane : member.lanes) worked |= drain_lane(member, lane);
+  }
+  return worked;
+}
+
+bool Server::drain_lane(Member& member, Lane& lane) {
+  int taken = 0;
+  for (event::Event event; taken < kEventsPerVisit && !lane.broken; ++taken) {
+    const std::uint64_t position = lane.reader.position();
+    if (!lane.reader.try_take(event)) break;
+    if (event.serial != position || !event::known(event.kind)) reject(member, lane, "an event in it makes no sense");
+    else dispatch(member, lane, event);
+  }
+  if (lane.reader.damaged() && !lane.broken) reject(member, lane, "its counter cannot be");
+  return taken > 0;
+}
+
+void Server::reject(Member& member, Lane& lane, const std::string& why) {
+  lane.broken = true;
+  const std::string sentence = format("the lane of client {} is damaged ({}): it is not read any more", member.id, why);
+  note_failure(DC_E_CLIENT_LOST, sentence);
+  roster_.tell_all({std::max<std::int64_t>(member.last_step, 0), DC_E_CLIENT_LOST, sentence});
+  roster_.leave(member, Member::Presence::gone);
+}
+
+// An event of step j ends all earlier steps of its lane (DESIGN 4b rule 2).
+void Server::dispatch(Member& member, Lane& lane, const event::Event& event) {
+  if (event.kind != event::Kind::flush && event.kind != event::Kind::finalize) {
+    if (event.step < 0 || event.step <= lane.frontier) return reject(member, lane, format("{} after step {} had ended", event::to_string(event), lane.frontier));
+    roster_.end(member, lane, event.step - 1);
+    member.last_step = std::max(member.last_step, event.step);
+    highest_step_ = std::max(highest_step_, event.step);
+    ledger_.open(event.step);
+  }
+  switch (event.kind) {
+    case event::Kind::write: return take_block(member, lane, event);
+    case event::Kind::signal:
+      if (event.name >= model_->events.size()) return reject(member, lane, format("there is no event {}", event.name));
+      return signals_.sent(member, event.name, event.step);
+    case event::Kind::end_iteration: return roster_.end(member, lane, event.step);
+    case event::Kind::set_time: return ledger_.open(event.step).set_time(event.time);
+    case event::Kind::flush: return;
+    case event::Kind::finalize:
+      roster_.end(member, lane, kAllSteps);
+      if (member.frontier == kAllSteps) roster_.leave(member, Member::Presence::finalized);
+      return;
+  }
+}
+
+void Server::take_block(Member& member, const Lane& lane, const event::Event& event) {
+  const Intake intake = check_block(*region_, lane.span, lane.index, member.id, event, infos_);
+  std::string fault = intake.fault;
+  if (fault.empty()) fault = ledger_.live(intake.block) ? "it is already in hand" : ledger_.add(intake.dataset, intake.block);
+  if (fault.empty()) return;
+  const std::string sentence = format("a dataset of client {} in step {} was refused: {}", member.id, event.step, fault);
+  note_failure(DC_E_DUPLICATE, sentence);
+  roster_.tell(member, {event.step, DC_E_DUPLICATE, sentence});
+}
+
+// Not at every pass: a look costs a system call a client.
+bool Server::watch_clients() {
+  if (Clock::now() < next_look_) return false;
+  next_look_ = Clock::now() + kLookEvery;
+  if (!roster_.all_present() && attach_deadline_.passed()) {
+    note_failure(DC_E_TIMEOUT, format("not all {} clients attached within {} ms; the run goes on without the missing ones", roster_.size(), model_->architecture.attach_timeout_ms));
+    roster_.give_up_waiting();
+  }
+  const std::vector<Member*> dead = roster_.find_dead();
+  for (const Member* member : dead) {
+    const std::string sentence = format("client {} died after step {}; it is missing from later iterations", member->id, member->own_frontier);
+    note_failure(DC_E_CLIENT_LOST, sentence);
+    roster_.tell_all({std::max<std::int64_t>(member->last_step, 0), DC_E_CLIENT_LOST, sentence});
+  }
+  return !dead.empty();
+}
+
+// One iteration a pass, so that the lanes are drained between two of them.
+bool Server::process_next() {
+  Iteration* iteration = ledger_.next_unprocessed();
+  const std::int64_t frontier = roster_.frontier();
+  if (iteration != nullptr && iteration->step() <= frontier) {
+    process(*iteration);
+    return true;
+  }
+  const std::int64_t complete = std::min(frontier, highest_step_);
+  if (complete <= completed_) return false;
+  completed_ = complete;
+  publish_frontier();
+  return true;
+}
+
+void Server::process(Iteration& iteration) {
+  const std::int64_t step = iteration.step();
+  region_->header().last_complete.store(step, std::memory_order_release);
+  signals_.complete(step);
+  account_for(iteration);
+  dc_iteration_t view = iteration.view(roster_.size());
+  view.complete = 1;
+  const PluginHost::IterationResult result = host_.process(view);
+  for (const StoredFile& file : result.files) log_line(LogLevel::info, format("step {}: {} ({} bytes)", step, file.path, file.bytes));
+  if (result.first_failure.code != DC_OK) {
+    const std::string sentence = format("step {}: {}", step, result.first_failure.sentence);
+    note_failure(result.first_failure.code, sentence);
+    roster_.tell_all({step, result.first_failure.code, sentence});
+  }
+  storage_failed_ |= !result.durable;
+  iteration.processed = true;
+  completed_ = step;
+  ledger_.try_release(step);
+  roster_.deliver();  // before the frontier: a flush that returns finds the error in its mailbox
+  publish_frontier();
+}
+
+void Server::account_for(Iteration& iteration) {
+  for (const Member& member : roster_.members()) {
+    if (member.own_frontier < iteration.step()) iteration.missing.push_back(member.id);
+    else if (!iteration.has_source(member.id)) iteration.absent.push_back(member.id);
+  }
+}
+
+void Server::publish_frontier() {
+  shm::RegionHeader& header = region_->header();
+  header.last_complete.store(completed_, std::memory_order_release);
+  if (!storage_failed_) header.last_durable.store(completed_, std::memory_order_release);
+  header.last_processed.store(completed_, std::memory_order_release);
+  shm::tell_progress(header);
+}
+
+// A finalized client may go when the last step it had a part in is processed.
+void Server::let_go() {
+  for (Member& member : roster_.members())
+    if (member.presence == Member::Presence::finalized && completed_ >= std::min(member.last_step, highest_step_)) {
+      roster_.deliver();
+      roster_.mark_drained(member);
+    }
+}
+
+bool Server::busy() {
+  if (signals_.pending()) return true;
+  const Iteration* next = ledger_.next_unprocessed();
+  return next != nullptr && next->step() <= roster_.frontier();
+}
+
+bool Server::finished() {
+  if (!roster_.everyone_over() || !ledger_.empty() || signals_.pending()) return false;
+  signals_.complete(kAllSteps);
+  return coordinator_->leave();
+}
+
+void Server::stop_clients() {
+  stopping_ = true;
+  while (drain()) {
+  }
+  for (Member& member : roster_.members())
+    if (member.presence == Member::Presence::attached || member.presence == Member::Presence::expected) roster_.leave(member, Member::Presence::gone);
+  note_failure(DC_E_CLIENT_LOST, "told to stop: what was published is stored, open iterations are partial");
+}
+
+CallResult Server::run(const std::atomic<bool>* stop) {
+  const auto has_work = [this] {
+    for (const Member& member : roster_.members())
+      for (const Lane& lane : member.lanes)
+        if (member.presence == Member::Presence::attached && !lane.broken && !lane.reader.empty()) return true;
+    return false;
+  };
+  while (true) {
+    if (stop != nullptr && stop->load() && !stopping_) stop_clients();
+    if (poll()) continue;
+    if (finished()) break;
+    shm::sleep_as_server(region_->header(), kSleepMs, has_work);
+  }
+  close();
+  return first_failure_;
+}
+
+CallResult Server::close() {
+  if (closed_) return first_failure_;
+  closed_ = true;
+  const CallResult last = host_.finalize();
+  if (last.code != DC_OK) note_failure(last.code, last.sentence);
+  region_->header().state.store(static_cast<std::uint32_t>(shm::RegionState::closed), std::memory_order_release);
+  shm::tell_progress(region_->header());
+  return first_failure_;
+}
+
+void Server::note_failure(int code, const std::string& sentence) {
+  log_line(LogLevel::error, sentence);
+  if (first_failure_.code != DC_OK) return;
+  first_failure_ = {code, sentence};
+  region_->header().first_error.store(code, std::memory_order_release);
+}
+
+}  // namespace damaris::server

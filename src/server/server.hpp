@@ -1,0 +1,76 @@
+// The server: drains lanes, keeps the ledger, runs actions, hands complete iterations to the plugins, releases blocks.
+// Used by: one thread of the process on the dedicated core; in place, the simulation's own thread through poll().
+// Before it: lanes and arenas of one region. After it: plugins, and the coordinator between servers.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "core/model/model.hpp"
+#include "core/shm/region.hpp"
+#include "server/coordinator.hpp"
+#include "server/intake.hpp"
+#include "server/ledger.hpp"
+#include "server/plugin_host.hpp"
+#include "server/roster.hpp"
+#include "server/signals.hpp"
+
+namespace damaris::server {
+
+class Server {
+ public:
+  // Loads and initialises the plugins: throws Error when one is missing or refuses, before any client is served.
+  // `clients`: ids of the clients to come, as far as they are known; for the plugins.
+  Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::Region> region, std::unique_ptr<Coordinator> coordinator,
+         std::vector<std::int32_t> clients);
+  ~Server();
+
+  // One pass over everything there is to do. Returns whether anything was done. Never sleeps.
+  bool poll();
+  // True when all clients are over, everything is processed and the other servers have come as far.
+  bool finished();
+  // True while a later poll() may have something to do without a new event: mail, an iteration, a global instance.
+  bool busy();
+
+  // Serves until finished. `stop` set (by a signal handler): drains what was published, ends every client's steps, leaves.
+  // Returns the first failure of the run: a storage or plugin error, or DC_E_CLIENT_LOST.
+  CallResult run(const std::atomic<bool>* stop = nullptr);
+  // Ends plugins, closes the region; later calls of clients return DC_E_SERVER_LOST. Called by the destructor too.
+  CallResult close();
+  const CallResult& first_failure() const noexcept { return first_failure_; }
+
+ private:
+  bool drain();
+  bool drain_lane(Member& member, Lane& lane);
+  void dispatch(Member& member, Lane& lane, const event::Event& event);
+  void take_block(Member& member, const Lane& lane, const event::Event& event);
+  void reject(Member& member, Lane& lane, const std::string& why);
+  bool watch_clients();
+  bool process_next();
+  void process(Iteration& iteration);
+  void account_for(Iteration& iteration);
+  void publish_frontier();
+  void let_go();
+  void stop_clients();
+  void note_failure(int code, const std::string& sentence);
+
+  std::shared_ptr<const model::Model> model_;
+  std::shared_ptr<shm::Region> region_;
+  std::unique_ptr<Coordinator> coordinator_;
+  VariableInfos infos_;
+  PluginHost host_;
+  Ledger ledger_;
+  Roster roster_;
+  Signals signals_;
+  std::int64_t highest_step_ = shm::kNoStep;
+  std::int64_t completed_ = shm::kNoStep;
+  bool storage_failed_ = false;
+  bool stopping_ = false;
+  bool closed_ = false;
+  Deadline attach_deadline_;
+  Clock::time_point next_look_ = Clock::now();
+  CallResult first_failure_;
+};
+
+}  // namespace damaris::server

@@ -1,0 +1,106 @@
+#include "server/signals.hpp"
+
+#include <algorithm>
+
+#include "core/base/error.hpp"
+#include "core/base/format.hpp"
+#include "core/base/log.hpp"
+
+namespace damaris::server {
+namespace {
+
+std::string describe(const model::Model& model, const InstanceKey& key) {
+  return format("event '{}' (instance {}) of step {}", model.events[key.event].name, key.instance, key.step);
+}
+
+}  // namespace
+
+Signals::Signals(std::shared_ptr<const model::Model> model, Ledger& ledger, Roster& roster, PluginHost& host, Coordinator& coordinator)
+    : model_(std::move(model)), ledger_(ledger), roster_(roster), host_(host), coordinator_(coordinator) {}
+
+bool Signals::has_scope(std::uint32_t event, dc_scope scope) const {
+  const auto& actions = model_->events[event].actions;
+  return std::any_of(actions.begin(), actions.end(), [&](const model::Action& a) { return a.scope == scope; });
+}
+
+void Signals::sent(const Member& member, std::uint32_t event, std::int64_t step) {
+  if (model_->events[event].actions.empty()) return;
+  const std::uint32_t instance = counts_[{InstanceKey{event, step, 0}, member.slot}]++;
+  const InstanceKey key{event, step, instance};
+  if (has_scope(event, DC_SCOPE_CORE)) run_scope(key, DC_SCOPE_CORE, member.id, core_order_++);
+  const bool node = has_scope(event, DC_SCOPE_NODE);
+  const bool global = has_scope(event, DC_SCOPE_GLOBAL);
+  if (!node && !global) return;
+  std::set<std::uint32_t>& senders = senders_[key];
+  senders.insert(member.slot);
+  if (senders.size() < roster_.size()) return;
+  senders_.erase(key);
+  if (node) run_scope(key, DC_SCOPE_NODE, -1, node_order_++);
+  if (!global) return;
+  ++ledger_.open(step).pending_globals;
+  waiting_.emplace(key, Deadline::after_ms(model_->architecture.global_timeout_ms));
+  coordinator_.announce(key);
+}
+
+void Signals::run_scope(const InstanceKey& key, dc_scope scope, std::int32_t source, std::uint64_t order) {
+  for (const model::Action& action : model_->events[key.event].actions)
+    if (action.scope == scope && (!action.on_root || coordinator_.index() == 0)) run(action, key, source, order);
+}
+
+void Signals::run(const model::Action& action, const InstanceKey& key, std::int32_t source, std::uint64_t order) {
+  const dc_event_t event = {model_->events[key.event].name.c_str(), key.step, action.scope, source, key.instance, order};
+  const CallResult result = host_.run(action, event, ledger_.open(key.step).view(roster_.size()));
+  if (result.code != DC_OK) roster_.tell_all({key.step, result.code, format("step {}: {}", key.step, result.sentence)});
+}
+
+bool Signals::end_waiting(const InstanceKey& key) {
+  if (waiting_.erase(key) == 0) return false;
+  if (Iteration* iteration = ledger_.find(key.step)) --iteration->pending_globals;
+  return true;
+}
+
+bool Signals::decide() {
+  bool worked = false;
+  while (const auto decision = coordinator_.poll()) {
+    worked = true;
+    if (waiting_.count(decision->key) == 0) {
+      // Not announced here, or given up: a cancelled one is no surprise, one that the others run is worth a line.
+      if (decision->run) log_line(LogLevel::warning, format("{} ran on other servers after this one had given it up", describe(*model_, decision->key)));
+      continue;
+    }
+    if (decision->run) run_scope(decision->key, DC_SCOPE_GLOBAL, -1, decision->order);
+    else drop(decision->key, "another server never had it from all its clients");
+    end_waiting(decision->key);
+    ledger_.try_release(decision->key.step);
+  }
+  std::vector<InstanceKey> late;
+  for (const auto& [key, deadline] : waiting_)
+    if (deadline.passed()) late.push_back(key);
+  for (const InstanceKey& key : late) {
+    drop(key, format("no agreement of the servers within {} ms", model_->architecture.global_timeout_ms));
+    coordinator_.abandon(key);
+    end_waiting(key);
+    ledger_.try_release(key.step);
+    worked = true;
+  }
+  return worked;
+}
+
+void Signals::complete(std::int64_t step) {
+  for (auto entry = senders_.begin(); entry != senders_.end() && entry->first.step <= step; entry = senders_.erase(entry)) {
+    std::vector<std::int32_t> without;
+    for (const Member& member : roster_.members())
+      if (entry->second.count(member.slot) == 0) without.push_back(member.id);
+    drop(entry->first, format("not sent by client {} before the step ended", join(without, ", ")));
+  }
+  while (!counts_.empty() && counts_.begin()->first.first.step <= step) counts_.erase(counts_.begin());
+  coordinator_.complete(step);
+}
+
+void Signals::drop(const InstanceKey& key, const std::string& why) {
+  const std::string sentence = format("{} was discarded: {}", describe(*model_, key), why);
+  log_line(LogLevel::warning, sentence);
+  roster_.tell_all({key.step, DC_E_TIMEOUT, sentence});
+}
+
+}  // namespace damaris::server
