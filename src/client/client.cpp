@@ -31,27 +31,43 @@ shm::SlotState state_of(const shm::ClientSlot& slot) {
   return static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
 }
 
-// A slot is taken by one compare-exchange, so that two processes with the same place cannot both have it.
-void claim(shm::Region& region, std::uint32_t index, int id) {
-  for (std::uint32_t other = 0; other < region.client_count(); ++other)
-    if (other != index && state_of(region.slot(other)) != shm::SlotState::free && region.slot(other).id.load() == id)
-      throw Error(DC_E_DUPLICATE, format("client id {} is already attached to this server (process {}); ids are unique in a run", id, region.slot(other).pid));
-  auto expected = static_cast<std::uint32_t>(shm::SlotState::free);
-  shm::ClientSlot& slot = region.slot(index);
-  if (!slot.state.compare_exchange_strong(expected, static_cast<std::uint32_t>(shm::SlotState::claimed)))
-    throw Error(DC_E_DUPLICATE, format("slot {} of the region is taken by client {} (process {})", index, slot.id.load(), slot.pid));
-  const ProcessId self = this_process();
-  slot.id.store(id);
-  slot.pid = self.pid;
-  slot.start_time = self.start_time;
-}
+void set_state(shm::ClientSlot& slot, shm::SlotState state) { slot.state.store(static_cast<std::uint32_t>(state), std::memory_order_release); }
 
 }  // namespace
+
+// One compare-exchange takes the slot; the id is looked for afterwards, so that of two processes with one id at least one sees the other.
+bool try_claim(shm::Region& region, std::uint32_t index, int id) {
+  shm::ClientSlot& slot = region.slot(index);
+  auto expected = static_cast<std::uint32_t>(shm::SlotState::free);
+  if (!slot.state.compare_exchange_strong(expected, static_cast<std::uint32_t>(shm::SlotState::claimed))) return false;
+  const ProcessId self = this_process();
+  slot.pid = self.pid;
+  slot.start_time = self.start_time;
+  slot.id.store(id);
+  for (std::uint32_t other = 0; other < region.client_count(); ++other) {
+    if (other == index || state_of(region.slot(other)) == shm::SlotState::free || region.slot(other).id.load() != id) continue;
+    slot.id.store(-1);
+    set_state(slot, shm::SlotState::free);
+    throw Error(DC_E_DUPLICATE, format("client id {} is already attached to this server (process {}); ids are unique in a run", id, region.slot(other).pid));
+  }
+  return true;
+}
 
 Client::Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id, Pump pump)
     : region_(std::move(region)), model_(std::move(model)), names_(*model_), shapes_(model_), slot_(slot), id_(id), pump_(std::move(pump)),
       server_(ProcessId{region_->header().server_pid, region_->header().server_start_time}), serial_(next_serial()) {
-  claim(*region_, slot_, id_);
+  try {
+    make_writers();
+  } catch (...) {
+    region_->slot(slot_).id.store(-1);
+    set_state(region_->slot(slot_), shm::SlotState::free);
+    throw;
+  }
+  set_state(region_->slot(slot_), shm::SlotState::attached);
+  ring();
+}
+
+void Client::make_writers() {
   for (std::uint32_t thread = 0; thread < region_->threads(); ++thread) {
     const shm::LaneSpan span = region_->span(slot_ * region_->threads() + thread);
     region_->memory().allocate(span.arena_offset, span.arena_bytes);
@@ -59,8 +75,6 @@ Client::Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model:
     writers_.push_back(std::make_unique<Writer>(shm::LaneWriter(lane, region_->header().lane_events),
                                                 shm::Arena(region_->at(span.arena_offset), span.arena_bytes, lane), model_->variables.size()));
   }
-  region_->slot(slot_).state.store(static_cast<std::uint32_t>(shm::SlotState::attached), std::memory_order_release);
-  ring();
 }
 
 // Reached without finalize only when the program is unwinding: say goodbye, wait for nothing.
@@ -116,6 +130,11 @@ void Client::start_writing() {
   if (writing_.load(std::memory_order_relaxed)) return;
   if (shapes_.parameters_changed()) shapes_.apply_parameters();
   writing_.store(true, std::memory_order_release);
+}
+
+void Client::refresh_shapes() {
+  const std::lock_guard<std::mutex> lock(step_mutex_);
+  if (!writing_.load(std::memory_order_relaxed) && shapes_.parameters_changed()) shapes_.apply_parameters();
 }
 
 shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block) {

@@ -31,16 +31,22 @@ struct Source {
   const std::ptrdiff_t* strides_bytes = nullptr;
 };
 
+// Takes slot `slot` of the region for client `id`. Returns false when somebody else has it; throws Error(DC_E_DUPLICATE) when
+// another slot has the same id.
+bool try_claim(shm::Region& region, std::uint32_t slot, int id);
+
 class Client {
  public:
-  // Takes slot `slot` of the region as client `id`, allocates and touches its arenas and says hello. `pump` only in place.
-  // Throws Error: DC_E_DUPLICATE when the slot is taken, DC_E_SHM when there is no memory for the arena.
+  // Becomes client `id` in the slot it has claimed, allocates and touches its arenas and says hello. `pump` only in place.
+  // Throws Error(DC_E_SHM), the slot free again, when there is no memory for the arena.
   Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id, Pump pump = nullptr);
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
   Shapes& shapes() noexcept { return shapes_; }
+  // Lets parameters set since the last step take effect now, unless the open step has a write already.
+  void refresh_shapes();
 
   // The fast path. Returns DC_OK or DC_N_DISABLED; throws Error as dc_write documents.
   int write(Variable& variable, std::int64_t step, std::int32_t block, const void* data);
@@ -66,6 +72,7 @@ class Client {
   void open_step(std::int64_t step);
   void close_steps_below(std::int64_t step);
   void start_writing();
+  void make_writers();
   shm::BlockHeader* reserve(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block);
   shm::BlockHeader* wait_for_block(Writer& writer, const Variable& variable, std::int64_t step);
   void publish(Writer& writer, shm::BlockHeader* block);

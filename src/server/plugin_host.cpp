@@ -9,6 +9,7 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
+#include "core/base/module_path.hpp"
 
 namespace damaris::server {
 namespace {
@@ -67,9 +68,7 @@ std::vector<std::string> plugin_path() {
       begin = end + 1;
     }
   }
-  Dl_info info = {};
-  if (::dladdr(reinterpret_cast<const void*>(&plugin_path), &info) != 0 && info.dli_fname != nullptr)
-    folders.push_back((fs::absolute(info.dli_fname).parent_path() / "damaris" / "plugins").string());
+  folders.push_back((fs::path(library_folder()) / "damaris" / "plugins").string());
   return folders;
 }
 

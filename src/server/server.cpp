@@ -37,6 +37,7 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
   facts.variables = &infos_.all();
   facts.communicator = coordinator_->communicator();
   host_.initialize(facts);
+  region_->announce();
 }
 
 Server::~Server() { close(); }

@@ -67,6 +67,8 @@ std::shared_ptr<spdlog::logger> make_logger(const std::string& file, const std::
 
 }  // namespace
 
+LogLevel log_level(std::string_view name) noexcept { return level_of(name).value_or(LogLevel::warning); }
+
 void configure_log(LogLevel level, const std::string& file, const std::string& who) {
   const char* wish = std::getenv("DAMARIS_LOG");
   const bool wished = wish != nullptr && *wish != '\0';

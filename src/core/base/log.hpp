@@ -9,6 +9,9 @@ namespace damaris {
 
 enum class LogLevel { error = 0, warning = 1, info = 2, debug = 3, off = -1 };
 
+// The level of a name in the XML or the environment; `warning` for a name that is none.
+LogLevel log_level(std::string_view name) noexcept;
+
 // Sets level and target. DAMARIS_LOG, when set, wins over `level`. `who` opens each line ("server 0", "client 3").
 void configure_log(LogLevel level, const std::string& file, const std::string& who);
 bool log_enabled(LogLevel level) noexcept;

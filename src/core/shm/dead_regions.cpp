@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <random>
 
@@ -31,7 +32,11 @@ FoundRegion look_at(const std::string& name) {
   const RegionHeader& header = region.header();
   found.name = name;
   found.server = {header.server_pid, header.server_start_time};
-  found.alive = header.state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(RegionState::ready) && is_alive(found.server);
+  const auto state = static_cast<RegionState>(header.state.load(std::memory_order_acquire));
+  found.alive = state != RegionState::closed && is_alive(found.server);
+  found.ready = found.alive && state == RegionState::ready;
+  found.detached = header.detached != 0;
+  found.simulation = std::string(header.simulation, ::strnlen(header.simulation, sizeof header.simulation));
   found.config_digest = header.config_digest;
   if (!found.alive) found.unreleased_blocks = region.unreleased_blocks();
   return found;
@@ -45,9 +50,9 @@ std::string job_name() {
   return "local";
 }
 
-std::string region_prefix(const std::string& simulation) {
-  return format("/damaris.{}.{}.{}.", ::geteuid(), job_name(), safe(simulation));
-}
+std::string job_prefix() { return format("/damaris.{}.{}.", ::geteuid(), job_name()); }
+
+std::string region_prefix(const std::string& simulation) { return format("{}{}.", job_prefix(), safe(simulation)); }
 
 std::string region_name(const std::string& simulation, std::uint64_t nonce, int node, int server) {
   return format("{}{:08x}.n{}.s{}", region_prefix(simulation), nonce & 0xffffffffu, node, server);

@@ -15,6 +15,8 @@ std::string job_name();
 
 // "/damaris.<uid>.<job>.<simulation>.": how all regions of a user's job and simulation begin.
 std::string region_prefix(const std::string& simulation);
+// The same for any simulation of this user's job.
+std::string job_prefix();
 // The full name; `nonce` tells runs apart.
 std::string region_name(const std::string& simulation, std::uint64_t nonce, int node, int server);
 std::uint64_t make_nonce();
@@ -23,6 +25,9 @@ struct FoundRegion {
   std::string name;
   ProcessId server;
   bool alive = false;              // its server is a living process and has not closed it
+  bool ready = false;              // clients may attach
+  bool detached = false;
+  std::string simulation;
   std::uint64_t config_digest = 0;
   std::size_t unreleased_blocks = 0;
 };

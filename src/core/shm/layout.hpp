@@ -39,6 +39,7 @@ struct alignas(kLine) RegionHeader {
   std::uint64_t server_start_time;
   std::int32_t server_pid;
   std::int32_t server_index;
+  std::uint32_t detached;      // 1: clients without MPI may look for it
   char simulation[64];
   char host[64];
 

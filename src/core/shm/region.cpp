@@ -53,6 +53,7 @@ void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g
   header.server_pid = self.pid;
   header.server_start_time = self.start_time;
   header.server_index = spec.server_index;
+  header.detached = spec.detached ? 1 : 0;
   spec.simulation.copy(header.simulation, sizeof header.simulation - 1);
   spec.host.copy(header.host, sizeof header.host - 1);
   header.last_complete.store(kNoStep, std::memory_order_relaxed);
@@ -102,9 +103,10 @@ Region Region::create(const RegionSpec& spec) {
     new (region.at(g.spans + lane * sizeof(LaneSpan))) LaneSpan{offset, arena, shares[lane]};
     arena += shares[lane];
   }
-  header->state.store(static_cast<std::uint32_t>(RegionState::ready), std::memory_order_release);
   return region;
 }
+
+void Region::announce() noexcept { header().state.store(static_cast<std::uint32_t>(RegionState::ready), std::memory_order_release); }
 
 Region Region::attach(const std::string& name) {
   Region region(SharedMemory::open(name, sizeof(RegionHeader)));
@@ -116,7 +118,7 @@ Region Region::attach(const std::string& name) {
 void Region::check() const {
   const RegionHeader& h = header();
   const std::uint64_t size = memory_.size_bytes();
-  if (h.state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(RegionState::making) || h.magic != kMagic)
+  if (h.magic != kMagic)
     throw Error(DC_E_SHM, format("{} is not a finished region of Damaris", name()));
   if (h.abi != kAbi || h.header_bytes != sizeof(RegionHeader))
     throw Error(DC_E_VERSION, format("the region {} has ABI version {}, this library has {}; use the same Damaris for server and clients", name(), h.abi, kAbi));

@@ -16,6 +16,7 @@ struct RegionSpec {
   std::string name;  // of the shared memory; "" makes a private one for a server in place
   std::string simulation, host;
   std::int32_t server_index = 0;
+  bool detached = false;  // clients find it by themselves (DESIGN 4b rule 7)
   std::string xml;    // the configuration as read
   std::string model;  // compiled, JSON
   std::uint32_t clients = 1;
@@ -27,12 +28,15 @@ struct RegionSpec {
 
 class Region {
  public:
-  // Makes the region and publishes it as ready. Header and lanes are allocated here, each arena by the client that attaches.
+  // Makes the region; it is not ready before announce(). Header and lanes are allocated here, each arena by the client that attaches.
   // Throws Error(DC_E_SHM) when memory is short, Error(DC_E_CONFIG) when an arena would be too small to hold anything.
   static Region create(const RegionSpec& spec);
   // Maps the region `name` and checks magic, ABI version, sizes and offsets before anything else is read.
   // Throws Error(DC_E_SHM) or Error(DC_E_VERSION).
   static Region attach(const std::string& name);
+
+  // The server is able to serve: clients may attach.
+  void announce() noexcept;
 
   RegionHeader& header() const noexcept { return *reinterpret_cast<RegionHeader*>(memory_.data()); }
   ClientSlot& slot(std::uint32_t client) const noexcept;

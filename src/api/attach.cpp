@@ -1,0 +1,96 @@
+#include "api/attach.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "api/spawn_server.hpp"
+#include "core/base/error.hpp"
+#include "core/base/file.hpp"
+#include "core/base/format.hpp"
+#include "core/base/log.hpp"
+#include "core/config/config.hpp"
+#include "core/model/json.hpp"
+#include "core/shm/dead_regions.hpp"
+
+namespace damaris::api {
+namespace {
+
+// A free slot of a living detached server with this configuration, or nullptr. Two clients may go for the same one: the loser tries on.
+std::unique_ptr<Session> try_attach(std::uint64_t digest, int id) {
+  for (const shm::FoundRegion& found : shm::find_regions(shm::job_prefix())) {
+    if (!found.ready || !found.detached || found.config_digest != digest) continue;
+    auto region = std::make_shared<shm::Region>(shm::Region::attach(found.name));
+    const auto model = std::make_shared<const model::Model>(model::from_json(region->model()));
+    for (std::uint32_t slot = 0; slot < region->client_count(); ++slot) {
+      if (!client::try_claim(*region, slot, id)) continue;
+      configure_log(log_level(model->log.level), model->log.file, format("client {}", id));
+      return std::make_unique<Session>(region, model, slot, id);
+    }
+    throw Error(DC_E_CONFIG, format("the server {} (process {}) already has its {} clients; start it with --clients N, or set <clients count=\"N\"> in the XML",
+                                    found.name, found.server.pid, region->client_count()));
+  }
+  return nullptr;
+}
+
+void refuse_other_configuration(const model::Model& model, std::uint64_t digest) {
+  for (const shm::FoundRegion& found : shm::find_regions(shm::region_prefix(model.simulation)))
+    if (found.alive && found.detached && found.config_digest != digest)
+      throw Error(DC_E_CONFIG_MISMATCH, format("the server of '{}' on this node (process {}, {}) was started with another version of {}; stop it, or set DAMARIS_JOB to run beside it",
+                                               model.simulation, found.server.pid, found.name, model.file));
+}
+
+// Whoever holds the lock on the configuration file starts the server (DESIGN 4b rule 7).
+class StartLock {
+ public:
+  explicit StartLock(const std::string& config) : descriptor_(::open(config.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~StartLock() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  StartLock(const StartLock&) = delete;
+  StartLock& operator=(const StartLock&) = delete;
+  // A file system without locks does not stop us: a second server refuses to start beside a first one.
+  bool try_take() const { return ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
+
+ private:
+  int descriptor_;
+};
+
+std::unique_ptr<Session> attach_to_server(const model::Model& model, std::uint64_t digest, int id) {
+  const Deadline deadline = Deadline::after_ms(model.architecture.attach_timeout_ms);
+  const StartLock lock(model.file);
+  bool started = false;
+  while (true) {
+    if (auto session = try_attach(digest, id)) return session;
+    if (deadline.passed()) break;
+    if (model.architecture.start_server && !started && lock.try_take()) {
+      if (auto session = try_attach(digest, id)) return session;
+      refuse_other_configuration(model, digest);
+      spawn_server(model.file, deadline.left_ms(model.architecture.attach_timeout_ms));
+      started = true;
+      continue;
+    }
+    if (!model.architecture.start_server) refuse_other_configuration(model, digest);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  throw Error(DC_E_TIMEOUT, format("client {} found no server of '{}' on this node within {} ms; start 'damaris server {}' or set <server start=\"auto\"/>", id,
+                                   model.simulation, model.architecture.attach_timeout_ms, model.file));
+}
+
+}  // namespace
+
+std::unique_ptr<Session> start_without_mpi(const std::string& config, int id) {
+  if (id < 0) throw Error(DC_E_ARGUMENT, format("client id {} is negative; ids are 0 or more (usually the rank)", id));
+  const std::string xml = read_config_file(config);
+  if (auto session = try_attach(digest(xml), id)) return session;
+  const auto model = std::make_shared<const model::Model>(config::parse(xml, config));
+  configure_log(log_level(model->log.level), model->log.file, format("client {}", id));
+  if (model->architecture.dedicated_cores > 0) return attach_to_server(*model, digest(xml), id);
+  if (model::needs_mpi(*model))
+    throw Error(DC_E_CONFIG, format("{}: an action of scope \"global\" needs MPI, which dc_initialize does not use; start with dc_mpi_initialize, or use scope=\"node\"", config));
+  return std::make_unique<Session>(model, xml, id, std::make_unique<server::SingleCoordinator>(id, id + 1));
+}
+
+}  // namespace damaris::api

@@ -1,0 +1,207 @@
+// The C functions: one guard each. What they do is in the client; how a session starts is in attach.cpp.
+#include <damaris/damaris.h>
+
+#include "api/attach.hpp"
+#include "api/guard.hpp"
+#include "api/session.hpp"
+#include "core/base/error.hpp"
+#include "core/base/format.hpp"
+
+namespace {
+
+using damaris::Error;
+using damaris::api::guard;
+using damaris::client::Client;
+
+Client& client() {
+  damaris::api::Session* session = damaris::api::session();
+  if (session == nullptr) throw Error(DC_E_NOT_INITIALIZED, "Damaris is not initialized in this process; call dc_initialize or dc_mpi_initialize first");
+  return session->client();
+}
+
+template <class Pointer>
+void require(Pointer pointer, const char* call, const char* argument) {
+  if (pointer == nullptr) throw Error(DC_E_ARGUMENT, damaris::format("{}: {} is a null pointer", call, argument));
+}
+
+dc_variable_s& find(const char* variable, const char* call) {
+  Client& c = client();
+  require(variable, call, "the variable's name");
+  return c.shapes().find(variable);
+}
+
+dc_variable_s& checked(dc_variable_t* handle, const char* call) {
+  if (!client().shapes().owns(handle))
+    throw Error(DC_E_ARGUMENT, damaris::format("{}: the handle is not one of this session; get it from dc_variable after dc_initialize", call));
+  return *handle;
+}
+
+int report(const Client::Report& report) { return report.code == DC_OK ? DC_OK : damaris::api::remember(report.code, report.sentence); }
+
+void fill(const dc_variable_s& variable, dc_layout_t& layout) {
+  layout = {};
+  layout.type = variable.type;
+  layout.element_bytes = variable.element_bytes;
+  layout.ndims = variable.shape.ndims;
+  layout.fortran_order = variable.fortran_order ? 1 : 0;
+  layout.bytes = variable.shape.bytes;
+  for (int d = 0; d < layout.ndims; ++d) layout.extents[variable.fortran_order ? layout.ndims - 1 - d : d] = variable.shape.extents[d];
+}
+
+}  // namespace
+
+extern "C" {
+
+int dc_initialize(const char* config, int id) {
+  return guard([&] {
+    require(config, "dc_initialize", "the path of the XML");
+    damaris::api::require_no_session();
+    damaris::api::set_session(damaris::api::start_without_mpi(config, id));
+    return DC_OK;
+  });
+}
+
+int dc_finalize(void) {
+  return guard([&] {
+    client();
+    // The session ends in any case: after a time-out or a lost server there is nothing left to wait for.
+    struct End {
+      ~End() { damaris::api::set_session(nullptr); }
+    } end;
+    return report(damaris::api::session()->finalize());
+  });
+}
+
+int dc_write(const char* variable, int64_t step, const void* data) {
+  return guard([&] { return client().write(find(variable, "dc_write"), step, 0, data); });
+}
+
+int dc_write_block(const char* variable, int64_t step, int32_t block, const void* data) {
+  return guard([&] { return client().write(find(variable, "dc_write_block"), step, block, data); });
+}
+
+int dc_write_typed(const char* variable, int64_t step, int32_t block, dc_type type, const void* data, int ndims, const int64_t* extents,
+                   const ptrdiff_t* strides_bytes) {
+  return guard([&] { return client().write(find(variable, "dc_write_typed"), step, block, {data, type, ndims, extents, strides_bytes}); });
+}
+
+int dc_alloc(const char* variable, int64_t step, int32_t block, void** data) {
+  return guard([&] {
+    dc_variable_s& found = find(variable, "dc_alloc");
+    require(data, "dc_alloc", "the place for the pointer");
+    return client().alloc(found, step, block, data);
+  });
+}
+
+int dc_commit(const char* variable, int64_t step, int32_t block) {
+  return guard([&] { return client().commit(find(variable, "dc_commit"), step, block); });
+}
+
+int dc_variable(const char* variable, dc_variable_t** handle) {
+  return guard([&] {
+    dc_variable_s& found = find(variable, "dc_variable");
+    require(handle, "dc_variable", "the place for the handle");
+    *handle = &found;
+    return DC_OK;
+  });
+}
+
+int dc_write_to(dc_variable_t* handle, int64_t step, const void* data) {
+  return guard([&] { return client().write(checked(handle, "dc_write_to"), step, 0, data); });
+}
+
+int dc_write_to_typed(dc_variable_t* handle, int64_t step, int32_t block, dc_type type, const void* data, int ndims, const int64_t* extents,
+                      const ptrdiff_t* strides_bytes) {
+  return guard([&] { return client().write(checked(handle, "dc_write_to_typed"), step, block, {data, type, ndims, extents, strides_bytes}); });
+}
+
+int dc_signal(const char* name, int64_t step) {
+  return guard([&] {
+    Client& c = client();
+    require(name, "dc_signal", "the event's name");
+    c.signal(name, step);
+    return DC_OK;
+  });
+}
+
+int dc_end_iteration(int64_t step) {
+  return guard([&] { return report(client().end_iteration(step)); });
+}
+
+int dc_flush(int64_t step, int timeout_ms) {
+  return guard([&] {
+    if (timeout_ms < 0) throw Error(DC_E_ARGUMENT, damaris::format("dc_flush: the time-out {} ms is negative", timeout_ms));
+    return report(client().flush(step, timeout_ms));
+  });
+}
+
+int dc_status(dc_status_t* status) {
+  return guard([&] {
+    Client& c = client();
+    require(status, "dc_status", "the place for the status");
+    *status = c.status();
+    return DC_OK;
+  });
+}
+
+int dc_set_parameter(const char* name, int64_t value) {
+  return guard([&] {
+    Client& c = client();
+    require(name, "dc_set_parameter", "the parameter's name");
+    c.shapes().set_parameter(name, value);
+    return DC_OK;
+  });
+}
+
+int dc_get_parameter(const char* name, int64_t* value) {
+  return guard([&] {
+    Client& c = client();
+    require(name, "dc_get_parameter", "the parameter's name");
+    require(value, "dc_get_parameter", "the place for the value");
+    *value = c.shapes().parameter(name);
+    return DC_OK;
+  });
+}
+
+int dc_set_shape(const char* name, int ndims, const int64_t* extents) {
+  return guard([&] {
+    Client& c = client();
+    require(name, "dc_set_shape", "the name");
+    if (ndims != 0) require(extents, "dc_set_shape", "the list of extents");
+    c.shapes().set_shape(name, ndims, extents);
+    return DC_OK;
+  });
+}
+
+int dc_set_position(const char* name, int ndims, const int64_t* offsets) {
+  return guard([&] {
+    Client& c = client();
+    require(name, "dc_set_position", "the name");
+    require(offsets, "dc_set_position", "the list of offsets");
+    c.shapes().set_position(name, ndims, offsets);
+    return DC_OK;
+  });
+}
+
+int dc_get_layout(const char* variable, dc_layout_t* layout) {
+  return guard([&] {
+    dc_variable_s& found = find(variable, "dc_get_layout");
+    require(layout, "dc_get_layout", "the place for the layout");
+    client().refresh_shapes();
+    fill(found, *layout);
+    return DC_OK;
+  });
+}
+
+int dc_set_time(int64_t step, double time) {
+  return guard([&] {
+    client().set_time(step, time);
+    return DC_OK;
+  });
+}
+
+const char* dc_strerror(int code) { return damaris::code_text(code); }
+
+const char* dc_last_error(void) { return damaris::api::remembered(); }
+
+}  // extern "C"

@@ -1,0 +1,66 @@
+#include "api/session.hpp"
+
+#include "core/base/error.hpp"
+#include "server/make_region.hpp"
+
+namespace damaris::api {
+namespace {
+
+// Not destroyed at exit: a program that ends without dc_finalize has died, and its server shall see it so.
+Session* the_session = nullptr;
+thread_local std::string last_sentence;
+
+}  // namespace
+
+Session::Session(std::shared_ptr<shm::Region> region, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id)
+    : client_(std::make_unique<client::Client>(std::move(region), std::move(model), slot, id)) {}
+
+Session::Session(std::shared_ptr<const model::Model> model, const std::string& xml, int id, std::unique_ptr<server::Coordinator> coordinator) {
+  const auto region = server::make_region(*model, xml, 1, {"", server::host_name(), coordinator->index(), false});
+  server_ = std::make_unique<server::Server>(model, region, std::move(coordinator), std::vector<std::int32_t>{id});
+  client::try_claim(*region, 0, id);
+  client_ = std::make_unique<client::Client>(region, model, 0, id, [this] { return pump(); });
+}
+
+bool Session::pump() { return server_->poll() || server_->busy(); }
+
+client::Client::Report Session::finalize() {
+  client::Client::Report report = client_->finalize();
+  if (server_ == nullptr) return report;
+  const Deadline deadline = Deadline::after_ms(60'000);  // the other processes in place come to their end too, or have died
+  while (!server_->finished() && !deadline.passed()) pump();
+  const server::CallResult last = server_->close();
+  if (report.code == DC_OK && last.code == DC_E_PLUGIN) report = {last.code, last.sentence};
+  return report;
+}
+
+Session::~Session() {
+  client_.reset();
+  server_.reset();
+  if (at_end_) at_end_();
+}
+
+Session* session() noexcept { return the_session; }
+
+void require_no_session() {
+  if (the_session != nullptr)
+    throw Error(DC_E_ALREADY_INITIALIZED, "Damaris is already initialized in this process; call dc_finalize before a second dc_initialize");
+}
+
+void set_session(std::unique_ptr<Session> session) noexcept {
+  delete the_session;
+  the_session = session.release();
+}
+
+int remember(int code, const std::string& sentence) noexcept {
+  try {
+    last_sentence = sentence;
+  } catch (...) {
+    last_sentence.clear();  // no memory for the sentence: the code must do
+  }
+  return code;
+}
+
+const char* remembered() noexcept { return last_sentence.c_str(); }
+
+}  // namespace damaris::api

@@ -1,0 +1,48 @@
+// The session of this process: what stands behind the C functions, in one of the three ways to start.
+// Used by: the C functions; set by dc_initialize or, from libdamaris_mpi, by dc_mpi_initialize.
+// Before it: the start (detached, split, in place). After it: the client, and in place also the server.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "client/client.hpp"
+#include "server/server.hpp"
+
+namespace damaris::api {
+
+class Session {
+ public:
+  // A client of a server in another process, in a slot that client::try_claim took.
+  Session(std::shared_ptr<shm::Region> region, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id);
+  // Client and server in this process: no dedicated core.
+  Session(std::shared_ptr<const model::Model> model, const std::string& xml, int id, std::unique_ptr<server::Coordinator> coordinator);
+  // Finalizes as far as that did not happen.
+  ~Session();
+
+  client::Client& client() noexcept { return *client_; }
+  client::Client::Report finalize();
+  // Runs when the session ends, for example to free a communicator.
+  void at_end(std::function<void()> action) { at_end_ = std::move(action); }
+
+ private:
+  bool pump();
+  std::unique_ptr<server::Server> server_;  // in place only; outlives the client
+  std::unique_ptr<client::Client> client_;
+  std::function<void()> at_end_;
+};
+
+// The one session of the process, or nullptr.
+Session* session() noexcept;
+// Throws Error(DC_E_ALREADY_INITIALIZED) when there is one: asked before a start does anything.
+void require_no_session();
+void set_session(std::unique_ptr<Session> session) noexcept;
+
+// Remembers the sentence for dc_last_error of this thread and returns its code.
+int remember(int code, const std::string& sentence) noexcept;
+const char* remembered() noexcept;
+
+
+}  // namespace damaris::api
+

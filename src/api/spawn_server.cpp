@@ -1,0 +1,86 @@
+#include "api/spawn_server.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/base/format.hpp"
+#include "core/base/module_path.hpp"
+
+namespace damaris::api {
+namespace {
+
+constexpr int kReadyDescriptor = 3;  // of the server: the only one it inherits beside /dev/null on 0 to 2
+
+std::string server_program() {
+  if (const char* given = std::getenv("DAMARIS_SERVER"); given != nullptr && *given != '\0') return given;
+  const std::string beside = (std::filesystem::path(library_folder()).parent_path() / "bin" / "damaris-server").lexically_normal().string();
+  if (::access(beside.c_str(), X_OK) != 0) throw Error(DC_E_CONFIG, format("no damaris-server at {}; set DAMARIS_SERVER to its path, or start it before the clients", beside));
+  return beside;
+}
+
+// Only async-signal-safe calls: the parent may have threads. The second fork makes init the parent, so nobody has to wait for it.
+[[noreturn]] void become_server(const char* program, const char* config, int ready, int null) {
+  ::setsid();
+  if (::fork() != 0) ::_exit(0);
+  ::dup2(null, 0);
+  ::dup2(null, 1);
+  ::dup2(null, 2);
+  if (ready != kReadyDescriptor) ::dup2(ready, kReadyDescriptor);
+  else ::fcntl(ready, F_SETFD, 0);
+  ::syscall(SYS_close_range, kReadyDescriptor + 1, ~0u, 0);
+  ::execl(program, "damaris-server", config, "--ready-fd", "3", static_cast<char*>(nullptr));
+  ::_exit(127);
+}
+
+// What the server says through the pipe: "ok", or "<code> <sentence>".
+std::string listen(int pipe, std::int64_t timeout_ms) {
+  const Deadline deadline = Deadline::after_ms(timeout_ms);
+  std::string said;
+  while (true) {
+    pollfd look = {pipe, POLLIN, 0};
+    if (::poll(&look, 1, static_cast<int>(deadline.left_ms(timeout_ms))) == 0)
+      throw Error(DC_E_TIMEOUT, format("the damaris-server that this client started is not ready after {} ms", timeout_ms));
+    char text[512];
+    const ssize_t length = ::read(pipe, text, sizeof text);
+    if (length < 0 && errno == EINTR) continue;
+    if (length <= 0) return said;
+    said.append(text, static_cast<std::size_t>(length));
+  }
+}
+
+}  // namespace
+
+void spawn_server(const std::string& config, std::int64_t timeout_ms) {
+  const std::string program = server_program();
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error(DC_E_INTERNAL, "cannot make a pipe", errno, "look at the limit of open files");
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  const pid_t child = ::fork();
+  if (child == 0) become_server(program.c_str(), config.c_str(), ends[1], null);
+  const int fork_errno = errno;
+  ::close(ends[1]);
+  ::close(null);
+  struct Closer {
+    int descriptor;
+    ~Closer() { ::close(descriptor); }
+  } closer{ends[0]};
+  if (child < 0) throw system_error(DC_E_MEMORY, "cannot start damaris-server", fork_errno, "look at the limit of processes");
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  const std::string said = listen(ends[0], timeout_ms);
+  if (said.rfind("ok", 0) == 0) return;
+  const int code = std::atoi(said.c_str());
+  if (code < 0) throw Error(static_cast<dc_code>(code), said.substr(said.find(' ') + 1));
+  throw Error(DC_E_SERVER_LOST, format("{} ended before it was ready; run it by hand to see why", program));
+}
+
+}  // namespace damaris::api

@@ -1,0 +1,12 @@
+// Where libdamaris lies, so that plugins and programs beside it are found in a build tree and in any installed one.
+// Used by: the plugin host, and the client that starts a server; once each.
+#pragma once
+
+#include <string>
+
+namespace damaris {
+
+// Absolute path of the folder that holds libdamaris.so.
+std::string library_folder();
+
+}  // namespace damaris

@@ -1,0 +1,33 @@
+#include "server/make_region.hpp"
+
+#include <unistd.h>
+
+#include "core/model/json.hpp"
+
+namespace damaris::server {
+
+std::shared_ptr<shm::Region> make_region(const model::Model& model, const std::string& xml, int clients, const RegionPlace& place) {
+  shm::RegionSpec spec;
+  spec.name = place.name;
+  spec.simulation = model.simulation;
+  spec.host = place.host;
+  spec.server_index = place.server_index;
+  spec.detached = place.detached;
+  spec.xml = xml;
+  spec.model = model::to_json(model);
+  spec.clients = static_cast<std::uint32_t>(clients);
+  spec.threads = static_cast<std::uint32_t>(model.architecture.threads);
+  spec.lane_events = model.architecture.lane_events;
+  spec.buffer_bytes = model.architecture.buffer_bytes;
+  spec.weights = model.architecture.weights;
+  return std::make_shared<shm::Region>(shm::Region::create(spec));
+}
+
+std::string host_name() {
+  char name[256] = {};
+  if (::gethostname(name, sizeof name - 1) != 0) return "localhost";
+  const std::string text = name;
+  return text.substr(0, text.find('.'));
+}
+
+}  // namespace damaris::server

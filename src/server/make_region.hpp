@@ -1,0 +1,25 @@
+// From a model to a region: one place that knows which sizes of the XML go where.
+// Used by: damaris-server, the MPI start and the in-place session, once each at start-up.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/model/model.hpp"
+#include "core/shm/region.hpp"
+
+namespace damaris::server {
+
+struct RegionPlace {
+  std::string name;  // "" for a private region of a session in place
+  std::string host;
+  int server_index = 0;
+  bool detached = false;
+};
+
+// Throws what Region::create throws.
+std::shared_ptr<shm::Region> make_region(const model::Model& model, const std::string& xml, int clients, const RegionPlace& place);
+
+std::string host_name();
+
+}  // namespace damaris::server
