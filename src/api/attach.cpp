@@ -68,7 +68,7 @@ std::unique_ptr<Session> attach_to_server(const model::Model& model, std::uint64
     if (model.architecture.start_server && !started && lock.try_take()) {
       if (auto session = try_attach(digest, id)) return session;
       refuse_other_configuration(model, digest);
-      spawn_server(model.file, deadline.left_ms(model.architecture.attach_timeout_ms));
+      spawn_server(model.file, 0, deadline.left_ms(model.architecture.attach_timeout_ms));
       started = true;
       continue;
     }

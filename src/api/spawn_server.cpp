@@ -28,7 +28,7 @@ std::string server_program() {
 }
 
 // Only async-signal-safe calls: the parent may have threads. The second fork makes init the parent, so nobody has to wait for it.
-[[noreturn]] void become_server(const char* program, const char* config, int ready, int null) {
+[[noreturn]] void become_server(const char* program, const char* config, const char* clients, int ready, int null) {
   ::setsid();
   if (::fork() != 0) ::_exit(0);
   ::dup2(null, 0);
@@ -37,7 +37,7 @@ std::string server_program() {
   if (ready != kReadyDescriptor) ::dup2(ready, kReadyDescriptor);
   else ::fcntl(ready, F_SETFD, 0);
   ::syscall(SYS_close_range, kReadyDescriptor + 1, ~0u, 0);
-  ::execl(program, "damaris-server", config, "--ready-fd", "3", static_cast<char*>(nullptr));
+  ::execl(program, "damaris-server", config, "--ready-fd", "3", clients, static_cast<char*>(nullptr));
   ::_exit(127);
 }
 
@@ -59,13 +59,14 @@ std::string listen(int pipe, std::int64_t timeout_ms) {
 
 }  // namespace
 
-void spawn_server(const std::string& config, std::int64_t timeout_ms) {
+void spawn_server(const std::string& config, int clients, std::int64_t timeout_ms) {
   const std::string program = server_program();
+  const std::string clients_option = format("--clients={}", clients);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error(DC_E_INTERNAL, "cannot make a pipe", errno, "look at the limit of open files");
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   const pid_t child = ::fork();
-  if (child == 0) become_server(program.c_str(), config.c_str(), ends[1], null);
+  if (child == 0) become_server(program.c_str(), config.c_str(), clients > 0 ? clients_option.c_str() : nullptr, ends[1], null);
   const int fork_errno = errno;
   ::close(ends[1]);
   ::close(null);

@@ -7,8 +7,8 @@
 
 namespace damaris::api {
 
-// Runs `damaris-server <config> --ready-fd N` in a session of its own and waits until it is ready, at most `timeout_ms`.
+// Runs `damaris-server <config> [--clients N]`, N given when positive, in a session of its own and waits until it is ready, at most `timeout_ms`.
 // Throws Error: the server's own code and sentence when it cannot start, DC_E_TIMEOUT, or DC_E_CONFIG when the program is missing.
-void spawn_server(const std::string& config, std::int64_t timeout_ms);
+void spawn_server(const std::string& config, int clients, std::int64_t timeout_ms);
 
 }  // namespace damaris::api

@@ -1,0 +1,22 @@
+// All or none: a failure of one rank at start-up becomes the same failure on every rank, so that nobody waits for the dead.
+// Used by: every rank, during dc_mpi_initialize only. Collective over the communicator.
+#pragma once
+
+#include <mpi.h>
+
+#include <exception>
+#include <functional>
+#include <string>
+
+#include "core/base/error.hpp"
+
+namespace damaris::mpi {
+
+// Runs `step` on this rank, then tells all ranks of `communicator`. Throws on every rank the error of the lowest rank that failed,
+// opened with "rank N: " when it is another's. `step` must not call collectively over `communicator` after the point where it may fail.
+void all_or_none(MPI_Comm communicator, const std::function<void()>& step);
+
+// Sends `text` of rank 0 to all.
+std::string broadcast(MPI_Comm communicator, const std::string& text);
+
+}  // namespace damaris::mpi

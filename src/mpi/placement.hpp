@@ -1,0 +1,31 @@
+// Who sits on which node and who becomes a server: plain arithmetic over what MPI says about shared memory.
+// Used by: every rank, during dc_mpi_initialize only.
+// Before it: MPI_COMM_WORLD, or the user's part of it. After it: node groups with one region each.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace damaris::mpi {
+
+// The node of each rank, from the list DAMARIS_RANKS_PER_NODE ("3,5": consecutive ranks, the last number repeats).
+// Throws Error(DC_E_CONFIG) when it is no such list.
+std::vector<int> virtual_nodes(const std::string& list, int ranks);
+
+// What one rank is to do.
+struct Role {
+  bool server = false;
+  int node = 0;          // 0 .. nodes-1, in order of the lowest rank
+  int server_index = 0;  // over the run, of its node group (a server's own, or the one a client belongs to)
+  int server_count = 0;  // over the run
+  int source = 0;        // a client's rank among all clients
+  int slot = 0;          // a client's place in its node group
+  int group_clients = 0; // clients of the node group
+  std::vector<int> group_sources;  // their ids, by slot
+};
+
+// `node_of[r]`: any number that ranks of one node share. The last `dedicated` ranks of every node are servers; a node's clients are
+// split contiguously among them (DESIGN 4b rule 14). Throws Error(DC_E_PLACEMENT) when a node has too few ranks, naming it.
+Role role_of(int rank, const std::vector<int>& node_of, int dedicated);
+
+}  // namespace damaris::mpi

@@ -1,0 +1,137 @@
+// damaris-server: the server as a process of its own, without MPI. Clients attach with dc_initialize.
+#include <CLI/CLI.hpp>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include "api/spawn_server.hpp"
+#include "core/base/error.hpp"
+#include "core/base/file.hpp"
+#include "core/base/format.hpp"
+#include "core/base/log.hpp"
+#include "core/config/config.hpp"
+#include "core/shm/dead_regions.hpp"
+#include "server/make_region.hpp"
+#include "server/server.hpp"
+
+namespace {
+
+using damaris::Error;
+using damaris::format;
+
+std::atomic<bool> stop{false};
+
+extern "C" void on_signal(int) { stop.store(true); }
+
+struct Options {
+  std::string config;
+  int clients = 0;
+  bool detach = false;
+  int ready_fd = -1;
+};
+
+// How many clients to wait for: --clients, the XML, what the launcher started on this node, else one (DESIGN 4b rule 7).
+int expected_clients(const Options& options, const damaris::model::Model& model) {
+  if (options.clients > 0) return options.clients;
+  if (model.architecture.clients > 0) return model.architecture.clients;
+  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"})
+    if (const char* value = std::getenv(variable); value != nullptr && std::atoi(value) > 0) return std::atoi(value);
+  return 1;
+}
+
+void refuse_second_server(const damaris::model::Model& model) {
+  for (const auto& found : damaris::shm::find_regions(damaris::shm::region_prefix(model.simulation)))
+    if (found.alive && found.detached)
+      throw Error(DC_E_REGION_IN_USE, format("a server of '{}' already runs on this node (process {}, region {}); let it finish, or set DAMARIS_JOB to run beside it",
+                                             model.simulation, found.server.pid, found.name));
+}
+
+void check_startable(const damaris::model::Model& model) {
+  if (model.architecture.dedicated_cores == 0)
+    throw Error(DC_E_CONFIG, format("{} says <dedicated cores=\"0\"/>: the clients do the work in place and need no server", model.file));
+  if (damaris::model::needs_mpi(model))
+    throw Error(DC_E_CONFIG, format("{}: an action of scope \"global\" needs servers that talk over MPI (dc_mpi_initialize); use scope=\"node\" with a detached server", model.file));
+}
+
+// Two servers started at once: the second waits for the first one's region to stand, and then refuses.
+class StartLock {
+ public:
+  explicit StartLock(const Options& options) {
+    if (options.ready_fd >= 0) return;  // the client that started us holds it
+    descriptor_ = ::open(options.config.c_str(), O_RDONLY | O_CLOEXEC);
+    ::flock(descriptor_, LOCK_EX);
+  }
+  ~StartLock() { ::close(descriptor_); }
+  StartLock(const StartLock&) = delete;
+  StartLock& operator=(const StartLock&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
+std::unique_ptr<damaris::server::Server> start(const Options& options) {
+  const std::string xml = damaris::read_config_file(options.config);
+  const auto model = std::make_shared<const damaris::model::Model>(damaris::config::parse(xml, options.config));
+  damaris::configure_log(damaris::log_level(model->log.level), model->log.file, "server 0");
+  check_startable(*model);
+  const StartLock lock(options);
+  refuse_second_server(*model);
+  damaris::shm::clear_dead_regions(damaris::shm::region_prefix(model->simulation), model->architecture.stale);
+  const std::string name = damaris::shm::region_name(model->simulation, damaris::shm::make_nonce(), 0, 0);
+  const auto region = damaris::server::make_region(*model, xml, expected_clients(options, *model), {name, damaris::server::host_name(), 0, true});
+  return std::make_unique<damaris::server::Server>(model, region, std::make_unique<damaris::server::SingleCoordinator>(), std::vector<std::int32_t>{});
+}
+
+void tell_starter(const Options& options, const std::string& text) {
+  if (options.ready_fd < 0) return;
+  if (::write(options.ready_fd, text.data(), text.size()) < 0) return;  // the starter is gone: nobody to tell
+  ::close(options.ready_fd);
+}
+
+int serve(const Options& options) {
+  std::signal(SIGTERM, on_signal);
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::unique_ptr<damaris::server::Server> server;
+  try {
+    server = start(options);
+  } catch (const Error& error) {
+    tell_starter(options, format("{} {}", static_cast<int>(error.code()), error.sentence()));
+    throw;
+  }
+  tell_starter(options, "ok");
+  const damaris::server::CallResult result = server->run(&stop);
+  if (result.code == DC_OK) return 0;
+  std::fprintf(stderr, "damaris-server: %s\n", result.sentence.c_str());
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Serves the clients of one node from a process of its own, without MPI, until all have finalized and their data are durable.", "damaris-server");
+  app.add_option("config", options.config, "The XML file, the same as the clients'")->required();
+  app.add_option("--clients", options.clients, "Number of clients on this node (default: the XML, the launcher's local size, else 1)")->check(CLI::PositiveNumber);
+  app.add_flag("--detach", options.detach, "Go to the background once ready; survives the end of the shell and of mpirun");
+  app.add_option("--ready-fd", options.ready_fd, "For the client that starts the server: descriptor to say 'ok' to")->group("");
+  app.footer("SIGTERM and SIGINT: store what was published, then leave.\nExit status: 0 success, 1 a failure was reported, 2 wrong usage.");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  try {
+    if (!options.detach) return serve(options);
+    damaris::api::spawn_server(options.config, options.clients, 60'000);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "damaris-server: %s\n", error.what());
+    return 1;
+  }
+}
