@@ -17,7 +17,7 @@ extern "C" {
  * DAMARIS_RANKS_PER_NODE="3,5" makes virtual nodes of consecutive ranks for tests (the last number repeats).
  *   config      the XML file, readable by every rank with the same content.
  *   clients     gets the communicator of all clients (all nodes), to be used by the simulation in place of `world`. Owns: the
- *               library; freed by dc_finalize. MPI_COMM_NULL on a server.
+ *               library; valid until MPI_Finalize, also after dc_finalize. MPI_COMM_NULL on a server.
  *   is_client   1 on a client. 0 on a server, where the call returns when all clients have finalized and the data are durable:
  *               such a rank has nothing more to do than MPI_Finalize. With `dedicated cores="0"` every rank is a client.
  *   Collective  over `world`.

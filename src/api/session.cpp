@@ -1,5 +1,7 @@
 #include "api/session.hpp"
 
+#include <thread>
+
 #include "core/base/error.hpp"
 #include "server/make_region.hpp"
 
@@ -22,7 +24,11 @@ Session::Session(std::shared_ptr<const model::Model> model, const std::string& x
   client_ = std::make_unique<client::Client>(region, model, 0, id, [this] { return pump(); });
 }
 
-bool Session::pump() { return server_->poll() || server_->busy(); }
+bool Session::pump() {
+  if (server_->poll()) return true;
+  std::this_thread::yield();  // only another process can bring news now
+  return server_->busy();
+}
 
 client::Client::Report Session::finalize() {
   client::Client::Report report = client_->finalize();

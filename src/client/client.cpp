@@ -298,7 +298,12 @@ void Client::signal(const std::string& name, std::int64_t step) {
   event.name = static_cast<std::uint32_t>(id);
   push(own_writer(), event);
   ring();
-  if (pump_) pump_();
+  settle();
+}
+
+// In place: does what the server has to do now, before the call returns. Elsewhere the server does it meanwhile.
+void Client::settle() {
+  if (pump_) wait_until(Deadline::after_ms(model_->architecture.finalize_timeout_ms), [] { return false; });
 }
 
 void Client::set_time(std::int64_t step, double time) {
@@ -317,7 +322,7 @@ Client::Report Client::end_iteration(std::int64_t step) {
   for (auto& writer : writers_) push(*writer, make_event(Kind::end_iteration, step));
   close_steps_below(step + 1);
   ring();
-  if (pump_) wait_until(Deadline::after_ms(model_->architecture.finalize_timeout_ms), [&] { return region_->header().last_processed.load() >= step; });
+  settle();
   return next_report(step);
 }
 

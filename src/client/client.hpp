@@ -80,6 +80,7 @@ class Client {
   void wait_for_lane(Writer& writer);
   void check_source(const Variable& variable, const Source& source) const;
   void ring();
+  void settle();
   template <class Done>
   bool wait_until(const Deadline& deadline, Done&& done);
   void require_server() const;

@@ -38,6 +38,8 @@ class Coordinator {
   virtual void announce(const InstanceKey& key) = 0;
   // This server announces nothing more for steps <= `step`.
   virtual void complete(std::int64_t step) = 0;
+  // Nobody has to wait for another server at the end of `step`. False only in place, under MPI, with global events.
+  virtual bool agreed(std::int64_t) const { return true; }
   // The next decision in the common order, if there is one.
   virtual std::optional<Decision> poll() = 0;
   // This server has nothing more to do; true when no server has. Called again and again until it is.

@@ -195,7 +195,7 @@ void Server::let_go() {
 }
 
 bool Server::busy() {
-  if (signals_.pending()) return true;
+  if (signals_.pending() || !coordinator_->agreed(completed_)) return true;
   const Iteration* next = ledger_.next_unprocessed();
   return next != nullptr && next->step() <= roster_.frontier();
 }

@@ -1,0 +1,160 @@
+// dc_mpi_initialize: from one communicator to clients and servers, all ranks or none.
+#include <damaris/damaris_mpi.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "api/guard.hpp"
+#include "api/session.hpp"
+#include "core/base/file.hpp"
+#include "core/base/log.hpp"
+#include "core/config/config.hpp"
+#include "core/model/json.hpp"
+#include "core/shm/dead_regions.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/coordinator.hpp"
+#include "mpi/placement.hpp"
+#include "mpi/serve.hpp"
+#include "server/make_region.hpp"
+
+namespace damaris::mpi {
+namespace {
+
+struct Configuration {
+  std::string xml;
+  std::shared_ptr<const model::Model> model;
+};
+
+void require_same_on_all(const Communicator& world, const std::string& config, const std::string& xml) {
+  unsigned long long mine = digest(xml);
+  std::vector<unsigned long long> all(static_cast<std::size_t>(world.size()));
+  check(MPI_Allgather(&mine, 1, MPI_UNSIGNED_LONG_LONG, all.data(), 1, MPI_UNSIGNED_LONG_LONG, world.get()), "MPI_Allgather");
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    if (all[rank] != all[0])
+      throw Error(DC_E_CONFIG_MISMATCH, format("rank {} reads another content of {} than rank 0; give every rank the same file", rank, config));
+}
+
+// Every rank reads the file, to find ranks that see another one; rank 0 alone parses it.
+Configuration agree_on_configuration(const Communicator& world, const char* config) {
+  Configuration agreed;
+  all_or_none(world.get(), [&] {
+    api::require_no_session();
+    if (config == nullptr) throw Error(DC_E_ARGUMENT, "dc_mpi_initialize: the path of the XML is a null pointer");
+    agreed.xml = read_config_file(config);
+  });
+  require_same_on_all(world, config, agreed.xml);
+  std::string compiled;
+  all_or_none(world.get(), [&] {
+    if (world.rank() == 0) compiled = model::to_json(config::parse(agreed.xml, config));
+  });
+  agreed.model = std::make_shared<const model::Model>(model::from_json(broadcast(world.get(), compiled)));
+  return agreed;
+}
+
+std::vector<int> nodes_of_all_ranks(const Communicator& world) {
+  const char* list = std::getenv("DAMARIS_RANKS_PER_NODE");
+  const std::string wish = broadcast(world.get(), list == nullptr ? "" : list);
+  if (!wish.empty()) return virtual_nodes(wish, world.size());
+  MPI_Comm handle = MPI_COMM_NULL;
+  check(MPI_Comm_split_type(world.get(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &handle), "MPI_Comm_split_type");
+  const Communicator node(handle);
+  int lowest = world.rank();
+  check(MPI_Bcast(&lowest, 1, MPI_INT, 0, node.get()), "MPI_Bcast");
+  std::vector<int> node_of(static_cast<std::size_t>(world.size()));
+  check(MPI_Allgather(&lowest, 1, MPI_INT, node_of.data(), 1, MPI_INT, world.get()), "MPI_Allgather");
+  return node_of;
+}
+
+void start_log(const model::Model& model, const std::string& who) { configure_log(log_level(model.log.level), model.log.file, who); }
+
+// No dedicated core: every rank serves itself.
+MPI_Comm start_in_place(const Communicator& world, const Configuration& configuration) {
+  auto coordinator = std::make_unique<MpiCoordinator>(world.get(), model::needs_mpi(*configuration.model), true);
+  Communicator clients = Communicator::duplicate(world.get());
+  std::unique_ptr<api::Session> session;
+  all_or_none(world.get(), [&] {
+    start_log(*configuration.model, format("client {}", world.rank()));
+    session = std::make_unique<api::Session>(configuration.model, configuration.xml, world.rank(), std::move(coordinator));
+  });
+  api::set_session(std::move(session));
+  return clients.release();
+}
+
+// What a server rank prepares before any client attaches.
+std::unique_ptr<server::Server> make_server(const Configuration& configuration, const Role& role, std::uint64_t nonce, std::unique_ptr<MpiCoordinator> coordinator,
+                                            std::string& region_name) {
+  const model::Model& model = *configuration.model;
+  start_log(model, format("server {}", role.server_index));
+  shm::clear_dead_regions(shm::region_prefix(model.simulation), model.architecture.stale);
+  region_name = shm::region_name(model.simulation, nonce, role.node, role.server_index);
+  const auto region = server::make_region(model, configuration.xml, role.group_clients, {region_name, server::host_name(), role.server_index, false});
+  return std::make_unique<server::Server>(configuration.model, region, std::move(coordinator), role.group_sources);
+}
+
+std::unique_ptr<api::Session> attach(const Configuration& configuration, const Role& role, const std::string& region_name) {
+  start_log(*configuration.model, format("client {}", role.source));
+  const auto region = std::make_shared<shm::Region>(shm::Region::attach(region_name));
+  if (region->header().config_digest != digest(configuration.xml))
+    throw Error(DC_E_CONFIG_MISMATCH, format("the region {} was made from another configuration than {}", region_name, configuration.model->file));
+  if (!client::try_claim(*region, static_cast<std::uint32_t>(role.slot), role.source))
+    throw Error(DC_E_DUPLICATE, format("slot {} of the region {} is taken by another process", role.slot, region_name));
+  return std::make_unique<api::Session>(region, configuration.model, static_cast<std::uint32_t>(role.slot), role.source);
+}
+
+struct Started {
+  MPI_Comm clients = MPI_COMM_NULL;
+  std::unique_ptr<server::Server> server;  // on a server
+};
+
+Started start_split(const Communicator& world, const Configuration& configuration, const std::vector<int>& nodes) {
+  const Role role = role_of(world.rank(), nodes, configuration.model->architecture.dedicated_cores);
+  Communicator same = Communicator::split(world.get(), role.server ? 1 : 0, world.rank());
+  const Communicator group = Communicator::split(world.get(), role.server_index, role.server ? -1 : world.rank());
+  unsigned long long nonce = shm::make_nonce();
+  check(MPI_Bcast(&nonce, 1, MPI_UNSIGNED_LONG_LONG, 0, world.get()), "MPI_Bcast");
+  std::unique_ptr<MpiCoordinator> coordinator;
+  if (role.server) coordinator = std::make_unique<MpiCoordinator>(same.get(), model::needs_mpi(*configuration.model), false);
+  Started started;
+  std::string region_name;
+  all_or_none(world.get(), [&] {
+    if (role.server) started.server = make_server(configuration, role, nonce, std::move(coordinator), region_name);
+  });
+  region_name = broadcast(group.get(), region_name);
+  std::unique_ptr<api::Session> session;
+  all_or_none(world.get(), [&] {
+    if (!role.server) session = attach(configuration, role, region_name);
+  });
+  if (role.server) return started;
+  api::set_session(std::move(session));
+  started.clients = same.release();
+  return started;
+}
+
+int initialize(const char* config, MPI_Comm given, MPI_Comm* clients, int* is_client) {
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  if (initialized == 0) throw Error(DC_E_NO_MPI, "dc_mpi_initialize: MPI is not initialized; call MPI_Init first, or dc_initialize without MPI");
+  if (clients == nullptr || is_client == nullptr) throw Error(DC_E_ARGUMENT, "dc_mpi_initialize: the places for the communicator and for is_client must not be null");
+  *clients = MPI_COMM_NULL;
+  *is_client = 1;
+  const Communicator world = Communicator::duplicate(given);
+  const Configuration configuration = agree_on_configuration(world, config);
+  const std::vector<int> nodes = nodes_of_all_ranks(world);
+  if (configuration.model->architecture.dedicated_cores == 0) {
+    *clients = start_in_place(world, configuration);
+    return DC_OK;
+  }
+  Started started = start_split(world, configuration, nodes);
+  *clients = started.clients;
+  if (started.server == nullptr) return DC_OK;
+  *is_client = 0;
+  const server::CallResult result = serve(*started.server, *configuration.model, nodes, world.rank());
+  return result.code == DC_OK ? DC_OK : api::remember(result.code, result.sentence);
+}
+
+}  // namespace
+}  // namespace damaris::mpi
+
+extern "C" int dc_mpi_initialize(const char* config, MPI_Comm world, MPI_Comm* clients, int* is_client) {
+  return damaris::api::guard([&] { return damaris::mpi::initialize(config, world, clients, is_client); });
+}
