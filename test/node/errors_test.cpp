@@ -1,0 +1,177 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/shm/dead_regions.hpp"
+#include "node.hpp"
+
+namespace damaris::test {
+namespace {
+
+const std::int32_t kFour[4] = {1, 2, 3, 4};
+
+TEST_CASE("rule 8: a storage error reaches flush with its sentence, once, and last durable stays before it") {
+  model::Model model = node_model();
+  add_recorder(model, true, {{"fail_at", "1"}});
+  Node node(model, 1);
+  node.start();
+  CHECK(node.client(0).end_iteration(0).code == DC_OK);
+  CHECK(node.client(0).flush(0, 5000).code == DC_OK);
+  CHECK(node.client(0).end_iteration(1).code == DC_OK);
+  const client::Client::Report report = node.client(0).flush(1, 5000);
+  CHECK(report.code == DC_E_EARLIER_IO);
+  CHECK(report.sentence == "step 1: plugin 'recorder' failed in on_iteration of step 1: it was told to fail at this step");
+  CHECK(node.client(0).flush(1, 5000).code == DC_OK);
+  CHECK(node.client(0).end_iteration(2).code == DC_OK);
+  CHECK(node.client(0).flush(2, 5000).code == DC_OK);
+  CHECK(node.client(0).status().last_complete == 2);
+  CHECK(node.client(0).status().last_durable == 0);
+  CHECK(node.client(0).status().first_error == DC_E_IO);
+  CHECK(node.stop().code == DC_E_IO);
+}
+
+TEST_CASE("rule 8: finalize returns what was not yet told") {
+  model::Model model = node_model();
+  add_recorder(model, true, {{"fail_at", "0"}});
+  Node node(model, 1);
+  node.start();
+  node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
+  const client::Client::Report report = node.client(0).finalize();
+  CHECK(report.code == DC_E_EARLIER_IO);
+  CHECK(report.sentence.find("it was told to fail at this step") != std::string::npos);
+}
+
+TEST_CASE("a plugin that refuses its settings stops the start with its own sentence") {
+  model::Model model = node_model();
+  add_recorder(model, true, {{"refuse", "yes"}});
+  model.plugins[0].where = {12, 5};
+  const Error error = error_of([&] { Node node(model, 1); });
+  CHECK(error.code() == DC_E_CONFIG);
+  CHECK(error.sentence() == "node.xml:12:5: plugin 'recorder' failed in init: it was told to refuse");
+}
+
+TEST_CASE("a missing plugin and a missing function are named with their XML line and where they were sought") {
+  model::Model model = node_model();
+  add_event(model, "e", {DC_SCOPE_NODE}, "recrod");
+  model.events[0].actions[0].where = {7, 3};
+  const Error function = error_of([&] { Node node(model, 1); });
+  CHECK(function.code() == DC_E_PLUGIN);
+  CHECK(function.sentence().find("node.xml:7:3: ") == 0);
+  CHECK(function.sentence().find("exports no function 'recrod'") != std::string::npos);
+  model.events[0].actions[0].library = "nowhere.so";
+  const Error library = error_of([&] { Node node(model, 1); });
+  CHECK(library.code() == DC_E_PLUGIN);
+  CHECK(library.sentence().find("node.xml:7:3: no plugin 'nowhere.so'; looked for ") == 0);
+}
+
+TEST_CASE("rule 12: a plugin is sought in the plugin path, then beside the XML, never in the working directory") {
+  const TempFolder beside;
+  const TempFolder working;
+  beside.write("p.so", "");
+  working.write("q.so", "");
+  model::Model model;
+  model.file = beside.file("x.xml");
+  CHECK(server::PluginHost::find("p.so", model, {}) == beside.file("p.so"));
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(working.path());
+  CHECK_THROWS_AS(server::PluginHost::find("q.so", model, {}), Error);
+  std::filesystem::current_path(before);
+}
+
+TEST_CASE("a damaged lane ends its client, not the server") {
+  model::Model model = node_model();
+  add_recorder(model);
+  Node node(model, 2);
+  node.client(1).write(node.variable(1, "small"), 0, 0, kFour);
+  shm::LaneHeader* lane = node.region().lane(0);
+  SECTION("an event of no known kind") {
+    shm::ring_of(lane)[0] = {};
+    lane->head.store(1);
+  }
+  SECTION("a counter beyond the ring") { lane->head.store(1u << 20); }
+  SECTION("a block outside the arena") {
+    event::Event event = {};
+    event.kind = event::Kind::write;
+    event.block_offset = 64;
+    shm::ring_of(lane)[0] = event;
+    lane->head.store(1);
+    while (node.server().poll()) {
+    }
+    CHECK(node.server().first_failure().sentence == "a dataset of client 0 in step 0 was refused: it lies outside the client's arena");
+    return;
+  }
+  while (node.server().poll()) {
+  }
+  CHECK(node.server().first_failure().code == DC_E_CLIENT_LOST);
+  CHECK(node.server().first_failure().sentence.find("the lane of client 0 is damaged") == 0);
+  node.client(1).end_iteration(0);
+  while (node.server().poll()) {
+  }
+  CHECK(node.lines("small:1.0=16:10 missing:0").size() == 1);
+}
+
+TEST_CASE("a header that lies about its size, its variable or its extents is refused and the rest goes on") {
+  model::Model model = node_model();
+  add_recorder(model);
+  Node node(model, 1);
+  node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
+  node.client(0).write(node.variable(0, "small"), 0, 1, kFour);
+  auto* block = reinterpret_cast<shm::BlockHeader*>(node.region().at(node.region().span(0).arena_offset));
+  SECTION("size") { block->size_bytes = 1ull << 40; }
+  SECTION("bytes") { block->data_bytes = 1ull << 40; }
+  SECTION("variable") { block->variable = 1000; }
+  SECTION("extents") { block->extents[0] = -4; }
+  SECTION("source") { block->source = 17; }
+  SECTION("state") { block->state = 77; }
+  node.client(0).end_iteration(0);
+  while (node.server().poll()) {
+  }
+  CHECK(node.server().first_failure().sentence.find("a dataset of client 0 in step 0 was refused: ") == 0);
+  CHECK(node.lines("datasets 1 small:0.1=16:10").size() == 1);
+}
+
+TEST_CASE("a client process that dies is noticed, its published data are kept, the iteration names it as missing") {
+  model::Model model = node_model();
+  add_recorder(model);
+  const std::string name = shm::region_name("node", shm::make_nonce(), 0, 0);
+  const TempFolder folder;
+  ::setenv("DAMARIS_TEST_LOG", folder.file("log").c_str(), 1);
+  const auto shared = std::make_shared<model::Model>(model);
+  const auto region = server::make_region(*shared, "<simulation/>", 2, {name, "host", 0, false});
+  server::Server server(shared, region, std::make_unique<server::SingleCoordinator>(), {0, 1});
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto mine = std::make_shared<shm::Region>(shm::Region::attach(name));
+    client::try_claim(*mine, 0, 0);
+    auto* client = new client::Client(mine, shared, 0, 0);
+    (void)client->write(client->shapes().find("small"), 0, 0, kFour);
+    ::_exit(0);  // no finalize, no destructor
+  }
+  client::try_claim(*region, 1, 1);
+  client::Client other(region, shared, 1, 1);
+  CHECK(::waitpid(child, nullptr, 0) == child);
+  other.end_iteration(0);
+  const Deadline deadline = Deadline::after_ms(10'000);
+  while (other.status().last_complete < 0 && !deadline.passed()) server.poll();
+  CHECK(server.first_failure().code == DC_E_CLIENT_LOST);
+  std::ifstream log(folder.file("log.s0"));
+  std::string line;
+  std::getline(log, line);
+  CHECK(line == "iteration 0 complete 1 time -1 datasets 1 small:0.0=16:10 missing:0");
+  const client::Client::Report report = other.flush(0, 1000);
+  CHECK(report.code == DC_E_EARLIER_IO);
+  CHECK(report.sentence.find("client 0 died") == 0);
+}
+
+TEST_CASE("calls of a client whose server has closed return server lost, at once") {
+  Node node(node_model(), 1);
+  node.server().close();
+  for (const auto& call : std::vector<std::function<void()>>{[&] { (void)node.client(0).end_iteration(0); }, [&] { (void)node.client(0).flush(-1, 10'000); },
+                                                             [&] { (void)node.client(0).finalize(); }}) {
+    const Error error = error_of(call);
+    CHECK(error.code() == DC_E_SERVER_LOST);
+    CHECK(error.sentence().find("server 0 on host (process ") == 0);
+  }
+}
+
+}  // namespace
+}  // namespace damaris::test

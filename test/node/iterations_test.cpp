@@ -1,0 +1,157 @@
+#include "node.hpp"
+
+namespace damaris::test {
+namespace {
+
+const std::int32_t kFour[4] = {1, 2, 3, 4};
+
+model::Model recorded() {
+  model::Model model = node_model();
+  add_recorder(model);
+  return model;
+}
+
+void poll_until_idle(Node& node) {
+  while (node.server().poll()) {
+  }
+}
+
+TEST_CASE("rule 2: a step completes when every client has ended it, and lists who wrote nothing") {
+  Node node(recorded(), 3);
+  node.client(0).write(node.variable(0, "small"), 5, 0, kFour);
+  node.client(0).end_iteration(5);
+  node.client(1).end_iteration(5);
+  poll_until_idle(node);
+  CHECK(node.lines("iteration").empty());
+  node.client(2).end_iteration(5);
+  poll_until_idle(node);
+  REQUIRE(node.lines("iteration").size() == 1);
+  CHECK(node.lines("iteration")[0].find("small:0.0=16:10 absent:1 absent:2") != std::string::npos);
+  CHECK(node.client(0).status().last_complete == 5);
+  CHECK(node.client(0).status().last_durable == 5);
+}
+
+TEST_CASE("rule 2: an event of a later step ends all earlier ones of that client") {
+  Node node(recorded(), 1);
+  node.client(0).write(node.variable(0, "small"), 1, 0, kFour);
+  poll_until_idle(node);
+  CHECK(node.lines("iteration").empty());
+  node.client(0).write(node.variable(0, "small"), 4, 0, kFour);
+  poll_until_idle(node);
+  CHECK(node.lines("iteration 1").size() == 1);
+  CHECK(node.lines("iteration 4").empty());
+  CHECK(node.client(0).status().last_complete == 3);
+}
+
+TEST_CASE("rule 2: finalize ends everything") {
+  Node node(recorded(), 1);
+  node.start();
+  node.client(0).write(node.variable(0, "small"), 7, 0, kFour);
+  CHECK(node.client(0).finalize().code == DC_OK);
+  CHECK(node.lines("iteration 7").size() == 1);
+}
+
+TEST_CASE("steps that go backward are refused and nothing changes") {
+  Node node(node_model(), 1);
+  client::Client& client = node.client(0);
+  client.write(node.variable(0, "small"), 5, 0, kFour);
+  const Error lower = error_of([&] { client.write(node.variable(0, "vec"), 4, 0, kFour); });
+  CHECK(lower.code() == DC_E_BACKWARD);
+  CHECK(lower.sentence().find("step 4 comes after step 5 of client 0") == 0);
+  CHECK(error_of([&] { client.end_iteration(4); }).code() == DC_E_BACKWARD);
+  client.end_iteration(5);
+  const Error ended = error_of([&] { client.write(node.variable(0, "vec"), 5, 0, kFour); });
+  CHECK(ended.code() == DC_E_BACKWARD);
+  CHECK(ended.sentence().find("step 5") == 0);
+  CHECK(error_of([&] { client.end_iteration(5); }).code() == DC_E_BACKWARD);
+  CHECK(error_of([&] { client.end_iteration(-1); }).code() == DC_E_ARGUMENT);
+  CHECK(error_of([&] { client.set_time(-3, 0.0); }).code() == DC_E_ARGUMENT);
+}
+
+TEST_CASE("rule 1: blocks are released when the step is processed, without any storage or other plugin") {
+  Node node(node_model(), 2);
+  for (std::int64_t step = 0; step < 3; ++step)
+    for (int id = 0; id < 2; ++id) {
+      node.client(id).write(node.variable(id, "small"), step, 0, kFour);
+      node.client(id).end_iteration(step);
+    }
+  CHECK(node.client(0).status().buffer_used_bytes > 0);
+  poll_until_idle(node);
+  CHECK(node.client(0).status().buffer_used_bytes == 0);
+  CHECK(node.client(1).status().buffer_used_bytes == 0);
+  CHECK(node.client(1).status().last_durable == 2);
+}
+
+TEST_CASE("rule 1: an open iteration holds its blocks") {
+  Node node(node_model(), 2);
+  node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
+  node.client(0).end_iteration(0);
+  poll_until_idle(node);
+  CHECK(node.client(0).status().buffer_used_bytes > 0);
+}
+
+TEST_CASE("a thousand iterations of two clients pass through a buffer that holds only a few of them") {
+  model::Model model = node_model();
+  model.architecture.buffer_bytes = 64 * 1024;
+  model.architecture.buffer_timeout_ms = 20'000;
+  add_recorder(model);
+  Node node(model, 2);
+  node.start();
+  const std::vector<double> vec(100, 1.0);
+  std::vector<std::thread> simulations;
+  for (int id = 0; id < 2; ++id)
+    simulations.emplace_back([&, id] {
+      for (std::int64_t step = 0; step < 1000; ++step) {
+        for (int block = 0; block < 5; ++block) (void)node.client(id).write(node.variable(id, "vec"), step, block, vec.data());
+        (void)node.client(id).end_iteration(step);
+      }
+    });
+  for (std::thread& simulation : simulations) simulation.join();
+  node.stop();
+  const auto lines = node.lines("iteration");
+  REQUIRE(lines.size() == 1000);
+  for (std::size_t step = 0; step < lines.size(); ++step)
+    REQUIRE(lines[step].find("iteration " + std::to_string(step) + " complete 1 time -1 datasets 10 ") == 0);
+}
+
+TEST_CASE("flush returns when the step is durable, and refuses a step that this client has not ended") {
+  Node node(recorded(), 2);
+  node.start();
+  node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
+  const Error open = error_of([&] { node.client(0).flush(0, 1000); });
+  CHECK(open.code() == DC_E_NOT_ENDED);
+  node.client(0).end_iteration(0);
+  node.client(1).end_iteration(0);
+  CHECK(node.client(0).flush(0, 5000).code == DC_OK);
+  CHECK(node.client(0).status().last_durable == 0);
+  CHECK(node.lines("iteration 0").size() == 1);
+}
+
+TEST_CASE("rule 14: a flush that times out names the clients that have not ended the step") {
+  Node node(recorded(), 3);
+  node.start();
+  node.client(0).end_iteration(2);
+  node.client(2).end_iteration(2);
+  const Error error = error_of([&] { node.client(0).flush(2, 50); });
+  CHECK(error.code() == DC_E_TIMEOUT);
+  CHECK(error.sentence().find("step 2 is not durable after 50 ms") == 0);
+  CHECK(error.sentence().find("step 2 is not ended by client 1") != std::string::npos);
+}
+
+TEST_CASE("a client that finalizes early does not hold up the others") {
+  Node node(recorded(), 2);
+  node.start();
+  node.client(1).write(node.variable(1, "small"), 0, 0, kFour);
+  node.client(0).end_iteration(0);
+  CHECK(node.client(1).finalize().code == DC_OK);
+  for (std::int64_t step = 1; step < 5; ++step) {
+    node.client(0).write(node.variable(0, "small"), step, 0, kFour);
+    node.client(0).end_iteration(step);
+  }
+  CHECK(node.client(0).flush(4, 5000).code == DC_OK);
+  CHECK(node.lines("iteration").size() == 5);
+  CHECK(node.lines("iteration 4")[0].find("absent:1") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace damaris::test

@@ -1,0 +1,98 @@
+#include "node.hpp"
+
+namespace damaris::test {
+namespace {
+
+model::Model small_buffer() {
+  model::Model model = node_model();
+  model.architecture.buffer_bytes = 2 * 16 * 1024;  // 16 KiB for each of two clients
+  return model;
+}
+
+TEST_CASE("rule 10: a dataset larger than the client's share is refused at once, with both sizes") {
+  Node node(small_buffer());
+  node.client(0).shapes().set_parameter("n", 10'000);
+  const std::vector<double> vec(10'000);
+  const Clock::time_point start = Clock::now();
+  const Error error = error_of([&] { node.client(0).write(node.variable(0, "vec"), 0, 0, vec.data()); });
+  CHECK(error.code() == DC_E_TOO_LARGE);
+  CHECK(error.sentence().find("'vec' is 80000 bytes in step 0, more than the 16384 this client has of the buffer") == 0);
+  CHECK(seconds_since(start) < 0.3);  // the buffer's time-out: it did not wait
+  CHECK(node.client(0).status().buffer_used_bytes == 0);
+}
+
+TEST_CASE("rule 1: an iteration that alone fills its client's arena is refused at once") {
+  Node node(small_buffer());
+  const std::vector<double> vec(100);
+  Error error(DC_OK, "");
+  int written = 0;
+  for (; error.code() == DC_OK && written < 1000; ++written) try {
+      node.client(0).write(node.variable(0, "vec"), 0, written, vec.data());
+    } catch (const Error& thrown) {
+      error = thrown;
+    }
+  CHECK(error.code() == DC_E_ITERATION_TOO_LARGE);
+  CHECK(error.sentence().find("step 0 of client 0 alone fills the 16384 this client has of the buffer") == 0);
+  CHECK(written == 15);  // 14 blocks of 800 + 320 bytes, rounded up to 1152
+}
+
+TEST_CASE("a full buffer blocks for its time-out and then says on whom it waited") {
+  Node node(small_buffer());
+  const std::vector<double> vec(100);
+  for (int block = 0; block < 14; ++block) node.client(0).write(node.variable(0, "vec"), 0, block, vec.data());
+  node.client(0).end_iteration(0);
+  const Error error = error_of([&] { node.client(0).write(node.variable(0, "vec"), 1, 0, vec.data()); });
+  CHECK(error.code() == DC_E_FULL);
+  CHECK(error.sentence().find("no room for 'vec' (800 bytes) in step 1: waited 300 ms for server 0 on host") == 0);
+  CHECK(error.sentence().find("step 0 is not ended by client 1") != std::string::npos);
+  CHECK(node.client(0).status().waits == 1);
+  // Nothing is half done: once there is room, the same write works.
+  node.start();
+  node.client(1).end_iteration(0);
+  CHECK(node.client(0).flush(0, 5000).code == DC_OK);
+  CHECK(node.client(0).write(node.variable(0, "vec"), 1, 0, vec.data()) == DC_OK);
+}
+
+TEST_CASE("a full lane blocks for its time-out and loses nothing") {
+  model::Model model = node_model();
+  model.architecture.lane_events = 4;
+  add_recorder(model);
+  Node node(model, 1);
+  const std::int32_t four[4] = {1, 2, 3, 4};
+  for (int block = 0; block < 4; ++block) node.client(0).write(node.variable(0, "small"), 0, block, four);
+  const Error error = error_of([&] { node.client(0).write(node.variable(0, "small"), 0, 4, four); });
+  CHECK(error.code() == DC_E_FULL);
+  CHECK(error.sentence().find("the lane of client 0 stayed full for 300 ms") == 0);
+  node.start();
+  while (node.client(0).status().events_waiting > 0) std::this_thread::yield();
+  CHECK(node.client(0).write(node.variable(0, "small"), 0, 4, four) == DC_OK);
+  node.client(0).end_iteration(0);
+  node.stop();
+  CHECK(node.lines("datasets 5").size() == 1);
+}
+
+TEST_CASE("rule 10: dc_status tells the largest hole and what is in use") {
+  Node node(small_buffer());
+  const std::vector<double> vec(100);
+  const dc_status_t before = node.client(0).status();
+  CHECK(before.buffer_bytes == 16 * 1024);
+  CHECK(before.largest_hole_bytes == 16 * 1024 - sizeof(shm::BlockHeader));
+  CHECK(before.last_complete == -1);
+  node.client(0).write(node.variable(0, "vec"), 0, 0, vec.data());
+  const dc_status_t after = node.client(0).status();
+  CHECK(after.buffer_used_bytes == 1152);
+  CHECK(after.largest_hole_bytes == 16 * 1024 - 1152 - sizeof(shm::BlockHeader));
+  CHECK(after.events_waiting == 1);
+  CHECK(after.writes == 1);
+}
+
+TEST_CASE("weighted arenas give an unequal client its larger share") {
+  model::Model model = small_buffer();
+  model.architecture.weights = {3, 1};
+  Node node(model);
+  CHECK(node.client(0).status().buffer_bytes == 24 * 1024);
+  CHECK(node.client(1).status().buffer_bytes == 8 * 1024);
+}
+
+}  // namespace
+}  // namespace damaris::test

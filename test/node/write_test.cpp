@@ -1,0 +1,213 @@
+#include <cstring>
+#include <numeric>
+
+#include "core/shm/doorbell.hpp"
+#include "node.hpp"
+
+namespace damaris::test {
+namespace {
+
+const std::int32_t kFour[4] = {1, 2, 3, 4};
+
+TEST_CASE("what clients write arrives at the plugins with name, source, block and bytes") {
+  model::Model model = node_model();
+  add_recorder(model);
+  Node node(model);
+  node.start();
+  const std::vector<double> vec(100, 0.5);
+  REQUIRE(node.client(0).write(node.variable(0, "small"), 3, 0, kFour) == DC_OK);
+  REQUIRE(node.client(0).write(node.variable(0, "small"), 3, 2, kFour) == DC_OK);
+  REQUIRE(node.client(1).write(node.variable(1, "vec"), 3, 0, vec.data()) == DC_OK);
+  node.client(0).set_time(3, 1.5);
+  node.client(0).end_iteration(3);
+  node.client(1).end_iteration(3);
+  node.stop();
+  REQUIRE(node.lines("iteration").size() == 1);
+  CHECK(node.lines("iteration")[0] == "iteration 3 complete 1 time 1.5 datasets 3 small:0.0=16:10 small:0.2=16:10 vec:1.0=800:50");
+  CHECK(node.lines("finalize").size() == 1);
+}
+
+TEST_CASE("a variable that is switched off is a notice and costs nothing") {
+  Node node(node_model());
+  CHECK(node.client(0).write(node.variable(0, "off"), 0, 0, kFour) == DC_N_DISABLED);
+  CHECK(node.client(0).status().writes == 0);
+  CHECK(node.client(0).status().buffer_used_bytes == 0);
+}
+
+TEST_CASE("a section with a halo is copied without the halo, in C order and in Fortran order") {
+  model::Model model = node_model();
+  add_recorder(model);
+  model.layouts[2].fortran_order = GENERATE(false, true);
+  Node node(model, 1);
+  // A 4x5 array; the interior 2x3 (C) or, listed fastest first, 2 fast x 3 slow (Fortran).
+  float array[20];
+  std::iota(array, array + 20, 0.0F);
+  const std::int64_t extents[2] = {2, 3};
+  std::ptrdiff_t strides[2] = {5 * sizeof(float), sizeof(float)};  // row-major 4x5
+  if (model.layouts[2].fortran_order) strides[0] = sizeof(float), strides[1] = 4 * sizeof(float);  // column-major 4x5
+  const float* corner = model.layouts[2].fortran_order ? array + 4 + 1 : array + 5 + 1;
+  node.client(0).write(node.variable(0, "tile"), 0, 0, client::Source{corner, DC_FLOAT32, 2, extents, strides});
+  const float* block = nullptr;
+  for (std::uint64_t offset = node.region().span(0).arena_offset; block == nullptr;)
+    block = reinterpret_cast<const float*>(node.region().at(offset + sizeof(shm::BlockHeader)));
+  const std::vector<float> got(block, block + 6);
+  if (model.layouts[2].fortran_order) CHECK(got == std::vector<float>{5, 6, 9, 10, 13, 14});
+  else CHECK(got == std::vector<float>{6, 7, 8, 11, 12, 13});
+}
+
+TEST_CASE("a wrong type, a wrong shape and a null pointer are refused before anything is reserved") {
+  Node node(node_model());
+  client::Variable& tile = node.variable(0, "tile");
+  const float data[6] = {};
+  const std::int64_t wrong[2] = {3, 3};
+  const Error type = error_of([&] { node.client(0).write(tile, 0, 0, client::Source{data, DC_FLOAT64}); });
+  CHECK(type.code() == DC_E_TYPE);
+  CHECK(type.sentence() == "'tile' holds real32 (layout 'tile', node.xml:0), the array holds real64");
+  const Error shape = error_of([&] { node.client(0).write(tile, 0, 0, client::Source{data, DC_FLOAT32, 2, wrong}); });
+  CHECK(shape.code() == DC_E_SHAPE);
+  CHECK(shape.sentence().find("is (2,3) in step 0") != std::string::npos);
+  CHECK(shape.sentence().find("the array is (3,3)") != std::string::npos);
+  CHECK(error_of([&] { node.client(0).write(tile, 0, 0, client::Source{data, DC_FLOAT32, 1, wrong}); }).code() == DC_E_SHAPE);
+  CHECK(error_of([&] { node.client(0).write(tile, 0, 0, nullptr); }).code() == DC_E_ARGUMENT);
+  CHECK(node.client(0).status().buffer_used_bytes == 0);
+}
+
+TEST_CASE("a second write of the same block is refused, of another block or step it is not") {
+  Node node(node_model());
+  client::Variable& small = node.variable(0, "small");
+  REQUIRE(node.client(0).write(small, 0, 0, kFour) == DC_OK);
+  REQUIRE(node.client(0).write(small, 0, 1, kFour) == DC_OK);
+  for (const int block : {0, 1}) {
+    const Error error = error_of([&] { node.client(0).write(small, 0, block, kFour); });
+    CHECK(error.code() == DC_E_DUPLICATE);
+    CHECK(error.sentence().find("'small' block " + std::to_string(block) + " was already written in step 0") != std::string::npos);
+  }
+  CHECK(node.client(0).write(small, 1, 0, kFour) == DC_OK);
+  CHECK(node.client(0).write(small, 1, 1, kFour) == DC_OK);
+}
+
+TEST_CASE("alloc hands out memory that commit publishes without a copy") {
+  model::Model model = node_model();
+  add_recorder(model);
+  Node node(model, 1);
+  node.start();
+  void* data = nullptr;
+  REQUIRE(node.client(0).alloc(node.variable(0, "vec"), 0, 0, &data) == DC_OK);
+  CHECK(reinterpret_cast<std::uintptr_t>(data) % 64 == 0);
+  std::fill_n(static_cast<double*>(data), 100, 0.25);
+  REQUIRE(node.client(0).commit(node.variable(0, "vec"), 0, 0) == DC_OK);
+  const Error again = error_of([&] { node.client(0).commit(node.variable(0, "vec"), 0, 0); });
+  CHECK(again.code() == DC_E_NOT_ALLOCATED);
+  CHECK(again.sentence().find("commit of 'vec' block 0 in step 0: nothing was allocated") == 0);
+  node.stop();
+  CHECK(node.lines("vec:0.0=800:25").size() == 1);
+}
+
+TEST_CASE("rule 2: an alloc that is never committed is cancelled when its step ends, and told once") {
+  Node node(node_model(), 1);
+  node.start();
+  void* data = nullptr;
+  REQUIRE(node.client(0).alloc(node.variable(0, "vec"), 0, 0, &data) == DC_OK);
+  const client::Client::Report report = node.client(0).end_iteration(0);
+  CHECK(report.code == DC_E_NOT_COMMITTED);
+  CHECK(report.sentence.find("'vec' block 0 of step 0") != std::string::npos);
+  CHECK(node.client(0).end_iteration(1).code == DC_OK);
+  CHECK(node.client(0).status().buffer_used_bytes == 0);
+  REQUIRE(node.client(0).alloc(node.variable(0, "vec"), 2, 0, &data) == DC_OK);
+  CHECK(node.client(0).finalize().code == DC_E_NOT_COMMITTED);
+}
+
+TEST_CASE("rule 13: a parameter set in the middle of a step counts from the next step on") {
+  model::Model model = node_model();
+  add_recorder(model);
+  Node node(model, 1);
+  node.start();
+  const std::vector<double> vec(200, 1.0);
+  client::Client& client = node.client(0);
+  client.shapes().set_parameter("n", 10);
+  client.write(node.variable(0, "vec"), 0, 0, vec.data());
+  client.shapes().set_parameter("n", 200);
+  CHECK(client.shapes().parameter("n") == 200);
+  client.write(node.variable(0, "vec"), 0, 1, vec.data());
+  client.write(node.variable(0, "vec"), 1, 0, vec.data());
+  client.end_iteration(1);
+  node.stop();
+  CHECK(node.lines("iteration 0")[0].find("vec:0.0=80:10 vec:0.1=80:10") != std::string::npos);
+  CHECK(node.lines("iteration 1")[0].find("vec:0.0=1600:200") != std::string::npos);
+}
+
+TEST_CASE("parameters that make no shape are refused at the write and leave the old shape") {
+  Node node(node_model(), 1);
+  node.client(0).shapes().set_parameter("n", -1);
+  const std::vector<double> vec(100, 1.0);
+  CHECK(error_of([&] { node.client(0).write(node.variable(0, "vec"), 0, 0, vec.data()); }).code() == DC_E_SHAPE);
+  node.client(0).shapes().set_parameter("n", 100);
+  CHECK(node.client(0).write(node.variable(0, "vec"), 0, 0, vec.data()) == DC_OK);
+  CHECK(error_of([&] { node.client(0).shapes().set_parameter("fixed", 1); }).code() == DC_E_ARGUMENT);
+  const Error unknown = error_of([&] { node.client(0).shapes().set_parameter("fixd", 1); });
+  CHECK(unknown.code() == DC_E_UNKNOWN_NAME);
+  CHECK(unknown.sentence() == "no parameter 'fixd' in node.xml; did you mean 'fixed'?");
+}
+
+TEST_CASE("an explicit shape wins over parameters until it is taken back; zero extents are allowed") {
+  model::Model model = node_model();
+  add_recorder(model);
+  Node node(model, 1);
+  node.start();
+  const std::vector<double> vec(100, 1.0);
+  const std::int64_t none[1] = {0};
+  const std::int64_t three[1] = {3};
+  client::Client& client = node.client(0);
+  client.shapes().set_shape("vec", 1, none);
+  client.write(node.variable(0, "vec"), 0, 0, nullptr);
+  client.shapes().set_shape("vector", 1, three);
+  client.write(node.variable(0, "vec"), 1, 0, vec.data());
+  client.shapes().set_parameter("n", 50);
+  client.shapes().set_shape("vec", 0, nullptr);
+  client.write(node.variable(0, "vec"), 2, 0, vec.data());
+  client.end_iteration(2);
+  node.stop();
+  CHECK(node.lines("vec:0.0=0:0").size() == 1);
+  CHECK(node.lines("vec:0.0=24:3").size() == 1);
+  CHECK(node.lines("vec:0.0=400:50").size() == 1);
+}
+
+TEST_CASE("shapes and positions of wrong rank, negative, or of unknown names are refused") {
+  Node node(node_model(), 1);
+  client::Shapes& shapes = node.client(0).shapes();
+  const std::int64_t list[2] = {-1, 2};
+  CHECK(error_of([&] { shapes.set_shape("tile", 1, list); }).code() == DC_E_SHAPE);
+  CHECK(error_of([&] { shapes.set_shape("tile", 2, list); }).code() == DC_E_SHAPE);
+  CHECK(error_of([&] { shapes.set_position("tile", 2, list); }).code() == DC_E_SHAPE);
+  const Error error = error_of([&] { shapes.set_position("tiles", 2, list); });
+  CHECK(error.code() == DC_E_UNKNOWN_NAME);
+  CHECK(error.sentence().find("did you mean 'tile'?") != std::string::npos);
+}
+
+TEST_CASE("rule 14: with threads, each thread has a lane and an arena, and the end of a step covers all of them") {
+  constexpr int kThreads = 4;
+  model::Model model = node_model();
+  model.architecture.threads = kThreads;
+  add_recorder(model);
+  Node node(model, 1);
+  node.start();
+  for (std::int64_t step = 0; step < 20; ++step) {
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < kThreads; ++thread)
+      threads.emplace_back([&, thread] { (void)node.client(0).write(node.variable(0, "small"), step, thread, kFour); });
+    for (std::thread& thread : threads) thread.join();
+    // New threads each step take new places; only kThreads exist at once, so the fifth must be refused below.
+    if (step == 0) break;
+  }
+  CHECK(node.client(0).end_iteration(0).code == DC_OK);
+  Error refused(DC_OK, "");
+  std::thread fifth([&] { refused = error_of([&] { (void)node.client(0).write(node.variable(0, "small"), 1, 0, kFour); }); });
+  fifth.join();
+  CHECK(refused.code() == DC_E_THREADS);
+  CHECK(refused.sentence().find("more than 4 threads call") == 0);
+  node.stop();
+  CHECK(node.lines("iteration 0")[0] == "iteration 0 complete 1 time -1 datasets 4 small:0.0=16:10 small:0.1=16:10 small:0.2=16:10 small:0.3=16:10");
+}
+
+}  // namespace
+}  // namespace damaris::test

@@ -1,0 +1,112 @@
+/* A plugin for tests: writes one line for everything it is told, so that a test can read what a server did.
+ * File: the environment variable DAMARIS_TEST_LOG, with ".s<server>" appended; nothing is written without it.
+ * Settings: fail_at="<step>" fails on_iteration of that step; refuse="yes" fails init.
+ */
+#include <damaris/plugin.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const dc_host_t* the_host;
+static long fail_at = -1;
+
+static FILE* open_log(const dc_host_t* host) {
+  const char* base = getenv("DAMARIS_TEST_LOG");
+  char path[4096];
+  if (base == NULL) return NULL;
+  snprintf(path, sizeof path, "%s.s%d", base, host->server_index);
+  return fopen(path, "a");
+}
+
+static double sum_of(const dc_dataset_t* dataset) {
+  double sum = 0;
+  const uint64_t count = dataset->bytes / dataset->variable->element_bytes;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (dataset->variable->type == DC_FLOAT64) sum += ((const double*)dataset->data)[i];
+    if (dataset->variable->type == DC_FLOAT32) sum += ((const float*)dataset->data)[i];
+    if (dataset->variable->type == DC_INT32) sum += ((const int32_t*)dataset->data)[i];
+  }
+  return sum;
+}
+
+static void list_datasets(FILE* log, const dc_iteration_t* iteration) {
+  for (size_t i = 0; i < iteration->dataset_count; ++i) {
+    const dc_dataset_t* d = &iteration->datasets[i];
+    fprintf(log, " %s:%d.%d=%" PRIu64 ":%g", d->variable->path, (int)d->source, (int)d->block, d->bytes, sum_of(d));
+  }
+}
+
+static void log_event(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host) {
+  static const char* const scopes[] = {"core", "node", "global"};
+  FILE* log = open_log(host);
+  if (log == NULL) return;
+  fprintf(log, "event %s step %" PRId64 " scope %s source %d instance %u order %" PRIu64 " datasets %zu", event->name, event->step,
+          scopes[event->scope], (int)event->source, (unsigned)event->instance, event->order, iteration->dataset_count);
+  list_datasets(log, iteration);
+  fprintf(log, "\n");
+  fclose(log);
+}
+
+/* The one-function form. */
+int record(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host) {
+  log_event(event, iteration, host);
+  return DC_OK;
+}
+
+int fail_always(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host) {
+  log_event(event, iteration, host);
+  host->fail(host->self, "it was told to fail");
+  return DC_E_PLUGIN;
+}
+
+static int init(const dc_host_t* host, void** state) {
+  the_host = host;
+  *state = NULL;
+  fail_at = -1;
+  for (size_t i = 0; i < host->setting_count; ++i) {
+    if (strcmp(host->settings[i].key, "fail_at") == 0) fail_at = atol(host->settings[i].value);
+    if (strcmp(host->settings[i].key, "refuse") == 0) {
+      host->fail(host->self, "it was told to refuse");
+      return DC_E_CONFIG;
+    }
+  }
+  return DC_OK;
+}
+
+static int on_event(void* state, const dc_event_t* event, const dc_iteration_t* iteration) {
+  (void)state;
+  log_event(event, iteration, the_host);
+  return DC_OK;
+}
+
+static int on_iteration(void* state, const dc_iteration_t* iteration) {
+  (void)state;
+  FILE* log = open_log(the_host);
+  if (log != NULL) {
+    fprintf(log, "iteration %" PRId64 " complete %d time %g datasets %zu", iteration->step, iteration->complete,
+            iteration->has_time ? iteration->time : -1.0, iteration->dataset_count);
+    list_datasets(log, iteration);
+    for (size_t i = 0; i < iteration->absent_count; ++i) fprintf(log, " absent:%d", (int)iteration->absent[i]);
+    for (size_t i = 0; i < iteration->missing_count; ++i) fprintf(log, " missing:%d", (int)iteration->missing[i]);
+    fprintf(log, "\n");
+    fclose(log);
+  }
+  if (iteration->step != fail_at) return DC_OK;
+  the_host->fail(the_host->self, "it was told to fail at this step");
+  return DC_E_IO;
+}
+
+static int finalize(void* state) {
+  (void)state;
+  FILE* log = open_log(the_host);
+  if (log == NULL) return DC_OK;
+  fprintf(log, "finalize\n");
+  fclose(log);
+  return DC_OK;
+}
+
+const dc_plugin_t* damaris_plugin(void) {
+  static const dc_plugin_t plugin = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "recorder", init, on_event, on_iteration, finalize};
+  return &plugin;
+}

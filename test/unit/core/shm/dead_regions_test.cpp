@@ -1,0 +1,81 @@
+#include "core/shm/dead_regions.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "core/shm/arena.hpp"
+#include "core/shm/region.hpp"
+#include "support/errors.hpp"
+
+namespace damaris::shm {
+namespace {
+
+using damaris::test::error_of;
+using model::StalePolicy;
+
+bool exists(const std::string& name) { return ::access(("/dev/shm" + name).c_str(), F_OK) == 0; }
+
+// A region whose server has died: made here, then given the identity of a process that cannot be.
+struct DeadRegion {
+  explicit DeadRegion(bool with_data) {
+    RegionSpec spec;
+    spec.name = name = region_name("dead", make_nonce(), 0, 0);
+    spec.simulation = "dead";
+    spec.buffer_bytes = 64 * 1024;
+    Region region = Region::create(spec);
+    region.announce();
+    const LaneSpan span = region.span(0);
+    Arena arena(region.at(span.arena_offset), span.arena_bytes, region.lane(0));
+    if (with_data) arena.try_reserve(100)->state.store(static_cast<std::uint32_t>(BlockState::published));
+    region.header().server_pid = 0x7ffffff0;
+    region.memory().release_name();
+  }
+  ~DeadRegion() { ::unlink(("/dev/shm" + name).c_str()); }
+  std::string name;
+};
+
+TEST_CASE("rule 16: a dead job's region without unreleased data is taken away") {
+  const DeadRegion dead(false);
+  clear_dead_regions(region_prefix("dead"), StalePolicy::refuse);
+  CHECK_FALSE(exists(dead.name));
+}
+
+TEST_CASE("rule 16: a dead job's region with data is refused by default, naming it and the way out") {
+  const DeadRegion dead(true);
+  const Error error = error_of([] { clear_dead_regions(region_prefix("dead"), StalePolicy::refuse); });
+  CHECK(error.code() == DC_E_STALE_REGION);
+  CHECK(error.sentence().find(dead.name) != std::string::npos);
+  CHECK(error.sentence().find("still holds 1 datasets") != std::string::npos);
+  CHECK(error.sentence().find("stale=\"discard\"") != std::string::npos);
+  CHECK(exists(dead.name));
+}
+
+TEST_CASE("rule 16: with stale=discard a dead job's data are given up") {
+  const DeadRegion dead(true);
+  clear_dead_regions(region_prefix("dead"), StalePolicy::discard);
+  CHECK_FALSE(exists(dead.name));
+}
+
+TEST_CASE("rule 16: a living server's region, and another simulation's, are never touched") {
+  RegionSpec spec;
+  spec.name = region_name("alive", make_nonce(), 0, 0);
+  spec.simulation = "alive";
+  const Region region = Region::create(spec);
+  const DeadRegion other(true);
+  clear_dead_regions(region_prefix("alive"), StalePolicy::discard);
+  CHECK(exists(spec.name));
+  CHECK(exists(other.name));
+}
+
+TEST_CASE("rule 16: region names hold user, job, nonce, node and server, and only safe letters") {
+  ::setenv("DAMARIS_JOB", "a/../b c", 1);
+  const std::string name = region_name("my sim/x", 0x12345678, 2, 5);
+  ::unsetenv("DAMARIS_JOB");
+  CHECK(name == "/damaris." + std::to_string(::geteuid()) + ".a____b_c.my_sim_x.12345678.n2.s5");
+}
+
+}  // namespace
+}  // namespace damaris::shm

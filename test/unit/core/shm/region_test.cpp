@@ -1,0 +1,127 @@
+#include "core/shm/region.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "core/base/file.hpp"
+#include "core/base/process.hpp"
+#include "core/shm/arena.hpp"
+#include "core/shm/dead_regions.hpp"
+#include "support/errors.hpp"
+
+namespace damaris::shm {
+namespace {
+
+using damaris::test::error_of;
+
+RegionSpec spec(const std::string& name) {
+  RegionSpec spec;
+  spec.name = name;
+  spec.simulation = "unit";
+  spec.host = "here";
+  spec.xml = "<simulation/>";
+  spec.model = "{}";
+  spec.clients = 3;
+  spec.buffer_bytes = 300 * 1024;
+  return spec;
+}
+
+std::string fresh_name() { return region_name("unit", make_nonce(), 0, 0); }
+
+TEST_CASE("rule 6: a region explains itself: configuration, model, sizes and the server's identity stand in it") {
+  const std::string name = fresh_name();
+  const Region made = Region::create(spec(name));
+  const Region seen = Region::attach(name);
+  CHECK(seen.xml() == "<simulation/>");
+  CHECK(seen.model() == "{}");
+  CHECK(seen.client_count() == 3);
+  CHECK(seen.header().config_digest == digest("<simulation/>"));
+  CHECK(seen.header().server_pid == ::getpid());
+  CHECK(seen.header().server_start_time == this_process().start_time);
+}
+
+TEST_CASE("a region is mode 0600 and goes away with its owner") {
+  const std::string name = fresh_name();
+  const std::string path = "/dev/shm" + name;
+  {
+    const Region region = Region::create(spec(name));
+    struct stat info = {};
+    REQUIRE(::stat(path.c_str(), &info) == 0);
+    CHECK((info.st_mode & 0777) == 0600);
+  }
+  CHECK(::access(path.c_str(), F_OK) != 0);
+}
+
+TEST_CASE("a region of somebody else's name is never taken over") {
+  const std::string name = fresh_name();
+  const Region first = Region::create(spec(name));
+  const Error error = error_of([&] { Region::create(spec(name)); });
+  CHECK(error.code() == DC_E_SHM);
+  CHECK(error.sentence().find(name) != std::string::npos);
+  CHECK_NOTHROW(Region::attach(name));
+}
+
+TEST_CASE("attach refuses another ABI version, a damaged header, a short file and a file that others may read") {
+  const std::string name = fresh_name();
+  Region region = Region::create(spec(name));
+  SECTION("version") {
+    region.header().abi = kAbi + 1;
+    const Error error = error_of([&] { Region::attach(name); });
+    CHECK(error.code() == DC_E_VERSION);
+    CHECK(error.sentence().find("ABI version 2, this library has 1") != std::string::npos);
+  }
+  SECTION("an offset outside") {
+    region.header().model_offset = ~0ull;
+    CHECK(error_of([&] { Region::attach(name); }).sentence().find("is damaged") != std::string::npos);
+  }
+  SECTION("a count that overflows") {
+    region.header().client_count = 0xffffffff;
+    CHECK(error_of([&] { Region::attach(name); }).sentence().find("is damaged") != std::string::npos);
+  }
+  SECTION("no region at all") {
+    region.header().magic = 0;
+    CHECK(error_of([&] { Region::attach(name); }).sentence().find("is not a finished region") != std::string::npos);
+  }
+  SECTION("too short") {
+    REQUIRE(::truncate(("/dev/shm" + name).c_str(), 100) == 0);
+    CHECK(error_of([&] { Region::attach(name); }).sentence().find("too short") != std::string::npos);
+  }
+  SECTION("readable by others") {
+    REQUIRE(::chmod(("/dev/shm" + name).c_str(), 0644) == 0);
+    CHECK(error_of([&] { Region::attach(name); }).sentence().find("not this user's own") != std::string::npos);
+  }
+}
+
+TEST_CASE("a /dev/shm that is too small is an error that gives both figures") {
+  RegionSpec large = spec(fresh_name());
+  large.buffer_bytes = 1ull << 50;
+  const Error error = error_of([&] { Region::create(large); });
+  CHECK(error.code() == DC_E_SHM);
+  CHECK(error.sentence().find(" needed but only ") != std::string::npos);
+  CHECK(error.sentence().find("<buffer size=...>") != std::string::npos);
+  CHECK(::access(("/dev/shm" + large.name).c_str(), F_OK) != 0);
+}
+
+TEST_CASE("arenas divide the buffer by weight, in whole pages, one for each thread") {
+  CHECK(arena_shares(3 * 1024 * 1024, 3, 1, {}) == std::vector<std::uint64_t>(3, 1024 * 1024));
+  CHECK(arena_shares(4 * 1024 * 1024, 2, 2, {}) == std::vector<std::uint64_t>(4, 1024 * 1024));
+  CHECK(arena_shares(4 * 1024 * 1024, 2, 1, {3, 1}) == std::vector<std::uint64_t>{3 * 1024 * 1024, 1024 * 1024});
+  for (const std::uint64_t share : arena_shares(1'000'000, 7, 1, {2, 1})) CHECK(share % kPage == 0);
+}
+
+TEST_CASE("a buffer too small for its clients is a configuration error") {
+  RegionSpec small = spec("");
+  small.buffer_bytes = 8192;
+  const Error error = error_of([&] { Region::create(small); });
+  CHECK(error.code() == DC_E_CONFIG);
+  CHECK(error.sentence().find("3 clients") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace damaris::shm
