@@ -29,7 +29,8 @@ std::unique_ptr<Session> try_attach(std::uint64_t digest, int id) {
       configure_log(log_level(model->log.level), model->log.file, format("client {}", id));
       return std::make_unique<Session>(region, model, slot, id);
     }
-    throw Error(DC_E_CONFIG, format("the server {} (process {}) already has its {} clients; start it with --clients N, or set <clients count=\"N\"> in the XML",
+    throw Error(DC_E_CONFIG, format("the server {} (process {}) already has its {} clients; start it with --clients N, or set "
+                                    "<clients count=\"N\"> in the XML",
                                     found.name, found.server.pid, region->client_count()));
   }
   return nullptr;
@@ -38,7 +39,8 @@ std::unique_ptr<Session> try_attach(std::uint64_t digest, int id) {
 void refuse_other_configuration(const model::Model& model, std::uint64_t digest) {
   for (const shm::FoundRegion& found : shm::find_regions(shm::region_prefix(model.simulation)))
     if (found.alive && found.detached && found.config_digest != digest)
-      throw Error(DC_E_CONFIG_MISMATCH, format("the server of '{}' on this node (process {}, {}) was started with another version of {}; stop it, or set DAMARIS_JOB to run beside it",
+      throw Error(DC_E_CONFIG_MISMATCH, format("the server of '{}' on this node (process {}, {}) was started with another version "
+                                               "of {}; stop it, or set DAMARIS_JOB to run beside it",
                                                model.simulation, found.server.pid, found.name, model.file));
 }
 
@@ -75,8 +77,11 @@ std::unique_ptr<Session> attach_to_server(const model::Model& model, std::uint64
     if (!model.architecture.start_server) refuse_other_configuration(model, digest);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  throw Error(DC_E_TIMEOUT, format("client {} found no server of '{}' on this node within {} ms; start 'damaris server {}' or set <server start=\"auto\"/>", id,
-                                   model.simulation, model.architecture.attach_timeout_ms, model.file));
+  throw Error(
+      DC_E_TIMEOUT,
+      format(
+          "client {} found no server of '{}' on this node within {} ms; start 'damaris server {}' or set <server start=\"auto\"/>",
+          id, model.simulation, model.architecture.attach_timeout_ms, model.file));
 }
 
 }  // namespace
@@ -89,7 +94,9 @@ std::unique_ptr<Session> start_without_mpi(const std::string& config, int id) {
   configure_log(log_level(model->log.level), model->log.file, format("client {}", id));
   if (model->architecture.dedicated_cores > 0) return attach_to_server(*model, digest(xml), id);
   if (model::needs_mpi(*model))
-    throw Error(DC_E_CONFIG, format("{}: an action of scope \"global\" needs MPI, which dc_initialize does not use; start with dc_mpi_initialize, or use scope=\"node\"", config));
+    throw Error(DC_E_CONFIG, format("{}: an action of scope \"global\" needs MPI, which dc_initialize does not use; start with "
+                                    "dc_mpi_initialize, or use scope=\"node\"",
+                                    config));
   return std::make_unique<Session>(model, xml, id, std::make_unique<server::SingleCoordinator>(id, id + 1));
 }
 

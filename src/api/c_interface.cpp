@@ -15,7 +15,8 @@ using damaris::client::Client;
 
 Client& client() {
   damaris::api::Session* session = damaris::api::session();
-  if (session == nullptr) throw Error(DC_E_NOT_INITIALIZED, "Damaris is not initialized in this process; call dc_initialize or dc_mpi_initialize first");
+  if (session == nullptr)
+    throw Error(DC_E_NOT_INITIALIZED, "Damaris is not initialized in this process; call dc_initialize or dc_mpi_initialize first");
   return session->client();
 }
 
@@ -32,11 +33,14 @@ dc_variable_s& find(const char* variable, const char* call) {
 
 dc_variable_s& checked(dc_variable_t* handle, const char* call) {
   if (!client().shapes().owns(handle))
-    throw Error(DC_E_ARGUMENT, damaris::format("{}: the handle is not one of this session; get it from dc_variable after dc_initialize", call));
+    throw Error(DC_E_ARGUMENT,
+                damaris::format("{}: the handle is not one of this session; get it from dc_variable after dc_initialize", call));
   return *handle;
 }
 
-int report(const Client::Report& report) { return report.code == DC_OK ? DC_OK : damaris::api::remember(report.code, report.sentence); }
+int report(const Client::Report& report) {
+  return report.code == DC_OK ? DC_OK : damaris::api::remember(report.code, report.sentence);
+}
 
 void fill(const dc_variable_s& variable, dc_layout_t& layout) {
   layout = {};
@@ -45,7 +49,8 @@ void fill(const dc_variable_s& variable, dc_layout_t& layout) {
   layout.ndims = variable.shape.ndims;
   layout.fortran_order = variable.fortran_order ? 1 : 0;
   layout.bytes = variable.shape.bytes;
-  for (int d = 0; d < layout.ndims; ++d) layout.extents[variable.fortran_order ? layout.ndims - 1 - d : d] = variable.shape.extents[d];
+  for (int d = 0; d < layout.ndims; ++d)
+    layout.extents[variable.fortran_order ? layout.ndims - 1 - d : d] = variable.shape.extents[d];
 }
 
 }  // namespace
@@ -80,9 +85,11 @@ int dc_write_block(const char* variable, int64_t step, int32_t block, const void
   return guard([&] { return client().write(find(variable, "dc_write_block"), step, block, data); });
 }
 
-int dc_write_typed(const char* variable, int64_t step, int32_t block, dc_type type, const void* data, int ndims, const int64_t* extents,
-                   const ptrdiff_t* strides_bytes) {
-  return guard([&] { return client().write(find(variable, "dc_write_typed"), step, block, {data, type, ndims, extents, strides_bytes}); });
+int dc_write_typed(const char* variable, int64_t step, int32_t block, dc_type type, const void* data, int ndims,
+                   const int64_t* extents, const ptrdiff_t* strides_bytes) {
+  return guard([&] {
+    return client().write(find(variable, "dc_write_typed"), step, block, {data, type, ndims, extents, strides_bytes});
+  });
 }
 
 int dc_alloc(const char* variable, int64_t step, int32_t block, void** data) {
@@ -110,9 +117,11 @@ int dc_write_to(dc_variable_t* handle, int64_t step, const void* data) {
   return guard([&] { return client().write(checked(handle, "dc_write_to"), step, 0, data); });
 }
 
-int dc_write_to_typed(dc_variable_t* handle, int64_t step, int32_t block, dc_type type, const void* data, int ndims, const int64_t* extents,
-                      const ptrdiff_t* strides_bytes) {
-  return guard([&] { return client().write(checked(handle, "dc_write_to_typed"), step, block, {data, type, ndims, extents, strides_bytes}); });
+int dc_write_to_typed(dc_variable_t* handle, int64_t step, int32_t block, dc_type type, const void* data, int ndims,
+                      const int64_t* extents, const ptrdiff_t* strides_bytes) {
+  return guard([&] {
+    return client().write(checked(handle, "dc_write_to_typed"), step, block, {data, type, ndims, extents, strides_bytes});
+  });
 }
 
 int dc_signal(const char* name, int64_t step) {

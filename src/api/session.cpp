@@ -17,7 +17,8 @@ thread_local std::string last_sentence;
 Session::Session(std::shared_ptr<shm::Region> region, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id)
     : client_(std::make_unique<client::Client>(std::move(region), std::move(model), slot, id)) {}
 
-Session::Session(std::shared_ptr<const model::Model> model, const std::string& xml, int id, std::unique_ptr<server::Coordinator> coordinator) {
+Session::Session(std::shared_ptr<const model::Model> model, const std::string& xml, int id,
+                 std::unique_ptr<server::Coordinator> coordinator) {
   const auto region = server::make_region(*model, xml, 1, {"", server::host_name(), coordinator->index(), false});
   server_ = std::make_unique<server::Server>(model, region, std::move(coordinator), std::vector<std::int32_t>{id});
   client::try_claim(*region, 0, id);
@@ -50,7 +51,8 @@ Session* session() noexcept { return the_session; }
 
 void require_no_session() {
   if (the_session != nullptr)
-    throw Error(DC_E_ALREADY_INITIALIZED, "Damaris is already initialized in this process; call dc_finalize before a second dc_initialize");
+    throw Error(DC_E_ALREADY_INITIALIZED,
+                "Damaris is already initialized in this process; call dc_finalize before a second dc_initialize");
 }
 
 void set_session(std::unique_ptr<Session> session) noexcept {

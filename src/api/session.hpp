@@ -17,7 +17,8 @@ class Session {
   // A client of a server in another process, in a slot that client::try_claim took.
   Session(std::shared_ptr<shm::Region> region, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id);
   // Client and server in this process: no dedicated core.
-  Session(std::shared_ptr<const model::Model> model, const std::string& xml, int id, std::unique_ptr<server::Coordinator> coordinator);
+  Session(std::shared_ptr<const model::Model> model, const std::string& xml, int id,
+          std::unique_ptr<server::Coordinator> coordinator);
   // Finalizes as far as that did not happen.
   ~Session();
 
@@ -43,6 +44,4 @@ void set_session(std::unique_ptr<Session> session) noexcept;
 int remember(int code, const std::string& sentence) noexcept;
 const char* remembered() noexcept;
 
-
 }  // namespace damaris::api
-

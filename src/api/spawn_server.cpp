@@ -22,8 +22,11 @@ constexpr int kReadyDescriptor = 3;  // of the server: the only one it inherits 
 
 std::string server_program() {
   if (const char* given = std::getenv("DAMARIS_SERVER"); given != nullptr && *given != '\0') return given;
-  const std::string beside = (std::filesystem::path(library_folder()).parent_path() / "bin" / "damaris-server").lexically_normal().string();
-  if (::access(beside.c_str(), X_OK) != 0) throw Error(DC_E_CONFIG, format("no damaris-server at {}; set DAMARIS_SERVER to its path, or start it before the clients", beside));
+  const std::string beside =
+      (std::filesystem::path(library_folder()).parent_path() / "bin" / "damaris-server").lexically_normal().string();
+  if (::access(beside.c_str(), X_OK) != 0)
+    throw Error(DC_E_CONFIG,
+                format("no damaris-server at {}; set DAMARIS_SERVER to its path, or start it before the clients", beside));
   return beside;
 }
 
@@ -34,8 +37,10 @@ std::string server_program() {
   ::dup2(null, 0);
   ::dup2(null, 1);
   ::dup2(null, 2);
-  if (ready != kReadyDescriptor) ::dup2(ready, kReadyDescriptor);
-  else ::fcntl(ready, F_SETFD, 0);
+  if (ready != kReadyDescriptor)
+    ::dup2(ready, kReadyDescriptor);
+  else
+    ::fcntl(ready, F_SETFD, 0);
   ::syscall(SYS_close_range, kReadyDescriptor + 1, ~0u, 0);
   ::execl(program, "damaris-server", config, "--ready-fd", "3", clients, static_cast<char*>(nullptr));
   ::_exit(127);
@@ -63,7 +68,8 @@ void spawn_server(const std::string& config, int clients, std::int64_t timeout_m
   const std::string program = server_program();
   const std::string clients_option = format("--clients={}", clients);
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error(DC_E_INTERNAL, "cannot make a pipe", errno, "look at the limit of open files");
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    throw system_error(DC_E_INTERNAL, "cannot make a pipe", errno, "look at the limit of open files");
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   const pid_t child = ::fork();
   if (child == 0) become_server(program.c_str(), config.c_str(), clients > 0 ? clients_option.c_str() : nullptr, ends[1], null);

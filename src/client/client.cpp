@@ -31,7 +31,9 @@ shm::SlotState state_of(const shm::ClientSlot& slot) {
   return static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
 }
 
-void set_state(shm::ClientSlot& slot, shm::SlotState state) { slot.state.store(static_cast<std::uint32_t>(state), std::memory_order_release); }
+void set_state(shm::ClientSlot& slot, shm::SlotState state) {
+  slot.state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
+}
 
 }  // namespace
 
@@ -48,14 +50,23 @@ bool try_claim(shm::Region& region, std::uint32_t index, int id) {
     if (other == index || state_of(region.slot(other)) == shm::SlotState::free || region.slot(other).id.load() != id) continue;
     slot.id.store(-1);
     set_state(slot, shm::SlotState::free);
-    throw Error(DC_E_DUPLICATE, format("client id {} is already attached to this server (process {}); ids are unique in a run", id, region.slot(other).pid));
+    throw Error(DC_E_DUPLICATE, format("client id {} is already attached to this server (process {}); ids are unique in a run", id,
+                                       region.slot(other).pid));
   }
   return true;
 }
 
-Client::Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id, Pump pump)
-    : region_(std::move(region)), model_(std::move(model)), names_(*model_), shapes_(model_), slot_(slot), id_(id), pump_(std::move(pump)),
-      server_(ProcessId{region_->header().server_pid, region_->header().server_start_time}), serial_(next_serial()) {
+Client::Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id,
+               Pump pump)
+    : region_(std::move(region)),
+      model_(std::move(model)),
+      names_(*model_),
+      shapes_(model_),
+      slot_(slot),
+      id_(id),
+      pump_(std::move(pump)),
+      server_(ProcessId{region_->header().server_pid, region_->header().server_start_time}),
+      serial_(next_serial()) {
   try {
     make_writers();
   } catch (...) {
@@ -73,7 +84,8 @@ void Client::make_writers() {
     region_->memory().allocate(span.arena_offset, span.arena_bytes);
     auto* lane = reinterpret_cast<shm::LaneHeader*>(region_->at(span.lane_offset));
     writers_.push_back(std::make_unique<Writer>(shm::LaneWriter(lane, region_->header().lane_events),
-                                                shm::Arena(region_->at(span.arena_offset), span.arena_bytes, lane), model_->variables.size()));
+                                                shm::Arena(region_->at(span.arena_offset), span.arena_bytes, lane),
+                                                model_->variables.size()));
   }
 }
 
@@ -93,7 +105,8 @@ Writer& Client::own_writer() {
     client = serial_;
   }
   if (index >= writers_.size())
-    throw Error(DC_E_THREADS, format("more than {} threads call; set <clients threads=\"...\"> in {}", writers_.size(), model_->file));
+    throw Error(DC_E_THREADS,
+                format("more than {} threads call; set <clients threads=\"...\"> in {}", writers_.size(), model_->file));
   return *writers_[index];
 }
 
@@ -104,7 +117,8 @@ void Client::open_step(std::int64_t step) {
   if (step < 0) throw Error(DC_E_ARGUMENT, format("step {} is negative; steps count from 0", step));
   const std::int64_t lowest = std::max(ended_ + 1, open_.load(std::memory_order_relaxed));
   if (step < lowest)
-    throw Error(DC_E_BACKWARD, format("step {} comes after step {} of client {}; steps only count upwards", step, lowest - (open_ == lowest ? 0 : 1), id_));
+    throw Error(DC_E_BACKWARD, format("step {} comes after step {} of client {}; steps only count upwards", step,
+                                      lowest - (open_ == lowest ? 0 : 1), id_));
   close_steps_below(step);
   open_.store(step, std::memory_order_release);
 }
@@ -112,7 +126,8 @@ void Client::open_step(std::int64_t step) {
 void Client::close_steps_below(std::int64_t step) {
   for (auto& writer : writers_) {
     for (const auto& [key, block] : writer->allocated) {
-      cancelled_ += format("{}'{}' block {} of step {}", cancelled_.empty() ? "" : ", ", model_->variables[key.first].path, key.second, block->step);
+      cancelled_ += format("{}'{}' block {} of step {}", cancelled_.empty() ? "" : ", ", model_->variables[key.first].path,
+                           key.second, block->step);
       writer->arena.cancel(block);
     }
     writer->allocated.clear();
@@ -141,7 +156,9 @@ shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64
   if (block < 0) throw Error(DC_E_ARGUMENT, format("block {} of '{}' is negative; blocks count from 0", block, name_of(variable)));
   if (!writer.lane.has_room()) wait_for_lane(writer);
   if (writer.seen_before(variable.id, step, block))
-    throw Error(DC_E_DUPLICATE, format("'{}' block {} was already written in step {} by client {}; use another block number, or end the step", name_of(variable), block, step, id_));
+    throw Error(DC_E_DUPLICATE,
+                format("'{}' block {} was already written in step {} by client {}; use another block number, or end the step",
+                       name_of(variable), block, step, id_));
   shm::BlockHeader* header = writer.arena.try_reserve(variable.shape.bytes);
   if (header == nullptr) {
     try {
@@ -175,8 +192,11 @@ shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variabl
   const std::uint64_t bytes = variable.shape.bytes;
   const std::string share = format("the {} this client has of the buffer", writer.arena.size_bytes());
   if (!writer.arena.can_ever_hold(bytes))
-    throw Error(DC_E_TOO_LARGE, format("'{}' is {} bytes in step {}, more than {} bytes; enlarge <buffer size=...> in {}", name_of(variable), bytes, step, share, model_->file));
-  const auto alone = [&] { return writer.arena.used_bytes() <= writer.step_bytes; };  // only the open step is left: waiting is in vain
+    throw Error(DC_E_TOO_LARGE, format("'{}' is {} bytes in step {}, more than {} bytes; enlarge <buffer size=...> in {}",
+                                       name_of(variable), bytes, step, share, model_->file));
+  const auto alone = [&] {
+    return writer.arena.used_bytes() <= writer.step_bytes;
+  };  // only the open step is left: waiting is in vain
   ++writer.waits;
   ring();
   shm::BlockHeader* header = nullptr;
@@ -184,17 +204,20 @@ shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variabl
   wait_until(Deadline::after_ms(model_->architecture.buffer_timeout_ms), done);
   if (header != nullptr) return header;
   if (alone())
-    throw Error(DC_E_ITERATION_TOO_LARGE, format("step {} of client {} alone fills {} bytes: {} bytes are in use and '{}' needs {} more; enlarge <buffer size=...> in {}",
+    throw Error(DC_E_ITERATION_TOO_LARGE, format("step {} of client {} alone fills {} bytes: {} bytes are in use and '{}' needs {} "
+                                                 "more; enlarge <buffer size=...> in {}",
                                                  step, id_, share, writer.step_bytes, name_of(variable), bytes, model_->file));
-  throw Error(DC_E_FULL, format("no room for '{}' ({} bytes) in step {}: waited {} ms for {}; enlarge <buffer size=...> or its timeout in {}", name_of(variable), bytes, step,
-                                model_->architecture.buffer_timeout_ms, whom_we_wait_for(step - 1), model_->file));
+  throw Error(
+      DC_E_FULL,
+      format("no room for '{}' ({} bytes) in step {}: waited {} ms for {}; enlarge <buffer size=...> or its timeout in {}",
+             name_of(variable), bytes, step, model_->architecture.buffer_timeout_ms, whom_we_wait_for(step - 1), model_->file));
 }
 
 void Client::wait_for_lane(Writer& writer) {
   ring();
   if (!wait_until(Deadline::after_ms(model_->architecture.buffer_timeout_ms), [&] { return writer.lane.has_room(); }))
-    throw Error(DC_E_FULL, format("the lane of client {} stayed full for {} ms: waited for {}; give <lanes events=...> more in {}", id_,
-                                  model_->architecture.buffer_timeout_ms, whom_we_wait_for(shm::kNoStep), model_->file));
+    throw Error(DC_E_FULL, format("the lane of client {} stayed full for {} ms: waited for {}; give <lanes events=...> more in {}",
+                                  id_, model_->architecture.buffer_timeout_ms, whom_we_wait_for(shm::kNoStep), model_->file));
 }
 
 void Client::publish(Writer& writer, shm::BlockHeader* block) {
@@ -213,7 +236,8 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
   open_step(step);
   if (!variable.enabled) return DC_N_DISABLED;
   if (!writing_.load(std::memory_order_acquire)) start_writing();
-  if (data == nullptr && variable.shape.bytes > 0) throw Error(DC_E_ARGUMENT, format("the data of '{}' is a null pointer", name_of(variable)));
+  if (data == nullptr && variable.shape.bytes > 0)
+    throw Error(DC_E_ARGUMENT, format("the data of '{}' is a null pointer", name_of(variable)));
   shm::BlockHeader* header = reserve(writer, variable, step, block);
   if (variable.shape.bytes > 0) std::memcpy(shm::Arena::data(header), data, variable.shape.bytes);
   publish(writer, header);
@@ -226,13 +250,15 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
   if (!writing_.load(std::memory_order_acquire)) start_writing();
   check_source(variable, source);
   if (source.strides_bytes == nullptr) return write(variable, step, block, source.data);
-  if (source.data == nullptr && variable.shape.bytes > 0) throw Error(DC_E_ARGUMENT, format("the data of '{}' is a null pointer", name_of(variable)));
+  if (source.data == nullptr && variable.shape.bytes > 0)
+    throw Error(DC_E_ARGUMENT, format("the data of '{}' is a null pointer", name_of(variable)));
   Writer& writer = own_writer();
   shm::BlockHeader* header = reserve(writer, variable, step, block);
   std::ptrdiff_t strides[DC_MAX_DIMS];
   const int ndims = variable.shape.ndims;
   for (int d = 0; d < ndims; ++d) strides[variable.fortran_order ? ndims - 1 - d : d] = source.strides_bytes[d];
-  copy_strided(shm::Arena::data(header), static_cast<const std::byte*>(source.data), ndims, variable.shape.extents, strides, variable.element_bytes);
+  copy_strided(shm::Arena::data(header), static_cast<const std::byte*>(source.data), ndims, variable.shape.extents, strides,
+               variable.element_bytes);
   publish(writer, header);
   return DC_OK;
 }
@@ -241,18 +267,21 @@ void Client::check_source(const Variable& variable, const Source& source) const 
   const model::Layout& layout = model_->layouts[model_->variables[variable.id].layout];
   const std::string where = format("layout '{}', {}:{}", layout.name, model_->file, layout.where.line);
   if (source.type != DC_ANY && source.type != variable.type)
-    throw Error(DC_E_TYPE, format("'{}' holds {} ({}), the array holds {}", name_of(variable), model::type_name(variable.type), where, model::type_name(source.type)));
+    throw Error(DC_E_TYPE, format("'{}' holds {} ({}), the array holds {}", name_of(variable), model::type_name(variable.type),
+                                  where, model::type_name(source.type)));
   if (source.extents == nullptr && source.strides_bytes == nullptr) return;
   const int ndims = variable.shape.ndims;
   std::vector<std::int64_t> expected(static_cast<std::size_t>(ndims));
-  for (int d = 0; d < ndims; ++d) expected[static_cast<std::size_t>(d)] = variable.shape.extents[variable.fortran_order ? ndims - 1 - d : d];
+  for (int d = 0; d < ndims; ++d)
+    expected[static_cast<std::size_t>(d)] = variable.shape.extents[variable.fortran_order ? ndims - 1 - d : d];
   if (source.ndims != ndims)
     throw Error(DC_E_SHAPE, format("'{}' has {} dimensions ({}), the array has {}", name_of(variable), ndims, where, source.ndims));
   if (source.extents == nullptr) return;
   const std::vector<std::int64_t> given(source.extents, source.extents + ndims);
   if (given != expected)
-    throw Error(DC_E_SHAPE, format("'{}' is ({}) in step {} ({}), the array is ({}); set the parameters or dc_set_shape before writing", name_of(variable),
-                                   join(expected, ","), open_.load(), where, join(given, ",")));
+    throw Error(DC_E_SHAPE,
+                format("'{}' is ({}) in step {} ({}), the array is ({}); set the parameters or dc_set_shape before writing",
+                       name_of(variable), join(expected, ","), open_.load(), where, join(given, ",")));
 }
 
 int Client::alloc(Variable& variable, std::int64_t step, std::int32_t block, void** data) {
@@ -272,7 +301,11 @@ int Client::commit(Variable& variable, std::int64_t step, std::int32_t block) {
   Writer& writer = own_writer();
   const auto found = writer.allocated.find({variable.id, block});
   if (found == writer.allocated.end() || found->second->step != step)
-    throw Error(DC_E_NOT_ALLOCATED, format("commit of '{}' block {} in step {}: nothing was allocated (dc_alloc of the same variable, step and block comes first)", name_of(variable), block, step));
+    throw Error(
+        DC_E_NOT_ALLOCATED,
+        format(
+            "commit of '{}' block {} in step {}: nothing was allocated (dc_alloc of the same variable, step and block comes first)",
+            name_of(variable), block, step));
   if (!writer.lane.has_room()) wait_for_lane(writer);
   shm::BlockHeader* header = found->second;
   writer.allocated.erase(found);
@@ -316,8 +349,11 @@ void Client::set_time(std::int64_t step, double time) {
 // Every lane gets the end, so that the server knows it has all that the client's threads wrote before (DESIGN 4b rule 14).
 Client::Report Client::end_iteration(std::int64_t step) {
   if (step < 0) throw Error(DC_E_ARGUMENT, format("step {} is negative; steps count from 0", step));
-  if (step <= ended_) throw Error(DC_E_BACKWARD, format("step {} has already ended for client {} (last ended: {}); steps only count upwards", step, id_, ended_));
-  if (open_ > step) throw Error(DC_E_BACKWARD, format("step {} cannot end: client {} is already in step {}", step, id_, open_.load()));
+  if (step <= ended_)
+    throw Error(DC_E_BACKWARD,
+                format("step {} has already ended for client {} (last ended: {}); steps only count upwards", step, id_, ended_));
+  if (open_ > step)
+    throw Error(DC_E_BACKWARD, format("step {} cannot end: client {} is already in step {}", step, id_, open_.load()));
   require_server();
   for (auto& writer : writers_) push(*writer, make_event(Kind::end_iteration, step));
   close_steps_below(step + 1);
@@ -328,7 +364,9 @@ Client::Report Client::end_iteration(std::int64_t step) {
 
 Client::Report Client::next_report(std::int64_t up_to_step) {
   if (!cancelled_.empty()) {
-    Report report{DC_E_NOT_COMMITTED, format("client {}: allocated but never committed, so cancelled: {}; call dc_commit before the step ends", id_, cancelled_)};
+    Report report{
+        DC_E_NOT_COMMITTED,
+        format("client {}: allocated but never committed, so cancelled: {}; call dc_commit before the step ends", id_, cancelled_)};
     cancelled_.clear();
     return report;
   }
@@ -337,12 +375,16 @@ Client::Report Client::next_report(std::int64_t up_to_step) {
 }
 
 Client::Report Client::flush(std::int64_t step, std::int64_t timeout_ms) {
-  if (step > ended_) throw Error(DC_E_NOT_ENDED, format("flush of step {}: client {} has not ended it; call dc_end_iteration({}) first", step, id_, step));
+  if (step > ended_)
+    throw Error(DC_E_NOT_ENDED,
+                format("flush of step {}: client {} has not ended it; call dc_end_iteration({}) first", step, id_, step));
   require_server();
   push(own_writer(), make_event(Kind::flush, step));
   ring();
-  if (!wait_until(Deadline::after_ms(timeout_ms), [&] { return region_->header().last_processed.load(std::memory_order_acquire) >= step; }))
-    throw Error(DC_E_TIMEOUT, format("step {} is not durable after {} ms: waited for {}", step, timeout_ms, whom_we_wait_for(step)));
+  if (!wait_until(Deadline::after_ms(timeout_ms),
+                  [&] { return region_->header().last_processed.load(std::memory_order_acquire) >= step; }))
+    throw Error(DC_E_TIMEOUT,
+                format("step {} is not durable after {} ms: waited for {}", step, timeout_ms, whom_we_wait_for(step)));
   return next_report(step);
 }
 
@@ -356,7 +398,8 @@ Client::Report Client::finalize() {
   ring();
   const auto drained = [&] { return state_of(region_->slot(slot_)) != shm::SlotState::attached; };
   if (!wait_until(Deadline::after_ms(model_->architecture.finalize_timeout_ms), drained))
-    throw Error(DC_E_TIMEOUT, format("client {} leaves although its data are not durable: waited {} ms for {}", id_, model_->architecture.finalize_timeout_ms, whom_we_wait_for(last)));
+    throw Error(DC_E_TIMEOUT, format("client {} leaves although its data are not durable: waited {} ms for {}", id_,
+                                     model_->architecture.finalize_timeout_ms, whom_we_wait_for(last)));
   Report first = next_report(std::numeric_limits<std::int64_t>::max());
   int more = 0;
   for (Report next = first; next.code != DC_OK; next = next_report(std::numeric_limits<std::int64_t>::max())) ++more;
@@ -389,8 +432,9 @@ bool Client::server_alive() const {
 }
 
 void Client::throw_server_lost() const {
-  throw Error(DC_E_SERVER_LOST, format("server {} on {} (process {}) is gone; what was published stays in {}", region_->header().server_index,
-                                       region_->header().host, region_->header().server_pid, region_->name().empty() ? "memory" : "/dev/shm" + region_->name()));
+  throw Error(DC_E_SERVER_LOST, format("server {} on {} (process {}) is gone; what was published stays in {}",
+                                       region_->header().server_index, region_->header().host, region_->header().server_pid,
+                                       region_->name().empty() ? "memory" : "/dev/shm" + region_->name()));
 }
 
 void Client::require_server() const {
@@ -429,8 +473,10 @@ std::string Client::whom_we_wait_for(std::int64_t step) const {
   for (std::uint32_t other = 0; other < region_->client_count(); ++other) {
     const shm::ClientSlot& slot = region_->slot(other);
     const shm::SlotState state = state_of(slot);
-    if (state == shm::SlotState::free) late.push_back(format("slot {} (not attached yet)", other));
-    else if (state == shm::SlotState::attached && slot.ended_step.load(std::memory_order_acquire) < step) late.push_back(format("client {}", slot.id.load()));
+    if (state == shm::SlotState::free)
+      late.push_back(format("slot {} (not attached yet)", other));
+    else if (state == shm::SlotState::attached && slot.ended_step.load(std::memory_order_acquire) < step)
+      late.push_back(format("client {}", slot.id.load()));
   }
   if (!late.empty()) text += format("; step {} is not ended by {}", step, join(late, ", "));
   return text;

@@ -26,8 +26,8 @@ using Pump = std::function<bool()>;
 struct Source {
   const void* data = nullptr;
   dc_type type = DC_ANY;
-  int ndims = 0;                               // of the lists below
-  const std::int64_t* extents = nullptr;       // nullptr: trust the layout
+  int ndims = 0;                          // of the lists below
+  const std::int64_t* extents = nullptr;  // nullptr: trust the layout
   const std::ptrdiff_t* strides_bytes = nullptr;
 };
 
@@ -39,7 +39,8 @@ class Client {
  public:
   // Becomes client `id` in the slot it has claimed, allocates and touches its arenas and says hello. `pump` only in place.
   // Throws Error(DC_E_SHM), the slot free again, when there is no memory for the arena.
-  Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id, Pump pump = nullptr);
+  Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id,
+         Pump pump = nullptr);
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;

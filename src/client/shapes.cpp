@@ -34,7 +34,10 @@ std::uint64_t bytes_of(const Variable& variable, const model::Shape& shape) {
 }  // namespace
 
 Shapes::Shapes(std::shared_ptr<const model::Model> model)
-    : model_(std::move(model)), names_(*model_), parameters_(model::initial_parameters(*model_)), variables_(model_->variables.size()) {
+    : model_(std::move(model)),
+      names_(*model_),
+      parameters_(model::initial_parameters(*model_)),
+      variables_(model_->variables.size()) {
   for (const model::Variable& declared : model_->variables) {
     const model::Layout& layout = model_->layouts[declared.layout];
     Variable& variable = variables_[declared.id];
@@ -69,13 +72,21 @@ void Shapes::set_parameter(const std::string& name, std::int64_t value) {
   const auto index = static_cast<std::size_t>(parameter_index(name));
   const model::Parameter& declared = model_->parameters[index];
   if (declared.constant)
-    throw Error(DC_E_ARGUMENT, format("parameter '{}' is declared constant at {}:{}; remove constant=\"true\" there to set it", name,
-                                      model_->file, declared.where.line));
-  parameters_[index] = value;
+    throw Error(DC_E_ARGUMENT, format("parameter '{}' is constant, or computed from others, at {}; it cannot be set", name,
+                                      model::place(*model_, declared.where)));
+  if (value < model::lowest(declared.type) || value > model::highest(declared.type))
+    throw Error(DC_E_ARGUMENT, format("parameter '{}' is {} ({}), which cannot hold {}", name, model::type_name(declared.type),
+                                      model::place(*model_, declared.where), value));
+  std::vector<std::int64_t> values = parameters_;
+  values[index] = value;
+  model::update_parameters(*model_, values);  // those computed from it follow
+  parameters_ = std::move(values);
   changed_ = true;
 }
 
-std::int64_t Shapes::parameter(const std::string& name) const { return parameters_[static_cast<std::size_t>(parameter_index(name))]; }
+std::int64_t Shapes::parameter(const std::string& name) const {
+  return parameters_[static_cast<std::size_t>(parameter_index(name))];
+}
 
 void Shapes::apply_parameters() {
   std::vector<model::Shape> resolved;
@@ -124,7 +135,8 @@ void Shapes::set_shape(const std::string& name, int ndims, const std::int64_t* e
     require_dims(*variable, "dc_set_shape", ndims);
     model::Shape shape = variable->shape;
     for (int d = 0; d < ndims; ++d) {
-      if (extents[d] < 0) throw Error(DC_E_SHAPE, format("dc_set_shape: extent {} of '{}' is {}; it must be 0 or more", d + 1, name, extents[d]));
+      if (extents[d] < 0)
+        throw Error(DC_E_SHAPE, format("dc_set_shape: extent {} of '{}' is {}; it must be 0 or more", d + 1, name, extents[d]));
       shape.extents[c_index(*variable, d)] = extents[d];
     }
     shape.bytes = bytes_of(*variable, shape);
@@ -137,7 +149,9 @@ void Shapes::set_position(const std::string& name, int ndims, const std::int64_t
   for (Variable* variable : targets(name)) {
     require_dims(*variable, "dc_set_position", ndims);
     for (int d = 0; d < ndims; ++d) {
-      if (offsets[d] < 0) throw Error(DC_E_SHAPE, format("dc_set_position: offset {} of '{}' is {}; positions are zero-based", d + 1, name, offsets[d]));
+      if (offsets[d] < 0)
+        throw Error(DC_E_SHAPE,
+                    format("dc_set_position: offset {} of '{}' is {}; positions are zero-based", d + 1, name, offsets[d]));
       variable->position[c_index(*variable, d)] = offsets[d];
     }
     variable->flags |= shm::kHasPosition;

@@ -31,8 +31,8 @@ struct Copier {
 
 }  // namespace
 
-void copy_strided(std::byte* target, const std::byte* source, int ndims, const std::int64_t* extents, const std::ptrdiff_t* strides_bytes,
-                  std::uint64_t element_bytes) {
+void copy_strided(std::byte* target, const std::byte* source, int ndims, const std::int64_t* extents,
+                  const std::ptrdiff_t* strides_bytes, std::uint64_t element_bytes) {
   for (int d = 0; d < ndims; ++d)
     if (extents[d] == 0) return;
   Copier{ndims, extents, strides_bytes, element_bytes, target}.copy(source, 0);

@@ -11,12 +11,12 @@ struct dc_variable_s {
   std::uint32_t id = 0;
   bool enabled = true;
   std::uint16_t flags = 0;  // shm::kHasPosition, kHasGlobal, kHasGhost: what goes into the block header
-  bool own_shape = false;  // set by dc_set_shape: parameters no longer change it
+  bool own_shape = false;   // set by dc_set_shape: parameters no longer change it
   dc_type type = DC_ANY;
   bool fortran_order = false;
   std::uint64_t element_bytes = 0;
-  damaris::model::Shape shape;                // C order
-  std::int64_t position[DC_MAX_DIMS] = {};    // C order, of the interior
+  damaris::model::Shape shape;              // C order
+  std::int64_t position[DC_MAX_DIMS] = {};  // C order, of the interior
 };
 
 namespace damaris::client {

@@ -25,16 +25,18 @@ struct Writer {
     return false;
   }
   void forget(std::uint32_t variable, std::int32_t block) {
-    if (block != 0) more_blocks.erase({variable, block});
-    else last_step[variable] = shm::kNoStep;
+    if (block != 0)
+      more_blocks.erase({variable, block});
+    else
+      last_step[variable] = shm::kNoStep;
   }
 
   shm::LaneWriter lane;
   shm::Arena arena;
-  std::vector<std::int64_t> last_step;                                       // by variable: step of its block 0
-  std::set<std::pair<std::uint32_t, std::int32_t>> more_blocks;              // blocks other than 0 of the open step
+  std::vector<std::int64_t> last_step;                                            // by variable: step of its block 0
+  std::set<std::pair<std::uint32_t, std::int32_t>> more_blocks;                   // blocks other than 0 of the open step
   std::map<std::pair<std::uint32_t, std::int32_t>, shm::BlockHeader*> allocated;  // handed out, not committed
-  std::uint64_t step_bytes = 0;                                              // of the arena, held by the open step
+  std::uint64_t step_bytes = 0;                                                   // of the arena, held by the open step
   bool rang = false;  // the server was woken when lane or arena passed half; once is enough
   std::uint64_t writes = 0;
   std::uint64_t waits = 0;

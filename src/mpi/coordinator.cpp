@@ -16,8 +16,13 @@ constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 }  // namespace
 
 MpiCoordinator::MpiCoordinator(MPI_Comm servers, bool globals, bool in_place)
-    : messages_(Communicator::duplicate(servers)), for_plugins_(Communicator::duplicate(servers)), globals_(globals), in_place_(in_place),
-      index_(messages_.rank()), count_(messages_.size()), completed_by_(static_cast<std::size_t>(count_), -1) {}
+    : messages_(Communicator::duplicate(servers)),
+      for_plugins_(Communicator::duplicate(servers)),
+      globals_(globals),
+      in_place_(in_place),
+      index_(messages_.rank()),
+      count_(messages_.size()),
+      completed_by_(static_cast<std::size_t>(count_), -1) {}
 
 // Buffers must outlive their sends; after leave() nothing is under way.
 MpiCoordinator::~MpiCoordinator() {
@@ -66,13 +71,24 @@ void MpiCoordinator::receive_all() {
 void MpiCoordinator::handle(int from, const Message& message) {
   const InstanceKey key{message.event, message.step, message.instance};
   switch (message.kind) {
-    case kAnnounce: return note_announced(from, key);
-    case kComplete: return note_complete(from, message.step);
-    case kRun: decisions_.push_back({key, true, message.order}); return;
-    case kCancel: decisions_.push_back({key, false, 0}); return;
-    case kAgreed: agreed_ = std::max(agreed_, message.step); return;
-    case kBye: bye_ = true; return;
-    default: throw Error(DC_E_INTERNAL, format("server {} sent a message of unknown kind {}", from, message.kind));
+    case kAnnounce:
+      return note_announced(from, key);
+    case kComplete:
+      return note_complete(from, message.step);
+    case kRun:
+      decisions_.push_back({key, true, message.order});
+      return;
+    case kCancel:
+      decisions_.push_back({key, false, 0});
+      return;
+    case kAgreed:
+      agreed_ = std::max(agreed_, message.step);
+      return;
+    case kBye:
+      bye_ = true;
+      return;
+    default:
+      throw Error(DC_E_INTERNAL, format("server {} sent a message of unknown kind {}", from, message.kind));
   }
 }
 

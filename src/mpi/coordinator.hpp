@@ -62,7 +62,7 @@ class MpiCoordinator : public server::Coordinator {
   Communicator for_plugins_;
   bool globals_, in_place_;
   int index_ = 0, count_ = 1;
-  std::deque<Sending> sending_;               // buffers live until MPI has taken them; a deque never moves them
+  std::deque<Sending> sending_;  // buffers live until MPI has taken them; a deque never moves them
   std::deque<server::Decision> decisions_;
   std::int64_t completed_ = -1, agreed_ = -1;
   bool bye_ = false;

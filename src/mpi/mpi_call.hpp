@@ -49,8 +49,16 @@ class Communicator {
   MPI_Comm get() const noexcept { return handle_; }
   const MPI_Comm* address() const noexcept { return &handle_; }
   MPI_Comm release() noexcept { return std::exchange(handle_, MPI_COMM_NULL); }
-  int rank() const { int rank = 0; check(MPI_Comm_rank(handle_, &rank), "MPI_Comm_rank"); return rank; }
-  int size() const { int size = 0; check(MPI_Comm_size(handle_, &size), "MPI_Comm_size"); return size; }
+  int rank() const {
+    int rank = 0;
+    check(MPI_Comm_rank(handle_, &rank), "MPI_Comm_rank");
+    return rank;
+  }
+  int size() const {
+    int size = 0;
+    check(MPI_Comm_size(handle_, &size), "MPI_Comm_size");
+    return size;
+  }
 
  private:
   MPI_Comm handle_ = MPI_COMM_NULL;

@@ -33,13 +33,16 @@ std::vector<int> virtual_nodes(const std::string& list, int ranks) {
     const std::string item = list.substr(begin, end - begin);
     const bool number = !item.empty() && item.size() < 9 && item.find_first_not_of("0123456789") == std::string::npos;
     if (!number || std::stoi(item) == 0)
-      throw Error(DC_E_CONFIG, format("DAMARIS_RANKS_PER_NODE='{}': '{}' is no positive number; write a list such as \"3\" or \"3,5\"", list, item));
+      throw Error(
+          DC_E_CONFIG,
+          format("DAMARIS_RANKS_PER_NODE='{}': '{}' is no positive number; write a list such as \"3\" or \"3,5\"", list, item));
     sizes.push_back(std::stoi(item));
     begin = end + 1;
   }
   std::vector<int> node_of;
   for (int node = 0; static_cast<int>(node_of.size()) < ranks; ++node)
-    node_of.insert(node_of.end(), static_cast<std::size_t>(sizes[std::min<std::size_t>(static_cast<std::size_t>(node), sizes.size() - 1)]), node);
+    node_of.insert(node_of.end(),
+                   static_cast<std::size_t>(sizes[std::min<std::size_t>(static_cast<std::size_t>(node), sizes.size() - 1)]), node);
   node_of.resize(static_cast<std::size_t>(ranks));
   return node_of;
 }
@@ -53,7 +56,8 @@ Role role_of(int rank, const std::vector<int>& node_of, int dedicated) {
     const std::vector<int>& ranks = nodes[node];
     const int clients = static_cast<int>(ranks.size()) - dedicated;
     if (clients < dedicated)
-      throw Error(DC_E_PLACEMENT, format("node {} has {} ranks, too few for {} dedicated cores with at least one client each; start more ranks per node or set <dedicated cores=...> lower",
+      throw Error(DC_E_PLACEMENT, format("node {} has {} ranks, too few for {} dedicated cores with at least one client each; "
+                                         "start more ranks per node or set <dedicated cores=...> lower",
                                          node, ranks.size(), dedicated));
     const auto found = std::find(ranks.begin(), ranks.end(), rank);
     if (found != ranks.end()) {

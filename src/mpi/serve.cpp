@@ -39,7 +39,8 @@ void pin(const std::vector<int>& node_of, int rank) {
   const bool one_node = std::all_of(node_of.begin(), node_of.end(), [&](int node) { return node == node_of[0]; });
   if (CPU_COUNT(&allowed) < ranks_here || (!one_node && std::getenv("DAMARIS_RANKS_PER_NODE") != nullptr)) return;
   long later = 0;  // ranks of this node after this one
-  for (std::size_t other = static_cast<std::size_t>(rank) + 1; other < node_of.size(); ++other) later += node_of[other] == node_of[static_cast<std::size_t>(rank)] ? 1 : 0;
+  for (std::size_t other = static_cast<std::size_t>(rank) + 1; other < node_of.size(); ++other)
+    later += node_of[other] == node_of[static_cast<std::size_t>(rank)] ? 1 : 0;
   for (int cpu = CPU_SETSIZE - 1; cpu >= 0; --cpu) {
     if (!CPU_ISSET(cpu, &allowed) || later-- > 0) continue;
     cpu_set_t mine;

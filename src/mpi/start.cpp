@@ -31,7 +31,8 @@ void require_same_on_all(const Communicator& world, const std::string& config, c
   check(MPI_Allgather(&mine, 1, MPI_UNSIGNED_LONG_LONG, all.data(), 1, MPI_UNSIGNED_LONG_LONG, world.get()), "MPI_Allgather");
   for (std::size_t rank = 1; rank < all.size(); ++rank)
     if (all[rank] != all[0])
-      throw Error(DC_E_CONFIG_MISMATCH, format("rank {} reads another content of {} than rank 0; give every rank the same file", rank, config));
+      throw Error(DC_E_CONFIG_MISMATCH,
+                  format("rank {} reads another content of {} than rank 0; give every rank the same file", rank, config));
 }
 
 // Every rank reads the file, to find ranks that see another one; rank 0 alone parses it.
@@ -65,7 +66,9 @@ std::vector<int> nodes_of_all_ranks(const Communicator& world) {
   return node_of;
 }
 
-void start_log(const model::Model& model, const std::string& who) { configure_log(log_level(model.log.level), model.log.file, who); }
+void start_log(const model::Model& model, const std::string& who) {
+  configure_log(log_level(model.log.level), model.log.file, who);
+}
 
 // No dedicated core: every rank serves itself.
 MPI_Comm start_in_place(const Communicator& world, const Configuration& configuration) {
@@ -81,13 +84,14 @@ MPI_Comm start_in_place(const Communicator& world, const Configuration& configur
 }
 
 // What a server rank prepares before any client attaches.
-std::unique_ptr<server::Server> make_server(const Configuration& configuration, const Role& role, std::uint64_t nonce, std::unique_ptr<MpiCoordinator> coordinator,
-                                            std::string& region_name) {
+std::unique_ptr<server::Server> make_server(const Configuration& configuration, const Role& role, std::uint64_t nonce,
+                                            std::unique_ptr<MpiCoordinator> coordinator, std::string& region_name) {
   const model::Model& model = *configuration.model;
   start_log(model, format("server {}", role.server_index));
   shm::clear_dead_regions(shm::region_prefix(model.simulation), model.architecture.stale);
   region_name = shm::region_name(model.simulation, nonce, role.node, role.server_index);
-  const auto region = server::make_region(model, configuration.xml, role.group_clients, {region_name, server::host_name(), role.server_index, false});
+  const auto region = server::make_region(model, configuration.xml, role.group_clients,
+                                          {region_name, server::host_name(), role.server_index, false});
   return std::make_unique<server::Server>(configuration.model, region, std::move(coordinator), role.group_sources);
 }
 
@@ -95,7 +99,8 @@ std::unique_ptr<api::Session> attach(const Configuration& configuration, const R
   start_log(*configuration.model, format("client {}", role.source));
   const auto region = std::make_shared<shm::Region>(shm::Region::attach(region_name));
   if (region->header().config_digest != digest(configuration.xml))
-    throw Error(DC_E_CONFIG_MISMATCH, format("the region {} was made from another configuration than {}", region_name, configuration.model->file));
+    throw Error(DC_E_CONFIG_MISMATCH,
+                format("the region {} was made from another configuration than {}", region_name, configuration.model->file));
   if (!client::try_claim(*region, static_cast<std::uint32_t>(role.slot), role.source))
     throw Error(DC_E_DUPLICATE, format("slot {} of the region {} is taken by another process", role.slot, region_name));
   return std::make_unique<api::Session>(region, configuration.model, static_cast<std::uint32_t>(role.slot), role.source);
@@ -133,8 +138,10 @@ Started start_split(const Communicator& world, const Configuration& configuratio
 int initialize(const char* config, MPI_Comm given, MPI_Comm* clients, int* is_client) {
   int initialized = 0;
   MPI_Initialized(&initialized);
-  if (initialized == 0) throw Error(DC_E_NO_MPI, "dc_mpi_initialize: MPI is not initialized; call MPI_Init first, or dc_initialize without MPI");
-  if (clients == nullptr || is_client == nullptr) throw Error(DC_E_ARGUMENT, "dc_mpi_initialize: the places for the communicator and for is_client must not be null");
+  if (initialized == 0)
+    throw Error(DC_E_NO_MPI, "dc_mpi_initialize: MPI is not initialized; call MPI_Init first, or dc_initialize without MPI");
+  if (clients == nullptr || is_client == nullptr)
+    throw Error(DC_E_ARGUMENT, "dc_mpi_initialize: the places for the communicator and for is_client must not be null");
   *clients = MPI_COMM_NULL;
   *is_client = 1;
   const Communicator world = Communicator::duplicate(given);

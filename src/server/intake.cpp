@@ -17,18 +17,30 @@ struct Copy {
 };
 
 Copy copy_of(const shm::BlockHeader& h) {
-  return {h.size_bytes.load(std::memory_order_relaxed), h.data_bytes, h.step, h.magic, h.state.load(std::memory_order_acquire), h.variable,
-          h.source, h.block, h.ndims, h.flags};
+  return {h.size_bytes.load(std::memory_order_relaxed),
+          h.data_bytes,
+          h.step,
+          h.magic,
+          h.state.load(std::memory_order_acquire),
+          h.variable,
+          h.source,
+          h.block,
+          h.ndims,
+          h.flags};
 }
 
 bool place_is_sound(const shm::LaneSpan& span, std::uint64_t offset) {
-  return offset % shm::kLine == 0 && offset >= span.arena_offset && offset - span.arena_offset <= span.arena_bytes - sizeof(shm::BlockHeader);
+  return offset % shm::kLine == 0 && offset >= span.arena_offset &&
+         offset - span.arena_offset <= span.arena_bytes - sizeof(shm::BlockHeader);
 }
 
-std::string fault_of(const Copy& copy, const shm::LaneSpan& span, const event::Event& event, std::int32_t source, const VariableInfos& infos) {
+std::string fault_of(const Copy& copy, const shm::LaneSpan& span, const event::Event& event, std::int32_t source,
+                     const VariableInfos& infos) {
   const std::uint64_t room = span.arena_offset + span.arena_bytes - event.block_offset;
-  if (copy.magic != shm::kBlockMagic || copy.state != static_cast<std::uint32_t>(shm::BlockState::published)) return "it was not published";
-  if (copy.size_bytes < sizeof(shm::BlockHeader) || copy.size_bytes > room || copy.data_bytes > copy.size_bytes - sizeof(shm::BlockHeader))
+  if (copy.magic != shm::kBlockMagic || copy.state != static_cast<std::uint32_t>(shm::BlockState::published))
+    return "it was not published";
+  if (copy.size_bytes < sizeof(shm::BlockHeader) || copy.size_bytes > room ||
+      copy.data_bytes > copy.size_bytes - sizeof(shm::BlockHeader))
     return "its size cannot be";
   if (copy.variable >= infos.all().size()) return format("there is no variable {}", copy.variable);
   if (copy.step != event.step || copy.source != source || copy.block < 0) return "step, source or block differ from its event";
@@ -44,8 +56,10 @@ std::string fill_lists(const shm::BlockHeader& header, const Copy& copy, dc_data
     if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(extent), &bytes)) return "its extents cannot be";
     if ((copy.flags & shm::kHasPosition) != 0) dataset.position[d] = header.position[d];
     if ((copy.flags & shm::kHasGlobal) != 0) dataset.global[d] = header.global[d];
-    if ((copy.flags & shm::kHasGhost) != 0) dataset.ghost_low[d] = header.ghost_low[d], dataset.ghost_high[d] = header.ghost_high[d];
-    if (dataset.position[d] < 0 || dataset.global[d] < 0 || dataset.ghost_low[d] + dataset.ghost_high[d] > std::max<std::int64_t>(extent, 0))
+    if ((copy.flags & shm::kHasGhost) != 0)
+      dataset.ghost_low[d] = header.ghost_low[d], dataset.ghost_high[d] = header.ghost_high[d];
+    if (dataset.position[d] < 0 || dataset.global[d] < 0 ||
+        dataset.ghost_low[d] + dataset.ghost_high[d] > std::max<std::int64_t>(extent, 0))
       return "its position or ghost zones cannot be";
   }
   return bytes == copy.data_bytes ? "" : "its bytes are not its extents";
@@ -56,7 +70,8 @@ std::string fill_lists(const shm::BlockHeader& header, const Copy& copy, dc_data
 VariableInfos::VariableInfos(const model::Model& model) {
   for (const model::Compound& compound : model.compounds) {
     std::vector<dc_field_t>& fields = fields_.emplace_back();
-    for (const model::Field& field : compound.fields) fields.push_back({field.name.c_str(), field.type, field.count, field.offset_bytes});
+    for (const model::Field& field : compound.fields)
+      fields.push_back({field.name.c_str(), field.type, field.count, field.offset_bytes});
   }
   for (const model::Variable& variable : model.variables) {
     const model::Layout& layout = model.layouts[variable.layout];
@@ -83,8 +98,8 @@ VariableInfos::VariableInfos(const model::Model& model) {
   }
 }
 
-Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::uint32_t lane, std::int32_t source, const event::Event& event,
-                   const VariableInfos& infos) {
+Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::uint32_t lane, std::int32_t source,
+                   const event::Event& event, const VariableInfos& infos) {
   Intake intake;
   if (!place_is_sound(span, event.block_offset)) {
     intake.fault = "it lies outside the client's arena";

@@ -32,7 +32,7 @@ struct Intake {
 
 // `span` is the server's own copy of where lane `lane` and its arena lie; `source` the id of the client that owns the lane.
 // A sound result has copies of everything but the data themselves.
-Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::uint32_t lane, std::int32_t source, const event::Event& event,
-                   const VariableInfos& infos);
+Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::uint32_t lane, std::int32_t source,
+                   const event::Event& event, const VariableInfos& infos);
 
 }  // namespace damaris::server

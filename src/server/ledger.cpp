@@ -46,7 +46,8 @@ std::string Ledger::add(const dc_dataset_t& dataset, const HeldBlock& block) {
     return "";
   }
   release(block);
-  return format("'{}' block {} of client {} came twice in step {}; the first one counts", dataset.variable->path, dataset.block, dataset.source, dataset.step);
+  return format("'{}' block {} of client {} came twice in step {}; the first one counts", dataset.variable->path, dataset.block,
+                dataset.source, dataset.step);
 }
 
 Iteration* Ledger::next_unprocessed() {

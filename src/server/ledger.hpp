@@ -37,8 +37,8 @@ class Iteration {
   dc_iteration_t view(std::size_t client_count);
 
   std::vector<std::int32_t> absent, missing;  // filled when the step completes
-  bool processed = false;    // plugins have seen it; only pending global instances keep its blocks
-  int pending_globals = 0;   // holds, beside the one of the open iteration
+  bool processed = false;                     // plugins have seen it; only pending global instances keep its blocks
+  int pending_globals = 0;                    // holds, beside the one of the open iteration
   const std::vector<HeldBlock>& blocks() const noexcept { return blocks_; }
   std::size_t dataset_count() const noexcept { return datasets_.size(); }
 

@@ -73,7 +73,7 @@ std::vector<std::string> plugin_path() {
 }
 
 std::string PluginHost::find(const std::string& library, const model::Model& model, const model::Location& where) {
-  const std::string place = format("{}:{}:{}", model.file, where.line, where.column);
+  const std::string place = model::place(model, where);
   std::vector<std::string> tried;
   if (fs::path(library).is_absolute()) {
     tried.push_back(library);
@@ -84,8 +84,9 @@ std::string PluginHost::find(const std::string& library, const model::Model& mod
   }
   for (const std::string& path : tried)
     if (::access(path.c_str(), R_OK) == 0) return path;
-  throw Error(DC_E_PLUGIN, format("{}: no plugin '{}'; looked for {}; give an absolute path, set DAMARIS_PLUGIN_PATH or put it beside the XML", place,
-                                  library, join(tried, ", ")));
+  throw Error(DC_E_PLUGIN,
+              format("{}: no plugin '{}'; looked for {}; give an absolute path, set DAMARIS_PLUGIN_PATH or put it beside the XML",
+                     place, library, join(tried, ", ")));
 }
 
 PluginHost::PluginHost(std::shared_ptr<const model::Model> model) : model_(std::move(model)) {
@@ -97,7 +98,7 @@ PluginHost::PluginHost(std::shared_ptr<const model::Model> model) : model_(std::
 
 PluginHost::~PluginHost() { finalize(); }
 
-std::string PluginHost::place(const model::Location& where) const { return format("{}:{}:{}", model_->file, where.line, where.column); }
+std::string PluginHost::place(const model::Location& where) const { return model::place(*model_, where); }
 
 void PluginHost::load_plugin(const model::Plugin& plugin) {
   auto loaded = std::make_unique<Loaded>();
@@ -108,11 +109,12 @@ void PluginHost::load_plugin(const model::Plugin& plugin) {
   loaded->library = open_library(path, place(plugin.where));
   const auto entry = reinterpret_cast<dc_plugin_entry_fn>(::dlsym(loaded->library, DC_PLUGIN_ENTRY));
   if (entry == nullptr)
-    throw Error(DC_E_PLUGIN, format("{}: {} exports no {}(); a plugin in table form must (see damaris/plugin.h)", place(plugin.where), path, DC_PLUGIN_ENTRY));
+    throw Error(DC_E_PLUGIN, format("{}: {} exports no {}(); a plugin in table form must (see damaris/plugin.h)",
+                                    place(plugin.where), path, DC_PLUGIN_ENTRY));
   loaded->table = entry();
   if (loaded->table == nullptr || loaded->table->abi != DC_PLUGIN_ABI || loaded->table->size_bytes < sizeof(dc_plugin_t))
-    throw Error(DC_E_VERSION, format("{}: {} was built for plugin ABI {}, this server has {}; rebuild it", place(plugin.where), path,
-                                     loaded->table == nullptr ? 0 : loaded->table->abi, DC_PLUGIN_ABI));
+    throw Error(DC_E_VERSION, format("{}: {} was built for plugin ABI {}, this server has {}; rebuild it", place(plugin.where),
+                                     path, loaded->table == nullptr ? 0 : loaded->table->abi, DC_PLUGIN_ABI));
   for (const auto& [key, value] : plugin.settings) loaded->settings.push_back({key.c_str(), value.c_str()});
   plugins_.push_back(std::move(loaded));
 }
@@ -129,7 +131,8 @@ void PluginHost::load_function(const model::Action& action) {
   loaded->library = open_library(path, place(action.where));
   loaded->function = reinterpret_cast<dc_action_fn>(::dlsym(loaded->library, action.function.c_str()));
   if (loaded->function == nullptr)
-    throw Error(DC_E_PLUGIN, format("{}: {} exports no function '{}'; look at its name and at extern \"C\"", place(action.where), path, action.function));
+    throw Error(DC_E_PLUGIN, format("{}: {} exports no function '{}'; look at its name and at extern \"C\"", place(action.where),
+                                    path, action.function));
   functions_.push_back(std::move(loaded));
 }
 
@@ -162,7 +165,8 @@ void PluginHost::initialize(const RunFacts& facts) {
     Loaded& loaded = *plugin;
     if (loaded.table->init != nullptr) {
       const CallResult result = guarded(loaded, "init", [&] { return loaded.table->init(&loaded.host, &loaded.state); });
-      if (result.code != DC_OK) throw Error(static_cast<dc_code>(result.code), format("{}: {}", place(loaded.where), result.sentence));
+      if (result.code != DC_OK)
+        throw Error(static_cast<dc_code>(result.code), format("{}: {}", place(loaded.where), result.sentence));
     }
     loaded.initialized = true;
   }
@@ -185,7 +189,8 @@ CallResult PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& c
   }
   if (busy_) busy_("");
   if (result.code >= DC_OK) return {};
-  result.sentence = format("{} failed in {}: {}", plugin.name, what, plugin.failure.empty() ? dc_strerror(result.code) : plugin.failure);
+  result.sentence =
+      format("{} failed in {}: {}", plugin.name, what, plugin.failure.empty() ? dc_strerror(result.code) : plugin.failure);
   log_line(LogLevel::error, result.sentence);
   return result;
 }
@@ -195,13 +200,15 @@ CallResult PluginHost::run(const model::Action& action, const dc_event_t& event,
   Loaded* target = nullptr;
   if (action.plugin >= 0) target = plugins_[static_cast<std::size_t>(action.plugin)].get();
   for (auto& function : functions_)
-    if (action.plugin < 0 && function->library_name == action.library && function->function_name == action.function) target = function.get();
+    if (action.plugin < 0 && function->library_name == action.library && function->function_name == action.function)
+      target = function.get();
   if (target == nullptr || target->disabled) return {};
   const CallResult result = guarded(*target, what, [&] {
     if (target->function != nullptr) return target->function(&event, &iteration, &target->host);
     return target->table->on_event == nullptr ? DC_OK : target->table->on_event(target->state, &event, &iteration);
   });
-  if (result.code != DC_OK && !target->storage && model_->architecture.plugin_policy == model::PluginPolicy::disable) target->disabled = true;
+  if (result.code != DC_OK && !target->storage && model_->architecture.plugin_policy == model::PluginPolicy::disable)
+    target->disabled = true;
   return result;
 }
 
@@ -216,13 +223,16 @@ PluginHost::IterationResult PluginHost::process(const dc_iteration_t& iteration)
   for (auto& plugin : plugins_) {
     Loaded& loaded = *plugin;
     if (loaded.disabled || loaded.table->on_iteration == nullptr) continue;
-    const CallResult call = guarded(loaded, format("on_iteration of step {}", iteration.step),
-                                    [&] { return loaded.table->on_iteration(loaded.state, loaded.storage ? &to_store : &iteration); });
+    const CallResult call = guarded(loaded, format("on_iteration of step {}", iteration.step), [&] {
+      return loaded.table->on_iteration(loaded.state, loaded.storage ? &to_store : &iteration);
+    });
     for (StoredFile& file : loaded.files) result.files.push_back(std::move(file));
     loaded.files.clear();
     if (call.code == DC_OK) continue;
-    if (loaded.storage) result.durable = false;
-    else if (model_->architecture.plugin_policy == model::PluginPolicy::disable) loaded.disabled = true;
+    if (loaded.storage)
+      result.durable = false;
+    else if (model_->architecture.plugin_policy == model::PluginPolicy::disable)
+      loaded.disabled = true;
     if (result.first_failure.code == DC_OK) result.first_failure = call;
   }
   return result;

@@ -17,7 +17,8 @@ Roster::Roster(shm::Region& region) : region_(region), members_(region.client_co
       Lane lane;
       lane.index = slot * region.threads() + thread;
       lane.span = region.span(lane.index);
-      lane.reader = shm::LaneReader(reinterpret_cast<shm::LaneHeader*>(region.at(lane.span.lane_offset)), region.header().lane_events);
+      lane.reader =
+          shm::LaneReader(reinterpret_cast<shm::LaneHeader*>(region.at(lane.span.lane_offset)), region.header().lane_events);
       member.lanes.push_back(lane);
     }
   }
@@ -27,7 +28,8 @@ bool Roster::admit() {
   bool came = false;
   for (Member& member : members_) {
     const shm::ClientSlot& slot = region_.slot(member.slot);
-    if (member.presence != Member::Presence::expected || slot.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(shm::SlotState::attached))
+    if (member.presence != Member::Presence::expected ||
+        slot.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(shm::SlotState::attached))
       continue;
     member.presence = Member::Presence::attached;
     member.id = slot.id.load(std::memory_order_relaxed);
@@ -45,7 +47,8 @@ std::vector<Member*> Roster::find_dead() {
   for (Member& member : members_) {
     if (member.presence != Member::Presence::attached || member.watch.alive()) continue;
     // What it published before it died still counts: the engine reads the lanes empty first.
-    const bool drained = std::all_of(member.lanes.begin(), member.lanes.end(), [](const Lane& lane) { return lane.broken || lane.reader.empty(); });
+    const bool drained =
+        std::all_of(member.lanes.begin(), member.lanes.end(), [](const Lane& lane) { return lane.broken || lane.reader.empty(); });
     if (drained) dead.push_back(&member);
   }
   for (Member* member : dead) leave(*member, Member::Presence::gone);
@@ -96,7 +99,8 @@ void Roster::tell_all(const Mail& mail) {
 bool Roster::deliver() {
   bool moved = false;
   for (Member& member : members_)
-    while (!member.outbox.empty() && shm::try_post(region_.slot(member.slot), member.outbox.front().step, member.outbox.front().code, member.outbox.front().sentence)) {
+    while (!member.outbox.empty() && shm::try_post(region_.slot(member.slot), member.outbox.front().step,
+                                                   member.outbox.front().code, member.outbox.front().sentence)) {
       member.outbox.pop_front();
       moved = true;
     }
@@ -104,7 +108,8 @@ bool Roster::deliver() {
 }
 
 void Roster::mark_drained(Member& member) {
-  for (const Mail& mail : member.outbox) log_line(LogLevel::error, format("client {} leaves before it was told: {}", member.id, mail.sentence));
+  for (const Mail& mail : member.outbox)
+    log_line(LogLevel::error, format("client {} leaves before it was told: {}", member.id, mail.sentence));
   member.outbox.clear();
   member.presence = Member::Presence::drained;
   region_.slot(member.slot).state.store(static_cast<std::uint32_t>(shm::SlotState::drained), std::memory_order_release);

@@ -42,7 +42,9 @@ struct Member {
   std::int64_t own_frontier = shm::kNoStep;  // what it ended itself: a member that died before is missing from later steps
   std::int64_t last_step = shm::kNoStep;     // highest step it named
   std::deque<Mail> outbox;                   // not yet in its mailbox
-  bool over() const noexcept { return presence == Presence::finalized || presence == Presence::drained || presence == Presence::gone; }
+  bool over() const noexcept {
+    return presence == Presence::finalized || presence == Presence::drained || presence == Presence::gone;
+  }
 };
 
 class Roster {

@@ -10,9 +10,9 @@
 namespace damaris::server {
 namespace {
 
-constexpr int kEventsPerVisit = 256;          // of one lane, so that no client starves the others
+constexpr int kEventsPerVisit = 256;                        // of one lane, so that no client starves the others
 constexpr auto kLookEvery = std::chrono::milliseconds(50);  // after the clients' processes
-constexpr std::int64_t kSleepMs = 2;          // DESIGN 4b rule 15
+constexpr std::int64_t kSleepMs = 2;                        // DESIGN 4b rule 15
 
 void show_busy(shm::RegionHeader& header, const std::string& what) {
   const std::size_t length = std::min(what.size(), sizeof header.busy_with - 1);
@@ -23,10 +23,16 @@ void show_busy(shm::RegionHeader& header, const std::string& what) {
 
 }  // namespace
 
-Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::Region> region, std::unique_ptr<Coordinator> coordinator,
-               std::vector<std::int32_t> clients)
-    : model_(std::move(model)), region_(std::move(region)), coordinator_(std::move(coordinator)), infos_(*model_), host_(model_), ledger_(*region_),
-      roster_(*region_), signals_(model_, ledger_, roster_, host_, *coordinator_),
+Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::Region> region,
+               std::unique_ptr<Coordinator> coordinator, std::vector<std::int32_t> clients)
+    : model_(std::move(model)),
+      region_(std::move(region)),
+      coordinator_(std::move(coordinator)),
+      infos_(*model_),
+      host_(model_),
+      ledger_(*region_),
+      roster_(*region_),
+      signals_(model_, ledger_, roster_, host_, *coordinator_),
       attach_deadline_(Deadline::after_ms(model_->architecture.attach_timeout_ms)) {
   host_.watch([this](const std::string& what) { show_busy(region_->header(), what); });
   RunFacts facts;
@@ -67,8 +73,10 @@ bool Server::drain_lane(Member& member, Lane& lane) {
   for (event::Event event; taken < kEventsPerVisit && !lane.broken; ++taken) {
     const std::uint64_t position = lane.reader.position();
     if (!lane.reader.try_take(event)) break;
-    if (event.serial != position || !event::known(event.kind)) reject(member, lane, "an event in it makes no sense");
-    else dispatch(member, lane, event);
+    if (event.serial != position || !event::known(event.kind))
+      reject(member, lane, "an event in it makes no sense");
+    else
+      dispatch(member, lane, event);
   }
   if (lane.reader.damaged() && !lane.broken) reject(member, lane, "its counter cannot be");
   return taken > 0;
@@ -85,20 +93,25 @@ void Server::reject(Member& member, Lane& lane, const std::string& why) {
 // An event of step j ends all earlier steps of its lane (DESIGN 4b rule 2).
 void Server::dispatch(Member& member, Lane& lane, const event::Event& event) {
   if (event.kind != event::Kind::flush && event.kind != event::Kind::finalize) {
-    if (event.step < 0 || event.step <= lane.frontier) return reject(member, lane, format("{} after step {} had ended", event::to_string(event), lane.frontier));
+    if (event.step < 0 || event.step <= lane.frontier)
+      return reject(member, lane, format("{} after step {} had ended", event::to_string(event), lane.frontier));
     roster_.end(member, lane, event.step - 1);
     member.last_step = std::max(member.last_step, event.step);
     highest_step_ = std::max(highest_step_, event.step);
     ledger_.open(event.step);
   }
   switch (event.kind) {
-    case event::Kind::write: return take_block(member, lane, event);
+    case event::Kind::write:
+      return take_block(member, lane, event);
     case event::Kind::signal:
       if (event.name >= model_->events.size()) return reject(member, lane, format("there is no event {}", event.name));
       return signals_.sent(member, event.name, event.step);
-    case event::Kind::end_iteration: return roster_.end(member, lane, event.step);
-    case event::Kind::set_time: return ledger_.open(event.step).set_time(event.time);
-    case event::Kind::flush: return;
+    case event::Kind::end_iteration:
+      return roster_.end(member, lane, event.step);
+    case event::Kind::set_time:
+      return ledger_.open(event.step).set_time(event.time);
+    case event::Kind::flush:
+      return;
     case event::Kind::finalize:
       roster_.end(member, lane, kAllSteps);
       if (member.frontier == kAllSteps) roster_.leave(member, Member::Presence::finalized);
@@ -121,12 +134,14 @@ bool Server::watch_clients() {
   if (Clock::now() < next_look_) return false;
   next_look_ = Clock::now() + kLookEvery;
   if (!roster_.all_present() && attach_deadline_.passed()) {
-    note_failure(DC_E_TIMEOUT, format("not all {} clients attached within {} ms; the run goes on without the missing ones", roster_.size(), model_->architecture.attach_timeout_ms));
+    note_failure(DC_E_TIMEOUT, format("not all {} clients attached within {} ms; the run goes on without the missing ones",
+                                      roster_.size(), model_->architecture.attach_timeout_ms));
     roster_.give_up_waiting();
   }
   const std::vector<Member*> dead = roster_.find_dead();
   for (const Member* member : dead) {
-    const std::string sentence = format("client {} died after step {}; it is missing from later iterations", member->id, member->own_frontier);
+    const std::string sentence =
+        format("client {} died after step {}; it is missing from later iterations", member->id, member->own_frontier);
     note_failure(DC_E_CLIENT_LOST, sentence);
     roster_.tell_all({std::max<std::int64_t>(member->last_step, 0), DC_E_CLIENT_LOST, sentence});
   }
@@ -156,7 +171,8 @@ void Server::process(Iteration& iteration) {
   dc_iteration_t view = iteration.view(roster_.size());
   view.complete = 1;
   const PluginHost::IterationResult result = host_.process(view);
-  for (const StoredFile& file : result.files) log_line(LogLevel::info, format("step {}: {} ({} bytes)", step, file.path, file.bytes));
+  for (const StoredFile& file : result.files)
+    log_line(LogLevel::info, format("step {}: {} ({} bytes)", step, file.path, file.bytes));
   if (result.first_failure.code != DC_OK) {
     const std::string sentence = format("step {}: {}", step, result.first_failure.sentence);
     note_failure(result.first_failure.code, sentence);
@@ -172,8 +188,10 @@ void Server::process(Iteration& iteration) {
 
 void Server::account_for(Iteration& iteration) {
   for (const Member& member : roster_.members()) {
-    if (member.own_frontier < iteration.step()) iteration.missing.push_back(member.id);
-    else if (!iteration.has_source(member.id)) iteration.absent.push_back(member.id);
+    if (member.own_frontier < iteration.step())
+      iteration.missing.push_back(member.id);
+    else if (!iteration.has_source(member.id))
+      iteration.absent.push_back(member.id);
   }
 }
 
@@ -211,7 +229,8 @@ void Server::stop_clients() {
   while (drain()) {
   }
   for (Member& member : roster_.members())
-    if (member.presence == Member::Presence::attached || member.presence == Member::Presence::expected) roster_.leave(member, Member::Presence::gone);
+    if (member.presence == Member::Presence::attached || member.presence == Member::Presence::expected)
+      roster_.leave(member, Member::Presence::gone);
   note_failure(DC_E_CLIENT_LOST, "told to stop: what was published is stored, open iterations are partial");
 }
 
@@ -222,7 +241,7 @@ CallResult Server::run(const std::atomic<bool>* stop) {
         if (member.presence == Member::Presence::attached && !lane.broken && !lane.reader.empty()) return true;
     return false;
   };
-  while (true) {
+  while (!closed_) {
     if (stop != nullptr && stop->load() && !stopping_) stop_clients();
     if (poll()) continue;
     if (finished()) break;

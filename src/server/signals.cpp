@@ -15,7 +15,8 @@ std::string describe(const model::Model& model, const InstanceKey& key) {
 
 }  // namespace
 
-Signals::Signals(std::shared_ptr<const model::Model> model, Ledger& ledger, Roster& roster, PluginHost& host, Coordinator& coordinator)
+Signals::Signals(std::shared_ptr<const model::Model> model, Ledger& ledger, Roster& roster, PluginHost& host,
+                 Coordinator& coordinator)
     : model_(std::move(model)), ledger_(ledger), roster_(roster), host_(host), coordinator_(coordinator) {}
 
 bool Signals::has_scope(std::uint32_t event, dc_scope scope) const {
@@ -65,11 +66,15 @@ bool Signals::decide() {
     worked = true;
     if (waiting_.count(decision->key) == 0) {
       // Not announced here, or given up: a cancelled one is no surprise, one that the others run is worth a line.
-      if (decision->run) log_line(LogLevel::warning, format("{} ran on other servers after this one had given it up", describe(*model_, decision->key)));
+      if (decision->run)
+        log_line(LogLevel::warning,
+                 format("{} ran on other servers after this one had given it up", describe(*model_, decision->key)));
       continue;
     }
-    if (decision->run) run_scope(decision->key, DC_SCOPE_GLOBAL, -1, decision->order);
-    else drop(decision->key, "another server never had it from all its clients");
+    if (decision->run)
+      run_scope(decision->key, DC_SCOPE_GLOBAL, -1, decision->order);
+    else
+      drop(decision->key, "another server never had it from all its clients");
     end_waiting(decision->key);
     ledger_.try_release(decision->key.step);
   }

@@ -1,8 +1,8 @@
 // damaris-server: the server as a process of its own, without MPI. Clients attach with dc_initialize.
-#include <CLI/CLI.hpp>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <atomic>
 #include <csignal>
@@ -47,15 +47,19 @@ int expected_clients(const Options& options, const damaris::model::Model& model)
 void refuse_second_server(const damaris::model::Model& model) {
   for (const auto& found : damaris::shm::find_regions(damaris::shm::region_prefix(model.simulation)))
     if (found.alive && found.detached)
-      throw Error(DC_E_REGION_IN_USE, format("a server of '{}' already runs on this node (process {}, region {}); let it finish, or set DAMARIS_JOB to run beside it",
+      throw Error(DC_E_REGION_IN_USE, format("a server of '{}' already runs on this node (process {}, region {}); let it finish, "
+                                             "or set DAMARIS_JOB to run beside it",
                                              model.simulation, found.server.pid, found.name));
 }
 
 void check_startable(const damaris::model::Model& model) {
   if (model.architecture.dedicated_cores == 0)
-    throw Error(DC_E_CONFIG, format("{} says <dedicated cores=\"0\"/>: the clients do the work in place and need no server", model.file));
+    throw Error(DC_E_CONFIG,
+                format("{} says <dedicated cores=\"0\"/>: the clients do the work in place and need no server", model.file));
   if (damaris::model::needs_mpi(model))
-    throw Error(DC_E_CONFIG, format("{}: an action of scope \"global\" needs servers that talk over MPI (dc_mpi_initialize); use scope=\"node\" with a detached server", model.file));
+    throw Error(DC_E_CONFIG, format("{}: an action of scope \"global\" needs servers that talk over MPI (dc_mpi_initialize); use "
+                                    "scope=\"node\" with a detached server",
+                                    model.file));
 }
 
 // Two servers started at once: the second waits for the first one's region to stand, and then refuses.
@@ -83,8 +87,10 @@ std::unique_ptr<damaris::server::Server> start(const Options& options) {
   refuse_second_server(*model);
   damaris::shm::clear_dead_regions(damaris::shm::region_prefix(model->simulation), model->architecture.stale);
   const std::string name = damaris::shm::region_name(model->simulation, damaris::shm::make_nonce(), 0, 0);
-  const auto region = damaris::server::make_region(*model, xml, expected_clients(options, *model), {name, damaris::server::host_name(), 0, true});
-  return std::make_unique<damaris::server::Server>(model, region, std::make_unique<damaris::server::SingleCoordinator>(), std::vector<std::int32_t>{});
+  const auto region =
+      damaris::server::make_region(*model, xml, expected_clients(options, *model), {name, damaris::server::host_name(), 0, true});
+  return std::make_unique<damaris::server::Server>(model, region, std::make_unique<damaris::server::SingleCoordinator>(),
+                                                   std::vector<std::int32_t>{});
 }
 
 void tell_starter(const Options& options, const std::string& text) {
@@ -115,12 +121,18 @@ int serve(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Serves the clients of one node from a process of its own, without MPI, until all have finalized and their data are durable.", "damaris-server");
+  CLI::App app(
+      "Serves the clients of one node from a process of its own, without MPI, until all have finalized and their data are durable.",
+      "damaris-server");
   app.add_option("config", options.config, "The XML file, the same as the clients'")->required();
-  app.add_option("--clients", options.clients, "Number of clients on this node (default: the XML, the launcher's local size, else 1)")->check(CLI::PositiveNumber);
+  app.add_option("--clients", options.clients,
+                 "Number of clients on this node (default: the XML, the launcher's local size, else 1)")
+      ->check(CLI::PositiveNumber);
   app.add_flag("--detach", options.detach, "Go to the background once ready; survives the end of the shell and of mpirun");
   app.add_option("--ready-fd", options.ready_fd, "For the client that starts the server: descriptor to say 'ok' to")->group("");
-  app.footer("SIGTERM and SIGINT: store what was published, then leave.\nExit status: 0 success, 1 a failure was reported, 2 wrong usage.");
+  app.footer(
+      "SIGTERM and SIGINT: store what was published, then leave.\nExit status: 0 success, 1 a failure was reported, 2 wrong "
+      "usage.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

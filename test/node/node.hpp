@@ -29,8 +29,16 @@ inline model::Model node_model() {
   model.architecture.buffer_timeout_ms = 300;
   model.architecture.global_timeout_ms = 300;
   model.architecture.finalize_timeout_ms = 5'000;
-  model.parameters.push_back({"n", 100, false, {}});
-  model.parameters.push_back({"fixed", 7, true, {}});
+  const auto parameter = [&](const std::string& name, std::int64_t value, bool constant) {
+    model::Parameter parameter;
+    parameter.name = name;
+    parameter.value = value;
+    parameter.expression = model::Expression::constant(value);
+    parameter.constant = constant;
+    model.parameters.push_back(parameter);
+  };
+  parameter("n", 100, false);
+  parameter("fixed", 7, true);
   const auto layout = [&](const std::string& name, dc_type type, std::vector<std::string> dimensions) {
     model::Layout layout;
     layout.name = name;
@@ -58,7 +66,8 @@ inline model::Model node_model() {
   return model;
 }
 
-inline void add_event(model::Model& model, const std::string& name, std::vector<dc_scope> scopes, const std::string& function = "record") {
+inline void add_event(model::Model& model, const std::string& name, std::vector<dc_scope> scopes,
+                      const std::string& function = "record") {
   model::Event event;
   event.id = static_cast<std::uint32_t>(model.events.size());
   event.name = name;
@@ -72,7 +81,8 @@ inline void add_event(model::Model& model, const std::string& name, std::vector<
   model.events.push_back(event);
 }
 
-inline void add_recorder(model::Model& model, bool storage = false, std::vector<std::pair<std::string, std::string>> settings = {}) {
+inline void add_recorder(model::Model& model, bool storage = false,
+                         std::vector<std::pair<std::string, std::string>> settings = {}) {
   model::Plugin plugin;
   plugin.name = "recorder";
   plugin.library = "damaris_test_recorder.so";
@@ -83,7 +93,8 @@ inline void add_recorder(model::Model& model, bool storage = false, std::vector<
 
 class Node {
  public:
-  explicit Node(const model::Model& given, int clients = 2, const std::string& region_name = "") : model_(std::make_shared<model::Model>(given)) {
+  explicit Node(const model::Model& given, int clients = 2, const std::string& region_name = "")
+      : model_(std::make_shared<model::Model>(given)) {
     ::setenv("DAMARIS_TEST_LOG", folder_.file("log").c_str(), 1);
     region_ = server::make_region(*model_, "<simulation/>", clients, {region_name, "host", 0, false});
     std::vector<std::int32_t> ids;
@@ -104,12 +115,13 @@ class Node {
   server::CallResult stop() {
     std::vector<std::thread> ends;
     for (auto& client : clients_)
-      if (client != nullptr) ends.emplace_back([&client] {
-        try {
-          client->finalize();
-        } catch (const Error&) {  // the case has looked at it already, or does not care
-        }
-      });
+      if (client != nullptr)
+        ends.emplace_back([&client] {
+          try {
+            client->finalize();
+          } catch (const Error&) {  // the case has looked at it already, or does not care
+          }
+        });
     if (!thread_.joinable() && server_ != nullptr) start();
     for (std::thread& end : ends) end.join();
     if (thread_.joinable()) thread_.join();

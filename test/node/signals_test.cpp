@@ -105,7 +105,8 @@ TEST_CASE("a failing action is told to the clients and, by policy, disabled") {
   node.client(0).end_iteration(0);
   const client::Client::Report report = node.client(0).flush(0, 5000);
   CHECK(report.code == DC_E_EARLIER_IO);
-  CHECK(report.sentence == "step 0: action 'fail_always' of damaris_test_recorder.so failed in on event 'bad' of step 0: it was told to fail");
+  CHECK(report.sentence ==
+        "step 0: action 'fail_always' of damaris_test_recorder.so failed in on event 'bad' of step 0: it was told to fail");
   node.stop();
   CHECK(node.lines("event bad").size() == (model.architecture.plugin_policy == model::PluginPolicy::disable ? 1 : 2));
 }
@@ -124,7 +125,8 @@ TEST_CASE("a thousand random signals of four clients on threads keep each client
       for (int n = 0; n < 250; ++n) {
         const std::string name(1, static_cast<char>('a' + random() % 3));
         node.client(id).signal(name, n / 10);
-        sent[static_cast<std::size_t>(id)].push_back("event " + name + " step " + std::to_string(n / 10) + " scope core source " + std::to_string(id));
+        sent[static_cast<std::size_t>(id)].push_back("event " + name + " step " + std::to_string(n / 10) + " scope core source " +
+                                                     std::to_string(id));
       }
     });
   for (std::thread& thread : threads) thread.join();
@@ -134,7 +136,8 @@ TEST_CASE("a thousand random signals of four clients on threads keep each client
     const auto lines = node.lines("source " + std::to_string(id) + " ");
     const auto& mine = sent[static_cast<std::size_t>(id)];
     REQUIRE(lines.size() == mine.size());
-    CHECK(std::equal(mine.begin(), mine.end(), lines.begin(), [](const std::string& start, const std::string& line) { return line.find(start) == 0; }));
+    CHECK(std::equal(mine.begin(), mine.end(), lines.begin(),
+                     [](const std::string& start, const std::string& line) { return line.find(start) == 0; }));
   }
 }
 

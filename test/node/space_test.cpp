@@ -38,6 +38,7 @@ TEST_CASE("rule 1: an iteration that alone fills its client's arena is refused a
 
 TEST_CASE("a full buffer blocks for its time-out and then says on whom it waited") {
   Node node(small_buffer());
+  node.start();
   const std::vector<double> vec(100);
   for (int block = 0; block < 14; ++block) node.client(0).write(node.variable(0, "vec"), 0, block, vec.data());
   node.client(0).end_iteration(0);
@@ -47,7 +48,6 @@ TEST_CASE("a full buffer blocks for its time-out and then says on whom it waited
   CHECK(error.sentence().find("step 0 is not ended by client 1") != std::string::npos);
   CHECK(node.client(0).status().waits == 1);
   // Nothing is half done: once there is room, the same write works.
-  node.start();
   node.client(1).end_iteration(0);
   CHECK(node.client(0).flush(0, 5000).code == DC_OK);
   CHECK(node.client(0).write(node.variable(0, "vec"), 1, 0, vec.data()) == DC_OK);

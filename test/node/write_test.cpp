@@ -43,7 +43,7 @@ TEST_CASE("a section with a halo is copied without the halo, in C order and in F
   float array[20];
   std::iota(array, array + 20, 0.0F);
   const std::int64_t extents[2] = {2, 3};
-  std::ptrdiff_t strides[2] = {5 * sizeof(float), sizeof(float)};  // row-major 4x5
+  std::ptrdiff_t strides[2] = {5 * sizeof(float), sizeof(float)};                                  // row-major 4x5
   if (model.layouts[2].fortran_order) strides[0] = sizeof(float), strides[1] = 4 * sizeof(float);  // column-major 4x5
   const float* corner = model.layouts[2].fortran_order ? array + 4 + 1 : array + 5 + 1;
   node.client(0).write(node.variable(0, "tile"), 0, 0, client::Source{corner, DC_FLOAT32, 2, extents, strides});
@@ -51,8 +51,10 @@ TEST_CASE("a section with a halo is copied without the halo, in C order and in F
   for (std::uint64_t offset = node.region().span(0).arena_offset; block == nullptr;)
     block = reinterpret_cast<const float*>(node.region().at(offset + sizeof(shm::BlockHeader)));
   const std::vector<float> got(block, block + 6);
-  if (model.layouts[2].fortran_order) CHECK(got == std::vector<float>{5, 6, 9, 10, 13, 14});
-  else CHECK(got == std::vector<float>{6, 7, 8, 11, 12, 13});
+  if (model.layouts[2].fortran_order)
+    CHECK(got == std::vector<float>{5, 6, 9, 10, 13, 14});
+  else
+    CHECK(got == std::vector<float>{6, 7, 8, 11, 12, 13});
 }
 
 TEST_CASE("a wrong type, a wrong shape and a null pointer are refused before anything is reserved") {
@@ -206,7 +208,8 @@ TEST_CASE("rule 14: with threads, each thread has a lane and an arena, and the e
   CHECK(refused.code() == DC_E_THREADS);
   CHECK(refused.sentence().find("more than 4 threads call") == 0);
   node.stop();
-  CHECK(node.lines("iteration 0")[0] == "iteration 0 complete 1 time -1 datasets 4 small:0.0=16:10 small:0.1=16:10 small:0.2=16:10 small:0.3=16:10");
+  CHECK(node.lines("iteration 0")[0] ==
+        "iteration 0 complete 1 time -1 datasets 4 small:0.0=16:10 small:0.1=16:10 small:0.2=16:10 small:0.3=16:10");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace damaris {
 std::string library_folder() {
   Dl_info info = {};
   if (::dladdr(reinterpret_cast<const void*>(&library_folder), &info) == 0 || info.dli_fname == nullptr) return "";
-  return std::filesystem::absolute(info.dli_fname).parent_path().string();
+  return std::filesystem::absolute(info.dli_fname).lexically_normal().parent_path().string();
 }
 
 }  // namespace damaris

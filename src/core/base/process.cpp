@@ -29,9 +29,8 @@ bool read_stat(std::int32_t pid, Stat& stat) noexcept {
   text[length] = '\0';
   const char* rest = std::strrchr(text, ')');
   unsigned long long start = 0;
-  if (rest == nullptr ||
-      std::sscanf(rest + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu", &stat.state,
-                  &start) != 2)
+  if (rest == nullptr || std::sscanf(rest + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+                                     &stat.state, &start) != 2)
     return false;
   stat.start_time = start;
   return true;

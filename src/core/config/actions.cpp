@@ -32,9 +32,12 @@ bool has_action(Build& build, const Element& element, const Attribute* library) 
   const auto wrong = [&](const Attribute& attribute, const std::string& why) {
     build.problems.add(attribute.where, format("event '{}': {}", element.value("name"), why));
   };
-  if (plugin != nullptr && (function != nullptr || library != nullptr)) wrong(*plugin, "give either plugin=\"...\" or action=\"...\" using=\"...\", not both");
-  else if (function != nullptr && library == nullptr) wrong(*function, "action=\"...\" needs using=\"...\", the shared object that exports it");
-  else if (library != nullptr && function == nullptr) wrong(*library, format("{}=\"...\" needs action=\"...\", the function to call", library->name));
+  if (plugin != nullptr && (function != nullptr || library != nullptr))
+    wrong(*plugin, "give either plugin=\"...\" or action=\"...\" using=\"...\", not both");
+  else if (function != nullptr && library == nullptr)
+    wrong(*function, "action=\"...\" needs using=\"...\", the shared object that exports it");
+  else if (library != nullptr && function == nullptr)
+    wrong(*library, format("{}=\"...\" needs action=\"...\", the function to call", library->name));
   return plugin != nullptr || function != nullptr;
 }
 
@@ -68,7 +71,8 @@ void add_plugins(Build& build) {
   Declared names;
   for (const model::Plugin& storage : build.model.plugins) names.add(build, "plugin", storage.name, storage.where, 0);
   for (const Element* element : build.all("plugin"))
-    if (names.add(build, "plugin", element->value("name"), element->where, 0)) build.model.plugins.push_back(table_plugin(build, *element));
+    if (names.add(build, "plugin", element->value("name"), element->where, 0))
+      build.model.plugins.push_back(table_plugin(build, *element));
 }
 
 }  // namespace
@@ -76,7 +80,8 @@ void add_plugins(Build& build) {
 const Attribute* library_attribute(Build& build, const Element& element) {
   const Attribute* library = element.find("using");
   const Attribute* older = element.find("library");
-  if (library != nullptr && older != nullptr) build.problems.add(older->where, "'library' is the older name of 'using'; give one of them");
+  if (library != nullptr && older != nullptr)
+    build.problems.add(older->where, "'library' is the older name of 'using'; give one of them");
   return library != nullptr ? library : older;
 }
 
@@ -85,8 +90,10 @@ model::Plugin table_plugin(Build& build, const Element& element) {
   plugin.name = element.value("name");
   plugin.where = element.where;
   const Attribute* library = library_attribute(build, element);
-  if (library == nullptr) build.problems.add(element.where, format("plugin '{}' lacks using=\"...\", its shared object", plugin.name));
-  else plugin.library = library->value;
+  if (library == nullptr)
+    build.problems.add(element.where, format("plugin '{}' lacks using=\"...\", its shared object", plugin.name));
+  else
+    plugin.library = library->value;
   Declared keys;
   for (const Element& child : element.children) {
     const std::string& key = child.value("key");

@@ -16,7 +16,8 @@ std::vector<bool> fixed_parameters(const model::Model& model) {
   std::vector<bool> result;
   for (const model::Parameter& parameter : model.parameters) {
     const auto& names = parameter.expression.names();
-    const bool is = parameter.constant && std::all_of(names.begin(), names.end(), [&](const std::string& name) { return fixed[name]; });
+    const bool is =
+        parameter.constant && std::all_of(names.begin(), names.end(), [&](const std::string& name) { return fixed[name]; });
     fixed[parameter.name] = is;
     result.push_back(is);
   }
@@ -43,7 +44,8 @@ void unresolved(const model::Model& model, std::vector<std::pair<const model::La
 
 std::string room(const model::Model& model, int clients) {
   const model::Architecture& a = model.architecture;
-  return format("one of {} clients{} gets {} of the buffer", clients, a.threads > 1 ? format(" with {} threads", a.threads) : "", size_text(smallest_arena(model, clients)));
+  return format("one of {} clients{} gets {} of the buffer", clients, a.threads > 1 ? format(" with {} threads", a.threads) : "",
+                size_text(smallest_arena(model, clients)));
 }
 
 void check_datasets(Build& build) {
@@ -56,7 +58,8 @@ void check_datasets(Build& build) {
     if (!variable.enabled || !is_fixed(build.model, layout)) continue;
     const std::uint64_t bytes = model::resolve(build.model, layout, values).bytes;
     if (bytes > arena)
-      build.problems.add(variable.where, format("variable '{}' has {}, but {}; give <buffer size=\"...\"> more", variable.path, size_text(bytes), room(build.model, clients)));
+      build.problems.add(variable.where, format("variable '{}' has {}, but {}; give <buffer size=\"...\"> more", variable.path,
+                                                size_text(bytes), room(build.model, clients)));
   }
 }
 
@@ -64,7 +67,9 @@ void warn_of_buffer(const model::Model& model, std::vector<std::string>& told) {
   const int clients = clients_per_server(model);
   const std::uint64_t bytes = model::iteration_bytes(model, model::initial_parameters(model));
   if (clients == 0 || bytes <= smallest_arena(model, clients)) return;
-  told.push_back(format("{}: an iteration of all variables has {} per client, but {}; writing all of them in one iteration will fail", model.file, size_text(bytes), room(model, clients)));
+  told.push_back(
+      format("{}: an iteration of all variables has {} per client, but {}; writing all of them in one iteration will fail",
+             model.file, size_text(bytes), room(model, clients)));
 }
 
 }  // namespace
@@ -80,7 +85,8 @@ std::uint64_t smallest_arena(const model::Model& model, int clients) {
   double sum = 0, least = 1;
   for (int client = 0; client < clients; ++client) {
     const auto last = a.weights.size() - 1;
-    const double weight = a.weights.empty() ? 1 : static_cast<double>(a.weights[std::min<std::size_t>(static_cast<std::size_t>(client), last)]);
+    const double weight =
+        a.weights.empty() ? 1 : static_cast<double>(a.weights[std::min<std::size_t>(static_cast<std::size_t>(client), last)]);
     sum += weight;
     least = client == 0 ? weight : std::min(least, weight);
   }
@@ -96,7 +102,8 @@ bool is_fixed(const model::Model& model, const model::Layout& layout) {
     }
     return true;
   };
-  return std::all_of(layout.dimensions.begin(), layout.dimensions.end(), keeps) && std::all_of(layout.global.begin(), layout.global.end(), keeps);
+  return std::all_of(layout.dimensions.begin(), layout.dimensions.end(), keeps) &&
+         std::all_of(layout.global.begin(), layout.global.end(), keeps);
 }
 
 std::vector<std::string> warnings(const model::Model& model) {
@@ -104,7 +111,8 @@ std::vector<std::string> warnings(const model::Model& model) {
   std::vector<std::pair<const model::Layout*, std::string>> wrong;
   unresolved(model, wrong);
   for (const auto& [layout, sentence] : wrong)
-    told.push_back(format("{}: {} at the start; set the parameters before the first write", model::place(model, layout->where), sentence));
+    told.push_back(
+        format("{}: {} at the start; set the parameters before the first write", model::place(model, layout->where), sentence));
   if (wrong.empty()) warn_of_buffer(model, told);
   if (std::none_of(model.plugins.begin(), model.plugins.end(), [](const model::Plugin& plugin) { return plugin.storage; }))
     told.push_back(format("{}: no <storage>: nothing will be stored, only actions see the data", model.file));

@@ -18,8 +18,10 @@ std::uint64_t next_power_of_two(std::int64_t value) {
 void weights(Build& build, const Element& buffer) {
   const Attribute* given = buffer.find("weights");
   const bool weighted = buffer.value("split") == "weighted";
-  if (weighted && given == nullptr) return build.problems.add(buffer.where, "split=\"weighted\" needs weights=\"...\", one number per client");
-  if (!weighted && given != nullptr) return build.problems.add(given->where, "weights are for split=\"weighted\" only; add that or remove them");
+  if (weighted && given == nullptr)
+    return build.problems.add(buffer.where, "split=\"weighted\" needs weights=\"...\", one number per client");
+  if (!weighted && given != nullptr)
+    return build.problems.add(given->where, "weights are for split=\"weighted\" only; add that or remove them");
   if (given == nullptr) return;
   for (const Piece& piece : split(given->value, ',')) {
     const std::int64_t weight = std::stoll(piece.text);
@@ -33,11 +35,14 @@ void buffer(Build& build, const Element& element) {
   const Attribute& size = *element.find("size");
   const auto bytes = parse_size(size.value);
   if (!bytes || *bytes < static_cast<std::uint64_t>(kSmallestBuffer))
-    build.problems.add(size.value_where, format("size=\"{}\": it must be at least {} and below 8 EiB", size.value, size_text(kSmallestBuffer)));
+    build.problems.add(size.value_where,
+                       format("size=\"{}\": it must be at least {} and below 8 EiB", size.value, size_text(kSmallestBuffer)));
   a.buffer_bytes = bytes.value_or(a.buffer_bytes);
   a.buffer_timeout_ms = duration(build, *element.find("timeout"), 0);
   const std::string& stale = element.value("stale");
-  a.stale = stale == "recover" ? model::StalePolicy::recover : stale == "discard" ? model::StalePolicy::discard : model::StalePolicy::refuse;
+  a.stale = stale == "recover"   ? model::StalePolicy::recover
+            : stale == "discard" ? model::StalePolicy::discard
+                                 : model::StalePolicy::refuse;
   weights(build, element);
 }
 

@@ -20,8 +20,10 @@ const Element* Build::only(const std::string& name) const {
   const Element* first = nullptr;
   for (const Element* element : flat) {
     if (element->name != name) continue;
-    if (first == nullptr) first = element;
-    else problems.add(element->where, format("a second <{}>; one is allowed, the first stands at line {}", name, first->where.line));
+    if (first == nullptr)
+      first = element;
+    else
+      problems.add(element->where, format("a second <{}>; one is allowed, the first stands at line {}", name, first->where.line));
   }
   return first;
 }
@@ -29,7 +31,8 @@ const Element* Build::only(const std::string& name) const {
 Build start_build(const Element& root, model::Model& model, Problems& problems) {
   Build build{root, model, problems, {}};
   for (const Element& child : root.children) {
-    if (child.name != "data" && child.name != "actions") build.flat.push_back(&child);
+    if (child.name != "data" && child.name != "actions")
+      build.flat.push_back(&child);
     else
       for (const Element& grandchild : child.children) build.flat.push_back(&grandchild);
   }
@@ -38,7 +41,9 @@ Build start_build(const Element& root, model::Model& model, Problems& problems) 
 
 bool Declared::add(Build& build, const std::string& kind, const std::string& name, Location where, int index) {
   const auto [entry, fresh] = entries_.emplace(name, Entry{where, index});
-  if (!fresh) build.problems.add(where, format("{} '{}' is declared twice; the first one stands at line {}", kind, name, entry->second.where.line));
+  if (!fresh)
+    build.problems.add(where,
+                       format("{} '{}' is declared twice; the first one stands at line {}", kind, name, entry->second.where.line));
   return fresh;
 }
 
@@ -66,9 +71,11 @@ std::vector<Piece> split(const std::string& value, char separator, std::size_t a
   return pieces;
 }
 
-std::optional<model::Expression> expression(Build& build, const Attribute& attribute, const Piece& piece, const std::vector<std::string>& parameters) {
+std::optional<model::Expression> expression(Build& build, const Attribute& attribute, const Piece& piece,
+                                            const std::vector<std::string>& parameters) {
   if (piece.text.empty()) {
-    build.problems.add(inside(attribute, piece.at), format("{}=\"{}\": an expression is missing here", attribute.name, attribute.value));
+    build.problems.add(inside(attribute, piece.at),
+                       format("{}=\"{}\": an expression is missing here", attribute.name, attribute.value));
     return {};
   }
   try {
@@ -77,12 +84,14 @@ std::optional<model::Expression> expression(Build& build, const Attribute& attri
     for (const std::string& name : result.names()) {
       if (known.count(name) != 0) continue;
       const std::size_t at = piece.at + piece.text.find(name);
-      build.problems.add(inside(attribute, at), format("{}=\"{}\": no parameter '{}' is declared{}", attribute.name, attribute.value, name, name_hint(name, parameters)));
+      build.problems.add(inside(attribute, at), format("{}=\"{}\": no parameter '{}' is declared{}", attribute.name,
+                                                       attribute.value, name, name_hint(name, parameters)));
       return {};
     }
     return result;
   } catch (const model::ExpressionError& wrong) {
-    build.problems.add(inside(attribute, piece.at + wrong.position()), format("{}=\"{}\": {}", attribute.name, attribute.value, wrong.what()));
+    build.problems.add(inside(attribute, piece.at + wrong.position()),
+                       format("{}=\"{}\": {}", attribute.name, attribute.value, wrong.what()));
     return {};
   }
 }
@@ -92,7 +101,8 @@ std::int64_t number(Build& build, const Attribute& attribute, std::int64_t lowes
   const char* end = attribute.value.data() + attribute.value.size();
   const auto [stop, error] = std::from_chars(attribute.value.data(), end, value);
   if (error == std::errc{} && stop == end && value >= lowest && value <= highest) return value;
-  build.problems.add(attribute.value_where, format("{}=\"{}\": it must be a whole number from {} to {}", attribute.name, attribute.value, lowest, highest));
+  build.problems.add(attribute.value_where, format("{}=\"{}\": it must be a whole number from {} to {}", attribute.name,
+                                                   attribute.value, lowest, highest));
   return lowest;
 }
 
@@ -100,7 +110,8 @@ std::int64_t duration(Build& build, const Attribute& attribute, std::int64_t low
   constexpr std::int64_t kHighest = 24ll * 24 * 3600 * 1000;
   const auto value = parse_duration_ms(attribute.value);
   if (value && *value >= lowest_ms && *value <= kHighest) return *value;
-  build.problems.add(attribute.value_where, format("{}=\"{}\": it must be from {} ms to 24 days (576h)", attribute.name, attribute.value, lowest_ms));
+  build.problems.add(attribute.value_where,
+                     format("{}=\"{}\": it must be from {} ms to 24 days (576h)", attribute.name, attribute.value, lowest_ms));
   return lowest_ms;
 }
 

@@ -68,7 +68,8 @@ struct Piece {
 std::vector<Piece> split(const std::string& value, char separator, std::size_t at = 0);
 
 // The expression in `piece` of `attribute`; a problem and nothing when it is none, or uses a parameter that is not declared.
-std::optional<model::Expression> expression(Build& build, const Attribute& attribute, const Piece& piece, const std::vector<std::string>& parameters);
+std::optional<model::Expression> expression(Build& build, const Attribute& attribute, const Piece& piece,
+                                            const std::vector<std::string>& parameters);
 
 // The whole number of `attribute`, or a problem and `lowest` when it is outside lowest..highest.
 std::int64_t number(Build& build, const Attribute& attribute, std::int64_t lowest, std::int64_t highest);

@@ -23,7 +23,8 @@ void set_type(Build& build, const Attribute& attribute, model::Layout& layout) {
     layout.element_bytes = compound.size_bytes;
     return;
   }
-  build.problems.add(attribute.value_where, format("type=\"{}\": no such type{}", attribute.value, type_hint(attribute.value, compounds)));
+  build.problems.add(attribute.value_where,
+                     format("type=\"{}\": no such type{}", attribute.value, type_hint(attribute.value, compounds)));
 }
 
 // One list of a layout. `dimensions` is their number, or 0 while it is not known.
@@ -41,7 +42,9 @@ class ListReader {
     std::vector<model::GhostWidth> list;
     for (const Piece& piece : pieces(attribute, "ghost widths", dimensions)) {
       const std::vector<Piece> ends = split(piece.text, ':', piece.at);
-      if (ends.size() > 2) build_.problems.add(inside(attribute, ends[2].at), format("{}=\"{}\": a width is one number, or two with a colon: low:high", attribute.name, attribute.value));
+      if (ends.size() > 2)
+        build_.problems.add(inside(attribute, ends[2].at), format("{}=\"{}\": a width is one number, or two with a colon: low:high",
+                                                                  attribute.name, attribute.value));
       list.push_back({one(attribute, ends.front()), one(attribute, ends.back())});
     }
     return list;
@@ -51,9 +54,11 @@ class ListReader {
   std::vector<Piece> pieces(const Attribute& attribute, const char* what, std::size_t dimensions) {
     std::vector<Piece> list = split(attribute.value, ',');
     if (dimensions == 0 && list.size() > DC_MAX_DIMS)
-      build_.problems.add(attribute.value_where, format("{}=\"{}\": {} dimensions; at most {} are allowed", attribute.name, attribute.value, list.size(), DC_MAX_DIMS));
+      build_.problems.add(attribute.value_where, format("{}=\"{}\": {} dimensions; at most {} are allowed", attribute.name,
+                                                        attribute.value, list.size(), DC_MAX_DIMS));
     if (dimensions != 0 && list.size() != dimensions)
-      build_.problems.add(attribute.value_where, format("{}=\"{}\": {} {} for {} dimensions; give one for each", attribute.name, attribute.value, list.size(), what, dimensions));
+      build_.problems.add(attribute.value_where, format("{}=\"{}\": {} {} for {} dimensions; give one for each", attribute.name,
+                                                        attribute.value, list.size(), what, dimensions));
     return list;
   }
 
@@ -68,7 +73,8 @@ class ListReader {
 const Attribute* ghost_attribute(Build& build, const Element& element) {
   const Attribute* ghost = element.find("ghost");
   const Attribute* older = element.find("ghosts");
-  if (ghost != nullptr && older != nullptr) build.problems.add(older->where, "'ghosts' is the older name of 'ghost'; give one of them");
+  if (ghost != nullptr && older != nullptr)
+    build.problems.add(older->where, "'ghosts' is the older name of 'ghost'; give one of them");
   return ghost != nullptr ? ghost : older;
 }
 
@@ -81,13 +87,16 @@ model::Layout layout(Build& build, const Element& element, ListReader& lists) {
   result.fortran_order = (language.empty() ? build.root.value("language") : language) == "fortran";
   const Attribute& dimensions = *element.find("dimensions");
   const bool scalar = dimensions.value.find_first_not_of(' ') == std::string::npos;
-  if (scalar) result.dimensions.push_back(model::Expression::constant(1));
-  else result.dimensions = lists.expressions(dimensions, "dimensions", 0);
+  if (scalar)
+    result.dimensions.push_back(model::Expression::constant(1));
+  else
+    result.dimensions = lists.expressions(dimensions, "dimensions", 0);
   const std::size_t count = result.dimensions.size();
   const Attribute* global = element.find("global");
   const Attribute* ghost = ghost_attribute(build, element);
   if (scalar && (global != nullptr || ghost != nullptr)) {
-    build.problems.add(element.where, format("layout '{}' has no dimensions, so it cannot have {}", result.name, global != nullptr ? "global extents" : "ghost zones"));
+    build.problems.add(element.where, format("layout '{}' has no dimensions, so it cannot have {}", result.name,
+                                             global != nullptr ? "global extents" : "ghost zones"));
     return result;
   }
   if (global != nullptr) result.global = lists.expressions(*global, "global extents", count);

@@ -12,7 +12,8 @@ constexpr std::size_t kMost = 10'000;
 // The parameters as declared, and the order in which they can be computed: each after those it uses.
 class Sorter {
  public:
-  Sorter(Build& build, const std::vector<model::Parameter>& declared) : build_(build), declared_(declared), state_(declared.size(), State::fresh) {
+  Sorter(Build& build, const std::vector<model::Parameter>& declared)
+      : build_(build), declared_(declared), state_(declared.size(), State::fresh) {
     for (std::size_t i = 0; i < declared.size(); ++i) index_.emplace(declared[i].name, i);
   }
 
@@ -60,7 +61,8 @@ class Sorter {
 dc_type integer_type(Build& build, const Attribute& attribute) {
   const auto type = builtin_type(attribute.value);
   if (type && is_integer(*type)) return *type;
-  build.problems.add(attribute.value_where, format("type=\"{}\": a parameter is an integer{}", attribute.value, integer_type_hint(attribute.value)));
+  build.problems.add(attribute.value_where,
+                     format("type=\"{}\": a parameter is an integer{}", attribute.value, integer_type_hint(attribute.value)));
   return DC_INT64;
 }
 
@@ -80,7 +82,8 @@ std::vector<model::Parameter> declared_parameters(Build& build, const std::vecto
     const bool computed = !p.expression.names().empty();
     p.constant = computed || constant.value == "true";
     if (computed && constant.given && constant.value == "false")
-      build.problems.add(constant.where, format("parameter '{}' follows {}, so that it cannot be set; remove constant=\"false\"", p.name, join(p.expression.names(), ", ")));
+      build.problems.add(constant.where, format("parameter '{}' follows {}, so that it cannot be set; remove constant=\"false\"",
+                                                p.name, join(p.expression.names(), ", ")));
     if (known.add(build, "parameter", p.name, p.where, 0)) parameters.push_back(std::move(p));
   }
   return parameters;

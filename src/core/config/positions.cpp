@@ -29,7 +29,9 @@ Positions::Positions(std::string_view text) : text_(text), not_utf8_(find_not_ut
   }
 }
 
-bool Positions::counts(char c) const { return not_utf8_ != std::string_view::npos || (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
+bool Positions::counts(char c) const {
+  return not_utf8_ != std::string_view::npos || (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+}
 
 std::size_t Positions::offset(Location where) const {
   const std::size_t line = static_cast<std::size_t>(std::max(where.line, 1)) - 1;

@@ -28,7 +28,8 @@ void Problems::throw_if_any() {
   std::string text;
   for (std::size_t i = 0; i < std::min(list_.size(), kMostTold); ++i)
     text += format("{}{}:{}:{}: {}", i == 0 ? "" : "\n", path_, list_[i].where.line, list_[i].where.column, list_[i].sentence);
-  if (list_.size() > kMostTold) text += format("\n{}: and {}{} more errors", path_, many() ? "at least " : "", list_.size() - kMostTold);
+  if (list_.size() > kMostTold)
+    text += format("\n{}: and {}{} more errors", path_, many() ? "at least " : "", list_.size() - kMostTold);
   throw Error(DC_E_CONFIG, text);
 }
 

@@ -30,7 +30,8 @@ class SchemaFault : public xerces::DefaultHandler {
  public:
   void warning(const xerces::SAXParseException& wrong) override { error(wrong); }
   void error(const xerces::SAXParseException& wrong) override {
-    throw Error(DC_E_INTERNAL, format("damaris.xsd:{}:{}: {}", wrong.getLineNumber(), wrong.getColumnNumber(), utf8(wrong.getMessage())));
+    throw Error(DC_E_INTERNAL,
+                format("damaris.xsd:{}:{}: {}", wrong.getLineNumber(), wrong.getColumnNumber(), utf8(wrong.getMessage())));
   }
   void fatalError(const xerces::SAXParseException& wrong) override { error(wrong); }
 };

@@ -61,7 +61,7 @@ class Schema {
 
   XercesUse use_;  // first: all others end before it
   std::unique_ptr<xerces::XMLGrammarPool> grammars_;
-  std::map<std::string, ElementRule> rules_;              // by type name
+  std::map<std::string, ElementRule> rules_;                 // by type name
   std::map<std::string, std::vector<std::string>> parents_;  // by name of the child
 };
 

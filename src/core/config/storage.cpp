@@ -14,7 +14,10 @@ void check_filter(Build& build, const Attribute& attribute, const Piece& piece, 
   const auto wrong = [&](const Piece& part, const std::string& why) {
     build.problems.add(inside(attribute, part.at), format("filters=\"{}\": {}", attribute.value, why));
   };
-  if (name != "shuffle" && name != "deflate") return wrong(parts.front(), format("no filter '{}'; known are shuffle and deflate:LEVEL{}", name, nearest_name(name, kFilters).empty() ? "" : format("; did you mean '{}'?", nearest_name(name, kFilters))));
+  if (name != "shuffle" && name != "deflate")
+    return wrong(parts.front(),
+                 format("no filter '{}'; known are shuffle and deflate:LEVEL{}", name,
+                        nearest_name(name, kFilters).empty() ? "" : format("; did you mean '{}'?", nearest_name(name, kFilters))));
   if (seen.find(name) >= 0) return wrong(parts.front(), format("'{}' stands twice", name));
   seen.add(build, "filter", name, attribute.where, 0);
   const bool level = parts.size() == 2 && parts[1].text.size() == 1 && parts[1].text[0] >= '0' && parts[1].text[0] <= '9';
@@ -23,7 +26,9 @@ void check_filter(Build& build, const Attribute& attribute, const Piece& piece, 
 }
 
 void check_basename(Build& build, const Attribute& attribute) {
-  if (attribute.value.back() == '/') build.problems.add(attribute.value_where, format("basename=\"{}\": it ends in '/'; add the start of the file names", attribute.value));
+  if (attribute.value.back() == '/')
+    build.problems.add(attribute.value_where,
+                       format("basename=\"{}\": it ends in '/'; add the start of the file names", attribute.value));
 }
 
 model::Plugin hdf5(Build& build, const Element& element) {
@@ -33,8 +38,10 @@ model::Plugin hdf5(Build& build, const Element& element) {
   plugin.storage = true;
   plugin.where = element.where;
   for (const Attribute& attribute : element.attributes) plugin.settings.emplace_back(attribute.name, attribute.value);
-  if (const Attribute* basename = element.find("basename")) check_basename(build, *basename);
-  else plugin.settings.emplace_back("basename", build.model.simulation);
+  if (const Attribute* basename = element.find("basename"))
+    check_basename(build, *basename);
+  else
+    plugin.settings.emplace_back("basename", build.model.simulation);
   const Attribute& filters = *element.find("filters");
   Declared seen;
   if (filters.value.find_first_not_of(' ') != std::string::npos)

@@ -14,10 +14,11 @@ constexpr std::uint64_t kLargest = 1u << 30;
 
 // The first name of a type is the one to recommend. `real` is 32 bits as in Fortran, and in the example every reader of the paper has.
 constexpr std::pair<const char*, dc_type> kTypes[] = {
-    {"int8", DC_INT8},       {"int16", DC_INT16},     {"int32", DC_INT32},     {"int64", DC_INT64},     {"uint8", DC_UINT8},    {"uint16", DC_UINT16},
-    {"uint32", DC_UINT32},   {"uint64", DC_UINT64},   {"real32", DC_FLOAT32},  {"real64", DC_FLOAT64},  {"char", DC_CHAR},      {"short", DC_INT16},
-    {"int", DC_INT32},       {"integer", DC_INT32},   {"long", DC_INT64},      {"real", DC_FLOAT32},    {"float", DC_FLOAT32},  {"float32", DC_FLOAT32},
-    {"double", DC_FLOAT64},  {"float64", DC_FLOAT64}, {"character", DC_CHAR}};
+    {"int8", DC_INT8},     {"int16", DC_INT16},   {"int32", DC_INT32},     {"int64", DC_INT64},    {"uint8", DC_UINT8},
+    {"uint16", DC_UINT16}, {"uint32", DC_UINT32}, {"uint64", DC_UINT64},   {"real32", DC_FLOAT32}, {"real64", DC_FLOAT64},
+    {"char", DC_CHAR},     {"short", DC_INT16},   {"int", DC_INT32},       {"integer", DC_INT32},  {"long", DC_INT64},
+    {"real", DC_FLOAT32},  {"float", DC_FLOAT32}, {"float32", DC_FLOAT32}, {"double", DC_FLOAT64}, {"float64", DC_FLOAT64},
+    {"character", DC_CHAR}};
 constexpr std::size_t kRecommended = 11;
 
 // Appends a field where the alignment of C puts it, or without padding.
@@ -33,9 +34,11 @@ void place(model::Compound& compound, model::Field field, bool packed, std::uint
 std::optional<dc_type> field_type(Build& build, const Attribute& attribute) {
   const auto type = builtin_type(attribute.value);
   if (type) return type;
-  const bool compound = std::any_of(build.model.compounds.begin(), build.model.compounds.end(), [&](const auto& c) { return c.name == attribute.value; });
-  build.problems.add(attribute.value_where, compound ? format("type=\"{}\": a field cannot be of a compound type; list its fields here", attribute.value)
-                                                     : format("type=\"{}\": no such type{}", attribute.value, type_hint(attribute.value)));
+  const bool compound = std::any_of(build.model.compounds.begin(), build.model.compounds.end(),
+                                    [&](const auto& c) { return c.name == attribute.value; });
+  build.problems.add(attribute.value_where,
+                     compound ? format("type=\"{}\": a field cannot be of a compound type; list its fields here", attribute.value)
+                              : format("type=\"{}\": no such type{}", attribute.value, type_hint(attribute.value)));
   return {};
 }
 
@@ -54,9 +57,11 @@ model::Compound compound(Build& build, const Element& element) {
     place(result, std::move(field), element.is_true("packed"), alignment);
   }
   result.size_bytes = (result.size_bytes + alignment - 1) / alignment * alignment;
-  if (element.children.empty()) build.problems.add(element.where, format("type '{}' has no <field>; give it at least one", result.name));
+  if (element.children.empty())
+    build.problems.add(element.where, format("type '{}' has no <field>; give it at least one", result.name));
   too_many(build, element, "fields", element.children.size(), kMostFields);
-  if (result.size_bytes > kLargest) build.problems.add(element.where, format("type '{}' has {} bytes; at most 1 GiB is allowed", result.name, result.size_bytes));
+  if (result.size_bytes > kLargest)
+    build.problems.add(element.where, format("type '{}' has {} bytes; at most 1 GiB is allowed", result.name, result.size_bytes));
   return result;
 }
 
@@ -84,7 +89,8 @@ std::optional<dc_type> builtin_type(const std::string& name) {
 bool is_integer(dc_type type) { return type >= DC_INT8 && type <= DC_UINT64; }
 
 std::string type_hint(const std::string& wrong, const std::vector<std::string>& more) {
-  return hint(wrong, [](dc_type) { return true; }, more);
+  return hint(
+      wrong, [](dc_type) { return true; }, more);
 }
 
 std::string integer_type_hint(const std::string& wrong) { return hint(wrong, is_integer, {}); }
@@ -95,7 +101,8 @@ void build_types(Build& build) {
   Declared names;
   for (const Element* element : elements) {
     const std::string& name = element->value("name");
-    if (builtin_type(name)) build.problems.add(element->find("name")->value_where, format("type '{}' is built in; choose another name", name));
+    if (builtin_type(name))
+      build.problems.add(element->find("name")->value_where, format("type '{}' is built in; choose another name", name));
     model::Compound made = compound(build, *element);
     if (names.add(build, "type", name, element->where, 0)) build.model.compounds.push_back(std::move(made));
   }

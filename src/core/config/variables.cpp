@@ -30,13 +30,17 @@ class VariableReader {
 
   void group(const Element& element, const Around& around) {
     const std::string path = around.path + element.value("name");
-    if (around.depth == kDeepestGroup) return build_.problems.add(element.where, format("groups are nested deeper than {}", kDeepestGroup));
+    if (around.depth == kDeepestGroup)
+      return build_.problems.add(element.where, format("groups are nested deeper than {}", kDeepestGroup));
     check_clash(paths_, path, element, "a variable");
     groups_.emplace(path, element.where);
-    const Around inside{path + "/", around.enabled && element.is_true("enabled"), around.store && element.is_true("store"), around.depth + 1};
+    const Around inside{path + "/", around.enabled && element.is_true("enabled"), around.store && element.is_true("store"),
+                        around.depth + 1};
     for (const Element& child : element.children) {
-      if (child.name == "group") group(child, inside);
-      else variable(child, inside);
+      if (child.name == "group")
+        group(child, inside);
+      else
+        variable(child, inside);
     }
   }
 
@@ -56,8 +60,11 @@ class VariableReader {
     check_mesh(element, v.path);
     check_clash(groups_, v.path, element, "a group");
     const auto [first, fresh] = paths_.emplace(v.path, element.where);
-    if (fresh) build_.model.variables.push_back(std::move(v));
-    else build_.problems.add(element.where, format("variable '{}' is declared twice; the first one stands at line {}", v.path, first->second.line));
+    if (fresh)
+      build_.model.variables.push_back(std::move(v));
+    else
+      build_.problems.add(element.where,
+                          format("variable '{}' is declared twice; the first one stands at line {}", v.path, first->second.line));
   }
 
  private:
@@ -65,21 +72,25 @@ class VariableReader {
     const Attribute& attribute = *element.find("layout");
     const auto found = layouts_.find(attribute.value);
     if (found != layouts_.end()) return found->second;
-    build_.problems.add(attribute.value_where, format("variable '{}': no layout '{}' is declared{}", path, attribute.value, name_hint(attribute.value, layout_names_)));
+    build_.problems.add(attribute.value_where, format("variable '{}': no layout '{}' is declared{}", path, attribute.value,
+                                                      name_hint(attribute.value, layout_names_)));
     return 0;
   }
 
   void check_mesh(const Element& element, const std::string& path) {
     const Attribute* mesh = element.find("mesh");
     if (mesh == nullptr || std::count(meshes_.begin(), meshes_.end(), mesh->value) != 0) return;
-    build_.problems.add(mesh->value_where, format("variable '{}': no mesh '{}' is declared{}", path, mesh->value, name_hint(mesh->value, meshes_)));
+    build_.problems.add(mesh->value_where,
+                        format("variable '{}': no mesh '{}' is declared{}", path, mesh->value, name_hint(mesh->value, meshes_)));
   }
 
   // In files both would be the same path.
-  void check_clash(const std::map<std::string, Location>& others, const std::string& path, const Element& element, const char* kind) {
+  void check_clash(const std::map<std::string, Location>& others, const std::string& path, const Element& element,
+                   const char* kind) {
     const auto other = others.find(path);
     if (other != others.end())
-      build_.problems.add(element.where, format("<{}> '{}' has the path of {}, which stands at line {}; rename one of them", element.name, path, kind, other->second.line));
+      build_.problems.add(element.where, format("<{}> '{}' has the path of {}, which stands at line {}; rename one of them",
+                                                element.name, path, kind, other->second.line));
   }
 
   Build& build_;
@@ -95,11 +106,13 @@ void check_meshes(Build& build) {
   Declared meshes;
   for (const Element* mesh : build.all("mesh")) {
     meshes.add(build, "mesh", mesh->value("name"), mesh->where, 0);
-    if (mesh->children.empty()) build.problems.add(mesh->where, format("mesh '{}' has no <coord>; give it at least one", mesh->value("name")));
+    if (mesh->children.empty())
+      build.problems.add(mesh->where, format("mesh '{}' has no <coord>; give it at least one", mesh->value("name")));
     for (const Element& coord : mesh->children) {
       const Attribute& name = *coord.find("name");
       if (names.variable(name.value) < 0)
-        build.problems.add(name.value_where, format("mesh '{}': no variable '{}' is declared{}", mesh->value("name"), name.value, name_hint(name.value, paths)));
+        build.problems.add(name.value_where, format("mesh '{}': no variable '{}' is declared{}", mesh->value("name"), name.value,
+                                                    name_hint(name.value, paths)));
     }
   }
 }

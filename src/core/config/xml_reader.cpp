@@ -30,16 +30,19 @@ struct StopReading {};
 
 class Handler : public xerces::DefaultHandler {
  public:
-  Handler(const std::string& text, Document& document, Problems& problems) : positions_(text), document_(document), problems_(problems) {}
+  Handler(const std::string& text, Document& document, Problems& problems)
+      : positions_(text), document_(document), problems_(problems) {}
 
   // ContentHandler
   void setDocumentLocator(const xerces::Locator* const locator) override { locator_ = locator; }
-  void startElement(const XMLCh* const uri, const XMLCh* const, const XMLCh* const name, const xerces::Attributes& attributes) override;
+  void startElement(const XMLCh* const uri, const XMLCh* const, const XMLCh* const name,
+                    const xerces::Attributes& attributes) override;
   void endElement(const XMLCh* const, const XMLCh* const, const XMLCh* const) override { open_.pop_back(); }
 
   // LexicalHandler: a document type is refused before a byte of it is used.
   void startDTD(const XMLCh* const, const XMLCh* const, const XMLCh* const) override {
-    stop(position(), "a document type (<!DOCTYPE ...>) is refused, with all entities it could declare; remove it: the schema is built in");
+    stop(position(),
+         "a document type (<!DOCTYPE ...>) is refused, with all entities it could declare; remove it: the schema is built in");
   }
 
   // EntityResolver: nothing outside the text is ever read, no file and no network.
@@ -69,7 +72,8 @@ class Handler : public xerces::DefaultHandler {
   std::vector<Element*> open_;
 };
 
-void Handler::startElement(const XMLCh* const uri, const XMLCh* const, const XMLCh* const name, const xerces::Attributes& attributes) {
+void Handler::startElement(const XMLCh* const uri, const XMLCh* const, const XMLCh* const name,
+                           const xerces::Attributes& attributes) {
   const std::size_t tag = positions_.tag(position());
   Element element;
   element.name = utf8(name);
@@ -105,7 +109,8 @@ void Handler::error(const xerces::SAXParseException& wrong) {
 void Handler::fatalError(const xerces::SAXParseException& wrong) {
   std::string sentence = "this is no well-formed XML: " + utf8(wrong.getMessage());
   if (open_.empty() && !document_.root.name.empty()) sentence += format("; nothing may follow </{}>", document_.root.name);
-  if (!open_.empty()) sentence += format("; the innermost open element is <{}> of line {}", open_.back()->name, open_.back()->where.line);
+  if (!open_.empty())
+    sentence += format("; the innermost open element is <{}> of line {}", open_.back()->name, open_.back()->where.line);
   stop({static_cast<int>(wrong.getLineNumber()), static_cast<int>(wrong.getColumnNumber())}, sentence);
 }
 
@@ -132,15 +137,20 @@ bool declares_encoding(const std::string& text) {
 // What the parser would find too, but tells in words that help nobody.
 void check_text(const std::string& text, Problems& problems) {
   if (text.size() > kLargestText) problems.add({1, 1}, "it is larger than 64 MiB, the most a configuration may have");
-  if (text.find('\0') != std::string::npos) problems.add({1, 1}, "it holds zero bytes, so it is no text in UTF-8; save it as UTF-8");
+  if (text.find('\0') != std::string::npos)
+    problems.add({1, 1}, "it holds zero bytes, so it is no text in UTF-8; save it as UTF-8");
   problems.throw_if_any();
   const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string::npos) problems.add({1, 1}, "it is empty; a configuration holds one <simulation> element");
-  else if (text[first] != '<') problems.add({1, 1}, "this is no XML: it does not start with '<'; a configuration holds one <simulation> element");
+  if (first == std::string::npos)
+    problems.add({1, 1}, "it is empty; a configuration holds one <simulation> element");
+  else if (text[first] != '<')
+    problems.add({1, 1}, "this is no XML: it does not start with '<'; a configuration holds one <simulation> element");
   const Positions positions(text);
   const std::size_t wrong = positions.not_utf8();
   if (wrong != std::string::npos && !declares_encoding(text))
-    problems.add(positions.location(wrong), "this byte is not UTF-8; save the file as UTF-8, or declare its encoding in the first line: <?xml version=\"1.0\" encoding=\"...\"?>");
+    problems.add(positions.location(wrong),
+                 "this byte is not UTF-8; save the file as UTF-8, or declare its encoding in the first line: <?xml version=\"1.0\" "
+                 "encoding=\"...\"?>");
   problems.throw_if_any();
 }
 

@@ -18,8 +18,8 @@ struct Objection {
 };
 
 struct Document {
-  Element root;                        // without a name when nothing was read
-  std::vector<Objection> objections;   // of the schema; empty: the document is valid
+  Element root;                       // without a name when nothing was read
+  std::vector<Objection> objections;  // of the schema; empty: the document is valid
 };
 
 // Throws Error(DC_E_CONFIG) through `problems` when the text is no well-formed XML or holds what is refused.

@@ -26,7 +26,7 @@ struct Element {
   Location where;     // of '<'
   std::vector<Attribute> attributes;
   std::vector<Element> children;
-  std::string text;   // the first characters between the tags that are no blanks, "" usually
+  std::string text;  // the first characters between the tags that are no blanks, "" usually
   Location text_where;
 
   // The attribute, given or by default; nullptr when there is none.

@@ -8,12 +8,18 @@ bool known(Kind kind) noexcept { return kind >= Kind::write && kind <= Kind::fin
 
 const char* kind_name(Kind kind) noexcept {
   switch (kind) {
-    case Kind::write: return "write";
-    case Kind::signal: return "signal";
-    case Kind::end_iteration: return "end_iteration";
-    case Kind::set_time: return "set_time";
-    case Kind::flush: return "flush";
-    case Kind::finalize: return "finalize";
+    case Kind::write:
+      return "write";
+    case Kind::signal:
+      return "signal";
+    case Kind::end_iteration:
+      return "end_iteration";
+    case Kind::set_time:
+      return "set_time";
+    case Kind::flush:
+      return "flush";
+    case Kind::finalize:
+      return "finalize";
   }
   return "unknown";
 }

@@ -20,7 +20,7 @@ enum class Kind : std::uint32_t {
 
 struct alignas(64) Event {
   Kind kind;
-  std::uint32_t name;          // signal: event id
+  std::uint32_t name;  // signal: event id
   std::int64_t step;
   std::uint64_t block_offset;  // write: of the block header in the region, bytes
   double time;                 // set_time: in the simulation's unit

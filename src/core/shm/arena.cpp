@@ -14,7 +14,12 @@ void set_state(BlockHeader& block, BlockState state) noexcept {
 }  // namespace
 
 Arena::Arena(std::byte* base, std::uint64_t bytes, LaneHeader* lane) noexcept
-    : base_(base), bytes_(bytes / kLine * kLine), first_free_(0), free_bytes_(bytes_), swept_(lane->released.load(std::memory_order_acquire)), lane_(lane) {
+    : base_(base),
+      bytes_(bytes / kLine * kLine),
+      first_free_(0),
+      free_bytes_(bytes_),
+      swept_(lane->released.load(std::memory_order_acquire)),
+      lane_(lane) {
   make_free(0, bytes_);
   at(0)->next_free = kNoBlock;
 }

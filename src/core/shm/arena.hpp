@@ -48,8 +48,8 @@ class Arena {
   std::uint64_t bytes_ = 0;
   std::uint64_t first_free_ = kNoBlock;
   std::uint64_t free_bytes_ = 0;
-  std::uint64_t swept_ = 0;        // value of lane->released at the last sweep
-  bool cancelled_ = false;         // a cancelled block waits for the next sweep
+  std::uint64_t swept_ = 0;  // value of lane->released at the last sweep
+  bool cancelled_ = false;   // a cancelled block waits for the next sweep
   LaneHeader* lane_ = nullptr;
 };
 

@@ -88,7 +88,8 @@ void clear_dead_regions(const std::string& prefix, model::StalePolicy policy) {
                   format("the region {} of a dead server (pid {}) still holds {} datasets that were never stored; remove it with "
                          "'rm /dev/shm{}' or set <buffer stale=\"discard\"> to give them up",
                          region.name, region.server.pid, region.unreleased_blocks, region.name));
-    log_line(LogLevel::warning, format("removing the region {} of a dead server ({} datasets given up)", region.name, region.unreleased_blocks));
+    log_line(LogLevel::warning,
+             format("removing the region {} of a dead server ({} datasets given up)", region.name, region.unreleased_blocks));
     ::shm_unlink(region.name.c_str());
   }
 }

@@ -24,8 +24,8 @@ std::uint64_t make_nonce();
 struct FoundRegion {
   std::string name;
   ProcessId server;
-  bool alive = false;              // its server is a living process and has not closed it
-  bool ready = false;              // clients may attach
+  bool alive = false;  // its server is a living process and has not closed it
+  bool ready = false;  // clients may attach
   bool detached = false;
   std::string simulation;
   std::uint64_t config_digest = 0;

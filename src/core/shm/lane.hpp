@@ -14,7 +14,10 @@ class LaneWriter {
  public:
   LaneWriter() = default;
   LaneWriter(LaneHeader* lane, std::uint64_t capacity) noexcept
-      : lane_(lane), mask_(capacity - 1), head_(lane->head.load(std::memory_order_relaxed)), tail_(lane->tail.load(std::memory_order_acquire)) {}
+      : lane_(lane),
+        mask_(capacity - 1),
+        head_(lane->head.load(std::memory_order_relaxed)),
+        tail_(lane->tail.load(std::memory_order_acquire)) {}
 
   // True when `count` events can be pushed. Only this writer fills, so the answer stays true until it pushes.
   bool has_room(std::uint64_t count = 1) noexcept {

@@ -30,8 +30,8 @@ struct alignas(kLine) RegionHeader {
   std::uint64_t total_bytes;
   std::uint64_t config_digest;
   std::uint32_t client_count;
-  std::uint32_t threads;       // lanes per client
-  std::uint64_t lane_events;   // capacity of a lane, a power of two
+  std::uint32_t threads;      // lanes per client
+  std::uint64_t lane_events;  // capacity of a lane, a power of two
   std::uint64_t slots_offset;
   std::uint64_t spans_offset;
   std::uint64_t xml_offset, xml_bytes;
@@ -39,7 +39,7 @@ struct alignas(kLine) RegionHeader {
   std::uint64_t server_start_time;
   std::int32_t server_pid;
   std::int32_t server_index;
-  std::uint32_t detached;      // 1: clients without MPI may look for it
+  std::uint32_t detached;  // 1: clients without MPI may look for it
   char simulation[64];
   char host[64];
 
@@ -67,10 +67,10 @@ inline constexpr std::int64_t kNoStep = -1;  // steps are 0 or more
 
 enum class SlotState : std::uint32_t {
   free = 0,
-  claimed = 1,    // C: owns the slot, is preparing its arena
-  attached = 2,   // C release: may send
-  drained = 3,    // S release: finalize seen and everything of it processed
-  dead = 4,       // S: the process ended without finalize
+  claimed = 1,   // C: owns the slot, is preparing its arena
+  attached = 2,  // C release: may send
+  drained = 3,   // S release: finalize seen and everything of it processed
+  dead = 4,      // S: the process ended without finalize
 };
 
 struct Mail {
@@ -81,10 +81,10 @@ struct Mail {
 inline constexpr std::uint32_t kMails = 8;  // a power of two
 
 struct alignas(kLine) ClientSlot {
-  std::atomic<std::uint32_t> state;  // SlotState: C free->claimed->attached, S the rest
-  std::atomic<std::int32_t> id;      // C before attached
-  std::int32_t pid;                  // C before attached
-  std::uint64_t start_time;          // C before attached
+  std::atomic<std::uint32_t> state;                     // SlotState: C free->claimed->attached, S the rest
+  std::atomic<std::int32_t> id;                         // C before attached
+  std::int32_t pid;                                     // C before attached
+  std::uint64_t start_time;                             // C before attached
   alignas(kLine) std::atomic<std::int64_t> ended_step;  // S release: highest step the server has seen this client end
   // Mailbox: S fills mails[head % kMails] and bumps head (release); C empties and bumps tail (release).
   alignas(kLine) std::atomic<std::uint32_t> mail_head;
@@ -128,8 +128,8 @@ struct alignas(kLine) BlockHeader {
   std::int32_t source;
   std::int32_t block;
   std::uint16_t ndims;
-  std::uint16_t flags;                    // kHas... of the lists below that are filled; all lists in C order
-  std::int64_t extents[DC_MAX_DIMS];      // of the data, ghost zones included
+  std::uint16_t flags;                // kHas... of the lists below that are filled; all lists in C order
+  std::int64_t extents[DC_MAX_DIMS];  // of the data, ghost zones included
   std::int64_t position[DC_MAX_DIMS];
   std::int64_t global[DC_MAX_DIMS];
   std::uint32_t ghost_low[DC_MAX_DIMS];

@@ -83,8 +83,9 @@ std::vector<std::uint64_t> arena_shares(std::uint64_t total_bytes, std::uint32_t
 Region Region::create(const RegionSpec& spec) {
   const std::vector<std::uint64_t> shares = arena_shares(spec.buffer_bytes, spec.clients, spec.threads, spec.weights);
   if (*std::min_element(shares.begin(), shares.end()) < kPage)
-    throw Error(DC_E_CONFIG, format("a buffer of {} leaves less than {} for one of {} clients with {} threads; give <buffer size=...> more",
-                                    size_text(spec.buffer_bytes), size_text(kPage), spec.clients, spec.threads));
+    throw Error(DC_E_CONFIG,
+                format("a buffer of {} leaves less than {} for one of {} clients with {} threads; give <buffer size=...> more",
+                       size_text(spec.buffer_bytes), size_text(kPage), spec.clients, spec.threads));
   const Geometry g = geometry(spec, shares);
   Region region(spec.name.empty() ? SharedMemory::make_private(g.total) : SharedMemory::create(spec.name, g.total, g.arenas));
   auto* header = new (region.at(0)) RegionHeader{};
@@ -106,7 +107,9 @@ Region Region::create(const RegionSpec& spec) {
   return region;
 }
 
-void Region::announce() noexcept { header().state.store(static_cast<std::uint32_t>(RegionState::ready), std::memory_order_release); }
+void Region::announce() noexcept {
+  header().state.store(static_cast<std::uint32_t>(RegionState::ready), std::memory_order_release);
+}
 
 Region Region::attach(const std::string& name) {
   Region region(SharedMemory::open(name, sizeof(RegionHeader)));
@@ -118,10 +121,11 @@ Region Region::attach(const std::string& name) {
 void Region::check() const {
   const RegionHeader& h = header();
   const std::uint64_t size = memory_.size_bytes();
-  if (h.magic != kMagic)
-    throw Error(DC_E_SHM, format("{} is not a finished region of Damaris", name()));
+  if (h.magic != kMagic) throw Error(DC_E_SHM, format("{} is not a finished region of Damaris", name()));
   if (h.abi != kAbi || h.header_bytes != sizeof(RegionHeader))
-    throw Error(DC_E_VERSION, format("the region {} has ABI version {}, this library has {}; use the same Damaris for server and clients", name(), h.abi, kAbi));
+    throw Error(DC_E_VERSION,
+                format("the region {} has ABI version {}, this library has {}; use the same Damaris for server and clients", name(),
+                       h.abi, kAbi));
   const std::uint64_t lanes = static_cast<std::uint64_t>(h.client_count) * h.threads;
   bool sound = h.total_bytes <= size && lanes > 0 && lanes < (1u << 24) && h.lane_events > 0 && h.lane_events <= (1u << 24) &&
                (h.lane_events & (h.lane_events - 1)) == 0 && fits(h.slots_offset, h.client_count * sizeof(ClientSlot), size) &&

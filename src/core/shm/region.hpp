@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/shm/shared_memory.hpp"
 #include "core/shm/layout.hpp"
+#include "core/shm/shared_memory.hpp"
 
 namespace damaris::shm {
 
@@ -17,8 +17,8 @@ struct RegionSpec {
   std::string simulation, host;
   std::int32_t server_index = 0;
   bool detached = false;  // clients find it by themselves (DESIGN 4b rule 7)
-  std::string xml;    // the configuration as read
-  std::string model;  // compiled, JSON
+  std::string xml;        // the configuration as read
+  std::string model;      // compiled, JSON
   std::uint32_t clients = 1;
   std::uint32_t threads = 1;
   std::uint64_t lane_events = 1024;      // a power of two

@@ -35,7 +35,8 @@ std::uint64_t free_bytes_of_shm() {
 void require_room(const std::string& name, std::uint64_t bytes) {
   const std::uint64_t left = free_bytes_of_shm();
   if (left >= bytes) return;
-  throw Error(DC_E_SHM, format("region {}: {} needed but only {} free in /dev/shm; {}", name, size_text(bytes), size_text(left), kRoomRemedy));
+  throw Error(DC_E_SHM, format("region {}: {} needed but only {} free in /dev/shm; {}", name, size_text(bytes), size_text(left),
+                               kRoomRemedy));
 }
 
 }  // namespace
@@ -80,7 +81,8 @@ void SharedMemory::map(int descriptor, std::uint64_t bytes) {
   const int flags = descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
   void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, descriptor, 0);
   if (address == MAP_FAILED)
-    throw system_error(DC_E_SHM, format("cannot map {} of memory", size_text(bytes)), errno, "look at the limits of the process (ulimit -v)");
+    throw system_error(DC_E_SHM, format("cannot map {} of memory", size_text(bytes)), errno,
+                       "look at the limits of the process (ulimit -v)");
   data_ = static_cast<std::byte*>(address);
   bytes_ = bytes;
 }
@@ -112,7 +114,8 @@ void SharedMemory::allocate(std::uint64_t offset, std::uint64_t bytes) {
   if (descriptor_ >= 0) {
     int failure = EINTR;
     while (failure == EINTR) failure = ::posix_fallocate(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
-    if (failure != 0) throw system_error(DC_E_SHM, format("cannot allocate {} for the region {}", size_text(bytes), name_), failure, kRoomRemedy);
+    if (failure != 0)
+      throw system_error(DC_E_SHM, format("cannot allocate {} for the region {}", size_text(bytes), name_), failure, kRoomRemedy);
   }
   const std::uint64_t begin = offset / kPage * kPage;
   const std::uint64_t end = offset + bytes;

@@ -29,7 +29,9 @@ struct Fixture {
     block->state.store(static_cast<std::uint32_t>(BlockState::released), std::memory_order_release);
     header[0].released.fetch_add(size, std::memory_order_release);
   }
-  void publish(BlockHeader* block) { block->state.store(static_cast<std::uint32_t>(BlockState::published), std::memory_order_release); }
+  void publish(BlockHeader* block) {
+    block->state.store(static_cast<std::uint32_t>(BlockState::published), std::memory_order_release);
+  }
   std::vector<Line> memory;
   std::vector<LaneHeader> header;
   Arena arena;

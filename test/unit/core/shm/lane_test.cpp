@@ -93,8 +93,10 @@ TEST_CASE("two threads pass a hundred thousand events through a small lane witho
   std::thread producer([&] {
     LaneWriter writer(ring.lane, ring.capacity);
     for (std::int64_t step = 0; step < kEvents;) {
-      if (writer.try_push(event_of_step(step))) ++step;
-      else std::this_thread::yield();
+      if (writer.try_push(event_of_step(step)))
+        ++step;
+      else
+        std::this_thread::yield();
     }
   });
   LaneReader reader(ring.lane, ring.capacity);
