@@ -8,10 +8,11 @@ configure() {
   touch "$cache"
 }
 
+# dev_build [PRESET [TARGET]]
 dev_build() {
   local preset=${1:-$PRESET}
   configure "$preset" || return 1
-  quietly "build $preset" cmake --build "build/$preset" -- -k 5
+  quietly "build $preset${2:+ $2}" cmake --build "build/$preset" ${2:+--target "$2"} -- -k 5
 }
 
 dev_install() {

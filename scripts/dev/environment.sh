@@ -47,7 +47,7 @@ dev_bench() {
 
 dev_demo() {
   dev_setup
-  dev_build "$PRESET"
+  dev_build "$PRESET" demo
   use_built_tree
   "$PYTHON" examples/cm1/demo.py "$@"
 }

@@ -58,9 +58,15 @@ nothing_left() {
   return 1
 }
 
+# test_selection LABEL|NAME: a label, else a part of tests' names.
 test_selection() {
-  local chosen=(-R "$1")
-  if ctest --test-dir "build/$PRESET" --print-labels | grep -qx "  $1"; then chosen=(-L "^$1\$"); fi
+  local chosen=(-R "$1") labels
+  labels=$(ctest --test-dir "build/$PRESET" --print-labels | sed -n 's/^  //p')
+  if grep -qx -- "$1" <<<"$labels"; then chosen=(-L "^$1\$"); fi
+  if ctest --test-dir "build/$PRESET" -N "${chosen[@]}" | grep -q '^Total Tests: 0$'; then
+    say "no test has '$1' as its label or in its name; labels: $(xargs <<<"$labels")"
+    return 1
+  fi
   run_ctest "$PRESET" "$PRESET" "${chosen[@]}"
 }
 

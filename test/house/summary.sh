@@ -18,4 +18,5 @@ check grep -qx '2 passed, 1 failed, 1 skipped in 1 min 5 s: NOT all is well' <<<
 output=$(summarise 1 0 ctest-tsan.xml) || { echo "one good test must pass"; exit 1; }
 check grep -qx '1 passed, 0 failed, 0 skipped in 0 min 1 s: all is well' <<<"$output"
 summarise 1 1 ctest-tsan.xml && { echo "a failed step must fail the whole"; exit 1; }
+summarise 1 1 absent.xml | check grep -qx '0 passed, 0 failed, 0 skipped in 0 min 1 s: NOT all is well'
 exit 0
