@@ -67,14 +67,19 @@ Client::Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model:
       pump_(std::move(pump)),
       server_(ProcessId{region_->header().server_pid, region_->header().server_start_time}),
       serial_(next_serial()) {
+  shm::ClientSlot& mine = region_->slot(slot_);
   try {
     make_writers();
   } catch (...) {
-    region_->slot(slot_).id.store(-1);
-    set_state(region_->slot(slot_), shm::SlotState::free);
+    mine.id.store(-1);
+    set_state(mine, shm::SlotState::free);
     throw;
   }
-  set_state(region_->slot(slot_), shm::SlotState::attached);
+  auto claimed = static_cast<std::uint32_t>(shm::SlotState::claimed);
+  if (!mine.state.compare_exchange_strong(claimed, static_cast<std::uint32_t>(shm::SlotState::attached)))
+    throw Error(DC_E_TIMEOUT,
+                format("client {} came too late: server {} on {} has stopped waiting for it; give <server attach-timeout=...> more",
+                       id_, region_->header().server_index, region_->header().host));
   ring();
 }
 
