@@ -2,13 +2,15 @@
 // code unless asked.
 // Used by: people before they start a job, and job scripts.
 // Before it: the XML. After it: text or JSON on standard output, errors on standard error.
-#include <CLI/CLI.hpp>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <exception>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include <damaris/version.h>
 
@@ -28,6 +30,7 @@ struct Options {
   std::string file;
   int iterations = 2;
   int clients = 0;
+  std::vector<std::string> settings;
   bool json = false;
 };
 
@@ -46,7 +49,8 @@ void complain(const std::string& kind, const std::string& text) {
 }
 
 int check_file(const Options& options) {
-  const model::Model model = config::parse(read_config_file(options.file), options.file);
+  model::Model model = config::parse(read_config_file(options.file), options.file);
+  check::set_parameters(model, options.settings);
   const check::Sizes sizes = check::measure(model, options.iterations, options.clients);
   const std::vector<std::string> warnings = config::warnings(model);
   if (options.json) {
@@ -63,8 +67,11 @@ int run(const Options& options) {
   try {
     return check_file(options);
   } catch (const Error& error) {
-    if (options.json) print(stdout, check::json_failure(options.file, error.sentence()));
-    else complain("", error.sentence());
+    if (error.code() == DC_E_ARGUMENT) throw CLI::ValidationError(error.sentence());
+    if (options.json)
+      print(stdout, check::json_failure(options.file, error.sentence()));
+    else
+      complain("", error.sentence());
     return 1;
   }
 }
@@ -73,9 +80,15 @@ int run(const Options& options) {
 void describe(CLI::App& app, Options& options) {
   app.add_option("FILE", options.file, "The XML file")->required()->type_name("");
   app.add_option("-k,--iterations", options.iterations, "Iterations the buffer shall hold (default: 2)")
-      ->check(CLI::Range(1, 1'000'000).description(""))->type_name("K");
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->type_name("K");
   app.add_option("-c,--clients", options.clients, "Clients per server, if the XML does not say")
-      ->check(CLI::Range(1, 1 << 20).description(""))->type_name("N");
+      ->check(CLI::Range(1, 1 << 20).description(""))
+      ->type_name("N");
+  app.add_option("-s,--set", options.settings, "Value of a parameter that the program sets; may be repeated")
+      ->type_name("NAME=N")
+      ->expected(1)
+      ->take_all();
   app.add_flag("--json", options.json, "Print JSON");
   app.set_version_flag("--version", "damaris " DAMARIS_VERSION);
   app.footer("Exit status: 0 the configuration is valid, 1 it is not, 2 wrong usage.\n");
@@ -85,15 +98,16 @@ void describe(CLI::App& app, Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Checks a configuration without MPI, and shows what it means: the model, the\nbytes per client and iteration, and the buffer it needs.", "damaris check");
+  CLI::App app(
+      "Checks a configuration without MPI, and shows what it means: the model, the\nbytes per client and iteration, and the buffer "
+      "it needs.",
+      "damaris check");
   describe(app, options);
   try {
     app.parse(argc, argv);
+    return run(options);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
-  }
-  try {
-    return run(options);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "damaris check: %s\n", error.what());
     return 1;

@@ -10,7 +10,9 @@ constexpr std::size_t kIndent = 2, kGap = 2, kNarrowest = 8;
 
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
 
-std::size_t columns(const std::string& text) { return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_character)); }
+std::size_t columns(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_character));
+}
 
 // Bytes of the first `count` characters.
 std::size_t bytes_of(const std::string& text, std::size_t count) {
@@ -29,8 +31,10 @@ std::string take_line(std::string& text, std::size_t width) {
   }
   const std::size_t end = bytes_of(text, width);
   std::size_t cut = text[end] == ' ' ? end : text.find_last_of(" ,/", end - 1);
-  if (cut == std::string::npos || cut == 0) cut = end;
-  else if (text[cut] != ' ') ++cut;
+  if (cut == std::string::npos || cut == 0)
+    cut = end;
+  else if (text[cut] != ' ')
+    ++cut;
   std::string line = text.substr(0, cut);
   text.erase(0, text.find_first_not_of(' ', cut));
   while (!line.empty() && line.back() == ' ') line.pop_back();
