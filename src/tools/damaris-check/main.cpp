@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "core/base/format.hpp"
 #include "core/config/advice.hpp"
 #include "core/config/config.hpp"
+#include "tools/damaris-check/plugins.hpp"
 #include "tools/damaris-check/report.hpp"
 #include "tools/damaris-check/text_table.hpp"
 
@@ -32,6 +34,7 @@ struct Options {
   int clients = 0;
   std::vector<std::string> settings;
   bool json = false;
+  bool load_plugins = false;
 };
 
 void print(std::FILE* stream, const std::string& text) { std::fwrite(text.data(), 1, text.size(), stream); }
@@ -49,15 +52,21 @@ void complain(const std::string& kind, const std::string& text) {
 }
 
 int check_file(const Options& options) {
-  model::Model model = config::parse(read_config_file(options.file), options.file);
-  check::set_parameters(model, options.settings);
-  const check::Sizes sizes = check::measure(model, options.iterations, options.clients);
-  const std::vector<std::string> warnings = config::warnings(model);
+  auto model = std::make_shared<model::Model>(config::parse(read_config_file(options.file), options.file));
+  check::set_parameters(*model, options.settings);
+  const check::Sizes sizes = check::measure(*model, options.iterations, options.clients);
+  std::vector<std::string> warnings = config::warnings(*model);
+  std::vector<check::Row> loaded;
+  if (options.load_plugins)
+    loaded = check::load_plugins(model);
+  else
+    for (std::string& sentence : check::missing_plugins(*model)) warnings.push_back(std::move(sentence));
   if (options.json) {
-    print(stdout, check::json_report(model, sizes, warnings));
+    print(stdout, check::json_report(*model, sizes, warnings));
     return 0;
   }
-  print(stdout, check::text_report(model, sizes));
+  print(stdout, check::text_report(*model, sizes));
+  if (!loaded.empty()) print(stdout, "\nLoaded\n" + check::table({}, loaded));
   for (const std::string& warning : warnings) complain("warning: ", warning);
   print(stdout, format("\n{} is valid.\n", options.file));
   return 0;
@@ -90,6 +99,7 @@ void describe(CLI::App& app, Options& options) {
       ->expected(1)
       ->take_all();
   app.add_flag("--json", options.json, "Print JSON");
+  app.add_flag("--load-plugins", options.load_plugins, "Load the plugins too, as a server does: runs their start-up code");
   app.set_version_flag("--version", "damaris " DAMARIS_VERSION);
   app.footer("Exit status: 0 the configuration is valid, 1 it is not, 2 wrong usage.\n");
 }

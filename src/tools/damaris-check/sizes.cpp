@@ -1,5 +1,6 @@
 #include "tools/damaris-check/sizes.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <set>
@@ -8,23 +9,41 @@
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
 #include "core/config/advice.hpp"
+#include "core/shm/arena.hpp"
+#include "core/shm/region.hpp"
 
 namespace damaris::check {
 namespace {
 
-// A block's header and its rounding in the arena, and the page an arena is rounded down to.
-constexpr std::uint64_t kBlockOverhead = 256, kPage = 4096;
+constexpr std::uint64_t kPage = 4096;  // an arena is a number of whole pages
 
-// All variables of one client once, or nothing when a layout has no shape yet or the sum is beyond 64 bits.
+std::uint64_t up_to_page(double bytes) {
+  constexpr double kMost = 9e18;
+  return static_cast<std::uint64_t>(std::ceil(std::min(bytes, kMost) / kPage)) * kPage;
+}
+
+// The part of the buffer that a thread of the client with the smallest share gets.
+double smallest_share(const model::Architecture& a, int clients) {
+  constexpr std::uint64_t kWhole = std::uint64_t{1} << 50;  // so large that rounding to pages does not show
+  const auto shares =
+      shm::arena_shares(kWhole, static_cast<std::uint32_t>(clients), static_cast<std::uint32_t>(a.threads), a.weights);
+  return static_cast<double>(*std::min_element(shares.begin(), shares.end())) / static_cast<double>(kWhole);
+}
+
+// All variables of one client once: as data, and as blocks in its arena. False when a layout has no shape yet, or for sizes that no
+// buffer will have.
 bool sum_up(const model::Model& model, std::uint64_t& data, std::uint64_t& blocks) {
   const auto values = model::initial_parameters(model);
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 53;
   try {
     data = model::iteration_bytes(model, values);
   } catch (const Error&) {
     return false;
   }
-  for (const model::Variable& variable : model.variables) blocks += variable.enabled ? 1 : 0;
-  return data < (std::uint64_t{1} << 53);
+  if (data > kMost) return false;
+  for (const model::Variable& variable : model.variables)
+    if (variable.enabled) blocks += shm::Arena::block_bytes(model::resolve(model, model.layouts[variable.layout], values).bytes);
+  return true;
 }
 
 void set_parameter(model::Model& model, const std::string& setting) {
@@ -85,15 +104,12 @@ Sizes measure(const model::Model& model, int iterations, int clients) {
   std::uint64_t blocks = 0;
   s.known = sum_up(model, s.iteration_bytes, blocks);
   if (!s.known) return s;
-  const auto times = static_cast<std::uint64_t>(iterations);
-  const auto threads = static_cast<std::uint64_t>(model.architecture.threads);
-  s.client_bytes = (s.iteration_bytes + blocks * kBlockOverhead) * times + kPage * threads;
-  s.clients_that_fit = model.architecture.buffer_bytes / s.client_bytes;
-  if (s.clients == 0) return s;
-  // The client with the smallest share sets the size of the whole.
-  const double share = static_cast<double>(config::smallest_arena(model, s.clients)) * static_cast<double>(threads) /
-                       static_cast<double>(model.architecture.buffer_bytes);
-  s.buffer_bytes = static_cast<std::uint64_t>(std::ceil(static_cast<double>(s.client_bytes) / share));
+  const model::Architecture& a = model.architecture;
+  // Each thread has an arena of its own.
+  const double arena = static_cast<double>(blocks) * iterations / a.threads;
+  s.client_bytes = up_to_page(arena) * static_cast<std::uint64_t>(a.threads);
+  s.clients_that_fit = s.client_bytes == 0 ? 0 : a.buffer_bytes / s.client_bytes;
+  if (s.clients > 0) s.buffer_bytes = up_to_page(static_cast<double>(up_to_page(arena)) / smallest_share(a, s.clients));
   return s;
 }
 

@@ -94,7 +94,7 @@ std::string table(Row header, std::vector<Row> rows, std::vector<std::size_t> ri
   std::string text;
   if (!header.empty()) {
     Row rule;
-    for (const std::size_t w : width) rule.emplace_back(w, '-');
+    for (std::size_t i = 0; i < width.size(); ++i) rule.emplace_back(header[i].empty() ? 0 : width[i], '-');
     text = lines_of(header, width, right) + lines_of(rule, width, right);
   }
   for (const Row& row : rows) text += lines_of(row, width, right);
