@@ -231,7 +231,7 @@ TEST_CASE("rule 5: without MPI global scope is a configuration error, in place a
   CHECK(said("MPI"));
 }
 
-TEST_CASE("an output folder that is missing, or is none, is found at start-up") {
+TEST_CASE("an output folder that is missing, or is none, is found at start-up", "[hdf5]") {
   const TempFolder folder;
   CHECK(initialize(xml("<storage><hdf5 basename='" + folder.file("missing/run") + "'/></storage>")) == DC_E_NO_OUTPUT);
   CHECK(said(folder.file("missing")));

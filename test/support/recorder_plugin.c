@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 static const dc_host_t* the_host;
 static long fail_at = -1;
@@ -58,6 +60,16 @@ int fail_always(const dc_event_t* event, const dc_iteration_t* iteration, const 
   log_event(event, iteration, host);
   host->fail(host->self, "it was told to fail");
   return DC_E_PLUGIN;
+}
+
+/* Holds the server until the file $DAMARIS_TEST_LOG.go exists, at most ten seconds. */
+int hold(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host) {
+  char path[4096];
+  const struct timespec moment = {0, 1000000};
+  (void)event, (void)iteration, (void)host;
+  snprintf(path, sizeof path, "%s.go", getenv("DAMARIS_TEST_LOG"));
+  for (int tries = 0; tries < 10000 && access(path, F_OK) != 0; ++tries) nanosleep(&moment, NULL);
+  return DC_OK;
 }
 
 static int init(const dc_host_t* host, void** state) {

@@ -3,7 +3,7 @@
 import h5py
 import pytest
 from read_cm1 import files_of, read_output, same_bits
-from small_storm import SMALL_STORM, attempt, run
+from small_storm import SMALL_STORM, attempt, hears_last_words, run
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +59,7 @@ def bounding(boxes):
     return low + [max(box[n] for box in boxes) for n in (2, 3)]
 
 
+@hears_last_words
 def test_a_tile_narrower_than_the_halo_is_refused(tmp_path):
     done = attempt(tmp_path, 4, dict(SMALL_STORM, nx=8, nodex=4, nodey=1))
     assert done.returncode != 0

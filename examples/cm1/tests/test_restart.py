@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 from read_cm1 import read_output, same_bits, statistics
-from small_storm import SMALL_STORM, attempt, run
+from small_storm import SMALL_STORM, attempt, hears_last_words, run
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +29,7 @@ def test_outputs_and_statistics_after_a_restart_are_bitwise_equal(straight, rest
     assert statistics(straight)[-1] == statistics(folder)[-1]
 
 
+@hears_last_words
 def test_a_restart_on_other_tiles_is_refused(restarted):
     settings, folder = restarted
     done = attempt(folder, 2, dict(settings, nodex=2, nodey=1))
@@ -36,6 +37,7 @@ def test_a_restart_on_other_tiles_is_refused(restarted):
     assert "of another grid, time step or tiling" in done.output
 
 
+@hears_last_words
 def test_a_restart_file_cut_short_is_refused(restarted):
     settings, folder = restarted
     path = folder / "cm1rst_000001_0001.dat"
@@ -45,6 +47,7 @@ def test_a_restart_file_cut_short_is_refused(restarted):
     assert "is cut short" in done.output
 
 
+@hears_last_words
 def test_a_missing_restart_file_is_named(restarted):
     settings, folder = restarted
     done = attempt(folder, 2, dict(settings, rstnum=7))

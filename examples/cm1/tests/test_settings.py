@@ -3,9 +3,10 @@
 import csv
 
 import pytest
-from small_storm import SMALL_STORM, attempt, run
+from small_storm import SMALL_STORM, attempt, hears_last_words, run
 
 
+@hears_last_words
 @pytest.mark.parametrize("change, sentence", [
     (dict(backend="netcdf"), "backend 'netcdf' is unknown: none, fpp, collective or damaris"),
     (dict(tapfrq=1.0), "tapfrq must be at least one time step"),
@@ -20,6 +21,7 @@ def test_a_bad_setting_is_named(tmp_path, change, sentence):
     assert sentence in done.output
 
 
+@hears_last_words
 def test_a_name_the_namelist_does_not_have_is_an_error(tmp_path):
     run(tmp_path, 1, dict(SMALL_STORM, timax=0.0))
     text = (tmp_path / "namelist.input").read_text()
@@ -29,6 +31,7 @@ def test_a_name_the_namelist_does_not_have_is_an_error(tmp_path):
     assert "&param0" in done.output
 
 
+@hears_last_words
 def test_a_missing_namelist_file_is_named(tmp_path):
     done = attempt(tmp_path, 1, SMALL_STORM, arguments=["absent.input"])
     assert done.returncode != 0

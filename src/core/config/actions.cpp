@@ -21,7 +21,7 @@ int plugin_index(Build& build, const Attribute& attribute) {
     names.push_back(build.model.plugins[i].name);
   }
   const std::string hint = names.empty() ? "; add a <plugin> element of that name" : name_hint(attribute.value, names);
-  build.problems.add(attribute.value_where, format("plugin=\"{}\": no such plugin is declared{}", attribute.value, hint));
+  build.problems.add(attribute.value_where, format("{}: no such plugin is declared{}", quoted(attribute), hint));
   return -1;
 }
 

@@ -6,6 +6,8 @@
 #include "core/base/format.hpp"
 #include "core/base/units.hpp"
 #include "core/config/build.hpp"
+#include "core/shm/arena.hpp"
+#include "core/shm/region.hpp"
 
 namespace damaris::config {
 namespace {
@@ -57,7 +59,7 @@ void check_datasets(Build& build) {
     const model::Layout& layout = build.model.layouts[variable.layout];
     if (!variable.enabled || !is_fixed(build.model, layout)) continue;
     const std::uint64_t bytes = model::resolve(build.model, layout, values).bytes;
-    if (bytes > arena)
+    if (shm::Arena::block_bytes(bytes) > arena)
       build.problems.add(variable.where, format("variable '{}' has {}, but {}; give <buffer size=\"...\"> more", variable.path,
                                                 size_text(bytes), room(build.model, clients)));
   }
@@ -82,15 +84,9 @@ int clients_per_server(const model::Model& model) {
 
 std::uint64_t smallest_arena(const model::Model& model, int clients) {
   const model::Architecture& a = model.architecture;
-  double sum = 0, least = 1;
-  for (int client = 0; client < clients; ++client) {
-    const auto last = a.weights.size() - 1;
-    const double weight =
-        a.weights.empty() ? 1 : static_cast<double>(a.weights[std::min<std::size_t>(static_cast<std::size_t>(client), last)]);
-    sum += weight;
-    least = client == 0 ? weight : std::min(least, weight);
-  }
-  return static_cast<std::uint64_t>(static_cast<double>(a.buffer_bytes) * least / sum / a.threads);
+  const auto shares =
+      shm::arena_shares(a.buffer_bytes, static_cast<std::uint32_t>(clients), static_cast<std::uint32_t>(a.threads), a.weights);
+  return *std::min_element(shares.begin(), shares.end());
 }
 
 bool is_fixed(const model::Model& model, const model::Layout& layout) {

@@ -25,7 +25,7 @@ void weights(Build& build, const Element& buffer) {
   if (given == nullptr) return;
   for (const Piece& piece : split(given->value, ',')) {
     const std::int64_t weight = std::stoll(piece.text);
-    if (weight == 0) build.problems.add(inside(*given, piece.at), format("weights=\"{}\": each must be above 0", given->value));
+    if (weight == 0) build.problems.add(inside(*given, piece.at), format("{}: each must be above 0", quoted(*given)));
     build.model.architecture.weights.push_back(weight);
   }
 }
@@ -36,7 +36,7 @@ void buffer(Build& build, const Element& element) {
   const auto bytes = parse_size(size.value);
   if (!bytes || *bytes < static_cast<std::uint64_t>(kSmallestBuffer))
     build.problems.add(size.value_where,
-                       format("size=\"{}\": it must be at least {} and below 8 EiB", size.value, size_text(kSmallestBuffer)));
+                       format("{}: it must be at least {} and below 8 EiB", quoted(size), size_text(kSmallestBuffer)));
   a.buffer_bytes = bytes.value_or(a.buffer_bytes);
   a.buffer_timeout_ms = duration(build, *element.find("timeout"), 0);
   const std::string& stale = element.value("stale");

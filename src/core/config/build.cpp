@@ -74,8 +74,7 @@ std::vector<Piece> split(const std::string& value, char separator, std::size_t a
 std::optional<model::Expression> expression(Build& build, const Attribute& attribute, const Piece& piece,
                                             const std::vector<std::string>& parameters) {
   if (piece.text.empty()) {
-    build.problems.add(inside(attribute, piece.at),
-                       format("{}=\"{}\": an expression is missing here", attribute.name, attribute.value));
+    build.problems.add(inside(attribute, piece.at), format("{}: an expression is missing here", quoted(attribute)));
     return {};
   }
   try {
@@ -84,14 +83,13 @@ std::optional<model::Expression> expression(Build& build, const Attribute& attri
     for (const std::string& name : result.names()) {
       if (known.count(name) != 0) continue;
       const std::size_t at = piece.at + piece.text.find(name);
-      build.problems.add(inside(attribute, at), format("{}=\"{}\": no parameter '{}' is declared{}", attribute.name,
-                                                       attribute.value, name, name_hint(name, parameters)));
+      build.problems.add(inside(attribute, at),
+                         format("{}: no parameter '{}' is declared{}", quoted(attribute), name, name_hint(name, parameters)));
       return {};
     }
     return result;
   } catch (const model::ExpressionError& wrong) {
-    build.problems.add(inside(attribute, piece.at + wrong.position()),
-                       format("{}=\"{}\": {}", attribute.name, attribute.value, wrong.what()));
+    build.problems.add(inside(attribute, piece.at + wrong.position()), format("{}: {}", quoted(attribute), wrong.what()));
     return {};
   }
 }
@@ -101,8 +99,8 @@ std::int64_t number(Build& build, const Attribute& attribute, std::int64_t lowes
   const char* end = attribute.value.data() + attribute.value.size();
   const auto [stop, error] = std::from_chars(attribute.value.data(), end, value);
   if (error == std::errc{} && stop == end && value >= lowest && value <= highest) return value;
-  build.problems.add(attribute.value_where, format("{}=\"{}\": it must be a whole number from {} to {}", attribute.name,
-                                                   attribute.value, lowest, highest));
+  build.problems.add(attribute.value_where,
+                     format("{}: it must be a whole number from {} to {}", quoted(attribute), lowest, highest));
   return lowest;
 }
 
@@ -110,8 +108,7 @@ std::int64_t duration(Build& build, const Attribute& attribute, std::int64_t low
   constexpr std::int64_t kHighest = 24ll * 24 * 3600 * 1000;
   const auto value = parse_duration_ms(attribute.value);
   if (value && *value >= lowest_ms && *value <= kHighest) return *value;
-  build.problems.add(attribute.value_where,
-                     format("{}=\"{}\": it must be from {} ms to 24 days (576h)", attribute.name, attribute.value, lowest_ms));
+  build.problems.add(attribute.value_where, format("{}: it must be from {} ms to 24 days (576h)", quoted(attribute), lowest_ms));
   return lowest_ms;
 }
 

@@ -15,8 +15,6 @@ std::string tags(const std::vector<std::string>& names) {
   return text;
 }
 
-std::string shown(const std::string& value) { return value.size() <= 80 ? value : value.substr(0, 77) + "..."; }
-
 class Explainer {
  public:
   Explainer(const Schema& schema, Problems& problems) : schema_(schema), problems_(problems) {}
@@ -99,7 +97,7 @@ class Explainer {
 
   void wrong_value(const Attribute& attribute, const AttributeRule& rule) {
     const std::string near = nearest_name(attribute.value, rule.values);
-    problems_.add(attribute.value_where, format("{}=\"{}\": it must be {}{}", attribute.name, shown(attribute.value), rule.must_be,
+    problems_.add(attribute.value_where, format("{}: it must be {}{}", quoted(attribute), rule.must_be,
                                                 near.empty() ? "" : format("; did you mean '{}'?", near)));
   }
 

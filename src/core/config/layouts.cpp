@@ -23,8 +23,7 @@ void set_type(Build& build, const Attribute& attribute, model::Layout& layout) {
     layout.element_bytes = compound.size_bytes;
     return;
   }
-  build.problems.add(attribute.value_where,
-                     format("type=\"{}\": no such type{}", attribute.value, type_hint(attribute.value, compounds)));
+  build.problems.add(attribute.value_where, format("{}: no such type{}", quoted(attribute), type_hint(attribute.value, compounds)));
 }
 
 // One list of a layout. `dimensions` is their number, or 0 while it is not known.
@@ -43,8 +42,8 @@ class ListReader {
     for (const Piece& piece : pieces(attribute, "ghost widths", dimensions)) {
       const std::vector<Piece> ends = split(piece.text, ':', piece.at);
       if (ends.size() > 2)
-        build_.problems.add(inside(attribute, ends[2].at), format("{}=\"{}\": a width is one number, or two with a colon: low:high",
-                                                                  attribute.name, attribute.value));
+        build_.problems.add(inside(attribute, ends[2].at),
+                            format("{}: a width is one number, or two with a colon: low:high", quoted(attribute)));
       list.push_back({one(attribute, ends.front()), one(attribute, ends.back())});
     }
     return list;
@@ -54,11 +53,11 @@ class ListReader {
   std::vector<Piece> pieces(const Attribute& attribute, const char* what, std::size_t dimensions) {
     std::vector<Piece> list = split(attribute.value, ',');
     if (dimensions == 0 && list.size() > DC_MAX_DIMS)
-      build_.problems.add(attribute.value_where, format("{}=\"{}\": {} dimensions; at most {} are allowed", attribute.name,
-                                                        attribute.value, list.size(), DC_MAX_DIMS));
+      build_.problems.add(attribute.value_where,
+                          format("{}: {} dimensions; at most {} are allowed", quoted(attribute), list.size(), DC_MAX_DIMS));
     if (dimensions != 0 && list.size() != dimensions)
-      build_.problems.add(attribute.value_where, format("{}=\"{}\": {} {} for {} dimensions; give one for each", attribute.name,
-                                                        attribute.value, list.size(), what, dimensions));
+      build_.problems.add(attribute.value_where, format("{}: {} {} for {} dimensions; give one for each", quoted(attribute),
+                                                        list.size(), what, dimensions));
     return list;
   }
 

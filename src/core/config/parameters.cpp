@@ -62,7 +62,7 @@ dc_type integer_type(Build& build, const Attribute& attribute) {
   const auto type = builtin_type(attribute.value);
   if (type && is_integer(*type)) return *type;
   build.problems.add(attribute.value_where,
-                     format("type=\"{}\": a parameter is an integer{}", attribute.value, integer_type_hint(attribute.value)));
+                     format("{}: a parameter is an integer{}", quoted(attribute), integer_type_hint(attribute.value)));
   return DC_INT64;
 }
 

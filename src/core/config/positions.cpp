@@ -5,6 +5,8 @@
 namespace damaris::config {
 namespace {
 
+constexpr std::size_t kStride = 256;
+
 bool blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 // The first byte above 127 that belongs to no sequence of lead byte and continuation bytes.
@@ -23,36 +25,44 @@ std::size_t find_not_utf8(std::string_view text) {
 }  // namespace
 
 Positions::Positions(std::string_view text) : text_(text), not_utf8_(find_not_utf8(text)), lines_{0} {
+  std::size_t sum = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
+    if (i % kStride == 0) marks_.push_back(sum);
+    sum += units(text[i]);
     const bool lone_return = text[i] == '\r' && (i + 1 == text.size() || text[i + 1] != '\n');
     if (text[i] == '\n' || lone_return) lines_.push_back(i + 1);
   }
+  marks_.push_back(sum);
 }
 
-bool Positions::counts(char c) const {
-  return not_utf8_ != std::string_view::npos || (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+std::size_t Positions::units(char c) const {
+  if (not_utf8_ != std::string_view::npos) return 1;
+  const auto byte = static_cast<unsigned char>(c);
+  return byte >= 0xf0 ? 2 : (byte & 0xc0) != 0x80 ? 1 : 0;
+}
+
+std::size_t Positions::units_before(std::size_t offset) const {
+  std::size_t sum = marks_[offset / kStride];
+  for (std::size_t at = offset / kStride * kStride; at < offset; ++at) sum += units(text_[at]);
+  return sum;
 }
 
 std::size_t Positions::offset(Location where) const {
   const std::size_t line = static_cast<std::size_t>(std::max(where.line, 1)) - 1;
   if (line >= lines_.size()) return text_.size();
-  std::size_t at = lines_[line];
-  const std::size_t end = line + 1 < lines_.size() ? lines_[line + 1] : text_.size();
-  // The parser counts UTF-16 units: a sequence of four bytes is two of them.
-  for (int column = 1; column < where.column && at < end;) {
-    column += not_utf8_ == std::string_view::npos && static_cast<unsigned char>(text_[at]) >= 0xf0 ? 2 : 1;
-    ++at;
-    while (at < end && !counts(text_[at])) ++at;
-  }
+  const std::size_t begin = lines_[line], end = line + 1 < lines_.size() ? lines_[line + 1] : text_.size();
+  const std::size_t wanted = units_before(begin) + static_cast<std::size_t>(std::max(where.column, 1)) - 1;
+  const auto mark = std::upper_bound(marks_.begin(), marks_.end() - 1, wanted) - marks_.begin();
+  std::size_t at = std::max(begin, mark == 0 ? 0 : static_cast<std::size_t>(mark - 1) * kStride);
+  for (std::size_t sum = units_before(at); at < end && (sum < wanted || units(text_[at]) == 0); ++at) sum += units(text_[at]);
   return at;
 }
 
 Location Positions::location(std::size_t offset) const {
   const auto after = std::upper_bound(lines_.begin(), lines_.end(), offset);
-  const std::size_t line = static_cast<std::size_t>(after - lines_.begin());
-  const std::string_view before = text_.substr(lines_[line - 1], offset - lines_[line - 1]);
-  const auto column = std::count_if(before.begin(), before.end(), [this](char c) { return counts(c); });
-  return {static_cast<int>(line), static_cast<int>(column) + 1};
+  const auto line = after - lines_.begin();
+  return {static_cast<int>(line),
+          static_cast<int>(units_before(offset) - units_before(lines_[static_cast<std::size_t>(line) - 1])) + 1};
 }
 
 std::size_t Positions::tag(Location end) const {
@@ -99,7 +109,7 @@ std::string Positions::word(std::size_t offset) const {
   constexpr std::size_t kLongest = 40;
   std::size_t end = offset;
   while (end < text_.size() && end < offset + kLongest && !blank(text_[end]) && text_[end] != '<') ++end;
-  while (end < text_.size() && !counts(text_[end])) ++end;
+  while (end < text_.size() && units(text_[end]) == 0) ++end;
   return std::string(text_.substr(offset, end - offset));
 }
 

@@ -14,7 +14,7 @@ namespace damaris::config {
 
 class Positions {
  public:
-  // `text` must outlive this object. Columns count characters if it is UTF-8, else bytes.
+  // `text` must outlive this object. Columns count characters, as the parser and editors do (UTF-16 units), or bytes if it is not UTF-8.
   explicit Positions(std::string_view text);
 
   // The '<' of the tag that ends just before `end`.
@@ -32,11 +32,13 @@ class Positions {
 
  private:
   std::size_t offset(Location where) const;
-  bool counts(char c) const;  // whether a byte begins a character
+  std::size_t units(char c) const;  // what a byte adds to the column: 0 inside a character
+  std::size_t units_before(std::size_t offset) const;
 
   std::string_view text_;
   std::size_t not_utf8_;
   std::vector<std::size_t> lines_;  // offset of the first byte of each line
+  std::vector<std::size_t> marks_;  // units before every kStride-th byte: a file may be one line of megabytes
 };
 
 }  // namespace damaris::config

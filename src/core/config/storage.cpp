@@ -12,7 +12,7 @@ void check_filter(Build& build, const Attribute& attribute, const Piece& piece, 
   const std::vector<Piece> parts = split(piece.text, ':', piece.at);
   const std::string& name = parts.front().text;
   const auto wrong = [&](const Piece& part, const std::string& why) {
-    build.problems.add(inside(attribute, part.at), format("filters=\"{}\": {}", attribute.value, why));
+    build.problems.add(inside(attribute, part.at), format("{}: {}", quoted(attribute), why));
   };
   if (name != "shuffle" && name != "deflate")
     return wrong(parts.front(),
@@ -27,8 +27,7 @@ void check_filter(Build& build, const Attribute& attribute, const Piece& piece, 
 
 void check_basename(Build& build, const Attribute& attribute) {
   if (attribute.value.back() == '/')
-    build.problems.add(attribute.value_where,
-                       format("basename=\"{}\": it ends in '/'; add the start of the file names", attribute.value));
+    build.problems.add(attribute.value_where, format("{}: it ends in '/'; add the start of the file names", quoted(attribute)));
 }
 
 model::Plugin hdf5(Build& build, const Element& element) {

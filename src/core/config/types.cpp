@@ -37,8 +37,8 @@ std::optional<dc_type> field_type(Build& build, const Attribute& attribute) {
   const bool compound = std::any_of(build.model.compounds.begin(), build.model.compounds.end(),
                                     [&](const auto& c) { return c.name == attribute.value; });
   build.problems.add(attribute.value_where,
-                     compound ? format("type=\"{}\": a field cannot be of a compound type; list its fields here", attribute.value)
-                              : format("type=\"{}\": no such type{}", attribute.value, type_hint(attribute.value)));
+                     compound ? format("{}: a field cannot be of a compound type; list its fields here", quoted(attribute))
+                              : format("{}: no such type{}", quoted(attribute), type_hint(attribute.value)));
   return {};
 }
 

@@ -25,8 +25,8 @@ void check_available(Build& build, const Element& element) {
     if (element.name != missing.element) continue;
     const Attribute* attribute = element.find(missing.attribute);
     if (attribute != nullptr && attribute->value == missing.value)
-      build.problems.add(attribute->value_where, format("{}=\"{}\" is not available in this version; {}", attribute->name,
-                                                        attribute->value, missing.instead));
+      build.problems.add(attribute->value_where,
+                         format("{} is not available in this version; {}", quoted(*attribute), missing.instead));
   }
   for (const Element& child : element.children) check_available(build, child);
 }

@@ -25,6 +25,9 @@ constexpr std::size_t kLargestText = 64u << 20;
 constexpr std::size_t kDeepest = 64;  // elements inside each other
 constexpr char kInstanceSpace[] = "http://www.w3.org/2001/XMLSchema-instance";
 
+constexpr char kNoDoctype[] =
+    "a document type (<!DOCTYPE ...>) is refused, with all entities it could declare; remove it: the schema is built in";
+
 // Leaves the parser; what is wrong has been told to Problems.
 struct StopReading {};
 
@@ -39,11 +42,8 @@ class Handler : public xerces::DefaultHandler {
                     const xerces::Attributes& attributes) override;
   void endElement(const XMLCh* const, const XMLCh* const, const XMLCh* const) override { open_.pop_back(); }
 
-  // LexicalHandler: a document type is refused before a byte of it is used.
-  void startDTD(const XMLCh* const, const XMLCh* const, const XMLCh* const) override {
-    stop(position(),
-         "a document type (<!DOCTYPE ...>) is refused, with all entities it could declare; remove it: the schema is built in");
-  }
+  // LexicalHandler: check_text has refused it before; this is the second lock on that door.
+  void startDTD(const XMLCh* const, const XMLCh* const, const XMLCh* const) override { stop(position(), kNoDoctype); }
 
   // EntityResolver: nothing outside the text is ever read, no file and no network.
   xerces::InputSource* resolveEntity(const XMLCh* const, const XMLCh* const system) override {
@@ -134,6 +134,19 @@ bool declares_encoding(const std::string& text) {
   return head.compare(0, 5, "<?xml") == 0 && head.find("encoding") != std::string::npos;
 }
 
+// Where a document type begins, or npos. It can stand only before the first element, after comments and processing instructions.
+std::size_t find_doctype(const std::string& text) {
+  std::size_t at = text.find('<');
+  while (at != std::string::npos) {
+    if (text.compare(at, 9, "<!DOCTYPE") == 0) return at;
+    const bool comment = text.compare(at, 4, "<!--") == 0;
+    if (!comment && text.compare(at, 2, "<?") != 0) break;
+    const std::size_t end = text.find(comment ? "-->" : "?>", at + 2);
+    at = end == std::string::npos ? end : text.find('<', end);
+  }
+  return std::string::npos;
+}
+
 // What the parser would find too, but tells in words that help nobody.
 void check_text(const std::string& text, Problems& problems) {
   if (text.size() > kLargestText) problems.add({1, 1}, "it is larger than 64 MiB, the most a configuration may have");
@@ -146,6 +159,8 @@ void check_text(const std::string& text, Problems& problems) {
   else if (text[first] != '<')
     problems.add({1, 1}, "this is no XML: it does not start with '<'; a configuration holds one <simulation> element");
   const Positions positions(text);
+  if (const std::size_t doctype = find_doctype(text); doctype != std::string::npos)
+    problems.add(positions.location(doctype), kNoDoctype);
   const std::size_t wrong = positions.not_utf8();
   if (wrong != std::string::npos && !declares_encoding(text))
     problems.add(positions.location(wrong),

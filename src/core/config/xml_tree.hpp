@@ -38,6 +38,11 @@ struct Element {
   bool is_true(const std::string& attribute) const { return value(attribute) == "true"; }
 };
 
+// A text cut to a length that helps to find it.
+std::string shown(const std::string& text);
+// name="value", as it stands in the file, for messages.
+std::string quoted(const Attribute& attribute);
+
 // Where character `index` of the value stands.
 Location inside(const Attribute& attribute, std::size_t index);
 

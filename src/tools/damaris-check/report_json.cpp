@@ -1,0 +1,30 @@
+#include <sstream>
+
+#include "core/base/json.hpp"
+#include "core/model/json.hpp"
+#include "tools/damaris-check/report.hpp"
+
+namespace damaris::check {
+
+std::string json_report(const model::Model& model, const Sizes& sizes, const std::vector<std::string>& warnings) {
+  Json result = {{"file", model.file}, {"valid", true}, {"warnings", warnings}, {"needs_mpi", model::needs_mpi(model)}};
+  Json& figures = result["sizes"];
+  figures = {{"known", sizes.known}, {"iterations", sizes.iterations}, {"clients", sizes.clients}};
+  if (sizes.known) {
+    figures["iteration_bytes_per_client"] = sizes.iteration_bytes;
+    figures["buffer_bytes_per_client"] = sizes.client_bytes;
+    figures["buffer_bytes_configured"] = model.architecture.buffer_bytes;
+    if (sizes.clients > 0) figures["buffer_bytes_needed"] = sizes.buffer_bytes;
+  }
+  result["model"] = Json::parse(model::to_json(model));
+  return result.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string json_failure(const std::string& file, const std::string& errors) {
+  Json list = Json::array();
+  std::istringstream lines(errors);
+  for (std::string line; std::getline(lines, line);) list.push_back(line);
+  return Json({{"file", file}, {"valid", false}, {"errors", list}}).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace damaris::check

@@ -1,0 +1,164 @@
+// damaris check, as a person and as a script use it.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/base/json.hpp"
+#include "support/run_program.hpp"
+
+using Catch::Matchers::Contains;
+using damaris::Json;
+using damaris::test::Run;
+using damaris::test::run_program;
+using damaris::test::TempFolder;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path schemas() {
+  const char* source = std::getenv("DAMARIS_SOURCE_DIR");
+  REQUIRE(source != nullptr);
+  return fs::path(source) / "config-schemas";
+}
+
+std::vector<fs::path> files(const std::string& folder) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(schemas() / folder)) found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+Run check(std::vector<std::string> arguments, const std::string& folder = ".") {
+  arguments.insert(arguments.begin(), {"damaris", "check"});
+  return run_program(arguments, folder);
+}
+
+std::string example(const std::string& name) { return (schemas() / "examples" / name).string(); }
+
+// The longest line in characters.
+std::size_t widest(const std::string& text) {
+  std::size_t most = 0, now = 0;
+  for (const char c : text) {
+    if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) ++now;
+    if (c == '\n') now = 0;
+    most = std::max(most, now);
+  }
+  return most;
+}
+
+}  // namespace
+
+TEST_CASE("check finds every example valid, and shows it in 80 columns") {
+  for (const auto& file : files("examples")) {
+    const Run run = check({file.filename().string()}, file.parent_path().string());
+    INFO(file << "\n" << run.out << run.err);
+    CHECK(run.status == 0);
+    CHECK_THAT(run.out, Contains(file.filename().string() + " is valid.\n"));
+    CHECK(widest(run.out) <= 80);
+  }
+}
+
+TEST_CASE("check ends with 1 for every invalid file and says on standard error what its first line announces") {
+  for (const auto& file : files("invalid")) {
+    std::ifstream stream(file);
+    std::string line;
+    std::getline(stream, line);
+    const std::string expected = line.substr(12, line.size() - 12 - 4);  // between "<!-- expect " and " -->"
+    const Run run = check({file.filename().string()}, file.parent_path().string());
+    INFO(file);
+    CHECK(run.status == 1);
+    CHECK(run.err == file.filename().string() + ":" + expected + "\n");
+    CHECK(run.out.empty());
+  }
+}
+
+TEST_CASE("check shows the model: extents in C order, bytes, what an event does") {
+  const Run storm = check({example("staggered.xml")});
+  CHECK_THAT(storm.out, Contains("points   real32  42 x 54 x 54 with ghosts  40 x 96 x 96  489,888"));
+  CHECK_THAT(storm.out, Contains("mi    int32     54  = ni+2*3"));
+  CHECK_THAT(storm.out, Contains("surface/swath  surface  m/s    disabled  strongest wind so far"));
+  CHECK_THAT(storm.out, Contains("one client writes per iteration  2,488,472 bytes  2.4 MiB"));
+  const Run galaxy = check({example("particles.xml")});
+  CHECK_THAT(galaxy.out, Contains("body     40  position  real64[3]       0"));
+  const Run reactor = check({example("actions.xml")});
+  CHECK_THAT(reactor.out, Contains("trouble    on_trouble of actions.so     client"));
+  CHECK_THAT(reactor.out, Contains("needs MPI        yes: "));
+}
+
+TEST_CASE("check tells the buffer that K iterations of N clients need") {
+  const Run run = check({example("particles.xml"), "--iterations", "3", "--set", "count=1000000"});
+  REQUIRE(run.status == 0);
+  CHECK_THAT(run.out, Contains("one client writes per iteration         40,000,000 bytes"));
+  CHECK_THAT(run.out, Contains("buffer for 4 clients and 3 iterations  960,"));  // 3 x 40 MB x (3+3+1+1) / 1, in pages
+  CHECK_THAT(run.out, Contains("The buffer of 512 MiB is too small for that"));
+  CHECK_THAT(check({example("minimal.xml"), "-k", "1", "-c", "2"}).out, Contains("buffer for 2 clients and 1 iteration"));
+}
+
+TEST_CASE("check refuses wrong usage with 2 and a hint") {
+  CHECK(check({}).status == 2);
+  CHECK(check({example("minimal.xml"), "--iterations", "0"}).status == 2);
+  CHECK(check({example("minimal.xml"), "--nonsense"}).status == 2);
+  const Run name = check({example("particles.xml"), "--set", "cuont=3"});
+  CHECK(name.status == 2);
+  CHECK_THAT(name.err, Contains("no parameter 'cuont' is declared; did you mean 'count'?"));
+  CHECK(check({example("staggered.xml"), "--set", "nx=3"}).status == 2);
+  CHECK(check({example("staggered.xml"), "--set", "ni"}).status == 2);
+}
+
+TEST_CASE("check explains itself") {
+  const Run run = check({"--help"});
+  CHECK(run.status == 0);
+  CHECK_THAT(run.out, Contains("--iterations") && Contains("--load-plugins") && Contains("Exit status: 0"));
+}
+
+TEST_CASE("a missing, an empty and an unreadable file are told apart") {
+  const TempFolder folder;
+  folder.write("empty.xml", "");
+  CHECK_THAT(check({"no.xml"}, folder.path().string()).err, Contains("'no.xml': No such file or directory"));
+  CHECK_THAT(check({"empty.xml"}, folder.path().string()).err, Contains("it is empty"));
+  CHECK_THAT(check({"."}, folder.path().string()).err, Contains("it is a folder"));
+  CHECK(check({"no.xml"}, folder.path().string()).status == 1);
+}
+
+TEST_CASE("JSON holds the same, valid or not") {
+  const Json good = Json::parse(check({example("particles.xml"), "--json", "--set", "count=10"}).out);
+  CHECK(good.at("valid") == true);
+  CHECK(good.at("sizes").at("iteration_bytes_per_client") == 400);
+  CHECK(good.at("sizes").at("clients") == 4);
+  CHECK(good.at("model").at("simulation") == "galaxy");
+  CHECK(good.at("needs_mpi") == false);
+  const Run run = check({(schemas() / "invalid" / "parameter_cycle.xml").string(), "--json"});
+  CHECK(run.status == 1);
+  const Json bad = Json::parse(run.out);
+  CHECK(bad.at("valid") == false);
+  CHECK(bad.at("errors").size() == 1);
+  CHECK_THAT(bad.at("errors").at(0).get<std::string>(), Contains("a -> b -> c -> a"));
+}
+
+TEST_CASE("rule 12: check loads no plugin code unless asked, and names the places of one that is not there") {
+  const TempFolder folder;
+  const std::string xml = "<simulation><event name='e' action='f' using='mine.so'/></simulation>";
+  const std::string file = folder.write("x.xml", xml);
+  const Run missing = check({file});
+  CHECK(missing.status == 0);
+  CHECK_THAT(missing.err,
+             Contains("warning: " + file + ":1:13: no plugin 'mine.so'; looked for ") && Contains(folder.file("mine.so")));
+  CHECK(check({file, "--load-plugins"}).status == 1);
+  // A file that is no shared object: found, but only loading it shows that.
+  folder.write("mine.so", "no code");
+  const Run found = check({file});
+  CHECK(found.status == 0);
+  CHECK_THAT(found.err, !Contains("mine.so"));
+  const Run loaded = check({file, "--load-plugins"});
+  CHECK(loaded.status == 1);
+  CHECK_THAT(loaded.err, Contains(file + ":1:13:") && Contains("mine.so"));
+}
+
+TEST_CASE("rule 12: a relative plugin is not sought in the working directory") {
+  const TempFolder folder, elsewhere;
+  const std::string file = folder.write("x.xml", "<simulation><event name='e' action='f' using='mine.so'/></simulation>");
+  elsewhere.write("mine.so", "no code");
+  CHECK_THAT(check({file}, elsewhere.path().string()).err, Contains("no plugin 'mine.so'"));
+}
