@@ -4,24 +4,27 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "client/server_link.hpp"
 #include "client/shapes.hpp"
-#include "client/source.hpp"
 #include "client/writer.hpp"
-#include "core/base/clock.hpp"
 #include "core/base/error.hpp"
-#include "core/base/process.hpp"
 #include "core/shm/region.hpp"
 
 namespace damaris::client {
 
-// Does the server's work in this process (no dedicated core). Returns false when nothing is left to do or to wait for.
-using Pump = std::function<bool()>;
+// Where the data come from: contiguous, or with one stride per dimension in the layout's dimension order.
+struct Source {
+  const void* data = nullptr;
+  dc_type type = DC_ANY;
+  int ndims = 0;                          // of the lists below
+  const std::int64_t* extents = nullptr;  // nullptr: trust the layout
+  const std::ptrdiff_t* strides_bytes = nullptr;
+};
 
 // Takes slot `slot` of the region for client `id`. Returns false when somebody else has it; throws Error(DC_E_DUPLICATE) when
 // another slot has the same id.
@@ -71,16 +74,9 @@ class Client {
   void publish(Writer& writer, shm::BlockHeader* block);
   void push(Writer& writer, const event::Event& event);
   void wait_for_lane(Writer& writer);
-  void ring();
-  void settle();
-  template <class Done>
-  bool wait_until(const Deadline& deadline, Done&& done);
-  void require_server() const;
-  [[noreturn]] void throw_server_lost() const;
-  std::string whom_we_wait_for(std::int64_t step) const;
+  void check_source(const Variable& variable, const Source& source) const;
   Report next_report(std::int64_t up_to_step);
   const std::string& name_of(const Variable& variable) const { return model_->variables[variable.id].path; }
-  bool server_alive() const;
 
   std::shared_ptr<shm::Region> region_;
   std::shared_ptr<const model::Model> model_;
@@ -88,8 +84,7 @@ class Client {
   Shapes shapes_;
   std::uint32_t slot_;
   int id_;
-  Pump pump_;
-  ProcessWatch server_;
+  ServerLink link_;
   std::vector<std::unique_ptr<Writer>> writers_;  // one per thread
   std::atomic<std::uint32_t> threads_seen_{0};
   const std::uint64_t serial_;                    // tells clients of one process apart in thread-local state

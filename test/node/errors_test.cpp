@@ -40,6 +40,43 @@ TEST_CASE("rule 8: finalize returns what was not yet told") {
   CHECK(report.sentence.find("it was told to fail at this step") != std::string::npos);
 }
 
+TEST_CASE("rule 4: who waits for a server that is held by a plugin is told which one, and loses nothing") {
+  model::Model model = node_model();
+  add_event(model, "slow", {DC_SCOPE_CORE}, "hold");
+  add_recorder(model);
+  Node node(model, 1);
+  node.start();
+  node.client(0).signal("slow", 0);
+  node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
+  node.client(0).end_iteration(0);
+  const Error error = error_of([&] { node.client(0).flush(0, 200); });
+  CHECK(error.code() == DC_E_TIMEOUT);
+  CHECK(error.sentence().find("in action 'hold' of damaris_test_recorder.so on event 'slow' of step 0 for 0.") !=
+        std::string::npos);
+  node.folder().write("log.go", "");
+  CHECK(node.client(0).flush(0, 20'000).code == DC_OK);
+  CHECK(node.lines("small:0.0=16:10").size() == 1);
+}
+
+TEST_CASE("rule 7: a client that comes after the server has given up is refused, and the run goes on without it") {
+  model::Model model = node_model();
+  model.architecture.attach_timeout_ms = 0;
+  add_recorder(model);
+  const auto shared = std::make_shared<model::Model>(model);
+  const auto region = server::make_region(*shared, "<simulation/>", 2, {"", "host", 0, false});
+  server::Server server(shared, region, std::make_unique<server::SingleCoordinator>(), {0, 1});
+  client::try_claim(*region, 0, 0);
+  client::Client early(region, shared, 0, 0);
+  while (server.poll() || server.first_failure().code == DC_OK) {
+  }
+  CHECK(server.first_failure().code == DC_E_TIMEOUT);
+  CHECK_FALSE(client::try_claim(*region, 1, 1));
+  early.end_iteration(0);
+  while (server.poll()) {
+  }
+  CHECK(early.status().last_complete == 0);
+}
+
 TEST_CASE("a plugin that refuses its settings stops the start with its own sentence") {
   model::Model model = node_model();
   add_recorder(model, true, {{"refuse", "yes"}});

@@ -1,0 +1,174 @@
+// The path of a write: reserve -> copy -> publish. The rest of the client is in client.cpp.
+#include <algorithm>
+#include <cstring>
+
+#include "client/client.hpp"
+#include "client/strided_copy.hpp"
+#include "core/base/format.hpp"
+
+namespace damaris::client {
+
+shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block) {
+  if (block < 0) throw Error(DC_E_ARGUMENT, format("block {} of '{}' is negative; blocks count from 0", block, name_of(variable)));
+  if (!writer.lane.has_room()) wait_for_lane(writer);
+  if (writer.seen_before(variable.id, step, block))
+    throw Error(DC_E_DUPLICATE,
+                format("'{}' block {} was already written in step {} by client {}; use another block number, or end the step",
+                       name_of(variable), block, step, id_));
+  shm::BlockHeader* header = writer.arena.try_reserve(variable.shape.bytes);
+  if (header == nullptr) {
+    try {
+      header = wait_for_block(writer, variable, step);
+    } catch (...) {
+      writer.forget(variable.id, block);
+      throw;
+    }
+  }
+  writer.step_bytes += header->size_bytes.load(std::memory_order_relaxed);
+  header->data_bytes = variable.shape.bytes;
+  header->step = step;
+  header->variable = variable.id;
+  header->source = id_;
+  header->block = block;
+  header->ndims = static_cast<std::uint16_t>(variable.shape.ndims);
+  header->flags = variable.flags;
+  const auto lists = static_cast<std::size_t>(variable.shape.ndims);
+  std::copy_n(variable.shape.extents, lists, header->extents);
+  if ((variable.flags & shm::kHasPosition) != 0) std::copy_n(variable.position, lists, header->position);
+  if ((variable.flags & shm::kHasGlobal) != 0) std::copy_n(variable.shape.global, lists, header->global);
+  if ((variable.flags & shm::kHasGhost) != 0) {
+    std::copy_n(variable.shape.ghost_low, lists, header->ghost_low);
+    std::copy_n(variable.shape.ghost_high, lists, header->ghost_high);
+  }
+  return header;
+}
+
+// The slow path: no hole. What can never fit is refused at once; the rest waits for the server, within the buffer's time-out.
+shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variable, std::int64_t step) {
+  const std::uint64_t bytes = variable.shape.bytes;
+  const std::string share = format("the {} this client has of the buffer", writer.arena.size_bytes());
+  if (!writer.arena.can_ever_hold(bytes))
+    throw Error(DC_E_TOO_LARGE, format("'{}' is {} bytes in step {}, more than {} bytes; enlarge <buffer size=...> in {}",
+                                       name_of(variable), bytes, step, share, model_->file));
+  const auto alone = [&] {
+    return writer.arena.used_bytes() <= writer.step_bytes;
+  };  // only the open step is left: waiting is in vain
+  ++writer.waits;
+  link_.ring();
+  shm::BlockHeader* header = nullptr;
+  const auto done = [&] { return (header = writer.arena.try_reserve(bytes)) != nullptr || alone(); };
+  link_.wait_until(Deadline::after_ms(model_->architecture.buffer_timeout_ms), done);
+  if (header != nullptr) return header;
+  if (alone())
+    throw Error(DC_E_ITERATION_TOO_LARGE, format("step {} of client {} alone fills {} bytes: {} bytes are in use and '{}' needs {} "
+                                                 "more; enlarge <buffer size=...> in {}",
+                                                 step, id_, share, writer.step_bytes, name_of(variable), bytes, model_->file));
+  throw Error(
+      DC_E_FULL,
+      format("no room for '{}' ({} bytes) in step {}: waited {} ms for {}; enlarge <buffer size=...> or its timeout in {}",
+             name_of(variable), bytes, step, model_->architecture.buffer_timeout_ms, link_.describe(step - 1), model_->file));
+}
+
+void Client::wait_for_lane(Writer& writer) {
+  link_.ring();
+  if (!link_.wait_until(Deadline::after_ms(model_->architecture.buffer_timeout_ms), [&] { return writer.lane.has_room(); }))
+    throw Error(DC_E_FULL, format("the lane of client {} stayed full for {} ms: waited for {}; give <lanes events=...> more in {}",
+                                  id_, model_->architecture.buffer_timeout_ms, link_.describe(shm::kNoStep), model_->file));
+}
+
+void Client::publish(Writer& writer, shm::BlockHeader* block) {
+  event::Event event = {};
+  event.kind = event::Kind::write;
+  event.step = block->step;
+  event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_->at(0));
+  block->state.store(static_cast<std::uint32_t>(shm::BlockState::published), std::memory_order_release);
+  writer.lane.try_push(event);  // reserve() made sure of the room, and only this thread fills it
+  ++writer.writes;
+  const bool half = writer.lane.more_than_half_full() || writer.arena.more_than_half_full();
+  if (half && !writer.rang) link_.ring();
+  writer.rang = half;
+}
+
+int Client::write(Variable& variable, std::int64_t step, std::int32_t block, const void* data) {
+  Writer& writer = own_writer();
+  open_step(step);
+  if (!variable.enabled) return DC_N_DISABLED;
+  if (!writing_.load(std::memory_order_acquire)) start_writing();
+  if (data == nullptr && variable.shape.bytes > 0)
+    throw Error(DC_E_ARGUMENT, format("the data of '{}' is a null pointer", name_of(variable)));
+  shm::BlockHeader* header = reserve(writer, variable, step, block);
+  if (variable.shape.bytes > 0) std::memcpy(shm::Arena::data(header), data, variable.shape.bytes);
+  publish(writer, header);
+  return DC_OK;
+}
+
+int Client::write(Variable& variable, std::int64_t step, std::int32_t block, const Source& source) {
+  open_step(step);
+  if (!variable.enabled) return DC_N_DISABLED;
+  if (!writing_.load(std::memory_order_acquire)) start_writing();
+  check_source(variable, source);
+  if (source.strides_bytes == nullptr) return write(variable, step, block, source.data);
+  if (source.data == nullptr && variable.shape.bytes > 0)
+    throw Error(DC_E_ARGUMENT, format("the data of '{}' is a null pointer", name_of(variable)));
+  Writer& writer = own_writer();
+  shm::BlockHeader* header = reserve(writer, variable, step, block);
+  std::ptrdiff_t strides[DC_MAX_DIMS];
+  const int ndims = variable.shape.ndims;
+  for (int d = 0; d < ndims; ++d) strides[variable.fortran_order ? ndims - 1 - d : d] = source.strides_bytes[d];
+  copy_strided(shm::Arena::data(header), static_cast<const std::byte*>(source.data), ndims, variable.shape.extents, strides,
+               variable.element_bytes);
+  publish(writer, header);
+  return DC_OK;
+}
+
+void Client::check_source(const Variable& variable, const Source& source) const {
+  const model::Layout& layout = model_->layouts[model_->variables[variable.id].layout];
+  const std::string where = format("layout '{}', {}:{}", layout.name, model_->file, layout.where.line);
+  if (source.type != DC_ANY && source.type != variable.type)
+    throw Error(DC_E_TYPE, format("'{}' holds {} ({}), the array holds {}", name_of(variable), model::type_name(variable.type),
+                                  where, model::type_name(source.type)));
+  if (source.extents == nullptr && source.strides_bytes == nullptr) return;
+  const int ndims = variable.shape.ndims;
+  std::vector<std::int64_t> expected(static_cast<std::size_t>(ndims));
+  for (int d = 0; d < ndims; ++d)
+    expected[static_cast<std::size_t>(d)] = variable.shape.extents[variable.fortran_order ? ndims - 1 - d : d];
+  if (source.ndims != ndims)
+    throw Error(DC_E_SHAPE, format("'{}' has {} dimensions ({}), the array has {}", name_of(variable), ndims, where, source.ndims));
+  if (source.extents == nullptr) return;
+  const std::vector<std::int64_t> given(source.extents, source.extents + ndims);
+  if (given != expected)
+    throw Error(DC_E_SHAPE,
+                format("'{}' is ({}) in step {} ({}), the array is ({}); set the parameters or dc_set_shape before writing",
+                       name_of(variable), join(expected, ","), open_.load(), where, join(given, ",")));
+}
+
+int Client::alloc(Variable& variable, std::int64_t step, std::int32_t block, void** data) {
+  Writer& writer = own_writer();
+  open_step(step);
+  *data = nullptr;
+  if (!variable.enabled) return DC_N_DISABLED;
+  if (!writing_.load(std::memory_order_acquire)) start_writing();
+  shm::BlockHeader* header = reserve(writer, variable, step, block);
+  writer.allocated[{variable.id, block}] = header;
+  *data = shm::Arena::data(header);
+  return DC_OK;
+}
+
+int Client::commit(Variable& variable, std::int64_t step, std::int32_t block) {
+  if (!variable.enabled) return DC_N_DISABLED;
+  Writer& writer = own_writer();
+  const auto found = writer.allocated.find({variable.id, block});
+  if (found == writer.allocated.end() || found->second->step != step)
+    throw Error(
+        DC_E_NOT_ALLOCATED,
+        format(
+            "commit of '{}' block {} in step {}: nothing was allocated (dc_alloc of the same variable, step and block comes first)",
+            name_of(variable), block, step));
+  if (!writer.lane.has_room()) wait_for_lane(writer);
+  shm::BlockHeader* header = found->second;
+  writer.allocated.erase(found);
+  publish(writer, header);
+  return DC_OK;
+}
+
+}  // namespace damaris::client

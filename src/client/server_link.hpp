@@ -1,0 +1,62 @@
+// What a client knows of its server: whether it lives, how to wake it, and how to wait for it without ever hanging.
+// Used by: client threads on slow paths; a ring costs a system call only when the server sleeps.
+// Before it: Client. After it: the region's header; in place, the server's own poll.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/base/clock.hpp"
+#include "core/base/process.hpp"
+#include "core/shm/doorbell.hpp"
+#include "core/shm/region.hpp"
+
+namespace damaris::client {
+
+// Does the server's work in this process (no dedicated core). Returns false when nothing is left to do or to wait for.
+using Pump = std::function<bool()>;
+
+class ServerLink {
+ public:
+  ServerLink(std::shared_ptr<shm::Region> region, Pump pump);
+
+  bool alive() const;
+  // Throws Error(DC_E_SERVER_LOST) when the server has died or closed.
+  void require_alive() const;
+  void ring() { shm::ring_server(region_->header()); }
+  // Waits until `done()`, the deadline, or the loss of the server (which throws). Returns whether it is done.
+  template <class Done>
+  bool wait_until(const Deadline& deadline, Done&& done);
+  // In place: does what the server has to do now, at most `timeout_ms`. With a server of its own, nothing: it works meanwhile.
+  void settle(std::int64_t timeout_ms);
+  // "server 0 on host (process 12, in plugin 'x' ... for 3.0 s); step 4 is not ended by client 1": for messages of time-outs.
+  std::string describe(std::int64_t step) const;
+
+ private:
+  [[noreturn]] void throw_lost() const;
+  std::string busy_text() const;
+  std::string late_clients(std::int64_t step) const;
+
+  std::shared_ptr<shm::Region> region_;
+  Pump pump_;
+  ProcessWatch process_;
+};
+
+// In pieces, because a server that dies wakes nobody.
+template <class Done>
+bool ServerLink::wait_until(const Deadline& deadline, Done&& done) {
+  constexpr std::int64_t kPieceMs = 100;
+  while (!done()) {
+    if (deadline.passed()) return false;
+    if (pump_) {
+      if (!pump_()) return done();
+      continue;
+    }
+    if (!alive() && !done()) throw_lost();
+    shm::wait_for_progress(region_->header(), deadline.left_ms(kPieceMs), done);
+  }
+  return true;
+}
+
+}  // namespace damaris::client
