@@ -22,11 +22,11 @@ constexpr int kPluginScope = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
 #endif
 
 // Stays loaded for good, as in a server: HDF5 registers exit handlers.
-inline const dc_plugin_t* load_plugin(const std::string& name) {
+inline const dc_plugin_t* load_plugin(const std::string& name, int scope = kPluginScope) {
   const char* folder = std::getenv("DAMARIS_PLUGIN_PATH");
   if (folder == nullptr)
     throw std::runtime_error("run this by ctest, or set DAMARIS_PLUGIN_PATH to the folder of the built plugins");
-  void* library = ::dlopen((std::string(folder) + "/damaris_" + name + ".so").c_str(), kPluginScope);
+  void* library = ::dlopen((std::string(folder) + "/damaris_" + name + ".so").c_str(), scope);
   if (library == nullptr) throw std::runtime_error(::dlerror());
   const auto entry = reinterpret_cast<dc_plugin_entry_fn>(::dlsym(library, DC_PLUGIN_ENTRY));
   if (entry == nullptr) throw std::runtime_error(::dlerror());

@@ -1,0 +1,70 @@
+// Rule 17: an application that links another libhdf5 does not meet the plugin's.
+// Runs in a process linked with fake_hdf5.c, on its main thread.
+// Before it: ctest. After it: exit status 0, 1, or 77 where the symbol scope cannot be had.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+
+#include "support/temp_folder.hpp"
+#include "unit/plugins/hdf5/blocks.hpp"
+#include "unit/plugins/loaded_plugin.hpp"
+
+extern "C" std::int64_t H5T_NATIVE_INT32_g;  // of the application's library: makes this program need it
+
+namespace {
+
+using namespace damaris::test;
+
+constexpr unsigned char kSignature[] = {0x89, 'H', 'D', 'F'};
+
+bool is_hdf5(const std::string& path) {
+  char start[4] = {};
+  std::ifstream(path, std::ios::binary).read(start, sizeof start);
+  return std::memcmp(start, kSignature, sizeof start) == 0;
+}
+
+// Loads the plugin with these flags and stores one iteration. 0 when the file is there.
+int store_with(int scope, const TempFolder& folder) {
+  const auto variable = variable_info(0, "v", DC_INT32, 1);
+  const FakeHost host(Settings{{"basename", folder.file("storm")}, {"filters", "deflate:1"}});
+  void* state = nullptr;
+  const dc_plugin_t* table = load_plugin("hdf5", scope);
+  Blocks blocks(0);
+  blocks.add(variable, 0, {3}, std::vector<int>{1, 2, 3});
+  const bool stored = table->init(host.view(), &state) == DC_OK && table->on_iteration(state, &blocks.view()) == DC_OK;
+  std::printf("%s\n", stored ? host.files.at(0).path.c_str() : host.failure.c_str());
+  return stored && is_hdf5(host.files.at(0).path) && table->finalize(state) == DC_OK ? 0 : 1;
+}
+
+// The wait status of a child that does this.
+int status_of_child(int scope) {
+  const TempFolder folder;  // of the parent, for a child that dies cleans up nothing
+  std::fflush(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int code = store_with(scope, folder);
+    std::fflush(nullptr);
+    ::_exit(code);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return status;
+}
+
+}  // namespace
+
+int main() {
+  if (kPluginScope == (RTLD_NOW | RTLD_LOCAL)) {
+    std::puts("SKIP: sanitizers refuse RTLD_DEEPBIND, the plugin's own symbol scope");
+    return 77;
+  }
+  std::printf("the application's libhdf5 says H5T_NATIVE_INT32 is %lld\n", static_cast<long long>(H5T_NATIVE_INT32_g));
+  // Without a scope of its own the plugin must fall into the trap, or this test proves nothing.
+  const int trapped = status_of_child(RTLD_NOW | RTLD_LOCAL);
+  const int stored = status_of_child(kPluginScope);
+  std::printf("without own scope: wait status %d (SIGABRT wanted); with it: %d (0 wanted)\n", trapped, stored);
+  return WIFSIGNALED(trapped) && WTERMSIG(trapped) == SIGABRT && stored == 0 ? 0 : 1;
+}

@@ -1,0 +1,147 @@
+// The settings, and what init refuses: everything that would fail later.
+#include <catch2/catch.hpp>
+
+#include "unit/plugins/hdf5/fixture.hpp"
+
+using namespace damaris::test;
+using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+struct Refusal {
+  int code;
+  std::string sentence;
+};
+
+Refusal refusal_of(const Settings& settings, const std::vector<dc_variable_info_t>& variables = {}) {
+  const FakeHost host(settings, variables);
+  const RunningPlugin plugin("hdf5", host);
+  return {plugin.init_code, host.failure};
+}
+
+Refusal refusal_with(const std::string& key, const std::string& value) {
+  const TempFolder folder;
+  return refusal_of({{"basename", folder.file("storm")}, {key, value}});
+}
+
+}  // namespace
+
+TEST_CASE("filters: unknown names, levels and orders are refused with the known ones") {
+  const std::string known =
+      "; known are shuffle and deflate:LEVEL with a level of 0 to 9 (6 if not given), in this order, separated by commas";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"gzip", "there is no filter 'gzip'"},
+      {"shuffle;deflate", "there is no filter 'shuffle;deflate'"},
+      {"shuffle:1", "there is no filter 'shuffle:1'"},
+      {"shuffle,,deflate", "there is no filter ''"},
+      {"deflate:10", "'10' is no level of deflate"},
+      {"deflate:-1", "'-1' is no level of deflate"},
+      {"deflate:", "'' is no level of deflate"},
+      {"deflate:1,shuffle", "'shuffle' stands at the wrong place"},
+      {"shuffle,shuffle", "'shuffle' stands at the wrong place"},
+  };
+  for (const auto& [value, why] : cases) {
+    const Refusal refusal = refusal_with("filters", value);
+    CHECK(refusal.code == DC_E_CONFIG);
+    CHECK(refusal.sentence == "filters=\"" + value + "\": " + why + known);
+  }
+}
+
+TEST_CASE("filters: none, one, both, blanks between them and a missing level are taken") {
+  for (const char* value : {"", " ", "shuffle", "deflate", "deflate:9", "shuffle, deflate:1 "})
+    CHECK(refusal_with("filters", value).code == DC_OK);
+}
+
+TEST_CASE("files, exists, basename and unknown settings are refused with what is allowed") {
+  const std::vector<std::array<std::string, 3>> cases = {
+      {"files", "single", "this version writes only per-server: one file per server and iteration"},
+      {"files", "per-group", "this version writes only per-server: one file per server and iteration"},
+      {"exists", "ask", "allowed are overwrite and refuse"},
+      {"basename", "out/", "give a folder and the start of the file names, such as out/storm"},
+      {"basname", "out/storm", "<hdf5> knows basename, files, filters and exists"},
+  };
+  for (const auto& [key, value, remedy] : cases) {
+    const Refusal refusal = refusal_with(key, value);
+    CHECK(refusal.code == DC_E_CONFIG);
+    CHECK(refusal.sentence == key + "=\"" + value + "\" is not possible; " + remedy);
+  }
+  CHECK(refusal_with("files", "per-server").code == DC_OK);
+}
+
+TEST_CASE("a variable and a group of one name are refused, names that only begin alike are not") {
+  const TempFolder folder;
+  const Settings settings = {{"basename", folder.file("storm")}};
+  const auto outer = variable_info(0, "fields/u", DC_INT32, 1), inner = variable_info(1, "fields/u/mean", DC_INT32, 1),
+             alike = variable_info(2, "fields/u2", DC_INT32, 1);
+  const Refusal refusal = refusal_of(settings, {outer, inner});
+  CHECK(refusal.code == DC_E_CONFIG);
+  CHECK(refusal.sentence ==
+        "the variable 'fields/u' and the group of 'fields/u/mean' have the same name, which an HDF5 file cannot hold; rename one "
+        "of them");
+  CHECK(refusal_of(settings, {outer, alike}).code == DC_OK);
+}
+
+TEST_CASE("without basename the files get the name of the simulation, in the working directory of the start") {
+  const TempFolder folder, elsewhere;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  const auto variable = variable_info(0, "v", DC_INT32, 1);
+  FakeHost host;
+  RunningPlugin plugin("hdf5", host);
+  std::filesystem::current_path(elsewhere.path());
+  Blocks blocks(4);
+  blocks.add(variable, 0, {1}, std::vector<int>{1});
+  const int code = plugin.on_iteration(blocks.view());
+  std::filesystem::current_path(before);
+  REQUIRE(code == DC_OK);
+  CHECK(std::filesystem::exists(folder.file("storm.node7.s3.i4.h5")));
+}
+
+TEST_CASE("a missing output folder is refused with the command that makes it") {
+  const TempFolder folder;
+  const Refusal refusal = refusal_of({{"basename", folder.file("a/b/storm")}});
+  CHECK(refusal.code == DC_E_NO_OUTPUT);
+  CHECK_THAT(refusal.sentence, StartsWith("the output folder '" + folder.file("a/b") + "' cannot be used: cannot create the file"));
+  CHECK_THAT(refusal.sentence, EndsWith("No such file or directory; create it with: mkdir -p '" + folder.file("a/b") + "'"));
+}
+
+TEST_CASE("a file in place of the output folder is refused") {
+  const TempFolder folder;
+  folder.write("out", "");
+  const Refusal refusal = refusal_of({{"basename", folder.file("out/storm")}});
+  CHECK(refusal.code == DC_E_NO_OUTPUT);
+  CHECK_THAT(refusal.sentence, EndsWith("Not a directory; a part of this path is a file; choose another basename"));
+}
+
+TEST_CASE("a basename too long for the file system is refused") {
+  const TempFolder folder;
+  const Refusal refusal = refusal_of({{"basename", folder.file(std::string(220, 'x'))}});
+  CHECK(refusal.code == DC_E_NO_OUTPUT);
+  CHECK_THAT(refusal.sentence, EndsWith("File name too long; choose a shorter basename"));
+}
+
+TEST_CASE("init leaves nothing in the output folder") {
+  const Fixture run;
+  CHECK(run.listing().empty());
+}
+
+TEST_CASE("exists: files of an earlier run are a warning by default and an error with refuse") {
+  const TempFolder folder;
+  for (const char* name : {"storm.node7.s3.i5.h5", "storm.node7.s3.i40.h5"}) folder.write(name, "");
+  // Other servers', other runs' and other files do not count.
+  for (const char* name : {"storm.node7.s33.i5.h5", "storm.node8.s3.i5.h5", "storm2.node7.s3.i5.h5", "storm.node7.s3.i5x.h5",
+                           "storm.node7.s3.i.h5", "storm.node7.s3.i5.h5.bak"})
+    folder.write(name, "");
+  const std::string found = "2 files of an earlier run are in '" + folder.path().string() + "' (such as storm.node7.s3.i5.h5)";
+  const FakeHost host({{"basename", folder.file("storm")}});
+  REQUIRE(RunningPlugin("hdf5", host).init_code == DC_OK);
+  REQUIRE(host.lines.size() == 1);
+  CHECK(host.lines[0].first == 1);
+  CHECK(host.lines[0].second ==
+        "hdf5: " + found + "; those of iterations that this run writes too will be replaced, the others stay");
+  const Refusal refusal = refusal_of({{"basename", folder.file("storm")}, {"exists", "refuse"}});
+  CHECK(refusal.code == DC_E_NO_OUTPUT);
+  CHECK(refusal.sentence == found + " and exists=\"refuse\"; move them away, choose another basename or say exists=\"overwrite\"");
+}
