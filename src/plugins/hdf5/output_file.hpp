@@ -18,6 +18,8 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
+  // Open for reading and writing; owned by this object.
+  int descriptor() const { return descriptor_; }
   const std::string& temporary_path() const { return temporary_path_; }
   const std::string& final_path() const { return final_path_; }
 

@@ -85,13 +85,14 @@ void Storage::store(const dc_iteration_t& iteration) {
 
 void Storage::write_file(const dc_iteration_t& iteration) {
   OutputFile output(names_.temporary_path(iteration.step), names_.final_path(iteration.step));
-  Hdf5File file(output.temporary_path());
+  Hdf5File file(output.descriptor(), output.temporary_path());
   label_file(file.id(), host_, iteration);
   std::uint64_t raw_bytes = 0;
   for (const Piece& piece : pieces_of(iteration)) {
     Dataset dataset = writer_.write(file.id(), piece);
     label_dataset(dataset, piece, iteration);
     dataset.close("write the dataset", piece.path);
+    file.check();
     raw_bytes += bytes_of(piece);
   }
   file.close();

@@ -104,7 +104,7 @@ TEST_CASE("exists=refuse does not replace a file that appeared in the run, the d
 TEST_CASE("a read-only file system is refused by init and fails an iteration, also for root") {
   const auto variable = variable_info(0, "v", DC_UINT8, 1);
   const TempFolder folder;
-  const Mount disk(folder.file("disk"), "size=1m");
+  const Mount disk(folder.file("disk"), "size=256k");
   if (!disk) return;
   FakeHost host(Settings{{"basename", folder.file("disk/storm")}});
   RunningPlugin plugin("hdf5", host);
@@ -123,16 +123,16 @@ TEST_CASE("a full disk fails the iteration, leaves no file and no descriptor, an
   const auto variable = variable_info(0, "v", DC_UINT8, 1);
   for (const char* filters : {"", "shuffle,deflate:1"}) {
     const TempFolder folder;
-    const Mount disk(folder.file("disk"), "size=1m");
+    const Mount disk(folder.file("disk"), "size=256k");
     if (!disk) return;
     FakeHost host(Settings{{"basename", folder.file("disk/storm")}, {"filters", filters}});
     RunningPlugin plugin("hdf5", host);
     REQUIRE(plugin.init_code == DC_OK);
     const std::size_t descriptors = open_descriptors();
     // From one that is too large alone to many that are small, so that metadata is what does not fit.
-    for (const std::size_t bytes : {4000000u, 900000u, 40000u, 64u}) {
+    for (const std::size_t bytes : {1000000u, 200000u, 10000u, 64u}) {
       Blocks blocks(static_cast<std::int64_t>(bytes));
-      for (int source = 0; source < 5000000 / static_cast<int>(bytes + 300) + 1; ++source)
+      for (int source = 0; source < 1200000 / static_cast<int>(bytes + 300) + 1; ++source)
         add_bytes(blocks, variable, source, bytes);
       REQUIRE(plugin.on_iteration(blocks.view()) == DC_E_IO);
       CHECK_THAT(host.failure, EndsWith("No space left on device; free space there"));
@@ -140,9 +140,9 @@ TEST_CASE("a full disk fails the iteration, leaves no file and no descriptor, an
       CHECK(open_descriptors() == descriptors);
     }
     Blocks fitting(1);
-    add_bytes(fitting, variable, 0, 500000);
+    add_bytes(fitting, variable, 0, 100000);
     REQUIRE(plugin.on_iteration(fitting.view()) == DC_OK);
-    CHECK(ReadFile(folder.file("disk/storm.node7.s3.i1.h5")).values<std::uint8_t>("v/0").size() == 500000);
+    CHECK(ReadFile(folder.file("disk/storm.node7.s3.i1.h5")).values<std::uint8_t>("v/0").size() == 100000);
   }
 }
 

@@ -73,9 +73,14 @@ class ReadFile {
   hid_t id() const { return file_; }
 
   bool has(const std::string& path) const {
-    for (std::size_t end = path.find('/'); end != std::string::npos; end = path.find('/', end + 1))
-      if (H5Lexists(file_, path.substr(0, end).c_str(), H5P_DEFAULT) <= 0) return false;
-    return H5Lexists(file_, path.c_str(), H5P_DEFAULT) > 0;
+    htri_t found = 1;
+    H5E_BEGIN_TRY {  // below a dataset there is nothing, and HDF5 would say so at length
+      for (std::size_t end = path.find('/'); end != std::string::npos && found > 0; end = path.find('/', end + 1))
+        found = H5Lexists(file_, path.substr(0, end).c_str(), H5P_DEFAULT);
+      if (found > 0) found = H5Lexists(file_, path.c_str(), H5P_DEFAULT);
+    }
+    H5E_END_TRY
+    return found > 0;
   }
   std::vector<hsize_t> extents(const std::string& path) const {
     const hid_t set = open(path), space = H5Dget_space(set);

@@ -1,0 +1,70 @@
+#include "write_target.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+namespace damaris::hdf5 {
+namespace {
+
+// 0, or the errno that kept it from being written whole.
+int write_whole(int descriptor, const std::byte* data, std::size_t size, std::uint64_t offset) {
+  while (size > 0) {
+    const ssize_t written = ::pwrite(descriptor, data, size, static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return written < 0 ? errno : ENOSPC;
+    data += written;
+    size -= static_cast<std::size_t>(written);
+    offset += static_cast<std::uint64_t>(written);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void WriteTarget::write(Kind kind, std::uint64_t offset, const void* data, std::size_t size) noexcept {
+  if (error_ == 0) error_ = write_whole(descriptor_, static_cast<const std::byte*>(data), size, offset);
+  if (error_ != 0 && kind == Kind::metadata) keep(offset, data, size);
+}
+
+void WriteTarget::keep(std::uint64_t offset, const void* data, std::size_t size) noexcept {
+  try {
+    const auto* bytes = static_cast<const std::byte*>(data);
+    kept_.push_back({offset, {bytes, bytes + size}});
+  } catch (const std::bad_alloc&) {
+    error_ = ENOMEM;
+  }
+}
+
+bool WriteTarget::read(std::uint64_t offset, void* data, std::size_t size) noexcept {
+  auto* const target = static_cast<std::byte*>(data);
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t got = ::pread(descriptor_, target + done, size - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return false;
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  std::memset(target + done, 0, size - done);
+  for (const Kept& kept : kept_) {
+    const std::uint64_t low = std::max(offset, kept.offset), high = std::min(offset + size, kept.offset + kept.bytes.size());
+    if (low < high) std::memcpy(target + (low - offset), kept.bytes.data() + (low - kept.offset), high - low);
+  }
+  return true;
+}
+
+void WriteTarget::resize(std::uint64_t size) noexcept {
+  if (error_ == 0 && ::ftruncate(descriptor_, static_cast<off_t>(size)) != 0) error_ = errno;
+}
+
+std::uint64_t WriteTarget::size() const noexcept {
+  struct stat facts = {};
+  return ::fstat(descriptor_, &facts) == 0 ? static_cast<std::uint64_t>(facts.st_size) : 0;
+}
+
+}  // namespace damaris::hdf5

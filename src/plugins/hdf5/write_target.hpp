@@ -1,0 +1,43 @@
+// Where the bytes of an HDF5 file go: a descriptor, and memory once the storage has failed.
+// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Before it: file_driver.hpp hands over what HDF5 writes. After it: the temporary file of output_file.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace damaris::hdf5 {
+
+// HDF5 does not survive a failed write: it keeps the file half open for ever and dies of it at the end of the process. So it never
+// sees one. The first failure is remembered; from then on raw data is dropped, and metadata, which HDF5 may read back, is kept in
+// memory, until HDF5 has closed the file that nobody wants any more.
+class WriteTarget {
+ public:
+  enum class Kind { raw, metadata };
+
+  explicit WriteTarget(int descriptor) : descriptor_(descriptor) {}
+
+  // errno of the first failure, 0 while all is well.
+  int error() const noexcept { return error_; }
+
+  void write(Kind kind, std::uint64_t offset, const void* data, std::size_t size) noexcept;
+  // What is not in the file reads as zeros. Returns whether the file could be read.
+  bool read(std::uint64_t offset, void* data, std::size_t size) noexcept;
+  void resize(std::uint64_t size) noexcept;
+  std::uint64_t size() const noexcept;
+
+ private:
+  struct Kept {
+    std::uint64_t offset;
+    std::vector<std::byte> bytes;
+  };
+
+  void keep(std::uint64_t offset, const void* data, std::size_t size) noexcept;
+
+  int descriptor_;
+  int error_ = 0;
+  std::vector<Kept> kept_;  // in the order of writing: the last one counts
+};
+
+}  // namespace damaris::hdf5
