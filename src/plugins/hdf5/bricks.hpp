@@ -1,4 +1,4 @@
-// Cuts a box into bricks of a few MiB: the chunks of a filtered dataset, the steps in which any other is written.
+// Cuts a box into bricks of up to 1 MiB: the chunks of a filtered dataset, the steps in which any other is written.
 // Used by: the hdf5 plugin, on the server's dispatch thread.
 // Before it: pieces.hpp. After it: dataset_writer.hpp fills and writes one brick at a time.
 #pragma once
@@ -10,8 +10,9 @@
 
 namespace damaris::hdf5 {
 
-// Small enough to stay in a cache between copy, filter and write; large enough that a storage target sees long writes.
-constexpr std::size_t kBrickBytes = std::size_t{2} << 20;
+// Fits the cache between copy, filter and write, and the chunk cache that readers have by default; large enough that the cost of a
+// write does not count.
+constexpr std::size_t kBrickBytes = std::size_t{1} << 20;
 
 // Extents of the bricks of `box`: whole in the fastest dimensions, cut in the slower ones as evenly as goes, at most `limit_bytes`
 // unless one element is larger. So each brick of an unfiltered dataset is one run in the file. All are 1 or more.

@@ -6,6 +6,15 @@
 #include <filesystem>
 
 namespace damaris::hdf5 {
+namespace {
+
+constexpr char kTemporary[] = ".tmp.";
+
+bool is_number(const std::string& text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+}  // namespace
 
 FileNames::FileNames(const std::string& basename, const std::string& host, int server) {
   const std::filesystem::path path = std::filesystem::absolute(basename).lexically_normal();
@@ -14,16 +23,21 @@ FileNames::FileNames(const std::string& basename, const std::string& host, int s
 }
 
 std::string FileNames::temporary_path(std::int64_t iteration) const {
-  return folder_ + "/." + final_name(iteration) + ".tmp." + std::to_string(::getpid());
+  return folder_ + "/." + final_name(iteration) + kTemporary + std::to_string(::getpid());
 }
 
 bool FileNames::is_final_name(const std::string& name) const {
   const std::string suffix = ".h5";
-  if (name.size() <= prefix_.size() + suffix.size() || name.compare(0, prefix_.size(), prefix_) != 0 ||
-      name.compare(name.size() - suffix.size(), suffix.size(), suffix) != 0)
-    return false;
-  const auto begin = name.begin() + static_cast<std::ptrdiff_t>(prefix_.size());
-  return std::all_of(begin, name.end() - 3, [](char c) { return c >= '0' && c <= '9'; });
+  if (name.size() <= prefix_.size() + suffix.size() || name.compare(0, prefix_.size(), prefix_) != 0) return false;
+  const std::size_t end = name.size() - suffix.size();
+  return name.substr(end) == suffix && is_number(name.substr(prefix_.size(), end - prefix_.size()));
+}
+
+int FileNames::owner_of_temporary(const std::string& name) const {
+  const std::size_t mark = name.rfind(kTemporary);
+  if (mark == std::string::npos || name.front() != '.' || !is_final_name(name.substr(1, mark - 1))) return 0;
+  const std::string pid = name.substr(mark + sizeof kTemporary - 1);
+  return is_number(pid) && pid.size() < 10 ? std::stoi(pid) : 0;
 }
 
 }  // namespace damaris::hdf5

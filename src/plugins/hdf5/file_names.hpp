@@ -20,6 +20,8 @@ class FileNames {
   std::string temporary_path(std::int64_t iteration) const;
   // Whether a file of this name in the folder is a final file of this server, of whatever iteration.
   bool is_final_name(const std::string& name) const;
+  // The process that made the temporary file of this name, 0 if it is none of this server's.
+  int owner_of_temporary(const std::string& name) const;
 
  private:
   std::string final_name(std::int64_t iteration) const { return prefix_ + std::to_string(iteration) + ".h5"; }

@@ -2,10 +2,11 @@
 
 #include <damaris/error.hpp>
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 
@@ -30,6 +31,14 @@ std::string remedy_for(int error, const std::string& folder) {
   }
 }
 
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code unreadable;  // a folder one may write to but not list
+  for (std::filesystem::directory_iterator next(folder, unreadable), end; !unreadable && next != end; next.increment(unreadable))
+    names.push_back(next->path().filename().string());
+  return names;
+}
+
 }  // namespace
 
 void check_can_write(const FileNames& names) {
@@ -45,12 +54,20 @@ void check_can_write(const FileNames& names) {
   }
 }
 
+int remove_leftovers(const FileNames& names) {
+  int removed = 0;
+  for (const std::string& name : names_in(names.folder())) {
+    const int owner = names.owner_of_temporary(name);
+    const bool dead = owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH;
+    if (dead && ::unlink((names.folder() + "/" + name).c_str()) == 0) ++removed;
+  }
+  return removed;
+}
+
 std::vector<std::string> files_of_earlier_run(const FileNames& names) {
   std::vector<std::string> found;
-  std::error_code unreadable;  // a folder one may write to but not list
-  for (std::filesystem::directory_iterator next(names.folder(), unreadable), end; !unreadable && next != end;
-       next.increment(unreadable))
-    if (const std::string name = next->path().filename().string(); names.is_final_name(name)) found.push_back(name);
+  for (const std::string& name : names_in(names.folder()))
+    if (names.is_final_name(name)) found.push_back(name);
   std::sort(found.begin(), found.end());
   return found;
 }

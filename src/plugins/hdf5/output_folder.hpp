@@ -14,6 +14,9 @@ namespace damaris::hdf5 {
 // a quota. Throws damaris::Error(DC_E_NO_OUTPUT) with cause and remedy.
 void check_can_write(const FileNames& names);
 
+// Removes the temporary files that this server left on this host when it was killed. Returns how many.
+int remove_leftovers(const FileNames& names);
+
 // Names (without folder) of this server's files from an earlier run, sorted.
 std::vector<std::string> files_of_earlier_run(const FileNames& names);
 

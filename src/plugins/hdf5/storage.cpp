@@ -3,6 +3,7 @@
 #include <damaris/error.hpp>
 
 #include <cerrno>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,15 +18,25 @@ namespace {
 
 // A variable "a" and a group "a" would be a dataset and a group of one name.
 void check_names(const dc_host_t& host) {
-  for (std::size_t i = 0; i < host.variable_count; ++i)
-    for (std::size_t j = 0; j < host.variable_count; ++j)
-      if (const std::string inner = host.variables[j].path, outer = host.variables[i].path; inner.rfind(outer + "/", 0) == 0)
+  std::set<std::string> variables;
+  for (std::size_t i = 0; i < host.variable_count; ++i) variables.insert(host.variables[i].path);
+  for (const std::string& inner : variables)
+    for (std::size_t slash = inner.find('/'); slash != std::string::npos; slash = inner.find('/', slash + 1))
+      if (const std::string outer = inner.substr(0, slash); variables.count(outer) > 0)
         throw Error(DC_E_CONFIG, "the variable '" + outer + "' and the group of '" + inner +
                                      "' have the same name, which an HDF5 file cannot hold; rename one of them");
 }
 
 void check_types(const dc_host_t& host) {
   for (std::size_t i = 0; i < host.variable_count; ++i) type_of(host.variables[i]);
+}
+
+void clean_up(const dc_host_t& host, const FileNames& names) {
+  const int removed = remove_leftovers(names);
+  if (removed == 0) return;
+  const std::string line =
+      "hdf5: removed " + std::to_string(removed) + " incomplete files that a killed server left in '" + names.folder() + "'";
+  host.log(host.self, 2, line.c_str());
 }
 
 void check_earlier_files(const dc_host_t& host, const Settings& settings, const FileNames& names) {
@@ -70,6 +81,7 @@ Storage::Storage(const dc_host_t& host)
   check_names(host);
   check_types(host);
   check_can_write(names_);
+  clean_up(host, names_);
   check_earlier_files(host, settings_, names_);
 }
 

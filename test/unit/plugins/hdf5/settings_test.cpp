@@ -1,4 +1,7 @@
 // The settings, and what init refuses: everything that would fail later.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 
 #include "unit/plugins/hdf5/fixture.hpp"
@@ -144,4 +147,32 @@ TEST_CASE("exists: files of an earlier run are a warning by default and an error
   const Refusal refusal = refusal_of({{"basename", folder.file("storm")}, {"exists", "refuse"}});
   CHECK(refusal.code == DC_E_NO_OUTPUT);
   CHECK(refusal.sentence == found + " and exists=\"refuse\"; move them away, choose another basename or say exists=\"overwrite\"");
+}
+
+namespace {
+
+// The id of a process that is no more.
+pid_t dead_process() {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  return child;
+}
+
+}  // namespace
+
+TEST_CASE("incomplete files of a killed server are removed at the next start, a living one's and others' are not") {
+  const TempFolder folder;
+  const std::string dead = std::to_string(dead_process()), alive = std::to_string(::getppid());
+  folder.write(".storm.node7.s3.i5.h5.tmp." + dead, "");
+  const std::vector<std::string> others = {".storm.node7.s3.i5.h5.tmp." + alive, ".storm.node7.s4.i5.h5.tmp." + dead,
+                                           ".storm.node8.s3.i5.h5.tmp." + dead, ".storm.node7.s3.ix.h5.tmp." + dead,
+                                           ".storm.node7.s3.i5.h5.tmp.x" + dead};
+  for (const std::string& name : others) folder.write(name, "");
+  const FakeHost host(Settings{{"basename", folder.file("storm")}});
+  REQUIRE(RunningPlugin("hdf5", host).init_code == DC_OK);
+  CHECK_FALSE(std::filesystem::exists(folder.file(".storm.node7.s3.i5.h5.tmp." + dead)));
+  for (const std::string& name : others) CHECK(std::filesystem::exists(folder.file(name)));
+  REQUIRE(host.lines.size() == 1);
+  CHECK(host.lines[0].second == "hdf5: removed 1 incomplete files that a killed server left in '" + folder.path().string() + "'");
 }
