@@ -112,7 +112,8 @@ DC_MUST_CHECK int dc_write_typed(const char* variable, int64_t step, int32_t blo
 /* Hands out space for block `block` of `variable` at `step` inside the region: the simulation computes in place, nothing is
  * copied. `*data` gets the pointer, aligned to 64 bytes, uninitialised.
  *   Owns     the caller owns the memory until dc_commit of the same (variable, step, block), or until the step ends, which
- *            cancels it with DC_E_NOT_COMMITTED.
+ *            cancels it with DC_E_NOT_COMMITTED. Of a variable that is switched off it gets memory of its own (DC_N_DISABLED), which
+ *            dc_commit drops: the program need not know.
  *   Returns  as dc_write. */
 DC_MUST_CHECK int dc_alloc(const char* variable, int64_t step, int32_t block, void** data);
 

@@ -62,7 +62,7 @@ class Block {
     return *this;
   }
 
-  // Elements side by side, uninitialised at first; null after commit and for a variable that is switched off.
+  // Elements side by side, uninitialised at first; null after commit.
   T* data() const noexcept { return data_; }
   // In elements; 0 when data() is null.
   std::size_t size() const noexcept { return size_; }

@@ -132,6 +132,7 @@ void Client::close_steps_below(std::int64_t step) {
       writer->arena.cancel(block);
     }
     writer->allocated.clear();
+    writer->scratch.clear();
     writer->more_blocks.clear();
     writer->step_bytes = 0;
   }

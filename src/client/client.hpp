@@ -11,20 +11,12 @@
 
 #include "client/server_link.hpp"
 #include "client/shapes.hpp"
+#include "client/source.hpp"
 #include "client/writer.hpp"
 #include "core/base/error.hpp"
 #include "core/shm/region.hpp"
 
 namespace damaris::client {
-
-// Where the data come from: contiguous, or with one stride per dimension in the layout's dimension order.
-struct Source {
-  const void* data = nullptr;
-  dc_type type = DC_ANY;
-  int ndims = 0;                          // of the lists below
-  const std::int64_t* extents = nullptr;  // nullptr: trust the layout
-  const std::ptrdiff_t* strides_bytes = nullptr;
-};
 
 // Takes slot `slot` of the region for client `id`. Returns false when somebody else has it; throws Error(DC_E_DUPLICATE) when
 // another slot has the same id.
@@ -74,7 +66,6 @@ class Client {
   void publish(Writer& writer, shm::BlockHeader* block);
   void push(Writer& writer, const event::Event& event);
   void wait_for_lane(Writer& writer);
-  void check_source(const Variable& variable, const Source& source) const;
   Report next_report(std::int64_t up_to_step);
   const std::string& name_of(const Variable& variable) const { return model_->variables[variable.id].path; }
 

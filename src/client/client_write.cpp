@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "client/client.hpp"
-#include "client/strided_copy.hpp"
 #include "core/base/format.hpp"
 
 namespace damaris::client {
@@ -103,51 +102,26 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
 }
 
 int Client::write(Variable& variable, std::int64_t step, std::int32_t block, const Source& source) {
+  Writer& writer = own_writer();
   open_step(step);
   if (!variable.enabled) return DC_N_DISABLED;
   if (!writing_.load(std::memory_order_acquire)) start_writing();
-  check_source(variable, source);
-  if (source.strides_bytes == nullptr) return write(variable, step, block, source.data);
-  if (source.data == nullptr && variable.shape.bytes > 0)
-    throw Error(DC_E_ARGUMENT, format("the data of '{}' is a null pointer", name_of(variable)));
-  Writer& writer = own_writer();
+  check_source(*model_, variable, source, step);
   shm::BlockHeader* header = reserve(writer, variable, step, block);
-  std::ptrdiff_t strides[DC_MAX_DIMS];
-  const int ndims = variable.shape.ndims;
-  for (int d = 0; d < ndims; ++d) strides[variable.fortran_order ? ndims - 1 - d : d] = source.strides_bytes[d];
-  copy_strided(shm::Arena::data(header), static_cast<const std::byte*>(source.data), ndims, variable.shape.extents, strides,
-               variable.element_bytes);
+  copy_source(shm::Arena::data(header), variable, source);
   publish(writer, header);
   return DC_OK;
-}
-
-void Client::check_source(const Variable& variable, const Source& source) const {
-  const model::Layout& layout = model_->layouts[model_->variables[variable.id].layout];
-  const std::string where = format("layout '{}', {}:{}", layout.name, model_->file, layout.where.line);
-  if (source.type != DC_ANY && source.type != variable.type)
-    throw Error(DC_E_TYPE, format("'{}' holds {} ({}), the array holds {}", name_of(variable), model::type_name(variable.type),
-                                  where, model::type_name(source.type)));
-  if (source.extents == nullptr && source.strides_bytes == nullptr) return;
-  const int ndims = variable.shape.ndims;
-  std::vector<std::int64_t> expected(static_cast<std::size_t>(ndims));
-  for (int d = 0; d < ndims; ++d)
-    expected[static_cast<std::size_t>(d)] = variable.shape.extents[variable.fortran_order ? ndims - 1 - d : d];
-  if (source.ndims != ndims)
-    throw Error(DC_E_SHAPE, format("'{}' has {} dimensions ({}), the array has {}", name_of(variable), ndims, where, source.ndims));
-  if (source.extents == nullptr) return;
-  const std::vector<std::int64_t> given(source.extents, source.extents + ndims);
-  if (given != expected)
-    throw Error(DC_E_SHAPE,
-                format("'{}' is ({}) in step {} ({}), the array is ({}); set the parameters or dc_set_shape before writing",
-                       name_of(variable), join(expected, ","), open_.load(), where, join(given, ",")));
 }
 
 int Client::alloc(Variable& variable, std::int64_t step, std::int32_t block, void** data) {
   Writer& writer = own_writer();
   open_step(step);
   *data = nullptr;
-  if (!variable.enabled) return DC_N_DISABLED;
   if (!writing_.load(std::memory_order_acquire)) start_writing();
+  if (!variable.enabled) {
+    *data = writer.scratch_for(variable.id, block, variable.shape.bytes);
+    return DC_N_DISABLED;
+  }
   shm::BlockHeader* header = reserve(writer, variable, step, block);
   writer.allocated[{variable.id, block}] = header;
   *data = shm::Arena::data(header);
@@ -155,8 +129,11 @@ int Client::alloc(Variable& variable, std::int64_t step, std::int32_t block, voi
 }
 
 int Client::commit(Variable& variable, std::int64_t step, std::int32_t block) {
-  if (!variable.enabled) return DC_N_DISABLED;
   Writer& writer = own_writer();
+  if (!variable.enabled) {
+    writer.scratch.erase({variable.id, block});
+    return DC_N_DISABLED;
+  }
   const auto found = writer.allocated.find({variable.id, block});
   if (found == writer.allocated.end() || found->second->step != step)
     throw Error(

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <new>
 #include <set>
 #include <utility>
 #include <vector>
@@ -31,11 +33,25 @@ struct Writer {
       last_step[variable] = shm::kNoStep;
   }
 
+  // What alloc hands out for a variable that is switched off: the program computes as always, and commit drops it.
+  void* scratch_for(std::uint32_t variable, std::int32_t block, std::uint64_t bytes) {
+    const std::size_t size = bytes == 0 ? 1 : bytes;
+    return scratch.insert_or_assign({variable, block}, Scratch(static_cast<std::byte*>(::operator new(size, kScratchAlignment))))
+        .first->second.get();
+  }
+
+  static constexpr std::align_val_t kScratchAlignment{64};
+  struct ScratchDelete {
+    void operator()(std::byte* memory) const noexcept { ::operator delete(memory, kScratchAlignment); }
+  };
+  using Scratch = std::unique_ptr<std::byte, ScratchDelete>;
+
   shm::LaneWriter lane;
   shm::Arena arena;
   std::vector<std::int64_t> last_step;                                            // by variable: step of its block 0
   std::set<std::pair<std::uint32_t, std::int32_t>> more_blocks;                   // blocks other than 0 of the open step
   std::map<std::pair<std::uint32_t, std::int32_t>, shm::BlockHeader*> allocated;  // handed out, not committed
+  std::map<std::pair<std::uint32_t, std::int32_t>, Scratch> scratch;              // of the open step
   std::uint64_t step_bytes = 0;                                                   // of the arena, held by the open step
   bool rang = false;  // the server was woken when lane or arena passed half; once is enough
   std::uint64_t writes = 0;

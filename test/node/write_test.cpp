@@ -34,6 +34,23 @@ TEST_CASE("a variable that is switched off is a notice and costs nothing") {
   CHECK(node.client(0).status().buffer_used_bytes == 0);
 }
 
+TEST_CASE("alloc of a variable that is switched off gives memory to compute in, and nothing arrives") {
+  model::Model model = node_model();
+  add_recorder(model);
+  Node node(model, 1);
+  node.start();
+  client::Variable& off = node.variable(0, "off");
+  void* data = nullptr;
+  REQUIRE(node.client(0).alloc(off, 0, 0, &data) == DC_N_DISABLED);
+  REQUIRE(data != nullptr);
+  std::fill_n(static_cast<int*>(data), 4, 1);
+  CHECK(node.client(0).commit(off, 0, 0) == DC_N_DISABLED);
+  REQUIRE(node.client(0).alloc(off, 1, 0, &data) == DC_N_DISABLED);  // never committed: nothing to tell either
+  CHECK(node.client(0).end_iteration(1).code == DC_OK);
+  node.stop();
+  CHECK(node.lines("off:").empty());
+}
+
 TEST_CASE("a section with a halo is copied without the halo, in C order and in Fortran order") {
   model::Model model = node_model();
   add_recorder(model);

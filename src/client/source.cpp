@@ -1,0 +1,79 @@
+#include "client/source.hpp"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "client/strided_copy.hpp"
+#include "core/base/error.hpp"
+#include "core/base/format.hpp"
+
+namespace damaris::client {
+namespace {
+
+// The place in C order of the layout's dimension `d`.
+int c_place(const Variable& variable, int d) { return variable.fortran_order ? variable.shape.ndims - 1 - d : d; }
+
+bool has_extents(const Variable& variable, const std::int64_t* extents) {
+  for (int d = 0; d < variable.shape.ndims; ++d)
+    if (extents[d] != variable.shape.extents[c_place(variable, d)]) return false;
+  return true;
+}
+
+// All elements side by side, in one dimension: fits a layout of any dimensions.
+bool is_flat(const Variable& variable, const Source& source) {
+  return source.ndims == 1 && source.strides_bytes == nullptr && source.extents != nullptr && source.extents[0] >= 0 &&
+         static_cast<std::uint64_t>(source.extents[0]) == variable.shape.bytes / variable.element_bytes;
+}
+
+std::string layout_text(const model::Model& model, const Variable& variable) {
+  const model::Layout& layout = model.layouts[model.variables[variable.id].layout];
+  return format("layout '{}', {}:{}", layout.name, model.file, layout.where.line);
+}
+
+[[noreturn]] void refuse_type(const model::Model& model, const Variable& variable, const Source& source) {
+  throw Error(DC_E_TYPE, format("'{}' holds {} ({}), the array holds {}", model.variables[variable.id].path,
+                                model::type_name(variable.type), layout_text(model, variable), model::type_name(source.type)));
+}
+
+[[noreturn]] void refuse_dims(const model::Model& model, const Variable& variable, const Source& source) {
+  const std::string flat = source.ndims == 1 && source.extents != nullptr ? format(" of {} elements", source.extents[0]) : "";
+  throw Error(DC_E_SHAPE, format("'{}' has {} dimensions and {} elements ({}), the array has {}{}",
+                                 model.variables[variable.id].path, variable.shape.ndims,
+                                 variable.shape.bytes / variable.element_bytes, layout_text(model, variable), source.ndims, flat));
+}
+
+[[noreturn]] void refuse_extents(const model::Model& model, const Variable& variable, const Source& source, std::int64_t step) {
+  std::vector<std::int64_t> expected;
+  for (int d = 0; d < variable.shape.ndims; ++d) expected.push_back(variable.shape.extents[c_place(variable, d)]);
+  const std::vector<std::int64_t> given(source.extents, source.extents + source.ndims);
+  throw Error(DC_E_SHAPE,
+              format("'{}' is ({}) in step {} ({}), the array is ({}); set the parameters or dc_set_shape before writing",
+                     model.variables[variable.id].path, join(expected, ","), step, layout_text(model, variable), join(given, ",")));
+}
+
+}  // namespace
+
+void check_source(const model::Model& model, const Variable& variable, const Source& source, std::int64_t step) {
+  if (source.type != DC_ANY && source.type != variable.type) refuse_type(model, variable, source);
+  if (source.data == nullptr && variable.shape.bytes > 0)
+    throw Error(DC_E_ARGUMENT, format("the data of '{}' is a null pointer", model.variables[variable.id].path));
+  if (source.extents == nullptr && source.strides_bytes == nullptr) return;
+  if (is_flat(variable, source)) return;
+  if (source.ndims != variable.shape.ndims) refuse_dims(model, variable, source);
+  if (source.extents != nullptr && !has_extents(variable, source.extents)) refuse_extents(model, variable, source, step);
+}
+
+void copy_source(std::byte* target, const Variable& variable, const Source& source) {
+  const model::Shape& shape = variable.shape;
+  if (shape.bytes == 0) return;
+  if (source.strides_bytes == nullptr) {
+    std::memcpy(target, source.data, shape.bytes);
+    return;
+  }
+  std::ptrdiff_t strides[DC_MAX_DIMS];
+  for (int d = 0; d < shape.ndims; ++d) strides[c_place(variable, d)] = source.strides_bytes[d];
+  copy_strided(target, static_cast<const std::byte*>(source.data), shape.ndims, shape.extents, strides, variable.element_bytes);
+}
+
+}  // namespace damaris::client

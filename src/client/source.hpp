@@ -1,0 +1,28 @@
+// Where the data of a write come from, and whether they are what the layout says.
+// Used by: client threads at the start of a write; nothing is allocated or formatted unless the source is refused.
+// Before it: the C interface. After it: one memcpy, or strided_copy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "client/variable.hpp"
+
+namespace damaris::client {
+
+// Contiguous, or with one stride per dimension in the layout's dimension order.
+struct Source {
+  const void* data = nullptr;
+  dc_type type = DC_ANY;
+  int ndims = 0;                          // of the lists below
+  const std::int64_t* extents = nullptr;  // nullptr: trust the layout
+  const std::ptrdiff_t* strides_bytes = nullptr;
+};
+
+// Throws Error: DC_E_TYPE, DC_E_SHAPE, DC_E_ARGUMENT for a null pointer. `step` is for the sentence.
+void check_source(const model::Model& model, const Variable& variable, const Source& source, std::int64_t step);
+
+// Copies the elements of a checked source to `target`, contiguous in C order.
+void copy_source(std::byte* target, const Variable& variable, const Source& source);
+
+}  // namespace damaris::client
