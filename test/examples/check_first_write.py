@@ -1,0 +1,16 @@
+"""01: a tile per client and step, also as h5dump shows it."""
+
+import glob
+import subprocess
+
+from written import described, file_of_each_step, same
+
+for step, file in enumerate(file_of_each_step("first_write", 3)):
+    assert list(file) == ["temperature"] and sorted(file["temperature"]) == ["0", "1"], "one dataset for each of two clients"
+    for rank in range(2):
+        tile = file[f"temperature/{rank}"]
+        same(tile, [[1000 * step + 100 * rank + 10 * j + i for i in range(8)] for j in range(4)], "f8")
+        described(tile, units="K", description="Temperature of the air", iteration=step, source=rank, layout="tile")
+
+shown = subprocess.run(["h5dump", "-d", "/temperature/1", *glob.glob("first_write.*.i2.h5")], capture_output=True, text=True, check=True)
+assert "(3,0): 2130, 2131, 2132, 2133, 2134, 2135, 2136, 2137" in shown.stdout, shown.stdout
