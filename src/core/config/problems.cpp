@@ -11,14 +11,17 @@ namespace {
 constexpr std::size_t kMostTold = 20;
 constexpr std::size_t kLongestSentence = 600;  // a value of a megabyte does not help to find it
 
-std::string shortened(std::string sentence) {
-  if (sentence.size() <= kLongestSentence) return sentence;
-  return sentence.substr(0, kLongestSentence) + " ...";
+// One line, whatever stands in a value: a problem is a line, and a terminal must not obey what a file says.
+std::string one_line(std::string sentence) {
+  if (sentence.size() > kLongestSentence) sentence = sentence.substr(0, kLongestSentence) + " ...";
+  for (char& c : sentence)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return sentence;
 }
 
 }  // namespace
 
-void Problems::add(Location where, std::string sentence) { list_.push_back({where, shortened(std::move(sentence))}); }
+void Problems::add(Location where, std::string sentence) { list_.push_back({where, one_line(std::move(sentence))}); }
 
 void Problems::throw_if_any() {
   if (list_.empty()) return;

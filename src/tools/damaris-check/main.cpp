@@ -94,12 +94,12 @@ void describe(CLI::App& app, Options& options) {
   app.add_option("-c,--clients", options.clients, "Clients per server, if the XML does not say")
       ->check(CLI::Range(1, 1 << 20).description(""))
       ->type_name("N");
-  app.add_option("-s,--set", options.settings, "Value of a parameter that the program sets; may be repeated")
+  app.add_option("-s,--set", options.settings, "Value of a parameter the program sets (repeatable)")
       ->type_name("NAME=N")
       ->expected(1)
       ->take_all();
   app.add_flag("--json", options.json, "Print JSON");
-  app.add_flag("--load-plugins", options.load_plugins, "Load the plugins too, as a server does: runs their start-up code");
+  app.add_flag("--load-plugins", options.load_plugins, "Load the plugins too: runs their start-up code");
   app.set_version_flag("--version", "damaris " DAMARIS_VERSION);
   app.footer("Exit status: 0 the configuration is valid, 1 it is not, 2 wrong usage.\n");
 }

@@ -50,6 +50,12 @@ TEST_CASE("a very long value is shortened in the message, never inside a charact
   REQUIRE_THAT(error, Contains("\xc3\xa9...\": it must be"));
 }
 
+TEST_CASE("control characters of a value do not reach the terminal, and an error stays one line") {
+  const std::string error = error_text("<simulation><log level='a&#10;b&#9;&#127;'/></simulation>");
+  REQUIRE_THAT(error, Contains("level=\"a?b??\": it must be"));
+  REQUIRE(error.find('\n') == std::string::npos);
+}
+
 TEST_CASE("locations stay in the model, for messages at run time") {
   const auto model = model_of("\n  <layout name='l' type='real'/>\n <variable name='v' layout='l'/>");
   REQUIRE(place(model, model.layouts[0].where) == "x.xml:2:3");
