@@ -15,7 +15,7 @@ if(DAMARIS_SANITIZE)
   target_compile_options(damaris_options INTERFACE
     -fsanitize=${DAMARIS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>) # instrumented code makes gcc see it everywhere
-  target_compile_options(damaris_options INTERFACE -O1 -g1) # instrumented -O2 takes minutes to compile
+  target_compile_options(damaris_options INTERFACE -Og -g1) # instrumented, -O1 and above take minutes a file
   target_link_options(damaris_options INTERFACE -fsanitize=${DAMARIS_SANITIZE})
 endif()
 
