@@ -10,6 +10,9 @@ endfunction()
 add_library(damaris_options INTERFACE)
 target_compile_options(damaris_options INTERFACE
   $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra>
+  # No place of the sources in what is built: the tree can be moved, and clones share one compiler cache.
+  $<$<COMPILE_LANG_AND_ID:C,GNU,Clang>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.>
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.>
   $<$<COMPILE_LANGUAGE:Fortran>:-Wall>)
 if(DAMARIS_SANITIZE)
   target_compile_options(damaris_options INTERFACE
