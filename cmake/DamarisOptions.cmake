@@ -38,8 +38,9 @@ set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 
 find_program(DAMARIS_CCACHE ccache)
 if(DAMARIS_CCACHE AND PROJECT_IS_TOP_LEVEL)
-  # The sloppiness lets ccache work with precompiled headers; the base directory shares the cache between worktrees.
-  set(_launcher "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+  # The sloppiness lets ccache work with precompiled headers. Base directory and hash let worktrees and presets share the cache:
+  # the presets differ in few files.
+  set(_launcher "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_NOHASHDIR=1
     CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} "${DAMARIS_CCACHE}")
   set(CMAKE_C_COMPILER_LAUNCHER ${_launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${_launcher})

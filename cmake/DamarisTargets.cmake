@@ -10,12 +10,15 @@ endfunction()
 add_library(damaris_options INTERFACE)
 target_compile_options(damaris_options INTERFACE
   $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra>
+  # No place of the sources in what is built: the tree can be moved, and clones share one compiler cache.
+  $<$<COMPILE_LANG_AND_ID:C,GNU,Clang>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.>
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.>
   $<$<COMPILE_LANGUAGE:Fortran>:-Wall>)
 if(DAMARIS_SANITIZE)
   target_compile_options(damaris_options INTERFACE
     -fsanitize=${DAMARIS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>) # instrumented code makes gcc see it everywhere
-  target_compile_options(damaris_options INTERFACE -O1 -g1) # instrumented -O2 takes minutes to compile
+  target_compile_options(damaris_options INTERFACE -Og -g1) # instrumented, -O1 and above take minutes a file
   target_link_options(damaris_options INTERFACE -fsanitize=${DAMARIS_SANITIZE})
 endif()
 

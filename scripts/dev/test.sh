@@ -5,8 +5,8 @@
 labels_of() {
   case $1 in
     dev) echo '.' ;;
-    mpich) echo '^(mpi|api|examples|cm1)$' ;;
-    serial) echo '^(unit|node|api|examples|regress)$' ;;
+    mpich) echo '^(mpi|api|examples|cm1|install)$' ;;
+    serial) echo '^(unit|node|api|examples|regress|install)$' ;;
     asan | tsan) echo '^(unit|node)$' ;;
   esac
 }
