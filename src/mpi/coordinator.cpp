@@ -15,13 +15,12 @@ constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
-MpiCoordinator::MpiCoordinator(MPI_Comm servers, bool globals, bool in_place)
-    : messages_(Communicator::duplicate(servers)),
-      for_plugins_(Communicator::duplicate(servers)),
+MpiCoordinator::MpiCoordinator(std::shared_ptr<Channels> channels, bool globals, bool in_place)
+    : channels_(std::move(channels)),
       globals_(globals),
       in_place_(in_place),
-      index_(messages_.rank()),
-      count_(messages_.size()),
+      index_(channels_->messages.rank()),
+      count_(channels_->messages.size()),
       completed_by_(static_cast<std::size_t>(count_), -1) {}
 
 // Buffers must outlive their sends; after leave() nothing is under way.
@@ -40,7 +39,7 @@ void MpiCoordinator::send(int to, const Message& message) {
   if (to == index_) return handle(index_, message);
   Sending& sending = sending_.emplace_back();
   sending.message = message;
-  check(MPI_Isend(&sending.message, sizeof(Message), MPI_BYTE, to, kTag, messages_.get(), &sending.request), "MPI_Isend");
+  check(MPI_Isend(&sending.message, sizeof(Message), MPI_BYTE, to, kTag, messages(), &sending.request), "MPI_Isend");
 }
 
 void MpiCoordinator::send_all(const Message& message) {
@@ -60,10 +59,10 @@ void MpiCoordinator::receive_all() {
   while (true) {
     int there = 0;
     MPI_Status status;
-    check(MPI_Iprobe(MPI_ANY_SOURCE, kTag, messages_.get(), &there, &status), "MPI_Iprobe");
+    check(MPI_Iprobe(MPI_ANY_SOURCE, kTag, messages(), &there, &status), "MPI_Iprobe");
     if (there == 0) return;
     Message message;
-    check(MPI_Recv(&message, sizeof message, MPI_BYTE, status.MPI_SOURCE, kTag, messages_.get(), MPI_STATUS_IGNORE), "MPI_Recv");
+    check(MPI_Recv(&message, sizeof message, MPI_BYTE, status.MPI_SOURCE, kTag, messages(), MPI_STATUS_IGNORE), "MPI_Recv");
     handle(status.MPI_SOURCE, message);
   }
 }

@@ -10,6 +10,7 @@
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -18,17 +19,24 @@
 
 namespace damaris::mpi {
 
+// The communicators between the servers. Shared, so that a start that fails on some ranks can free them on all at the same point.
+struct Channels {
+  // Collective over `servers`.
+  explicit Channels(MPI_Comm servers) : messages(Communicator::duplicate(servers)), plugins(Communicator::duplicate(servers)) {}
+  Communicator messages;  // of the coordinators
+  Communicator plugins;   // for what plugins do together
+};
+
 class MpiCoordinator : public server::Coordinator {
  public:
-  // Collective over `servers`, which is duplicated twice: for these messages and for the plugins.
   // `globals`: the model has global events; without any, no message is ever sent.
   // `in_place`: every end of iteration waits for all (DESIGN 4b rule 5).
-  MpiCoordinator(MPI_Comm servers, bool globals, bool in_place);
+  MpiCoordinator(std::shared_ptr<Channels> channels, bool globals, bool in_place);
   ~MpiCoordinator() override;
 
   int index() const override { return index_; }
   int count() const override { return count_; }
-  const void* communicator() const override { return for_plugins_.address(); }
+  const void* communicator() const override { return channels_->plugins.address(); }
   void announce(const server::InstanceKey& key) override;
   void complete(std::int64_t step) override;
   bool agreed(std::int64_t step) const override { return !globals_ || !in_place_ || step <= agreed_; }
@@ -58,8 +66,9 @@ class MpiCoordinator : public server::Coordinator {
   bool can_never_run(const server::InstanceKey& key, const std::set<int>& announced) const;
   void prune_sent();
 
-  Communicator messages_;
-  Communicator for_plugins_;
+  MPI_Comm messages() const { return channels_->messages.get(); }
+
+  std::shared_ptr<Channels> channels_;
   bool globals_, in_place_;
   int index_ = 0, count_ = 1;
   std::deque<Sending> sending_;  // buffers live until MPI has taken them; a deque never moves them
