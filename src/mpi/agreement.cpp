@@ -7,14 +7,6 @@
 namespace damaris::mpi {
 namespace {
 
-std::string broadcast_from(MPI_Comm communicator, int root, std::string text) {
-  auto length = static_cast<unsigned long long>(text.size());
-  check(MPI_Bcast(&length, 1, MPI_UNSIGNED_LONG_LONG, root, communicator), "MPI_Bcast");
-  text.resize(length);
-  check(MPI_Bcast(text.data(), static_cast<int>(length), MPI_BYTE, root, communicator), "MPI_Bcast");
-  return text;
-}
-
 struct Outcome {
   int code = DC_OK;
   std::string sentence;
@@ -50,14 +42,20 @@ Failures failures_of(MPI_Comm communicator, bool failed) {
 
 }  // namespace
 
-std::string broadcast(MPI_Comm communicator, const std::string& text) { return broadcast_from(communicator, 0, text); }
+std::string broadcast(MPI_Comm communicator, std::string text, int root) {
+  auto length = static_cast<unsigned long long>(text.size());
+  check(MPI_Bcast(&length, 1, MPI_UNSIGNED_LONG_LONG, root, communicator), "MPI_Bcast");
+  text.resize(length);
+  check(MPI_Bcast(text.data(), static_cast<int>(length), MPI_BYTE, root, communicator), "MPI_Bcast");
+  return text;
+}
 
 void all_or_none(MPI_Comm communicator, const std::function<void()>& step) {
   Outcome outcome = outcome_of(step);
   const Failures failures = failures_of(communicator, outcome.code != DC_OK);
   if (failures.first < 0) return;
   check(MPI_Bcast(&outcome.code, 1, MPI_INT, failures.first, communicator), "MPI_Bcast");
-  const std::string sentence = broadcast_from(communicator, failures.first, outcome.sentence);
+  const std::string sentence = broadcast(communicator, outcome.sentence, failures.first);
   throw Error(static_cast<dc_code>(outcome.code), failures.all ? sentence : format("rank {}: {}", failures.first, sentence));
 }
 
@@ -66,7 +64,7 @@ void rank_0_or_none(MPI_Comm communicator, const std::function<void()>& step) {
   check(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
   Outcome outcome = rank == 0 ? outcome_of(step) : Outcome{};
   check(MPI_Bcast(&outcome.code, 1, MPI_INT, 0, communicator), "MPI_Bcast");
-  if (outcome.code != DC_OK) throw Error(static_cast<dc_code>(outcome.code), broadcast_from(communicator, 0, outcome.sentence));
+  if (outcome.code != DC_OK) throw Error(static_cast<dc_code>(outcome.code), broadcast(communicator, outcome.sentence));
 }
 
 }  // namespace damaris::mpi

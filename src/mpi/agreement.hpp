@@ -19,7 +19,7 @@ void all_or_none(MPI_Comm communicator, const std::function<void()>& step);
 // Runs `step` on rank 0 alone; its error is thrown on every rank.
 void rank_0_or_none(MPI_Comm communicator, const std::function<void()>& step);
 
-// Sends `text` of rank 0 to all.
-std::string broadcast(MPI_Comm communicator, const std::string& text);
+// Sends `text` of rank `root` to all.
+std::string broadcast(MPI_Comm communicator, std::string text, int root = 0);
 
 }  // namespace damaris::mpi

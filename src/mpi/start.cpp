@@ -28,14 +28,15 @@ struct Configuration {
   std::shared_ptr<const model::Model> model;
 };
 
-void require_same_on_all(const Communicator& world, const std::string& config, const std::string& xml) {
+void require_same_on_all(const Communicator& world, const std::string& path, const std::string& xml) {
   unsigned long long mine = digest(xml);
   std::vector<unsigned long long> all(static_cast<std::size_t>(world.size()));
   check(MPI_Allgather(&mine, 1, MPI_UNSIGNED_LONG_LONG, all.data(), 1, MPI_UNSIGNED_LONG_LONG, world.get()), "MPI_Allgather");
-  for (std::size_t rank = 1; rank < all.size(); ++rank)
-    if (all[rank] != all[0])
-      throw Error(DC_E_CONFIG_MISMATCH,
-                  format("rank {} reads another content of {} than rank 0; give every rank the same file", rank, config));
+  const auto other = std::find_if(all.begin(), all.end(), [&](unsigned long long digest) { return digest != all[0]; });
+  if (other == all.end()) return;
+  const int rank = static_cast<int>(other - all.begin());
+  throw Error(DC_E_CONFIG_MISMATCH, format("rank {} reads another content than rank 0: its {}; give every rank the same file", rank,
+                                           broadcast(world.get(), path, rank)));
 }
 
 // Every rank reads the file, to find ranks that see another one; rank 0 alone parses it.
