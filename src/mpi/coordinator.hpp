@@ -3,7 +3,8 @@
 // Before it: announcements of the servers' event engines. After it: the same decisions in the same order on every server.
 //
 //   server k -> 0   announce(key)   all its clients have sent it        complete(step)  it announces nothing more up to step
-//   server 0 -> k   run(key, n)     all servers have announced it       cancel(key)     one never will
+//                   abandon(key)    it waits no longer
+//   server 0 -> k   run(key, n)     all servers have announced it       cancel(key)     one never will, or has abandoned it
 //                   agreed(step)    all have completed step             bye             all are at their end
 // Messages between two servers do not overtake each other, so decisions arrive in the order they were made.
 #pragma once
@@ -42,10 +43,10 @@ class MpiCoordinator : public server::Coordinator {
   bool agreed(std::int64_t step) const override { return !globals_ || !in_place_ || step <= agreed_; }
   std::optional<server::Decision> poll() override;
   bool leave() override;
-  void abandon(const server::InstanceKey&) override {}
+  void abandon(const server::InstanceKey& key) override;
 
  private:
-  enum Kind : std::int32_t { kAnnounce = 1, kComplete, kRun, kCancel, kAgreed, kBye };
+  enum Kind : std::int32_t { kAnnounce = 1, kComplete, kAbandon, kRun, kCancel, kAgreed, kBye };
   struct Message {
     std::int32_t kind = 0;
     std::uint32_t event = 0, instance = 0, padding = 0;
@@ -57,11 +58,13 @@ class MpiCoordinator : public server::Coordinator {
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
+  static Message about(Kind kind, const server::InstanceKey& key);
   void send(int to, const Message& message);
   void send_all(const Message& message);
   void receive_all();
   void handle(int from, const Message& message);
   void note_announced(int from, const server::InstanceKey& key);
+  void note_abandoned(const server::InstanceKey& key);
   void note_complete(int from, std::int64_t step);
   bool can_never_run(const server::InstanceKey& key, const std::set<int>& announced) const;
   void prune_sent();
