@@ -25,10 +25,11 @@ Session::Session(std::shared_ptr<const model::Model> model, const std::string& x
   client_ = std::make_unique<client::Client>(region, model, 0, id, [this] { return pump(); });
 }
 
-bool Session::pump() {
-  if (server_->poll()) return true;
-  std::this_thread::yield();  // only another process can bring news now
-  return server_->busy();
+client::Pumped Session::pump() {
+  if (server_->poll()) return client::Pumped::worked;
+  if (!server_->busy()) return client::Pumped::idle;
+  std::this_thread::yield();
+  return client::Pumped::waiting;
 }
 
 client::Client::Report Session::finalize() {

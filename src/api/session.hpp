@@ -28,7 +28,7 @@ class Session {
   void at_end(std::function<void()> action) { at_end_ = std::move(action); }
 
  private:
-  bool pump();
+  client::Pumped pump();
   std::unique_ptr<server::Server> server_;  // in place only; outlives the client
   std::unique_ptr<client::Client> client_;
   std::function<void()> at_end_;

@@ -61,7 +61,7 @@ Client::Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model:
       shapes_(model_),
       slot_(slot),
       id_(id),
-      link_(region_, std::move(pump)),
+      link_(region_, slot, std::move(pump)),
       serial_(next_serial()) {
   shm::ClientSlot& mine = region_->slot(slot_);
   try {
@@ -166,13 +166,13 @@ void Client::signal(const std::string& name, std::int64_t step) {
     for (const model::Event& event : model_->events) known.push_back(event.name);
     throw Error(DC_E_UNKNOWN_NAME, format("no event '{}' in {}{}", name, model_->file, name_hint(name, known)));
   }
-  link_.require_alive();
+  link_.require_taking();
   open_step(step);
   Event event = make_event(Kind::signal, step);
   event.name = static_cast<std::uint32_t>(id);
   push(own_writer(), event);
   link_.ring();
-  link_.settle(model_->architecture.finalize_timeout_ms);
+  link_.settle(Pumped::waiting, model_->architecture.finalize_timeout_ms);
 }
 
 void Client::set_time(std::int64_t step, double time) {
@@ -190,11 +190,14 @@ Client::Report Client::end_iteration(std::int64_t step) {
                 format("step {} has already ended for client {} (last ended: {}); steps only count upwards", step, id_, ended_));
   if (open_ > step)
     throw Error(DC_E_BACKWARD, format("step {} cannot end: client {} is already in step {}", step, id_, open_.load()));
-  link_.require_alive();
+  link_.require_taking();
   for (auto& writer : writers_) push(*writer, make_event(Kind::end_iteration, step));
   close_steps_below(step + 1);
   link_.ring();
-  link_.settle(model_->architecture.finalize_timeout_ms);
+  const std::int64_t timeout_ms = model_->architecture.finalize_timeout_ms;
+  if (!link_.settle(Pumped::idle, timeout_ms))
+    return {DC_E_TIMEOUT,
+            format("step {} has ended here, but not in all processes: client {} waited {} ms for them", step, id_, timeout_ms)};
   return next_report(step);
 }
 
@@ -214,7 +217,7 @@ Client::Report Client::flush(std::int64_t step, std::int64_t timeout_ms) {
   if (step > ended_)
     throw Error(DC_E_NOT_ENDED,
                 format("flush of step {}: client {} has not ended it; call dc_end_iteration({}) first", step, id_, step));
-  link_.require_alive();
+  link_.require_taking();
   push(own_writer(), make_event(Kind::flush, step));
   link_.ring();
   if (!link_.wait_until(Deadline::after_ms(timeout_ms),
@@ -227,7 +230,7 @@ Client::Report Client::finalize() {
   if (finalized_) return {};
   finalized_ = true;
   const std::int64_t last = std::max(ended_, open_.load());
-  link_.require_alive();
+  link_.require_taking();
   close_steps_below(last + 1);
   for (auto& writer : writers_) push(*writer, make_event(Kind::finalize, last));
   link_.ring();

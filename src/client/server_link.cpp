@@ -7,29 +7,44 @@
 
 namespace damaris::client {
 
-ServerLink::ServerLink(std::shared_ptr<shm::Region> region, Pump pump)
+ServerLink::ServerLink(std::shared_ptr<shm::Region> region, std::uint32_t slot, Pump pump)
     : region_(std::move(region)),
+      slot_(slot),
       pump_(std::move(pump)),
       process_(ProcessId{region_->header().server_pid, region_->header().server_start_time}) {}
 
-bool ServerLink::alive() const {
-  const std::uint32_t state = region_->header().state.load(std::memory_order_acquire);
-  return state == static_cast<std::uint32_t>(shm::RegionState::ready) && process_.alive();
+shm::RegionState ServerLink::state() const {
+  return static_cast<shm::RegionState>(region_->header().state.load(std::memory_order_acquire));
 }
 
-void ServerLink::require_alive() const {
-  if (!alive()) throw_lost();
+// While a call waits: the server may be on its way out, but it has not given this client up.
+bool ServerLink::serves() const {
+  const std::uint32_t mine = region_->slot(slot_).state.load(std::memory_order_acquire);
+  return state() != shm::RegionState::closed && mine != static_cast<std::uint32_t>(shm::SlotState::dead) && process_.alive();
+}
+
+void ServerLink::require_taking() const {
+  if (state() != shm::RegionState::ready || !serves()) throw_lost();
 }
 
 void ServerLink::throw_lost() const {
   const shm::RegionHeader& header = region_->header();
-  throw Error(DC_E_SERVER_LOST,
-              format("server {} on {} (process {}) is gone; what was published stays in {}", header.server_index, header.host,
-                     header.server_pid, region_->name().empty() ? "memory" : "/dev/shm" + region_->name()));
+  const std::string server = format("server {} on {} (process {})", header.server_index, header.host, header.server_pid);
+  const std::string place = region_->name().empty() ? "memory" : "/dev/shm" + region_->name();
+  if (state() == shm::RegionState::leaving || state() == shm::RegionState::closed)
+    throw Error(DC_E_SERVER_LOST, format("{} has ended: it stored what was published and takes nothing more", server));
+  if (process_.alive())
+    throw Error(DC_E_SERVER_LOST, format("{} does not serve client {} any more; its log says why", server,
+                                         region_->slot(slot_).id.load()));
+  throw Error(DC_E_SERVER_LOST, format("{} is gone; what was published stays in {}", server, place));
 }
 
-void ServerLink::settle(std::int64_t timeout_ms) {
-  if (pump_) wait_until(Deadline::after_ms(timeout_ms), [] { return false; });
+bool ServerLink::settle(Pumped until, std::int64_t timeout_ms) {
+  if (!pump_) return true;
+  const Deadline deadline = Deadline::after_ms(timeout_ms);
+  for (Pumped last = pump_(); last != Pumped::idle && last != until; last = pump_())
+    if (deadline.passed()) return false;
+  return true;
 }
 
 std::string ServerLink::busy_text() const {

@@ -14,31 +14,41 @@
 
 namespace damaris::client {
 
-// Does the server's work in this process (no dedicated core). Returns false when nothing is left to do or to wait for.
-using Pump = std::function<bool()>;
+// Does the server's work in this process (no dedicated core), one pass a call.
+enum class Pumped {
+  worked,   // there may be more to do at once
+  waiting,  // only another process can bring news
+  idle,     // nothing to do and nothing to wait for
+};
+using Pump = std::function<Pumped()>;
 
 class ServerLink {
  public:
-  ServerLink(std::shared_ptr<shm::Region> region, Pump pump);
+  // `slot`: the client's own.
+  ServerLink(std::shared_ptr<shm::Region> region, std::uint32_t slot, Pump pump);
 
-  bool alive() const;
-  // Throws Error(DC_E_SERVER_LOST) when the server has died or closed.
-  void require_alive() const;
+  // Throws Error(DC_E_SERVER_LOST) when the server has died, or takes nothing more because it is on its way out.
+  void require_taking() const;
   void ring() { shm::ring_server(region_->header()); }
   // Waits until `done()`, the deadline, or the loss of the server (which throws). Returns whether it is done.
   template <class Done>
   bool wait_until(const Deadline& deadline, Done&& done);
-  // In place: does what the server has to do now, at most `timeout_ms`. With a server of its own, nothing: it works meanwhile.
-  void settle(std::int64_t timeout_ms);
+  // In place: does what the server has to do now; with `until` idle also what it can do only when the other processes have come
+  // as far, which makes the call collective (DESIGN 4b rule 5). With a server of its own, nothing: it works meanwhile.
+  // Returns false when that took longer than `timeout_ms`.
+  bool settle(Pumped until, std::int64_t timeout_ms);
   // "server 0 on host (process 12, in plugin 'x' ... for 3.0 s); step 4 is not ended by client 1": for messages of time-outs.
   std::string describe(std::int64_t step) const;
 
  private:
+  shm::RegionState state() const;
+  bool serves() const;
   [[noreturn]] void throw_lost() const;
   std::string busy_text() const;
   std::string late_clients(std::int64_t step) const;
 
   std::shared_ptr<shm::Region> region_;
+  std::uint32_t slot_;
   Pump pump_;
   ProcessWatch process_;
 };
@@ -50,10 +60,10 @@ bool ServerLink::wait_until(const Deadline& deadline, Done&& done) {
   while (!done()) {
     if (deadline.passed()) return false;
     if (pump_) {
-      if (!pump_()) return done();
+      if (pump_() == Pumped::idle) return done();
       continue;
     }
-    if (!alive() && !done()) throw_lost();
+    if (!serves() && !done()) throw_lost();
     shm::wait_for_progress(region_->header(), deadline.left_ms(kPieceMs), done);
   }
   return true;

@@ -1,11 +1,48 @@
 #include "mpi/agreement.hpp"
 
+#include <new>
+
 #include "mpi/mpi_call.hpp"
 
 namespace damaris::mpi {
 namespace {
 
-std::string broadcast_from(MPI_Comm communicator, int root, std::string text) {
+struct Outcome {
+  int code = DC_OK;
+  std::string sentence;
+};
+
+Outcome outcome_of(const std::function<void()>& step) {
+  try {
+    step();
+    return {};
+  } catch (const Error& error) {
+    return {error.code(), error.sentence()};
+  } catch (const std::bad_alloc&) {
+    return {DC_E_MEMORY, "the process is out of memory"};
+  } catch (const std::exception& error) {
+    return {DC_E_INTERNAL, format("a fault inside Damaris, please report it: {}", error.what())};
+  }
+}
+
+struct Failures {
+  int first = -1;  // lowest rank that failed, -1: none
+  bool all = false;
+};
+
+Failures failures_of(MPI_Comm communicator, bool failed) {
+  int rank = 0, size = 0;
+  check(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
+  check(MPI_Comm_size(communicator, &size), "MPI_Comm_size");
+  const int mine[2] = {failed ? rank : size, failed ? 1 : 0};
+  int least[2] = {};
+  check(MPI_Allreduce(mine, least, 2, MPI_INT, MPI_MIN, communicator), "MPI_Allreduce");
+  return {least[0] == size ? -1 : least[0], least[1] == 1};
+}
+
+}  // namespace
+
+std::string broadcast(MPI_Comm communicator, std::string text, int root) {
   auto length = static_cast<unsigned long long>(text.size());
   check(MPI_Bcast(&length, 1, MPI_UNSIGNED_LONG_LONG, root, communicator), "MPI_Bcast");
   text.resize(length);
@@ -13,33 +50,21 @@ std::string broadcast_from(MPI_Comm communicator, int root, std::string text) {
   return text;
 }
 
-}  // namespace
-
-std::string broadcast(MPI_Comm communicator, const std::string& text) { return broadcast_from(communicator, 0, text); }
-
 void all_or_none(MPI_Comm communicator, const std::function<void()>& step) {
-  int code = DC_OK;
-  std::string sentence;
-  try {
-    step();
-  } catch (const Error& error) {
-    code = error.code();
-    sentence = error.sentence();
-  } catch (const std::exception& error) {
-    code = DC_E_INTERNAL;
-    sentence = error.what();
-  }
+  Outcome outcome = outcome_of(step);
+  const Failures failures = failures_of(communicator, outcome.code != DC_OK);
+  if (failures.first < 0) return;
+  check(MPI_Bcast(&outcome.code, 1, MPI_INT, failures.first, communicator), "MPI_Bcast");
+  const std::string sentence = broadcast(communicator, outcome.sentence, failures.first);
+  throw Error(static_cast<dc_code>(outcome.code), failures.all ? sentence : format("rank {}: {}", failures.first, sentence));
+}
+
+void rank_0_or_none(MPI_Comm communicator, const std::function<void()>& step) {
   int rank = 0;
-  int size = 0;
   check(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
-  check(MPI_Comm_size(communicator, &size), "MPI_Comm_size");
-  int mine = code == DC_OK ? size : rank;
-  int first = size;
-  check(MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, communicator), "MPI_Allreduce");
-  if (first == size) return;
-  check(MPI_Bcast(&code, 1, MPI_INT, first, communicator), "MPI_Bcast");
-  sentence = broadcast_from(communicator, first, sentence);
-  throw Error(static_cast<dc_code>(code), first == rank ? sentence : format("rank {}: {}", first, sentence));
+  Outcome outcome = rank == 0 ? outcome_of(step) : Outcome{};
+  check(MPI_Bcast(&outcome.code, 1, MPI_INT, 0, communicator), "MPI_Bcast");
+  if (outcome.code != DC_OK) throw Error(static_cast<dc_code>(outcome.code), broadcast(communicator, outcome.sentence));
 }
 
 }  // namespace damaris::mpi

@@ -12,11 +12,14 @@
 
 namespace damaris::mpi {
 
-// Runs `step` on this rank, then tells all ranks of `communicator`. Throws on every rank the error of the lowest rank that failed,
-// opened with "rank N: " when it is another's. `step` must not call collectively over `communicator` after the point where it may fail.
+// Runs `step` on every rank, then tells all ranks of `communicator`. Throws the same error on every rank: that of the lowest rank
+// that failed, opened with "rank N: " unless all failed. `step` must not call collectively over `communicator`.
 void all_or_none(MPI_Comm communicator, const std::function<void()>& step);
 
-// Sends `text` of rank 0 to all.
-std::string broadcast(MPI_Comm communicator, const std::string& text);
+// Runs `step` on rank 0 alone; its error is thrown on every rank.
+void rank_0_or_none(MPI_Comm communicator, const std::function<void()>& step);
+
+// Sends `text` of rank `root` to all.
+std::string broadcast(MPI_Comm communicator, std::string text, int root = 0);
 
 }  // namespace damaris::mpi

@@ -15,13 +15,21 @@ constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
-MpiCoordinator::MpiCoordinator(MPI_Comm servers, bool globals, bool in_place)
-    : messages_(Communicator::duplicate(servers)),
-      for_plugins_(Communicator::duplicate(servers)),
+MpiCoordinator::Message MpiCoordinator::about(Kind kind, const InstanceKey& key) {
+  Message message;
+  message.kind = kind;
+  message.event = key.event;
+  message.instance = key.instance;
+  message.step = key.step;
+  return message;
+}
+
+MpiCoordinator::MpiCoordinator(std::shared_ptr<Channels> channels, bool globals, bool in_place)
+    : channels_(std::move(channels)),
       globals_(globals),
       in_place_(in_place),
-      index_(messages_.rank()),
-      count_(messages_.size()),
+      index_(channels_->messages.rank()),
+      count_(channels_->messages.size()),
       completed_by_(static_cast<std::size_t>(count_), -1) {}
 
 // Buffers must outlive their sends; after leave() nothing is under way.
@@ -40,7 +48,7 @@ void MpiCoordinator::send(int to, const Message& message) {
   if (to == index_) return handle(index_, message);
   Sending& sending = sending_.emplace_back();
   sending.message = message;
-  check(MPI_Isend(&sending.message, sizeof(Message), MPI_BYTE, to, kTag, messages_.get(), &sending.request), "MPI_Isend");
+  check(MPI_Isend(&sending.message, sizeof(Message), MPI_BYTE, to, kTag, messages(), &sending.request), "MPI_Isend");
 }
 
 void MpiCoordinator::send_all(const Message& message) {
@@ -60,10 +68,10 @@ void MpiCoordinator::receive_all() {
   while (true) {
     int there = 0;
     MPI_Status status;
-    check(MPI_Iprobe(MPI_ANY_SOURCE, kTag, messages_.get(), &there, &status), "MPI_Iprobe");
+    check(MPI_Iprobe(MPI_ANY_SOURCE, kTag, messages(), &there, &status), "MPI_Iprobe");
     if (there == 0) return;
     Message message;
-    check(MPI_Recv(&message, sizeof message, MPI_BYTE, status.MPI_SOURCE, kTag, messages_.get(), MPI_STATUS_IGNORE), "MPI_Recv");
+    check(MPI_Recv(&message, sizeof message, MPI_BYTE, status.MPI_SOURCE, kTag, messages(), MPI_STATUS_IGNORE), "MPI_Recv");
     handle(status.MPI_SOURCE, message);
   }
 }
@@ -75,6 +83,8 @@ void MpiCoordinator::handle(int from, const Message& message) {
       return note_announced(from, key);
     case kComplete:
       return note_complete(from, message.step);
+    case kAbandon:
+      return note_abandoned(key);
     case kRun:
       decisions_.push_back({key, true, message.order});
       return;
@@ -101,39 +111,30 @@ bool MpiCoordinator::can_never_run(const InstanceKey& key, const std::set<int>& 
 void MpiCoordinator::note_announced(int from, const InstanceKey& key) {
   std::set<int>& announced = announced_[key];
   announced.insert(from);
-  Message message;
-  message.event = key.event;
-  message.instance = key.instance;
-  message.step = key.step;
-  if (static_cast<int>(announced.size()) == count_) {
-    message.kind = kRun;
-    message.order = next_order_++;
-  } else if (can_never_run(key, announced)) {
-    message.kind = kCancel;
-  } else {
-    return;
-  }
+  const bool run = static_cast<int>(announced.size()) == count_;
+  if (!run && !can_never_run(key, announced)) return;
   announced_.erase(key);
+  Message message = about(run ? kRun : kCancel, key);
+  if (run) message.order = next_order_++;
   send_all(message);
+}
+
+// Once decided it stays decided: who abandoned it too late hears of it and says so.
+void MpiCoordinator::note_abandoned(const InstanceKey& key) {
+  if (announced_.erase(key) != 0) send_all(about(kCancel, key));
 }
 
 void MpiCoordinator::note_complete(int from, std::int64_t step) {
   std::int64_t& completed = completed_by_[static_cast<std::size_t>(from)];
   const std::int64_t all_before = *std::min_element(completed_by_.begin(), completed_by_.end());
   completed = std::max(completed, step);
-  std::vector<Message> cancelled;
-  for (const auto& [key, announced] : announced_)
-    if (can_never_run(key, announced)) {
-      Message message;
-      message.kind = kCancel;
-      message.event = key.event;
-      message.instance = key.instance;
-      message.step = key.step;
-      cancelled.push_back(message);
+  for (auto entry = announced_.begin(); entry != announced_.end();) {
+    if (!can_never_run(entry->first, entry->second)) {
+      ++entry;
+      continue;
     }
-  for (const Message& message : cancelled) {
-    announced_.erase(InstanceKey{message.event, message.step, message.instance});
-    send_all(message);
+    send_all(about(kCancel, entry->first));
+    entry = announced_.erase(entry);
   }
   const std::int64_t all_now = *std::min_element(completed_by_.begin(), completed_by_.end());
   if (all_now == all_before) return;
@@ -143,14 +144,9 @@ void MpiCoordinator::note_complete(int from, std::int64_t step) {
   if (all_now == kEnd || in_place_) send_all(message);
 }
 
-void MpiCoordinator::announce(const InstanceKey& key) {
-  Message message;
-  message.kind = kAnnounce;
-  message.event = key.event;
-  message.instance = key.instance;
-  message.step = key.step;
-  send(kSequencer, message);
-}
+void MpiCoordinator::announce(const InstanceKey& key) { send(kSequencer, about(kAnnounce, key)); }
+
+void MpiCoordinator::abandon(const InstanceKey& key) { send(kSequencer, about(kAbandon, key)); }
 
 void MpiCoordinator::complete(std::int64_t step) {
   if (!globals_ || step <= completed_) return;

@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <string>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
@@ -47,7 +48,7 @@ class Communicator {
   }
 
   MPI_Comm get() const noexcept { return handle_; }
-  const MPI_Comm* address() const noexcept { return &handle_; }
+  const MPI_Comm* address() const noexcept { return &handle_; }  // for plugins, as an opaque handle
   MPI_Comm release() noexcept { return std::exchange(handle_, MPI_COMM_NULL); }
   int rank() const {
     int rank = 0;

@@ -24,6 +24,41 @@ std::vector<std::vector<int>> ranks_by_node(const std::vector<int>& node_of) {
 // Which of `servers` the client at `place` among `clients` belongs to: contiguous shares that differ by at most one.
 int server_of(int place, int clients, int servers) { return static_cast<int>(static_cast<long long>(place) * servers / clients); }
 
+// Clients count in the order of their ranks, as they do in the clients' communicator; -1 at the place of a server.
+std::vector<int> sources_by_rank(const std::vector<std::vector<int>>& nodes, std::size_t ranks, int dedicated) {
+  std::vector<int> sources(ranks, 0);
+  for (const std::vector<int>& node : nodes)
+    for (auto server = node.end() - dedicated; server != node.end(); ++server) sources[static_cast<std::size_t>(*server)] = -1;
+  int next = 0;
+  for (int& source : sources)
+    if (source == 0) source = next++;
+  return sources;
+}
+
+void require_clients(const std::vector<std::vector<int>>& nodes, int dedicated) {
+  for (std::size_t node = 0; node < nodes.size(); ++node)
+    if (static_cast<int>(nodes[node].size()) < 2 * dedicated)
+      throw Error(DC_E_PLACEMENT, format("node {} has {} ranks, too few for {} dedicated cores with at least one client each; "
+                                         "start more ranks per node or set <dedicated cores=...> lower",
+                                         node, nodes[node].size(), dedicated));
+}
+
+Role role_on(const std::vector<int>& ranks, int rank, int dedicated, const std::vector<int>& sources) {
+  Role role;
+  const int clients = static_cast<int>(ranks.size()) - dedicated;
+  const int place = static_cast<int>(std::find(ranks.begin(), ranks.end(), rank) - ranks.begin());
+  role.server = place >= clients;
+  role.server_index = role.server ? place - clients : server_of(place, clients, dedicated);
+  role.source = sources[static_cast<std::size_t>(rank)];
+  for (int other = 0; other < clients; ++other) {
+    if (server_of(other, clients, dedicated) != role.server_index) continue;
+    if (other < place) ++role.slot;
+    role.group_sources.push_back(sources[static_cast<std::size_t>(ranks[static_cast<std::size_t>(other)])]);
+  }
+  role.group_clients = static_cast<int>(role.group_sources.size());
+  return role;
+}
+
 }  // namespace
 
 std::vector<int> virtual_nodes(const std::string& list, int ranks) {
@@ -40,42 +75,24 @@ std::vector<int> virtual_nodes(const std::string& list, int ranks) {
     begin = end + 1;
   }
   std::vector<int> node_of;
-  for (int node = 0; static_cast<int>(node_of.size()) < ranks; ++node)
-    node_of.insert(node_of.end(),
-                   static_cast<std::size_t>(sizes[std::min<std::size_t>(static_cast<std::size_t>(node), sizes.size() - 1)]), node);
-  node_of.resize(static_cast<std::size_t>(ranks));
+  const auto wanted = static_cast<std::size_t>(ranks);
+  for (std::size_t node = 0; node_of.size() < wanted; ++node) {
+    const auto size = static_cast<std::size_t>(sizes[std::min(node, sizes.size() - 1)]);
+    node_of.insert(node_of.end(), std::min(size, wanted - node_of.size()), static_cast<int>(node));
+  }
   return node_of;
 }
 
 Role role_of(int rank, const std::vector<int>& node_of, int dedicated) {
   const auto nodes = ranks_by_node(node_of);
-  Role role;
+  require_clients(nodes, dedicated);
+  const auto mine = std::find_if(nodes.begin(), nodes.end(), [&](const std::vector<int>& node) {
+    return std::find(node.begin(), node.end(), rank) != node.end();
+  });
+  Role role = role_on(*mine, rank, dedicated, sources_by_rank(nodes, node_of.size(), dedicated));
+  role.node = static_cast<int>(mine - nodes.begin());
+  role.server_index += role.node * dedicated;
   role.server_count = static_cast<int>(nodes.size()) * dedicated;
-  int source = 0;  // of the next client, over all nodes
-  for (std::size_t node = 0; node < nodes.size(); ++node) {
-    const std::vector<int>& ranks = nodes[node];
-    const int clients = static_cast<int>(ranks.size()) - dedicated;
-    if (clients < dedicated)
-      throw Error(DC_E_PLACEMENT, format("node {} has {} ranks, too few for {} dedicated cores with at least one client each; "
-                                         "start more ranks per node or set <dedicated cores=...> lower",
-                                         node, ranks.size(), dedicated));
-    const auto found = std::find(ranks.begin(), ranks.end(), rank);
-    if (found != ranks.end()) {
-      const int place = static_cast<int>(found - ranks.begin());
-      role.node = static_cast<int>(node);
-      role.server = place >= clients;
-      const int local_server = role.server ? place - clients : server_of(place, clients, dedicated);
-      role.server_index = static_cast<int>(node) * dedicated + local_server;
-      role.source = source + place;
-      for (int other = 0; other < clients; ++other) {
-        if (server_of(other, clients, dedicated) != local_server) continue;
-        if (other < place) ++role.slot;
-        role.group_sources.push_back(source + other);
-      }
-      role.group_clients = static_cast<int>(role.group_sources.size());
-    }
-    source += clients;
-  }
   return role;
 }
 

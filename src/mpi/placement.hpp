@@ -18,7 +18,7 @@ struct Role {
   int node = 0;                    // 0 .. nodes-1, in order of the lowest rank
   int server_index = 0;            // over the run, of its node group (a server's own, or the one a client belongs to)
   int server_count = 0;            // over the run
-  int source = 0;                  // a client's rank among all clients
+  int source = -1;                 // a client's rank in the communicator of all clients; -1: a server
   int slot = 0;                    // a client's place in its node group
   int group_clients = 0;           // clients of the node group
   std::vector<int> group_sources;  // their ids, by slot

@@ -18,6 +18,7 @@ extern "C" void damaris_mpi_on_sigterm(int) { stop.store(true); }
 class DrainOnSigterm {
  public:
   DrainOnSigterm() {
+    stop.store(false);  // of an earlier run in this process
     struct sigaction action = {};
     action.sa_handler = damaris_mpi_on_sigterm;
     sigaction(SIGTERM, &action, &before_);

@@ -20,34 +20,32 @@
 namespace damaris::mpi {
 namespace {
 
+// Whether the session of this process, if there is one, came from here: then every client has one.
+bool started_here = false;
+
 struct Configuration {
   std::string xml;
   std::shared_ptr<const model::Model> model;
 };
 
-void require_same_on_all(const Communicator& world, const std::string& config, const std::string& xml) {
+void require_same_on_all(const Communicator& world, const std::string& path, const std::string& xml) {
   unsigned long long mine = digest(xml);
   std::vector<unsigned long long> all(static_cast<std::size_t>(world.size()));
   check(MPI_Allgather(&mine, 1, MPI_UNSIGNED_LONG_LONG, all.data(), 1, MPI_UNSIGNED_LONG_LONG, world.get()), "MPI_Allgather");
-  for (std::size_t rank = 1; rank < all.size(); ++rank)
-    if (all[rank] != all[0])
-      throw Error(DC_E_CONFIG_MISMATCH,
-                  format("rank {} reads another content of {} than rank 0; give every rank the same file", rank, config));
+  const auto other = std::find_if(all.begin(), all.end(), [&](unsigned long long digest) { return digest != all[0]; });
+  if (other == all.end()) return;
+  const int rank = static_cast<int>(other - all.begin());
+  throw Error(DC_E_CONFIG_MISMATCH, format("rank {} reads another content than rank 0: its {}; give every rank the same file", rank,
+                                           broadcast(world.get(), path, rank)));
 }
 
 // Every rank reads the file, to find ranks that see another one; rank 0 alone parses it.
 Configuration agree_on_configuration(const Communicator& world, const char* config) {
   Configuration agreed;
-  all_or_none(world.get(), [&] {
-    api::require_no_session();
-    if (config == nullptr) throw Error(DC_E_ARGUMENT, "dc_mpi_initialize: the path of the XML is a null pointer");
-    agreed.xml = read_config_file(config);
-  });
+  all_or_none(world.get(), [&] { agreed.xml = read_config_file(config); });
   require_same_on_all(world, config, agreed.xml);
   std::string compiled;
-  all_or_none(world.get(), [&] {
-    if (world.rank() == 0) compiled = model::to_json(config::parse(agreed.xml, config));
-  });
+  rank_0_or_none(world.get(), [&] { compiled = model::to_json(config::parse(agreed.xml, config)); });
   agreed.model = std::make_shared<const model::Model>(model::from_json(broadcast(world.get(), compiled)));
   return agreed;
 }
@@ -72,12 +70,14 @@ void start_log(const model::Model& model, const std::string& who) {
 
 // No dedicated core: every rank serves itself.
 MPI_Comm start_in_place(const Communicator& world, const Configuration& configuration) {
-  auto coordinator = std::make_unique<MpiCoordinator>(world.get(), model::needs_mpi(*configuration.model), true);
+  const auto channels = std::make_shared<Channels>(world.get());
   Communicator clients = Communicator::duplicate(world.get());
   std::unique_ptr<api::Session> session;
   all_or_none(world.get(), [&] {
     start_log(*configuration.model, format("client {}", world.rank()));
-    session = std::make_unique<api::Session>(configuration.model, configuration.xml, world.rank(), std::move(coordinator));
+    session =
+        std::make_unique<api::Session>(configuration.model, configuration.xml, world.rank(),
+                                       std::make_unique<MpiCoordinator>(channels, model::needs_mpi(*configuration.model), true));
   });
   api::set_session(std::move(session));
   return clients.release();
@@ -85,13 +85,14 @@ MPI_Comm start_in_place(const Communicator& world, const Configuration& configur
 
 // What a server rank prepares before any client attaches.
 std::unique_ptr<server::Server> make_server(const Configuration& configuration, const Role& role, std::uint64_t nonce,
-                                            std::unique_ptr<MpiCoordinator> coordinator, std::string& region_name) {
+                                            const std::shared_ptr<Channels>& channels, std::string& region_name) {
   const model::Model& model = *configuration.model;
   start_log(model, format("server {}", role.server_index));
   shm::clear_dead_regions(shm::region_prefix(model.simulation), model.architecture.stale);
   region_name = shm::region_name(model.simulation, nonce, role.node, role.server_index);
   const auto region = server::make_region(model, configuration.xml, role.group_clients,
                                           {region_name, server::host_name(), role.server_index, false});
+  auto coordinator = std::make_unique<MpiCoordinator>(channels, model::needs_mpi(model), false);
   return std::make_unique<server::Server>(configuration.model, region, std::move(coordinator), role.group_sources);
 }
 
@@ -113,16 +114,16 @@ struct Started {
 
 Started start_split(const Communicator& world, const Configuration& configuration, const std::vector<int>& nodes) {
   const Role role = role_of(world.rank(), nodes, configuration.model->architecture.dedicated_cores);
-  Communicator same = Communicator::split(world.get(), role.server ? 1 : 0, world.rank());
+  // Clients in the order of the given ranks, servers in the order of their numbers.
+  Communicator same = Communicator::split(world.get(), role.server ? 1 : 0, role.server ? role.server_index : world.rank());
   const Communicator group = Communicator::split(world.get(), role.server_index, role.server ? -1 : world.rank());
   unsigned long long nonce = shm::make_nonce();
   check(MPI_Bcast(&nonce, 1, MPI_UNSIGNED_LONG_LONG, 0, world.get()), "MPI_Bcast");
-  std::unique_ptr<MpiCoordinator> coordinator;
-  if (role.server) coordinator = std::make_unique<MpiCoordinator>(same.get(), model::needs_mpi(*configuration.model), false);
+  const auto channels = role.server ? std::make_shared<Channels>(same.get()) : nullptr;
   Started started;
   std::string region_name;
   all_or_none(world.get(), [&] {
-    if (role.server) started.server = make_server(configuration, role, nonce, std::move(coordinator), region_name);
+    if (role.server) started.server = make_server(configuration, role, nonce, channels, region_name);
   });
   region_name = broadcast(group.get(), region_name);
   std::unique_ptr<api::Session> session;
@@ -135,27 +136,63 @@ Started start_split(const Communicator& world, const Configuration& configuratio
   return started;
 }
 
-int initialize(const char* config, MPI_Comm given, MPI_Comm* clients, int* is_client) {
-  int initialized = 0;
+void require_mpi() {
+  int initialized = 0, finalized = 0;
   MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
   if (initialized == 0)
     throw Error(DC_E_NO_MPI, "dc_mpi_initialize: MPI is not initialized; call MPI_Init first, or dc_initialize without MPI");
+  if (finalized != 0) throw Error(DC_E_NO_MPI, "dc_mpi_initialize: MPI is finalized; start Damaris before MPI_Finalize");
+}
+
+// Checked on each rank for itself, before anything collective: when clients start twice, their servers are not there to take part.
+void require_first_start(MPI_Comm world) {
+  if (started_here && api::session() != nullptr) api::require_no_session();
+  int inter = 0;
+  if (world != MPI_COMM_NULL) check(MPI_Comm_test_inter(world, &inter), "MPI_Comm_test_inter");
+  if (world == MPI_COMM_NULL || inter != 0)
+    throw Error(DC_E_ARGUMENT, format("dc_mpi_initialize: the communicator is {}; give MPI_COMM_WORLD or a part of it",
+                                      inter != 0 ? "one between two groups" : "MPI_COMM_NULL"));
+}
+
+void require_arguments(const char* config, const MPI_Comm* clients, const int* is_client) {
+  api::require_no_session();
+  if (config == nullptr) throw Error(DC_E_ARGUMENT, "dc_mpi_initialize: the path of the XML is a null pointer");
   if (clients == nullptr || is_client == nullptr)
     throw Error(DC_E_ARGUMENT, "dc_mpi_initialize: the places for the communicator and for is_client must not be null");
-  *clients = MPI_COMM_NULL;
-  *is_client = 1;
+}
+
+struct Start {
+  std::shared_ptr<const model::Model> model;
+  std::vector<int> nodes;
+  int rank = 0;
+  Started started;
+};
+
+// All that is collective over the given communicator: when a server serves, its copy of it is free again.
+Start start(const char* config, MPI_Comm given, const MPI_Comm* clients, const int* is_client) {
   const Communicator world = Communicator::duplicate(given);
+  all_or_none(world.get(), [&] { require_arguments(config, clients, is_client); });
   const Configuration configuration = agree_on_configuration(world, config);
-  const std::vector<int> nodes = nodes_of_all_ranks(world);
-  if (configuration.model->architecture.dedicated_cores == 0) {
-    *clients = start_in_place(world, configuration);
-    return DC_OK;
-  }
-  Started started = start_split(world, configuration, nodes);
-  *clients = started.clients;
-  if (started.server == nullptr) return DC_OK;
+  Start start = {configuration.model, nodes_of_all_ranks(world), world.rank(), {}};
+  if (configuration.model->architecture.dedicated_cores == 0)
+    start.started.clients = start_in_place(world, configuration);
+  else
+    start.started = start_split(world, configuration, start.nodes);
+  return start;
+}
+
+int initialize(const char* config, MPI_Comm given, MPI_Comm* clients, int* is_client) {
+  if (clients != nullptr) *clients = MPI_COMM_NULL;
+  if (is_client != nullptr) *is_client = 1;
+  require_mpi();
+  require_first_start(given);
+  Start run = start(config, given, clients, is_client);
+  *clients = run.started.clients;
+  started_here = true;
+  if (run.started.server == nullptr) return DC_OK;
   *is_client = 0;
-  const server::CallResult result = serve(*started.server, *configuration.model, nodes, world.rank());
+  const server::CallResult result = serve(*run.started.server, *run.model, run.nodes, run.rank);
   return result.code == DC_OK ? DC_OK : api::remember(result.code, result.sentence);
 }
 

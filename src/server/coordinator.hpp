@@ -44,7 +44,7 @@ class Coordinator {
   virtual std::optional<Decision> poll() = 0;
   // This server has nothing more to do; true when no server has. Called again and again until it is.
   virtual bool leave() = 0;
-  // Forgets a late instance here; its decision, should it still come, is not wanted.
+  // This server waits no longer for `key`: unless it is decided by now, no server shall run it.
   virtual void abandon(const InstanceKey& key) = 0;
 };
 

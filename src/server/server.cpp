@@ -203,10 +203,13 @@ void Server::publish_frontier() {
   shm::tell_progress(header);
 }
 
-// A finalized client may go when the last step it had a part in is processed.
+// A finalized client may go when the last step it had a part in is processed, and when no global instance can bring bad news.
 void Server::let_go() {
+  // Before the last one goes: who comes now must not attach to a server that is about to end.
+  if (roster_.everyone_over()) take_no_more();
   for (Member& member : roster_.members())
-    if (member.presence == Member::Presence::finalized && completed_ >= std::min(member.last_step, highest_step_)) {
+    if (member.presence == Member::Presence::finalized && !signals_.pending() &&
+        completed_ >= std::min(member.last_step, highest_step_)) {
       roster_.deliver();
       roster_.mark_drained(member);
     }
@@ -224,8 +227,13 @@ bool Server::finished() {
   return coordinator_->leave();
 }
 
+void Server::take_no_more() {
+  region_->header().state.store(static_cast<std::uint32_t>(shm::RegionState::leaving), std::memory_order_release);
+}
+
 void Server::stop_clients() {
   stopping_ = true;
+  take_no_more();
   while (drain()) {
   }
   for (Member& member : roster_.members())

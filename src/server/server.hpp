@@ -53,6 +53,7 @@ class Server {
   void publish_frontier();
   void let_go();
   void stop_clients();
+  void take_no_more();
   void note_failure(int code, const std::string& sentence);
 
   std::shared_ptr<const model::Model> model_;

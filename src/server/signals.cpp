@@ -74,7 +74,7 @@ bool Signals::decide() {
     if (decision->run)
       run_scope(decision->key, DC_SCOPE_GLOBAL, -1, decision->order);
     else
-      drop(decision->key, "another server never had it from all its clients");
+      drop(decision->key, "another server gave it up, or never had it from all its clients");
     end_waiting(decision->key);
     ledger_.try_release(decision->key.step);
   }

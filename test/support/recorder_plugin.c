@@ -1,6 +1,7 @@
 /* A plugin for tests: writes one line for everything it is told, so that a test can read what a server did.
  * File: the environment variable DAMARIS_TEST_LOG, with ".s<server>" appended; nothing is written without it.
- * Settings: fail_at="<step>" fails on_iteration of that step; refuse="yes" fails init.
+ * Settings: fail_at="<step>" fails on_iteration of that step; refuse="yes" fails init; refuse_on="<server>"
+ * fails it on that server only.
  */
 #include <damaris/plugin.h>
 #include <inttypes.h>
@@ -78,7 +79,8 @@ static int init(const dc_host_t* host, void** state) {
   fail_at = -1;
   for (size_t i = 0; i < host->setting_count; ++i) {
     if (strcmp(host->settings[i].key, "fail_at") == 0) fail_at = atol(host->settings[i].value);
-    if (strcmp(host->settings[i].key, "refuse") == 0) {
+    const int here = strcmp(host->settings[i].key, "refuse_on") == 0 && atoi(host->settings[i].value) == host->server_index;
+    if (here || strcmp(host->settings[i].key, "refuse") == 0) {
       host->fail(host->self, "it was told to refuse");
       return DC_E_CONFIG;
     }

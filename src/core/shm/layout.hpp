@@ -20,7 +20,12 @@ inline constexpr std::uint32_t kAbi = 1;                     // raised with ever
 inline constexpr std::uint64_t kLine = 64;                   // cache line, and alignment of everything
 inline constexpr std::uint64_t kPage = 4096;
 
-enum class RegionState : std::uint32_t { making = 0, ready = 1, closed = 2 };
+enum class RegionState : std::uint32_t {
+  making = 0,
+  ready = 1,
+  closed = 2,   // everything is stored; the server is gone or about to go
+  leaving = 3,  // all clients are over, or the server was told to stop: it stores what was published and takes nothing more
+};
 
 struct alignas(kLine) RegionHeader {
   // S before `state` becomes ready, constant afterwards.

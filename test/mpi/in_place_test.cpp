@@ -1,0 +1,83 @@
+// No dedicated core, under MPI: every process is its own node group; with global events the end of an iteration is collective.
+#include "job.hpp"
+
+namespace damaris::test {
+namespace {
+
+std::string global(const std::string& name) {
+  return "<event name='" + name + "' action='record' using='damaris_test_recorder.so' scope='global'/>";
+}
+std::string text() {
+  return xml(0, kRecorder + "<actions>" + global("a") + global("b") + "</actions>", "<buffer size='1MiB'/><global timeout='1h'/>");
+}
+
+TEST_CASE("rule 5: in place with global events, an end of iteration returns when all have ended it and its events have run") {
+  Job job(3);
+  if (job.member()) {
+    REQUIRE(job.start(text()).code == DC_OK);
+    const int me = job.rank();
+    for (int step = 0; step < 20; ++step) {
+      CHECK(dc_signal("a", step) == DC_OK);
+      job.write("entered." + std::to_string(step) + "." + std::to_string(me), "");
+      CHECK(dc_end_iteration(step) == DC_OK);
+      for (int other = 0; other < 3; ++other)
+        CHECK(std::filesystem::exists(job.file("entered." + std::to_string(step) + "." + std::to_string(other))));
+      CHECK(job.lines(me, "scope global").size() == static_cast<std::size_t>(step + 1));
+    }
+    CHECK(dc_finalize() == DC_OK);
+  }
+  job.together();
+  for (int server = 1; server < 3; ++server) CHECK(job.lines(server, "scope global") == job.lines(0, "scope global"));
+}
+
+TEST_CASE("rule 5: in place a signal waits for nobody, so that processes may send theirs in different orders") {
+  Job job(2);
+  if (job.member()) {
+    REQUIRE(job.start(text()).code == DC_OK);
+    const bool first = job.rank() == 0;
+    CHECK(dc_signal(first ? "a" : "b", 0) == DC_OK);
+    CHECK(dc_signal(first ? "b" : "a", 0) == DC_OK);
+    CHECK(dc_end_iteration(0) == DC_OK);
+    CHECK(dc_finalize() == DC_OK);
+  }
+  job.together();
+  REQUIRE(job.lines(0, "scope global").size() == 2);
+  CHECK(job.lines(1, "scope global") == job.lines(0, "scope global"));
+}
+
+TEST_CASE("rule 3: in place an incomplete global instance is cancelled, and the end of its step reports it") {
+  Job job(3);
+  if (job.member()) {
+    REQUIRE(job.start(text()).code == DC_OK);
+    const bool sends = job.rank() != 1;
+    if (sends) CHECK(dc_signal("a", 0) == DC_OK);
+    const int code = dc_end_iteration(0);
+    CHECK(code == (sends ? DC_E_EARLIER_IO : DC_OK));
+    if (sends) CHECK_THAT(dc_last_error(), Catch::Contains("event 'a' (instance 0) of step 0 was discarded: another server"));
+    CHECK(dc_end_iteration(1) == DC_OK);
+    CHECK(dc_finalize() == DC_OK);
+  }
+  job.together();
+  for (int server = 0; server < 3; ++server) CHECK(job.lines(server, "scope global").empty());
+}
+
+TEST_CASE("rule 5: in place without global events an end of iteration waits for nobody") {
+  Job job(2);
+  if (job.member()) {
+    const Started started = job.start(xml(0));
+    REQUIRE(started.code == DC_OK);
+    if (job.rank() == 0) {
+      CHECK(dc_end_iteration(0) == DC_OK);
+      CHECK(dc_finalize() == DC_OK);
+      MPI_Send(nullptr, 0, MPI_BYTE, 1, 0, job.world());
+    } else {
+      MPI_Recv(nullptr, 0, MPI_BYTE, 0, 0, job.world(), MPI_STATUS_IGNORE);
+      CHECK(dc_end_iteration(0) == DC_OK);
+      CHECK(dc_finalize() == DC_OK);
+    }
+  }
+  job.together();
+}
+
+}  // namespace
+}  // namespace damaris::test
