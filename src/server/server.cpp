@@ -65,6 +65,7 @@ bool Server::drain() {
     if (member.presence != Member::Presence::attached) continue;
     for (Lane& lane : member.lanes) worked |= drain_lane(member, lane);
   }
+  if (worked) shm::tell_room(region_->header());
   return worked;
 }
 
