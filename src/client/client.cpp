@@ -97,8 +97,7 @@ Client::~Client() {
   link_.ring();
 }
 
-Writer& Client::own_writer() {
-  if (writers_.size() == 1) return *writers_[0];
+Writer& Client::writer_of_thread() {
   thread_local std::uint64_t client = 0;
   thread_local std::uint32_t index = 0;
   if (client != serial_) {
@@ -111,9 +110,12 @@ Writer& Client::own_writer() {
   return *writers_[index];
 }
 
-void Client::open_step(std::int64_t step) {
-  if (step == open_.load(std::memory_order_acquire)) return;
-  const std::lock_guard<std::mutex> lock(step_mutex_);
+std::unique_lock<std::mutex> Client::lock_step() {
+  return writers_.size() > 1 ? std::unique_lock<std::mutex>(step_mutex_) : std::unique_lock<std::mutex>();
+}
+
+void Client::change_step(std::int64_t step) {
+  const auto lock = lock_step();
   if (step == open_.load(std::memory_order_relaxed)) return;
   if (step < 0) throw Error(DC_E_ARGUMENT, format("step {} is negative; steps count from 0", step));
   const std::int64_t lowest = std::max(ended_ + 1, open_.load(std::memory_order_relaxed));
@@ -143,14 +145,14 @@ void Client::close_steps_below(std::int64_t step) {
 
 // Parameters change between steps, never in the middle of one (DESIGN 4b rule 13).
 void Client::start_writing() {
-  const std::lock_guard<std::mutex> lock(step_mutex_);
+  const auto lock = lock_step();
   if (writing_.load(std::memory_order_relaxed)) return;
   if (shapes_.parameters_changed()) shapes_.apply_parameters();
   writing_.store(true, std::memory_order_release);
 }
 
 void Client::refresh_shapes() {
-  const std::lock_guard<std::mutex> lock(step_mutex_);
+  const auto lock = lock_step();
   if (!writing_.load(std::memory_order_relaxed) && shapes_.parameters_changed()) shapes_.apply_parameters();
 }
 

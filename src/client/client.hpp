@@ -56,8 +56,14 @@ class Client {
   dc_status_t status();
 
  private:
-  Writer& own_writer();
-  void open_step(std::int64_t step);
+  Writer& own_writer() { return writers_.size() == 1 ? *writers_[0] : writer_of_thread(); }
+  Writer& writer_of_thread();
+  // Taken by the first call of a step, and only with several threads.
+  std::unique_lock<std::mutex> lock_step();
+  void open_step(std::int64_t step) {
+    if (step != open_.load(std::memory_order_acquire)) change_step(step);
+  }
+  void change_step(std::int64_t step);
   void close_steps_below(std::int64_t step);
   void start_writing();
   void make_writers();
@@ -79,7 +85,7 @@ class Client {
   std::vector<std::unique_ptr<Writer>> writers_;  // one per thread
   std::atomic<std::uint32_t> threads_seen_{0};
   const std::uint64_t serial_;                    // tells clients of one process apart in thread-local state
-  std::mutex step_mutex_;                         // only for the first call of a step, and only with threads > 1
+  std::mutex step_mutex_;                         // see lock_step()
   std::atomic<std::int64_t> open_{shm::kNoStep};  // highest step a call has named
   std::int64_t ended_ = shm::kNoStep;             // highest step this client has ended
   std::atomic<bool> writing_{false};              // the open step has a write: parameters wait for the next one

@@ -6,6 +6,26 @@
 #include "core/base/format.hpp"
 
 namespace damaris::client {
+namespace {
+
+// The lists are short: a loop is done before a call of memmove has begun.
+template <class From, class To>
+inline void copy_list(int count, const From* from, To* to) {
+  for (int d = 0; d < count; ++d) to[d] = static_cast<To>(from[d]);
+}
+
+void fill_lists(const Variable& variable, shm::BlockHeader& header) {
+  const model::Shape& shape = variable.shape;
+  copy_list(shape.ndims, shape.extents, header.extents);
+  if ((variable.flags & shm::kHasPosition) != 0) copy_list(shape.ndims, variable.position, header.position);
+  if ((variable.flags & shm::kHasGlobal) != 0) copy_list(shape.ndims, shape.global, header.global);
+  if ((variable.flags & shm::kHasGhost) != 0) {
+    copy_list(shape.ndims, shape.ghost_low, header.ghost_low);
+    copy_list(shape.ndims, shape.ghost_high, header.ghost_high);
+  }
+}
+
+}  // namespace
 
 shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block) {
   if (block < 0) throw Error(DC_E_ARGUMENT, format("block {} of '{}' is negative; blocks count from 0", block, name_of(variable)));
@@ -31,14 +51,7 @@ shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64
   header->block = block;
   header->ndims = static_cast<std::uint16_t>(variable.shape.ndims);
   header->flags = variable.flags;
-  const auto lists = static_cast<std::size_t>(variable.shape.ndims);
-  std::copy_n(variable.shape.extents, lists, header->extents);
-  if ((variable.flags & shm::kHasPosition) != 0) std::copy_n(variable.position, lists, header->position);
-  if ((variable.flags & shm::kHasGlobal) != 0) std::copy_n(variable.shape.global, lists, header->global);
-  if ((variable.flags & shm::kHasGhost) != 0) {
-    std::copy_n(variable.shape.ghost_low, lists, header->ghost_low);
-    std::copy_n(variable.shape.ghost_high, lists, header->ghost_high);
-  }
+  fill_lists(variable, *header);
   return header;
 }
 
@@ -89,6 +102,7 @@ void Client::publish(Writer& writer, shm::BlockHeader* block) {
 }
 
 int Client::write(Variable& variable, std::int64_t step, std::int32_t block, const void* data) {
+  __builtin_prefetch(&variable + 1);  // most programs write their variables in the order of the XML
   Writer& writer = own_writer();
   open_step(step);
   if (!variable.enabled) return DC_N_DISABLED;

@@ -7,16 +7,17 @@
 #include "core/shm/layout.hpp"
 
 // The C handle is the object itself: a prepared write follows one pointer.
-struct dc_variable_s {
+struct alignas(damaris::shm::kLine) dc_variable_s {
+  // What every write reads, up to the fifth extent, is one cache line: between two steps the simulation empties the caches.
   std::uint32_t id = 0;
-  bool enabled = true;
   std::uint16_t flags = 0;  // shm::kHasPosition, kHasGlobal, kHasGhost: what goes into the block header
-  bool own_shape = false;   // set by dc_set_shape: parameters no longer change it
-  dc_type type = DC_ANY;
-  bool fortran_order = false;
-  std::uint64_t element_bytes = 0;
+  bool enabled = true;
+  bool own_shape = false;                   // set by dc_set_shape: parameters no longer change it
   damaris::model::Shape shape;              // C order
   std::int64_t position[DC_MAX_DIMS] = {};  // C order, of the interior
+  std::uint64_t element_bytes = 0;
+  dc_type type = DC_ANY;
+  bool fortran_order = false;
 };
 
 namespace damaris::client {

@@ -12,7 +12,8 @@ namespace {
 
 constexpr int kEventsPerVisit = 256;                        // of one lane, so that no client starves the others
 constexpr auto kLookEvery = std::chrono::milliseconds(50);  // after the clients' processes
-constexpr std::int64_t kSleepMs = 2;                        // DESIGN 4b rule 15
+constexpr std::int64_t kShortSleepMs = 2;                   // DESIGN 4b rule 15
+constexpr std::int64_t kLongSleepMs = 10;                   // when looks have been in vain: a wake may cost 30 us
 
 void show_busy(shm::RegionHeader& header, const std::string& what) {
   const std::size_t length = std::min(what.size(), sizeof header.busy_with - 1);
@@ -65,6 +66,7 @@ bool Server::drain() {
     if (member.presence != Member::Presence::attached) continue;
     for (Lane& lane : member.lanes) worked |= drain_lane(member, lane);
   }
+  if (worked) shm::tell_room(region_->header());
   return worked;
 }
 
@@ -249,11 +251,17 @@ CallResult Server::run(const std::atomic<bool>* stop) {
         if (member.presence == Member::Presence::attached && !lane.broken && !lane.reader.empty()) return true;
     return false;
   };
+  std::int64_t sleep_ms = kShortSleepMs;
   while (!closed_) {
     if (stop != nullptr && stop->load() && !stopping_) stop_clients();
-    if (poll()) continue;
+    if (poll()) {
+      sleep_ms = kShortSleepMs;
+      continue;
+    }
     if (finished()) break;
-    shm::sleep_as_server(region_->header(), kSleepMs, has_work);
+    shm::sleep_as_server(region_->header(), sleep_ms, has_work);
+    // What another server has to say rings no doorbell: while that is awaited, the looks stay frequent.
+    sleep_ms = busy() || roster_.everyone_over() ? kShortSleepMs : std::min(sleep_ms * 2, kLongSleepMs);
   }
   close();
   return first_failure_;

@@ -151,12 +151,12 @@ class Names {
 
 // A layout with its expressions evaluated; C order (slowest first) whatever the language.
 struct Shape {
+  std::uint64_t bytes = 0;  // first, with the extents: what every write reads lies together
   int ndims = 0;
   std::int64_t extents[DC_MAX_DIMS] = {};
   std::int64_t global[DC_MAX_DIMS] = {};
   std::int64_t ghost_low[DC_MAX_DIMS] = {};
   std::int64_t ghost_high[DC_MAX_DIMS] = {};
-  std::uint64_t bytes = 0;
 };
 
 // Evaluates `layout` with the given parameter values (indexed as model.parameters).

@@ -1,5 +1,9 @@
 #include "core/shm/arena.hpp"
 
+#include <algorithm>
+
+#include "core/shm/prefetch.hpp"
+
 namespace damaris::shm {
 namespace {
 
@@ -62,6 +66,9 @@ void Arena::split(std::uint64_t offset, std::uint64_t previous, std::uint64_t ne
     at(offset + need)->next_free = next;
     next = offset + need;
     block->size_bytes.store(need, std::memory_order_release);
+    // The next block is often of the same size: its data, and the header after it, are on their way before it is asked for.
+    prefetch_for_write(at(offset + need) + 1);
+    prefetch_for_write(at(std::min(offset + 2 * need, bytes_ - kLine)));
   }
   (previous == kNoBlock ? first_free_ : at(previous)->next_free) = next;
 }

@@ -30,6 +30,12 @@ inline void tell_progress(RegionHeader& region) noexcept {
   if (region.clients_waiting.load(std::memory_order_seq_cst) != 0) futex_wake_all(region.progress);
 }
 
+// Server, after it took events: a client may wait for room in its lane.
+// An addition of nothing, because it orders the lane's tail before the look: a client not seen here sees the tail before it sleeps.
+inline void tell_room(RegionHeader& region) noexcept {
+  if (region.clients_waiting.fetch_add(0, std::memory_order_seq_cst) != 0) tell_progress(region);
+}
+
 // Client: sleeps until there is progress, at most `timeout_ms`, unless `done()`.
 template <class Done>
 void wait_for_progress(RegionHeader& region, std::int64_t timeout_ms, Done&& done) {

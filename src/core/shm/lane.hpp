@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/shm/layout.hpp"
+#include "core/shm/prefetch.hpp"
 
 namespace damaris::shm {
 
@@ -27,11 +28,13 @@ class LaneWriter {
   }
 
   // Copies the event in and makes it visible. Returns false, the lane unchanged, when it is full. Never blocks.
-  bool try_push(event::Event event) noexcept {
+  bool try_push(const event::Event& event) noexcept {
     if (!has_room()) return false;
-    event.serial = head_;
-    ring_of(lane_)[head_ & mask_] = event;
+    event::Event& place = ring_of(lane_)[head_ & mask_];
+    place = event;
+    place.serial = head_;
     lane_->head.store(++head_, std::memory_order_release);
+    prefetch_for_write(&ring_of(lane_)[head_ & mask_]);  // the server read it last: the next push shall not wait for its core
     return true;
   }
 

@@ -1,0 +1,66 @@
+#include "machine.hpp"
+
+#include <damaris/version.h>
+#include <sched.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+namespace damaris::bench {
+namespace {
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  return "unknown";
+}
+
+std::vector<int> read_allowed_cores() {
+  cpu_set_t set;
+  std::vector<int> cores;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return {0};
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  return cores;
+}
+
+bool pin(std::size_t index) {
+  const std::vector<int>& cores = allowed_cores();
+  if (index >= cores.size() || cores.size() < 2) return false;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cores[index], &set);
+  return ::sched_setaffinity(0, sizeof set, &set) == 0;
+}
+
+}  // namespace
+
+const std::vector<int>& allowed_cores() {
+  static const std::vector<int> cores = read_allowed_cores();
+  return cores;
+}
+
+bool pin_to_client_core() { return pin(0); }
+bool pin_to_server_core() { return pin(1); }
+
+Json describe_machine() {
+  utsname system = {};
+  ::uname(&system);
+  double load = 0;
+  if (::getloadavg(&load, 1) != 1) load = -1;
+  const double pages = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  return {{"processor", processor_name()},
+          {"cores", allowed_cores().size()},
+          {"last_level_cache_bytes", ::sysconf(_SC_LEVEL3_CACHE_SIZE)},
+          {"memory_bytes", static_cast<std::uint64_t>(pages)},
+          {"system", std::string(system.sysname) + " " + system.release},
+          {"load_1min_at_start", load},
+          {"damaris", DAMARIS_VERSION},
+          {"compiler", __VERSION__}};
+}
+
+}  // namespace damaris::bench

@@ -1,0 +1,64 @@
+// damaris-bench: what the budgets of docs/performance.md are measured with. Reached as `damaris bench` too.
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "machine.hpp"
+#include "queue/queue_bench.hpp"
+#include "report.hpp"
+#include "write/write_bench.hpp"
+
+namespace {
+
+struct Options {
+  std::string json, folder;
+  bool quick = false;
+};
+
+void finish(const Options& options, const damaris::Json& machine, const damaris::bench::Report& report) {
+  std::printf("\n");
+  damaris::bench::print_rows(report);
+  const double load = machine.at("load_1min_at_start");
+  if (load > 0.5)
+    std::printf("\nload at the start: %.1f; others were using this machine, so look at ratios and at the best.\n", load);
+  if (!options.json.empty()) damaris::bench::write_json(options.json, damaris::bench::to_json(machine, report));
+}
+
+void add_options(CLI::App& verb, Options& options) {
+  verb.add_option("--json", options.json, "Write machine, rows and details to this file");
+  verb.add_flag("--quick", options.quick, "Few samples: does it run; the figures mean little");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Measures what Damaris costs, as ratios inside one run, against what it replaces.", "damaris-bench");
+  app.require_subcommand(1);
+  CLI::App& write =
+      *app.add_subcommand("write", "dc_write against memcpy into shared memory, the server idle, writing, compressing");
+  CLI::App& queue = *app.add_subcommand("queue", "An event against a boost message_queue message, 1 to 3 producers");
+  add_options(write, options);
+  add_options(queue, options);
+  write.add_option("--folder", options.folder, "Where the server writes its files (default: the folder for temporary files)")
+      ->check(CLI::ExistingDirectory);
+  app.footer(
+      "Pins one client and one server to the first two cores it may use. Exit status: 0 success, 1 a failure, 2 wrong usage.");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  try {
+    ::setenv("DAMARIS_JOB", ("bench-" + std::to_string(::getpid())).c_str(), 1);  // beside other runs, and beside other benchmarks
+    const damaris::Json machine = damaris::bench::describe_machine();
+    finish(options, machine,
+           write.parsed() ? damaris::bench::run_write(options.quick, options.folder) : damaris::bench::run_queue(options.quick));
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "damaris-bench: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,16 @@
+// Asks for a cache line before it is written, so that the store finds it there. Only a hint: any address is allowed.
+// Used by: client threads on the path of a write.
+#pragma once
+
+namespace damaris::shm {
+
+inline void prefetch_for_write(const void* address) noexcept {
+#if defined(__x86_64__)
+  // Without -mprfchw the built-in asks for a line to read, which the server's core may keep: the store would wait a second time.
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
+#else
+  __builtin_prefetch(address, 1);
+#endif
+}
+
+}  // namespace damaris::shm

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# bench.sh CASE: damaris-bench as its users see it.
+set -eu
+fail() { echo "$*"; exit 1; }
+
+# expect_rows FILE NAME...: the file is JSON of the agreed form, with these rows first to last and no others.
+expect_rows() {
+  "$DAMARIS_PYTHON" - "$@" <<'END'
+import json, sys
+report = json.load(open(sys.argv[1]))
+names = [row["name"] for row in report["rows"]]
+assert names == sys.argv[2:], names
+for key in ("processor", "cores", "memory_bytes", "system", "damaris"):
+    assert report["machine"][key], key
+for row in report["rows"]:
+    low, high = row["interval"]
+    assert low <= row["ratio"] <= high, row
+    assert row["better"] in ("lower", "higher"), row
+    assert (row["aim"] < row["good"]) == (row["better"] == "lower"), row
+assert report["details"]
+END
+}
+
+narrow() { if grep -E '.{81}' "$1"; then fail "wider than 80 columns"; fi; }
+
+case $1 in
+  help)
+    damaris-bench --help >out
+    grep -q '^  write ' out && grep -q '^  queue ' out || fail "the help does not name the benchmarks"
+    damaris-bench write --help | grep -q -- --quick || fail "the help of write does not name --quick"
+    ;;
+  wrong_usage)
+    for arguments in "" "nonsense" "write --folder /nonexistent"; do
+      rc=0
+      # shellcheck disable=SC2086
+      damaris-bench $arguments 2>err || rc=$?
+      [ "$rc" = 2 ] || fail "'damaris-bench $arguments' ended with $rc"
+    done
+    ;;
+  write)
+    rows=("dc_write 64 B, ns added over memcpy" "dc_write >= 1 MiB over memcpy" "idle server, % of a core")
+    if [ "$DAMARIS_BENCH_STORAGE" = 1 ]; then
+      for what in writes compresses; do
+        rows+=("dc_write 1 MiB over memcpy, server $what" "dc_write 1 MiB, server $what, p99 / p50")
+      done
+    fi
+    damaris-bench write --quick --folder . --json report.json >out
+    cat out
+    narrow out
+    expect_rows report.json "${rows[@]}"
+    ;;
+  queue)
+    rows=()
+    for producers in "1 producer" "2 producers" "3 producers"; do rows+=("event against boost message_queue, $producers"); done
+    damaris-bench queue --quick --json report.json >out
+    cat out
+    narrow out
+    expect_rows report.json "${rows[@]}"
+    ;;
+  unwritable_json)
+    rc=0
+    damaris-bench queue --quick --json missing/report.json 2>err || rc=$?
+    [ "$rc" = 1 ] || fail "ended with $rc"
+    grep -q 'missing/report.json' err || fail "the message does not name the file: $(cat err)"
+    ;;
+  nothing_left)
+    mkdir -p output
+    damaris-bench write --quick --folder output >out
+    [ -z "$(ls -A output)" ] || fail "left in the folder: $(ls -A output)"
+    user=$(id -u)
+    for region in /dev/shm/damaris."$user".bench-* /dev/shm/damaris.bench.*; do
+      [ ! -e "$region" ] || grep -qs "$region" /proc/[0-9]*/maps || fail "left in /dev/shm: $region"
+    done
+    ;;
+  *) fail "no case '$1'" ;;
+esac
