@@ -118,6 +118,19 @@ TEST_CASE("a file in place of the output folder is refused") {
   CHECK_THAT(refusal.sentence, EndsWith("Not a directory; a part of this path is a file; choose another basename"));
 }
 
+TEST_CASE("an output folder without the right to write is refused, but for root, who has it") {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder.file("out"));
+  std::filesystem::permissions(folder.file("out"), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  const Refusal refusal = refusal_of({{"basename", folder.file("out/storm")}});
+  if (::geteuid() == 0) {
+    CHECK(refusal.code == DC_OK);
+  } else {
+    CHECK(refusal.code == DC_E_NO_OUTPUT);
+    CHECK_THAT(refusal.sentence, EndsWith("Permission denied; make it writable or choose another basename"));
+  }
+}
+
 TEST_CASE("a basename too long for the file system is refused") {
   const TempFolder folder;
   const Refusal refusal = refusal_of({{"basename", folder.file(std::string(220, 'x'))}});
