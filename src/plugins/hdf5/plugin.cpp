@@ -5,6 +5,7 @@
 #include <damaris/error.hpp>
 
 #include <memory>
+#include <mutex>
 #include <new>
 
 #include "failure.hpp"
@@ -19,6 +20,9 @@ struct State {
   Storage storage;
 };
 
+// HDF5 is built without thread safety, and a process may hold several servers, each with a thread of its own.
+std::mutex one_at_a_time;
+
 template <class Call>
 int guarded(const dc_host_t& host, Call&& call) {
   const auto fail = [&](dc_code code, const char* sentence) {
@@ -26,6 +30,7 @@ int guarded(const dc_host_t& host, Call&& call) {
     return code;
   };
   try {
+    const std::lock_guard<std::mutex> lock(one_at_a_time);
     const QuietErrors quiet;
     call();
     return DC_OK;

@@ -1,9 +1,11 @@
 // What is inside the files: types, shapes, groups, one dataset per source.
 #include <catch2/catch.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <limits>
 #include <numeric>
+#include <thread>
 
 #include "unit/plugins/hdf5/fixture.hpp"
 
@@ -207,4 +209,25 @@ TEST_CASE("the host is told path and size of each file, and an iteration without
   CHECK(run.host.files[0].path == run.path(1));
   CHECK(run.host.files[0].bytes == std::filesystem::file_size(run.path(1)));
   CHECK(run.host.files[0].raw_bytes == 12);
+}
+
+TEST_CASE("two servers in one process, each with a thread of its own, store side by side") {
+  const auto variable = variable_info(0, "v", DC_INT32, 1);
+  constexpr int kSteps = 30, kSources = 20;
+  Fixture runs[2];
+  std::atomic<int> failures{0};
+  const auto serve = [&](Fixture& run) {
+    for (int step = 0; step < kSteps; ++step) {
+      Blocks blocks(step);
+      for (int source = 0; source < kSources; ++source) blocks.add(variable, source, {1}, std::vector<int>{100 * step + source});
+      if (run.plugin.on_iteration(blocks.view()) != DC_OK) ++failures;
+    }
+  };
+  std::thread first([&] { serve(runs[0]); }), second([&] { serve(runs[1]); });
+  first.join();
+  second.join();
+  REQUIRE(failures == 0);
+  for (const Fixture& run : runs)
+    for (int step = 0; step < kSteps; ++step)
+      CHECK(ReadFile(run.path(step)).values<int>("v/7") == std::vector<int>{100 * step + 7});
 }
