@@ -21,8 +21,7 @@ void finish(const Options& options, const damaris::Json& machine, const damaris:
   std::printf("\n");
   damaris::bench::print_rows(report);
   const double load = machine.at("load_1min_at_start");
-  if (load > 0.5)
-    std::printf("\nload at the start: %.1f; others were using this machine, so look at ratios and at the best.\n", load);
+  if (load > 0.5) std::printf("\nload at the start: %.1f; others used this machine: look at ratios and the best.\n", load);
   if (!options.json.empty()) damaris::bench::write_json(options.json, damaris::bench::to_json(machine, report));
 }
 

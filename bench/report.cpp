@@ -27,9 +27,9 @@ bool reaches(const Row& row, double wanted) {
   return row.lower_is_better ? row.ratio.median <= wanted : row.ratio.median >= wanted;
 }
 
-const char* word(const Row& row) {
-  if (reaches(row, row.aim)) return "aim";
-  return reaches(row, row.good) ? "good" : "";
+const char* mark(const Row& row) {
+  if (reaches(row, row.aim)) return "*";
+  return reaches(row, row.good) ? "+" : "";
 }
 
 }  // namespace
@@ -48,10 +48,10 @@ void write_json(const std::string& path, const Json& json) {
 }
 
 void print_rows(const Report& report) {
-  std::printf("%-46s %7s %15s %4s %5s\n", "", "median", "95 % interval", "good", "aim");
+  std::printf("%-45s %6s %14s %4s %4s\n", "(+ good is reached, * the aim)", "median", "95 % interval", "good", "aim");
   for (const Row& row : report.rows)
-    std::printf("%-46.46s %7.3g %15s %4.3g %5.3g %s\n", row.name.c_str(), row.ratio.median,
-                format("[{:.3g}, {:.3g}]", row.ratio.low, row.ratio.high).c_str(), row.good, row.aim, word(row));
+    std::printf("%-45.45s %6.3g %14s %4.3g %4.3g %s\n", row.name.c_str(), row.ratio.median,
+                format("[{:.3g}, {:.3g}]", row.ratio.low, row.ratio.high).c_str(), row.good, row.aim, mark(row));
 }
 
 std::string time_text(double ns) {

@@ -30,7 +30,7 @@ struct Report {
 Json to_json(const Json& machine, const Report& report);
 // Throws Error(DC_E_IO) when the file cannot be written.
 void write_json(const std::string& path, const Json& json);
-// The rows as a table with good, aim and a word.
+// The rows as a table with good, aim and a mark.
 void print_rows(const Report& report);
 
 // "12 ns", "3.45 us", "1.23 ms", in 9 columns.
