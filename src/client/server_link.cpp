@@ -34,8 +34,8 @@ void ServerLink::throw_lost() const {
   if (state() == shm::RegionState::leaving || state() == shm::RegionState::closed)
     throw Error(DC_E_SERVER_LOST, format("{} has ended: it stored what was published and takes nothing more", server));
   if (process_.alive())
-    throw Error(DC_E_SERVER_LOST, format("{} does not serve client {} any more; its log says why", server,
-                                         region_->slot(slot_).id.load()));
+    throw Error(DC_E_SERVER_LOST,
+                format("{} does not serve client {} any more; its log says why", server, region_->slot(slot_).id.load()));
   throw Error(DC_E_SERVER_LOST, format("{} is gone; what was published stays in {}", server, place));
 }
 

@@ -26,7 +26,7 @@ narrow() { if grep -E '.{81}' "$1"; then fail "wider than 80 columns"; fi; }
 case $1 in
   help)
     damaris-bench --help >out
-    grep -q '^  write ' out && grep -q '^  queue ' out || fail "the help does not name the benchmarks"
+    for verb in write queue; do grep -q "^  $verb " out || fail "the help does not name $verb"; done
     damaris-bench write --help | grep -q -- --quick || fail "the help of write does not name --quick"
     ;;
   wrong_usage)
