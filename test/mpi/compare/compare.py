@@ -1,0 +1,117 @@
+"""compare.py FOLDER SERVERS STEPS: every byte of the damaris files against the raw file of each process.
+
+Joined variables: all boxes of all servers together are the global array, each element where the raw files have it, and each server's
+boxes hold exactly its own clients' tiles. Others: one dataset per client and block. Nothing may be missing, nothing more may be there.
+"""
+import pathlib
+import sys
+
+import h5py
+import numpy
+
+PARTICLE = numpy.dtype({"names": ["id", "place", "kind"], "formats": ["<i8", ("<f4", (3,)), "S1"],
+                        "offsets": [0, 8, 20], "itemsize": 24})
+
+
+def numbers(text):
+    return tuple(int(number) for number in text.split(","))
+
+
+def raw_datasets(folder):
+    """{(variable, step, source, block): (position or None, array)}"""
+    found = {}
+    for index in folder.glob("index.*"):
+        source = int(index.suffix[1:])
+        raw = (folder / f"raw.{source}").read_bytes()
+        for line in index.read_text().splitlines():
+            variable, step, block, kind, extents, position, offset = line.split()
+            dtype = PARTICLE if kind == "particle" else numpy.dtype("<" + kind)
+            shape = numbers(extents)
+            count = int(numpy.prod(shape, dtype=int))
+            array = numpy.frombuffer(raw, dtype, count, int(offset)).reshape(shape)
+            found[variable, int(step), source, int(block)] = (None if position == "-" else numbers(position), array)
+    return found
+
+
+def same_bytes(a, b):
+    """Field by field: what lies between the fields of a record is nobody's."""
+    if a.dtype.names is None:
+        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    return a.shape == b.shape and all(numpy.ascontiguousarray(a[n]).tobytes() == numpy.ascontiguousarray(b[n]).tobytes()
+                                      for n in a.dtype.names)
+
+
+def leaves(file):
+    """{path: dataset}"""
+    found = {}
+    file.visititems(lambda path, item: found.update({path: item}) if isinstance(item, h5py.Dataset) else None)
+    return found
+
+
+def paint(pieces, shape, dtype):
+    """The pieces in an array, and how often each element was given."""
+    canvas, times = numpy.zeros(shape, dtype), numpy.zeros(shape, int)
+    for position, array in pieces:
+        place = tuple(slice(low, low + extent) for low, extent in zip(position, array.shape))
+        canvas[place] = array
+        times[place] += 1
+    return canvas, times
+
+
+def check_joined(path, datasets, raw):
+    """The boxes of one server against the tiles of its clients."""
+    boxes = [(tuple(d.attrs["position"]), d[()]) for d in datasets]
+    shape = tuple(datasets[0].attrs["global_extents"])
+    dtype = raw[0][1].dtype
+    assert all(box.dtype == dtype for _, box in boxes), f"{path}: {boxes[0][1].dtype} in the file, {dtype} in memory"
+    stored, times = paint(boxes, shape, dtype)
+    wanted, given = paint(raw, shape, dtype)
+    assert times.max() == 1, f"{path}: boxes overlap"
+    assert ((times > 0) == (given > 0)).all(), f"{path}: other elements are stored than were written"
+    assert stored.tobytes() == wanted.tobytes(), f"{path}: bytes differ"
+    return sum(array.nbytes for _, array in boxes)
+
+
+def check_file(path, raw, clients, steps):
+    with h5py.File(path) as file:
+        step = int(file.attrs["iteration"])
+        assert step in steps and path.name.endswith(f".i{step}.h5"), path
+        mine = set(int(client) for client in file.attrs["clients"])
+        assert not mine & clients[step], f"{path}: clients {mine & clients[step]} are in another file of step {step} too"
+        clients[step] |= mine
+        return check_datasets(path, leaves(file), {k: v for k, v in raw.items() if k[1] == step and k[2] in mine})
+
+
+def check_datasets(path, stored, raw):
+    checked = 0
+    for variable in sorted({key[0] for key in raw}):
+        blocks = {key: value for key, value in raw.items() if key[0] == variable}
+        if all(position is not None for position, _ in blocks.values()):
+            names = [name for name in stored if name == variable or name.startswith(variable + "/box")]
+            assert names, f"{path}: {variable} is missing"
+            checked += check_joined(f"{path}: {variable}", [stored.pop(name) for name in names], list(blocks.values()))
+            continue
+        for (_, _, source, block), (_, array) in blocks.items():
+            name = f"{variable}/{source}" + (f".{block}" if block else "")
+            assert name in stored, f"{path}: {name} is missing"
+            assert same_bytes(stored.pop(name)[()], array), f"{path}: {name} differs"
+            checked += array.nbytes
+    assert not stored, f"{path}: nobody wrote {sorted(stored)}"
+    return checked
+
+
+def main(folder, servers, steps):
+    folder = pathlib.Path(folder)
+    raw = raw_datasets(folder)
+    files = sorted(folder.glob("damaris.*.h5"))
+    assert len(files) == servers * steps, f"{len(files)} files of {servers} servers and {steps} steps"
+    clients = {step: set() for step in range(steps)}
+    checked = sum(check_file(path, raw, clients, range(steps)) for path in files)
+    sources = {key[2] for key in raw}
+    assert all(found == sources for found in clients.values()), f"clients {sources}, in the files {clients}"
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")], "temporary files are left"
+    print(f"{len(files)} files, {len(raw)} raw datasets of {len(sources)} clients, {checked} bytes compared: all equal")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
