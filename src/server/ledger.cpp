@@ -64,7 +64,7 @@ bool Ledger::try_release(std::int64_t step) {
   return true;
 }
 
-// The client's next sweep finds the state; `released` only tells it that a sweep is worth while.
+// The client's next sweep finds the state; `released` tells it that a sweep is worth while, or that nothing is held any more.
 void Ledger::release(const HeldBlock& block) {
   live_[block.lane].erase(block.offset);
   auto* header = reinterpret_cast<shm::BlockHeader*>(region_.at(block.offset));

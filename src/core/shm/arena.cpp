@@ -23,6 +23,8 @@ Arena::Arena(std::byte* base, std::uint64_t bytes, LaneHeader* lane) noexcept
       first_free_(0),
       free_bytes_(bytes_),
       swept_(lane->released.load(std::memory_order_acquire)),
+      given_(swept_),
+      given_at_start_over_(swept_),
       lane_(lane) {
   make_free(0, bytes_);
   at(0)->next_free = kNoBlock;
@@ -37,6 +39,8 @@ void Arena::make_free(std::uint64_t offset, std::uint64_t size) noexcept {
 
 BlockHeader* Arena::try_reserve(std::uint64_t data_bytes) noexcept {
   if (!can_ever_hold(data_bytes)) return nullptr;
+  const std::uint64_t released = lane_->released.load(std::memory_order_acquire);
+  if (released == given_ && given_ != given_at_start_over_) start_over(released);
   const std::uint64_t need = block_bytes(data_bytes);
   BlockHeader* block = first_fit(need);
   if (block == nullptr && sweep()) block = first_fit(need);
@@ -50,7 +54,9 @@ BlockHeader* Arena::first_fit(std::uint64_t need) noexcept {
     split(offset, previous, need);
     BlockHeader* block = at(offset);
     set_state(*block, BlockState::reserved);
-    free_bytes_ -= block->size_bytes.load(std::memory_order_relaxed);
+    const std::uint64_t size = block->size_bytes.load(std::memory_order_relaxed);
+    free_bytes_ -= size;
+    given_ += size;
     return block;
   }
   return nullptr;
@@ -73,7 +79,19 @@ void Arena::split(std::uint64_t offset, std::uint64_t previous, std::uint64_t ne
   (previous == kNoBlock ? first_free_ : at(previous)->next_free) = next;
 }
 
+// Everything is back: no walk over what may be a million blocks, and the next step goes where the caches were last.
+void Arena::start_over(std::uint64_t released) noexcept {
+  make_free(0, bytes_);
+  at(0)->next_free = kNoBlock;
+  first_free_ = 0;
+  free_bytes_ = bytes_;
+  swept_ = released;
+  given_at_start_over_ = given_;
+  cancelled_ = false;
+}
+
 void Arena::cancel(BlockHeader* block) noexcept {
+  given_ -= block->size_bytes.load(std::memory_order_relaxed);
   set_state(*block, BlockState::free);
   cancelled_ = true;
 }

@@ -43,13 +43,16 @@ class Arena {
   void split(std::uint64_t offset, std::uint64_t previous, std::uint64_t need) noexcept;
   void make_free(std::uint64_t offset, std::uint64_t size) noexcept;
   bool sweep() noexcept;
+  void start_over(std::uint64_t released) noexcept;
 
   std::byte* base_ = nullptr;
   std::uint64_t bytes_ = 0;
   std::uint64_t first_free_ = kNoBlock;
   std::uint64_t free_bytes_ = 0;
   std::uint64_t swept_ = 0;  // value of lane->released at the last sweep
-  bool cancelled_ = false;   // a cancelled block waits for the next sweep
+  std::uint64_t given_ = 0;  // bytes reserved so far, without the cancelled; the server has released as many: all is back
+  std::uint64_t given_at_start_over_ = 0;
+  bool cancelled_ = false;  // a cancelled block waits for the next sweep
   LaneHeader* lane_ = nullptr;
 };
 

@@ -89,6 +89,26 @@ TEST_CASE("a cancelled block is free again") {
   CHECK(f.arena.try_reserve(6 * 1024) == block);
 }
 
+TEST_CASE("when everything is back the arena starts over, whatever the order of release and with cancelled blocks between") {
+  Fixture f(64 * 1024);
+  for (int round = 0; round < 3; ++round) {
+    BlockHeader* first = f.arena.try_reserve(100);
+    BlockHeader* cancelled = f.arena.try_reserve(200);
+    BlockHeader* second = f.arena.try_reserve(300);
+    CHECK(first == reinterpret_cast<BlockHeader*>(f.base()));
+    f.arena.cancel(cancelled);
+    f.release(second);
+    CHECK(f.arena.try_reserve(400) > second);  // the first one is still held
+    f.release(first);
+    CHECK(f.arena.try_reserve(500) > second);  // and now the one just reserved
+    walk_arena(f.base(), 64 * 1024, [&](BlockHeader& block, std::uint64_t) {
+      if (block.state == static_cast<std::uint32_t>(BlockState::reserved)) f.release(&block);
+    });
+  }
+  CHECK(f.arena.used_bytes() == 0);
+  CHECK(f.arena.try_reserve(64 * 1024 - sizeof(BlockHeader)) == reinterpret_cast<BlockHeader*>(f.base()));
+}
+
 TEST_CASE("half-full is told without a walk and goes away with releases") {
   Fixture f(64 * 1024);
   BlockHeader* block = f.arena.try_reserve(40 * 1024);
