@@ -1,12 +1,5 @@
 # How targets of this project are made: warnings, sanitizers, search paths and output places are said here and nowhere else.
 
-# Takes a folder in as soon as it has a CMakeLists.txt.
-function(damaris_add_subdirectory dir)
-  if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${dir}/CMakeLists.txt")
-    add_subdirectory("${dir}")
-  endif()
-endfunction()
-
 add_library(damaris_options INTERFACE)
 target_compile_options(damaris_options INTERFACE
   $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra>

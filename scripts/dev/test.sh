@@ -34,12 +34,13 @@ test_lint() {
 
 # What a run left: processes that carry its mark, and new regions that no living process of others maps.
 # Both get a moment: a detached server sees the end of its last client a little later.
+SHM_DIR=/dev/shm
 leftovers() {
   local region
   grep -lzsx "DAMARIS_DEV_RUN=$RUN_MARK" /proc/[0-9]*/environ | cut -d/ -f3 | while read -r pid; do
     echo "process $pid: $(tr '\0' ' ' <"/proc/$pid/cmdline")"
   done
-  for region in /dev/shm/damaris*; do
+  for region in "$SHM_DIR"/damaris*; do
     [ -e "$region" ] || continue
     case $REGIONS_BEFORE in *"|$region|"*) continue ;; esac
     grep -qs "$region" /proc/[0-9]*/maps || echo "region $region"
@@ -78,7 +79,7 @@ dev_lint() {
 dev_test() {
   local rc=0 start=$SECONDS preset
   RUN_MARK=$$.$RANDOM.$(date +%s)
-  REGIONS_BEFORE="|$(printf '%s|' /dev/shm/damaris*)"
+  REGIONS_BEFORE="|$(printf '%s|' "$SHM_DIR"/damaris*)"
   dev_setup
   rm -f "$LOG_DIR"/ctest-*.xml
   if [ $# -gt 0 ]; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # dev.sh CASE: the entry script's answers, on a copy of it where the machine's commands are replaced by substitutes.
-set -u
+set -u -o pipefail
 copy="$PWD/a copy"
 rm -rf "$copy"
 mkdir -p "$copy/substitutes"
@@ -30,6 +30,15 @@ case $1 in
   not_debian_names_packages)
     for tool in bash dirname grep tr; do ln -s "$(command -v $tool)" "substitutes/$tool"; done
     expect 1 'not Debian.*libxerces-c-dev' "$copy/substitutes" bash ./dev setup ;;
+  leftovers_are_named)
+    : >damaris.before && : >damaris.left
+    env DAMARIS_DEV_RUN=planted sleep 43 >/dev/null & planted=$!
+    trap 'kill "$planted"' EXIT
+    # shellcheck disable=SC2016
+    expect 1 'region .*damaris\.left' "$PATH" bash -c 'ROOT=$PWD; . scripts/dev/progress.sh; . scripts/dev/test.sh
+      SHM_DIR=. REGIONS_BEFORE="|./damaris.before|" RUN_MARK=planted; nothing_left' | tee output || exit 1
+    grep -q "process $planted: sleep 43" output || { echo "the process was not named"; exit 1; }
+    ! grep -q damaris.before output || { echo "an older region was named"; exit 1; } ;;
   failure_shows_log)
     # shellcheck disable=SC2016
     expect 7 'the cause' "$PATH" bash -c 'ROOT=$PWD; . scripts/dev/progress.sh; quietly "a step" sh -c "echo the cause; exit 7"' ;;
