@@ -116,7 +116,7 @@ typedef struct dc_host_t {
   int server_index; /* 0 .. server_count-1 over the whole run */
   int server_count;
   int client_count;       /* clients of this server */
-  const int32_t* clients; /* their ids */
+  const int32_t* clients; /* their ids; a detached server's: those that have come, so all of them once an iteration is complete */
   size_t variable_count;
   const dc_variable_info_t* variables;
   size_t setting_count; /* of the element that named this plugin */

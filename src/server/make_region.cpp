@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "core/base/file.hpp"
 #include "core/model/json.hpp"
 
 namespace damaris::server {
@@ -14,6 +15,7 @@ std::shared_ptr<shm::Region> make_region(const model::Model& model, const std::s
   spec.server_index = place.server_index;
   spec.detached = place.detached;
   spec.xml = xml;
+  spec.config_place = place_digest(model.file);
   spec.model = model::to_json(model);
   spec.clients = static_cast<std::uint32_t>(clients);
   spec.threads = static_cast<std::uint32_t>(model.architecture.threads);

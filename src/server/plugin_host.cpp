@@ -175,6 +175,15 @@ void PluginHost::initialize(const RunFacts& facts) {
   }
 }
 
+void PluginHost::set_clients(std::vector<std::int32_t> clients) {
+  facts_.clients = std::move(clients);
+  for (const auto* loaded : {&plugins_, &functions_})
+    for (const auto& one : *loaded) {
+      one->host.client_count = static_cast<int>(facts_.clients.size());
+      one->host.clients = facts_.clients.data();
+    }
+}
+
 // Every callback passes here: the one place where a plugin's exception ends.
 template <class Call>
 CallResult PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& call) {

@@ -47,6 +47,8 @@ class PluginHost {
 
   // Calls every init. Throws Error with the plugin's own code and sentence when one refuses.
   void initialize(const RunFacts& facts);
+  // The clients that are known now: `dc_host_t::clients`.
+  void set_clients(std::vector<std::int32_t> clients);
   // Runs one action. A plugin that failed and was disabled is passed over.
   CallResult run(const model::Action& action, const dc_event_t& event, const dc_iteration_t& iteration);
   // Gives a complete iteration to every plugin, storage first. `stored` gets the files. The first failure is returned.

@@ -40,6 +40,7 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
   facts.host_name = region_->header().host;
   facts.server_index = coordinator_->index();
   facts.server_count = coordinator_->count();
+  ids_are_told_ = !clients.empty();
   facts.clients = std::move(clients);
   facts.variables = &infos_.all();
   facts.communicator = coordinator_->communicator();
@@ -50,7 +51,7 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
 Server::~Server() { close(); }
 
 bool Server::poll() {
-  bool worked = !roster_.all_present() && roster_.admit();
+  bool worked = admit();
   worked |= drain();
   worked |= watch_clients();
   worked |= signals_.decide();
@@ -58,6 +59,18 @@ bool Server::poll() {
   worked |= roster_.deliver();
   let_go();
   return worked;
+}
+
+// The ids of a detached server's clients are known only now; none of their steps completes before all have come.
+bool Server::admit() {
+  if (roster_.all_present() || !roster_.admit()) return false;
+  if (ids_are_told_) return true;
+  std::vector<std::int32_t> ids;
+  for (const Member& member : roster_.members())
+    if (member.presence != Member::Presence::expected) ids.push_back(member.id);
+  std::sort(ids.begin(), ids.end());
+  host_.set_clients(ids);
+  return true;
 }
 
 bool Server::drain() {
@@ -195,6 +208,8 @@ void Server::account_for(Iteration& iteration) {
     else if (!iteration.has_source(member.id))
       iteration.absent.push_back(member.id);
   }
+  std::sort(iteration.missing.begin(), iteration.missing.end());  // slots are in the order in which detached clients came
+  std::sort(iteration.absent.begin(), iteration.absent.end());
 }
 
 void Server::publish_frontier() {

@@ -41,6 +41,7 @@ class Server {
   const CallResult& first_failure() const noexcept { return first_failure_; }
 
  private:
+  bool admit();
   bool drain();
   bool drain_lane(Member& member, Lane& lane);
   void dispatch(Member& member, Lane& lane, const event::Event& event);
@@ -66,6 +67,7 @@ class Server {
   Signals signals_;
   std::int64_t highest_step_ = shm::kNoStep;
   std::int64_t completed_ = shm::kNoStep;
+  bool ids_are_told_ = false;  // of the clients, before they come
   bool storage_failed_ = false;
   bool stopping_ = false;
   bool closed_ = false;

@@ -115,7 +115,9 @@ static int finalize(void* state) {
   (void)state;
   FILE* log = open_log(the_host);
   if (log == NULL) return DC_OK;
-  fprintf(log, "finalize\n");
+  fprintf(log, "finalize clients");
+  for (int i = 0; i < the_host->client_count; ++i) fprintf(log, " %d", (int)the_host->clients[i]);
+  fprintf(log, "\n");
   fclose(log);
   return DC_OK;
 }
