@@ -18,10 +18,16 @@
 namespace damaris::api {
 namespace {
 
-// A free slot of a living detached server with this configuration, or nullptr. Two clients may go for the same one: the loser tries on.
-std::unique_ptr<Session> try_attach(std::uint64_t digest, int id) {
+// What tells a run from another one of the same name: what its configuration says, and which file it is.
+struct Identity {
+  std::uint64_t content = 0, place = 0;
+  bool is_of(const shm::FoundRegion& region) const { return region.config_digest == content && region.config_place == place; }
+};
+
+// A free slot of a living detached server of this run, or nullptr. Two clients may go for the same one: the loser tries on.
+std::unique_ptr<Session> try_attach(const Identity& run, int id) {
   for (const shm::FoundRegion& found : shm::find_regions(shm::job_prefix())) {
-    if (!found.ready || !found.detached || found.config_digest != digest) continue;
+    if (!found.ready || !found.detached || !run.is_of(found)) continue;
     auto region = std::make_shared<shm::Region>(shm::Region::attach(found.name));
     const auto model = std::make_shared<const model::Model>(model::from_json(region->model()));
     for (std::uint32_t slot = 0; slot < region->client_count(); ++slot) {
@@ -36,12 +42,19 @@ std::unique_ptr<Session> try_attach(std::uint64_t digest, int id) {
   return nullptr;
 }
 
-void refuse_other_configuration(const model::Model& model, std::uint64_t digest) {
-  for (const shm::FoundRegion& found : shm::find_regions(shm::region_prefix(model.simulation)))
-    if (found.alive && found.detached && found.config_digest != digest)
-      throw Error(DC_E_CONFIG_MISMATCH, format("the server of '{}' on this node (process {}, {}) was started with another version "
-                                               "of {}; stop it, or set DAMARIS_JOB to run beside it",
-                                               model.simulation, found.server.pid, found.name, model.file));
+void refuse_other_run(const model::Model& model, const Identity& run) {
+  for (const shm::FoundRegion& found : shm::find_regions(shm::region_prefix(model.simulation))) {
+    if (!found.ready || !found.detached || run.is_of(found)) continue;
+    const std::string server =
+        format("the server of '{}' on this node (process {}, {})", model.simulation, found.server.pid, found.name);
+    if (found.config_digest != run.content && found.config_place == run.place)
+      throw Error(
+          DC_E_CONFIG_MISMATCH,
+          format("{} was started with another version of {}; stop it, or set DAMARIS_JOB to run beside it", server, model.file));
+    throw Error(
+        DC_E_REGION_IN_USE,
+        format("{} serves another run, not that of {}; let it finish, or set DAMARIS_JOB to run beside it", server, model.file));
+  }
 }
 
 // Whoever holds the lock on the configuration file starts the server (DESIGN 4b rule 7).
@@ -60,21 +73,21 @@ class StartLock {
   int descriptor_;
 };
 
-std::unique_ptr<Session> attach_to_server(const model::Model& model, std::uint64_t digest, int id) {
+std::unique_ptr<Session> attach_to_server(const model::Model& model, const Identity& run, int id) {
   const Deadline deadline = Deadline::after_ms(model.architecture.attach_timeout_ms);
   const StartLock lock(model.file);
   bool started = false;
   while (true) {
-    if (auto session = try_attach(digest, id)) return session;
+    if (auto session = try_attach(run, id)) return session;
     if (deadline.passed()) break;
     if (model.architecture.start_server && !started && lock.try_take()) {
-      if (auto session = try_attach(digest, id)) return session;
-      refuse_other_configuration(model, digest);
+      if (auto session = try_attach(run, id)) return session;
+      refuse_other_run(model, run);
       spawn_server(model.file, 0, deadline.left_ms(model.architecture.attach_timeout_ms));
       started = true;
       continue;
     }
-    if (!model.architecture.start_server) refuse_other_configuration(model, digest);
+    if (!model.architecture.start_server) refuse_other_run(model, run);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   throw Error(
@@ -89,10 +102,11 @@ std::unique_ptr<Session> attach_to_server(const model::Model& model, std::uint64
 std::unique_ptr<Session> start_without_mpi(const std::string& config, int id) {
   if (id < 0) throw Error(DC_E_ARGUMENT, format("client id {} is negative; ids are 0 or more (usually the rank)", id));
   const std::string xml = read_config_file(config);
-  if (auto session = try_attach(digest(xml), id)) return session;
+  const Identity run = {digest(xml), place_digest(config)};
+  if (auto session = try_attach(run, id)) return session;
   const auto model = std::make_shared<const model::Model>(config::parse(xml, config));
   configure_log(log_level(model->log.level), model->log.file, format("client {}", id));
-  if (model->architecture.dedicated_cores > 0) return attach_to_server(*model, digest(xml), id);
+  if (model->architecture.dedicated_cores > 0) return attach_to_server(*model, run, id);
   if (model::needs_mpi(*model))
     throw Error(DC_E_CONFIG, format("{}: an action of scope \"global\" needs MPI, which dc_initialize does not use; start with "
                                     "dc_mpi_initialize, or use scope=\"node\"",

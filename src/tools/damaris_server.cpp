@@ -4,12 +4,15 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include "api/spawn_server.hpp"
+#include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
@@ -44,12 +47,22 @@ int expected_clients(const Options& options, const damaris::model::Model& model)
   return 1;
 }
 
+// One that is about to leave is waited for: the next run may come while it stores the last data of the one before.
 void refuse_second_server(const damaris::model::Model& model) {
-  for (const auto& found : damaris::shm::find_regions(damaris::shm::region_prefix(model.simulation)))
-    if (found.alive && found.detached)
+  const auto deadline = damaris::Deadline::after_ms(model.architecture.attach_timeout_ms);
+  const auto in_the_way = [&](const damaris::shm::FoundRegion& found) {
+    if (!found.alive || !found.detached) return false;
+    if (!found.leaving || deadline.passed())
       throw Error(DC_E_REGION_IN_USE, format("a server of '{}' already runs on this node (process {}, region {}); let it finish, "
                                              "or set DAMARIS_JOB to run beside it",
                                              model.simulation, found.server.pid, found.name));
+    return true;
+  };
+  while (true) {
+    const auto regions = damaris::shm::find_regions(damaris::shm::region_prefix(model.simulation));
+    if (std::none_of(regions.begin(), regions.end(), in_the_way)) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
 }
 
 void check_startable(const damaris::model::Model& model) {
@@ -70,7 +83,9 @@ class StartLock {
     descriptor_ = ::open(options.config.c_str(), O_RDONLY | O_CLOEXEC);
     ::flock(descriptor_, LOCK_EX);
   }
-  ~StartLock() { ::close(descriptor_); }
+  ~StartLock() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
   StartLock(const StartLock&) = delete;
   StartLock& operator=(const StartLock&) = delete;
 
@@ -140,6 +155,7 @@ int main(int argc, char** argv) {
   }
   try {
     if (!options.detach) return serve(options);
+    const StartLock lock(options);
     damaris::api::spawn_server(options.config, options.clients, 60'000);
     return 0;
   } catch (const std::exception& error) {

@@ -83,4 +83,10 @@ std::uint64_t digest(std::string_view text) noexcept {
   return hash;
 }
 
+std::uint64_t place_digest(const std::string& path) {
+  std::error_code unreadable;
+  const std::filesystem::path place = std::filesystem::weakly_canonical(path, unreadable);
+  return digest(unreadable ? path : place.string());
+}
+
 }  // namespace damaris

@@ -14,4 +14,7 @@ std::string read_config_file(const std::string& path);
 // 64-bit FNV-1a digest. Not a defence against malice: it finds ranks that read different files.
 std::uint64_t digest(std::string_view text) noexcept;
 
+// The same number for all ways to name one file, whatever its content.
+std::uint64_t place_digest(const std::string& path);
+
 }  // namespace damaris

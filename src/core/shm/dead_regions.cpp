@@ -35,9 +35,11 @@ FoundRegion look_at(const std::string& name) {
   const auto state = static_cast<RegionState>(header.state.load(std::memory_order_acquire));
   found.alive = state != RegionState::closed && is_alive(found.server);
   found.ready = found.alive && state == RegionState::ready;
+  found.leaving = found.alive && state == RegionState::leaving;
   found.detached = header.detached != 0;
   found.simulation = std::string(header.simulation, ::strnlen(header.simulation, sizeof header.simulation));
   found.config_digest = header.config_digest;
+  found.config_place = header.config_place;
   if (!found.alive) found.unreleased_blocks = region.unreleased_blocks();
   return found;
 }

@@ -24,11 +24,12 @@ std::uint64_t make_nonce();
 struct FoundRegion {
   std::string name;
   ProcessId server;
-  bool alive = false;  // its server is a living process and has not closed it
-  bool ready = false;  // clients may attach
+  bool alive = false;    // its server is a living process and has not closed it
+  bool ready = false;    // clients may attach
+  bool leaving = false;  // alive, but it takes no client any more
   bool detached = false;
   std::string simulation;
-  std::uint64_t config_digest = 0;
+  std::uint64_t config_digest = 0, config_place = 0;
   std::size_t unreleased_blocks = 0;
 };
 

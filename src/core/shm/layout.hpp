@@ -34,6 +34,7 @@ struct alignas(kLine) RegionHeader {
   std::uint32_t header_bytes;  // sizeof(RegionHeader)
   std::uint64_t total_bytes;
   std::uint64_t config_digest;
+  std::uint64_t config_place;  // digest of the file's canonical path: another file of the same content is another run
   std::uint32_t client_count;
   std::uint32_t threads;      // lanes per client
   std::uint64_t lane_events;  // capacity of a lane, a power of two

@@ -40,6 +40,7 @@ void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g
   header.header_bytes = sizeof(RegionHeader);
   header.total_bytes = g.total;
   header.config_digest = digest(spec.xml);
+  header.config_place = spec.config_place;
   header.client_count = spec.clients;
   header.threads = spec.threads;
   header.lane_events = spec.lane_events;

@@ -16,9 +16,10 @@ struct RegionSpec {
   std::string name;  // of the shared memory; "" makes a private one for a server in place
   std::string simulation, host;
   std::int32_t server_index = 0;
-  bool detached = false;  // clients find it by themselves (DESIGN 4b rule 7)
-  std::string xml;        // the configuration as read
-  std::string model;      // compiled, JSON
+  bool detached = false;           // clients find it by themselves (DESIGN 4b rule 7)
+  std::string xml;                 // the configuration as read
+  std::uint64_t config_place = 0;  // place_digest of its path
+  std::string model;               // compiled, JSON
   std::uint32_t clients = 1;
   std::uint32_t threads = 1;
   std::uint64_t lane_events = 1024;      // a power of two
