@@ -62,7 +62,7 @@ class Job {
     REQUIRE(ranks <= size_of(MPI_COMM_WORLD));
     std::array<char, 256> name = {};
     if (rank == 0) {
-      const std::string pattern = (std::filesystem::temp_directory_path() / "damaris_job.XXXXXX").string();
+      const std::string pattern = (std::filesystem::temp_directory_path() / "damaris_job_XXXXXX").string();
       pattern.copy(name.data(), name.size() - 1);
       if (::mkdtemp(name.data()) == nullptr) std::abort();
     }

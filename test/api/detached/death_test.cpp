@@ -1,0 +1,157 @@
+// Clients and servers that die, stop or are told to stop, without MPI.
+#include "run.hpp"
+
+namespace damaris::test {
+namespace {
+
+void write_step(TestClient& client, int step) {
+  client.must("write " + std::to_string(step));
+  client.must("end " + std::to_string(step));
+}
+
+void kill_server(const shm::FoundRegion& region) {
+  ::kill(region.server.pid, SIGKILL);
+  REQUIRE(wait_until([&] { return !is_alive(region.server); }));
+}
+
+TEST_CASE("a client that is killed leaves a partial iteration, and the others go on") {
+  Run run("<clients count='2'/>");
+  TestClient &first = run.attached(0), &second = run.attached(1);
+  write_step(first, 0);
+  write_step(second, 0);
+  second.must("write 1");
+  second.process().kill(SIGKILL);
+  second.process().wait();
+  first.must("write 1");
+  Answer answer = first("end 1");
+  if (answer.code == DC_OK) answer = first("flush 1 60000");
+  CHECK(answer.code == DC_E_EARLIER_IO);
+  CHECK(answer.sentence == "client 1 died after step 0; it is missing from later iterations");
+  write_step(first, 2);
+  first.must("flush 2 60000");
+  first.must("finalize");
+  CHECK(run.ends());
+  CHECK_THAT(run.lines("iteration 0").at(0), Catch::EndsWith("datasets 2 x:0.0=128:0 x:1.0=128:0"));
+  CHECK_THAT(run.lines("iteration 1").at(0), Catch::EndsWith("datasets 2 x:0.0=128:16 x:1.0=128:16 missing:1"));
+  CHECK_THAT(run.lines("iteration 2").at(0), Catch::EndsWith("datasets 1 x:0.0=128:32 missing:1"));
+}
+
+TEST_CASE("a run whose clients are all killed is stored as far as it came, and its server leaves") {
+  Run run("<clients count='2'/>");
+  for (int id = 0; id < 2; ++id) run.attached(id).must("write 3");
+  for (int id = 0; id < 2; ++id) run.client(id).process().kill(SIGKILL);
+  CHECK(run.ends());
+  CHECK_THAT(run.lines("iteration 3").at(0), Catch::EndsWith("datasets 2 x:0.0=128:48 x:1.0=128:48 missing:0 missing:1"));
+}
+
+TEST_CASE("when the server is killed, end of iteration, flush, signal and finalize say so; a write does not notice") {
+  Run run("<clients count='1'/>", Run::kRecorder + "<event name='e'/>");
+  TestClient& client = run.attached(0);
+  write_step(client, 0);
+  client.must("flush 0 60000");
+  const shm::FoundRegion region = run.region();
+  kill_server(region);
+  client.must("write 1");
+  for (const char* command : {"end 1", "flush 0 60000", "signal e 1", "finalize"}) {
+    const Answer answer = client(command);
+    INFO(command);
+    CHECK(answer.code == DC_E_SERVER_LOST);
+    CHECK_THAT(answer.sentence, Catch::Contains("(process " + std::to_string(region.server.pid) +
+                                                ") is gone; what was published stays in /dev/shm" + region.name));
+  }
+  CHECK(client("write 1").code == DC_E_NOT_INITIALIZED);
+}
+
+TEST_CASE("a server that is killed while a client waits for it ends the wait") {
+  const char* wait = GENERATE("flush 0 60000", "fill 1", "finalize");
+  Run run("<clients count='1'/><buffer size='64KiB' timeout='60s'/>");
+  TestClient& client = run.attached(0);
+  const pid_t server = run.region().server.pid;
+  ::kill(server, SIGSTOP);
+  write_step(client, 0);
+  client.ask(wait);
+  // Dead before or after the wait has begun: the answer is the same.
+  ::kill(server, SIGKILL);
+  const Answer answer = client.answer();
+  CHECK(answer.code == DC_E_SERVER_LOST);
+}
+
+TEST_CASE("a server that is only stopped is a time-out, not a loss, and goes on when it is continued") {
+  Run run("<clients count='1'/>");
+  TestClient& client = run.attached(0);
+  const pid_t server = run.region().server.pid;
+  ::kill(server, SIGSTOP);
+  write_step(client, 0);
+  const Answer late = client("flush 0 200");
+  CHECK(late.code == DC_E_TIMEOUT);
+  CHECK_THAT(late.sentence, Catch::Contains("step 0 is not durable after 200 ms: waited for server 0 on ") &&
+                                Catch::Contains("(process " + std::to_string(server)));
+  ::kill(server, SIGCONT);
+  client.must("flush 0 60000");
+  write_step(client, 1);
+  client.must("finalize");
+  CHECK(run.ends());
+  CHECK(run.lines("iteration 1 complete 1 ").size() == 1);
+}
+
+TEST_CASE("SIGTERM to a detached server: it stores what was published and leaves, its clients are told") {
+  const int signal = GENERATE(SIGTERM, SIGINT);
+  Run run("<clients count='2'/>");
+  const auto server = run.ready_server();
+  TestClient &first = run.attached(0), &second = run.attached(1);
+  write_step(first, 0);
+  second.must("write 0");
+  server->kill(signal);
+  CHECK(server->wait() == 1);
+  CHECK(server->line() == "damaris-server: told to stop: what was published is stored, open iterations are partial");
+  CHECK(run.regions().empty());
+  CHECK_THAT(run.lines("iteration 0").at(0), Catch::EndsWith("datasets 2 x:0.0=128:0 x:1.0=128:0 missing:1"));
+  CHECK(run.lines("finalize").size() == 1);
+  for (TestClient* client : {&first, &second}) {
+    const Answer answer = (*client)("end 1");
+    CHECK(answer.code == DC_E_SERVER_LOST);
+    CHECK_THAT(answer.sentence, Catch::Contains("has ended: it stored what was published and takes nothing more"));
+  }
+}
+
+TEST_CASE("rule 16: a killed server's region with data is refused and named, for a server and for a client that starts one") {
+  Run run("<clients count='1'/>");
+  run.attached(0);
+  const shm::FoundRegion region = run.region();
+  ::kill(region.server.pid, SIGSTOP);
+  run.client(0).must("write 0");
+  kill_server(region);
+  run.drop(0);
+  const std::string sentence = "the region " + region.name + " of a dead server (pid " + std::to_string(region.server.pid) +
+                               ") still holds 1 datasets that were never stored; remove it with 'rm /dev/shm" + region.name +
+                               "' or set <buffer stale=\"discard\"> to give them up";
+  const auto server = run.start_server();
+  CHECK(server->wait() == 1);
+  CHECK(server->line() == "damaris-server: " + sentence);
+  const Answer answer = run.client(1)("init 1");
+  CHECK(answer.code == DC_E_STALE_REGION);
+  CHECK(answer.sentence == sentence);
+  CHECK(run.regions() == std::vector<std::string>{"/dev/shm" + region.name});
+  std::filesystem::remove("/dev/shm" + region.name);
+  run.attached(1);
+}
+
+TEST_CASE("rule 16: stale=\"discard\" gives a killed server's data up and starts; a region without data goes in any case") {
+  const bool with_data = GENERATE(true, false);
+  Run run(std::string("<clients count='1'/><buffer stale='") + (with_data ? "discard" : "refuse") + "'/>");
+  run.attached(0);
+  const shm::FoundRegion region = run.region();
+  ::kill(region.server.pid, SIGSTOP);
+  if (with_data) run.client(0).must("write 0");
+  kill_server(region);
+  run.drop(0);
+  TestClient& next = run.attached(1);
+  CHECK(run.region().name != region.name);
+  write_step(next, 0);
+  next.must("finalize");
+  CHECK(run.ends());
+  CHECK_THAT(run.lines("iteration 0").at(0), Catch::EndsWith("datasets 1 x:1.0=128:0"));
+}
+
+}  // namespace
+}  // namespace damaris::test

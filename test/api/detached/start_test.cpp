@@ -1,0 +1,191 @@
+// Who starts a detached server, who may attach to it, and when it leaves (DESIGN 4b rule 7).
+#include "run.hpp"
+
+namespace damaris::test {
+namespace {
+
+// Everybody writes, ends and finalizes step 0.
+void write_and_leave(Run& run, int clients) {
+  for (int id = 0; id < clients; ++id)
+    for (const char* command : {"write 0", "end 0"}) run.client(id).must(command);
+  for (int id = 0; id < clients; ++id) run.client(id).ask("finalize");
+  for (int id = 0; id < clients; ++id) CHECK(run.client(id).answer().code == DC_OK);
+}
+
+TEST_CASE("rule 7: a server that the user started takes as many clients as --clients says, and leaves when they have finalized") {
+  Run run("<clients count='9'/><server start='manual'/>");
+  const auto server = run.ready_server({"--clients", "3"});
+  for (const int id : {1, 2, 0}) run.attached(id);
+  const Answer fourth = run.client(3)("init 3");
+  CHECK(fourth.code == DC_E_CONFIG);
+  CHECK_THAT(fourth.sentence, Catch::Contains("already has its 3 clients; start it with --clients N"));
+  write_and_leave(run, 3);
+  CHECK(server->wait() == 0);
+  CHECK(run.regions().empty());
+  REQUIRE(run.lines("iteration 0").size() == 1);
+  CHECK_THAT(run.lines("iteration 0")[0], Catch::Contains("datasets 3 x:0.0=128:0 x:1.0=128:0 x:2.0=128:0"));
+  CHECK(run.lines("finalize clients 0 1 2").size() == 1);
+}
+
+TEST_CASE("rule 7: of several clients that come at once one starts the server, and all attach to it") {
+  for (int round = 0; round < 3; ++round) {
+    Run run("<clients count='4'/>");
+    for (int id = 0; id < 4; ++id) run.client(id);
+    for (int id = 0; id < 4; ++id) run.client(id).ask("init " + std::to_string(id));
+    for (int id = 0; id < 4; ++id) {
+      const Answer answer = run.client(id).answer();
+      INFO(answer.sentence);
+      CHECK(answer.code == DC_OK);
+    }
+    CHECK(run.regions().size() == 1);
+    write_and_leave(run, 4);
+    CHECK(run.ends());
+    CHECK(run.lines("finalize").size() == 1);
+    CHECK_THAT(run.lines("iteration 0").at(0), Catch::Contains("datasets 4 "));
+  }
+}
+
+TEST_CASE("rule 7: a run that follows another at once gets a server of its own") {
+  Run run("<clients count='2'/>");
+  for (int round = 0; round < 10; ++round) {
+    for (int id = 0; id < 2; ++id) run.client(id).ask("init " + std::to_string(id));
+    for (int id = 0; id < 2; ++id) {
+      const Answer answer = run.client(id).answer();
+      INFO(answer.sentence);
+      REQUIRE(answer.code == DC_OK);
+    }
+    write_and_leave(run, 2);
+  }
+  CHECK(run.ends());
+  CHECK(run.lines("finalize").size() == 10);
+  CHECK(run.lines("iteration 0 complete 1 time -1 datasets 2 ").size() == 10);
+}
+
+TEST_CASE("rule 7: no step completes before all clients have attached, and the time-out says who has not") {
+  Run run("<clients count='2'/>");
+  TestClient& first = run.attached(0);
+  for (const char* command : {"write 0", "end 0"}) first.must(command);
+  const Answer early = first("flush 0 200");
+  CHECK(early.code == DC_E_TIMEOUT);
+  CHECK_THAT(early.sentence, Catch::Contains("step 0 is not durable after 200 ms") &&
+                                 Catch::Contains("step 0 is not ended by slot 1 (not attached yet)"));
+  run.attached(1).must("end 0");
+  first.must("flush 0 60000");
+  first.must("finalize");
+  run.client(1).must("finalize");
+  CHECK_THAT(run.lines("iteration 0").at(0), Catch::Contains("datasets 1 x:0.0=128:0 absent:1"));
+}
+
+TEST_CASE("rule 7: after the attach time-out the run goes on without those who have not come") {
+  Run run("<clients count='2'/><server attach-timeout='300ms'/>");
+  const auto server = run.ready_server();
+  TestClient& first = run.attached(0);
+  for (const char* command : {"write 0", "end 0", "flush 0 60000", "finalize"}) first.must(command);
+  CHECK(server->wait() == 1);
+  CHECK(server->line() == "damaris-server: not all 2 clients attached within 300 ms; the run goes on without the missing ones");
+}
+
+TEST_CASE("a second server of the same job is refused, and the first one named") {
+  Run run("<clients count='1'/>");
+  const auto first = run.ready_server();
+  const std::string sentence = "a server of 'run' already runs on this node (process " + std::to_string(first->pid()) +
+                               ", region " + run.region().name + ")";
+  const auto second = run.start_server();
+  CHECK(second->wait() == 1);
+  CHECK_THAT(second->line(), Catch::StartsWith("damaris-server: " + sentence));
+  run.attached(0);
+  write_and_leave(run, 1);
+  CHECK(first->wait() == 0);
+}
+
+TEST_CASE("of two servers that go to the background at once one is refused") {
+  Run run("<clients count='1'/>");
+  const auto one = run.start_server({"--detach"}), other = run.start_server({"--detach"});
+  CHECK(one->wait() + other->wait() == 1);
+  CHECK(one->line() + other->line() != "");
+  CHECK(run.region().server.pid != one->pid());
+  run.attached(0);
+  write_and_leave(run, 1);
+  CHECK(run.ends());
+}
+
+TEST_CASE("an id that is used twice is refused, and who has it is named") {
+  Run run("<clients count='2'/>");
+  run.attached(0);
+  const Answer second = run.client(1)("init 0");
+  CHECK(second.code == DC_E_DUPLICATE);
+  CHECK(second.sentence == "client id 0 is already attached to this server (process " +
+                               std::to_string(run.client(0).process().pid()) + "); ids are unique in a run");
+  run.attached(1);  // the slot is free again
+  write_and_leave(run, 2);
+}
+
+TEST_CASE("another version of the configuration is refused while the server of the first one runs") {
+  Run run("<clients count='2'/>");
+  run.attached(0);
+  run.folder().write("run.xml", Run::xml("<clients count='3'/>"));
+  const Answer other = run.client(1)("init 1");
+  CHECK(other.code == DC_E_CONFIG_MISMATCH);
+  CHECK_THAT(other.sentence, Catch::Contains("(process " + std::to_string(run.region().server.pid)) &&
+                                 Catch::Contains("was started with another version of " + run.config()));
+}
+
+TEST_CASE("the same configuration in another folder is another run: it does not get the first one's server") {
+  Run run("<clients count='2'/>");
+  run.attached(0);
+  const TempFolder elsewhere;
+  std::filesystem::copy(run.config(), elsewhere.path());
+  TestClient stranger(elsewhere.file("run.xml"));
+  const Answer answer = stranger("init 1");
+  CHECK(answer.code == DC_E_REGION_IN_USE);
+  CHECK_THAT(answer.sentence,
+             Catch::Contains("serves another run, not that of " + elsewhere.file("run.xml")) && Catch::Contains("set DAMARIS_JOB"));
+  const std::filesystem::path near = std::filesystem::relative(run.config(), std::filesystem::current_path());
+  TestClient same_file(near.string());
+  same_file.must("init 1");
+}
+
+TEST_CASE("start=\"manual\" without a server is a time-out that says what to do") {
+  Run run("<server start='manual' attach-timeout='200ms'/>");
+  const Answer answer = run.client(0)("init 0");
+  CHECK(answer.code == DC_E_TIMEOUT);
+  CHECK(answer.sentence == "client 0 found no server of 'run' on this node within 200 ms; start 'damaris server " + run.config() +
+                               "' or set <server start=\"auto\"/>");
+}
+
+TEST_CASE("what keeps a server from starting comes back to the client that started it, with its code") {
+  Run plugin("<clients count='1'/>", "<plugin name='p' using='no_such.so'/>");
+  CHECK(plugin.client(0)("init 0").code == DC_E_PLUGIN);
+  Run memory("<buffer size='1048576TiB'/>");
+  const Answer answer = memory.client(0)("init 0");
+  CHECK(answer.code == DC_E_SHM);
+  CHECK_THAT(answer.sentence, Catch::Contains("needed but only") && Catch::Contains("make <buffer size=...> smaller"));
+  Run refusing("<clients count='1'/>",
+               "<plugin name='p' using='damaris_test_recorder.so'><setting key='refuse' value='1'/></plugin>");
+  CHECK_THAT(refusing.client(0)("init 0").sentence, Catch::Contains("run.xml:1:") && Catch::Contains("it was told to refuse"));
+}
+
+TEST_CASE("rule 5: without MPI an action of scope global is a configuration error, detached and in place") {
+  const std::string event = "<event name='e' action='record' using='damaris_test_recorder.so' scope='global'/>";
+  const std::string cores = GENERATE("1", "0");
+  Run run("<dedicated cores='" + cores + "'/>", event);
+  const Answer answer = run.client(0)("init 0");
+  CHECK(answer.code == DC_E_CONFIG);
+  CHECK_THAT(answer.sentence, Catch::Contains("run.xml") && Catch::Contains("scope=\"node\""));
+  CHECK(run.regions().empty());
+}
+
+TEST_CASE("damaris-server tells wrong usage from failure by its exit status") {
+  CHECK(Process({"damaris-server"}, true).wait() == 2);
+  CHECK(Process({"damaris-server", "x.xml", "--clients", "0"}, true).wait() == 2);
+  Process missing({"damaris-server", "no/such.xml"}, true);
+  CHECK(missing.wait() == 1);
+  CHECK_THAT(missing.line(), Catch::StartsWith("damaris-server: cannot read the configuration 'no/such.xml'"));
+  Run in_place("<dedicated cores='0'/>");
+  const auto server = in_place.start_server();
+  CHECK(server->wait() == 1);
+  CHECK_THAT(server->line(), Catch::Contains("the clients do the work in place and need no server"));
+}
+
+}  // namespace
+}  // namespace damaris::test
