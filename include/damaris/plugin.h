@@ -105,6 +105,13 @@ typedef struct dc_setting_t {
   const char* value;
 } dc_setting_t;
 
+/* What on_iteration may return besides a dc_code. The server takes events and calls again, with the same iteration, until it gets a code:
+ * so a plugin that has much to do does it in pieces, and one that waits for its turn holds nobody up. */
+enum {
+  DC_AGAIN = 1000, /* there is more to do: call again at once */
+  DC_WAIT = 1001   /* there is nothing to do yet: call again within a few milliseconds, or after a message */
+};
+
 /* Services and facts of the server. Valid from init to finalize; any function only inside a callback. */
 typedef struct dc_host_t {
   uint32_t abi;            /* DC_PLUGIN_ABI of the server */
@@ -129,6 +136,10 @@ typedef struct dc_host_t {
   void (*fail)(void* self, const char* sentence);
   /* Tells of a file that is durable under its final name: path, bytes in the file, bytes of raw data it holds. */
   void (*stored)(void* self, const char* path, uint64_t bytes, uint64_t raw_bytes);
+  /* Sends a copy of `bytes` bytes to the same plugin on server `server` (this one too), where on_message gets them. Never waits.
+   * Messages between two servers keep their order. Those to and from server 0 that were sent by the end of the last iteration
+   * arrive before finalize. */
+  void (*send)(void* self, int server, const void* data, uint64_t bytes);
 } dc_host_t;
 
 typedef int (*dc_action_fn)(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host);
@@ -142,10 +153,13 @@ typedef struct dc_plugin_t {
   int (*init)(const dc_host_t* host, void** state);
   /* For each event the XML binds to this plugin. */
   int (*on_event)(void* state, const dc_event_t* event, const dc_iteration_t* iteration);
-  /* Once for every complete iteration, in step order. When a storage plugin returns DC_OK the iteration is durable. */
+  /* For every complete iteration, in step order, once or as long as it returns DC_AGAIN or DC_WAIT. When a storage plugin returns
+   * DC_OK the iteration is durable. */
   int (*on_iteration)(void* state, const dc_iteration_t* iteration);
   /* Once at the end. */
   int (*finalize)(void* state);
+  /* For each message that the plugin on server `from` has sent; between other callbacks, never inside one. */
+  int (*on_message)(void* state, int from, const void* data, uint64_t bytes);
 } dc_plugin_t;
 
 /* Each plugin in this form defines it: DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin(void) { ... } */

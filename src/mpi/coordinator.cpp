@@ -1,6 +1,7 @@
 #include "mpi/coordinator.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 namespace damaris::mpi {
@@ -24,9 +25,9 @@ MpiCoordinator::Message MpiCoordinator::about(Kind kind, const InstanceKey& key)
   return message;
 }
 
-MpiCoordinator::MpiCoordinator(std::shared_ptr<Channels> channels, bool globals, bool in_place)
+MpiCoordinator::MpiCoordinator(std::shared_ptr<Channels> channels, Needs needs, bool in_place)
     : channels_(std::move(channels)),
-      globals_(globals),
+      needs_(needs),
       in_place_(in_place),
       index_(channels_->messages.rank()),
       count_(channels_->messages.size()),
@@ -37,18 +38,21 @@ MpiCoordinator::~MpiCoordinator() {
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized != 0) return;
-  for (Sending& sending : sending_)
-    if (sending.request != MPI_REQUEST_NULL) {
-      MPI_Cancel(&sending.request);
-      MPI_Wait(&sending.request, MPI_STATUS_IGNORE);
-    }
+  for (std::deque<Mail>* under_way : {&sending_, &arriving_})
+    for (Mail& mail : *under_way)
+      if (mail.request != MPI_REQUEST_NULL) {
+        MPI_Cancel(&mail.request);
+        MPI_Wait(&mail.request, MPI_STATUS_IGNORE);
+      }
 }
 
-void MpiCoordinator::send(int to, const Message& message) {
-  if (to == index_) return handle(index_, message);
-  Sending& sending = sending_.emplace_back();
-  sending.message = message;
-  check(MPI_Isend(&sending.message, sizeof(Message), MPI_BYTE, to, kTag, messages(), &sending.request), "MPI_Isend");
+void MpiCoordinator::send(int to, const Message& message, const std::string& post) {
+  if (to == index_) return handle(index_, message, post);
+  Mail& mail = sending_.emplace_back();
+  mail.bytes.assign(reinterpret_cast<const char*>(&message), sizeof message);
+  mail.bytes += post;
+  check(MPI_Isend(mail.bytes.data(), static_cast<int>(mail.bytes.size()), MPI_BYTE, to, kTag, messages(), &mail.request),
+        "MPI_Isend");
 }
 
 void MpiCoordinator::send_all(const Message& message) {
@@ -64,19 +68,42 @@ void MpiCoordinator::prune_sent() {
   }
 }
 
-void MpiCoordinator::receive_all() {
+// Never waits for a long message: its receive is begun, and its place in the order kept.
+void MpiCoordinator::expect_arrived() {
   while (true) {
-    int there = 0;
+    int there = 0, bytes = 0;
     MPI_Status status;
     check(MPI_Iprobe(MPI_ANY_SOURCE, kTag, messages(), &there, &status), "MPI_Iprobe");
     if (there == 0) return;
-    Message message;
-    check(MPI_Recv(&message, sizeof message, MPI_BYTE, status.MPI_SOURCE, kTag, messages(), MPI_STATUS_IGNORE), "MPI_Recv");
-    handle(status.MPI_SOURCE, message);
+    check(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
+    Mail& mail = arriving_.emplace_back();
+    mail.from = status.MPI_SOURCE;
+    mail.bytes.resize(static_cast<std::size_t>(bytes));
+    check(MPI_Irecv(mail.bytes.data(), bytes, MPI_BYTE, mail.from, kTag, messages(), &mail.request), "MPI_Irecv");
   }
 }
 
-void MpiCoordinator::handle(int from, const Message& message) {
+void MpiCoordinator::receive_all() {
+  expect_arrived();
+  while (!arriving_.empty()) {
+    int done = 0;
+    check(MPI_Test(&arriving_.front().request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (done == 0) return;
+    const Mail mail = std::move(arriving_.front());
+    arriving_.pop_front();
+    Message message;
+    if (mail.bytes.size() < sizeof message) throw Error(DC_E_INTERNAL, format("server {} sent half a message", mail.from));
+    std::memcpy(&message, mail.bytes.data(), sizeof message);
+    handle(mail.from, message, mail.bytes.substr(sizeof message));
+  }
+}
+
+void MpiCoordinator::exchange() {
+  prune_sent();
+  receive_all();
+}
+
+void MpiCoordinator::handle(int from, const Message& message, std::string post) {
   const InstanceKey key{message.event, message.step, message.instance};
   switch (message.kind) {
     case kAnnounce:
@@ -96,6 +123,9 @@ void MpiCoordinator::handle(int from, const Message& message) {
       return;
     case kBye:
       bye_ = true;
+      return;
+    case kPost:
+      posts_.push_back({from, message.plugin, std::move(post)});
       return;
     default:
       throw Error(DC_E_INTERNAL, format("server {} sent a message of unknown kind {}", from, message.kind));
@@ -149,7 +179,7 @@ void MpiCoordinator::announce(const InstanceKey& key) { send(kSequencer, about(k
 void MpiCoordinator::abandon(const InstanceKey& key) { send(kSequencer, about(kAbandon, key)); }
 
 void MpiCoordinator::complete(std::int64_t step) {
-  if (!globals_ || step <= completed_) return;
+  if (!talks() || step <= completed_) return;
   completed_ = step;
   Message message;
   message.kind = kComplete;
@@ -157,10 +187,23 @@ void MpiCoordinator::complete(std::int64_t step) {
   send(kSequencer, message);
 }
 
+void MpiCoordinator::post(int to, std::uint32_t plugin, std::string bytes) {
+  Message message;
+  message.kind = kPost;
+  message.plugin = plugin;
+  send(to, message, bytes);
+}
+
+std::optional<server::Post> MpiCoordinator::next_post() {
+  if (talks()) exchange();
+  if (posts_.empty()) return std::nullopt;
+  server::Post post = std::move(posts_.front());
+  posts_.pop_front();
+  return post;
+}
+
 std::optional<Decision> MpiCoordinator::poll() {
-  if (!globals_) return std::nullopt;
-  prune_sent();
-  receive_all();
+  if (talks()) exchange();
   if (decisions_.empty()) return std::nullopt;
   const Decision decision = decisions_.front();
   decisions_.pop_front();
@@ -169,10 +212,9 @@ std::optional<Decision> MpiCoordinator::poll() {
 
 // The caller has said complete(kEnd); server 0 says bye when all have, and by then every message has arrived.
 bool MpiCoordinator::leave() {
-  if (!globals_) return true;
-  prune_sent();
-  receive_all();
-  return bye_ && sending_.empty();
+  if (!talks()) return true;
+  exchange();
+  return bye_ && sending_.empty() && posts_.empty();
 }
 
 }  // namespace damaris::mpi

@@ -6,6 +6,7 @@
 //                   abandon(key)    it waits no longer
 //   server 0 -> k   run(key, n)     all servers have announced it       cancel(key)     one never will, or has abandoned it
 //                   agreed(step)    all have completed step             bye             all are at their end
+//   any -> any      post(bytes)     what a plugin tells the same plugin there
 // Messages between two servers do not overtake each other, so decisions arrive in the order they were made.
 #pragma once
 
@@ -13,8 +14,10 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <vector>
 
+#include "core/model/model.hpp"
 #include "mpi/mpi_call.hpp"
 #include "server/coordinator.hpp"
 
@@ -30,9 +33,14 @@ struct Channels {
 
 class MpiCoordinator : public server::Coordinator {
  public:
-  // `globals`: the model has global events; without any, no message is ever sent.
-  // `in_place`: every end of iteration waits for all (DESIGN 4b rule 5).
-  MpiCoordinator(std::shared_ptr<Channels> channels, bool globals, bool in_place);
+  // What the model needs of the other servers; without any of it no message is ever sent.
+  struct Needs {
+    bool globals = false;  // an order of global events
+    bool posts = false;    // plugins that talk to those of other servers
+    static Needs of(const model::Model& model) { return {model::needs_mpi(model), !model.plugins.empty()}; }
+  };
+  // `in_place`: with global events every end of iteration waits for all (DESIGN 4b rule 5).
+  MpiCoordinator(std::shared_ptr<Channels> channels, Needs needs, bool in_place);
   ~MpiCoordinator() override;
 
   int index() const override { return index_; }
@@ -40,29 +48,35 @@ class MpiCoordinator : public server::Coordinator {
   const void* communicator() const override { return channels_->plugins.address(); }
   void announce(const server::InstanceKey& key) override;
   void complete(std::int64_t step) override;
-  bool agreed(std::int64_t step) const override { return !globals_ || !in_place_ || step <= agreed_; }
+  bool agreed(std::int64_t step) const override { return !needs_.globals || !in_place_ || step <= agreed_; }
   std::optional<server::Decision> poll() override;
   bool leave() override;
   void abandon(const server::InstanceKey& key) override;
+  void post(int to, std::uint32_t plugin, std::string bytes) override;
+  std::optional<server::Post> next_post() override;
 
  private:
-  enum Kind : std::int32_t { kAnnounce = 1, kComplete, kAbandon, kRun, kCancel, kAgreed, kBye };
+  enum Kind : std::int32_t { kAnnounce = 1, kComplete, kAbandon, kRun, kCancel, kAgreed, kBye, kPost };
   struct Message {
     std::int32_t kind = 0;
-    std::uint32_t event = 0, instance = 0, padding = 0;
+    std::uint32_t event = 0, instance = 0, plugin = 0;
     std::int64_t step = 0;
     std::uint64_t order = 0;
   };
-  struct Sending {
-    Message message;
+  // On its way, as the bytes of a Message and, for a post, what follows it.
+  struct Mail {
+    std::string bytes;
+    int from = 0;
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
   static Message about(Kind kind, const server::InstanceKey& key);
-  void send(int to, const Message& message);
+  void send(int to, const Message& message, const std::string& post = {});
   void send_all(const Message& message);
   void receive_all();
-  void handle(int from, const Message& message);
+  void expect_arrived();
+  void exchange();
+  void handle(int from, const Message& message, std::string post);
   void note_announced(int from, const server::InstanceKey& key);
   void note_abandoned(const server::InstanceKey& key);
   void note_complete(int from, std::int64_t step);
@@ -72,10 +86,14 @@ class MpiCoordinator : public server::Coordinator {
   MPI_Comm messages() const { return channels_->messages.get(); }
 
   std::shared_ptr<Channels> channels_;
-  bool globals_, in_place_;
+  bool talks() const { return needs_.globals || needs_.posts; }
+
+  Needs needs_;
+  bool in_place_;
   int index_ = 0, count_ = 1;
-  std::deque<Sending> sending_;  // buffers live until MPI has taken them; a deque never moves them
+  std::deque<Mail> sending_, arriving_;  // buffers live until MPI has done with them; a deque never moves them
   std::deque<server::Decision> decisions_;
+  std::deque<server::Post> posts_;
   std::int64_t completed_ = -1, agreed_ = -1;
   bool bye_ = false;
   // Server 0 only:

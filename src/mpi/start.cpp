@@ -75,9 +75,9 @@ MPI_Comm start_in_place(const Communicator& world, const Configuration& configur
   std::unique_ptr<api::Session> session;
   all_or_none(world.get(), [&] {
     start_log(*configuration.model, format("client {}", world.rank()));
-    session =
-        std::make_unique<api::Session>(configuration.model, configuration.xml, world.rank(),
-                                       std::make_unique<MpiCoordinator>(channels, model::needs_mpi(*configuration.model), true));
+    session = std::make_unique<api::Session>(
+        configuration.model, configuration.xml, world.rank(),
+        std::make_unique<MpiCoordinator>(channels, MpiCoordinator::Needs::of(*configuration.model), true));
   });
   api::set_session(std::move(session));
   return clients.release();
@@ -92,7 +92,7 @@ std::unique_ptr<server::Server> make_server(const Configuration& configuration, 
   region_name = shm::region_name(model.simulation, nonce, role.node, role.server_index);
   const auto region = server::make_region(model, configuration.xml, role.group_clients,
                                           {region_name, server::host_name(), role.server_index, false});
-  auto coordinator = std::make_unique<MpiCoordinator>(channels, model::needs_mpi(model), false);
+  auto coordinator = std::make_unique<MpiCoordinator>(channels, MpiCoordinator::Needs::of(model), false);
   return std::make_unique<server::Server>(configuration.model, region, std::move(coordinator), role.group_sources);
 }
 

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <optional>
 #include <queue>
+#include <string>
 #include <tuple>
+#include <utility>
 
 namespace damaris::server {
 
@@ -25,6 +27,13 @@ struct Decision {
   InstanceKey key;
   bool run = true;          // false: some server can never announce it; drop it
   std::uint64_t order = 0;  // place in the one order, from 0; the same on every server
+};
+
+// What a plugin on server `from` tells the same plugin here.
+struct Post {
+  int from = 0;
+  std::uint32_t plugin = 0;  // index in the model
+  std::string bytes;
 };
 
 class Coordinator {
@@ -46,6 +55,10 @@ class Coordinator {
   virtual bool leave() = 0;
   // This server waits no longer for `key`: unless it is decided by now, no server shall run it.
   virtual void abandon(const InstanceKey& key) = 0;
+  // Takes `bytes` to plugin `plugin` on server `to`; between two servers nothing overtakes. Never blocks.
+  virtual void post(int to, std::uint32_t plugin, std::string bytes) = 0;
+  // The next post for this server, if one has arrived.
+  virtual std::optional<Post> next_post() = 0;
 };
 
 // One server alone: every announcement is a decision at once.
@@ -64,11 +77,19 @@ class SingleCoordinator : public Coordinator {
   }
   bool leave() override { return true; }
   void abandon(const InstanceKey&) override {}
+  void post(int, std::uint32_t plugin, std::string bytes) override { posts_.push({index_, plugin, std::move(bytes)}); }
+  std::optional<Post> next_post() override {
+    if (posts_.empty()) return std::nullopt;
+    Post post = std::move(posts_.front());
+    posts_.pop();
+    return post;
+  }
 
  private:
   int index_, count_;
   std::uint64_t next_ = 0;
   std::queue<Decision> ready_;
+  std::queue<Post> posts_;
 };
 
 }  // namespace damaris::server

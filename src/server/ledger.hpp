@@ -33,10 +33,11 @@ class Iteration {
   bool has_source(std::int32_t source) const { return sources_.count(source) != 0; }
   void set_time(double time) noexcept { has_time_ = true, time_ = time; }
 
-  // Valid until the next add. Datasets ordered by variable, source, block.
+  // Valid until the next add; no block is added once the step is complete. Datasets ordered by variable, source, block.
   dc_iteration_t view(std::size_t client_count);
 
   std::vector<std::int32_t> absent, missing;  // filled when the step completes
+  bool begun = false;                         // plugins have begun with it
   bool processed = false;                     // plugins have seen it; only pending global instances keep its blocks
   int pending_globals = 0;                    // holds, beside the one of the open iteration
   const std::vector<HeldBlock>& blocks() const noexcept { return blocks_; }

@@ -3,8 +3,11 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
+#include <utility>
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
@@ -53,11 +56,18 @@ struct PluginHost::Loaded {
   dc_host_t host = {};
   std::string failure;
   std::vector<StoredFile> files;
+  std::uint32_t index = 0;  // in the model
+  const RunFacts* facts = nullptr;
 
   // Libraries stay loaded: HDF5 and MPI register exit handlers that must not point into nothing.
   static void fail(void* self, const char* sentence) { static_cast<Loaded*>(self)->failure = sentence == nullptr ? "" : sentence; }
   static void stored(void* self, const char* path, std::uint64_t bytes, std::uint64_t raw_bytes) {
     static_cast<Loaded*>(self)->files.push_back({path == nullptr ? "" : path, bytes, raw_bytes});
+  }
+  static void send(void* self, int server, const void* data, std::uint64_t bytes) {
+    const Loaded& sender = *static_cast<Loaded*>(self);
+    if (sender.table == nullptr || server < 0 || server >= sender.facts->server_count || (data == nullptr && bytes > 0)) return;
+    sender.facts->send(server, sender.index, {static_cast<const char*>(data), bytes});
   }
 };
 
@@ -119,6 +129,7 @@ void PluginHost::load_plugin(const model::Plugin& plugin) {
     throw Error(DC_E_VERSION, format("{}: {} was built for plugin ABI {}, this server has {}; rebuild it", place(plugin.where),
                                      path, loaded->table == nullptr ? 0 : loaded->table->abi, DC_PLUGIN_ABI));
   for (const auto& [key, value] : plugin.settings) loaded->settings.push_back({key.c_str(), value.c_str()});
+  loaded->index = static_cast<std::uint32_t>(plugins_.size());
   plugins_.push_back(std::move(loaded));
 }
 
@@ -161,6 +172,8 @@ void PluginHost::initialize(const RunFacts& facts) {
     host.log = host_log;
     host.fail = Loaded::fail;
     host.stored = Loaded::stored;
+    host.send = Loaded::send;
+    loaded.facts = &facts_;
   };
   for (auto& function : functions_) prepare(*function);
   for (auto& plugin : plugins_) {
@@ -168,7 +181,7 @@ void PluginHost::initialize(const RunFacts& facts) {
     Loaded& loaded = *plugin;
     if (loaded.table->init != nullptr) {
       const CallResult result = guarded(loaded, "init", [&] { return loaded.table->init(&loaded.host, &loaded.state); });
-      if (result.code != DC_OK)
+      if (result.code < DC_OK)
         throw Error(static_cast<dc_code>(result.code), format("{}: {}", place(loaded.where), result.sentence));
     }
     loaded.initialized = true;
@@ -204,7 +217,7 @@ CallResult PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& c
   if (const double seconds = seconds_since(start); seconds > kLongSeconds)
     log_line(LogLevel::warning,
              format("{} took {:.1f} s in {}; meanwhile the server did nothing else", plugin.name, seconds, what));
-  if (result.code >= DC_OK) return {};
+  if (result.code >= DC_OK) return result;
   result.sentence =
       format("{} failed in {}: {}", plugin.name, what, plugin.failure.empty() ? dc_strerror(result.code) : plugin.failure);
   log_line(LogLevel::error, result.sentence);
@@ -223,35 +236,64 @@ CallResult PluginHost::run(const model::Action& action, const dc_event_t& event,
     if (target->function != nullptr) return target->function(&event, &iteration, &target->host);
     return target->table->on_event == nullptr ? DC_OK : target->table->on_event(target->state, &event, &iteration);
   });
-  if (result.code != DC_OK && !target->storage && model_->architecture.plugin_policy == model::PluginPolicy::disable)
+  if (result.code < DC_OK && !target->storage && model_->architecture.plugin_policy == model::PluginPolicy::disable)
     target->disabled = true;
   return result;
 }
 
-PluginHost::IterationResult PluginHost::process(const dc_iteration_t& iteration) {
-  IterationResult result;
+void PluginHost::begin(const dc_iteration_t& iteration) {
+  begun_ = true;
+  next_plugin_ = 0;
   stored_datasets_.clear();
   for (std::size_t i = 0; i < iteration.dataset_count; ++i)
     if (model_->variables[iteration.datasets[i].variable->id].store) stored_datasets_.push_back(iteration.datasets[i]);
-  dc_iteration_t to_store = iteration;
-  to_store.datasets = stored_datasets_.data();
-  to_store.dataset_count = stored_datasets_.size();
-  for (auto& plugin : plugins_) {
-    Loaded& loaded = *plugin;
-    if (loaded.disabled || loaded.table->on_iteration == nullptr) continue;
-    const CallResult call = guarded(loaded, format("on_iteration of step {}", iteration.step), [&] {
-      return loaded.table->on_iteration(loaded.state, loaded.storage ? &to_store : &iteration);
+  to_store_ = iteration;
+  to_store_.datasets = stored_datasets_.data();
+  to_store_.dataset_count = stored_datasets_.size();
+}
+
+PluginHost::Pass PluginHost::process(const dc_iteration_t& iteration) {
+  if (!begun_) begin(iteration);
+  for (; next_plugin_ < plugins_.size(); ++next_plugin_) {
+    Loaded& plugin = *plugins_[next_plugin_];
+    if (plugin.disabled || plugin.table->on_iteration == nullptr) continue;
+    const CallResult call = guarded(plugin, format("on_iteration of step {}", iteration.step), [&] {
+      return plugin.table->on_iteration(plugin.state, plugin.storage ? &to_store_ : &iteration);
     });
-    for (StoredFile& file : loaded.files) result.files.push_back(std::move(file));
-    loaded.files.clear();
-    if (call.code == DC_OK) continue;
-    if (loaded.storage)
-      result.durable = false;
-    else if (model_->architecture.plugin_policy == model::PluginPolicy::disable)
-      loaded.disabled = true;
-    if (result.first_failure.code == DC_OK) result.first_failure = call;
+    take_files(plugin);
+    if (call.code == DC_AGAIN) return Pass::again;
+    if (call.code == DC_WAIT) return Pass::waiting;
+    note(plugin, call);
   }
-  return result;
+  begun_ = false;
+  return Pass::done;
+}
+
+PluginHost::IterationResult PluginHost::take_result() { return std::exchange(result_, {}); }
+
+void PluginHost::take_files(Loaded& plugin) {
+  std::move(plugin.files.begin(), plugin.files.end(), std::back_inserter(result_.files));
+  plugin.files.clear();
+}
+
+void PluginHost::note(Loaded& plugin, const CallResult& call) {
+  if (call.code >= DC_OK) return;
+  if (plugin.storage)
+    result_.durable = false;
+  else if (model_->architecture.plugin_policy == model::PluginPolicy::disable)
+    plugin.disabled = true;
+  if (result_.first_failure.code == DC_OK) result_.first_failure = call;
+}
+
+CallResult PluginHost::deliver(const Post& post) {
+  if (post.plugin >= plugins_.size()) return {DC_E_INTERNAL, format("server {} sent a post to plugin {}", post.from, post.plugin)};
+  Loaded& plugin = *plugins_[post.plugin];
+  if (plugin.disabled || plugin.table->on_message == nullptr) return {};
+  const CallResult call = guarded(plugin, format("a message of server {}", post.from), [&] {
+    return plugin.table->on_message(plugin.state, post.from, post.bytes.data(), post.bytes.size());
+  });
+  take_files(plugin);
+  return call;
 }
 
 CallResult PluginHost::finalize() {
@@ -261,7 +303,7 @@ CallResult PluginHost::finalize() {
     if (!loaded.initialized || loaded.table->finalize == nullptr) continue;
     loaded.initialized = false;
     const CallResult call = guarded(loaded, "finalize", [&] { return loaded.table->finalize(loaded.state); });
-    if (first.code == DC_OK) first = call;
+    if (first.code == DC_OK && call.code < DC_OK) first = call;
   }
   return first;
 }

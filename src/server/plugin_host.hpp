@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/model/model.hpp"
+#include "server/coordinator.hpp"
 
 namespace damaris::server {
 
@@ -34,6 +35,7 @@ struct RunFacts {
   std::vector<std::int32_t> clients;
   const std::vector<dc_variable_info_t>* variables = nullptr;
   const void* communicator = nullptr;
+  std::function<void(int server, std::uint32_t plugin, std::string bytes)> send;
 };
 
 class PluginHost {
@@ -51,13 +53,22 @@ class PluginHost {
   void set_clients(std::vector<std::int32_t> clients);
   // Runs one action. A plugin that failed and was disabled is passed over.
   CallResult run(const model::Action& action, const dc_event_t& event, const dc_iteration_t& iteration);
-  // Gives a complete iteration to every plugin, storage first. `stored` gets the files. The first failure is returned.
+  // Gives a complete iteration to every plugin, storage first. A plugin may leave some of its work for the next pass.
+  enum class Pass {
+    done,     // all have had it: take the result
+    again,    // there is more to do at once
+    waiting,  // a plugin waits for its time or for another server
+  };
   struct IterationResult {
     CallResult first_failure;
     bool durable = true;  // no storage plugin failed
     std::vector<StoredFile> files;
   };
-  IterationResult process(const dc_iteration_t& iteration);
+  // To be called with the same iteration until it is done; `iteration` and what it points to must stay until then.
+  Pass process(const dc_iteration_t& iteration);
+  IterationResult take_result();
+  // Hands a post to its plugin. Returns its failure, if any.
+  CallResult deliver(const Post& post);
   CallResult finalize();
   // Called with "plugin 'x' on_iteration(5)" before and "" after every callback: who waits can then say for whom.
   void watch(std::function<void(const std::string&)> busy) { busy_ = std::move(busy); }
@@ -71,6 +82,9 @@ class PluginHost {
   struct Function;
   void load_plugin(const model::Plugin& plugin);
   void load_function(const model::Action& action);
+  void begin(const dc_iteration_t& iteration);
+  void take_files(Loaded& plugin);
+  void note(Loaded& plugin, const CallResult& call);
   template <class Call>
   CallResult guarded(Loaded& plugin, const std::string& what, Call&& call);
   std::string place(const model::Location& where) const;
@@ -79,7 +93,12 @@ class PluginHost {
   std::vector<std::unique_ptr<Loaded>> plugins_;    // as model_->plugins
   std::vector<std::unique_ptr<Loaded>> functions_;  // one per (library, function)
   RunFacts facts_;
-  std::vector<dc_dataset_t> stored_datasets_;  // an iteration without the variables that are not to be stored
+  // The iteration in hand, until all plugins have had it.
+  bool begun_ = false;
+  std::size_t next_plugin_ = 0;
+  std::vector<dc_dataset_t> stored_datasets_;  // without the variables that are not to be stored
+  dc_iteration_t to_store_ = {};
+  IterationResult result_;
   std::function<void(const std::string&)> busy_;
 };
 

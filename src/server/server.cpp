@@ -44,6 +44,9 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
   facts.clients = std::move(clients);
   facts.variables = &infos_.all();
   facts.communicator = coordinator_->communicator();
+  facts.send = [this](int server, std::uint32_t plugin, std::string bytes) {
+    coordinator_->post(server, plugin, std::move(bytes));
+  };
   host_.initialize(facts);
   region_->announce();
 }
@@ -55,6 +58,7 @@ bool Server::poll() {
   worked |= drain();
   worked |= watch_clients();
   worked |= signals_.decide();
+  worked |= deliver_posts();
   worked |= process_next();
   worked |= roster_.deliver();
   let_go();
@@ -144,6 +148,17 @@ void Server::take_block(Member& member, const Lane& lane, const event::Event& ev
   roster_.tell(member, {event.step, DC_E_DUPLICATE, sentence});
 }
 
+// What plugins on other servers have to say to those here.
+bool Server::deliver_posts() {
+  bool worked = false;
+  while (const std::optional<Post> post = coordinator_->next_post()) {
+    const CallResult call = host_.deliver(*post);
+    if (call.code < DC_OK) note_failure(call.code, call.sentence);
+    worked = true;
+  }
+  return worked;
+}
+
 // Not at every pass: a look costs a system call a client.
 bool Server::watch_clients() {
   if (Clock::now() < next_look_) return false;
@@ -168,8 +183,7 @@ bool Server::process_next() {
   Iteration* iteration = ledger_.next_unprocessed();
   const std::int64_t frontier = roster_.frontier();
   if (iteration != nullptr && iteration->step() <= frontier) {
-    process(*iteration);
-    return true;
+    return process(*iteration);
   }
   const std::int64_t complete = std::min(frontier, highest_step_);
   if (complete <= completed_) return false;
@@ -178,14 +192,26 @@ bool Server::process_next() {
   return true;
 }
 
-void Server::process(Iteration& iteration) {
-  const std::int64_t step = iteration.step();
-  region_->header().last_complete.store(step, std::memory_order_release);
-  signals_.complete(step);
+// Returns whether there was something to do: plugins may wait for their time, or for another server.
+bool Server::process(Iteration& iteration) {
+  if (!iteration.begun) begin(iteration);
+  const PluginHost::Pass pass = host_.process(in_hand_);
+  if (pass == PluginHost::Pass::done) end(iteration);
+  return pass != PluginHost::Pass::waiting;
+}
+
+void Server::begin(Iteration& iteration) {
+  iteration.begun = true;
+  region_->header().last_complete.store(iteration.step(), std::memory_order_release);
+  signals_.complete(iteration.step());
   account_for(iteration);
-  dc_iteration_t view = iteration.view(roster_.size());
-  view.complete = 1;
-  const PluginHost::IterationResult result = host_.process(view);
+  in_hand_ = iteration.view(roster_.size());
+  in_hand_.complete = 1;
+}
+
+void Server::end(Iteration& iteration) {
+  const std::int64_t step = iteration.step();
+  const PluginHost::IterationResult result = host_.take_result();
   for (const StoredFile& file : result.files)
     log_line(LogLevel::info, format("step {}: {} ({} bytes)", step, file.path, file.bytes));
   if (result.first_failure.code != DC_OK) {

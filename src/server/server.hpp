@@ -49,7 +49,10 @@ class Server {
   void reject(Member& member, Lane& lane, const std::string& why);
   bool watch_clients();
   bool process_next();
-  void process(Iteration& iteration);
+  bool process(Iteration& iteration);
+  void begin(Iteration& iteration);
+  void end(Iteration& iteration);
+  bool deliver_posts();
   void account_for(Iteration& iteration);
   void publish_frontier();
   void let_go();
@@ -67,7 +70,8 @@ class Server {
   Signals signals_;
   std::int64_t highest_step_ = shm::kNoStep;
   std::int64_t completed_ = shm::kNoStep;
-  bool ids_are_told_ = false;  // of the clients, before they come
+  bool ids_are_told_ = false;    // of the clients, before they come
+  dc_iteration_t in_hand_ = {};  // of the iteration that the plugins are at
   bool storage_failed_ = false;
   bool stopping_ = false;
   bool closed_ = false;

@@ -64,6 +64,6 @@ int finalize(void* state) {
 
 DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin() {
   using namespace damaris::hdf5;
-  static const dc_plugin_t table = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "hdf5", init, nullptr, on_iteration, finalize};
+  static const dc_plugin_t table = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "hdf5", init, nullptr, on_iteration, finalize, nullptr};
   return &table;
 }
