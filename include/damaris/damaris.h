@@ -6,7 +6,7 @@
  *   Returns   a dc_code (status.h): 0, a negative error with a sentence in dc_last_error(), or a positive notice.
  *             After an error nothing of the call has taken effect, unless the call says otherwise.
  *   Threads   unless said otherwise, one thread of the process at a time. With `threads="T"` in the XML up to T threads may call
- *             at once; iterations are then ended by one thread after the others have finished their calls of that step.
+ *             at once; one thread ends an iteration, or changes shapes and positions, while the others are in no call.
  *   Collective  no call is collective, except where `dedicated cores="0"` under MPI makes an end of iteration so.
  *   Waiting   only a full buffer, dc_flush, dc_initialize and dc_finalize wait, each within a bound.
  *   Names     are those of the XML: a variable inside groups is "group/variable"; the bare name is enough where it is unique.
@@ -68,8 +68,8 @@ typedef struct dc_status_t {
   int64_t last_complete;       /* highest step such that it and all earlier ones are complete on this node group */
   int64_t last_durable;        /* the same for durable (fsynced and renamed) */
   uint64_t buffer_bytes;       /* this client's share of the buffer */
-  uint64_t buffer_used_bytes;  /* of it, held by blocks the server has not released */
-  uint64_t largest_hole_bytes; /* the largest block that could be reserved now */
+  uint64_t buffer_used_bytes;  /* of it, held by blocks the server has not released; of other threads as of their last write */
+  uint64_t largest_hole_bytes; /* the largest block that the calling thread could reserve now; 0 for a thread that never wrote */
   uint64_t events_waiting;     /* events of this client the server has not taken yet */
   uint64_t writes;             /* successful writes and commits of this client */
   uint64_t waits;              /* how often a write found no space and had to wait */

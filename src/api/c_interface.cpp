@@ -157,6 +157,7 @@ int dc_set_parameter(const char* name, int64_t value) {
   return guard([&] {
     Client& c = client();
     require(name, "dc_set_parameter", "the parameter's name");
+    const auto lock = c.lock_step();
     c.shapes().set_parameter(name, value);
     return DC_OK;
   });
@@ -167,6 +168,7 @@ int dc_get_parameter(const char* name, int64_t* value) {
     Client& c = client();
     require(name, "dc_get_parameter", "the parameter's name");
     require(value, "dc_get_parameter", "the place for the value");
+    const auto lock = c.lock_step();
     *value = c.shapes().parameter(name);
     return DC_OK;
   });
@@ -177,6 +179,7 @@ int dc_set_shape(const char* name, int ndims, const int64_t* extents) {
     Client& c = client();
     require(name, "dc_set_shape", "the name");
     if (ndims != 0) require(extents, "dc_set_shape", "the list of extents");
+    const auto lock = c.lock_step();
     c.shapes().set_shape(name, ndims, extents);
     return DC_OK;
   });
@@ -187,6 +190,7 @@ int dc_set_position(const char* name, int ndims, const int64_t* offsets) {
     Client& c = client();
     require(name, "dc_set_position", "the name");
     require(offsets, "dc_set_position", "the list of offsets");
+    const auto lock = c.lock_step();
     c.shapes().set_position(name, ndims, offsets);
     return DC_OK;
   });

@@ -24,6 +24,20 @@ Event make_event(Kind kind, std::int64_t step) {
   return event;
 }
 
+constexpr std::int64_t kHighestStep = std::int64_t{1} << 62;  // far from where a sum of steps overflows
+
+void require_step(std::int64_t step) {
+  if (step < 0) throw Error(DC_E_ARGUMENT, format("step {} is negative; steps count from 0", step));
+  if (step > kHighestStep) throw Error(DC_E_ARGUMENT, format("step {} is higher than {}, the highest", step, kHighestStep));
+}
+
+// The lane of the calling thread, of the last client it called.
+struct ThreadPlace {
+  std::uint64_t client = 0;
+  std::uint32_t index = 0;
+};
+thread_local ThreadPlace thread_place;
+
 shm::SlotState state_of(const shm::ClientSlot& slot) {
   return static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
 }
@@ -98,16 +112,18 @@ Client::~Client() {
 }
 
 Writer& Client::writer_of_thread() {
-  thread_local std::uint64_t client = 0;
-  thread_local std::uint32_t index = 0;
-  if (client != serial_) {
-    index = threads_seen_.fetch_add(1);
-    client = serial_;
-  }
-  if (index >= writers_.size())
+  if (thread_place.client != serial_) thread_place = {serial_, threads_seen_.fetch_add(1)};
+  if (thread_place.index >= writers_.size())
     throw Error(DC_E_THREADS,
                 format("more than {} threads call; set <clients threads=\"...\"> in {}", writers_.size(), model_->file));
-  return *writers_[index];
+  return *writers_[thread_place.index];
+}
+
+// Without claiming one: a thread that only looks takes no lane.
+Writer* Client::writer_if_any() {
+  if (writers_.size() == 1) return writers_[0].get();
+  const bool has_one = thread_place.client == serial_ && thread_place.index < writers_.size();
+  return has_one ? writers_[thread_place.index].get() : nullptr;
 }
 
 std::unique_lock<std::mutex> Client::lock_step() {
@@ -117,7 +133,8 @@ std::unique_lock<std::mutex> Client::lock_step() {
 void Client::change_step(std::int64_t step) {
   const auto lock = lock_step();
   if (step == open_.load(std::memory_order_relaxed)) return;
-  if (step < 0) throw Error(DC_E_ARGUMENT, format("step {} is negative; steps count from 0", step));
+  require_step(step);
+  link_.require_open();
   const std::int64_t lowest = std::max(ended_ + 1, open_.load(std::memory_order_relaxed));
   if (step < lowest)
     throw Error(DC_E_BACKWARD, format("step {} comes after step {} of client {}; steps only count upwards", step,
@@ -161,6 +178,13 @@ void Client::push(Writer& writer, const Event& event) {
   writer.lane.try_push(event);
 }
 
+// All or none: a call that fails for a full lane can be made again.
+void Client::push_to_all(const Event& event) {
+  for (auto& writer : writers_)
+    if (!writer->lane.has_room()) wait_for_lane(*writer);
+  for (auto& writer : writers_) writer->lane.try_push(event);
+}
+
 void Client::signal(const std::string& name, std::int64_t step) {
   const int id = names_.event(name);
   if (id < 0) {
@@ -186,14 +210,14 @@ void Client::set_time(std::int64_t step, double time) {
 
 // Every lane gets the end, so that the server knows it has all that the client's threads wrote before (DESIGN 4b rule 14).
 Client::Report Client::end_iteration(std::int64_t step) {
-  if (step < 0) throw Error(DC_E_ARGUMENT, format("step {} is negative; steps count from 0", step));
+  require_step(step);
   if (step <= ended_)
     throw Error(DC_E_BACKWARD,
                 format("step {} has already ended for client {} (last ended: {}); steps only count upwards", step, id_, ended_));
   if (open_ > step)
     throw Error(DC_E_BACKWARD, format("step {} cannot end: client {} is already in step {}", step, id_, open_.load()));
   link_.require_taking();
-  for (auto& writer : writers_) push(*writer, make_event(Kind::end_iteration, step));
+  push_to_all(make_event(Kind::end_iteration, step));
   close_steps_below(step + 1);
   link_.ring();
   const std::int64_t timeout_ms = model_->architecture.finalize_timeout_ms;
@@ -204,6 +228,7 @@ Client::Report Client::end_iteration(std::int64_t step) {
 }
 
 Client::Report Client::next_report(std::int64_t up_to_step) {
+  const auto lock = lock_step();
   if (!cancelled_.empty()) {
     Report report{
         DC_E_NOT_COMMITTED,
@@ -234,16 +259,16 @@ Client::Report Client::finalize() {
   const std::int64_t last = std::max(ended_, open_.load());
   link_.require_taking();
   close_steps_below(last + 1);
-  for (auto& writer : writers_) push(*writer, make_event(Kind::finalize, last));
+  push_to_all(make_event(Kind::finalize, last));
   link_.ring();
   const auto drained = [&] { return state_of(region_->slot(slot_)) != shm::SlotState::attached; };
   if (!link_.wait_until(Deadline::after_ms(model_->architecture.finalize_timeout_ms), drained))
     throw Error(DC_E_TIMEOUT, format("client {} leaves although its data are not durable: waited {} ms for {}", id_,
                                      model_->architecture.finalize_timeout_ms, link_.describe(last)));
-  Report first = next_report(std::numeric_limits<std::int64_t>::max());
-  int more = 0;
-  for (Report next = first; next.code != DC_OK; next = next_report(std::numeric_limits<std::int64_t>::max())) ++more;
-  if (more > 1) first.sentence += format(" (and {} more such reports)", more - 1);
+  constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+  Report first = next_report(kAll);
+  for (Report next = first.code == DC_OK ? first : next_report(kAll); next.code != DC_OK; next = next_report(kAll))
+    first.sentence += "; also: " + next.sentence;
   return first;
 }
 
@@ -253,13 +278,16 @@ dc_status_t Client::status() {
   status.last_complete = header.last_complete.load(std::memory_order_acquire);
   status.last_durable = header.last_durable.load(std::memory_order_acquire);
   status.first_error = header.first_error.load(std::memory_order_acquire);
-  for (auto& writer : writers_) {
+  if (Writer* own = writer_if_any()) {  // only its owner may walk an arena; of the others each write leaves a note
+    status.largest_hole_bytes = own->arena.largest_hole_bytes();
+    own->used_bytes.store(own->arena.used_bytes(), std::memory_order_relaxed);
+  }
+  for (const auto& writer : writers_) {
     status.buffer_bytes += writer->arena.size_bytes();
-    status.buffer_used_bytes += writer->arena.used_bytes();
-    status.largest_hole_bytes = std::max(status.largest_hole_bytes, writer->arena.largest_hole_bytes());
+    status.buffer_used_bytes += writer->used_bytes.load(std::memory_order_relaxed);
     status.events_waiting += writer->lane.waiting();
-    status.writes += writer->writes;
-    status.waits += writer->waits;
+    status.writes += writer->writes.load(std::memory_order_relaxed);
+    status.waits += writer->waits.load(std::memory_order_relaxed);
   }
   return status;
 }

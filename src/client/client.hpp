@@ -33,6 +33,8 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   Shapes& shapes() noexcept { return shapes_; }
+  // Held by what is done once for all threads: the first call of a step, mail, shapes. Costs nothing with a single thread.
+  std::unique_lock<std::mutex> lock_step();
   // Lets parameters set since the last step take effect now, unless the open step has a write already.
   void refresh_shapes();
 
@@ -58,19 +60,22 @@ class Client {
  private:
   Writer& own_writer() { return writers_.size() == 1 ? *writers_[0] : writer_of_thread(); }
   Writer& writer_of_thread();
-  // Taken by the first call of a step, and only with several threads.
-  std::unique_lock<std::mutex> lock_step();
+  Writer* writer_if_any();
   void open_step(std::int64_t step) {
-    if (step != open_.load(std::memory_order_acquire)) change_step(step);
+    if (step != open_.load(std::memory_order_acquire) || step < 0) change_step(step);
   }
   void change_step(std::int64_t step);
   void close_steps_below(std::int64_t step);
   void start_writing();
   void make_writers();
+  void require_block(const Variable& variable, std::int32_t block) const;
+  void require_data(const Variable& variable, const void* data) const;
+  void require_arguments(const Variable& variable, std::int32_t block, const void* data, dc_type type) const;
   shm::BlockHeader* reserve(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block);
   shm::BlockHeader* wait_for_block(Writer& writer, const Variable& variable, std::int64_t step);
   void publish(Writer& writer, shm::BlockHeader* block);
   void push(Writer& writer, const event::Event& event);
+  void push_to_all(const event::Event& event);
   void wait_for_lane(Writer& writer);
   Report next_report(std::int64_t up_to_step);
   const std::string& name_of(const Variable& variable) const { return model_->variables[variable.id].path; }

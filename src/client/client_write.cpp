@@ -27,8 +27,24 @@ void fill_lists(const Variable& variable, shm::BlockHeader& header) {
 
 }  // namespace
 
-shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block) {
+void Client::require_block(const Variable& variable, std::int32_t block) const {
   if (block < 0) throw Error(DC_E_ARGUMENT, format("block {} of '{}' is negative; blocks count from 0", block, name_of(variable)));
+}
+
+// What is wrong whatever the step: refused before the step is opened, which would end the one before.
+void Client::require_arguments(const Variable& variable, std::int32_t block, const void* data, dc_type type) const {
+  if (block < 0) require_block(variable, block);
+  if (data == nullptr && !shapes_.parameters_changed()) require_data(variable, data);
+  if (type != DC_ANY && type != variable.type) refuse_type(*model_, variable, type);
+}
+
+void Client::require_data(const Variable& variable, const void* data) const {
+  if (data == nullptr && variable.shape.bytes > 0)
+    throw Error(DC_E_ARGUMENT, format("the data of '{}' is a null pointer", name_of(variable)));
+}
+
+shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block) {
+  if ((variable.flags & kPlaceUnchecked) != 0) shapes_.check_place(variable);
   if (!writer.lane.has_room()) wait_for_lane(writer);
   if (writer.seen_before(variable.id, step, block))
     throw Error(DC_E_DUPLICATE,
@@ -58,23 +74,28 @@ shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64
 // The slow path: no hole. What can never fit is refused at once; the rest waits for the server, within the buffer's time-out.
 shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variable, std::int64_t step) {
   const std::uint64_t bytes = variable.shape.bytes;
-  const std::string share = format("the {} this client has of the buffer", writer.arena.size_bytes());
+  const std::uint64_t share = writer.arena.size_bytes();
   if (!writer.arena.can_ever_hold(bytes))
-    throw Error(DC_E_TOO_LARGE, format("'{}' is {} bytes in step {}, more than {} bytes; enlarge <buffer size=...> in {}",
-                                       name_of(variable), bytes, step, share, model_->file));
+    throw Error(DC_E_TOO_LARGE,
+                format("'{}' is {} bytes in step {}, more than the {} bytes of the buffer that client {} has; enlarge "
+                       "<buffer size=...> in {}",
+                       name_of(variable), bytes, step, share, id_, model_->file));
   const auto alone = [&] {
     return writer.arena.used_bytes() <= writer.step_bytes;
   };  // only the open step is left: waiting is in vain
-  ++writer.waits;
+  writer.count_wait();
   link_.ring();
   shm::BlockHeader* header = nullptr;
-  const auto done = [&] { return (header = writer.arena.try_reserve(bytes)) != nullptr || alone(); };
+  // Asked again after it was true, so what it has reserved must stay the one block.
+  const auto done = [&] { return header != nullptr || (header = writer.arena.try_reserve(bytes)) != nullptr || alone(); };
   link_.wait_until(Deadline::after_ms(model_->architecture.buffer_timeout_ms), done);
   if (header != nullptr) return header;
   if (alone())
-    throw Error(DC_E_ITERATION_TOO_LARGE, format("step {} of client {} alone fills {} bytes: {} bytes are in use and '{}' needs {} "
-                                                 "more; enlarge <buffer size=...> in {}",
-                                                 step, id_, share, writer.step_bytes, name_of(variable), bytes, model_->file));
+    throw Error(
+        DC_E_ITERATION_TOO_LARGE,
+        format("step {} of client {} is too large for the {} bytes of the buffer that it has: it uses {} of them, the "
+               "largest hole is {}, and '{}' needs {}; enlarge <buffer size=...> in {}",
+               step, id_, share, writer.step_bytes, writer.arena.largest_hole_bytes(), name_of(variable), bytes, model_->file));
   throw Error(
       DC_E_FULL,
       format("no room for '{}' ({} bytes) in step {}: waited {} ms for {}; enlarge <buffer size=...> or its timeout in {}",
@@ -95,7 +116,7 @@ void Client::publish(Writer& writer, shm::BlockHeader* block) {
   event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_->at(0));
   block->state.store(static_cast<std::uint32_t>(shm::BlockState::published), std::memory_order_release);
   writer.lane.try_push(event);  // reserve() made sure of the room, and only this thread fills it
-  ++writer.writes;
+  writer.count_write();
   const bool half = writer.lane.more_than_half_full() || writer.arena.more_than_half_full();
   if (half && !writer.rang) link_.ring();
   writer.rang = half;
@@ -104,11 +125,11 @@ void Client::publish(Writer& writer, shm::BlockHeader* block) {
 int Client::write(Variable& variable, std::int64_t step, std::int32_t block, const void* data) {
   __builtin_prefetch(&variable + 1);  // most programs write their variables in the order of the XML
   Writer& writer = own_writer();
+  require_arguments(variable, block, data, DC_ANY);
   open_step(step);
   if (!variable.enabled) return DC_N_DISABLED;
   if (!writing_.load(std::memory_order_acquire)) start_writing();
-  if (data == nullptr && variable.shape.bytes > 0)
-    throw Error(DC_E_ARGUMENT, format("the data of '{}' is a null pointer", name_of(variable)));
+  if (data == nullptr) require_data(variable, data);
   shm::BlockHeader* header = reserve(writer, variable, step, block);
   if (variable.shape.bytes > 0) std::memcpy(shm::Arena::data(header), data, variable.shape.bytes);
   publish(writer, header);
@@ -117,6 +138,7 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
 
 int Client::write(Variable& variable, std::int64_t step, std::int32_t block, const Source& source) {
   Writer& writer = own_writer();
+  require_arguments(variable, block, source.data, source.type);
   open_step(step);
   if (!variable.enabled) return DC_N_DISABLED;
   if (!writing_.load(std::memory_order_acquire)) start_writing();
@@ -129,8 +151,9 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
 
 int Client::alloc(Variable& variable, std::int64_t step, std::int32_t block, void** data) {
   Writer& writer = own_writer();
-  open_step(step);
   *data = nullptr;
+  require_block(variable, block);
+  open_step(step);
   if (!writing_.load(std::memory_order_acquire)) start_writing();
   if (!variable.enabled) {
     *data = writer.scratch_for(variable.id, block, variable.shape.bytes);

@@ -1,9 +1,12 @@
 #include "client/server_link.hpp"
 
+#include <limits>
 #include <vector>
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
+#include "core/shm/busy.hpp"
+#include "core/shm/mailbox.hpp"
 
 namespace damaris::client {
 
@@ -12,10 +15,6 @@ ServerLink::ServerLink(std::shared_ptr<shm::Region> region, std::uint32_t slot, 
       slot_(slot),
       pump_(std::move(pump)),
       process_(ProcessId{region_->header().server_pid, region_->header().server_start_time}) {}
-
-shm::RegionState ServerLink::state() const {
-  return static_cast<shm::RegionState>(region_->header().state.load(std::memory_order_acquire));
-}
 
 // While a call waits: the server may be on its way out, but it has not given this client up.
 bool ServerLink::serves() const {
@@ -31,12 +30,29 @@ void ServerLink::throw_lost() const {
   const shm::RegionHeader& header = region_->header();
   const std::string server = format("server {} on {} (process {})", header.server_index, header.host, header.server_pid);
   const std::string place = region_->name().empty() ? "memory" : "/dev/shm" + region_->name();
+  shm::ClientSlot& mine = region_->slot(slot_);
   if (state() == shm::RegionState::leaving || state() == shm::RegionState::closed)
-    throw Error(DC_E_SERVER_LOST, format("{} has ended: it stored what was published and takes nothing more", server));
-  if (process_.alive())
     throw Error(DC_E_SERVER_LOST,
-                format("{} does not serve client {} any more; its log says why", server, region_->slot(slot_).id.load()));
-  throw Error(DC_E_SERVER_LOST, format("{} is gone; what was published stays in {}", server, place));
+                format("{} has ended: it stored what it had taken until then and takes nothing more{}", server, untaken_text()));
+  if (process_.alive()) {
+    const auto mail = shm::try_take_mail(mine, std::numeric_limits<std::int64_t>::max());
+    throw Error(DC_E_SERVER_LOST, format("{} does not serve client {} any more: {}", server, mine.id.load(),
+                                         mail ? mail->sentence : "its log says why"));
+  }
+  throw Error(DC_E_SERVER_LOST, format("{} is gone{}; what was published stays in {}", server, busy_text(), place));
+}
+
+// What this client sent and nobody will take: it must hear of it.
+std::string ServerLink::untaken_text() const {
+  std::uint64_t events = 0;
+  for (std::uint32_t thread = 0; thread < region_->threads(); ++thread) {
+    const shm::LaneSpan span = region_->span(slot_ * region_->threads() + thread);
+    const auto* lane = reinterpret_cast<const shm::LaneHeader*>(region_->at(span.lane_offset));
+    events += lane->head.load(std::memory_order_acquire) - lane->tail.load(std::memory_order_acquire);
+  }
+  return events == 0 ? ""
+                     : format("; the last {} writes and signals of client {} came too late and are not stored", events,
+                              region_->slot(slot_).id.load());
 }
 
 bool ServerLink::settle(Pumped until, std::int64_t timeout_ms) {
@@ -48,21 +64,14 @@ bool ServerLink::settle(Pumped until, std::int64_t timeout_ms) {
 }
 
 std::string ServerLink::busy_text() const {
-  const shm::RegionHeader& header = region_->header();
-  const std::int64_t since = header.busy_since_ns.load(std::memory_order_relaxed);
-  if (since == 0) return "";
-  std::string what;
-  for (const auto& letter : header.busy_with) {
-    const char c = letter.load(std::memory_order_relaxed);
-    if (c == '\0') break;
-    what += c;
-  }
-  return format(", in {} for {:.1f} s", what, static_cast<double>(Clock::now().time_since_epoch().count() - since) * 1e-9);
+  const shm::Busy busy = shm::busy_with(region_->header());
+  return busy.since_ns == 0 ? "" : format(", in {} for {:.1f} s", busy.what, busy.seconds);
 }
 
 std::string ServerLink::late_clients(std::int64_t step) const {
   std::vector<std::string> late;
   for (std::uint32_t index = 0; index < region_->client_count(); ++index) {
+    if (index == slot_) continue;  // who waits has ended it, seen or not
     const shm::ClientSlot& slot = region_->slot(index);
     const auto state = static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
     if (state == shm::SlotState::free) late.push_back(format("slot {} (not attached yet)", index));

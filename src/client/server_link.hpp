@@ -29,6 +29,10 @@ class ServerLink {
 
   // Throws Error(DC_E_SERVER_LOST) when the server has died, or takes nothing more because it is on its way out.
   void require_taking() const;
+  // The same as far as the region tells, without a system call.
+  void require_open() const {
+    if (state() != shm::RegionState::ready) throw_lost();
+  }
   void ring() { shm::ring_server(region_->header()); }
   // Waits until `done()`, the deadline, or the loss of the server (which throws). Returns whether it is done.
   template <class Done>
@@ -41,10 +45,11 @@ class ServerLink {
   std::string describe(std::int64_t step) const;
 
  private:
-  shm::RegionState state() const;
+  shm::RegionState state() const { return static_cast<shm::RegionState>(region_->header().state.load(std::memory_order_acquire)); }
   bool serves() const;
   [[noreturn]] void throw_lost() const;
   std::string busy_text() const;
+  std::string untaken_text() const;
   std::string late_clients(std::int64_t step) const;
 
   std::shared_ptr<shm::Region> region_;

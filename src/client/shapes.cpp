@@ -97,8 +97,10 @@ void Shapes::apply_parameters() {
     if (variable.own_shape) {  // the global extents still follow the parameters
       std::copy_n(variable.shape.extents, DC_MAX_DIMS, shape.extents);
       shape.bytes = variable.shape.bytes;
+      fit_ghosts(variable, shape);
     }
     variable.shape = shape;
+    variable.flags |= kPlaceUnchecked;
   }
   changed_ = false;
 }
@@ -124,12 +126,30 @@ void Shapes::require_dims(const Variable& variable, const std::string& call, int
                                    variable.shape.ndims, ndims));
 }
 
+// A block without elements has no ghost zones either.
+void Shapes::fit_ghosts(const Variable& variable, model::Shape& shape) const {
+  const bool empty = std::find(shape.extents, shape.extents + shape.ndims, 0) != shape.extents + shape.ndims;
+  for (int d = 0; d < shape.ndims; ++d) {
+    if (empty) shape.ghost_low[d] = shape.ghost_high[d] = 0;
+    if (shape.extents[d] >= shape.ghost_low[d] + shape.ghost_high[d]) continue;
+    throw Error(DC_E_SHAPE, format("extent {} of '{}' is {}, less than its ghost zones of {} and {} ({})", c_index(variable, d) + 1,
+                                   model_->variables[variable.id].path, shape.extents[d], shape.ghost_low[d], shape.ghost_high[d],
+                                   place_of(variable)));
+  }
+}
+
+std::string Shapes::place_of(const Variable& variable) const {
+  const model::Layout& layout = model_->layouts[model_->variables[variable.id].layout];
+  return format("layout '{}', {}", layout.name, model::place(*model_, layout.where));
+}
+
 void Shapes::set_shape(const std::string& name, int ndims, const std::int64_t* extents) {
   const std::vector<Variable*> found = targets(name);
   for (Variable* variable : found) {
     if (ndims == 0) {
       variable->own_shape = false;
       variable->shape = layouts_[model_->variables[variable->id].layout];
+      variable->flags |= kPlaceUnchecked;
       continue;
     }
     require_dims(*variable, "dc_set_shape", ndims);
@@ -140,8 +160,13 @@ void Shapes::set_shape(const std::string& name, int ndims, const std::int64_t* e
       shape.extents[c_index(*variable, d)] = extents[d];
     }
     shape.bytes = bytes_of(*variable, shape);
+    const model::Shape& declared = layouts_[model_->variables[variable->id].layout];
+    std::copy_n(declared.ghost_low, DC_MAX_DIMS, shape.ghost_low);
+    std::copy_n(declared.ghost_high, DC_MAX_DIMS, shape.ghost_high);
+    fit_ghosts(*variable, shape);
     variable->shape = shape;
     variable->own_shape = true;
+    variable->flags |= kPlaceUnchecked;
   }
 }
 
@@ -154,8 +179,21 @@ void Shapes::set_position(const std::string& name, int ndims, const std::int64_t
                     format("dc_set_position: offset {} of '{}' is {}; positions are zero-based", d + 1, name, offsets[d]));
       variable->position[c_index(*variable, d)] = offsets[d];
     }
-    variable->flags |= shm::kHasPosition;
+    variable->flags |= shm::kHasPosition | kPlaceUnchecked;
   }
+}
+
+void Shapes::check_place(Variable& variable) const {
+  const model::Shape& shape = variable.shape;
+  for (int d = 0;
+       d < shape.ndims && (variable.flags & (shm::kHasPosition | shm::kHasGlobal)) == (shm::kHasPosition | shm::kHasGlobal); ++d) {
+    const std::int64_t interior = shape.extents[d] - shape.ghost_low[d] - shape.ghost_high[d];
+    if (interior <= shape.global[d] && variable.position[d] <= shape.global[d] - interior) continue;
+    throw Error(DC_E_SHAPE, format("'{}' has {} elements at offset {} of dimension {}, beyond the {} of its global array ({})",
+                                   model_->variables[variable.id].path, interior, variable.position[d], c_index(variable, d) + 1,
+                                   shape.global[d], place_of(variable)));
+  }
+  variable.flags &= static_cast<std::uint16_t>(~kPlaceUnchecked);
 }
 
 }  // namespace damaris::client

@@ -31,10 +31,14 @@ class Shapes {
   // `name` is a variable or a layout; lists in the layout's dimension order; ndims 0 returns to the layout's expressions.
   void set_shape(const std::string& name, int ndims, const std::int64_t* extents);
   void set_position(const std::string& name, int ndims, const std::int64_t* offsets);
+  // Throws DC_E_SHAPE when the interior at its position does not lie in the global array.
+  void check_place(Variable& variable) const;
 
  private:
   std::vector<Variable*> targets(const std::string& name);
   int parameter_index(const std::string& name) const;
+  std::string place_of(const Variable& variable) const;
+  void fit_ghosts(const Variable& variable, model::Shape& shape) const;
   void require_dims(const Variable& variable, const std::string& call, int ndims) const;
 
   std::shared_ptr<const model::Model> model_;

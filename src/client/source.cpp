@@ -31,11 +31,6 @@ std::string layout_text(const model::Model& model, const Variable& variable) {
   return format("layout '{}', {}:{}", layout.name, model.file, layout.where.line);
 }
 
-[[noreturn]] void refuse_type(const model::Model& model, const Variable& variable, const Source& source) {
-  throw Error(DC_E_TYPE, format("'{}' holds {} ({}), the array holds {}", model.variables[variable.id].path,
-                                model::type_name(variable.type), layout_text(model, variable), model::type_name(source.type)));
-}
-
 [[noreturn]] void refuse_dims(const model::Model& model, const Variable& variable, const Source& source) {
   const std::string flat = source.ndims == 1 && source.extents != nullptr ? format(" of {} elements", source.extents[0]) : "";
   throw Error(DC_E_SHAPE, format("'{}' has {} dimensions and {} elements ({}), the array has {}{}",
@@ -54,8 +49,13 @@ std::string layout_text(const model::Model& model, const Variable& variable) {
 
 }  // namespace
 
+void refuse_type(const model::Model& model, const Variable& variable, dc_type given) {
+  throw Error(DC_E_TYPE, format("'{}' holds {} ({}), the array holds {}", model.variables[variable.id].path,
+                                model::type_name(variable.type), layout_text(model, variable), model::type_name(given)));
+}
+
 void check_source(const model::Model& model, const Variable& variable, const Source& source, std::int64_t step) {
-  if (source.type != DC_ANY && source.type != variable.type) refuse_type(model, variable, source);
+  if (source.type != DC_ANY && source.type != variable.type) refuse_type(model, variable, source.type);
   if (source.data == nullptr && variable.shape.bytes > 0)
     throw Error(DC_E_ARGUMENT, format("the data of '{}' is a null pointer", model.variables[variable.id].path));
   if (source.extents == nullptr && source.strides_bytes == nullptr) return;

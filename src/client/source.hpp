@@ -19,6 +19,8 @@ struct Source {
   const std::ptrdiff_t* strides_bytes = nullptr;
 };
 
+[[noreturn]] void refuse_type(const model::Model& model, const Variable& variable, dc_type given);
+
 // Throws Error: DC_E_TYPE, DC_E_SHAPE, DC_E_ARGUMENT for a null pointer. `step` is for the sentence.
 void check_source(const model::Model& model, const Variable& variable, const Source& source, std::int64_t step);
 

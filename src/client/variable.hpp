@@ -21,5 +21,9 @@ struct alignas(damaris::shm::kLine) dc_variable_s {
 };
 
 namespace damaris::client {
+
+// In Variable::flags, never in a block header: shape or position changed since the last look whether they fit each other.
+inline constexpr std::uint16_t kPlaceUnchecked = 0x8000;
+
 using Variable = ::dc_variable_s;
-}
+}  // namespace damaris::client

@@ -3,6 +3,7 @@
 // Before it: Client. After it: lane and arena in the region.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <new>
@@ -40,6 +41,15 @@ struct Writer {
         .first->second.get();
   }
 
+  void count_write() noexcept {
+    add_one(writes);
+    used_bytes.store(arena.used_hint_bytes(), std::memory_order_relaxed);
+  }
+  void count_wait() noexcept { add_one(waits); }
+  static void add_one(std::atomic<std::uint64_t>& counter) noexcept {
+    counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+
   static constexpr std::align_val_t kScratchAlignment{64};
   struct ScratchDelete {
     void operator()(std::byte* memory) const noexcept { ::operator delete(memory, kScratchAlignment); }
@@ -54,8 +64,8 @@ struct Writer {
   std::map<std::pair<std::uint32_t, std::int32_t>, Scratch> scratch;              // of the open step
   std::uint64_t step_bytes = 0;                                                   // of the arena, held by the open step
   bool rang = false;  // the server was woken when lane or arena passed half; once is enough
-  std::uint64_t writes = 0;
-  std::uint64_t waits = 0;
+  // For dc_status of other threads; only this thread writes, so an addition needs no locked instruction.
+  std::atomic<std::uint64_t> writes{0}, waits{0}, used_bytes{0};
 };
 
 }  // namespace damaris::client

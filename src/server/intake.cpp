@@ -1,6 +1,7 @@
 #include "server/intake.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/base/format.hpp"
 
@@ -58,9 +59,11 @@ std::string fill_lists(const shm::BlockHeader& header, const Copy& copy, dc_data
     if ((copy.flags & shm::kHasGlobal) != 0) dataset.global[d] = header.global[d];
     if ((copy.flags & shm::kHasGhost) != 0)
       dataset.ghost_low[d] = header.ghost_low[d], dataset.ghost_high[d] = header.ghost_high[d];
-    if (dataset.position[d] < 0 || dataset.global[d] < 0 ||
-        dataset.ghost_low[d] + dataset.ghost_high[d] > std::max<std::int64_t>(extent, 0))
-      return "its position or ghost zones cannot be";
+    const std::int64_t interior = extent - dataset.ghost_low[d] - dataset.ghost_high[d];
+    if (dataset.position[d] < 0 || dataset.global[d] < 0 || interior < 0) return "its position or ghost zones cannot be";
+    if (dataset.position[d] > std::numeric_limits<std::int64_t>::max() - interior) return "its position cannot be";
+    const bool has_both = (copy.flags & shm::kHasPosition) != 0 && (copy.flags & shm::kHasGlobal) != 0;
+    if (has_both && dataset.position[d] + interior > dataset.global[d]) return "it reaches beyond its global array";
   }
   return bytes == copy.data_bytes ? "" : "its bytes are not its extents";
 }

@@ -180,7 +180,7 @@ void PluginHost::initialize(const RunFacts& facts) {
     prepare(*plugin);
     Loaded& loaded = *plugin;
     if (loaded.table->init != nullptr) {
-      const CallResult result = guarded(loaded, "init", [&] { return loaded.table->init(&loaded.host, &loaded.state); });
+      const CallResult result = guarded(loaded, "in init", [&] { return loaded.table->init(&loaded.host, &loaded.state); });
       if (result.code < DC_OK)
         throw Error(static_cast<dc_code>(result.code), format("{}: {}", place(loaded.where), result.sentence));
     }
@@ -215,11 +215,10 @@ CallResult PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& c
   }
   if (busy_) busy_("");
   if (const double seconds = seconds_since(start); seconds > kLongSeconds)
-    log_line(LogLevel::warning,
-             format("{} took {:.1f} s in {}; meanwhile the server did nothing else", plugin.name, seconds, what));
+    log_line(LogLevel::warning, format("{} took {:.1f} s {}; meanwhile the server did nothing else", plugin.name, seconds, what));
   if (result.code >= DC_OK) return result;
   result.sentence =
-      format("{} failed in {}: {}", plugin.name, what, plugin.failure.empty() ? dc_strerror(result.code) : plugin.failure);
+      format("{} failed {}: {}", plugin.name, what, plugin.failure.empty() ? dc_strerror(result.code) : plugin.failure);
   log_line(LogLevel::error, result.sentence);
   return result;
 }
@@ -257,7 +256,7 @@ PluginHost::Pass PluginHost::process(const dc_iteration_t& iteration) {
   for (; next_plugin_ < plugins_.size(); ++next_plugin_) {
     Loaded& plugin = *plugins_[next_plugin_];
     if (plugin.disabled || plugin.table->on_iteration == nullptr) continue;
-    const CallResult call = guarded(plugin, format("on_iteration of step {}", iteration.step), [&] {
+    const CallResult call = guarded(plugin, format("in on_iteration of step {}", iteration.step), [&] {
       return plugin.table->on_iteration(plugin.state, plugin.storage ? &to_store_ : &iteration);
     });
     take_files(plugin);
@@ -289,7 +288,7 @@ CallResult PluginHost::deliver(const Post& post) {
   if (post.plugin >= plugins_.size()) return {DC_E_INTERNAL, format("server {} sent a post to plugin {}", post.from, post.plugin)};
   Loaded& plugin = *plugins_[post.plugin];
   if (plugin.disabled || plugin.table->on_message == nullptr) return {};
-  const CallResult call = guarded(plugin, format("a message of server {}", post.from), [&] {
+  const CallResult call = guarded(plugin, format("at a message of server {}", post.from), [&] {
     return plugin.table->on_message(plugin.state, post.from, post.bytes.data(), post.bytes.size());
   });
   take_files(plugin);
@@ -302,7 +301,7 @@ CallResult PluginHost::finalize() {
     Loaded& loaded = *plugin;
     if (!loaded.initialized || loaded.table->finalize == nullptr) continue;
     loaded.initialized = false;
-    const CallResult call = guarded(loaded, "finalize", [&] { return loaded.table->finalize(loaded.state); });
+    const CallResult call = guarded(loaded, "in finalize", [&] { return loaded.table->finalize(loaded.state); });
     if (first.code == DC_OK && call.code < DC_OK) first = call;
   }
   return first;

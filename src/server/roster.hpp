@@ -59,8 +59,10 @@ class Roster {
   void give_up_waiting();
 
   std::vector<Member>& members() noexcept { return members_; }
+  const std::vector<Member>& members() const noexcept { return members_; }
   bool all_present() const noexcept { return present_ == members_.size(); }
   bool everyone_over() const;
+  std::size_t present() const noexcept { return present_; }
   std::size_t size() const noexcept { return members_.size(); }
   // Every step up to it has been ended by every member; kAllSteps when all are over.
   std::int64_t frontier() const;

@@ -5,7 +5,9 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
+#include "core/shm/busy.hpp"
 #include "core/shm/doorbell.hpp"
+#include "server/watchdog.hpp"
 
 namespace damaris::server {
 namespace {
@@ -14,13 +16,7 @@ constexpr int kEventsPerVisit = 256;                        // of one lane, so t
 constexpr auto kLookEvery = std::chrono::milliseconds(50);  // after the clients' processes
 constexpr std::int64_t kShortSleepMs = 2;                   // DESIGN 4b rule 15
 constexpr std::int64_t kLongSleepMs = 10;                   // when looks have been in vain: a wake may cost 30 us
-
-void show_busy(shm::RegionHeader& header, const std::string& what) {
-  const std::size_t length = std::min(what.size(), sizeof header.busy_with - 1);
-  for (std::size_t i = 0; i < length; ++i) header.busy_with[i].store(what[i], std::memory_order_relaxed);
-  header.busy_with[length].store('\0', std::memory_order_relaxed);
-  header.busy_since_ns.store(what.empty() ? 0 : Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
-}
+constexpr auto kLongCallback = std::chrono::seconds(10);    // worth a line in the log
 
 }  // namespace
 
@@ -33,9 +29,10 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
       host_(model_),
       ledger_(*region_),
       roster_(*region_),
-      signals_(model_, ledger_, roster_, host_, *coordinator_),
+      signals_(model_, ledger_, roster_, host_, *coordinator_,
+               [this](int code, const std::string& sentence) { note_failure(code, sentence); }),
       attach_deadline_(Deadline::after_ms(model_->architecture.attach_timeout_ms)) {
-  host_.watch([this](const std::string& what) { show_busy(region_->header(), what); });
+  host_.watch([this](const std::string& what) { shm::show_busy(region_->header(), what); });
   RunFacts facts;
   facts.host_name = region_->header().host;
   facts.server_index = coordinator_->index();
@@ -140,12 +137,16 @@ void Server::dispatch(Member& member, Lane& lane, const event::Event& event) {
 
 void Server::take_block(Member& member, const Lane& lane, const event::Event& event) {
   const Intake intake = check_block(*region_, lane.span, lane.index, member.id, event, infos_);
+  const bool in_hand = intake.block.size_bytes > 0 && ledger_.live(intake.block);
   std::string fault = intake.fault;
-  if (fault.empty()) fault = ledger_.live(intake.block) ? "it is already in hand" : ledger_.add(intake.dataset, intake.block);
+  if (fault.empty()) fault = in_hand ? "it is already in hand" : ledger_.add(intake.dataset, intake.block);
   if (fault.empty()) return;
-  const std::string sentence = format("a dataset of client {} in step {} was refused: {}", member.id, event.step, fault);
-  note_failure(DC_E_DUPLICATE, sentence);
-  roster_.tell(member, {event.step, DC_E_DUPLICATE, sentence});
+  if (!intake.fault.empty() && !in_hand && intake.block.size_bytes > 0) ledger_.release(intake.block);
+  const std::string name = intake.dataset.variable == nullptr ? "a dataset" : format("'{}'", intake.dataset.variable->path);
+  const dc_code code = intake.fault.empty() ? DC_E_DUPLICATE : DC_E_SHAPE;
+  const std::string sentence = format("{} of client {} in step {} was refused: {}", name, member.id, event.step, fault);
+  note_failure(code, sentence);
+  roster_.tell(member, {event.step, code, sentence});
 }
 
 // What plugins on other servers have to say to those here.
@@ -164,9 +165,11 @@ bool Server::watch_clients() {
   if (Clock::now() < next_look_) return false;
   next_look_ = Clock::now() + kLookEvery;
   if (!roster_.all_present() && attach_deadline_.passed()) {
-    note_failure(DC_E_TIMEOUT, format("not all {} clients attached within {} ms; the run goes on without the missing ones",
-                                      roster_.size(), model_->architecture.attach_timeout_ms));
+    const std::string sentence = format("only {} of {} clients attached within {} ms; the run goes on without the others",
+                                        roster_.present(), roster_.size(), model_->architecture.attach_timeout_ms);
     roster_.give_up_waiting();
+    note_failure(DC_E_TIMEOUT, sentence);
+    roster_.tell_all({std::max<std::int64_t>(highest_step_, 0), DC_E_TIMEOUT, sentence});
   }
   const std::vector<Member*> dead = roster_.find_dead();
   for (const Member* member : dead) {
@@ -229,6 +232,7 @@ void Server::end(Iteration& iteration) {
 
 void Server::account_for(Iteration& iteration) {
   for (const Member& member : roster_.members()) {
+    if (member.id < 0) continue;  // never came, and has no name
     if (member.own_frontier < iteration.step())
       iteration.missing.push_back(member.id);
     else if (!iteration.has_source(member.id))
@@ -276,6 +280,7 @@ void Server::take_no_more() {
 
 void Server::stop_clients() {
   stopping_ = true;
+  signals_.stop();
   take_no_more();
   while (drain()) {
   }
@@ -292,6 +297,7 @@ CallResult Server::run(const std::atomic<bool>* stop) {
         if (member.presence == Member::Presence::attached && !lane.broken && !lane.reader.empty()) return true;
     return false;
   };
+  const Watchdog watchdog(region_->header(), kLongCallback);
   std::int64_t sleep_ms = kShortSleepMs;
   while (!closed_) {
     if (stop != nullptr && stop->load() && !stopping_) stop_clients();

@@ -16,8 +16,13 @@ std::string describe(const model::Model& model, const InstanceKey& key) {
 }  // namespace
 
 Signals::Signals(std::shared_ptr<const model::Model> model, Ledger& ledger, Roster& roster, PluginHost& host,
-                 Coordinator& coordinator)
-    : model_(std::move(model)), ledger_(ledger), roster_(roster), host_(host), coordinator_(coordinator) {}
+                 Coordinator& coordinator, std::function<void(int, const std::string&)> failed)
+    : model_(std::move(model)),
+      ledger_(ledger),
+      roster_(roster),
+      host_(host),
+      coordinator_(coordinator),
+      failed_(std::move(failed)) {}
 
 bool Signals::has_scope(std::uint32_t event, dc_scope scope) const {
   const auto& actions = model_->events[event].actions;
@@ -29,18 +34,40 @@ void Signals::sent(const Member& member, std::uint32_t event, std::int64_t step)
   const std::uint32_t instance = counts_[{InstanceKey{event, step, 0}, member.slot}]++;
   const InstanceKey key{event, step, instance};
   if (has_scope(event, DC_SCOPE_CORE)) run_scope(key, DC_SCOPE_CORE, member.id, core_order_++);
-  const bool node = has_scope(event, DC_SCOPE_NODE);
-  const bool global = has_scope(event, DC_SCOPE_GLOBAL);
-  if (!node && !global) return;
+  if (!has_scope(event, DC_SCOPE_NODE) && !has_scope(event, DC_SCOPE_GLOBAL)) return;
   std::set<std::uint32_t>& senders = senders_[key];
   senders.insert(member.slot);
-  if (senders.size() < roster_.size()) return;
+  if (sent_by_all(senders)) run_node(key);
+}
+
+// All clients of the server have sent it, as far as they are still there to send it.
+void Signals::run_node(const InstanceKey& key) {
   senders_.erase(key);
-  if (node) run_scope(key, DC_SCOPE_NODE, -1, node_order_++);
-  if (!global) return;
-  ++ledger_.open(step).pending_globals;
+  if (has_scope(key.event, DC_SCOPE_NODE)) run_scope(key, DC_SCOPE_NODE, -1, node_order_++);
+  if (!has_scope(key.event, DC_SCOPE_GLOBAL)) return;
+  ++ledger_.open(key.step).pending_globals;
   waiting_.emplace(key, Deadline::after_ms(model_->architecture.global_timeout_ms));
   coordinator_.announce(key);
+}
+
+// A client that has finalized or died sends nothing more: the others do not wait for it.
+bool Signals::sent_by_all(const std::set<std::uint32_t>& senders) const {
+  const auto& members = roster_.members();
+  return std::all_of(members.begin(), members.end(),
+                     [&](const Member& member) { return member.over() || senders.count(member.slot) != 0; });
+}
+
+bool Signals::run_without_the_over() {
+  const auto& members = roster_.members();
+  const auto over =
+      static_cast<std::size_t>(std::count_if(members.begin(), members.end(), [](const Member& m) { return m.over(); }));
+  if (over == over_ || stopped_) return false;
+  over_ = over;
+  std::vector<InstanceKey> ready;
+  for (const auto& [key, senders] : senders_)
+    if (sent_by_all(senders)) ready.push_back(key);
+  for (const InstanceKey& key : ready) run_node(key);
+  return !ready.empty();
 }
 
 void Signals::run_scope(const InstanceKey& key, dc_scope scope, std::int32_t source, std::uint64_t order) {
@@ -51,7 +78,10 @@ void Signals::run_scope(const InstanceKey& key, dc_scope scope, std::int32_t sou
 void Signals::run(const model::Action& action, const InstanceKey& key, std::int32_t source, std::uint64_t order) {
   const dc_event_t event = {model_->events[key.event].name.c_str(), key.step, action.scope, source, key.instance, order};
   const CallResult result = host_.run(action, event, ledger_.open(key.step).view(roster_.size()));
-  if (result.code < DC_OK) roster_.tell_all({key.step, result.code, format("step {}: {}", key.step, result.sentence)});
+  if (result.code >= DC_OK) return;
+  const std::string sentence = format("step {}: {}", key.step, result.sentence);
+  failed_(result.code, sentence);
+  roster_.tell_all({key.step, result.code, sentence});
 }
 
 bool Signals::end_waiting(const InstanceKey& key) {
@@ -61,7 +91,7 @@ bool Signals::end_waiting(const InstanceKey& key) {
 }
 
 bool Signals::decide() {
-  bool worked = false;
+  bool worked = run_without_the_over();
   while (const auto decision = coordinator_.poll()) {
     worked = true;
     if (waiting_.count(decision->key) == 0) {
@@ -95,7 +125,7 @@ void Signals::complete(std::int64_t step) {
   for (auto entry = senders_.begin(); entry != senders_.end() && entry->first.step <= step; entry = senders_.erase(entry)) {
     std::vector<std::int32_t> without;
     for (const Member& member : roster_.members())
-      if (entry->second.count(member.slot) == 0) without.push_back(member.id);
+      if ((stopped_ || !member.over()) && entry->second.count(member.slot) == 0) without.push_back(member.id);
     drop(entry->first, format("not sent by client {} before the step ended", join(without, ", ")));
   }
   while (!counts_.empty() && counts_.begin()->first.first.step <= step) counts_.erase(counts_.begin());

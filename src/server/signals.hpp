@@ -19,7 +19,8 @@ namespace damaris::server {
 
 class Signals {
  public:
-  Signals(std::shared_ptr<const model::Model> model, Ledger& ledger, Roster& roster, PluginHost& host, Coordinator& coordinator);
+  Signals(std::shared_ptr<const model::Model> model, Ledger& ledger, Roster& roster, PluginHost& host, Coordinator& coordinator,
+          std::function<void(int code, const std::string& sentence)> failed);
 
   // Client `member` has sent event `event` in `step`: runs what its scope allows now.
   void sent(const Member& member, std::uint32_t event, std::int64_t step);
@@ -28,6 +29,8 @@ class Signals {
   bool decide();
   // Step `step` is complete here: what is still incomplete of it is reported and dropped.
   void complete(std::int64_t step);
+  // The server was told to stop: what is incomplete stays so.
+  void stop() noexcept { stopped_ = true; }
   // Global instances that still hold an iteration.
   bool pending() const noexcept { return !waiting_.empty(); }
 
@@ -37,12 +40,18 @@ class Signals {
   bool has_scope(std::uint32_t event, dc_scope scope) const;
   void drop(const InstanceKey& key, const std::string& why);
   bool end_waiting(const InstanceKey& key);
+  bool sent_by_all(const std::set<std::uint32_t>& senders) const;
+  bool run_without_the_over();
+  void run_node(const InstanceKey& key);
 
   std::shared_ptr<const model::Model> model_;
   Ledger& ledger_;
   Roster& roster_;
   PluginHost& host_;
   Coordinator& coordinator_;
+  std::function<void(int, const std::string&)> failed_;  // a failure of an action, for the run's record
+  bool stopped_ = false;
+  std::size_t over_ = 0;                                                   // members that were over at the last look
   std::map<std::pair<InstanceKey, std::uint32_t>, std::uint32_t> counts_;  // (event, step, 0), slot -> signals so far
   std::map<InstanceKey, std::set<std::uint32_t>> senders_;                 // incomplete instances: slots that have sent it
   std::map<InstanceKey, Deadline> waiting_;                                // announced, not decided

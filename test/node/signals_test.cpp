@@ -94,6 +94,21 @@ TEST_CASE("a signal sees what its client has written before it, in order") {
   for (std::size_t n = 0; n < 4; ++n) CHECK(lines[n].find("datasets " + std::to_string(n + 1)) != std::string::npos);
 }
 
+TEST_CASE("rule 3: a client that has finalized is not waited for, also by a signal that the others have sent before") {
+  model::Model model = node_model();
+  add_event(model, "look", {DC_SCOPE_NODE});
+  Node node(model, 2);
+  node.client(0).signal("look", 0);
+  node.start();
+  CHECK(node.client(1).finalize().code == DC_OK);
+  node.client(0).signal("look", 1);
+  CHECK(node.client(0).end_iteration(1).code == DC_OK);
+  CHECK(node.client(0).flush(1, 5'000).code == DC_OK);
+  CHECK(node.client(0).finalize().code == DC_OK);
+  node.stop();
+  CHECK(node.lines("event look").size() == 2);
+}
+
 TEST_CASE("a failing action is told to the clients and, by policy, disabled") {
   model::Model model = node_model();
   add_event(model, "bad", {DC_SCOPE_CORE}, "fail_always");
@@ -105,8 +120,9 @@ TEST_CASE("a failing action is told to the clients and, by policy, disabled") {
   node.client(0).end_iteration(0);
   const client::Client::Report report = node.client(0).flush(0, 5000);
   CHECK(report.code == DC_E_EARLIER_IO);
+  CHECK(node.client(0).status().first_error == DC_E_PLUGIN);
   CHECK(report.sentence ==
-        "step 0: action 'fail_always' of damaris_test_recorder.so failed in on event 'bad' of step 0: it was told to fail");
+        "step 0: action 'fail_always' of damaris_test_recorder.so failed on event 'bad' of step 0: it was told to fail");
   node.stop();
   CHECK(node.lines("event bad").size() == (model.architecture.plugin_policy == model::PluginPolicy::disable ? 1 : 2));
 }

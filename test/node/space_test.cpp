@@ -1,3 +1,5 @@
+#include <random>
+
 #include "node.hpp"
 
 namespace damaris::test {
@@ -16,7 +18,8 @@ TEST_CASE("rule 10: a dataset larger than the client's share is refused at once,
   const Clock::time_point start = Clock::now();
   const Error error = error_of([&] { node.client(0).write(node.variable(0, "vec"), 0, 0, vec.data()); });
   CHECK(error.code() == DC_E_TOO_LARGE);
-  CHECK(error.sentence().find("'vec' is 80000 bytes in step 0, more than the 16384 this client has of the buffer") == 0);
+  CHECK(error.sentence().find(
+            "'vec' is 80000 bytes in step 0, more than the 16384 bytes of the buffer that client 0 has; enlarge") == 0);
   CHECK(seconds_since(start) < 0.3);  // the buffer's time-out: it did not wait
   CHECK(node.client(0).status().buffer_used_bytes == 0);
 }
@@ -32,7 +35,7 @@ TEST_CASE("rule 1: an iteration that alone fills its client's arena is refused a
       error = thrown;
     }
   CHECK(error.code() == DC_E_ITERATION_TOO_LARGE);
-  CHECK(error.sentence().find("step 0 of client 0 alone fills the 16384 this client has of the buffer") == 0);
+  CHECK(error.sentence().find("step 0 of client 0 is too large for the 16384 bytes of the buffer that it has: it uses ") == 0);
   CHECK(written == 15);  // 14 blocks of 800 + 320 bytes, rounded up to 1152
 }
 
@@ -51,6 +54,45 @@ TEST_CASE("a full buffer blocks for its time-out and then says on whom it waited
   node.client(1).end_iteration(0);
   CHECK(node.client(0).flush(0, 5000).code == DC_OK);
   CHECK(node.client(0).write(node.variable(0, "vec"), 1, 0, vec.data()) == DC_OK);
+}
+
+TEST_CASE("waits for room lose no room: after thousands of them and a flush the buffer is empty") {
+  model::Model model = small_buffer();
+  model.architecture.buffer_timeout_ms = 20'000;
+  Node node(model, 1);
+  node.start();
+  std::mt19937 random(1);
+  std::vector<double> vec(900);
+  for (std::int64_t step = 0; step < 3'000; ++step) {
+    node.client(0).shapes().set_parameter("n", static_cast<std::int64_t>(random() % 900));
+    for (int block = 0; block < 3; ++block)
+      REQUIRE(node.client(0).write(node.variable(0, "vec"), step, block, vec.data()) == DC_OK);
+    REQUIRE(node.client(0).end_iteration(step).code == DC_OK);
+  }
+  REQUIRE(node.client(0).flush(2'999, 20'000).code == DC_OK);
+  const dc_status_t status = node.client(0).status();
+  CHECK(status.waits > 0);
+  CHECK(status.buffer_used_bytes == 0);
+  CHECK(status.largest_hole_bytes == 32 * 1024 - sizeof(shm::BlockHeader));
+}
+
+TEST_CASE("an end of step that finds one of several lanes full ends nothing, and can be called again") {
+  model::Model model = node_model();
+  model.architecture.threads = 2;
+  model.architecture.lane_events = 4;
+  Node node(model, 1);
+  const std::int32_t four[4] = {1, 2, 3, 4};
+  REQUIRE(node.client(0).write(node.variable(0, "small"), 0, 0, four) == DC_OK);
+  std::thread second([&] {
+    for (int block = 1; block < 5; ++block) (void)node.client(0).write(node.variable(0, "small"), 0, block, four);
+  });
+  second.join();
+  CHECK(error_of([&] { (void)node.client(0).end_iteration(0); }).code() == DC_E_FULL);
+  node.start();
+  while (node.client(0).status().events_waiting > 0) std::this_thread::yield();
+  CHECK(node.client(0).end_iteration(0).code == DC_OK);
+  CHECK(node.client(0).flush(0, 5'000).code == DC_OK);
+  CHECK(node.client(0).write(node.variable(0, "small"), 1, 0, four) == DC_OK);
 }
 
 TEST_CASE("a full lane blocks for its time-out and loses nothing") {

@@ -203,6 +203,97 @@ TEST_CASE("shapes and positions of wrong rank, negative, or of unknown names are
   CHECK(error.sentence().find("did you mean 'tile'?") != std::string::npos);
 }
 
+TEST_CASE("a shape smaller than its ghost zones is refused, an empty one has none") {
+  model::Model model = node_model();
+  model.layouts[1].ghost = {{model::Expression::parse("1"), model::Expression::parse("1")}};
+  add_recorder(model);
+  Node node(model, 1);
+  node.start();
+  const double data[3] = {1, 2, 3};
+  const auto set = [&](std::int64_t extent) { node.client(0).shapes().set_shape("vec", 1, &extent); };
+  const Error error = error_of([&] { set(1); });
+  CHECK(error.code() == DC_E_SHAPE);
+  CHECK(error.sentence().find("extent 1 of 'vec' is 1, less than its ghost zones of 1 and 1 (layout 'vector'") == 0);
+  set(0);
+  CHECK(node.client(0).write(node.variable(0, "vec"), 0, 0, nullptr) == DC_OK);
+  CHECK(node.client(0).end_iteration(0).code == DC_OK);
+  set(3);
+  CHECK(node.client(0).write(node.variable(0, "vec"), 1, 0, data) == DC_OK);
+  CHECK(node.client(0).end_iteration(1).code == DC_OK);
+  CHECK(node.client(0).flush(1, 5'000).code == DC_OK);
+  CHECK(node.client(0).status().buffer_used_bytes == 0);
+  node.stop();
+  CHECK(node.lines("vec:0.0=0").size() == 1);
+  CHECK(node.lines("vec:0.0=24").size() == 1);
+}
+
+TEST_CASE("a block that reaches beyond its global array is refused before anything is reserved") {
+  Node node(node_model(), 1);
+  const float tile[6] = {};
+  const auto write_at = [&](std::int64_t row) {
+    const std::int64_t position[2] = {row, 0};
+    node.client(0).shapes().set_position("tile", 2, position);
+    (void)node.client(0).write(node.variable(0, "tile"), 0, static_cast<std::int32_t>(row % 7), tile);
+  };
+  write_at(2);
+  const Error error = error_of([&] { write_at(3); });
+  CHECK(error.code() == DC_E_SHAPE);
+  CHECK(error.sentence().find("'tile' has 2 elements at offset 3 of dimension 1, beyond the 4 of its global array") == 0);
+  CHECK(error_of([&] { write_at(std::numeric_limits<std::int64_t>::max() - 1); }).code() == DC_E_SHAPE);
+  CHECK(node.client(0).status().writes == 1);
+}
+
+TEST_CASE("a call that is refused whatever the step opens no step and cancels nothing") {
+  Node node(node_model(), 1);
+  void* data = nullptr;
+  REQUIRE(node.client(0).alloc(node.variable(0, "small"), 5, 0, &data) == DC_OK);
+  CHECK(error_of([&] { (void)node.client(0).write(node.variable(0, "vec"), 1000, 0, nullptr); }).code() == DC_E_ARGUMENT);
+  CHECK(error_of([&] { (void)node.client(0).write(node.variable(0, "small"), 1000, -1, kFour); }).code() == DC_E_ARGUMENT);
+  const client::Source reals = {kFour, DC_FLOAT64, 0, nullptr, nullptr};
+  CHECK(error_of([&] { (void)node.client(0).write(node.variable(0, "small"), 1000, 0, reals); }).code() == DC_E_TYPE);
+  CHECK(node.client(0).commit(node.variable(0, "small"), 5, 0) == DC_OK);
+}
+
+TEST_CASE("steps that a sum would overflow are refused") {
+  Node node(node_model(), 1);
+  constexpr std::int64_t kHighest = std::int64_t{1} << 62;
+  CHECK(error_of([&] { (void)node.client(0).end_iteration(kHighest + 1); }).code() == DC_E_ARGUMENT);
+  CHECK(error_of([&] { (void)node.client(0).write(node.variable(0, "small"), kHighest + 1, 0, kFour); }).code() == DC_E_ARGUMENT);
+  CHECK(node.client(0).write(node.variable(0, "small"), kHighest, 0, kFour) == DC_OK);
+}
+
+TEST_CASE("rule 14: threads that write and look at the status at once lose nothing") {
+  constexpr int kThreads = 2, kSteps = 200;
+  model::Model model = node_model();
+  model.architecture.threads = kThreads;
+  model.architecture.buffer_timeout_ms = 20'000;
+  model.architecture.buffer_bytes = 64 * 1024;
+  Node node(model, 1);
+  node.start();
+  std::atomic<int> arrived{0};
+  const auto meet = [&](int times) {
+    ++arrived;
+    while (arrived < times * kThreads) std::this_thread::yield();
+  };
+  const auto work = [&](bool ends) {
+    const std::vector<double> vec(100);
+    for (int step = 0; step < kSteps; ++step) {
+      for (int block = 0; block < 5; ++block) {
+        CHECK(node.client(0).write(node.variable(0, "vec"), step, block + (ends ? 0 : 5), vec.data()) == DC_OK);
+        (void)node.client(0).status();
+      }
+      meet(2 * step + 1);
+      if (ends) CHECK(node.client(0).end_iteration(step).code == DC_OK);
+      meet(2 * step + 2);
+    }
+  };
+  std::thread other([&] { work(false); });
+  work(true);
+  other.join();
+  CHECK(node.client(0).flush(kSteps - 1, 20'000).code == DC_OK);
+  CHECK(node.client(0).status().writes == kThreads * kSteps * 5);
+}
+
 TEST_CASE("rule 14: with threads, each thread has a lane and an arena, and the end of a step covers all of them") {
   constexpr int kThreads = 4;
   model::Model model = node_model();

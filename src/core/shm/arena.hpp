@@ -31,11 +31,11 @@ class Arena {
   // Both first take in what the server has released.
   std::uint64_t used_bytes() noexcept;
   std::uint64_t largest_hole_bytes() noexcept;
-  // A hint without a walk: what was released since the last sweep counts as free.
-  bool more_than_half_full() const noexcept {
-    const std::uint64_t pending = lane_->released.load(std::memory_order_relaxed) - swept_;
-    return (bytes_ - free_bytes_) * 2 > bytes_ + pending * 2;
+  // Hints without a walk: what was released since the last sweep counts as free.
+  std::uint64_t used_hint_bytes() const noexcept {
+    return bytes_ - free_bytes_ - (lane_->released.load(std::memory_order_relaxed) - swept_);
   }
+  bool more_than_half_full() const noexcept { return used_hint_bytes() * 2 > bytes_; }
 
  private:
   BlockHeader* at(std::uint64_t offset) const noexcept { return reinterpret_cast<BlockHeader*>(base_ + offset); }

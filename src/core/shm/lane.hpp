@@ -43,7 +43,11 @@ class LaneWriter {
     tail_ = lane_->tail.load(std::memory_order_acquire);
     return (head_ - tail_) * 2 > mask_ + 1;
   }
-  std::uint64_t waiting() const noexcept { return head_ - lane_->tail.load(std::memory_order_acquire); }
+  // Any thread may ask.
+  std::uint64_t waiting() const noexcept {
+    const std::uint64_t taken = lane_->tail.load(std::memory_order_acquire);
+    return lane_->head.load(std::memory_order_acquire) - taken;
+  }
 
  private:
   LaneHeader* lane_ = nullptr;

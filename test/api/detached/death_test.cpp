@@ -10,8 +10,9 @@ void write_step(TestClient& client, int step) {
 }
 
 void kill_server(const shm::FoundRegion& region) {
+  const ProcessWatch watch(region.server);  // as its clients look: all of its threads are gone
   ::kill(region.server.pid, SIGKILL);
-  REQUIRE(wait_until([&] { return !is_alive(region.server); }));
+  REQUIRE(wait_until([&] { return !watch.alive(); }));
 }
 
 TEST_CASE("a client that is killed leaves a partial iteration, and the others go on") {
@@ -107,11 +108,18 @@ TEST_CASE("SIGTERM to a detached server: it stores what was published and leaves
   CHECK(run.regions().empty());
   CHECK_THAT(run.lines("iteration 0").at(0), Catch::EndsWith("datasets 2 x:0.0=128:0 x:1.0=128:0 missing:1"));
   CHECK(run.lines("finalize").size() == 1);
-  for (TestClient* client : {&first, &second}) {
-    const Answer answer = (*client)("end 1");
+  const std::string kEnded = "has ended: it stored what it had taken until then and takes nothing more";
+  for (const char* command : {"write 1", "end 1"}) {
+    const Answer answer = first(command);
     CHECK(answer.code == DC_E_SERVER_LOST);
-    CHECK_THAT(answer.sentence, Catch::Contains("has ended: it stored what was published and takes nothing more"));
+    CHECK_THAT(answer.sentence, Catch::EndsWith(kEnded));
   }
+  // In the open step a write looks at nothing but its arena: the end of the step tells.
+  second.must("write 0 1");
+  const Answer answer = second("end 0");
+  CHECK(answer.code == DC_E_SERVER_LOST);
+  CHECK_THAT(answer.sentence,
+             Catch::EndsWith(kEnded + "; the last 1 writes and signals of client 1 came too late and are not stored"));
 }
 
 TEST_CASE("rule 16: a killed server's region with data is refused and named, for a server and for a client that starts one") {

@@ -1,0 +1,22 @@
+// What the server is doing at present, for whoever waits for it.
+// Used by: the server's dispatch thread sets it; clients and the watchdog read it, and may see a torn text.
+// Before it: a plugin's callback. After it: the sentence of a time-out, or a line in the log.
+#pragma once
+
+#include <string>
+
+#include "core/shm/layout.hpp"
+
+namespace damaris::shm {
+
+// "" : not in a plugin.
+void show_busy(RegionHeader& header, const std::string& what) noexcept;
+
+struct Busy {
+  std::int64_t since_ns = 0;  // steady clock; 0: not busy
+  std::string what;
+  double seconds = 0;  // so far
+};
+Busy busy_with(const RegionHeader& header);
+
+}  // namespace damaris::shm
