@@ -11,6 +11,7 @@
 #include "core/config/config.hpp"
 #include "core/model/json.hpp"
 #include "core/shm/dead_regions.hpp"
+#include "core/shm/start_lock.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/coordinator.hpp"
 #include "mpi/placement.hpp"
@@ -83,15 +84,39 @@ MPI_Comm start_in_place(const Communicator& world, const Configuration& configur
   return clients.release();
 }
 
+// Another run of the same XML would write the same files. One from another folder may run beside us.
+void refuse_second_run(const model::Model& model, std::uint64_t nonce) {
+  const std::string ours = shm::run_prefix(model.simulation, nonce);
+  const std::uint64_t place = place_digest(model.file);
+  const auto found = shm::wait_for_way(
+      shm::region_prefix(model.simulation), model.architecture.attach_timeout_ms,
+      [&](const shm::FoundRegion& other) { return other.config_place == place && other.name.rfind(ours, 0) != 0; });
+  if (found)
+    throw Error(DC_E_REGION_IN_USE,
+                format("another run of {} is under way on this node (process {}, region {}); wait for its end, or "
+                       "set DAMARIS_JOB and write to another folder to run beside it",
+                       model.file, found->server.pid, found->name));
+}
+
+// The lock ends here: starting plugins may be collective over servers that still wait for it.
+std::shared_ptr<shm::Region> make_region(const Configuration& configuration, const Role& role, std::uint64_t nonce) {
+  const model::Model& model = *configuration.model;
+  shm::StartLock lock(model.simulation);
+  lock.take(model.architecture.attach_timeout_ms);
+  refuse_second_run(model, nonce);
+  shm::clear_dead_regions(shm::region_prefix(model.simulation), model.architecture.stale);
+  return server::make_region(
+      model, configuration.xml, role.group_clients,
+      {shm::region_name(model.simulation, nonce, role.node, role.server_index), server::host_name(), role.server_index, false});
+}
+
 // What a server rank prepares before any client attaches.
 std::unique_ptr<server::Server> make_server(const Configuration& configuration, const Role& role, std::uint64_t nonce,
                                             const std::shared_ptr<Channels>& channels, std::string& region_name) {
   const model::Model& model = *configuration.model;
   start_log(model, format("server {}", role.server_index));
-  shm::clear_dead_regions(shm::region_prefix(model.simulation), model.architecture.stale);
-  region_name = shm::region_name(model.simulation, nonce, role.node, role.server_index);
-  const auto region = server::make_region(model, configuration.xml, role.group_clients,
-                                          {region_name, server::host_name(), role.server_index, false});
+  const auto region = make_region(configuration, role, nonce);
+  region_name = region->name();
   auto coordinator = std::make_unique<MpiCoordinator>(channels, MpiCoordinator::Needs::of(model), false);
   return std::make_unique<server::Server>(configuration.model, region, std::move(coordinator), role.group_sources);
 }

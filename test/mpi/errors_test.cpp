@@ -141,5 +141,60 @@ TEST_CASE("virtual nodes are read on rank 0, so that ranks cannot disagree") {
   }
 }
 
+// Ranks 0 and 1 run; ranks 2 and 3 start from `file` meanwhile, as a job of their own would, and once more after the end of the run.
+void check_second_run(const std::string& file, int code) {
+  Job job(4, "99");
+  MPI_Comm half = MPI_COMM_NULL, not_serving = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, job.rank() / 2, job.rank(), &half);
+  MPI_Comm_split(MPI_COMM_WORLD, job.rank() == 1 ? MPI_UNDEFINED : 0, job.rank(), &not_serving);
+  job.write(file, xml(1));
+  job.write("job.xml", xml(1));
+  job.together();
+  const auto start = [&](const std::string& name) {
+    Started started;
+    started.code = dc_mpi_initialize(job.file(name).c_str(), half, &started.clients, &started.is_client);
+    started.sentence = dc_last_error();
+    return started;
+  };
+  if (job.rank() < 2) {
+    const Started first = start("job.xml");
+    REQUIRE(first.code == DC_OK);
+    if (job.rank() == 0) {
+      wait_for_all(not_serving);
+      wait_for_all(not_serving);
+      CHECK(dc_finalize() == DC_OK);
+    }
+  } else {
+    wait_for_all(not_serving);
+    const Started second = start(file);
+    INFO(second.sentence);
+    CHECK(second.code == code);
+    if (second.code == DC_OK && second.is_client != 0) CHECK(dc_finalize() == DC_OK);
+    if (code != DC_OK) {
+      CHECK(same_on_all(half, second.sentence) == second.sentence);
+      CHECK_THAT(second.sentence, Catch::Contains("another run of " + job.file(file) + " is under way on this node (process ") &&
+                                      Catch::Contains("set DAMARIS_JOB and write to another folder"));
+      CHECK(job.regions().size() == 1);
+    }
+    wait_for_all(not_serving);
+  }
+  job.together();
+  if (job.rank() >= 2) {
+    const Started again = start(file);
+    CHECK(again.code == DC_OK);
+    if (again.is_client == 1) CHECK(dc_finalize() == DC_OK);
+  }
+  job.together();
+  CHECK(job.regions().empty());
+  MPI_Comm_free(&half);
+  if (not_serving != MPI_COMM_NULL) MPI_Comm_free(&not_serving);
+}
+
+TEST_CASE("a second run of the same XML in the same job is refused on all its ranks, and the first one goes on") {
+  check_second_run("job.xml", DC_E_REGION_IN_USE);
+}
+
+TEST_CASE("a run of the same simulation from another folder may run beside the first one") { check_second_run("other.xml", DC_OK); }
+
 }  // namespace
 }  // namespace damaris::test

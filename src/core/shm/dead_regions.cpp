@@ -6,16 +6,20 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <random>
+#include <thread>
 
+#include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/shm/arena.hpp"
 #include "core/shm/region.hpp"
+#include "core/shm/start_lock.hpp"
 
 namespace damaris::shm {
 namespace {
@@ -56,8 +60,12 @@ std::string job_prefix() { return format("/damaris.{}.{}.", ::geteuid(), job_nam
 
 std::string region_prefix(const std::string& simulation) { return format("{}{}.", job_prefix(), safe(simulation)); }
 
+std::string run_prefix(const std::string& simulation, std::uint64_t nonce) {
+  return format("{}{:08x}.", region_prefix(simulation), nonce & 0xffffffffu);
+}
+
 std::string region_name(const std::string& simulation, std::uint64_t nonce, int node, int server) {
-  return format("{}{:08x}.n{}.s{}", region_prefix(simulation), nonce & 0xffffffffu, node, server);
+  return format("{}n{}.s{}", run_prefix(simulation, nonce), node, server);
 }
 
 std::uint64_t make_nonce() {
@@ -71,7 +79,7 @@ std::vector<FoundRegion> find_regions(const std::string& prefix) {
   if (folder == nullptr) return regions;
   while (const dirent* entry = ::readdir(folder.get())) {
     const std::string name = std::string("/") + entry->d_name;
-    if (name.compare(0, prefix.size(), prefix) != 0) continue;
+    if (name.compare(0, prefix.size(), prefix) != 0 || is_start_lock(name)) continue;
     try {
       regions.push_back(look_at(name));
     } catch (const Error& error) {  // being made, somebody else's, or another version's: not ours to judge
@@ -80,6 +88,19 @@ std::vector<FoundRegion> find_regions(const std::string& prefix) {
   }
   std::sort(regions.begin(), regions.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return regions;
+}
+
+std::optional<FoundRegion> wait_for_way(const std::string& prefix, std::int64_t timeout_ms,
+                                        const std::function<bool(const FoundRegion&)>& in_the_way, const std::atomic<bool>* stop) {
+  const Deadline deadline = Deadline::after_ms(timeout_ms);
+  while (true) {
+    const auto regions = find_regions(prefix);
+    const auto blocking =
+        std::find_if(regions.begin(), regions.end(), [&](const FoundRegion& found) { return found.alive && in_the_way(found); });
+    if (blocking == regions.end()) return std::nullopt;
+    if (!blocking->leaving || deadline.passed() || (stop != nullptr && stop->load())) return *blocking;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
 }
 
 void clear_dead_regions(const std::string& prefix, model::StalePolicy policy) {

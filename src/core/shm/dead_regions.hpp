@@ -2,6 +2,10 @@
 // Used by: servers at start-up (take away or refuse what a dead job left), clients of a detached server (find it).
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +21,9 @@ std::string job_name();
 std::string region_prefix(const std::string& simulation);
 // The same for any simulation of this user's job.
 std::string job_prefix();
-// The full name; `nonce` tells runs apart.
+// How all regions of one run begin; `nonce` tells runs apart.
+std::string run_prefix(const std::string& simulation, std::uint64_t nonce);
+// The full name.
 std::string region_name(const std::string& simulation, std::uint64_t nonce, int node, int server);
 std::uint64_t make_nonce();
 
@@ -35,6 +41,12 @@ struct FoundRegion {
 
 // This user's readable regions with that prefix. Unreadable or foreign ones are passed over, never touched.
 std::vector<FoundRegion> find_regions(const std::string& prefix);
+
+// Waits until no living region with that prefix is `in_the_way`: one that is leaving may still store the last data of the run before,
+// and gets up to `timeout_ms` for that. Returns a region that stays in the way, or nothing; returns early once `stop` is set.
+std::optional<FoundRegion> wait_for_way(const std::string& prefix, std::int64_t timeout_ms,
+                                        const std::function<bool(const FoundRegion&)>& in_the_way,
+                                        const std::atomic<bool>* stop = nullptr);
 
 // Takes away what dead servers left: regions without unreleased published blocks always, others by `policy`.
 // Throws Error(DC_E_STALE_REGION) naming the region and what to do, when `policy` is refuse.

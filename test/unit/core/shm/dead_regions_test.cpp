@@ -70,6 +70,38 @@ TEST_CASE("rule 16: a living server's region, and another simulation's, are neve
   CHECK(exists(other.name));
 }
 
+void set_state(const Region& region, RegionState state) { region.header().state.store(static_cast<std::uint32_t>(state)); }
+
+TEST_CASE("a living region in the way is named at once, one that is leaving only after the time-out") {
+  RegionSpec spec;
+  spec.name = region_name("way", make_nonce(), 0, 0);
+  Region region = Region::create(spec);
+  const auto always = [](const FoundRegion&) { return true; };
+  region.announce();
+  const auto ready = wait_for_way(region_prefix("way"), 3'600'000, always);
+  REQUIRE(ready);
+  CHECK(ready->name == spec.name);
+  CHECK_FALSE(wait_for_way(region_prefix("way"), 0, [](const FoundRegion&) { return false; }));
+  set_state(region, RegionState::leaving);
+  CHECK(wait_for_way(region_prefix("way"), 20, always));
+  const std::atomic<bool> stop{true};
+  CHECK(wait_for_way(region_prefix("way"), 3'600'000, always, &stop));
+}
+
+TEST_CASE("a region that is leaving is no longer in the way once it is closed") {
+  RegionSpec spec;
+  spec.name = region_name("way", make_nonce(), 0, 0);
+  const Region region = Region::create(spec);
+  set_state(region, RegionState::leaving);
+  int looks = 0;
+  CHECK_FALSE(wait_for_way(region_prefix("way"), 3'600'000, [&](const FoundRegion&) {
+    ++looks;
+    set_state(region, RegionState::closed);
+    return true;
+  }));
+  CHECK(looks == 1);
+}
+
 TEST_CASE("rule 16: region names hold user, job, nonce, node and server, and only safe letters") {
   ::setenv("DAMARIS_JOB", "a/../b c", 1);
   const std::string name = region_name("my sim/x", 0x12345678, 2, 5);

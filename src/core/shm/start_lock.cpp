@@ -1,0 +1,74 @@
+#include "core/shm/start_lock.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <string_view>
+#include <thread>
+
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/base/format.hpp"
+#include "core/shm/dead_regions.hpp"
+
+namespace damaris::shm {
+namespace {
+
+constexpr std::string_view kEnding = ".lock";
+
+// Whoever held the lock before may have taken the file away between our opening and our locking it: then we hold a nameless one.
+bool is_still_named(int descriptor, const std::string& name) {
+  struct stat ours = {}, named = {};
+  return ::fstat(descriptor, &ours) == 0 && ::stat(("/dev/shm" + name).c_str(), &named) == 0 && ours.st_ino == named.st_ino;
+}
+
+}  // namespace
+
+bool is_start_lock(const std::string& name) {
+  return name.size() > kEnding.size() && name.compare(name.size() - kEnding.size(), kEnding.size(), kEnding) == 0;
+}
+
+StartLock::StartLock(const std::string& simulation) : simulation_(simulation), name_(region_prefix(simulation) + "lock") {}
+
+StartLock::~StartLock() {
+  if (descriptor_ < 0) return;
+  ::shm_unlink(name_.c_str());  // before it is given back, or the next holder would lose the name
+  ::close(descriptor_);
+}
+
+bool StartLock::try_take() {
+  if (descriptor_ >= 0) return true;
+  const int descriptor = ::shm_open(name_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  if (descriptor < 0)
+    throw system_error(DC_E_SHM, format("cannot make the start lock /dev/shm{}", name_), errno,
+                       "look at /dev/shm and its permissions");
+  const int failure = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+  if (failure == 0 && is_still_named(descriptor, name_)) {
+    descriptor_ = descriptor;
+    return true;
+  }
+  ::close(descriptor);
+  if (failure == 0 || failure == EWOULDBLOCK || failure == EINTR) return false;
+  throw system_error(DC_E_SHM, format("cannot lock /dev/shm{}", name_), failure, "mount a tmpfs there");
+}
+
+void StartLock::take(std::int64_t timeout_ms, const std::atomic<bool>* stop) {
+  const Deadline deadline = Deadline::after_ms(timeout_ms);
+  while (!try_take()) {
+    const bool stopped = stop != nullptr && stop->load();
+    if (stopped || deadline.passed())
+      throw Error(
+          DC_E_TIMEOUT,
+          format("another start of '{}' on this node is under way and holds /dev/shm{} ({}); let it finish, or end the process "
+                 "that 'fuser /dev/shm{}' names",
+                 simulation_, name_, stopped ? "told to stop while waiting" : format("waited {} ms", timeout_ms), name_));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+}  // namespace damaris::shm

@@ -1,0 +1,37 @@
+// The start lock: one process at a time looks for living regions of a simulation on this node and makes a new one.
+// Used by: a client that starts a server, damaris-server, the servers of an MPI job, each at start-up only, one thread.
+// Before it: the compiled model. After it: wait_for_way, clear_dead_regions, Region::create.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+namespace damaris::shm {
+
+// A locked file of mode 0600 in /dev/shm, which every process of the node sees alike whatever the file system of the XML can do.
+// The holder takes the file away again; what a killed holder leaves is no obstacle to the next one.
+class StartLock {
+ public:
+  // Of this user's job and `simulation`. Takes nothing yet.
+  explicit StartLock(const std::string& simulation);
+  ~StartLock();
+  StartLock(const StartLock&) = delete;
+  StartLock& operator=(const StartLock&) = delete;
+
+  // False while another process holds it. Throws Error(DC_E_SHM) when the file cannot be locked for another reason.
+  bool try_take();
+  // Waits for it. Throws Error(DC_E_TIMEOUT) naming the file after `timeout_ms`, or once `stop` is set.
+  void take(std::int64_t timeout_ms, const std::atomic<bool>* stop = nullptr);
+
+  const std::string& name() const noexcept { return name_; }  // of the file, below /dev/shm
+
+ private:
+  std::string simulation_, name_;
+  int descriptor_ = -1;  // open: held
+};
+
+// Whether a name in /dev/shm is that of a start lock, which is no region.
+bool is_start_lock(const std::string& name);
+
+}  // namespace damaris::shm

@@ -1,0 +1,78 @@
+#include "core/shm/start_lock.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/shm/dead_regions.hpp"
+#include "support/errors.hpp"
+
+namespace damaris::shm {
+namespace {
+
+using damaris::test::error_of;
+
+std::string path_of(const StartLock& lock) { return "/dev/shm" + lock.name(); }
+bool exists(const StartLock& lock) { return ::access(path_of(lock).c_str(), F_OK) == 0; }
+
+TEST_CASE("a start lock has one holder at a time, is this user's alone, and leaves no file") {
+  StartLock second("lock");
+  {
+    StartLock first("lock");
+    CHECK(first.try_take());
+    CHECK(first.try_take());
+    CHECK_FALSE(second.try_take());
+    struct stat info = {};
+    REQUIRE(::stat(path_of(first).c_str(), &info) == 0);
+    CHECK((info.st_mode & 0777) == 0600);
+    CHECK(first.name() == region_prefix("lock") + "lock");
+    StartLock other("another");
+    CHECK(other.try_take());
+  }
+  CHECK_FALSE(exists(second));
+  CHECK(second.try_take());
+}
+
+TEST_CASE("waiting for a start lock ends at the time-out or when told to stop, and names the file") {
+  StartLock holder("lock"), waiting("lock");
+  REQUIRE(holder.try_take());
+  const Error late = error_of([&] { waiting.take(20); });
+  CHECK(late.code() == DC_E_TIMEOUT);
+  CHECK_THAT(late.sentence(), Catch::Contains("another start of 'lock' on this node is under way and holds " + path_of(holder)) &&
+                                  Catch::Contains("waited 20 ms"));
+  const std::atomic<bool> stop{true};
+  const Error stopped = error_of([&] { waiting.take(3'600'000, &stop); });
+  CHECK_THAT(stopped.sentence(), Catch::Contains(path_of(holder)) && Catch::Contains("told to stop while waiting"));
+}
+
+TEST_CASE("what a killed holder left does not stop the next one, which takes it away") {
+  StartLock lock("lock");
+  ::close(::open(path_of(lock).c_str(), O_CREAT | O_RDWR, 0600));
+  {
+    StartLock next("lock");
+    CHECK(next.try_take());
+  }
+  CHECK_FALSE(exists(lock));
+}
+
+TEST_CASE("a start lock that cannot be made is an error, not a lock") {
+  StartLock lock("lock");
+  REQUIRE(::mkdir(path_of(lock).c_str(), 0700) == 0);
+  const Error error = error_of([&] { lock.try_take(); });
+  ::rmdir(path_of(lock).c_str());
+  CHECK(error.code() == DC_E_SHM);
+  CHECK_THAT(error.sentence(), Catch::Contains("cannot make the start lock " + path_of(lock)));
+}
+
+TEST_CASE("a start lock is no region") {
+  StartLock lock("lock");
+  REQUIRE(lock.try_take());
+  clear_dead_regions(region_prefix("lock"), model::StalePolicy::discard);
+  CHECK(exists(lock));
+}
+
+}  // namespace
+}  // namespace damaris::shm
