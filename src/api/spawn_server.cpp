@@ -52,8 +52,13 @@ std::string listen(int pipe, std::int64_t timeout_ms) {
   std::string said;
   while (true) {
     pollfd look = {pipe, POLLIN, 0};
-    if (::poll(&look, 1, static_cast<int>(deadline.left_ms(timeout_ms))) == 0)
+    const int ready = ::poll(&look, 1, static_cast<int>(deadline.left_ms(timeout_ms)));
+    if (ready == 0)
       throw Error(DC_E_TIMEOUT, format("the damaris-server that this client started is not ready after {} ms", timeout_ms));
+    if (ready < 0) {  // nothing to read then: the read would wait without bound
+      if (errno == EINTR) continue;
+      throw system_error(DC_E_INTERNAL, "cannot wait for damaris-server", errno, "look at the limit of open files");
+    }
     char text[512];
     const ssize_t length = ::read(pipe, text, sizeof text);
     if (length < 0 && errno == EINTR) continue;
