@@ -1,12 +1,9 @@
 #include "api/attach.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <thread>
 
 #include "api/spawn_server.hpp"
+#include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
@@ -14,6 +11,7 @@
 #include "core/config/config.hpp"
 #include "core/model/json.hpp"
 #include "core/shm/dead_regions.hpp"
+#include "core/shm/start_lock.hpp"
 
 namespace damaris::api {
 namespace {
@@ -57,25 +55,10 @@ void refuse_other_run(const model::Model& model, const Identity& run) {
   }
 }
 
-// Whoever holds the lock on the configuration file starts the server (DESIGN 4b rule 7).
-class StartLock {
- public:
-  explicit StartLock(const std::string& config) : descriptor_(::open(config.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  ~StartLock() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  StartLock(const StartLock&) = delete;
-  StartLock& operator=(const StartLock&) = delete;
-  // A file system without locks does not stop us: a second server refuses to start beside a first one.
-  bool try_take() const { return ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
-
- private:
-  int descriptor_;
-};
-
+// Whoever holds the start lock starts the server (DESIGN 4b rule 7).
 std::unique_ptr<Session> attach_to_server(const model::Model& model, const Identity& run, int id) {
   const Deadline deadline = Deadline::after_ms(model.architecture.attach_timeout_ms);
-  const StartLock lock(model.file);
+  shm::StartLock lock(model.simulation);
   bool started = false;
   while (true) {
     if (auto session = try_attach(run, id)) return session;

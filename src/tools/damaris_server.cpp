@@ -1,24 +1,20 @@
 // damaris-server: the server as a process of its own, without MPI. Clients attach with dc_initialize.
-#include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
 
 #include "api/spawn_server.hpp"
-#include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/config/config.hpp"
 #include "core/shm/dead_regions.hpp"
+#include "core/shm/start_lock.hpp"
 #include "server/make_region.hpp"
 #include "server/server.hpp"
 
@@ -47,22 +43,16 @@ int expected_clients(const Options& options, const damaris::model::Model& model)
   return 1;
 }
 
-// One that is about to leave is waited for: the next run may come while it stores the last data of the one before.
+// Neither beside another server that clients may look for, nor beside an MPI job that writes the same files.
 void refuse_second_server(const damaris::model::Model& model) {
-  const auto deadline = damaris::Deadline::after_ms(model.architecture.attach_timeout_ms);
-  const auto in_the_way = [&](const damaris::shm::FoundRegion& found) {
-    if (!found.alive || !found.detached) return false;
-    if (!found.leaving || deadline.passed())
-      throw Error(DC_E_REGION_IN_USE, format("a server of '{}' already runs on this node (process {}, region {}); let it finish, "
-                                             "or set DAMARIS_JOB to run beside it",
-                                             model.simulation, found.server.pid, found.name));
-    return true;
-  };
-  while (true) {
-    const auto regions = damaris::shm::find_regions(damaris::shm::region_prefix(model.simulation));
-    if (std::none_of(regions.begin(), regions.end(), in_the_way)) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
+  const std::uint64_t place = damaris::place_digest(model.file);
+  const auto found = damaris::shm::wait_for_way(
+      damaris::shm::region_prefix(model.simulation), model.architecture.attach_timeout_ms,
+      [&](const damaris::shm::FoundRegion& other) { return other.detached || other.config_place == place; }, &stop);
+  if (found)
+    throw Error(DC_E_REGION_IN_USE, format("a server of '{}' already runs on this node (process {}, region {}); let it finish, "
+                                           "or set DAMARIS_JOB to run beside it",
+                                           model.simulation, found->server.pid, found->name));
 }
 
 void check_startable(const damaris::model::Model& model) {
@@ -75,30 +65,24 @@ void check_startable(const damaris::model::Model& model) {
                                     model.file));
 }
 
-// Two servers started at once: the second waits for the first one's region to stand, and then refuses.
-class StartLock {
- public:
-  explicit StartLock(const Options& options) {
-    if (options.ready_fd >= 0) return;  // the client that started us holds it
-    descriptor_ = ::open(options.config.c_str(), O_RDONLY | O_CLOEXEC);
-    ::flock(descriptor_, LOCK_EX);
-  }
-  ~StartLock() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  StartLock(const StartLock&) = delete;
-  StartLock& operator=(const StartLock&) = delete;
-
- private:
-  int descriptor_ = -1;
+struct Configuration {
+  std::string xml;
+  std::shared_ptr<const damaris::model::Model> model;
 };
 
+Configuration read(const Options& options) {
+  Configuration read;
+  read.xml = damaris::read_config_file(options.config);
+  read.model = std::make_shared<const damaris::model::Model>(damaris::config::parse(read.xml, options.config));
+  return read;
+}
+
 std::unique_ptr<damaris::server::Server> start(const Options& options) {
-  const std::string xml = damaris::read_config_file(options.config);
-  const auto model = std::make_shared<const damaris::model::Model>(damaris::config::parse(xml, options.config));
+  const auto [xml, model] = read(options);
   damaris::configure_log(damaris::log_level(model->log.level), model->log.file, "server 0");
   check_startable(*model);
-  const StartLock lock(options);
+  damaris::shm::StartLock lock(model->simulation);
+  if (options.ready_fd < 0) lock.take(model->architecture.attach_timeout_ms, &stop);  // else whoever started us holds it
   refuse_second_server(*model);
   damaris::shm::clear_dead_regions(damaris::shm::region_prefix(model->simulation), model->architecture.stale);
   const std::string name = damaris::shm::region_name(model->simulation, damaris::shm::make_nonce(), 0, 0);
@@ -114,10 +98,14 @@ void tell_starter(const Options& options, const std::string& text) {
   ::close(options.ready_fd);
 }
 
+void start_in_background(const Options& options) {
+  const auto model = read(options).model;
+  damaris::shm::StartLock lock(model->simulation);
+  lock.take(model->architecture.attach_timeout_ms, &stop);
+  damaris::api::spawn_server(options.config, options.clients, 60'000);
+}
+
 int serve(const Options& options) {
-  std::signal(SIGTERM, on_signal);
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGPIPE, SIG_IGN);
   std::unique_ptr<damaris::server::Server> server;
   try {
     server = start(options);
@@ -153,10 +141,12 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
+  std::signal(SIGTERM, on_signal);
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGPIPE, SIG_IGN);
   try {
     if (!options.detach) return serve(options);
-    const StartLock lock(options);
-    damaris::api::spawn_server(options.config, options.clients, 60'000);
+    start_in_background(options);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "damaris-server: %s\n", error.what());

@@ -1,4 +1,9 @@
 // Who starts a detached server, who may attach to it, and when it leaves (DESIGN 4b rule 7).
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "core/shm/start_lock.hpp"
 #include "run.hpp"
 
 namespace damaris::test {
@@ -10,6 +15,17 @@ void write_and_leave(Run& run, int clients) {
     for (const char* command : {"write 0", "end 0"}) run.client(id).must(command);
   for (int id = 0; id < clients; ++id) run.client(id).ask("finalize");
   for (int id = 0; id < clients; ++id) CHECK(run.client(id).answer().code == DC_OK);
+}
+
+// damaris-server runs and its signal handlers stand: the kernel lists SIGTERM (15) among the signals that it catches. Before it is
+// executed, those of Catch do.
+bool catches_sigterm(pid_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  std::string line;
+  if (!std::getline(status, line) || line != "Name:\tdamaris-server") return false;
+  while (std::getline(status, line))
+    if (line.rfind("SigCgt:", 0) == 0) return (std::stoull(line.substr(7), nullptr, 16) >> 14 & 1) != 0;
+  return false;
 }
 
 TEST_CASE("rule 7: a server that the user started takes as many clients as --clients says, and leaves when they have finalized") {
@@ -111,6 +127,44 @@ TEST_CASE("of two servers that go to the background at once one is refused") {
   CHECK(run.region().server.pid != one->pid());
   run.attached(0);
   write_and_leave(run, 1);
+  CHECK(run.ends());
+}
+
+TEST_CASE("a server that waits for another start gives up at the attach time-out or at SIGTERM, and names the lock") {
+  const bool background = GENERATE(false, true);
+  Run run("<clients count='1'/><server attach-timeout='100ms'/>");
+  shm::StartLock other("run");
+  REQUIRE(other.try_take());
+  const std::vector<std::string> options = background ? std::vector<std::string>{"--detach"} : std::vector<std::string>{};
+  const auto late = run.start_server(options);
+  CHECK_THAT(late->line(), Catch::StartsWith("damaris-server: another start of 'run' on this node is under way and holds /dev/shm" +
+                                             other.name() + " (waited 100 ms)"));
+  CHECK(late->wait() == 1);
+  run.folder().write("run.xml", Run::xml("<clients count='1'/><server attach-timeout='1h'/>"));
+  const auto stopped = run.start_server(options);
+  REQUIRE(wait_until([&] { return catches_sigterm(stopped->pid()); }));
+  stopped->kill(SIGTERM);
+  CHECK_THAT(stopped->line(), Catch::Contains("told to stop while waiting"));
+  CHECK(stopped->wait() == 1);
+  CHECK(run.regions().size() == 1);
+}
+
+TEST_CASE("a client does not start a server while the start lock cannot be had") {
+  Run run("<clients count='1'/><server attach-timeout='200ms'/>");
+  {
+    shm::StartLock other("run");
+    REQUIRE(other.try_take());
+    CHECK(run.client(0)("init 0").code == DC_E_TIMEOUT);
+    CHECK(run.regions().size() == 1);
+  }
+  CHECK(run.regions().empty());
+  const std::string in_the_way = "/dev/shm" + shm::StartLock("run").name();
+  REQUIRE(::mkdir(in_the_way.c_str(), 0700) == 0);
+  const Answer answer = run.client(0)("init 0");
+  ::rmdir(in_the_way.c_str());
+  CHECK(answer.code == DC_E_SHM);
+  CHECK_THAT(answer.sentence, Catch::Contains("cannot make the start lock " + in_the_way));
+  run.attached(0).must("finalize");
   CHECK(run.ends());
 }
 
