@@ -1,7 +1,8 @@
 #include "core/shm/dead_regions.hpp"
 
-#include <dirent.h>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
+#include <filesystem>
 #include <random>
 #include <thread>
 
@@ -30,6 +31,17 @@ std::string safe(std::string text) {
   return text.substr(0, 48);
 }
 
+std::vector<std::string> names_with(const std::string& prefix) {
+  std::vector<std::string> names;
+  std::error_code ignored;  // an entry may vanish under the walk
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", ignored)) {
+    std::string name = "/" + entry.path().filename().string();
+    if (name.rfind(prefix, 0) == 0 && !is_start_lock(name)) names.push_back(std::move(name));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 FoundRegion look_at(const std::string& name) {
   FoundRegion found;
   const Region region = Region::attach(name);
@@ -46,6 +58,62 @@ FoundRegion look_at(const std::string& name) {
   found.config_place = header.config_place;
   if (!found.alive) found.unreleased_blocks = region.unreleased_blocks();
   return found;
+}
+
+// Every maker and every user of a region keeps a descriptor of it. Links are read, not followed: nothing here can hang.
+bool is_open_somewhere(const std::string& name) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;  // processes of others, and those that end meanwhile
+  for (const auto& process : fs::directory_iterator("/proc", ignored)) {
+    if (std::isdigit(static_cast<unsigned char>(process.path().filename().string()[0])) == 0) continue;
+    std::error_code closed;
+    for (fs::directory_iterator entry(process.path() / "fd", closed), end; !closed && entry != end; entry.increment(closed))
+      if (fs::read_symlink(entry->path(), ignored) == "/dev/shm" + name) return true;
+  }
+  return false;
+}
+
+struct Unreadable {
+  bool ours = false;
+  bool unfinished = false;  // its server died while making it: nobody can have written into it
+};
+
+Unreadable look_at_unreadable(const std::string& name) {
+  Unreadable region;
+  const int descriptor = ::shm_open(name.c_str(), O_RDONLY | O_CLOEXEC, 0);
+  if (descriptor < 0) return region;
+  struct stat info = {};
+  std::uint64_t magic = 0;
+  region.ours = ::fstat(descriptor, &info) == 0 && info.st_uid == ::geteuid() && (info.st_mode & 077) == 0;
+  region.unfinished = ::pread(descriptor, &magic, sizeof magic, 0) >= 0 && magic == 0;
+  ::close(descriptor);
+  region.ours = region.ours && !is_open_somewhere(name);
+  return region;
+}
+
+void clear_unreadable(const std::string& name, model::StalePolicy policy, const std::string& why) {
+  const Unreadable region = look_at_unreadable(name);
+  if (!region.ours) return log_line(LogLevel::debug, why);
+  if (!region.unfinished && policy == model::StalePolicy::refuse)
+    throw Error(DC_E_STALE_REGION,
+                format("the region {} is nobody's any more and may hold datasets that were never stored, but {}; remove it with "
+                       "'rm /dev/shm{}' or set <buffer stale=\"discard\"> to give them up",
+                       name, why, name));
+  log_line(LogLevel::warning,
+           format("removing the region {} that {}", name, region.unfinished ? "a server left unfinished" : "nobody can read"));
+  ::shm_unlink(name.c_str());
+}
+
+void clear_if_dead(const FoundRegion& region, model::StalePolicy policy) {
+  if (region.alive) return;
+  if (region.unreleased_blocks > 0 && policy == model::StalePolicy::refuse)
+    throw Error(DC_E_STALE_REGION,
+                format("the region {} of a dead server (pid {}) still holds {} datasets that were never stored; remove it with "
+                       "'rm /dev/shm{}' or set <buffer stale=\"discard\"> to give them up",
+                       region.name, region.server.pid, region.unreleased_blocks, region.name));
+  log_line(LogLevel::warning,
+           format("removing the region {} of a dead server ({} datasets given up)", region.name, region.unreleased_blocks));
+  ::shm_unlink(region.name.c_str());
 }
 
 }  // namespace
@@ -75,18 +143,11 @@ std::uint64_t make_nonce() {
 
 std::vector<FoundRegion> find_regions(const std::string& prefix) {
   std::vector<FoundRegion> regions;
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/dev/shm"), ::closedir);
-  if (folder == nullptr) return regions;
-  while (const dirent* entry = ::readdir(folder.get())) {
-    const std::string name = std::string("/") + entry->d_name;
-    if (name.compare(0, prefix.size(), prefix) != 0 || is_start_lock(name)) continue;
-    try {
+  for (const std::string& name : names_with(prefix)) try {
       regions.push_back(look_at(name));
     } catch (const Error& error) {  // being made, somebody else's, or another version's: not ours to judge
       log_line(LogLevel::debug, error.sentence());
     }
-  }
-  std::sort(regions.begin(), regions.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return regions;
 }
 
@@ -104,16 +165,15 @@ std::optional<FoundRegion> wait_for_way(const std::string& prefix, std::int64_t 
 }
 
 void clear_dead_regions(const std::string& prefix, model::StalePolicy policy) {
-  for (const FoundRegion& region : find_regions(prefix)) {
-    if (region.alive) continue;
-    if (region.unreleased_blocks > 0 && policy == model::StalePolicy::refuse)
-      throw Error(DC_E_STALE_REGION,
-                  format("the region {} of a dead server (pid {}) still holds {} datasets that were never stored; remove it with "
-                         "'rm /dev/shm{}' or set <buffer stale=\"discard\"> to give them up",
-                         region.name, region.server.pid, region.unreleased_blocks, region.name));
-    log_line(LogLevel::warning,
-             format("removing the region {} of a dead server ({} datasets given up)", region.name, region.unreleased_blocks));
-    ::shm_unlink(region.name.c_str());
+  for (const std::string& name : names_with(prefix)) {
+    FoundRegion found;
+    try {
+      found = look_at(name);
+    } catch (const Error& error) {
+      clear_unreadable(name, policy, error.sentence());
+      continue;
+    }
+    clear_if_dead(found, policy);
   }
 }
 

@@ -48,7 +48,8 @@ std::optional<FoundRegion> wait_for_way(const std::string& prefix, std::int64_t 
                                         const std::function<bool(const FoundRegion&)>& in_the_way,
                                         const std::atomic<bool>* stop = nullptr);
 
-// Takes away what dead servers left: regions without unreleased published blocks always, others by `policy`.
+// Takes away what dead servers left: regions without unreleased published blocks, and those that were never finished, always; others
+// by `policy`, as those of another version or damaged that no process has open any more.
 // Throws Error(DC_E_STALE_REGION) naming the region and what to do, when `policy` is refuse.
 void clear_dead_regions(const std::string& prefix, model::StalePolicy policy);
 

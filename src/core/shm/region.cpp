@@ -35,7 +35,6 @@ Geometry geometry(const RegionSpec& spec, const std::vector<std::uint64_t>& shar
 }
 
 void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g) {
-  header.magic = kMagic;
   header.abi = kAbi;
   header.header_bytes = sizeof(RegionHeader);
   header.total_bytes = g.total;
@@ -105,6 +104,8 @@ Region Region::create(const RegionSpec& spec) {
     new (region.at(g.spans + lane * sizeof(LaneSpan))) LaneSpan{offset, arena, shares[lane]};
     arena += shares[lane];
   }
+  // Last: a region without it was never finished, so it holds no data, whoever died while making it.
+  __atomic_store_n(&header->magic, kMagic, __ATOMIC_RELEASE);
   return region;
 }
 
@@ -158,13 +159,21 @@ std::string_view Region::model() const noexcept {
   return {reinterpret_cast<const char*>(at(header().model_offset)), header().model_bytes};
 }
 
+// A client makes its arenas between claiming a slot and attaching; the server may give a slot up before that.
+bool Region::never_made(std::uint32_t lane) const noexcept {
+  const auto state = static_cast<SlotState>(slot(lane / threads()).state.load(std::memory_order_acquire));
+  if (state == SlotState::free || state == SlotState::claimed) return true;
+  return state == SlotState::dead && reinterpret_cast<const BlockHeader*>(at(span(lane).arena_offset))->magic == 0;
+}
+
 std::size_t Region::unreleased_blocks() const {
   std::size_t count = 0;
   for (std::uint32_t lane = 0; lane < client_count() * threads(); ++lane) {
     const LaneSpan s = span(lane);
-    walk_arena(at(s.arena_offset), s.arena_bytes, [&](BlockHeader& block, std::uint64_t) {
+    const bool sound = walk_arena(at(s.arena_offset), s.arena_bytes, [&](BlockHeader& block, std::uint64_t) {
       count += block.state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(BlockState::published) ? 1 : 0;
     });
+    if (!sound && !never_made(lane)) ++count;
   }
   return count;
 }

@@ -51,12 +51,14 @@ class Region {
   const std::string& name() const noexcept { return memory_.name(); }
   SharedMemory& memory() noexcept { return memory_; }
 
-  // Published blocks that no server has released, over all arenas: what a dead job left to recover.
+  // Published blocks that no server has released, over all arenas: what a dead job left to recover. What lies behind damage in an
+  // arena cannot be told, and counts as one.
   std::size_t unreleased_blocks() const;
 
  private:
   explicit Region(SharedMemory memory) : memory_(std::move(memory)) {}
   void check() const;
+  bool never_made(std::uint32_t lane) const noexcept;
   SharedMemory memory_;
 };
 

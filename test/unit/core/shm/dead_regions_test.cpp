@@ -2,9 +2,12 @@
 
 #include <catch2/catch.hpp>
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <functional>
 
 #include "core/shm/arena.hpp"
 #include "core/shm/region.hpp"
@@ -57,6 +60,65 @@ TEST_CASE("rule 16: with stale=discard a dead job's data are given up") {
   const DeadRegion dead(true);
   clear_dead_regions(region_prefix("dead"), StalePolicy::discard);
   CHECK_FALSE(exists(dead.name));
+}
+
+// Changes a dead region as a server of another version, or damage, would have left it.
+void change(const DeadRegion& dead, const std::function<void(const Region&)>& how) { how(Region::attach(dead.name)); }
+
+TEST_CASE("a region that a server left unfinished is taken away, one that is being made is not") {
+  const std::string name = region_name("dead", make_nonce(), 0, 0);
+  const auto bytes = static_cast<off_t>(GENERATE(std::size_t{0}, sizeof(RegionHeader) - 1, std::size_t{1} << 20));
+  const int maker = ::shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600);
+  REQUIRE(::ftruncate(maker, bytes) == 0);
+  clear_dead_regions(region_prefix("dead"), StalePolicy::discard);
+  CHECK(exists(name));
+  ::close(maker);
+  clear_dead_regions(region_prefix("dead"), StalePolicy::refuse);
+  CHECK_FALSE(exists(name));
+}
+
+TEST_CASE("a dead region that cannot be read is refused by default, naming it, and given up with stale=discard") {
+  const DeadRegion dead(true);
+  SECTION("of another version") {
+    change(dead, [](const Region& region) { region.header().abi = kAbi + 1; });
+  }
+  SECTION("damaged") {
+    change(dead, [](const Region& region) { region.header().model_offset = ~0ull; });
+  }
+  const Error error = error_of([] { clear_dead_regions(region_prefix("dead"), StalePolicy::refuse); });
+  CHECK(error.code() == DC_E_STALE_REGION);
+  CHECK_THAT(error.sentence(), Catch::Contains(dead.name + " is nobody's any more") && Catch::Contains("stale=\"discard\""));
+  {
+    const auto user = SharedMemory::open(dead.name, 1);
+    clear_dead_regions(region_prefix("dead"), StalePolicy::discard);
+    CHECK(exists(dead.name));
+  }
+  clear_dead_regions(region_prefix("dead"), StalePolicy::discard);
+  CHECK_FALSE(exists(dead.name));
+}
+
+TEST_CASE("an arena that is damaged counts as holding data, one that no client has made does not") {
+  const DeadRegion dead(false);
+  std::size_t expected = 1;
+  const auto leave = [&](SlotState state, std::uint32_t magic) {
+    change(dead, [&](const Region& region) {
+      region.slot(0).state.store(static_cast<std::uint32_t>(state));
+      reinterpret_cast<BlockHeader*>(region.at(region.span(0).arena_offset))->magic = magic;
+    });
+  };
+  SECTION("overwritten while the client was attached") { leave(SlotState::attached, 0); }
+  SECTION("overwritten, and the client died") { leave(SlotState::dead, 77); }
+  SECTION("never made: nobody came") {
+    leave(SlotState::free, 0);
+    expected = 0;
+  }
+  SECTION("never made: the server gave the slot up") {
+    leave(SlotState::dead, 0);
+    expected = 0;
+  }
+  CHECK(find_regions(region_prefix("dead")).at(0).unreleased_blocks == expected);
+  if (expected > 0)
+    CHECK(error_of([] { clear_dead_regions(region_prefix("dead"), StalePolicy::refuse); }).code() == DC_E_STALE_REGION);
 }
 
 TEST_CASE("rule 16: a living server's region, and another simulation's, are never touched") {
