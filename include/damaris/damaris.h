@@ -121,7 +121,9 @@ DC_MUST_CHECK int dc_alloc(const char* variable, int64_t step, int32_t block, vo
  *   Returns  DC_E_NOT_ALLOCATED when there is no such allocation. */
 DC_MUST_CHECK int dc_commit(const char* variable, int64_t step, int32_t block);
 
-/* Looks a variable up once and prepares it for dc_write_to. */
+/* Looks a variable up once and prepares it for dc_write_to. `*handle` stays as it was on failure.
+ *   Owns     the library owns the handle; valid until dc_finalize.
+ *   Returns  DC_E_UNKNOWN_NAME with the nearest name known. */
 DC_MUST_CHECK int dc_variable(const char* variable, dc_variable_t** handle);
 
 /* dc_write through a prepared handle: no name look-up, no lock, no allocation, no system call. */
@@ -145,23 +147,31 @@ DC_MUST_CHECK int dc_end_iteration(int64_t step);
  *   Returns  DC_E_NOT_ENDED, DC_E_TIMEOUT, DC_E_EARLIER_IO with the first error of these iterations, DC_E_SERVER_LOST. */
 DC_MUST_CHECK int dc_flush(int64_t step, int timeout_ms);
 
-/* Fills `*status` with the state of this node group and this client. Never waits. */
+/* Fills `*status` with the state of this node group and this client. Never waits.
+ *   Returns  DC_OK also after a failed iteration; DC_E_NOT_INITIALIZED. */
 DC_MUST_CHECK int dc_status(dc_status_t* status);
 
-/* Sets or reads the integer parameter `name` for this client only, from its next write on: layouts follow. A parameter that the
- * XML declares `constant="true"` is refused (DC_E_ARGUMENT). */
+/* Sets the integer parameter `name` for this client only, from its next write on: layouts follow.
+ *   Returns  DC_E_UNKNOWN_NAME; DC_E_ARGUMENT for one that is constant or computed, or a value that its type cannot hold. */
 DC_MUST_CHECK int dc_set_parameter(const char* name, int64_t value);
+
+/* Reads the parameter `name` as this client has it now.
+ *   Returns  DC_E_UNKNOWN_NAME; `*value` stays as it was. */
 DC_MUST_CHECK int dc_get_parameter(const char* name, int64_t* value);
 
 /* Gives the extents of `name` (a variable, or a layout and so all its variables) for this client's next writes, instead of the
- * layout's expressions. `ndims` must be the layout's; extents in elements, in the layout's dimension order; 0 is allowed. */
+ * layout's expressions. `ndims` must be the layout's, or 0 to go back to the layout's own expressions (`extents` may be NULL then).
+ *   Units    extents in elements, in the layout's dimension order; an extent of 0 is allowed.
+ *   Returns  DC_E_UNKNOWN_NAME; DC_E_SHAPE for another number of dimensions, a negative extent or more bytes than 64 bits count. */
 DC_MUST_CHECK int dc_set_shape(const char* name, int ndims, const int64_t* extents);
 
-/* Fills `*layout` with what the next dc_write or dc_alloc of `variable` takes. */
+/* Fills `*layout` with what the next dc_write or dc_alloc of `variable` takes: parameters and shapes set so far count.
+ *   Returns  DC_E_UNKNOWN_NAME; `*layout` stays as it was. */
 DC_MUST_CHECK int dc_get_layout(const char* variable, dc_layout_t* layout);
 
 /* Gives the place of this client's next writes of `name` (a variable or a layout) in the global array: zero-based offsets of the
- * interior (without ghost zones) in elements, in the layout's dimension order. Where all blocks have one, the server joins them. */
+ * interior (without ghost zones) in elements, in the layout's dimension order. Where all blocks have one, the server joins them.
+ *   Returns  DC_E_UNKNOWN_NAME; DC_E_SHAPE for another number of dimensions or a negative offset. */
 DC_MUST_CHECK int dc_set_position(const char* name, int ndims, const int64_t* offsets);
 
 /* Gives the physical time of `step`, in the simulation's own unit; the last value told on the node wins. */

@@ -66,12 +66,16 @@ class Block {
   T* data() const noexcept { return data_; }
   // In elements; 0 when data() is null.
   std::size_t size() const noexcept { return size_; }
+  // In elements, ghost zones included, in the layout's dimension order; kept after commit.
   const std::vector<std::int64_t>& extents() const noexcept { return extents_; }
+  // The elements as a range, unchecked by index; empty after commit.
   T* begin() const noexcept { return data_; }
   T* end() const noexcept { return data_ + size_; }
   T& operator[](std::size_t i) const noexcept { return data_[i]; }
 
   // Publishes the block; the memory is the server's afterwards, also when this throws.
+  //   Returns  DC_OK, or DC_N_DISABLED when the variable is switched off.
+  //   Throws   DC_E_NOT_ALLOCATED when the step has ended meanwhile.
   dc_code commit() {
     data_ = nullptr;
     size_ = 0;
@@ -101,7 +105,9 @@ class Block {
 template <class T>
 class Variable {
  public:
-  // Copies `data` (a container, a Section, or one element) as block `block` of `step`; it may be reused at once.
+  // Copies `data` (a container, a Section, or one element) as block `block` of `step`; it may be reused at once. No look-up, no lock,
+  // no allocation, no system call.
+  //   Returns and throws as Session::write.
   template <class Data>
   dc_code write(std::int64_t step, const Data& data, std::int32_t block = 0) const {
     const auto& section = as_section(data);
@@ -123,11 +129,12 @@ class Variable {
 class Session {
  public:
   // Attaches as client `id` (unique in the run, usually the rank) to the server of this node, and starts that server where needed.
+  //   Throws  DC_E_CONFIG, DC_E_TIMEOUT after the XML's attach time-out, DC_E_REGION_IN_USE; no session exists then.
   static Session attach(const std::string& config, int id) {
     detail::checked(dc_initialize(config.c_str(), id));
     return Session();
   }
-  // Takes over a session that the C interface has started.
+  // Takes over a session that the C interface has started; this object ends it.
   static Session adopt() { return Session(); }
 
   Session(Session&& other) noexcept : active_(std::exchange(other.active_, false)) {}
@@ -140,13 +147,17 @@ class Session {
     if (active_ && dc_finalize() < 0) active_ = false;
   }
 
-  // Ends all steps, waits (bounded) until what was written is durable, detaches. Throws what was not stored as wanted.
+  // Ends all steps, waits (bounded) until what was written is durable, detaches. Throws what was not stored as wanted; the
+  // session is over nevertheless.
   void finalize() {
     active_ = false;
     detail::checked(dc_finalize());
   }
 
   // Copies `data` (a container, a Section, or one element) as block `block` of `variable` at `step`; it may be reused at once.
+  //   Returns  DC_OK, or DC_N_DISABLED when the variable is switched off.
+  //   Throws   DC_E_UNKNOWN_NAME, DC_E_TYPE, DC_E_SHAPE, DC_E_DUPLICATE, DC_E_BACKWARD, or DC_E_FULL when the buffer stayed full for
+  //            the XML's time-out; nothing was written then.
   template <class Data>
   dc_code write(const std::string& variable, std::int64_t step, const Data& data, std::int32_t block = 0) {
     const auto& section = as_section(data);
@@ -162,44 +173,49 @@ class Session {
     return Variable<T>(name);
   }
 
-  // Hands out block `block` of `variable` at `step` in shared memory.
+  // Hands out block `block` of `variable` at `step` in shared memory. Throws as write.
   template <class T>
   Block<T> alloc(const std::string& variable, std::int64_t step, std::int32_t block = 0) {
     return Block<T>(variable, step, block);
   }
 
-  // Sends the event `name`; its actions run on the server by their scope.
+  // Sends the event `name`; its actions run on the server by their scope. Throws DC_E_UNKNOWN_NAME.
   void signal(const std::string& name, std::int64_t step) { detail::checked(dc_signal(name.c_str(), step)); }
 
   // Ends `step` and all earlier ones, also when nothing was written. Throws storage errors of earlier steps (DC_E_EARLIER_IO); the
   // step has ended nevertheless.
   void end_iteration(std::int64_t step) { detail::checked(dc_end_iteration(step)); }
 
-  // Waits until `step` and all earlier ones are durable. Throws DC_E_TIMEOUT after `timeout`.
+  // Waits until `step` and all earlier ones are durable. Throws DC_E_TIMEOUT after `timeout`, DC_E_NOT_ENDED when this
+  // client has not ended `step`, DC_E_EARLIER_IO when something was not stored as wanted.
   void flush(std::int64_t step, std::chrono::milliseconds timeout) {
     const auto most = static_cast<std::chrono::milliseconds::rep>(std::numeric_limits<int>::max());
     detail::checked(dc_flush(step, static_cast<int>(std::min(timeout.count(), most))));
   }
 
+  // The state of this node group and this client; never waits. Sizes in bytes.
   dc_status_t status() {
     dc_status_t status;
     detail::checked(dc_status(&status));
     return status;
   }
 
-  // Parameters of the XML, for this client from its next step on.
+  // Sets the integer parameter `name` of the XML for this client, from its next write on. Throws DC_E_UNKNOWN_NAME, and DC_E_ARGUMENT
+  // for a constant one.
   void set_parameter(const std::string& name, std::int64_t value) { detail::checked(dc_set_parameter(name.c_str(), value)); }
+  // The parameter `name` as this client has it now. Throws DC_E_UNKNOWN_NAME.
   std::int64_t parameter(const std::string& name) {
     std::int64_t value = 0;
     detail::checked(dc_get_parameter(name.c_str(), &value));
     return value;
   }
 
-  // Extents and place in the global array (zero-based offsets of the interior) of this client's next blocks of a variable, or of
-  // all variables of a layout. In elements.
+  // Gives the extents in elements of this client's next blocks of a variable, or of all variables of a layout; an empty list goes back
+  // to the layout's expressions. Throws DC_E_UNKNOWN_NAME, DC_E_SHAPE.
   void set_shape(const std::string& name, const std::vector<std::int64_t>& extents) {
     detail::checked(dc_set_shape(name.c_str(), static_cast<int>(extents.size()), extents.data()));
   }
+  // Gives the place of these blocks in the global array: zero-based offsets of the interior, in elements. Throws as set_shape.
   void set_position(const std::string& name, const std::vector<std::int64_t>& offsets) {
     detail::checked(dc_set_position(name.c_str(), static_cast<int>(offsets.size()), offsets.data()));
   }

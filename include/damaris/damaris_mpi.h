@@ -21,8 +21,10 @@ extern "C" {
  *   is_client   1 on a client. 0 on a server, where the call returns when all clients have finalized and the data are durable:
  *               such a rank has nothing more to do than MPI_Finalize. With `dedicated cores="0"` every rank is a client.
  *   Collective  over `world`.
- *   Returns     the same error on every rank of `world` when one of them cannot start (no rank is left waiting); on a server
- *               afterwards DC_E_IO, DC_E_PLUGIN or DC_E_CLIENT_LOST for the first failure of the run. */
+ *   Returns     the same error on every rank of `world` when one of them cannot start (no rank is left waiting), DC_E_REGION_IN_USE
+ *               also while another run of the same XML is under way; on a server afterwards the first failure of the run: DC_E_IO or
+ *               DC_E_PLUGIN (or the code a plugin chose), DC_E_CLIENT_LOST, DC_E_TIMEOUT when not all clients attached, DC_E_DUPLICATE
+ *               when a block came twice. */
 DC_MUST_CHECK int dc_mpi_initialize(const char* config, MPI_Comm world, MPI_Comm* clients, int* is_client);
 
 #ifdef __cplusplus

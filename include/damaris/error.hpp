@@ -14,11 +14,13 @@ namespace damaris {
 // The members are part of the binary interface: a program and the library may be built from different versions of this header.
 class Error : public std::exception {
  public:
+  // `code` negative; `sentence` for a person, complete.
   Error(dc_code code, std::string sentence) : code_(code), sentence_(std::move(sentence)) {}
   // Negative, from status.h.
   dc_code code() const noexcept { return code_; }
   // Place, cause and remedy.
   const std::string& sentence() const noexcept { return sentence_; }
+  // The sentence; valid as long as this object.
   const char* what() const noexcept override { return sentence_.c_str(); }
 
  private:

@@ -30,6 +30,7 @@ extern "C" {
 /* Raised when a struct or callback below changes its meaning; fields are only ever added at the end. */
 #define DC_PLUGIN_ABI 1
 
+/* How often an action runs for one signal: for each sender, once for all clients of this server, or once for all of the run. */
 typedef enum dc_scope { DC_SCOPE_CORE = 0, DC_SCOPE_NODE = 1, DC_SCOPE_GLOBAL = 2 } dc_scope;
 
 /* One member of a compound type. */
@@ -42,12 +43,12 @@ typedef struct dc_field_t {
 
 /* What the XML says of a variable. Valid from init to finalize. */
 typedef struct dc_variable_info_t {
-  uint32_t id;        /* index, the same on all processes */
-  const char* name;   /* without groups */
-  const char* path;   /* "group/subgroup/name" */
-  const char* layout; /* name of the layout */
-  const char* unit;   /* "" when not given */
-  const char* description;
+  uint32_t id;             /* index, the same on all processes */
+  const char* name;        /* without groups */
+  const char* path;        /* "group/subgroup/name" */
+  const char* layout;      /* name of the layout */
+  const char* unit;        /* "" when not given */
+  const char* description; /* "" when not given */
   dc_type type;
   uint64_t element_bytes;
   const char* type_name; /* as in the XML; for a compound its name */
@@ -64,14 +65,14 @@ typedef struct dc_dataset_t {
   int64_t step;
   int32_t source; /* id of the client */
   int32_t block;
-  int64_t extents[DC_MAX_DIMS];   /* of the data in memory, ghost zones included */
-  int64_t ghost_low[DC_MAX_DIMS]; /* elements to leave out at the low end of each dimension */
-  int64_t ghost_high[DC_MAX_DIMS];
-  int has_position;
-  int64_t position[DC_MAX_DIMS]; /* of the interior in the global array, zero-based; only with has_position */
-  int64_t global[DC_MAX_DIMS];   /* global extents; only with variable->has_global */
-  const void* data;              /* contiguous; valid during the callback */
-  uint64_t bytes;
+  int64_t extents[DC_MAX_DIMS];    /* of the data in memory, ghost zones included */
+  int64_t ghost_low[DC_MAX_DIMS];  /* elements to leave out at the low end of each dimension */
+  int64_t ghost_high[DC_MAX_DIMS]; /* the same at the high end */
+  int has_position;                /* 1: `position` is known */
+  int64_t position[DC_MAX_DIMS];   /* of the interior in the global array, zero-based; only with has_position */
+  int64_t global[DC_MAX_DIMS];     /* global extents; only with variable->has_global */
+  const void* data;                /* contiguous; valid during the callback */
+  uint64_t bytes;                  /* of `data`, ghost zones included */
 } dc_dataset_t;
 
 /* One iteration of this server's clients, as far as the server has received it when the callback runs. */
@@ -142,6 +143,9 @@ typedef struct dc_host_t {
   void (*send)(void* self, int server, const void* data, uint64_t bytes);
 } dc_host_t;
 
+/* The shortest plugin: one function that the XML names as an action. The views are valid during the call.
+ *   Threads  the server's dispatch thread.
+ *   Returns  DC_OK or a negative code, which the clients hear of as DC_E_EARLIER_IO; host->fail gives the sentence. */
 typedef int (*dc_action_fn)(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host);
 
 /* The full form. Every callback may be NULL. `state` is what init stored. */
@@ -156,13 +160,14 @@ typedef struct dc_plugin_t {
   /* For every complete iteration, in step order, once or as long as it returns DC_AGAIN or DC_WAIT. When a storage plugin returns
    * DC_OK the iteration is durable. */
   int (*on_iteration)(void* state, const dc_iteration_t* iteration);
-  /* Once at the end. */
+  /* Once at the end, when all iterations are processed; frees `state`. A negative code is a failure of the run. */
   int (*finalize)(void* state);
   /* For each message that the plugin on server `from` has sent; between other callbacks, never inside one. */
   int (*on_message)(void* state, int from, const void* data, uint64_t bytes);
 } dc_plugin_t;
 
-/* Each plugin in this form defines it: DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin(void) { ... } */
+/* The entry of a plugin in the full form. Owns: the plugin owns the table, which must stay valid until the server ends.
+ * Each plugin in this form defines it: DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin(void) { ... } */
 typedef const dc_plugin_t* (*dc_plugin_entry_fn)(void);
 #define DC_PLUGIN_ENTRY "damaris_plugin"
 

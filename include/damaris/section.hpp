@@ -69,7 +69,7 @@ class Section {
     copy(extents, extents_);
   }
 
-  // One stride a dimension: the distance between neighbours, in elements of T.
+  // One stride a dimension: the distance between neighbours, in elements of T. Throws DC_E_SHAPE unless there is one for each extent.
   Section(const T* data, std::initializer_list<std::int64_t> extents, std::initializer_list<std::ptrdiff_t> strides)
       : Section(data, extents) {
     if (strides.size() != extents.size()) throw Error(DC_E_SHAPE, "a section needs one stride for each extent");
@@ -78,10 +78,11 @@ class Section {
     strided_ = true;
   }
 
+  // The first element; borrowed, so it must live until the write returns.
   const T* data() const noexcept { return data_; }
   int ndims() const noexcept { return ndims_; }
   const std::int64_t* extents() const noexcept { return extents_.data(); }
-  // Null for a contiguous array.
+  // In bytes, one a dimension; null for a contiguous array.
   const std::ptrdiff_t* strides_bytes() const noexcept { return strided_ ? strides_bytes_.data() : nullptr; }
 
  private:
@@ -105,6 +106,7 @@ const Section<T>& as_section(const Section<T>& section) {
   return section;
 }
 
+// A container or a built-in array of one dimension, as one row of elements; borrowed.
 template <class C, std::enable_if_t<detail::IsContiguous<C>::value, int> = 0>
 auto as_section(const C& container) {
   using T = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(container))>>;
@@ -112,6 +114,7 @@ auto as_section(const C& container) {
   return Section<T>(std::data(container), std::size(container));
 }
 
+// A single element; borrowed.
 template <class T,
           std::enable_if_t<!detail::IsContiguous<T>::value && std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>, int> = 0>
 auto as_section(const T& element) {

@@ -6,7 +6,7 @@ labels_of() {
   case $1 in
     dev) echo '.' ;;
     mpich) echo '^(mpi|api|examples|cm1|install)$' ;;
-    serial) echo '^(unit|node|api|examples|regress|install)$' ;;
+    serial) echo '^(unit|node|api|examples|install)$' ;;
     asan | tsan) echo '^(unit|node)$' ;;
   esac
 }
