@@ -57,6 +57,7 @@ typedef enum dc_code {
   /* Peer: a process that this one depends on is gone. */
   DC_E_SERVER_LOST = -600, /* the server of this node has died */
   DC_E_CLIENT_LOST = -601, /* a client died before it ended an iteration */
+  DC_E_STOPPED = -602,     /* the server was told to stop before its clients had ended */
 
   /* Internal: a fault of Damaris; please report it. */
   DC_E_INTERNAL = -900

@@ -13,6 +13,7 @@
 #include "core/shm/dead_regions.hpp"
 #include "core/shm/start_lock.hpp"
 #include "mpi/agreement.hpp"
+#include "mpi/at_finalize.hpp"
 #include "mpi/coordinator.hpp"
 #include "mpi/placement.hpp"
 #include "mpi/serve.hpp"
@@ -215,6 +216,7 @@ int initialize(const char* config, MPI_Comm given, MPI_Comm* clients, int* is_cl
   Start run = start(config, given, clients, is_client);
   *clients = run.started.clients;
   started_here = true;
+  if (run.started.server == nullptr) finalize_before_mpi();
   if (run.started.server == nullptr) return DC_OK;
   *is_client = 0;
   const server::CallResult result = serve(*run.started.server, *run.model, run.nodes, run.rank);

@@ -217,8 +217,9 @@ CallResult PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& c
   if (const double seconds = seconds_since(start); seconds > kLongSeconds)
     log_line(LogLevel::warning, format("{} took {:.1f} s {}; meanwhile the server did nothing else", plugin.name, seconds, what));
   if (result.code >= DC_OK) return result;
-  result.sentence =
-      format("{} failed {}: {}", plugin.name, what, plugin.failure.empty() ? dc_strerror(result.code) : plugin.failure);
+  const std::string why =
+      plugin.failure.empty() ? format("it returned {} ({})", result.code, dc_strerror(result.code)) : plugin.failure;
+  result.sentence = format("{} failed {}: {}", plugin.name, what, why);
   log_line(LogLevel::error, result.sentence);
   return result;
 }

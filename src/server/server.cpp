@@ -287,7 +287,7 @@ void Server::stop_clients() {
   for (Member& member : roster_.members())
     if (member.presence == Member::Presence::attached || member.presence == Member::Presence::expected)
       roster_.leave(member, Member::Presence::gone);
-  note_failure(DC_E_CLIENT_LOST, "told to stop: what was published is stored, open iterations are partial");
+  note_failure(DC_E_STOPPED, "told to stop: what was published is stored, open iterations are partial");
 }
 
 CallResult Server::run(const std::atomic<bool>* stop) {

@@ -292,6 +292,7 @@ TEST_CASE("every code has a text, and dc_last_error is of the calling thread") {
                          DC_E_PLUGIN,
                          DC_E_SERVER_LOST,
                          DC_E_CLIENT_LOST,
+                         DC_E_STOPPED,
                          DC_E_INTERNAL})
     CHECK(std::string(dc_strerror(code)).find("unknown code") == std::string::npos);
   CHECK(std::strlen(dc_strerror(12345)) > 0);

@@ -17,7 +17,7 @@ TEST_CASE("SIGTERM to a server rank: it stores what was published, its clients l
     const Started started = job.start(xml(
         1, kRecorder + "<event name='e' action='record' using='damaris_test_recorder.so' scope='" + std::string(scope) + "'/>"));
     if (job.rank() == 2) {
-      CHECK(started.code == DC_E_CLIENT_LOST);
+      CHECK(started.code == DC_E_STOPPED);
       CHECK(started.sentence == "told to stop: what was published is stored, open iterations are partial");
     } else {
       REQUIRE(started.code == DC_OK);

@@ -1,4 +1,6 @@
 #include <cstring>
+#include <functional>
+#include <limits>
 #include <numeric>
 
 #include "core/shm/doorbell.hpp"
@@ -252,6 +254,26 @@ TEST_CASE("a call that is refused whatever the step opens no step and cancels no
   const client::Source reals = {kFour, DC_FLOAT64, 0, nullptr, nullptr};
   CHECK(error_of([&] { (void)node.client(0).write(node.variable(0, "small"), 1000, 0, reals); }).code() == DC_E_TYPE);
   CHECK(node.client(0).commit(node.variable(0, "small"), 5, 0) == DC_OK);
+}
+
+TEST_CASE("negative steps are refused by every call, before and after a step") {
+  Node node(node_model(), 1);
+  void* data = nullptr;
+  const std::vector<std::function<void()>> calls = {
+      [&] { (void)node.client(0).write(node.variable(0, "small"), -1, 0, kFour); },
+      [&] { (void)node.client(0).write(node.variable(0, "small"), -2, 0, kFour); },
+      [&] { (void)node.client(0).alloc(node.variable(0, "small"), -1, 0, &data); },
+      [&] { node.client(0).set_time(-1, 0.5); },
+      [&] { (void)node.client(0).end_iteration(-1); },
+  };
+  for (const bool ended : {false, true}) {
+    for (const auto& call : calls) {
+      const Error error = error_of(call);
+      CHECK(error.code() == DC_E_ARGUMENT);
+      CHECK(error.sentence().find(" is negative; steps count from 0") != std::string::npos);
+    }
+    if (!ended) CHECK(node.client(0).end_iteration(0).code == DC_OK);
+  }
 }
 
 TEST_CASE("steps that a sum would overflow are refused") {

@@ -80,7 +80,7 @@ const char* other_text(int code) noexcept {
     case DC_E_IO:
       return "input/output error";
     case DC_E_EARLIER_IO:
-      return "an earlier iteration was not stored";
+      return "an earlier iteration met an error";
     case DC_E_NO_OUTPUT:
       return "output folder not usable";
     case DC_E_PLUGIN:
@@ -89,6 +89,8 @@ const char* other_text(int code) noexcept {
       return "server lost";
     case DC_E_CLIENT_LOST:
       return "client lost";
+    case DC_E_STOPPED:
+      return "server told to stop";
     case DC_E_INTERNAL:
       return "internal error";
     default:

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <limits>
 
@@ -49,7 +50,8 @@ void check_can_write(const FileNames& names) {
     probe.append(std::string(4096, '\0'));
     probe.sync();
   } catch (const Failure& failure) {
-    throw Error(DC_E_NO_OUTPUT, "the output folder '" + names.folder() + "' cannot be used: " + failure.what() + "; " +
+    throw Error(DC_E_NO_OUTPUT, "the output folder '" + names.folder() +
+                                    "' cannot be used: " + std::strerror(failure.system_error()) + "; " +
                                     remedy_for(failure.system_error(), names.folder()));
   }
 }

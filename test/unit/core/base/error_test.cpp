@@ -41,6 +41,7 @@ const int kCodes[] = {DC_OK,
                       DC_E_PLUGIN,
                       DC_E_SERVER_LOST,
                       DC_E_CLIENT_LOST,
+                      DC_E_STOPPED,
                       DC_E_INTERNAL};
 
 }  // namespace

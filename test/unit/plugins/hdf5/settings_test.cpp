@@ -106,7 +106,8 @@ TEST_CASE("a missing output folder is refused with the command that makes it") {
   const TempFolder folder;
   const Refusal refusal = refusal_of({{"basename", folder.file("a/b/storm")}});
   CHECK(refusal.code == DC_E_NO_OUTPUT);
-  CHECK_THAT(refusal.sentence, StartsWith("the output folder '" + folder.file("a/b") + "' cannot be used: cannot create the file"));
+  CHECK_THAT(refusal.sentence, StartsWith("the output folder '" + folder.file("a/b") +
+                                          "' cannot be used: No such file or directory; create it with: mkdir -p"));
   CHECK_THAT(refusal.sentence, EndsWith("No such file or directory; create it with: mkdir -p '" + folder.file("a/b") + "'"));
 }
 
