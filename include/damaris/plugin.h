@@ -139,8 +139,9 @@ typedef struct dc_host_t {
   void (*stored)(void* self, const char* path, uint64_t bytes, uint64_t raw_bytes);
   /* Sends a copy of `bytes` bytes to the same plugin on server `server` (this one too), where on_message gets them. Never waits.
    * Messages between two servers keep their order. Those to and from server 0 that were sent by the end of the last iteration
-   * arrive before finalize. */
-  void (*send)(void* self, int server, const void* data, uint64_t bytes);
+   * arrive before finalize.
+   *   Returns  DC_E_ARGUMENT for a server that is not there, DC_E_NO_MPI for another process where there is no dedicated core. */
+  int (*send)(void* self, int server, const void* data, uint64_t bytes);
 } dc_host_t;
 
 /* The shortest plugin: one function that the XML names as an action. The views are valid during the call.

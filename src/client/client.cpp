@@ -132,8 +132,8 @@ std::unique_lock<std::mutex> Client::lock_step() {
 
 void Client::change_step(std::int64_t step) {
   const auto lock = lock_step();
-  if (step == open_.load(std::memory_order_relaxed)) return;
   require_step(step);
+  if (step == open_.load(std::memory_order_relaxed)) return;
   link_.require_open();
   const std::int64_t lowest = std::max(ended_ + 1, open_.load(std::memory_order_relaxed));
   if (step < lowest)

@@ -187,11 +187,13 @@ void MpiCoordinator::complete(std::int64_t step) {
   send(kSequencer, message);
 }
 
-void MpiCoordinator::post(int to, std::uint32_t plugin, std::string bytes) {
+bool MpiCoordinator::post(int to, std::uint32_t plugin, std::string bytes) {
+  if (to < 0 || to >= count_ || (to != index_ && !talks())) return false;
   Message message;
   message.kind = kPost;
   message.plugin = plugin;
   send(to, message, bytes);
+  return true;
 }
 
 std::optional<server::Post> MpiCoordinator::next_post() {

@@ -37,7 +37,10 @@ class MpiCoordinator : public server::Coordinator {
   struct Needs {
     bool globals = false;  // an order of global events
     bool posts = false;    // plugins that talk to those of other servers
-    static Needs of(const model::Model& model) { return {model::needs_mpi(model), !model.plugins.empty()}; }
+    // In place nobody waits for another process, unless global events ask for it.
+    static Needs of(const model::Model& model, bool in_place) {
+      return {model::needs_mpi(model), !in_place && !model.plugins.empty()};
+    }
   };
   // `in_place`: with global events every end of iteration waits for all (DESIGN 4b rule 5).
   MpiCoordinator(std::shared_ptr<Channels> channels, Needs needs, bool in_place);
@@ -52,7 +55,7 @@ class MpiCoordinator : public server::Coordinator {
   std::optional<server::Decision> poll() override;
   bool leave() override;
   void abandon(const server::InstanceKey& key) override;
-  void post(int to, std::uint32_t plugin, std::string bytes) override;
+  bool post(int to, std::uint32_t plugin, std::string bytes) override;
   std::optional<server::Post> next_post() override;
 
  private:

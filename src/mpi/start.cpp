@@ -79,7 +79,7 @@ MPI_Comm start_in_place(const Communicator& world, const Configuration& configur
     start_log(*configuration.model, format("client {}", world.rank()));
     session = std::make_unique<api::Session>(
         configuration.model, configuration.xml, world.rank(),
-        std::make_unique<MpiCoordinator>(channels, MpiCoordinator::Needs::of(*configuration.model), true));
+        std::make_unique<MpiCoordinator>(channels, MpiCoordinator::Needs::of(*configuration.model, true), true));
   });
   api::set_session(std::move(session));
   return clients.release();
@@ -118,7 +118,7 @@ std::unique_ptr<server::Server> make_server(const Configuration& configuration, 
   start_log(model, format("server {}", role.server_index));
   const auto region = make_region(configuration, role, nonce);
   region_name = region->name();
-  auto coordinator = std::make_unique<MpiCoordinator>(channels, MpiCoordinator::Needs::of(model), false);
+  auto coordinator = std::make_unique<MpiCoordinator>(channels, MpiCoordinator::Needs::of(model, false), false);
   return std::make_unique<server::Server>(configuration.model, region, std::move(coordinator), role.group_sources);
 }
 

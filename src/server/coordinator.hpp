@@ -55,8 +55,8 @@ class Coordinator {
   virtual bool leave() = 0;
   // This server waits no longer for `key`: unless it is decided by now, no server shall run it.
   virtual void abandon(const InstanceKey& key) = 0;
-  // Takes `bytes` to plugin `plugin` on server `to`; between two servers nothing overtakes. Never blocks.
-  virtual void post(int to, std::uint32_t plugin, std::string bytes) = 0;
+  // Takes `bytes` to plugin `plugin` on server `to`; between two servers nothing overtakes. Never blocks. False: it cannot get there.
+  virtual bool post(int to, std::uint32_t plugin, std::string bytes) = 0;
   // The next post for this server, if one has arrived.
   virtual std::optional<Post> next_post() = 0;
 };
@@ -77,7 +77,11 @@ class SingleCoordinator : public Coordinator {
   }
   bool leave() override { return true; }
   void abandon(const InstanceKey&) override {}
-  void post(int, std::uint32_t plugin, std::string bytes) override { posts_.push({index_, plugin, std::move(bytes)}); }
+  bool post(int to, std::uint32_t plugin, std::string bytes) override {
+    if (to != index_) return false;
+    posts_.push({index_, plugin, std::move(bytes)});
+    return true;
+  }
   std::optional<Post> next_post() override {
     if (posts_.empty()) return std::nullopt;
     Post post = std::move(posts_.front());

@@ -64,10 +64,11 @@ struct PluginHost::Loaded {
   static void stored(void* self, const char* path, std::uint64_t bytes, std::uint64_t raw_bytes) {
     static_cast<Loaded*>(self)->files.push_back({path == nullptr ? "" : path, bytes, raw_bytes});
   }
-  static void send(void* self, int server, const void* data, std::uint64_t bytes) {
+  static int send(void* self, int server, const void* data, std::uint64_t bytes) {
     const Loaded& sender = *static_cast<Loaded*>(self);
-    if (sender.table == nullptr || server < 0 || server >= sender.facts->server_count || (data == nullptr && bytes > 0)) return;
-    sender.facts->send(server, sender.index, {static_cast<const char*>(data), bytes});
+    if (sender.table == nullptr || server < 0 || server >= sender.facts->server_count || (data == nullptr && bytes > 0))
+      return DC_E_ARGUMENT;
+    return sender.facts->send(server, sender.index, {static_cast<const char*>(data), bytes}) ? DC_OK : DC_E_NO_MPI;
   }
 };
 

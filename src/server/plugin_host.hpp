@@ -35,7 +35,7 @@ struct RunFacts {
   std::vector<std::int32_t> clients;
   const std::vector<dc_variable_info_t>* variables = nullptr;
   const void* communicator = nullptr;
-  std::function<void(int server, std::uint32_t plugin, std::string bytes)> send;
+  std::function<bool(int server, std::uint32_t plugin, std::string bytes)> send;
 };
 
 class PluginHost {

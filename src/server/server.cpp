@@ -42,7 +42,7 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
   facts.variables = &infos_.all();
   facts.communicator = coordinator_->communicator();
   facts.send = [this](int server, std::uint32_t plugin, std::string bytes) {
-    coordinator_->post(server, plugin, std::move(bytes));
+    return coordinator_->post(server, plugin, std::move(bytes));
   };
   host_.initialize(facts);
   region_->announce();
@@ -282,6 +282,7 @@ void Server::stop_clients() {
   stopping_ = true;
   signals_.stop();
   take_no_more();
+  admit();  // who has come since the last look may have published something
   while (drain()) {
   }
   for (Member& member : roster_.members())

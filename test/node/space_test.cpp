@@ -62,9 +62,9 @@ TEST_CASE("waits for room lose no room: after thousands of them and a flush the 
   Node node(model, 1);
   node.start();
   std::mt19937 random(1);
-  std::vector<double> vec(900);
+  std::vector<double> vec(600);
   for (std::int64_t step = 0; step < 3'000; ++step) {
-    node.client(0).shapes().set_parameter("n", static_cast<std::int64_t>(random() % 900));
+    node.client(0).shapes().set_parameter("n", static_cast<std::int64_t>(random() % 600));
     for (int block = 0; block < 3; ++block)
       REQUIRE(node.client(0).write(node.variable(0, "vec"), step, block, vec.data()) == DC_OK);
     REQUIRE(node.client(0).end_iteration(step).code == DC_OK);
