@@ -1,0 +1,25 @@
+// A byte plane as literals and matches, in the flat form the emitter goes through without a branch.
+// Used by: the byte-plane deflate, one worker thread each.
+// Before it: the bits of find_matches. After it: the Huffman code and the emitter.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "match_mask.hpp"
+
+namespace damaris::reduce {
+
+// A symbol: 0 to 255 a literal; kLengthBase + length - 3, always followed by kDistanceBase + index of the distance.
+using Symbol = std::uint16_t;
+constexpr std::size_t kLengthBase = 256;
+constexpr std::size_t kLongestMatch = 258;
+constexpr std::size_t kDistanceBase = 512;
+constexpr std::size_t kSymbolKinds = kDistanceBase + kMostDistances;
+
+// Turns data[begin, end) into symbols, greedily; matches reach back before `begin` but not beyond `end`.
+// Reads up to 64 bytes beyond `end`; `symbols` has room for end - begin + 64. Returns how many it wrote.
+std::size_t parse(const unsigned char* data, std::size_t begin, std::size_t end, const Distances& distances,
+                  const std::uint64_t* starts, Symbol* symbols, Simd simd) noexcept;
+
+}  // namespace damaris::reduce
