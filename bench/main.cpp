@@ -7,13 +7,16 @@
 
 #include "machine.hpp"
 #include "queue/queue_bench.hpp"
+#if DAMARIS_BENCH_STORAGE
+#include "reduce/reduce_bench.hpp"
+#endif
 #include "report.hpp"
 #include "write/write_bench.hpp"
 
 namespace {
 
 struct Options {
-  std::string json, folder;
+  std::string json, folder, fields;
   bool quick = false;
 };
 
@@ -30,6 +33,27 @@ void add_options(CLI::App& verb, Options& options) {
   verb.add_flag("--quick", options.quick, "Few samples: does it run; the figures mean little");
 }
 
+#if DAMARIS_BENCH_STORAGE
+void add_reduce(CLI::App& app, Options& options) {
+  CLI::App* const reduce =
+      app.add_subcommand("reduce", "Compression before HDF5 against HDF5's own shuffle and deflate 1, by CPU time");
+  add_options(*reduce, options);
+  options.fields = DAMARIS_BENCH_FIELDS;
+  reduce->add_option("--fields", options.fields, "HDF5 file with groups of 3D float32 datasets (default: a small slice of CM1's)")
+      ->check(CLI::ExistingFile);
+  reduce->add_option("--folder", options.folder, "Where the files are written (default: the folder for temporary files)")
+      ->check(CLI::ExistingDirectory);
+}
+#endif
+
+damaris::bench::Report run(const CLI::App& app, const Options& options) {
+  if (app.got_subcommand("write")) return damaris::bench::run_write(options.quick, options.folder);
+#if DAMARIS_BENCH_STORAGE
+  if (app.got_subcommand("reduce")) return damaris::bench::run_reduce(options.quick, options.folder, options.fields);
+#endif
+  return damaris::bench::run_queue(options.quick);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -41,6 +65,9 @@ int main(int argc, char** argv) {
   CLI::App& queue = *app.add_subcommand("queue", "An event against a boost message_queue message, 1 to 3 producers");
   add_options(write, options);
   add_options(queue, options);
+#if DAMARIS_BENCH_STORAGE
+  add_reduce(app, options);
+#endif
   write.add_option("--folder", options.folder, "Where the server writes its files (default: the folder for temporary files)")
       ->check(CLI::ExistingDirectory);
   app.footer(
@@ -53,8 +80,7 @@ int main(int argc, char** argv) {
   try {
     ::setenv("DAMARIS_JOB", ("bench-" + std::to_string(::getpid())).c_str(), 1);  // beside other runs, and beside other benchmarks
     const damaris::Json machine = damaris::bench::describe_machine();
-    finish(options, machine,
-           write.parsed() ? damaris::bench::run_write(options.quick, options.folder) : damaris::bench::run_queue(options.quick));
+    finish(options, machine, run(app, options));
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "damaris-bench: %s\n", error.what());

@@ -86,7 +86,8 @@ void Block::join(const Distances& distances) noexcept {
   literals_[kEndOfBlock] = 1;
   for (std::size_t k = 0; k < 256; ++k) literals_[257u + kLengthCodes.of[k].code] += counts_[kLengthBase + k];
   distances_.fill(0);
-  for (std::size_t d = 0; d < distances.count; ++d) distances_[distance_code(distances.values[d]).code] += counts_[kDistanceBase + d];
+  for (std::size_t d = 0; d < distances.count; ++d)
+    distances_[distance_code(distances.values[d]).code] += counts_[kDistanceBase + d];
 }
 
 // Deflate writes the code lengths themselves as runs with a small Huffman code.
@@ -109,7 +110,8 @@ void Block::plan_header() noexcept {
 
 void Block::add_run(std::uint8_t length, std::size_t run) noexcept {
   const auto add = [this](unsigned symbol, unsigned bits, std::size_t extra) {
-    header_[header_count_++] = {static_cast<std::uint8_t>(symbol), static_cast<std::uint8_t>(bits), static_cast<std::uint8_t>(extra)};
+    header_[header_count_++] = {static_cast<std::uint8_t>(symbol), static_cast<std::uint8_t>(bits),
+                                static_cast<std::uint8_t>(extra)};
   };
   if (length != 0) add(length, 0, 0), --run;
   while (length != 0 && run >= 3) {

@@ -37,11 +37,11 @@ class Block {
   void add_up() noexcept;
   void write_header(bool last, BitWriter& out) const noexcept;
 
-  std::array<std::uint32_t, kSymbolKinds> counts_;      // of each Symbol
-  std::array<std::uint32_t, kSymbolKinds> table_;       // code with extra bits in 26 bits, its length in 6
-  std::array<std::uint32_t, kLiteralCodes> literals_;   // frequencies of deflate's own symbols
+  std::array<std::uint32_t, kSymbolKinds> counts_;     // of each Symbol
+  std::array<std::uint32_t, kSymbolKinds> table_;      // code with extra bits in 26 bits, its length in 6
+  std::array<std::uint32_t, kLiteralCodes> literals_;  // frequencies of deflate's own symbols
   std::array<std::uint32_t, kDistanceCodes> distances_;
-  std::array<std::uint8_t, kMostLengths> lengths_;      // literals and lengths, then distances
+  std::array<std::uint8_t, kMostLengths> lengths_;  // literals and lengths, then distances
   std::array<std::uint16_t, kLiteralCodes> literal_codes_;
   std::array<std::uint16_t, kDistanceCodes> distance_codes_;
   std::array<CodeLength, kMostLengths> header_;

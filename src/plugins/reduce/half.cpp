@@ -45,7 +45,8 @@ struct F16cHalf {
 template <class Convert, class T>
 inline __attribute__((always_inline)) void pack_group(const T* values, const Packing& packing, Half* out, Packed& packed) noexcept {
   float scaled[kGroup], unpacked[kGroup];
-  for (std::size_t k = 0; k < kGroup; ++k) scaled[k] = static_cast<float>((static_cast<double>(values[k]) - packing.offset) / packing.scale);
+  for (std::size_t k = 0; k < kGroup; ++k)
+    scaled[k] = static_cast<float>((static_cast<double>(values[k]) - packing.offset) / packing.scale);
   Convert::there(scaled, out);
   Convert::back(out, unpacked);
   double reached = packed.largest_error;
@@ -63,7 +64,8 @@ inline __attribute__((always_inline)) void pack_group(const T* values, const Pac
 }
 
 template <class Convert, class T>
-inline __attribute__((always_inline)) Packed pack_with(const T* values, std::size_t count, const Packing& packing, Half* out) noexcept {
+inline __attribute__((always_inline)) Packed pack_with(const T* values, std::size_t count, const Packing& packing,
+                                                       Half* out) noexcept {
   Packed packed;
   std::size_t i = 0;
   for (; i + kGroup <= count; i += kGroup) pack_group<Convert>(values + i, packing, out + i, packed);
@@ -144,8 +146,10 @@ float from_half(Half half) noexcept {
   const float small = static_cast<float>(magnitude) * 5.9604644775390625e-8f;  // 2^-24: zeros and denormals
   std::uint32_t bits;
   std::memcpy(&bits, &small, 4);
-  if (magnitude >= 0x7c00) bits = kFloatInf | (magnitude & 0x3ff) << 13;
-  else if (magnitude >= 0x400) bits = (magnitude << 13) + 0x38000000;
+  if (magnitude >= 0x7c00)
+    bits = kFloatInf | (magnitude & 0x3ff) << 13;
+  else if (magnitude >= 0x400)
+    bits = (magnitude << 13) + 0x38000000;
   bits |= sign;
   float value;
   std::memcpy(&value, &bits, 4);

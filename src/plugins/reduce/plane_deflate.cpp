@@ -14,9 +14,7 @@ constexpr std::size_t kLongestStored = 65535;
 constexpr std::size_t kSlack = 128;  // what inner loops may read and write beyond the end
 
 // The header and each stored block take a few bytes more than their contents.
-std::size_t bound(std::size_t bytes, std::size_t planes) {
-  return bytes + 16 * (bytes / Survey::kUnit + planes + 4) + kSlack;
-}
+std::size_t bound(std::size_t bytes, std::size_t planes) { return bytes + 16 * (bytes / Survey::kUnit + planes + 4) + kSlack; }
 
 }  // namespace
 

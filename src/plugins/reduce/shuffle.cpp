@@ -27,8 +27,8 @@ void shuffle_rest(const std::byte* in, std::size_t first, std::size_t count, std
 // Each variant handles as many whole groups as there are and returns the number of elements done.
 
 DAMARIS_TARGET_AVX2 std::size_t shuffle4_avx2(const std::byte* in, std::size_t count, std::byte* out) noexcept {
-  const __m256i gather = _mm256_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15, 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10,
-                                          14, 3, 7, 11, 15);
+  const __m256i gather =
+      _mm256_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15, 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
   std::size_t i = 0;
   for (; i + 32 <= count; i += 32) {
@@ -62,8 +62,8 @@ DAMARIS_TARGET_AVX2 std::size_t shuffle2_avx2(const std::byte* in, std::size_t c
 
 // 16 elements: an 8 by 8 transposition of bytes, twice.
 DAMARIS_TARGET_AVX2 std::size_t shuffle8_avx2(const std::byte* in, std::size_t count, std::byte* out) noexcept {
-  const __m256i pair = _mm256_setr_epi8(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5,
-                                        13, 6, 14, 7, 15);
+  const __m256i pair =
+      _mm256_setr_epi8(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
   std::size_t i = 0;
   for (; i + 16 <= count; i += 16) {
     __m256i v[4];  // v[k]: elements 4k, 4k+1 | 4k+2, 4k+3, as pairs of bytes of the same plane

@@ -37,9 +37,12 @@ Simd at_most(Simd wanted) noexcept { return std::min(wanted, best_simd()); }
 
 const char* name_of(Simd simd) noexcept {
   switch (simd) {
-    case Simd::kPortable: return "portable";
-    case Simd::kAvx2: return "avx2";
-    case Simd::kAvx512: return "avx512";
+    case Simd::kPortable:
+      return "portable";
+    case Simd::kAvx2:
+      return "avx2";
+    case Simd::kAvx512:
+      return "avx512";
   }
   return "";
 }

@@ -8,19 +8,17 @@
 namespace damaris::reduce {
 namespace {
 
-constexpr std::size_t kGroup = 64;     // bytes looked at together
-constexpr std::size_t kGroups = 4;     // of each unit
-double kMostPairs = getenv("KP") ? atof(getenv("KP")) : 1.35;     // pairs of equal bytes, against as many as noise has
-double kFewMatches = getenv("KM") ? atof(getenv("KM")) : 0.06;    // share of positions where a match begins
+constexpr std::size_t kGroup = 64;                              // bytes looked at together
+constexpr std::size_t kGroups = 4;                              // of each unit
+double kMostPairs = getenv("KP") ? atof(getenv("KP")) : 1.35;   // pairs of equal bytes, against as many as noise has
+double kFewMatches = getenv("KM") ? atof(getenv("KM")) : 0.06;  // share of positions where a match begins
 
 }  // namespace
 
 Survey::Survey(const unsigned char* data, std::size_t begin, std::size_t end, const Distances& distances, Simd simd) noexcept
     : data_(data), place_(begin), end_(end), distances_(distances), simd_(simd) {}
 
-std::size_t Survey::unit_end(std::size_t begin) const noexcept {
-  return end_ - begin < kUnit + kUnit / 2 ? end_ : begin + kUnit;
-}
+std::size_t Survey::unit_end(std::size_t begin) const noexcept { return end_ - begin < kUnit + kUnit / 2 ? end_ : begin + kUnit; }
 
 // Noise of n bytes has n (n - 1) / 512 pairs of equal ones; what a Huffman code can shorten has clearly more.
 bool Survey::worth_encoding(std::size_t begin, std::size_t end) const noexcept {
