@@ -1,6 +1,7 @@
 #include "block.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "huffman.hpp"
 
@@ -53,8 +54,8 @@ std::size_t used(const std::uint8_t* lengths, std::size_t count, std::size_t lea
 
 }  // namespace
 
-void Block::plan(const Symbol* symbols, std::size_t count, const Distances& distances) noexcept {
-  this->count(symbols, count);
+void Block::plan(const Halves& halves, const Distances& distances) noexcept {
+  count(halves);
   join(distances);
   huffman_lengths(literals_.data(), kLiteralCodes, kLiteralLimit, lengths_.data());
   std::array<std::uint8_t, kDistanceCodes> distance_lengths;
@@ -70,12 +71,20 @@ void Block::plan(const Symbol* symbols, std::size_t count, const Distances& dist
 }
 
 // Four tables, so that a symbol that follows itself does not wait for its own count.
-void Block::count(const Symbol* symbols, std::size_t count) noexcept {
+void Block::count(const Halves& halves) noexcept {
   std::array<std::array<std::uint16_t, kSymbolKinds>, 4> tables = {};
-  std::size_t i = 0;
-  for (; i + 4 <= count; i += 4)
-    for (std::size_t k = 0; k < 4; ++k) ++tables[k][symbols[i + k]];
-  for (; i < count; ++i) ++tables[0][symbols[i]];
+  for (const Symbols& symbols : halves) {
+    std::size_t i = 0;
+    for (; i + 4 <= symbols.count; i += 4) {
+      std::uint64_t four = 0;
+      std::memcpy(&four, symbols.data + i, sizeof four);
+      ++tables[0][four & 0xffff];
+      ++tables[1][four >> 16 & 0xffff];
+      ++tables[2][four >> 32 & 0xffff];
+      ++tables[3][four >> 48];
+    }
+    for (; i < symbols.count; ++i) ++tables[0][symbols.data[i]];
+  }
   for (std::size_t s = 0; s < kSymbolKinds; ++s)
     counts_[s] = std::uint32_t{tables[0][s]} + tables[1][s] + tables[2][s] + tables[3][s];
 }
@@ -159,25 +168,34 @@ void Block::write_header(bool last, BitWriter& out) const noexcept {
   }
 }
 
-void Block::write(const Symbol* symbols, std::size_t count, bool last, BitWriter& out) const noexcept {
+void Block::write(const Halves& halves, bool last, BitWriter& out) const noexcept {
   write_header(last, out);
+  for (const Symbols& symbols : halves) emit(symbols, out);
+  out.put(literal_codes_[kEndOfBlock], lengths_[kEndOfBlock]);
+}
+
+// Four symbols at once where their bits fit, which they nearly always do.
+void Block::emit(const Symbols& symbols, BitWriter& out) const noexcept {
   constexpr std::uint64_t kMask = (1u << kTableShift) - 1;
+  const std::uint32_t* table = table_.data();
   BitWriter bits = out;  // a copy that need not live in memory
   std::size_t i = 0;
-  for (; i + 4 <= count; i += 4) {
-    const std::uint64_t a = table_[symbols[i]], b = table_[symbols[i + 1]], c = table_[symbols[i + 2]], d = table_[symbols[i + 3]];
-    const unsigned na = static_cast<unsigned>(a >> kTableShift), nb = static_cast<unsigned>(b >> kTableShift);
-    const unsigned nc = static_cast<unsigned>(c >> kTableShift), nd = static_cast<unsigned>(d >> kTableShift);
+  for (; i + 4 <= symbols.count; i += 4) {
+    std::uint64_t four = 0;
+    std::memcpy(&four, symbols.data + i, sizeof four);
+    const std::uint64_t a = table[four & 0xffff], b = table[four >> 16 & 0xffff], c = table[four >> 32 & 0xffff],
+                        d = table[four >> 48];
+    const auto na = static_cast<unsigned>(a >> kTableShift), nb = static_cast<unsigned>(b >> kTableShift);
+    const auto nc = static_cast<unsigned>(c >> kTableShift), nd = static_cast<unsigned>(d >> kTableShift);
     const std::uint64_t ab = (a & kMask) | (b & kMask) << na, cd = (c & kMask) | (d & kMask) << nc;
-    if (na + nb + nc + nd <= 56) {
+    if (__builtin_expect(na + nb + nc + nd <= 56, 1)) {
       bits.put(ab | cd << (na + nb), na + nb + nc + nd);
     } else {
       bits.put(ab, na + nb);
       bits.put(cd, nc + nd);
     }
   }
-  for (; i < count; ++i) bits.put(table_[symbols[i]] & kMask, table_[symbols[i]] >> kTableShift);
-  bits.put(literal_codes_[kEndOfBlock], lengths_[kEndOfBlock]);
+  for (; i < symbols.count; ++i) bits.put(table[symbols.data[i]] & kMask, table[symbols.data[i]] >> kTableShift);
   out = bits;
 }
 

@@ -17,11 +17,11 @@ namespace damaris::reduce {
 class Block {
  public:
   // Finds the codes for these symbols (at most 65535, of data that deflate can express with these distances).
-  void plan(const Symbol* symbols, std::size_t count, const Distances& distances) noexcept;
+  void plan(const Halves& halves, const Distances& distances) noexcept;
   // Units: bits, header and end included; exact.
   std::uint64_t size_bits() const noexcept { return size_bits_; }
-  // Writes what was planned, with up to 32 bytes beyond. The symbols are those of plan(), readable 16 beyond the end.
-  void write(const Symbol* symbols, std::size_t count, bool last, BitWriter& out) const noexcept;
+  // Writes what was planned, with up to 8 bytes beyond. The symbols are those of plan().
+  void write(const Halves& halves, bool last, BitWriter& out) const noexcept;
 
  private:
   static constexpr std::size_t kLiteralCodes = 286, kDistanceCodes = 30, kMostLengths = kLiteralCodes + kDistanceCodes;
@@ -29,7 +29,8 @@ class Block {
     std::uint8_t symbol, extra_bits, extra;
   };
 
-  void count(const Symbol* symbols, std::size_t count) noexcept;
+  void count(const Halves& halves) noexcept;
+  void emit(const Symbols& symbols, BitWriter& out) const noexcept;
   void join(const Distances& distances) noexcept;
   void plan_header() noexcept;
   void add_run(std::uint8_t length, std::size_t run) noexcept;

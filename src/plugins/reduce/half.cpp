@@ -16,10 +16,17 @@
 namespace damaris::reduce {
 namespace {
 
-constexpr std::size_t kGroup = 8;
+constexpr std::size_t kGroup = 16;   // what is converted and compared together
+constexpr std::size_t kBlock = 512;  // what goes through each step together: a step reads what the one before wrote long ago
 constexpr std::uint32_t kFloatInf = 0x7f800000, kHalfMost = 0x477ff000;  // 65520: from here on Inf is nearest
 
-// Converts a group, there and back.
+struct Lanes {
+  double reached[kGroup] = {};
+  double overflowed[kGroup] = {};  // exact up to 2^53
+};
+
+// Converts a group, there and back. compare(): what a reader gets is compared with what was there, so the error holds whatever
+// rounding went before.
 struct PortableHalf {
   static void there(const float* values, Half* out) noexcept {
     for (std::size_t k = 0; k < kGroup; ++k) out[k] = to_half(values[k]);
@@ -27,57 +34,85 @@ struct PortableHalf {
   static void back(const Half* halves, float* out) noexcept {
     for (std::size_t k = 0; k < kGroup; ++k) out[k] = from_half(halves[k]);
   }
+  template <class T>
+  static void compare(const T* values, const float* halves, const Packing& packing, Lanes& lanes) noexcept {
+    for (std::size_t k = 0; k < kGroup; ++k) {
+      const double value = values[k], half = halves[k];
+      const double error = std::fabs(value - (half * packing.scale + packing.offset));
+      const bool fits = std::fabs(half) <= std::numeric_limits<float>::max();
+      const double wrong = fits ? 0.0 : 1.0, reached = fits ? error : 0.0;
+      const bool finite = std::fabs(value) <= std::numeric_limits<double>::max();
+      const double counted = finite ? reached : 0.0;
+      lanes.overflowed[k] += finite ? wrong : 0.0;
+      lanes.reached[k] = counted > lanes.reached[k] ? counted : lanes.reached[k];
+    }
+  }
 };
 
 #ifdef DAMARIS_REDUCE_X86
 struct F16cHalf {
   DAMARIS_TARGET_AVX2 static void there(const float* values, Half* out) noexcept {
-    const __m128i halves = _mm256_cvtps_ph(_mm256_loadu_ps(values), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), halves);
+    for (std::size_t k = 0; k < kGroup; k += 8) {
+      const __m128i halves = _mm256_cvtps_ph(_mm256_loadu_ps(values + k), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + k), halves);
+    }
   }
   DAMARIS_TARGET_AVX2 static void back(const Half* halves, float* out) noexcept {
-    _mm256_storeu_ps(out, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(halves))));
+    for (std::size_t k = 0; k < kGroup; k += 8)
+      _mm256_storeu_ps(out + k, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(halves + k))));
+  }
+  DAMARIS_TARGET_AVX2 static __m256d four(const float* at) noexcept { return _mm256_cvtps_pd(_mm_loadu_ps(at)); }
+  DAMARIS_TARGET_AVX2 static __m256d four(const double* at) noexcept { return _mm256_loadu_pd(at); }
+  template <class T>
+  DAMARIS_TARGET_AVX2 static void compare(const T* values, const float* halves, const Packing& packing, Lanes& lanes) noexcept {
+    const __m256d no_sign = _mm256_castsi256_pd(_mm256_set1_epi64x(0x7fffffffffffffff));
+    const __m256d scale = _mm256_set1_pd(packing.scale), offset = _mm256_set1_pd(packing.offset);
+    const __m256d inf = _mm256_set1_pd(std::numeric_limits<double>::infinity()), one = _mm256_set1_pd(1);
+    for (std::size_t k = 0; k < kGroup; k += 4) {
+      const __m256d value = four(values + k), half = four(halves + k);
+      const __m256d error = _mm256_and_pd(no_sign, _mm256_sub_pd(value, _mm256_fmadd_pd(half, scale, offset)));
+      const __m256d finite = _mm256_cmp_pd(_mm256_and_pd(no_sign, value), inf, _CMP_LT_OQ);
+      const __m256d fits = _mm256_cmp_pd(_mm256_and_pd(no_sign, half), inf, _CMP_LT_OQ);
+      const __m256d wrong = _mm256_and_pd(_mm256_andnot_pd(fits, finite), one);
+      const __m256d counted = _mm256_and_pd(_mm256_and_pd(fits, finite), error);
+      _mm256_storeu_pd(lanes.overflowed + k, _mm256_add_pd(_mm256_loadu_pd(lanes.overflowed + k), wrong));
+      _mm256_storeu_pd(lanes.reached + k, _mm256_max_pd(_mm256_loadu_pd(lanes.reached + k), counted));
+    }
   }
 };
 #endif
 
-// What a reader gets is compared with what was there, so the error holds whatever rounding went before.
+// `count` is a multiple of kGroup, at most kBlock.
 template <class Convert, class T>
-inline __attribute__((always_inline)) void pack_group(const T* values, const Packing& packing, Half* out, Packed& packed) noexcept {
-  float scaled[kGroup], unpacked[kGroup];
-  for (std::size_t k = 0; k < kGroup; ++k)
-    scaled[k] = static_cast<float>((static_cast<double>(values[k]) - packing.offset) / packing.scale);
-  Convert::there(scaled, out);
-  Convert::back(out, unpacked);
-  double reached = packed.largest_error;
-  std::uint64_t overflowed = 0;
-  for (std::size_t k = 0; k < kGroup; ++k) {
-    const double value = values[k];
-    const double error = std::fabs(value - (static_cast<double>(unpacked[k]) * packing.scale + packing.offset));
-    const bool finite = std::fabs(value) <= std::numeric_limits<double>::max();
-    const bool fits = std::fabs(unpacked[k]) <= std::numeric_limits<float>::max();
-    overflowed += finite && !fits ? 1 : 0;
-    reached = finite && fits && error > reached ? error : reached;
-  }
-  packed.largest_error = reached;
-  packed.overflowed += overflowed;
+inline __attribute__((always_inline)) void pack_block(const T* values, std::size_t count, const Packing& packing, double inverse,
+                                                      Half* out, Lanes& lanes) noexcept {
+  float buffer[kBlock];
+  for (std::size_t i = 0; i < count; ++i)
+    buffer[i] = static_cast<float>((static_cast<double>(values[i]) - packing.offset) * inverse);
+  for (std::size_t i = 0; i < count; i += kGroup) Convert::there(buffer + i, out + i);
+  for (std::size_t i = 0; i < count; i += kGroup) Convert::back(out + i, buffer + i);
+  for (std::size_t i = 0; i < count; i += kGroup) Convert::compare(values + i, buffer + i, packing, lanes);
 }
 
 template <class Convert, class T>
 inline __attribute__((always_inline)) Packed pack_with(const T* values, std::size_t count, const Packing& packing,
                                                        Half* out) noexcept {
-  Packed packed;
-  std::size_t i = 0;
-  for (; i + kGroup <= count; i += kGroup) pack_group<Convert>(values + i, packing, out + i, packed);
-  if (i == count) return packed;
+  // A scale so small that its inverse overflows is taken as one that is not: what it packs is Inf then too.
+  constexpr double kMost = std::numeric_limits<double>::max();
+  const double inverse = std::min(std::max(1 / packing.scale, -kMost), kMost);
+  Lanes lanes;
+  const std::size_t whole = count / kGroup * kGroup;
+  for (std::size_t i = 0; i < whole; i += kBlock)
+    pack_block<Convert>(values + i, std::min(kBlock, whole - i), packing, inverse, out + i, lanes);
   T rest[kGroup];
   Half halves[kGroup];
-  for (std::size_t k = 0; k < kGroup; ++k) rest[k] = values[std::min(i + k, count - 1)];
-  Packed last;
-  pack_group<Convert>(rest, packing, halves, last);
-  std::copy_n(halves, count - i, out + i);
-  packed.largest_error = std::max(packed.largest_error, last.largest_error);
-  for (; i < count; ++i) packed.overflowed += std::isfinite(values[i]) && (out[i] & 0x7fff) == 0x7c00 ? 1 : 0;
+  std::fill_n(rest, kGroup, std::numeric_limits<T>::quiet_NaN());  // counts for nothing
+  std::copy_n(values + whole, count - whole, rest);
+  pack_block<Convert>(rest, kGroup, packing, inverse, halves, lanes);
+  std::copy_n(halves, count - whole, out + whole);
+  Packed packed;
+  packed.largest_error = *std::max_element(lanes.reached, lanes.reached + kGroup);
+  for (const double overflowed : lanes.overflowed) packed.overflowed += static_cast<std::uint64_t>(overflowed);
   return packed;
 }
 

@@ -19,6 +19,10 @@ inline __attribute__((always_inline)) void find(const unsigned char* data, std::
     std::uint64_t ends = 0;
     while (usable < distances.count && distances.values[usable] <= word * 64) ++usable;
     for (std::size_t d = 0; word < words && d < usable; ++d) {
+      if (d == 1 && ends == ~std::uint64_t{0}) {  // all the same byte: the other distances tell nothing more
+        std::fill_n(before + 1, kMostDistances - 1, std::uint64_t{0});
+        break;
+      }
       const std::uint64_t equal = Equal::at(data + word * 64, distances.values[d]);
       ends |= equal & (equal << 1 | before[d] >> 63) & (equal << 2 | before[d] >> 62);
       before[d] = equal;

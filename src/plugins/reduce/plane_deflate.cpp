@@ -22,7 +22,7 @@ Encoded PlaneDeflate::encode(const Chunk& chunk) {
   const std::size_t bytes = chunk.bytes();
   unsigned char* shuffled = shuffled_.at_least(bytes + kSlack);
   unsigned char* stream = stream_.at_least(bound(bytes, chunk.size));
-  symbols_.at_least((Survey::kLongestEncoded + kSlack) * sizeof(Symbol));
+  symbols_.at_least(room_for(Survey::kLongestEncoded) * sizeof(Symbol));
   distances_ = Distances::of_row(chunk.row);
   shuffle(static_cast<const std::byte*>(chunk.data), chunk.count, chunk.size, reinterpret_cast<std::byte*>(shuffled), simd_);
   std::memset(shuffled + bytes, 0, kSlack);
@@ -50,10 +50,10 @@ void PlaneDeflate::encode_piece(const Piece& piece, BitWriter& out) {
   const unsigned char* data = shuffled_.get();
   auto* symbols = reinterpret_cast<Symbol*>(symbols_.get());
   find_matches(data, piece.begin, piece.end, distances_, starts_.data(), simd_);
-  const std::size_t count = parse(data, piece.begin, piece.end, distances_, starts_.data(), symbols, simd_);
-  block_.plan(symbols, count, distances_);
+  const Halves halves = parse(data, piece.begin, piece.end, distances_, starts_.data(), symbols, simd_);
+  block_.plan(halves, distances_);
   if (block_.size_bits() >= 8 * (piece.end - piece.begin)) return store(piece.begin, piece.end, out);
-  block_.write(symbols, count, false, out);
+  block_.write(halves, false, out);
 }
 
 void PlaneDeflate::store(std::size_t begin, std::size_t end, BitWriter& out) const {

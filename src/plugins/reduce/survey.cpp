@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 
 namespace damaris::reduce {
 namespace {
 
-constexpr std::size_t kGroup = 64;                              // bytes looked at together
-constexpr std::size_t kGroups = 4;                              // of each unit
-double kMostPairs = getenv("KP") ? atof(getenv("KP")) : 1.35;   // pairs of equal bytes, against as many as noise has
-double kFewMatches = getenv("KM") ? atof(getenv("KM")) : 0.06;  // share of positions where a match begins
+constexpr std::size_t kGroup = 64;     // bytes looked at together
+constexpr std::size_t kGroups = 4;     // of each unit
+constexpr double kManyPairs = 1.4;     // pairs of equal bytes, against as many as noise has
+constexpr double kManyMatches = 0.02;  // share of the positions where a match begins
 
 }  // namespace
 
@@ -23,18 +22,21 @@ std::size_t Survey::unit_end(std::size_t begin) const noexcept { return end_ - b
 // Noise of n bytes has n (n - 1) / 512 pairs of equal ones; what a Huffman code can shorten has clearly more.
 bool Survey::worth_encoding(std::size_t begin, std::size_t end) const noexcept {
   if (end - begin < kGroups * kGroup) return true;
-  std::array<std::uint8_t, 256> seen = {};
-  std::size_t pairs = 0, matches = 0;
+  constexpr std::size_t kBytes = kGroups * kGroup;
   const std::size_t stride = (end - begin - kGroup) / (kGroups - 1);
-  for (std::size_t g = 0; g < kGroups; ++g) {
-    const std::size_t group = begin + g * stride;
+  std::array<std::uint8_t, 256> seen = {};
+  std::size_t pairs = 0;
+  for (std::size_t group = begin, g = 0; g < kGroups; ++g, group += stride)
     for (std::size_t k = 0; k < kGroup; ++k) pairs += seen[data_[group + k]]++;
+  if (pairs > kManyPairs * kBytes * (kBytes - 1) / 512) return true;
+  std::size_t matches = 0;
+  for (std::size_t group = begin, g = 0; g < kGroups; ++g, group += stride) {
     std::uint64_t starts[3];
-    find_matches(data_, group & ~std::size_t{63}, (group & ~std::size_t{63}) + 64, distances_, starts, simd_);
+    const std::size_t word = group / 64 * 64;
+    find_matches(data_, word, word + 64, distances_, starts, simd_);
     matches += static_cast<std::size_t>(__builtin_popcountll(starts[0]));
   }
-  constexpr double kBytes = kGroups * kGroup, kNoise = kBytes * (kBytes - 1) / 512;
-  return static_cast<double>(pairs) > kMostPairs * kNoise || static_cast<double>(matches) > kFewMatches * kBytes;
+  return matches > kManyMatches * kBytes;
 }
 
 Piece Survey::next() noexcept {

@@ -66,48 +66,68 @@ inline std::size_t next_start(const std::uint64_t* starts, std::size_t from, std
   return end;
 }
 
+// How far one half is.
+struct Cursor {
+  std::size_t place, end;
+  Symbol* out;
+};
+
+// Literals up to the next match, and the match.
 template <class Equal>
-inline __attribute__((always_inline)) std::size_t parse_with(const unsigned char* data, std::size_t begin, std::size_t end,
-                                                             const Distances& distances, const std::uint64_t* starts,
-                                                             Symbol* symbols) noexcept {
-  Symbol* out = symbols;
-  const std::size_t base = begin / 64 * 64, farthest = distances.values[distances.count - 1];
-  Reach reach = reach_at(begin, distances);
-  for (std::size_t place = begin; place < end;) {
-    const std::size_t start = std::min(next_start(starts, place - base, end - base) + base, end);
-    Equal::widen(data + place, start - place, out);
-    out += start - place;
-    place = start;
-    if (end - place < kShortestMatch) {
-      while (place < end) *out++ = data[place++];
-      break;
-    }
-    if (__builtin_expect(begin < farthest, 0)) reach = reach_at(place, distances);
-    const Match match = longest<Equal>(data + place, reach, kLongestMatch);
-    const std::size_t length = std::min(match.length, std::min(kLongestMatch, end - place));
-    out[0] = static_cast<Symbol>(kLengthBase + length - kShortestMatch);
-    out[1] = static_cast<Symbol>(kDistanceBase + match.index);
-    out += 2;
-    place += length;
+inline __attribute__((always_inline)) void step(const unsigned char* data, const std::uint64_t* starts, std::size_t base,
+                                                const Distances& distances, bool near_begin, const Reach& far_reach,
+                                                Cursor& cursor) noexcept {
+  const std::size_t start = std::min(next_start(starts, cursor.place - base, cursor.end - base) + base, cursor.end);
+  Equal::widen(data + cursor.place, start - cursor.place, cursor.out);
+  cursor.out += start - cursor.place;
+  cursor.place = start;
+  const std::size_t left = cursor.end - start;
+  if (__builtin_expect(left < kShortestMatch, 0)) {
+    while (cursor.place < cursor.end) *cursor.out++ = data[cursor.place++];
+    return;
   }
-  return static_cast<std::size_t>(out - symbols);
+  const Match match = __builtin_expect(near_begin, 0) ? longest<Equal>(data + start, reach_at(start, distances), kLongestMatch)
+                                                      : longest<Equal>(data + start, far_reach, kLongestMatch);
+  const std::size_t length = std::min(match.length, std::min(kLongestMatch, left));
+  cursor.out[0] = static_cast<Symbol>(kLengthBase + length - kShortestMatch);
+  cursor.out[1] = static_cast<Symbol>(kDistanceBase + match.index);
+  cursor.out += 2;
+  cursor.place += length;
+}
+
+template <class Equal>
+inline __attribute__((always_inline)) Halves parse_with(const unsigned char* data, std::size_t begin, std::size_t end,
+                                                        const Distances& distances, const std::uint64_t* starts,
+                                                        Symbol* symbols) noexcept {
+  const std::size_t base = begin / 64 * 64, middle = begin + (end - begin) / 2;
+  const bool near_begin = begin < distances.values[distances.count - 1];
+  const Reach reach = reach_at(begin, distances);
+  Symbol* second = symbols + (middle - begin) + 64;
+  Cursor a{begin, middle, symbols}, b{middle, end, second};
+  while (a.place < a.end && b.place < b.end) {
+    step<Equal>(data, starts, base, distances, near_begin, reach, a);
+    step<Equal>(data, starts, base, distances, near_begin, reach, b);
+  }
+  while (a.place < a.end) step<Equal>(data, starts, base, distances, near_begin, reach, a);
+  while (b.place < b.end) step<Equal>(data, starts, base, distances, near_begin, reach, b);
+  return {{{symbols, static_cast<std::size_t>(a.out - symbols)}, {second, static_cast<std::size_t>(b.out - second)}}};
 }
 
 #ifdef DAMARIS_REDUCE_X86
-DAMARIS_TARGET_AVX2 std::size_t parse_avx2(const unsigned char* data, std::size_t begin, std::size_t end,
-                                           const Distances& distances, const std::uint64_t* starts, Symbol* symbols) noexcept {
+DAMARIS_TARGET_AVX2 Halves parse_avx2(const unsigned char* data, std::size_t begin, std::size_t end, const Distances& distances,
+                                      const std::uint64_t* starts, Symbol* symbols) noexcept {
   return parse_with<Avx2Equal>(data, begin, end, distances, starts, symbols);
 }
-DAMARIS_TARGET_AVX512 std::size_t parse_avx512(const unsigned char* data, std::size_t begin, std::size_t end,
-                                               const Distances& distances, const std::uint64_t* starts, Symbol* symbols) noexcept {
+DAMARIS_TARGET_AVX512 Halves parse_avx512(const unsigned char* data, std::size_t begin, std::size_t end, const Distances& distances,
+                                          const std::uint64_t* starts, Symbol* symbols) noexcept {
   return parse_with<Avx512Equal>(data, begin, end, distances, starts, symbols);
 }
 #endif
 
 }  // namespace
 
-std::size_t parse(const unsigned char* data, std::size_t begin, std::size_t end, const Distances& distances,
-                  const std::uint64_t* starts, Symbol* symbols, Simd simd) noexcept {
+Halves parse(const unsigned char* data, std::size_t begin, std::size_t end, const Distances& distances, const std::uint64_t* starts,
+             Symbol* symbols, Simd simd) noexcept {
 #ifdef DAMARIS_REDUCE_X86
   if (simd == Simd::kAvx512) return parse_avx512(data, begin, end, distances, starts, symbols);
   if (simd == Simd::kAvx2) return parse_avx2(data, begin, end, distances, starts, symbols);

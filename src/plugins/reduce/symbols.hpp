@@ -3,6 +3,7 @@
 // Before it: the bits of find_matches. After it: the Huffman code and the emitter.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,9 +18,21 @@ constexpr std::size_t kLongestMatch = 258;
 constexpr std::size_t kDistanceBase = 512;
 constexpr std::size_t kSymbolKinds = kDistanceBase + kMostDistances;
 
+// A run of symbols. Owns nothing.
+struct Symbols {
+  const Symbol* data = nullptr;
+  std::size_t count = 0;
+};
+// The halves of a piece, parsed at the same time: each place depends on the match before it, and a processor does two such chains
+// in the time of one.
+using Halves = std::array<Symbols, 2>;
+
+// How many symbols parse() may write for so many bytes.
+constexpr std::size_t room_for(std::size_t bytes) noexcept { return bytes + 256; }
+
 // Turns data[begin, end) into symbols, greedily; matches reach back before `begin` but not beyond `end`.
-// Reads up to 64 bytes beyond `end`; `symbols` has room for end - begin + 64. Returns how many it wrote.
-std::size_t parse(const unsigned char* data, std::size_t begin, std::size_t end, const Distances& distances,
-                  const std::uint64_t* starts, Symbol* symbols, Simd simd) noexcept;
+// `starts` is from find_matches for the same range. Reads up to 64 bytes beyond `end`. Owns: the result lies in `symbols`.
+Halves parse(const unsigned char* data, std::size_t begin, std::size_t end, const Distances& distances, const std::uint64_t* starts,
+             Symbol* symbols, Simd simd) noexcept;
 
 }  // namespace damaris::reduce
