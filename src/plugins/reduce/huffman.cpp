@@ -128,12 +128,14 @@ void huffman_codes(const std::uint8_t* lengths, std::size_t count, std::uint16_t
   counts[0] = 0;
   for (unsigned k = 1; k <= kLongestCode; ++k) next[k] = (next[k - 1] + counts[k - 1]) << 1;
   for (std::size_t i = 0; i < count; ++i) {
+    codes[i] = 0;
+    if (lengths[i] == 0) continue;
     std::uint32_t code = next[lengths[i]]++;
     code = (code & 0x5555) << 1 | (code >> 1 & 0x5555);  // reversed within 16 bits
     code = (code & 0x3333) << 2 | (code >> 2 & 0x3333);
     code = (code & 0x0f0f) << 4 | (code >> 4 & 0x0f0f);
     code = (code & 0x00ff) << 8 | (code >> 8 & 0x00ff);
-    codes[i] = lengths[i] == 0 ? std::uint16_t{0} : static_cast<std::uint16_t>(code >> (16 - lengths[i]));
+    codes[i] = static_cast<std::uint16_t>(code >> (16 - lengths[i]));
   }
 }
 

@@ -26,9 +26,10 @@ bool Survey::worth_encoding(std::size_t begin, std::size_t end) const noexcept {
   const std::size_t stride = (end - begin - kGroup) / (kGroups - 1);
   std::array<std::uint8_t, 256> seen = {};
   std::size_t pairs = 0;
-  for (std::size_t group = begin, g = 0; g < kGroups; ++g, group += stride)
+  for (std::size_t group = begin, g = 0; g < kGroups; ++g, group += stride) {
     for (std::size_t k = 0; k < kGroup; ++k) pairs += seen[data_[group + k]]++;
-  if (pairs > kManyPairs * kBytes * (kBytes - 1) / 512) return true;
+    if (pairs > kManyPairs * kBytes * (kBytes - 1) / 512) return true;
+  }
   std::size_t matches = 0;
   for (std::size_t group = begin, g = 0; g < kGroups; ++g, group += stride) {
     std::uint64_t starts[3];
