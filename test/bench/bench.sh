@@ -26,7 +26,10 @@ narrow() { if grep -E '.{81}' "$1"; then fail "wider than 80 columns"; fi; }
 case $1 in
   help)
     damaris-bench --help >out
-    for verb in write queue; do grep -q "^  $verb " out || fail "the help does not name $verb"; done
+    for verb in write queue reduce; do
+      [ $verb != reduce ] || [ "$DAMARIS_BENCH_STORAGE" = 1 ] || continue
+      grep -q "^  $verb " out || fail "the help does not name $verb"
+    done
     damaris-bench write --help | grep -q -- --quick || fail "the help of write does not name --quick"
     ;;
   wrong_usage)
@@ -56,6 +59,24 @@ case $1 in
     cat out
     narrow out
     expect_rows report.json "${rows[@]}"
+    ;;
+  reduce)
+    rows=()
+    add() {
+      rows+=("$1")
+      if grep -q avx512_vbmi /proc/cpuinfo; then rows+=("$2, no AVX-512"); fi
+      rows+=("ratio to HDF5's, $2")
+    }
+    for time in t01800 t03600; do
+      add "deflate 8 CM1 fields, a tile a chunk, $time" "8 CM1 fields, $time"
+      add "16 bits, 8 CM1 fields, $time" "16 bits, $time"
+    done
+    add "turbulence fields" "turbulence fields"
+    damaris-bench reduce --quick --folder . --json report.json >out
+    cat out
+    narrow out
+    expect_rows report.json "${rows[@]}"
+    [ "$(echo *.h5)" = '*.h5' ] || fail "left a file"
     ;;
   unwritable_json)
     rc=0

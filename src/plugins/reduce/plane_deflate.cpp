@@ -11,7 +11,7 @@ namespace damaris::reduce {
 namespace {
 
 constexpr std::size_t kLongestStored = 65535;
-constexpr std::size_t kSlack = 128;  // what inner loops may read and write beyond the end
+constexpr std::size_t kSlack = 384;  // what inner loops may read and write beyond the end: a longest match and 64 bytes
 
 // The header and each stored block take a few bytes more than their contents.
 std::size_t bound(std::size_t bytes, std::size_t planes) { return bytes + 16 * (bytes / Survey::kUnit + planes + 4) + kSlack; }

@@ -30,7 +30,15 @@ void* allocated(std::size_t bytes, std::size_t alignment) {
 
 void* operator new(std::size_t bytes) { return allocated(bytes, 16); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) { return allocated(bytes, static_cast<std::size_t>(alignment)); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return allocated(bytes, 16);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
