@@ -47,13 +47,23 @@ hid_t ChunkFile::create(const Tiles& tiles) {
   return checked(dataset, "create dataset " + tiles.name);
 }
 
-std::uint64_t ChunkFile::write_filtered(const Tiles& tiles) {
-  const hid_t dataset = create(tiles), type = type_of(tiles.size);
-  checked(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, tiles.data), "write " + tiles.name);
+std::uint64_t ChunkFile::write_whole(const Tiles& tiles, hid_t memory_type, const void* data) {
+  const hid_t dataset = create(tiles);
+  checked(H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), "write " + tiles.name);
   const std::uint64_t stored = H5Dget_storage_size(dataset);
-  H5Tclose(type);
   checked(H5Dclose(dataset), "close " + tiles.name);
   return stored;
+}
+
+std::uint64_t ChunkFile::write_filtered(const Tiles& tiles) {
+  const hid_t type = type_of(tiles.size);
+  const std::uint64_t stored = write_whole(tiles, type, tiles.data);
+  H5Tclose(type);
+  return stored;
+}
+
+std::uint64_t ChunkFile::write_converted(const Tiles& halves, const float* values) {
+  return write_whole(halves, H5T_NATIVE_FLOAT, values);
 }
 
 std::uint64_t ChunkFile::write_encoded(const Tiles& tiles, reduce::Encoder& encoder) {

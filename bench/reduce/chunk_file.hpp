@@ -33,6 +33,8 @@ class ChunkFile {
 
   // H5Dwrite through the filters shuffle and deflate 1. Returns the bytes stored.
   std::uint64_t write_filtered(const Tiles& tiles);
+  // The same from floats to halves, converted by HDF5.
+  std::uint64_t write_converted(const Tiles& halves, const float* values);
   // The encoder, then H5Dwrite_chunk. Returns the bytes stored.
   std::uint64_t write_encoded(const Tiles& tiles, reduce::Encoder& encoder);
   // Reads back through HDF5's filters and compares every byte. Throws Error(DC_E_INTERNAL) when one differs.
@@ -40,6 +42,7 @@ class ChunkFile {
 
  private:
   hid_t create(const Tiles& tiles);
+  std::uint64_t write_whole(const Tiles& tiles, hid_t memory_type, const void* data);
   hid_t file_;
 };
 

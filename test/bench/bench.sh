@@ -65,6 +65,7 @@ case $1 in
     add() {
       rows+=("$1")
       if grep -q avx512_vbmi /proc/cpuinfo; then rows+=("$2, no AVX-512"); fi
+      case $2 in 16*) rows+=("$2, HDF5 converts too") ;; esac
       rows+=("ratio to HDF5's, $2")
     }
     for time in t01800 t03600; do

@@ -14,7 +14,7 @@ class BitWriter {
   explicit BitWriter(unsigned char* out) noexcept : out_(out) {}
 
   // At most 56 bits at a time; `bits` has nothing set above `count`.
-  void put(std::uint64_t bits, unsigned count) noexcept {
+  __attribute__((always_inline)) void put(std::uint64_t bits, unsigned count) noexcept {
     held_ |= bits << count_;
     count_ += count;
     std::memcpy(out_, &held_, 8);

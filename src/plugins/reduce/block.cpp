@@ -52,6 +52,45 @@ std::size_t used(const std::uint8_t* lengths, std::size_t count, std::size_t lea
   return count;
 }
 
+// Four symbols at once where their bits fit, which they nearly always do.
+inline __attribute__((always_inline)) void emit_with(const std::uint32_t* table, const Symbols& symbols, BitWriter& out) noexcept {
+  constexpr std::uint64_t kMask = (1u << kTableShift) - 1;
+  BitWriter bits = out;  // a copy that need not live in memory
+  std::size_t i = 0;
+  for (; i + 4 <= symbols.count; i += 4) {
+    std::uint64_t four = 0;
+    std::memcpy(&four, symbols.data + i, sizeof four);
+    const std::uint64_t a = table[four & 0xffff], b = table[four >> 16 & 0xffff], c = table[four >> 32 & 0xffff],
+                        d = table[four >> 48];
+    const auto na = static_cast<unsigned>(a >> kTableShift), nb = static_cast<unsigned>(b >> kTableShift);
+    const auto nc = static_cast<unsigned>(c >> kTableShift), nd = static_cast<unsigned>(d >> kTableShift);
+    const std::uint64_t ab = (a & kMask) | (b & kMask) << na, cd = (c & kMask) | (d & kMask) << nc;
+    if (__builtin_expect(na + nb + nc + nd <= 56, 1)) {
+      bits.put(ab | cd << (na + nb), na + nb + nc + nd);
+    } else {
+      bits.put(ab, na + nb);
+      bits.put(cd, nc + nd);
+    }
+  }
+  for (; i < symbols.count; ++i) bits.put(table[symbols.data[i]] & kMask, table[symbols.data[i]] >> kTableShift);
+  out = bits;
+}
+
+#ifdef DAMARIS_REDUCE_X86
+// The same, with shifts that take their count from any register.
+DAMARIS_TARGET_AVX2 void emit_bmi(const std::uint32_t* table, const Symbols& symbols, BitWriter& out) noexcept {
+  emit_with(table, symbols, out);
+}
+#endif
+
+void emit(const std::uint32_t* table, const Symbols& symbols, BitWriter& out, Simd simd) noexcept {
+#ifdef DAMARIS_REDUCE_X86
+  if (simd != Simd::kPortable) return emit_bmi(table, symbols, out);
+#endif
+  (void)simd;
+  emit_with(table, symbols, out);
+}
+
 }  // namespace
 
 void Block::plan(const Halves& halves, const Distances& distances) noexcept {
@@ -168,35 +207,10 @@ void Block::write_header(bool last, BitWriter& out) const noexcept {
   }
 }
 
-void Block::write(const Halves& halves, bool last, BitWriter& out) const noexcept {
+void Block::write(const Halves& halves, bool last, BitWriter& out, Simd simd) const noexcept {
   write_header(last, out);
-  for (const Symbols& symbols : halves) emit(symbols, out);
+  for (const Symbols& symbols : halves) emit(table_.data(), symbols, out, simd);
   out.put(literal_codes_[kEndOfBlock], lengths_[kEndOfBlock]);
-}
-
-// Four symbols at once where their bits fit, which they nearly always do.
-void Block::emit(const Symbols& symbols, BitWriter& out) const noexcept {
-  constexpr std::uint64_t kMask = (1u << kTableShift) - 1;
-  const std::uint32_t* table = table_.data();
-  BitWriter bits = out;  // a copy that need not live in memory
-  std::size_t i = 0;
-  for (; i + 4 <= symbols.count; i += 4) {
-    std::uint64_t four = 0;
-    std::memcpy(&four, symbols.data + i, sizeof four);
-    const std::uint64_t a = table[four & 0xffff], b = table[four >> 16 & 0xffff], c = table[four >> 32 & 0xffff],
-                        d = table[four >> 48];
-    const auto na = static_cast<unsigned>(a >> kTableShift), nb = static_cast<unsigned>(b >> kTableShift);
-    const auto nc = static_cast<unsigned>(c >> kTableShift), nd = static_cast<unsigned>(d >> kTableShift);
-    const std::uint64_t ab = (a & kMask) | (b & kMask) << na, cd = (c & kMask) | (d & kMask) << nc;
-    if (__builtin_expect(na + nb + nc + nd <= 56, 1)) {
-      bits.put(ab | cd << (na + nb), na + nb + nc + nd);
-    } else {
-      bits.put(ab, na + nb);
-      bits.put(cd, nc + nd);
-    }
-  }
-  for (; i < symbols.count; ++i) bits.put(table[symbols.data[i]] & kMask, table[symbols.data[i]] >> kTableShift);
-  out = bits;
 }
 
 }  // namespace damaris::reduce

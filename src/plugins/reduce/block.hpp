@@ -21,7 +21,7 @@ class Block {
   // Units: bits, header and end included; exact.
   std::uint64_t size_bits() const noexcept { return size_bits_; }
   // Writes what was planned, with up to 8 bytes beyond. The symbols are those of plan().
-  void write(const Halves& halves, bool last, BitWriter& out) const noexcept;
+  void write(const Halves& halves, bool last, BitWriter& out, Simd simd) const noexcept;
 
  private:
   static constexpr std::size_t kLiteralCodes = 286, kDistanceCodes = 30, kMostLengths = kLiteralCodes + kDistanceCodes;
@@ -30,7 +30,6 @@ class Block {
   };
 
   void count(const Halves& halves) noexcept;
-  void emit(const Symbols& symbols, BitWriter& out) const noexcept;
   void join(const Distances& distances) noexcept;
   void plan_header() noexcept;
   void add_run(std::uint8_t length, std::size_t run) noexcept;

@@ -53,7 +53,7 @@ void PlaneDeflate::encode_piece(const Piece& piece, BitWriter& out) {
   const Halves halves = parse(data, piece.begin, piece.end, distances_, starts_.data(), symbols, simd_);
   block_.plan(halves, distances_);
   if (block_.size_bits() >= 8 * (piece.end - piece.begin)) return store(piece.begin, piece.end, out);
-  block_.write(halves, false, out);
+  block_.write(halves, false, out, simd_);
 }
 
 void PlaneDeflate::store(std::size_t begin, std::size_t end, BitWriter& out) const {
