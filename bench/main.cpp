@@ -38,7 +38,6 @@ void add_reduce(CLI::App& app, Options& options) {
   CLI::App* const reduce =
       app.add_subcommand("reduce", "Compression before HDF5 against HDF5's own shuffle and deflate 1, by CPU time");
   add_options(*reduce, options);
-  options.fields = DAMARIS_BENCH_FIELDS;
   reduce->add_option("--fields", options.fields, "HDF5 file with groups of 3D float32 datasets (default: a small slice of CM1's)")
       ->check(CLI::ExistingFile);
   reduce->add_option("--folder", options.folder, "Where the files are written (default: the folder for temporary files)")

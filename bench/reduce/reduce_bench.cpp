@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <random>
 
 #include "core/base/format.hpp"
@@ -148,12 +149,17 @@ void measure(const Case& what, bool quick, const Folder& folder, Report& report)
   tell(what, all, report);
 }
 
+std::string slice_beside_program() {
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
+  return (program.parent_path().parent_path() / "share/damaris/cm1_slice.h5").string();
+}
+
 }  // namespace
 
 Report run_reduce(bool quick, const std::string& parent, const std::string& fields) {
   const Folder folder(parent);
   Report report;
-  for (const FieldSet& set : read_fields(fields)) {
+  for (const FieldSet& set : read_fields(fields.empty() ? slice_beside_program() : fields)) {
     const std::string fields_of = format("{} CM1 fields", set.fields.size()), time = ", " + set.name;
     measure({"deflate " + fields_of + ", a tile a chunk" + time, fields_of + time, set.fields, false, 8, 15}, quick, folder,
             report);

@@ -8,7 +8,7 @@
 
 namespace damaris::bench {
 
-// `fields`: an HDF5 file of the form read_fields() takes; "": the slice in the source tree. Throws Error.
+// `fields`: an HDF5 file of the form read_fields() takes; "": the slice beside the program. Throws Error.
 Report run_reduce(bool quick, const std::string& folder, const std::string& fields);
 
 }  // namespace damaris::bench
