@@ -41,6 +41,28 @@ typedef struct dc_field_t {
   uint64_t offset_bytes; /* inside the compound */
 } dc_field_t;
 
+/* How the values of a variable may be changed before they are stored. */
+typedef enum dc_precision {
+  DC_EXACT = 0,          /* not at all */
+  DC_ROUND_ABSOLUTE = 1, /* to `bound`, in the variable's unit */
+  DC_ROUND_RELATIVE = 2, /* to `bound` times the value */
+  DC_FLOAT16 = 3         /* to 16-bit floating point with scale and offset */
+} dc_precision;
+
+/* How the bytes are packed. */
+typedef enum dc_codec { DC_CODEC_NONE = 0, DC_CODEC_DEFLATE = 1, DC_CODEC_ZSTD = 2 } dc_codec;
+
+/* What `reduce` in the XML asks of the storage. */
+typedef struct dc_reduction_t {
+  dc_precision precision;
+  double bound;         /* DC_ROUND_...: more than 0; relative ones less than 1 */
+  int has_packing;      /* DC_FLOAT16: 1: with the scale and offset given; 0: with those that fit the values */
+  double scale, offset; /* value = 16-bit number * scale + offset */
+  int keep_on_overflow; /* values that overflow 16 bits: 1: the dataset keeps its type; 0: the iteration is not stored */
+  dc_codec codec;
+  int level; /* of the codec: deflate 1 to 12, zstd 1 to 19 */
+} dc_reduction_t;
+
 /* What the XML says of a variable. Valid from init to finalize. */
 typedef struct dc_variable_info_t {
   uint32_t id;             /* index, the same on all processes */
@@ -57,6 +79,8 @@ typedef struct dc_variable_info_t {
   int ndims;
   int fortran_order; /* 1: the XML lists the fastest dimension first. All views below are in C order (slowest first). */
   int has_global;    /* 1: `global` extents are known */
+  dc_reduction_t reduction;
+  const char* reduce; /* the text of it in the XML, "" for none */
 } dc_variable_info_t;
 
 /* One dataset: a block of one variable from one client. Dimensions in C order (slowest first), sizes in elements. */

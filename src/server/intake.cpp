@@ -97,6 +97,8 @@ VariableInfos::VariableInfos(const model::Model& model) {
     info.ndims = std::max<int>(1, static_cast<int>(layout.dimensions.size()));
     info.fortran_order = layout.fortran_order ? 1 : 0;
     info.has_global = layout.global.empty() ? 0 : 1;
+    info.reduction = variable.reduction;
+    info.reduce = variable.reduce.c_str();
     infos_.push_back(info);
   }
 }

@@ -2,6 +2,7 @@
 #include "core/base/nearest.hpp"
 #include "core/config/build.hpp"
 #include "core/config/plugins.hpp"
+#include "core/config/reduction.hpp"
 
 namespace damaris::config {
 namespace {
@@ -30,13 +31,28 @@ void check_basename(Build& build, const Attribute& attribute) {
     build.problems.add(attribute.value_where, format("{}: it ends in '/'; add the start of the file names", quoted(attribute)));
 }
 
+// Variables that say nothing themselves. Of those that are no reals only the bytes are packed.
+void reduce_the_others(Build& build, const Attribute& attribute) {
+  const dc_reduction_t reals = reduction(build, attribute);
+  for (model::Variable& variable : build.model.variables) {
+    if (!variable.reduce.empty()) continue;
+    const dc_type type = build.model.layouts[variable.layout].type;
+    const bool real = type == DC_FLOAT32 || type == DC_FLOAT64;
+    variable.reduce = attribute.value;
+    variable.reduction = reals;
+    if (!real) variable.reduction.precision = DC_EXACT;
+  }
+}
+
 model::Plugin hdf5(Build& build, const Element& element) {
   model::Plugin plugin;
   plugin.name = "hdf5";
   plugin.library = "damaris_hdf5.so";
   plugin.storage = true;
   plugin.where = element.where;
-  for (const Attribute& attribute : element.attributes) plugin.settings.emplace_back(attribute.name, attribute.value);
+  for (const Attribute& attribute : element.attributes)
+    if (attribute.name != "reduce") plugin.settings.emplace_back(attribute.name, attribute.value);
+  if (const Attribute* reduce = element.find("reduce")) reduce_the_others(build, *reduce);
   if (const Attribute* basename = element.find("basename"))
     check_basename(build, *basename);
   else

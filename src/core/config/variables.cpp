@@ -3,6 +3,7 @@
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
 #include "core/config/build.hpp"
+#include "core/config/reduction.hpp"
 
 namespace damaris::config {
 namespace {
@@ -26,6 +27,7 @@ class VariableReader {
     std::string path;
     bool enabled = true, store = true;
     int depth = 0;
+    const Attribute* reduce = nullptr;
   };
 
   void group(const Element& element, const Around& around) {
@@ -34,8 +36,9 @@ class VariableReader {
       return build_.problems.add(element.where, format("groups are nested deeper than {}", kDeepestGroup));
     check_clash(paths_, path, element, "a variable");
     groups_.emplace(path, element.where);
+    const Attribute* reduce = element.find("reduce");
     const Around inside{path + "/", around.enabled && element.is_true("enabled"), around.store && element.is_true("store"),
-                        around.depth + 1};
+                        around.depth + 1, reduce != nullptr ? reduce : around.reduce};
     for (const Element& child : element.children) {
       if (child.name == "group")
         group(child, inside);
@@ -57,6 +60,7 @@ class VariableReader {
     v.store = around.store && element.is_true("store");
     v.where = element.where;
     v.layout = layout(element, v.path);
+    reduce(element, around, v);
     check_mesh(element, v.path);
     check_clash(groups_, v.path, element, "a group");
     const auto [first, fresh] = paths_.emplace(v.path, element.where);
@@ -75,6 +79,15 @@ class VariableReader {
     build_.problems.add(attribute.value_where, format("variable '{}': no layout '{}' is declared{}", path, attribute.value,
                                                       name_hint(attribute.value, layout_names_)));
     return 0;
+  }
+
+  void reduce(const Element& element, const Around& around, model::Variable& variable) {
+    const Attribute* own = element.find("reduce");
+    const Attribute* attribute = own != nullptr ? own : around.reduce;
+    if (attribute == nullptr || build_.model.layouts.empty()) return;
+    variable.reduce = attribute->value;
+    variable.reduction = reduction(build_, *attribute);
+    check_reduction(build_, *attribute, variable);
   }
 
   void check_mesh(const Element& element, const std::string& path) {

@@ -73,6 +73,19 @@ Layout layout(const Json& j) {
   return l;
 }
 
+dc_reduction_t reduction(const Json& j) {
+  dc_reduction_t r = {};
+  r.precision = enumerator<dc_precision>(j.at("precision"), DC_FLOAT16);
+  r.bound = j.at("bound");
+  r.has_packing = j.at("has_packing");
+  r.scale = j.at("scale");
+  r.offset = j.at("offset");
+  r.keep_on_overflow = j.at("keep_on_overflow");
+  r.codec = enumerator<dc_codec>(j.at("codec"), DC_CODEC_ZSTD);
+  r.level = j.at("level");
+  return r;
+}
+
 Variable variable(const Json& j) {
   Variable v;
   v.id = j.at("id");
@@ -84,6 +97,8 @@ Variable variable(const Json& j) {
   v.mesh = j.at("mesh");
   v.enabled = j.at("enabled");
   v.store = j.at("store");
+  v.reduce = j.at("reduce");
+  v.reduction = reduction(j.at("reduction"));
   v.where = location(j.at("where"));
   return v;
 }

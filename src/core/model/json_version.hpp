@@ -4,5 +4,5 @@
 #pragma once
 
 namespace damaris::model {
-constexpr int kJsonVersion = 1;
+constexpr int kJsonVersion = 2;
 }

@@ -40,12 +40,24 @@ Json json(const Layout& l) {
           {"where", json(l.where)}};
 }
 
+Json json(const dc_reduction_t& r) {
+  return {{"precision", r.precision}, {"bound", r.bound}, {"has_packing", r.has_packing},           {"scale", r.scale},
+          {"offset", r.offset},       {"codec", r.codec}, {"keep_on_overflow", r.keep_on_overflow}, {"level", r.level}};
+}
+
 Json json(const Variable& v) {
-  return {{"id", v.id},       {"name", v.name},
-          {"path", v.path},   {"layout", v.layout},
-          {"unit", v.unit},   {"description", v.description},
-          {"mesh", v.mesh},   {"enabled", v.enabled},
-          {"store", v.store}, {"where", json(v.where)}};
+  return {{"id", v.id},
+          {"name", v.name},
+          {"path", v.path},
+          {"layout", v.layout},
+          {"unit", v.unit},
+          {"description", v.description},
+          {"mesh", v.mesh},
+          {"enabled", v.enabled},
+          {"store", v.store},
+          {"reduce", v.reduce},
+          {"reduction", json(v.reduction)},
+          {"where", json(v.where)}};
 }
 
 Json json(const Action& a) {

@@ -66,6 +66,8 @@ struct Variable {
   std::string path;      // "group/name"
   std::size_t layout = 0;
   std::string unit, description, mesh;
+  std::string reduce;             // as in the XML, "" for none
+  dc_reduction_t reduction = {};  // what it says
   bool enabled = true;
   bool store = true;  // false: for actions only, never in files
   Location where;

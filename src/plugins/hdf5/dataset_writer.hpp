@@ -3,9 +3,9 @@
 // Before it: pieces.hpp says what goes where. After it: HDF5.
 #pragma once
 
-#include <cstddef>
 #include <vector>
 
+#include "chunk_writer.hpp"
 #include "filters.hpp"
 #include "handle.hpp"
 #include "pieces.hpp"
@@ -14,18 +14,18 @@ namespace damaris::hdf5 {
 
 class DatasetWriter {
  public:
-  explicit DatasetWriter(std::vector<Filter> filters) : filters_(std::move(filters)) {}
+  // `threads` pack chunks of reduced variables at the same time.
+  DatasetWriter(std::vector<Filter> filters, int threads) : filters_(std::move(filters)), reducer_(threads) {}
 
   // Creates the dataset with the groups above it and writes all parts. Throws Failure. The caller may add attributes.
   Dataset write(hid_t file, const Piece& piece);
 
  private:
   Dataset create(hid_t file, const Piece& piece, const Type& type) const;
-  void write_bricks(const Dataset& dataset, const Piece& piece, const Type& type);
-  const std::byte* collect(const Piece& piece, const Box& brick);
 
   std::vector<Filter> filters_;
-  std::vector<std::byte> staging_;  // kept: pages touched once are the cheap ones
+  Staging staging_;
+  ChunkWriter reducer_;
 };
 
 }  // namespace damaris::hdf5

@@ -2,6 +2,8 @@
 
 #include <damaris/error.hpp>
 
+#include <cstdlib>
+
 namespace damaris::hdf5 {
 namespace {
 
@@ -24,6 +26,13 @@ void take_exists(Settings& settings, const std::string& value) {
   settings.overwrite = value == "overwrite";
 }
 
+void take_threads(Settings& settings, const std::string& value) {
+  const int threads =
+      value.size() <= 2 && value.find_first_not_of("0123456789") == std::string::npos ? std::atoi(value.c_str()) : 0;
+  if (threads < 1 || threads > 64) refuse("threads", value, "give 1 to 64, no more than the server has cores");
+  settings.threads = threads;
+}
+
 void take(Settings& settings, const std::string& key, const std::string& value) {
   if (key == "basename") {
     take_basename(settings, value);
@@ -31,10 +40,12 @@ void take(Settings& settings, const std::string& key, const std::string& value) 
     take_files(value);
   } else if (key == "filters") {
     settings.filters = parse_filters(value);
+  } else if (key == "threads") {
+    take_threads(settings, value);
   } else if (key == "exists") {
     take_exists(settings, value);
   } else {
-    refuse(key, value, "<hdf5> knows basename, files, filters and exists");
+    refuse(key, value, "<hdf5> knows basename, files, filters, threads and exists");
   }
 }
 

@@ -15,6 +15,7 @@ namespace damaris::hdf5 {
 struct Settings {
   std::string basename;  // folder and start of the file names; default: the simulation's name
   std::vector<Filter> filters;
+  int threads = 1;        // that pack chunks
   bool overwrite = true;  // exists="overwrite": files of an earlier run are replaced; "refuse": they stop the start
 };
 

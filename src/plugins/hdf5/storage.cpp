@@ -77,7 +77,7 @@ Storage::Storage(const dc_host_t& host)
     : host_(host),
       settings_(read_settings(host)),
       names_(settings_.basename, host.host_name, host.server_index),
-      writer_(settings_.filters) {
+      writer_(settings_.filters, settings_.threads) {
   check_names(host);
   check_types(host);
   check_can_write(names_);

@@ -67,4 +67,12 @@ Type type_of(const dc_variable_info_t& variable) {
   return compound;
 }
 
+Type half_type() {
+  Type type = copy_of(DAMARIS_HDF5_ID(H5T_IEEE_F32LE));
+  checked(H5Tset_fields(type.id(), 15, 10, 5, 0, 10), "make the 16-bit type");
+  checked(H5Tset_size(type.id(), 2), "make the 16-bit type");
+  checked(H5Tset_ebias(type.id(), 15), "make the 16-bit type");
+  return type;
+}
+
 }  // namespace damaris::hdf5

@@ -13,4 +13,7 @@ namespace damaris::hdf5 {
 // its array members become HDF5 arrays.
 Type type_of(const dc_variable_info_t& variable);
 
+// IEEE 754 binary16, little-endian: a type of one's own in HDF5, which converts it for any reader.
+Type half_type();
+
 }  // namespace damaris::hdf5

@@ -46,6 +46,7 @@ inline dc_variable_info_t variable_info(std::uint32_t id, const char* path, dc_t
   info.type = type;
   info.element_bytes = bytes_of(type);
   info.type_name = "type";
+  info.reduce = "";
   info.ndims = ndims;
   return info;
 }

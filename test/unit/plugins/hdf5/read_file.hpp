@@ -96,6 +96,13 @@ class ReadFile {
     const hid_t set = open(path), type = H5Dget_type(set);
     CHECK(H5Tequal(type, native_type<Value>()) > 0);
     H5Tclose(type);
+    H5Dclose(set);
+    return converted<Value>(path);
+  }
+  // The values of a dataset of any type, converted by HDF5.
+  template <class Value>
+  std::vector<Value> converted(const std::string& path) const {
+    const hid_t set = open(path);
     std::vector<Value> values = read<Value>(set, native_type<Value>());
     H5Dclose(set);
     return values;

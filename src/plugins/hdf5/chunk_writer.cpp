@@ -1,0 +1,115 @@
+#include "chunk_writer.hpp"
+
+#include <algorithm>
+
+#include "attributes.hpp"
+#include "bricks.hpp"
+#include "new_dataset.hpp"
+#include "types.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+bool is_packed(const Piece& piece) { return piece.variable->reduction.codec != DC_CODEC_NONE && piece.box.ndims > 0; }
+
+Box frame_of(const Box& brick, const Extents& chunk) {
+  Box frame = brick;
+  for (int d = 0; d < brick.ndims; ++d) frame.high[d] = brick.low[d] + chunk[d];
+  return frame;
+}
+
+Properties properties_of(const Piece& piece, const Extents& chunk) {
+  Properties properties = dataset_properties();
+  if (!is_packed(piece)) return properties;
+  const dc_reduction_t& reduction = piece.variable->reduction;
+  set_chunk(properties, piece, chunk);
+  checked(H5Pset_shuffle(properties.id()), "set the shuffle filter");
+  const auto level = static_cast<unsigned>(reduction.level);
+  if (reduction.codec == DC_CODEC_DEFLATE)
+    checked(H5Pset_deflate(properties.id(), std::min(level, 9U)), "set the deflate filter");
+  else  // optional: this library need not have it, as it never runs it
+    checked(H5Pset_filter(properties.id(), reduce::kZstdFilter, H5Z_FLAG_OPTIONAL, 1, &level), "set the zstd filter");
+  return properties;
+}
+
+// CF's names where it has some: readers that know them undo the packing.
+void label(const Dataset& dataset, const Piece& piece, const Precision& precision, double error) {
+  const dc_reduction_t& asked = piece.variable->reduction;
+  write_attribute(dataset.id(), "reduce", std::string(piece.variable->reduce));
+  if (precision.overflows) write_attribute(dataset.id(), "overflowed_float16", std::int32_t{1});
+  if (precision.kind == DC_EXACT) return;
+  write_attribute(dataset.id(), precision.kind == DC_ROUND_RELATIVE ? "largest_relative_error" : "largest_error", error);
+  if (precision.kind != DC_FLOAT16) return write_attribute(dataset.id(), "error_bound", asked.bound);
+  write_attribute(dataset.id(), "scale_factor", precision.packing.scale);
+  write_attribute(dataset.id(), "add_offset", precision.packing.offset);
+}
+
+}  // namespace
+
+bool is_reduced(const Piece& piece) {
+  return piece.variable->reduction.precision != DC_EXACT || piece.variable->reduction.codec != DC_CODEC_NONE;
+}
+
+Dataset ChunkWriter::write(hid_t file, const Piece& piece) {
+  const Precision precision = plan_precision(piece, lanes_.front().gathered);
+  const Type type = precision.kind == DC_FLOAT16 ? half_type() : type_of(*piece.variable);
+  const Extents chunk = brick_extents(piece.box, piece.variable->element_bytes);
+  Dataset dataset = create_dataset(file, piece, type, properties_of(piece, chunk));
+  const double error = write_all({piece, precision, dataset, type, chunk});
+  label(dataset, piece, precision, error);
+  return dataset;
+}
+
+double ChunkWriter::write_all(const Target& target) {
+  double error = 0;
+  std::size_t filled = 0;
+  const auto flush = [&] {
+    workers_.run(filled, [&](std::size_t i) { prepare(lanes_[i], target); });
+    for (std::size_t i = 0; i < filled; ++i) {
+      put(lanes_[i], target);
+      error = std::max(error, lanes_[i].error);
+    }
+    filled = 0;
+  };
+  for_each_brick(target.piece.box, target.chunk, [&](const Box& brick) {
+    lanes_[filled++].brick = brick;
+    if (filled == lanes_.size()) flush();
+  });
+  if (filled > 0) flush();
+  return error;
+}
+
+void ChunkWriter::prepare(Lane& lane, const Target& target) const {
+  const Box frame = is_packed(target.piece) ? frame_of(lane.brick, target.chunk) : lane.brick;
+  const auto count = static_cast<std::size_t>(volume(frame));
+  lane.values = framed_elements_of(target.piece, lane.brick, frame, lane.gathered);
+  lane.error = 0;
+  if (target.precision.kind != DC_EXACT) {
+    lane.changed.resize(std::max(lane.changed.size(), count * target.precision.element_bytes));
+    lane.error = apply(target.precision, lane.values, count, lane.changed.data());
+    lane.values = lane.changed.data();
+  }
+  if (is_packed(target.piece)) encode(lane, target, frame);
+}
+
+void ChunkWriter::encode(Lane& lane, const Target& target, const Box& frame) const {
+  const dc_reduction_t& reduction = target.piece.variable->reduction;
+  std::unique_ptr<reduce::Encoder>& encoder = lane.encoders[{reduction.codec, reduction.level}];
+  const reduce::Codec codec = reduction.codec == DC_CODEC_DEFLATE ? reduce::Codec::kDeflate : reduce::Codec::kZstd;
+  if (encoder == nullptr) encoder = reduce::Encoder::make({codec, reduction.level});
+  const auto row = static_cast<std::uint64_t>(frame.extent(frame.ndims - 1));
+  lane.encoded = encoder->encode({lane.values, static_cast<std::size_t>(volume(frame)), target.precision.element_bytes, row});
+}
+
+void ChunkWriter::put(const Lane& lane, const Target& target) const {
+  if (!is_packed(target.piece)) return write_box(target.dataset, target.piece, target.type, lane.brick, lane.values);
+  const std::size_t raw_bytes =
+      static_cast<std::size_t>(volume(frame_of(lane.brick, target.chunk))) * target.precision.element_bytes;
+  const bool smaller = lane.encoded.smaller;
+  checked(H5Dwrite_chunk(target.dataset.id(), H5P_DEFAULT, smaller ? 0 : reduce::kSkipFilters,
+                         start_of(target.piece, lane.brick).data(), smaller ? lane.encoded.bytes : raw_bytes,
+                         smaller ? lane.encoded.data : lane.values),
+          "write a chunk of", target.piece.path);
+}
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,57 @@
+// Writes a piece that is to be reduced: chunk by chunk, rounded or 16 bits wide where asked, packed outside HDF5.
+// Used by: the hdf5 plugin, on the server's dispatch thread, with workers that pack.
+// Before it: dataset_writer.hpp. After it: H5Dwrite_chunk; any reader undoes the packing with its filters.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "handle.hpp"
+#include "piece_memory.hpp"
+#include "plugins/reduce/encoder.hpp"
+#include "precision.hpp"
+#include "workers.hpp"
+
+namespace damaris::hdf5 {
+
+bool is_reduced(const Piece& piece);
+
+class ChunkWriter {
+ public:
+  explicit ChunkWriter(int threads) : workers_(threads), lanes_(static_cast<std::size_t>(workers_.threads())) {}
+
+  // Creates the dataset with the groups above it, writes all parts and the attributes that tell of the reduction.
+  // Throws Failure, or damaris::Error for values that cannot be stored as asked.
+  Dataset write(hid_t file, const Piece& piece);
+
+ private:
+  // What one worker needs for one chunk; kept, so that nothing is allocated once it has its size.
+  struct Lane {
+    Staging gathered, changed;
+    std::map<std::pair<dc_codec, int>, std::unique_ptr<reduce::Encoder>> encoders;
+    Box brick;
+    const void* values = nullptr;
+    reduce::Encoded encoded;
+    double error = 0;
+  };
+  // One dataset that is being written.
+  struct Target {
+    const Piece& piece;
+    const Precision& precision;
+    const Dataset& dataset;
+    const Type& type;
+    Extents chunk;
+  };
+
+  void prepare(Lane& lane, const Target& target) const;
+  void encode(Lane& lane, const Target& target, const Box& frame) const;
+  void put(const Lane& lane, const Target& target) const;
+  double write_all(const Target& target);
+
+  Workers workers_;
+  std::vector<Lane> lanes_;
+};
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,51 @@
+#include "piece_memory.hpp"
+
+#include <algorithm>
+
+#include "gather.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+const std::byte* bytes_of(const dc_dataset_t& block) { return static_cast<const std::byte*>(block.data); }
+
+std::byte* room_for(const Piece& piece, const Box& box, Staging& staging) {
+  const std::size_t bytes = static_cast<std::size_t>(volume(box)) * piece.variable->element_bytes;
+  if (staging.size() < bytes) staging.resize(bytes);
+  return staging.data();
+}
+
+void gather(const Piece& piece, const Box& box, const Array& target) {
+  for (const Part& part : piece.parts)
+    if (const Box shared = intersection(part.box, box); volume(shared) > 0)
+      copy_region(target, {bytes_of(*part.block), in_memory(*part.block)}, shared, piece.variable->element_bytes);
+}
+
+}  // namespace
+
+const std::byte* in_place(const Piece& piece, const Box& box) {
+  for (const Part& part : piece.parts) {
+    if (!(intersection(part.box, box) == box)) continue;
+    std::size_t offset = 0;
+    const bool run = is_contiguous(in_memory(*part.block), box, piece.variable->element_bytes, offset);
+    return run ? bytes_of(*part.block) + offset : nullptr;
+  }
+  return nullptr;
+}
+
+const std::byte* elements_of(const Piece& piece, const Box& box, Staging& staging) {
+  if (const std::byte* there = in_place(piece, box)) return there;
+  std::byte* room = room_for(piece, box, staging);
+  gather(piece, box, {room, box});
+  return room;
+}
+
+const std::byte* framed_elements_of(const Piece& piece, const Box& box, const Box& frame, Staging& staging) {
+  if (box == frame) return elements_of(piece, box, staging);
+  std::byte* room = room_for(piece, frame, staging);
+  std::fill_n(room, static_cast<std::size_t>(volume(frame)) * piece.variable->element_bytes, std::byte{0});
+  gather(piece, box, {room, frame});
+  return room;
+}
+
+}  // namespace damaris::hdf5

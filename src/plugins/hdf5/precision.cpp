@@ -1,0 +1,83 @@
+#include "precision.hpp"
+
+#include <damaris/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "bricks.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+template <class T>
+reduce::Range<T> range_of(const Piece& piece, Staging& staging) {
+  reduce::Range<T> all;
+  for_each_brick(piece.box, brick_extents(piece.box, sizeof(T)), [&](const Box& brick) {
+    const auto* values = reinterpret_cast<const T*>(elements_of(piece, brick, staging));
+    const reduce::Range<T> one = reduce::range_of(values, static_cast<std::size_t>(volume(brick)));
+    if (one.finite == 0) return;
+    all.min = all.finite == 0 ? one.min : std::min(all.min, one.min);
+    all.max = all.finite == 0 ? one.max : std::max(all.max, one.max);
+    all.finite += one.finite;
+  });
+  return all;
+}
+
+template <class T>
+bool fits(const reduce::Range<T>& range, const reduce::Packing& packing) {
+  const T ends[2] = {range.min, range.max};
+  reduce::Half halves[2];
+  return range.finite == 0 || reduce::pack(ends, 2, packing, halves).overflowed == 0;
+}
+
+[[noreturn]] void refuse(const Piece& piece, double min, double max) {
+  throw Error(DC_E_IO, "'" + std::string(piece.variable->path) + "' holds values from " + std::to_string(min) + " to " +
+                           std::to_string(max) + ", which overflow 16 bits with reduce=\"" + piece.variable->reduce +
+                           "\"; give another scale or none, or add :keep to keep its type then");
+}
+
+template <class T>
+void plan_float16(const Piece& piece, Staging& staging, Precision& precision) {
+  const dc_reduction_t& asked = piece.variable->reduction;
+  const reduce::Range<T> range = range_of<T>(piece, staging);
+  precision.packing = asked.has_packing != 0 ? reduce::Packing{asked.scale, asked.offset} : reduce::packing_for(range);
+  precision.overflows = !fits(range, precision.packing);
+  if (precision.overflows && asked.keep_on_overflow == 0)
+    refuse(piece, static_cast<double>(range.min), static_cast<double>(range.max));
+  if (precision.overflows) precision.kind = DC_EXACT;
+  if (!precision.overflows) precision.element_bytes = sizeof(reduce::Half);
+}
+
+template <class T>
+double apply_to(const Precision& precision, const T* in, std::size_t count, void* out) {
+  if (precision.kind == DC_FLOAT16)
+    return reduce::pack(in, count, precision.packing, static_cast<reduce::Half*>(out)).largest_error;
+  return reduce::round_to(in, count, precision.bound, static_cast<T*>(out));
+}
+
+}  // namespace
+
+Precision plan_precision(const Piece& piece, Staging& staging) {
+  const dc_reduction_t& asked = piece.variable->reduction;
+  Precision precision;
+  precision.kind = asked.precision;
+  precision.type = piece.variable->type;
+  precision.element_bytes = piece.variable->element_bytes;
+  precision.bound = {asked.precision == DC_ROUND_ABSOLUTE ? reduce::ErrorKind::kAbsolute : reduce::ErrorKind::kRelative,
+                     asked.bound};
+  if (asked.precision != DC_FLOAT16) return precision;
+  if (precision.type == DC_FLOAT32)
+    plan_float16<float>(piece, staging, precision);
+  else
+    plan_float16<double>(piece, staging, precision);
+  return precision;
+}
+
+double apply(const Precision& precision, const void* in, std::size_t count, void* out) {
+  return precision.type == DC_FLOAT32 ? apply_to(precision, static_cast<const float*>(in), count, out)
+                                      : apply_to(precision, static_cast<const double*>(in), count, out);
+}
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,41 @@
+// A few threads that do the same to several things at once, and a caller that takes part and waits.
+// Used by: the hdf5 plugin to pack chunks; the only threads of a server beside its dispatch thread and its watchdog.
+// Before it: chunks that were gathered. After it: the dispatch thread writes what came out, in order.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace damaris::hdf5 {
+
+class Workers {
+ public:
+  // `threads` at work together, the caller's among them; 1 starts none.
+  explicit Workers(int threads);
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  int threads() const { return static_cast<int>(threads_.size()) + 1; }
+  // Calls task(0) ... task(count - 1), each once, and returns when all are done. Throws what the first that threw has thrown.
+  void run(std::size_t count, const std::function<void(std::size_t)>& task);
+
+ private:
+  void work();
+  void take_turns(std::unique_lock<std::mutex>& lock);
+
+  std::mutex mutex_;
+  std::condition_variable begin_, end_;
+  const std::function<void(std::size_t)>* task_ = nullptr;
+  std::size_t next_ = 0, count_ = 0, busy_ = 0;
+  std::exception_ptr thrown_;
+  bool over_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace damaris::hdf5

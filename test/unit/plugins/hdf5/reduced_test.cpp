@@ -1,0 +1,170 @@
+// Variables with a reduction, read back by HDF5 alone.
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "unit/plugins/hdf5/fixture.hpp"
+
+namespace damaris::test {
+namespace {
+
+// 3 tiles of a 2D field, large enough for several chunks of which the last ones are not full.
+struct Field {
+  static constexpr std::int64_t kRows = 700, kTiles = 3, kColumns = 611;
+
+  explicit Field(const dc_reduction_t& reduction, dc_type type = DC_FLOAT32) : variable(variable_info(0, "v", type, 2)) {
+    variable.reduction = reduction;
+    variable.reduce = "as asked";
+    std::mt19937 random(7);
+    std::normal_distribution<float> noise(0, 0.1F);
+    for (std::int64_t i = 0; i < kTiles * kRows * kColumns; ++i)
+      values.push_back(280 + 10 * std::sin(static_cast<float>(i % kColumns) / 100) + noise(random));
+  }
+
+  template <class T>
+  Blocks blocks() const {
+    Blocks blocks(0);
+    for (std::int64_t tile = 0; tile < kTiles; ++tile) {
+      const auto first = values.begin() + tile * kRows * kColumns;
+      dc_dataset_t& block =
+          blocks.add(variable, static_cast<std::int32_t>(tile), {kRows, kColumns}, std::vector<T>(first, first + kRows * kColumns));
+      block.has_position = 1;
+      block.position[0] = tile * kRows;
+    }
+    return blocks;
+  }
+
+  dc_variable_info_t variable;
+  std::vector<float> values;
+};
+
+dc_reduction_t packed(dc_codec codec, int level) {
+  dc_reduction_t reduction = {};
+  reduction.codec = codec;
+  reduction.level = level;
+  return reduction;
+}
+
+dc_reduction_t changed(dc_precision precision, double bound = 0) {
+  dc_reduction_t reduction = packed(DC_CODEC_DEFLATE, 1);
+  reduction.precision = precision;
+  reduction.bound = bound;
+  return reduction;
+}
+
+double largest_error(const std::vector<float>& stored, const std::vector<float>& given, bool relative) {
+  double largest = 0;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const double error = std::abs(static_cast<double>(stored[i]) - static_cast<double>(given[i]));
+    largest = std::max(largest, relative ? error / std::abs(static_cast<double>(given[i])) : error);
+  }
+  return largest;
+}
+
+std::vector<H5Z_filter_t> filters_of(const ReadFile& file, const char* path) {
+  const hid_t set = H5Dopen2(file.id(), path, H5P_DEFAULT), properties = H5Dget_create_plist(set);
+  std::vector<H5Z_filter_t> filters;
+  for (unsigned i = 0; i < static_cast<unsigned>(H5Pget_nfilters(properties)); ++i)
+    filters.push_back(H5Pget_filter2(properties, i, nullptr, nullptr, nullptr, 0, nullptr, nullptr));
+  H5Pclose(properties);
+  H5Dclose(set);
+  return filters;
+}
+
+TEST_CASE("deflate outside HDF5 is read by HDF5's own filter, bit for bit, with one thread and with several") {
+  const Field field(packed(DC_CODEC_DEFLATE, GENERATE(1, 6)));
+  Fixture run({field.variable}, {{"threads", GENERATE("1", "3")}});
+  Blocks blocks = field.blocks<float>();
+  const ReadFile file = run.stored(blocks);
+  CHECK(file.values<float>("v") == field.values);
+  CHECK(filters_of(file, "v") == std::vector<H5Z_filter_t>{H5Z_FILTER_SHUFFLE, H5Z_FILTER_DEFLATE});
+  CHECK(run.host.files.back().bytes < field.values.size() * 4);
+}
+
+TEST_CASE("zstd carries its registered filter, which a reader needs") {
+  const Field field(packed(DC_CODEC_ZSTD, 3));
+  Fixture run({field.variable});
+  Blocks blocks = field.blocks<float>();
+  const ReadFile file = run.stored(blocks);
+  CHECK(filters_of(file, "v") == std::vector<H5Z_filter_t>{H5Z_FILTER_SHUFFLE, 32015});
+  CHECK(run.host.files.back().bytes < field.values.size() * 4);
+}
+
+TEST_CASE("noise that does not become smaller is stored as it is") {
+  auto variable = variable_info(0, "v", DC_UINT8, 1);
+  variable.reduction = packed(DC_CODEC_DEFLATE, 1);
+  std::mt19937 random(3);
+  std::vector<std::uint8_t> noise(300'000);
+  for (std::uint8_t& byte : noise) byte = static_cast<std::uint8_t>(random());
+  Fixture run({variable});
+  Blocks blocks(0);
+  blocks.add(variable, 0, {300'000}, noise);
+  CHECK(run.stored(blocks).values<std::uint8_t>("v/0") == noise);
+}
+
+TEST_CASE("rounding stays within the declared error and tells the one it reached") {
+  const bool relative = GENERATE(false, true);
+  const double bound = relative ? 1e-4 : 0.02;
+  const Field field(changed(relative ? DC_ROUND_RELATIVE : DC_ROUND_ABSOLUTE, bound));
+  Fixture run({field.variable});
+  Blocks blocks = field.blocks<float>();
+  const ReadFile file = run.stored(blocks);
+  const double error = largest_error(file.values<float>("v"), field.values, relative);
+  CHECK(error <= bound);
+  CHECK(error > bound / 10);
+  CHECK(file.attribute<double>("v", relative ? "largest_relative_error" : "largest_error").at(0) == Approx(error));
+  CHECK(file.attribute<double>("v", "error_bound").at(0) == bound);
+}
+
+TEST_CASE("16 bits are read by HDF5 as they are, and undone by scale and offset") {
+  const dc_type type = GENERATE(DC_FLOAT32, DC_FLOAT64);
+  const Field field(changed(DC_FLOAT16), type);
+  Fixture run({field.variable});
+  Blocks blocks = type == DC_FLOAT32 ? field.blocks<float>() : field.blocks<double>();
+  const ReadFile file = run.stored(blocks);
+  const double scale = file.attribute<double>("v", "scale_factor").at(0), offset = file.attribute<double>("v", "add_offset").at(0);
+  std::vector<float> values = file.converted<float>("v");
+  for (float& value : values) value = static_cast<float>(static_cast<double>(value) * scale + offset);
+  const double error = largest_error(values, field.values, false);
+  CHECK(error < 0.01);
+  CHECK(file.attribute<double>("v", "largest_error").at(0) == Approx(error).margin(1e-4));
+}
+
+TEST_CASE("values that overflow 16 bits are refused with their range, or keep their type where the XML says so") {
+  dc_reduction_t reduction = changed(DC_FLOAT16);
+  reduction.has_packing = 1;
+  reduction.scale = 1e-4;
+  reduction.keep_on_overflow = GENERATE(0, 1);
+  const Field field(reduction);
+  Fixture run({field.variable});
+  Blocks blocks = field.blocks<float>();
+  if (reduction.keep_on_overflow == 0) {
+    CHECK(run.plugin.on_iteration(blocks.view()) == DC_E_IO);
+    CHECK(run.host.failure.find("'v' holds values from 26") == 0);
+    CHECK(run.host.failure.find("which overflow 16 bits with reduce=\"as asked\"; give another scale or none, or add :keep") !=
+          std::string::npos);
+    CHECK(run.listing().empty());
+    return;
+  }
+  const ReadFile file = run.stored(blocks);
+  CHECK(file.values<float>("v") == field.values);
+  CHECK(file.attribute<std::int32_t>("v", "overflowed_float16").at(0) == 1);
+}
+
+TEST_CASE("a scalar, an empty block and NaN are stored under every reduction") {
+  const dc_precision precision = GENERATE(DC_EXACT, DC_ROUND_ABSOLUTE, DC_ROUND_RELATIVE, DC_FLOAT16);
+  auto variable = variable_info(0, "v", DC_FLOAT32, 1);
+  variable.reduction = changed(precision, 0.5);
+  Fixture run({variable});
+  Blocks blocks(0);
+  blocks.add(variable, 0, {1}, std::vector<float>{1});
+  blocks.add(variable, 1, {0}, std::vector<float>{});
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  blocks.add(variable, 2, {3}, std::vector<float>{nan, nan, nan});
+  const ReadFile file = run.stored(blocks);
+  CHECK(file.converted<float>("v/1").empty());
+  for (const float value : file.converted<float>("v/2")) CHECK(std::isnan(value));
+}
+
+}  // namespace
+}  // namespace damaris::test
