@@ -29,6 +29,11 @@ if(DAMARIS_MPI)
     list(APPEND _mpi_languages Fortran)
   endif()
   find_package(MPI REQUIRED COMPONENTS ${_mpi_languages})
+  if(DAMARIS_FORTRAN)
+    # MPICH's Fortran wrapper names options that a C file of the same target would complain of.
+    get_target_property(_mpi_options MPI::MPI_Fortran INTERFACE_COMPILE_OPTIONS)
+    set_property(TARGET MPI::MPI_Fortran PROPERTY INTERFACE_COMPILE_OPTIONS "$<$<COMPILE_LANGUAGE:Fortran>:${_mpi_options}>")
+  endif()
   # The C interface only, also from C++: the old C++ bindings would need a library of their own.
   set_property(TARGET MPI::MPI_C APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1)
 endif()

@@ -25,6 +25,9 @@ target_include_directories(damaris_headers INTERFACE
   $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
+# What is installed, without tests and examples.
+add_custom_target(installed)
+
 # damaris_object_library(name SOURCES ... [LINK ...] [PCH header...])
 # One folder's objects, later part of libdamaris; internal headers are included as "core/base/status.hpp" from src.
 function(damaris_object_library name)
@@ -51,6 +54,7 @@ function(damaris_shared_library name)
   set_target_properties(${name} PROPERTIES
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} INSTALL_RPATH "$ORIGIN")
   install(TARGETS ${name} EXPORT damaris LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  add_dependencies(installed ${name})
 endfunction()
 
 # damaris_plugin(name SOURCES ... [LINK ...]): a module damaris_<name>.so in the plugin folder; it knows only include/damaris.
@@ -62,6 +66,7 @@ function(damaris_plugin name)
     PREFIX "" OUTPUT_NAME damaris_${name} LIBRARY_OUTPUT_DIRECTORY "${DAMARIS_PLUGIN_OUTPUT_DIRECTORY}"
     CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden INSTALL_RPATH "$ORIGIN/../..")
   install(TARGETS damaris_plugin_${name} LIBRARY DESTINATION ${DAMARIS_INSTALL_PLUGINDIR})
+  add_dependencies(installed damaris_plugin_${name})
 endfunction()
 
 # damaris_program(name SOURCES ... [LINK ...]): an installed program in bin.
@@ -72,4 +77,5 @@ function(damaris_program name)
   target_link_libraries(${name} PRIVATE ${arg_LINK} damaris_options)
   set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  add_dependencies(installed ${name})
 endfunction()

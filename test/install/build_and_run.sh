@@ -16,7 +16,7 @@ build_cmake() {
 
 build_pkgconfig() {
   local compiler
-  export PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib
+  export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
   # shellcheck source=/dev/null
   . ./pkgconfig.sh "$flavour" # sets: compiler, source, output, packages
   mkdir -p build
