@@ -15,13 +15,25 @@ dev_build() {
   quietly "build $preset${2:+ $2}" cmake --build "build/$preset" ${2:+--target "$2"} -- -k 5
 }
 
+# The preset that is installed for DAMARIS_PRESET.
+install_preset() {
+  case $PRESET in
+    dev | release) echo release ;;
+    mpich | serial) echo "release-$PRESET" ;;
+    release-mpich | release-serial) echo "$PRESET" ;;
+    *) fail "install: DAMARIS_PRESET=$PRESET is not for use; take mpich or serial, or leave it out for OpenMPI" ;;
+  esac
+}
+
 dev_install() {
+  local prefix preset
   [ $# = 1 ] || fail "install: give one folder: ./dev install PREFIX"
-  local prefix
+  case $1 in -*) fail "install: '$1' is no folder: ./dev install PREFIX" ;; esac
+  preset=$(install_preset)
   prefix=$(cd "$CALLER_DIR" && realpath -m -- "$1")
   dev_setup
-  dev_build release
-  quietly install cmake --install build/release --prefix "$prefix"
+  dev_build "$preset" installed
+  quietly install cmake --install "build/$preset" --prefix "$prefix"
   say "installed into $prefix"
   say "  programs      export PATH='$prefix/bin':\"\$PATH\""
   say "  CMake         -DCMAKE_PREFIX_PATH='$prefix'"

@@ -35,6 +35,7 @@ dev_run() {
   [ $# -gt 0 ] || fail "run: which command? for example: ./dev run mpirun -n 3 PROGRAM"
   use_built_tree
   cd "$CALLER_DIR" || exit 1
+  [ -n "$(command -v -- "$1")" ] || fail "run: no command '$1' here, among the built programs, or on PATH; ./dev build builds all programs"
   exec "$@"
 }
 

@@ -59,16 +59,24 @@ nothing_left() {
   return 1
 }
 
-# test_selection LABEL|NAME: a label, else a part of tests' names.
+# choose_tests LABEL|NAME: sets CHOSEN, ctest's options for a label, else for a part of tests' names. A configured tree knows its
+# tests, so a wrong name is told before anything is built.
+choose_tests() {
+  local tree=build/$PRESET labels
+  labels=$(ctest --test-dir "$tree" --print-labels | sed -n 's/^  //p')
+  CHOSEN=(-R "$1")
+  if grep -qx -- "$1" <<<"$labels"; then CHOSEN=(-L "^$1\$"); fi
+  ctest --test-dir "$tree" -N "${CHOSEN[@]}" | grep -q '^Total Tests: [1-9]' ||
+    fail "no test of preset $PRESET has '$1' as its label or in its name; labels: $(xargs <<<"$labels")"
+}
+
+# A tree that was configured before a test was added learns of it from being configured again.
 test_selection() {
-  local chosen=(-R "$1") labels
-  labels=$(ctest --test-dir "build/$PRESET" --print-labels | sed -n 's/^  //p')
-  if grep -qx -- "$1" <<<"$labels"; then chosen=(-L "^$1\$"); fi
-  if ctest --test-dir "build/$PRESET" -N "${chosen[@]}" | grep -q '^Total Tests: 0$'; then
-    say "no test has '$1' as its label or in its name; labels: $(xargs <<<"$labels")"
-    return 1
-  fi
-  run_ctest "$PRESET" "$PRESET" "${chosen[@]}"
+  configure "$PRESET" || return 1
+  (choose_tests "$1") >/dev/null 2>&1 || quietly "configure $PRESET" cmake --preset "$PRESET" || return 1
+  choose_tests "$1"
+  dev_build "$PRESET" || return 1
+  run_ctest "$PRESET" "$PRESET" "${CHOSEN[@]}"
 }
 
 dev_lint() {
@@ -83,7 +91,6 @@ dev_test() {
   dev_setup
   rm -f "$LOG_DIR"/ctest-*.xml
   if [ $# -gt 0 ]; then
-    dev_build "$PRESET"
     test_selection "$1" || rc=1
   else
     test_lint || rc=1

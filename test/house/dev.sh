@@ -17,11 +17,53 @@ expect() { # STATUS TEXT PATH COMMAND...
   grep -qE "$text" <<<"$output" || { echo "did not print: $text"; exit 1; }
 }
 
+# A machine where everything is installed, and a cmake that only says what it was asked.
+ready_machine() {
+  substitute dpkg-query 'echo installed'
+  # shellcheck disable=SC2016
+  substitute cmake 'echo "cmake $*" >>asked; case "$*" in *--preset*) for p in "$@"; do :; done; mkdir -p "build/$p"
+    echo "DAMARIS_MPI:STRING=OFF" >"build/$p/CMakeCache.txt"; touch "build/$p/build.ninja" ;; esac'
+  substitute ctest 'case "$*" in *--print-labels*) echo "  unit" ;; *) echo "Total Tests: 0" ;; esac'
+  mkdir .venv
+  { pwd && cat requirements.txt; } >.venv/stamp
+}
+
 case $1 in
   unknown_verb) expect 2 "unknown verb 'tset'" "$PATH" ./dev tset ;;
   help_names_verbs) for verb in demo test setup build bench lint install run clean; do
       expect 0 "^  $verb " "$PATH" ./dev --help >/dev/null || { echo "no $verb"; exit 1; }
     done ;;
+  help_names_labels)
+    told=$(./dev --help | sed -n 's/^ *labels: //p' | tr ' ' '\n' | sort)
+    have=$(ctest --test-dir "$DAMARIS_BUILD_DIR" --print-labels | sed -n 's/^  //p' | sort)
+    printf 'told: %s\nhave: %s\n' "$(xargs <<<"$told")" "$(xargs <<<"$have")"
+    [ -z "$(comm -13 <(echo "$told") <(echo "$have"))" ] || { echo "a label is not told"; exit 1; }
+    # Only the default tree has all.
+    [ "$(basename "$DAMARIS_BUILD_DIR")" != dev ] || [ "$told" = "$have" ] || { echo "a label that is told has no test"; exit 1; } ;;
+  help_of_a_verb_does_nothing)
+    ready_machine
+    for verb in demo test setup build bench lint install run clean; do
+      expect 0 '^usage: ./dev VERB' "$copy/substitutes:$PATH" ./dev $verb --help >/dev/null || { echo "$verb"; exit 1; }
+    done
+    if [ -e build ] || [ -e asked ] || [ -e ./--help ]; then echo "something was done" && exit 1; fi ;;
+  unknown_test_builds_nothing)
+    ready_machine
+    expect 1 "no test of preset dev has 'nosuch'.*labels: unit" "$copy/substitutes:$PATH" ./dev test nosuch || exit 1
+    ! grep -q -e --build asked || { echo "built before the name was looked up"; exit 1; } ;;
+  unknown_command_has_a_remedy)
+    ready_machine
+    (PATH="$copy/substitutes:$PATH" cmake --preset dev)
+    expect 1 "dev: run: no command 'nosuch'.*\./dev build" "$PATH" ./dev run nosuch ;;
+  install_takes_presets)
+    ready_machine
+    for pair in dev:release mpich:release-mpich serial:release-serial; do
+      export DAMARIS_PRESET=${pair%:*}
+      expect 0 'installed into' "$copy/substitutes:$PATH" ./dev install a/place >/dev/null
+      grep -qx "cmake --install build/${pair#*:} --prefix $copy/a/place" asked || { echo "$pair was not installed"; exit 1; }
+      grep -qF "\"name\": \"${pair#*:}\"" "$DAMARIS_SOURCE_DIR/CMakePresets.json" || { echo "no such preset"; exit 1; }
+    done
+    DAMARIS_PRESET=asan expect 1 'asan is not for use' "$copy/substitutes:$PATH" ./dev install a/place ;;
+  install_refuses_options) expect 1 "'--prefix=x' is no folder" "$PATH" ./dev install --prefix=x ;;
   no_root_prints_line)
     substitute id 'echo 1000'
     substitute sudo 'exit 1'

@@ -53,6 +53,15 @@ TEST_CASE("an unknown verb ends with 2 and the nearest one") {
   CHECK(run_program({"damaris", "--bogus"}).status == 2);
 }
 
+TEST_CASE("where no program is built, damaris says so and not that a verb is unknown") {
+  TempFolder folder;
+  const std::string copy = folder.path().string() + "/damaris";
+  REQUIRE(run_program({"cp", std::string(std::getenv("DAMARIS_BUILD_DIR")) + "/bin/damaris", copy}).status == 0);
+  const Run run = run_program({"env", "PATH=/usr/bin:/bin", copy, "check", "x.xml"});
+  CHECK(run.status == 2);
+  CHECK_THAT(run.err, Contains("no verb 'check': no program of damaris is built or installed in") && Contains("./dev build"));
+}
+
 TEST_CASE("a verb that is a path, a pattern or empty is never run") {
   for (const char* verb : {"../check", "/bin/true", "chec*", "", "a b", "$(id)"}) {
     INFO(verb);
