@@ -35,12 +35,22 @@ std::vector<int> sources_by_rank(const std::vector<std::vector<int>>& nodes, std
   return sources;
 }
 
-void require_clients(const std::vector<std::vector<int>>& nodes, int dedicated) {
+std::string counted(std::size_t number, const char* what) { return format("{} {}{}", number, what, number == 1 ? "" : "s"); }
+
+// What to do about a node with too few ranks. One rank in all is mostly none that mpirun knows of.
+std::string remedy(std::size_t ranks) {
+  if (ranks > 1) return "start more ranks per node or set <dedicated cores=...> lower";
+  return "the program runs as one rank alone: start it with mpirun or srun, and with those of the MPI it was built with, because "
+         "the launcher of another MPI starts each rank as a world of its own; or set <dedicated cores=\"0\"/>";
+}
+
+void require_clients(const std::vector<std::vector<int>>& nodes, std::size_t ranks, int dedicated) {
   for (std::size_t node = 0; node < nodes.size(); ++node)
     if (static_cast<int>(nodes[node].size()) < 2 * dedicated)
-      throw Error(DC_E_PLACEMENT, format("node {} has {} ranks, too few for {} dedicated cores with at least one client each; "
-                                         "start more ranks per node or set <dedicated cores=...> lower",
-                                         node, nodes[node].size(), dedicated));
+      throw Error(DC_E_PLACEMENT, format("node {} has {}, too few for {} with at least one client{}; {}", node,
+                                         counted(nodes[node].size(), "rank"),
+                                         counted(static_cast<std::size_t>(dedicated), "dedicated core"),
+                                         dedicated == 1 ? "" : " each", remedy(ranks)));
 }
 
 Role role_on(const std::vector<int>& ranks, int rank, int dedicated, const std::vector<int>& sources) {
@@ -85,7 +95,7 @@ std::vector<int> virtual_nodes(const std::string& list, int ranks) {
 
 Role role_of(int rank, const std::vector<int>& node_of, int dedicated) {
   const auto nodes = ranks_by_node(node_of);
-  require_clients(nodes, dedicated);
+  require_clients(nodes, node_of.size(), dedicated);
   const auto mine = std::find_if(nodes.begin(), nodes.end(), [&](const std::vector<int>& node) {
     return std::find(node.begin(), node.end(), rank) != node.end();
   });

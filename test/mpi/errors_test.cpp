@@ -80,7 +80,7 @@ TEST_CASE("no communicator is refused without waiting for anybody") {
 
 TEST_CASE("more servers than a node has ranks for are refused, and the node is named") {
   check_refused(4, "4", xml(3), DC_E_PLACEMENT, "node 0 has 4 ranks, too few for 3 dedicated cores");
-  check_refused(4, "3,1", xml(1), DC_E_PLACEMENT, "node 1 has 1 ranks, too few for 1 dedicated cores");
+  check_refused(4, "3,1", xml(1), DC_E_PLACEMENT, "node 1 has 1 rank, too few for 1 dedicated core ");
 }
 
 TEST_CASE("a /dev/shm that is too small for the buffer is refused, and the rank of the server is named") {

@@ -98,8 +98,18 @@ TEST_CASE("a node with fewer clients than servers is refused and named") {
   CHECK(error.sentence() ==
         "node 1 has 3 ranks, too few for 2 dedicated cores with at least one client each; start more ranks per node or set "
         "<dedicated cores=...> lower");
-  CHECK(error_of([] { role_of(0, {0}, 1); }).code() == DC_E_PLACEMENT);
+  CHECK(error_of([] { role_of(0, {0, 0, 1}, 1); }).sentence() ==
+        "node 1 has 1 rank, too few for 1 dedicated core with at least one client; start more ranks per node or set "
+        "<dedicated cores=...> lower");
   CHECK_NOTHROW(role_of(0, {0, 0}, 1));
+}
+
+TEST_CASE("a rank that is alone in the world is told how it should have been started") {
+  const Error error = error_of([] { role_of(0, {0}, 1); });
+  CHECK(error.code() == DC_E_PLACEMENT);
+  CHECK_THAT(error.sentence(), Catch::StartsWith("node 0 has 1 rank, too few for 1 dedicated core with at least one client; ") &&
+                                   Catch::Contains("start it with mpirun or srun") &&
+                                   Catch::Contains("the launcher of another MPI"));
 }
 
 }  // namespace
