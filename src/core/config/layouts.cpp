@@ -44,7 +44,8 @@ class ListReader {
       if (ends.size() > 2)
         build_.problems.add(inside(attribute, ends[2].at),
                             format("{}: a width is one number, or two with a colon: low:high", quoted(attribute)));
-      list.push_back({one(attribute, ends.front()), one(attribute, ends.back())});
+      const model::Expression low = one(attribute, ends.front());
+      list.push_back({low, ends.size() == 1 ? low : one(attribute, ends.back())});
     }
     return list;
   }

@@ -130,6 +130,12 @@ const char* type_name(dc_type type) {
   return "unknown type";
 }
 
+std::string type_text(dc_type type) {
+  if (type == DC_FLOAT32) return "real32 (real, float)";
+  if (type == DC_FLOAT64) return "real64 (double)";
+  return type_name(type);
+}
+
 std::int64_t lowest(dc_type type) {
   switch (type) {
     case DC_INT8:

@@ -188,5 +188,6 @@ std::int64_t highest(dc_type type);
 
 std::uint64_t type_bytes(dc_type type);  // 0 for DC_ANY and DC_COMPOUND
 const char* type_name(dc_type type);     // "real32", "int64", ...
+std::string type_text(dc_type type);     // for people, with the names programs use: "real32 (real, float)"
 
 }  // namespace damaris::model

@@ -26,7 +26,7 @@ std::string list(const std::int64_t* values, int count) { return format("{}", jo
 
 std::string type_of(const model::Model& model, const model::Layout& layout) {
   return layout.type == DC_COMPOUND ? model.compounds[static_cast<std::size_t>(layout.compound)].name
-                                    : model::type_name(layout.type);
+                                    : model::type_text(layout.type);
 }
 
 std::string buffer_text(const model::Architecture& a) {
@@ -156,7 +156,7 @@ std::string need(const model::Model& model, const Sizes& s) {
   if (!s.known)
     return "\nSizes\n" +
            wrapped(format("  Not known: they depend on parameters that the program sets; give usual values, as in --set {}.",
-                          open.front()),
+                          example_setting(model)),
                    kWidth, 2) +
            "\n";
   const std::string iterations = s.iterations == 1 ? "1 iteration" : format("{} iterations", s.iterations);
@@ -169,7 +169,7 @@ std::string need(const model::Model& model, const Sizes& s) {
   std::string text = "\nSizes\n" + table({}, rows, {1, 2});
   if (!open.empty())
     text +=
-        wrapped(format("  For {}, which the program may change (try --set {}).", join(open, ", "), open.front()), kWidth, 2) + "\n";
+        wrapped(format("  For {}, which the program may change (try --set {}).", join(open, ", "), example_setting(model)), kWidth, 2) + "\n";
   const std::string buffer = format("  The buffer of {} ", size_text(have));
   if (s.clients == 0) return text + buffer + format("holds {} of up to {} clients per server.\n", iterations, s.clients_that_fit);
   return text + buffer +

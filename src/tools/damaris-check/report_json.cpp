@@ -5,6 +5,28 @@
 #include "tools/damaris-check/report.hpp"
 
 namespace damaris::check {
+namespace {
+
+// The compiled model is for programs of this version and holds numbers where people and scripts want words.
+void name_types(Json& list) {
+  for (Json& item : list) item["type"] = model::type_name(item["type"].get<dc_type>());
+}
+
+void use_words(Json& model) {
+  name_types(model["parameters"]);
+  name_types(model["layouts"]);
+  for (Json& compound : model["compounds"]) name_types(compound["fields"]);
+  constexpr const char* kScopes[] = {"core", "node", "global"};
+  for (Json& event : model["events"])
+    for (Json& action : event["actions"]) action["scope"] = kScopes[action["scope"].get<std::size_t>()];
+  constexpr const char* kStale[] = {"recover", "refuse", "discard"};
+  constexpr const char* kPolicies[] = {"disable", "fail-iteration"};
+  Json& architecture = model["architecture"];
+  architecture["stale"] = kStale[architecture["stale"].get<std::size_t>()];
+  architecture["plugin_policy"] = kPolicies[architecture["plugin_policy"].get<std::size_t>()];
+}
+
+}  // namespace
 
 std::string json_report(const model::Model& model, const Sizes& sizes, const std::vector<std::string>& warnings) {
   Json result = {{"file", model.file}, {"valid", true}, {"warnings", warnings}, {"needs_mpi", model::needs_mpi(model)}};
@@ -17,6 +39,7 @@ std::string json_report(const model::Model& model, const Sizes& sizes, const std
     if (sizes.clients > 0) figures["buffer_bytes_needed"] = sizes.buffer_bytes;
   }
   result["model"] = Json::parse(model::to_json(model));
+  use_words(result["model"]);
   return result.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

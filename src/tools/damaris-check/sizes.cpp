@@ -62,7 +62,7 @@ void set_parameter(model::Model& model, const std::string& setting) {
                   format("--set {}: parameter '{}' is constant or computed from others; the program cannot set it", setting, name));
     if (value < model::lowest(parameter.type) || value > model::highest(parameter.type))
       throw Error(DC_E_ARGUMENT,
-                  format("--set {}: {} is outside the range of {}", setting, value, model::type_name(parameter.type)));
+                  format("--set {}: {} is outside the range of {}", setting, value, model::type_text(parameter.type)));
     parameter.value = value;
     return;
   }
@@ -78,6 +78,17 @@ void add_names(const model::Model& model, const model::Expression& expression, s
   }
 }
 
+// The parameters on which the sizes depend and which the program may set.
+std::vector<const model::Parameter*> open_ones(const model::Model& model) {
+  std::set<std::string> used;
+  for (const model::Variable& variable : model.variables)
+    for (const model::Expression& dimension : model.layouts[variable.layout].dimensions) add_names(model, dimension, used);
+  std::vector<const model::Parameter*> open;
+  for (const model::Parameter& parameter : model.parameters)
+    if (!parameter.constant && used.count(parameter.name) != 0) open.push_back(&parameter);
+  return open;
+}
+
 }  // namespace
 
 void set_parameters(model::Model& model, const std::vector<std::string>& settings) {
@@ -88,13 +99,16 @@ void set_parameters(model::Model& model, const std::vector<std::string>& setting
 }
 
 std::vector<std::string> open_parameters(const model::Model& model) {
-  std::set<std::string> used;
-  for (const model::Variable& variable : model.variables)
-    for (const model::Expression& dimension : model.layouts[variable.layout].dimensions) add_names(model, dimension, used);
   std::vector<std::string> open;
-  for (const model::Parameter& parameter : model.parameters)
-    if (!parameter.constant && used.count(parameter.name) != 0) open.push_back(format("{}={}", parameter.name, parameter.value));
+  for (const model::Parameter* parameter : open_ones(model)) open.push_back(format("{}={}", parameter->name, parameter->value));
   return open;
+}
+
+std::string example_setting(const model::Model& model) {
+  const model::Parameter& first = *open_ones(model).front();
+  const std::int64_t most = model::highest(first.type);
+  if (first.value <= 0) return format("{}={}", first.name, std::min<std::int64_t>(100, most));
+  return format("{}={}", first.name, first.value <= most / 2 ? first.value * 2 : first.value / 2);
 }
 
 Sizes measure(const model::Model& model, int iterations, int clients) {

@@ -28,6 +28,9 @@ void set_parameters(model::Model& model, const std::vector<std::string>& setting
 // The parameters on which the sizes depend and which the program may set, as "ni=48"; in the order of the model.
 std::vector<std::string> open_parameters(const model::Model& model);
 
+// Another value for the first of them, as "ni=96".
+std::string example_setting(const model::Model& model);
+
 // `clients` 0: as the XML says.
 Sizes measure(const model::Model& model, int iterations, int clients);
 

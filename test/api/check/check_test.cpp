@@ -76,7 +76,7 @@ TEST_CASE("check ends with 1 for every invalid file and says on standard error w
 
 TEST_CASE("check shows the model: extents in C order, bytes, what an event does") {
   const Run storm = check({example("staggered.xml")});
-  CHECK_THAT(storm.out, Contains("points   real32  42 x 54 x 54 with ghosts  40 x 96 x 96  489,888"));
+  CHECK_THAT(storm.out, Contains("points   real32 (real, float)  42 x 54 x 54 with ghosts  40 x 96 x 96  489,888"));
   CHECK_THAT(storm.out, Contains("mi    int32     54  = ni+2*3"));
   CHECK_THAT(storm.out, Contains("surface/swath  surface  m/s    disabled  strongest wind so far"));
   CHECK_THAT(storm.out, Contains("one client writes per iteration  2,488,472 bytes  2.4 MiB"));
@@ -94,6 +94,18 @@ TEST_CASE("check tells the buffer that K iterations of N clients need") {
   CHECK_THAT(run.out, Contains("buffer for 4 clients and 3 iterations  960,"));  // 3 x 40 MB x (3+3+1+1) / 1, in pages
   CHECK_THAT(run.out, Contains("The buffer of 512 MiB is too small for that"));
   CHECK_THAT(check({example("minimal.xml"), "-k", "1", "-c", "2"}).out, Contains("buffer for 2 clients and 1 iteration"));
+}
+
+TEST_CASE("the value that check proposes to try is another one") {
+  const TempFolder folder;
+  const auto proposal = [&](const char* value) {
+    const std::string document = std::string("<simulation><data><parameter name='n' type='int8' value='") + value +
+                                 "'/><layout name='l' type='int8' dimensions='n'/><variable name='v' layout='l'/></data></simulation>";
+    return check({folder.write("x.xml", document)}).out;
+  };
+  CHECK_THAT(proposal("50"), Contains("--set n=100"));
+  CHECK_THAT(proposal("100"), Contains("--set n=50"));
+  CHECK_THAT(proposal("0"), Contains("--set n=100"));
 }
 
 TEST_CASE("check refuses wrong usage with 2 and a hint") {
@@ -129,6 +141,11 @@ TEST_CASE("JSON holds the same, valid or not") {
   CHECK(good.at("sizes").at("clients") == 4);
   CHECK(good.at("model").at("simulation") == "galaxy");
   CHECK(good.at("needs_mpi") == false);
+  CHECK(good.at("model").at("parameters").at(0).at("type").is_string());
+  CHECK(good.at("model").at("compounds").at(0).at("fields").at(0).at("type") == "real64");
+  CHECK(good.at("model").at("architecture").at("stale") == "refuse");
+  const Json actions = Json::parse(check({example("actions.xml"), "--json"}).out).at("model").at("events").at(0).at("actions");
+  CHECK(actions.at(0).at("scope").is_string());
   const Run run = check({(schemas() / "invalid" / "parameter_cycle.xml").string(), "--json"});
   CHECK(run.status == 1);
   const Json bad = Json::parse(run.out);

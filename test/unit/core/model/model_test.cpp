@@ -76,6 +76,8 @@ TEST_CASE("types know their sizes, names and ranges") {
   REQUIRE(type_bytes(DC_FLOAT64) == 8);
   REQUIRE(type_bytes(DC_COMPOUND) == 0);
   REQUIRE(std::string(type_name(DC_FLOAT32)) == "real32");
+  REQUIRE(type_text(DC_FLOAT32) == "real32 (real, float)");
+  REQUIRE(type_text(DC_INT32) == "int32");
   REQUIRE(lowest(DC_INT16) == -32768);
   REQUIRE(highest(DC_UINT32) == 4294967295);
   REQUIRE(lowest(DC_UINT64) == 0);
