@@ -1,4 +1,5 @@
-/* The plugin: one function, called on the dedicated core, that appends the range of each variable to summary.txt.
+/* The plugin: one function, called on the dedicated core, that appends the range of each variable to summary.txt,
+ * also to one of an earlier run, so that several servers can share it.
  * It needs nothing but plugin.h and is linked against nothing.
  */
 #include <stdio.h>

@@ -1,6 +1,9 @@
-"""01: a tile per client and step, also as h5dump shows it."""
+"""01: a tile per client and step, also as h5dump shows it, and as docs/file-format.md reads it."""
 
 import glob
+import os
+import pathlib
+import re
 import subprocess
 
 from written import described, file_of_each_step, same
@@ -14,3 +17,10 @@ for step, file in enumerate(file_of_each_step("first_write", 3)):
 
 shown = subprocess.run(["h5dump", "-d", "/temperature/1", *glob.glob("first_write.*.i2.h5")], capture_output=True, text=True, check=True)
 assert "(3,0): 2130, 2131, 2132, 2133, 2134, 2135, 2136, 2137" in shown.stdout, shown.stdout
+
+page = (pathlib.Path(os.environ["DAMARIS_SOURCE_DIR"]) / "docs" / "file-format.md").read_text()
+reading = dict(re.findall(r"```(\w+)\n(.*?)```", page[page.index("## Reading"):], re.DOTALL))
+assert "2137" in subprocess.run(["sh", "-e", "-c", reading["sh"]], capture_output=True, text=True, check=True).stdout
+read = {}
+exec(reading["python"], read)
+assert float(read["tiles"]["1"].mean()) == 2118.5
