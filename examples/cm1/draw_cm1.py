@@ -19,8 +19,7 @@ def draw(fields, path, spacing_km, minutes, source):
     nz, ny, nx = storm["winterp"].shape
     z = (np.arange(nz) + 0.5) * dz
     y, x = (np.arange(ny) - ny // 2) * dx, (np.arange(nx) - nx // 2) * dx
-    figure, (slice_axes, map_axes) = plt.subplots(1, 2, figsize=(13, 5.4), layout="constrained",
-                                                  gridspec_kw=dict(width_ratios=(1.25, 1)))
+    figure, (slice_axes, map_axes) = plt.subplots(1, 2, figsize=(13, 5.6), layout="constrained")
     draw_slice(figure, slice_axes, storm, x, z, ny // 2)
     draw_map(figure, map_axes, storm, x, y, z, int(round(4.0 / dz)))
     strongest = storm["winterp"].max()
@@ -37,12 +36,18 @@ def centred(storm):
     return {name: np.roll(array, (ny // 2 - j, nx // 2 - i), (1, 2)) for name, array in storm.items()}
 
 
+def frame(figure, axes, filled, label, ticks):
+    """Both panels: square, with a colour bar as high as the panel."""
+    axes.set_box_aspect(1)
+    figure.colorbar(filled, cax=axes.inset_axes([1.03, 0, 0.05, 1]), label=label, ticks=ticks)
+
+
 def draw_slice(figure, axes, storm, x, z, row):
     w = storm["winterp"][:, row]
     limit = np.ceil(np.abs(w).max() / 5.0) * 5.0
     levels = np.linspace(-limit, limit, 20)  # an even number, so that weak wind of either sign is white
     filled = axes.contourf(x, z, w, levels, cmap="RdBu_r")
-    figure.colorbar(filled, ax=axes, label="vertical wind (m/s)", ticks=np.arange(-limit, limit + 1, 10))
+    frame(figure, axes, filled, "vertical wind (m/s)", np.arange(-limit, limit + 1, 10))
     cloud = storm["qc"][:, row] + storm["qr"][:, row]
     axes.contour(x, z, cloud, [CLOUD], colors="black", linewidths=1.4)
     every = (slice(1, None, 3), slice(None, None, 2))
@@ -52,11 +57,12 @@ def draw_slice(figure, axes, storm, x, z, row):
     axes.set(title="Slice through the strongest updraft (line: edge of cloud and rain)",
              xlabel="x from the updraft (km)", ylabel="height (km)", ylim=(0, z[-1]))
     axes.set_xlim(max(x[0], -SHOWN_KM), min(x[-1], SHOWN_KM))
+    axes.set_yticks(np.arange(0, z[-1], 5))
 
 
 def draw_map(figure, axes, storm, x, y, z, level):
-    filled = axes.contourf(x, y, storm["dbz"][level], np.arange(10, 71, 5), cmap="viridis", extend="max")
-    figure.colorbar(filled, ax=axes, label="radar reflectivity (dBZ)")
+    filled = axes.contourf(x, y, np.minimum(storm["dbz"][level], 70), np.arange(10, 71, 5), cmap="viridis")
+    frame(figure, axes, filled, "radar reflectivity (dBZ)", np.arange(10, 71, 10))
     axes.contour(x, y, storm["winterp"][level], [5, 10, 20], colors="crimson", linewidths=1.2)
     every = (slice(None, None, 3), slice(None, None, 3))
     arrows = axes.quiver(x[every[1]], y[every[0]], storm["uinterp"][level][every], storm["vinterp"][level][every],
@@ -64,6 +70,6 @@ def draw_map(figure, axes, storm, x, y, z, level):
     axes.quiverkey(arrows, 0.88, -0.09, 10, "10 m/s", labelpos="E")
     axes.axhline(0.0, color="black", linewidth=0.8, linestyle=":")
     axes.set(title=f"At {z[level]:.1f} km (red: updraft 5, 10, 20 m/s; dotted: the slice)",
-             xlabel="x from the updraft (km)", ylabel="y from the updraft (km)", aspect="equal")
+             xlabel="x from the updraft (km)", ylabel="y from the updraft (km)")
     axes.set_xlim(max(x[0], -SHOWN_KM), min(x[-1], SHOWN_KM))
     axes.set_ylim(max(y[0], -SHOWN_KM), min(y[-1], SHOWN_KM))
