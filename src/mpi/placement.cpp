@@ -47,10 +47,10 @@ std::string remedy(std::size_t ranks) {
 void require_clients(const std::vector<std::vector<int>>& nodes, std::size_t ranks, int dedicated) {
   for (std::size_t node = 0; node < nodes.size(); ++node)
     if (static_cast<int>(nodes[node].size()) < 2 * dedicated)
-      throw Error(DC_E_PLACEMENT, format("node {} has {}, too few for {} with at least one client{}; {}", node,
-                                         counted(nodes[node].size(), "rank"),
-                                         counted(static_cast<std::size_t>(dedicated), "dedicated core"),
-                                         dedicated == 1 ? "" : " each", remedy(ranks)));
+      throw Error(
+          DC_E_PLACEMENT,
+          format("node {} has {}, too few for {} with at least one client{}; {}", node, counted(nodes[node].size(), "rank"),
+                 counted(static_cast<std::size_t>(dedicated), "dedicated core"), dedicated == 1 ? "" : " each", remedy(ranks)));
 }
 
 Role role_on(const std::vector<int>& ranks, int rank, int dedicated, const std::vector<int>& sources) {

@@ -17,6 +17,7 @@
 #include "core/shm/start_lock.hpp"
 #include "server/make_region.hpp"
 #include "server/server.hpp"
+#include "tools/usage.hpp"
 
 namespace {
 
@@ -120,24 +121,30 @@ int serve(const Options& options) {
   return 1;
 }
 
+// The options and their help.
+void describe(CLI::App& app, Options& options) {
+  app.add_option("FILE", options.config, "The XML file, the same as the clients'")->required()->type_name("");
+  app.add_option("--clients", options.clients, "Clients on this node (default: what the XML\nsays, else the launcher, else 1)")
+      ->check(CLI::PositiveNumber.description(""))
+      ->type_name("N");
+  app.add_flag("--detach", options.detach, "Go to the background once ready; survives the\nend of the shell and of mpirun");
+  app.add_option("--ready-fd", options.ready_fd, "For the client that starts the server: descriptor to say 'ok' to")->group("");
+  app.footer(
+      "SIGTERM and SIGINT: store what was published, then leave.\n"
+      "Exit status: 0 success, 1 a failure was reported, 2 wrong usage.\n");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
   CLI::App app(
-      "Serves the clients of one node from a process of its own, without MPI, until all have finalized and their data are durable.",
-      "damaris-server");
-  app.add_option("config", options.config, "The XML file, the same as the clients'")->required();
-  app.add_option("--clients", options.clients,
-                 "Number of clients on this node (default: the XML, the launcher's local size, else 1)")
-      ->check(CLI::PositiveNumber);
-  app.add_flag("--detach", options.detach, "Go to the background once ready; survives the end of the shell and of mpirun");
-  app.add_option("--ready-fd", options.ready_fd, "For the client that starts the server: descriptor to say 'ok' to")->group("");
-  app.footer(
-      "SIGTERM and SIGINT: store what was published, then leave.\nExit status: 0 success, 1 a failure was reported, 2 wrong "
-      "usage.");
+      "Serves the clients of one node from a process of its own, without MPI, until\nall have finalized and their data are "
+      "durable.",
+      "damaris server");
+  describe(app, options);
   try {
-    app.parse(argc, argv);
+    damaris::tools::parse(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }

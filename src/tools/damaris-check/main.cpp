@@ -23,6 +23,7 @@
 #include "tools/damaris-check/plugins.hpp"
 #include "tools/damaris-check/report.hpp"
 #include "tools/damaris-check/text_table.hpp"
+#include "tools/usage.hpp"
 
 namespace {
 
@@ -114,7 +115,7 @@ int main(int argc, char** argv) {
       "damaris check");
   describe(app, options);
   try {
-    app.parse(argc, argv);
+    damaris::tools::parse(app, argc, argv);
     return run(options);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;

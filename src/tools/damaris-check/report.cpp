@@ -168,8 +168,9 @@ std::string need(const model::Model& model, const Sizes& s) {
                     grouped(s.buffer_bytes) + " bytes", size_text(s.buffer_bytes)});
   std::string text = "\nSizes\n" + table({}, rows, {1, 2});
   if (!open.empty())
-    text +=
-        wrapped(format("  For {}, which the program may change (try --set {}).", join(open, ", "), example_setting(model)), kWidth, 2) + "\n";
+    text += wrapped(format("  For {}, which the program may change (try --set {}).", join(open, ", "), example_setting(model)),
+                    kWidth, 2) +
+            "\n";
   const std::string buffer = format("  The buffer of {} ", size_text(have));
   if (s.clients == 0) return text + buffer + format("holds {} of up to {} clients per server.\n", iterations, s.clients_that_fit);
   return text + buffer +

@@ -99,8 +99,9 @@ TEST_CASE("check tells the buffer that K iterations of N clients need") {
 TEST_CASE("the value that check proposes to try is another one") {
   const TempFolder folder;
   const auto proposal = [&](const char* value) {
-    const std::string document = std::string("<simulation><data><parameter name='n' type='int8' value='") + value +
-                                 "'/><layout name='l' type='int8' dimensions='n'/><variable name='v' layout='l'/></data></simulation>";
+    const std::string document =
+        std::string("<simulation><data><parameter name='n' type='int8' value='") + value +
+        "'/><layout name='l' type='int8' dimensions='n'/><variable name='v' layout='l'/></data></simulation>";
     return check({folder.write("x.xml", document)}).out;
   };
   CHECK_THAT(proposal("50"), Contains("--set n=100"));

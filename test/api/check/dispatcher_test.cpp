@@ -53,6 +53,29 @@ TEST_CASE("an unknown verb ends with 2 and the nearest one") {
   CHECK(run_program({"damaris", "--bogus"}).status == 2);
 }
 
+TEST_CASE("an unknown option is told as such, also where the file is missing too") {
+  for (const char* verb : {"check", "server"}) {
+    INFO(verb);
+    const Run run = run_program({"damaris", verb, "--nonsense"});
+    CHECK(run.status == 2);
+    CHECK_THAT(run.err, Contains("no option '--nonsense'"));
+    CHECK_THAT(run_program({"damaris", verb, "a.xml", "b.xml"}).err, Contains("one argument too many, 'b.xml'"));
+    CHECK_THAT(run_program({"damaris", verb}).err, Contains("FILE is required"));
+  }
+}
+
+TEST_CASE("help fits a terminal of 80 columns and names the command as it is called") {
+  for (const char* verb : {"check", "server"}) {
+    const Run run = run_program({"damaris", verb, "--help"});
+    CHECK_THAT(run.out, Contains(std::string("Usage: damaris ") + verb));
+    std::istringstream lines(run.out);
+    for (std::string line; std::getline(lines, line);) {
+      INFO(line);
+      CHECK(line.size() <= 80);
+    }
+  }
+}
+
 TEST_CASE("where no program is built, damaris says so and not that a verb is unknown") {
   TempFolder folder;
   const std::string copy = folder.path().string() + "/damaris";

@@ -98,7 +98,9 @@ TEST_CASE("a node with fewer clients than servers is refused and named") {
   CHECK(error.sentence() ==
         "node 1 has 3 ranks, too few for 2 dedicated cores with at least one client each; start more ranks per node or set "
         "<dedicated cores=...> lower");
-  CHECK(error_of([] { role_of(0, {0, 0, 1}, 1); }).sentence() ==
+  CHECK(error_of([] {
+          role_of(0, {0, 0, 1}, 1);
+        }).sentence() ==
         "node 1 has 1 rank, too few for 1 dedicated core with at least one client; start more ranks per node or set "
         "<dedicated cores=...> lower");
   CHECK_NOTHROW(role_of(0, {0, 0}, 1));
