@@ -1,0 +1,32 @@
+// Plugins that talk to themselves on other servers.
+#include "job.hpp"
+
+namespace damaris::test {
+namespace {
+
+TEST_CASE("what plugins tell server 0 arrives, is answered, and all of it comes before the end") {
+  constexpr int kSteps = 5;
+  Job job(7, "3,2,2");
+  if (job.member()) {
+    const Started started = job.start(xml(1, "<plugin name='pieces' using='damaris_test_pieces.so'/>"));
+    REQUIRE(started.code == DC_OK);
+    if (started.is_client != 0) {
+      const std::vector<double> data(16, 1.0);
+      for (int step = 0; step < kSteps; ++step) {
+        CHECK(dc_write("x", step, data.data()) == DC_OK);
+        CHECK(dc_end_iteration(step) == DC_OK);
+      }
+      CHECK(dc_finalize() == DC_OK);
+    }
+  }
+  job.together();
+  for (int server = 0; server < 3; ++server) {
+    CHECK(job.lines(server, "stored " + std::to_string(server)).size() == kSteps);
+    CHECK(job.lines(0, "report of " + std::to_string(server)).size() == kSteps);
+  }
+  CHECK(job.lines(0, "").back() == "finalize 0 step -1");
+  CHECK(job.regions().empty());
+}
+
+}  // namespace
+}  // namespace damaris::test

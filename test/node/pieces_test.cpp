@@ -1,0 +1,54 @@
+// A plugin that works in pieces: the server goes on taking events between two of them.
+#include "node.hpp"
+
+namespace damaris::test {
+namespace {
+
+model::Model pieces_model(bool hold) {
+  model::Model model = node_model();
+  model.architecture.lane_events = 4;
+  model.architecture.buffer_timeout_ms = 20'000;
+  model::Plugin plugin;
+  plugin.name = "pieces";
+  plugin.library = "damaris_test_pieces.so";
+  plugin.storage = true;
+  if (hold) plugin.settings.emplace_back("hold", "yes");
+  model.plugins.push_back(plugin);
+  add_event(model, "go", {DC_SCOPE_CORE});
+  model.events[0].actions[0].plugin = 0;
+  model.events[0].actions[0].function.clear();
+  return model;
+}
+
+const std::int32_t kFour[4] = {1, 2, 3, 4};
+
+TEST_CASE("an iteration is processed when its plugin has had as many calls as it asked for") {
+  Node node(pieces_model(false), 1);
+  node.start();
+  for (std::int64_t step = 0; step < 3; ++step) {
+    CHECK(node.client(0).write(node.variable(0, "small"), step, 0, kFour) == DC_OK);
+    CHECK(node.client(0).end_iteration(step).code == DC_OK);
+    CHECK(node.client(0).flush(step, 20'000).code == DC_OK);
+    CHECK(node.lines("stored 0 step " + std::to_string(step)).size() == 1);
+  }
+  node.stop();
+  CHECK(node.lines() == std::vector<std::string>{"report of 0 step 0", "stored 0 step 0", "report of 0 step 1", "stored 0 step 1",
+                                                 "report of 0 step 2", "stored 0 step 2", "finalize 0 step -1"});
+}
+
+TEST_CASE("rule 4: a plugin that waits for its turn keeps the server from nothing: lanes much shorter than a step are drained") {
+  Node node(pieces_model(true), 1);
+  node.start();
+  CHECK(node.client(0).end_iteration(0).code == DC_OK);
+  for (int block = 0; block < 40; ++block) CHECK(node.client(0).write(node.variable(0, "small"), 1, block, kFour) == DC_OK);
+  CHECK(node.lines("stored").empty());
+  node.client(0).signal("go", 1);
+  CHECK(node.client(0).end_iteration(1).code == DC_OK);
+  CHECK(node.client(0).flush(1, 20'000).code == DC_OK);
+  node.stop();
+  CHECK(node.lines("stored 0 step 1").size() == 1);
+  CHECK(node.lines("event 0 step 1").size() == 1);
+}
+
+}  // namespace
+}  // namespace damaris::test

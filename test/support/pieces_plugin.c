@@ -1,0 +1,74 @@
+/* A plugin for tests that does its work in pieces and talks to itself on other servers.
+ * Every server reports each iteration to server 0 and waits (DC_WAIT) for its answer; then it needs two more calls (DC_AGAIN).
+ * With the setting hold="yes" it also waits for the event "go" before it takes up its first iteration.
+ * What happens is logged to DAMARIS_TEST_LOG with ".s<server>" appended.
+ */
+#include <damaris/plugin.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const dc_host_t* the_host;
+static int held, reported, answered, pieces;
+
+static void log_line(const char* what, int server, int64_t step) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s.s%d", getenv("DAMARIS_TEST_LOG"), the_host->server_index);
+  FILE* log = fopen(path, "a");
+  if (log == NULL) return;
+  fprintf(log, "%s %d step %" PRId64 "\n", what, server, step);
+  fclose(log);
+}
+
+static int init(const dc_host_t* host, void** state) {
+  (void)state;
+  the_host = host;
+  held = reported = answered = pieces = 0;
+  for (size_t i = 0; i < host->setting_count; ++i)
+    if (strcmp(host->settings[i].key, "hold") == 0) held = 1;
+  return host->send(host->self, host->server_count, "x", 1) == DC_E_ARGUMENT ? DC_OK : DC_E_PLUGIN;
+}
+
+static int on_event(void* state, const dc_event_t* event, const dc_iteration_t* iteration) {
+  (void)state, (void)iteration;
+  log_line("event", the_host->server_index, event->step);
+  held = 0;
+  return DC_OK;
+}
+
+static int on_iteration(void* state, const dc_iteration_t* iteration) {
+  (void)state;
+  if (held) return DC_WAIT;
+  if (!reported) {
+    reported = 1;
+    return the_host->send(the_host->self, 0, &iteration->step, sizeof iteration->step) == DC_OK ? DC_WAIT : DC_E_PLUGIN;
+  }
+  if (!answered) return DC_WAIT;
+  if (++pieces < 3) return DC_AGAIN;
+  reported = answered = pieces = 0;
+  log_line("stored", the_host->server_index, iteration->step);
+  return DC_OK;
+}
+
+/* Server 0 gets steps and answers with a letter; the others, and server 0 too, get the letter. */
+static int on_message(void* state, int from, const void* data, uint64_t bytes) {
+  (void)state;
+  if (bytes == 1) return answered = 1, DC_OK;
+  int64_t step;
+  memcpy(&step, data, sizeof step);
+  log_line("report of", from, step);
+  return the_host->send(the_host->self, from, "y", 1);
+}
+
+static int finalize(void* state) {
+  (void)state;
+  log_line("finalize", the_host->server_index, -1);
+  return DC_OK;
+}
+
+DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin(void) {
+  static const dc_plugin_t plugin = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "pieces", init,
+                                     on_event,      on_iteration,        finalize, on_message};
+  return &plugin;
+}
