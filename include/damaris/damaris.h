@@ -92,8 +92,8 @@ DC_MUST_CHECK int dc_finalize(void);
 
 /* Copies `data` (the layout's extents, contiguous, in the layout's language order) into the region as block 0 of `variable` at
  * `step` and tells the server. `data` may be reused at once.
- *   Returns  DC_N_DISABLED, DC_E_UNKNOWN_NAME, DC_E_DUPLICATE, DC_E_BACKWARD, DC_E_TOO_LARGE, DC_E_ITERATION_TOO_LARGE,
- *            DC_E_FULL after the XML's buffer timeout, DC_E_SERVER_LOST (noticed only while it waits). */
+ *   Returns  DC_N_DISABLED, DC_N_NOT_DUE, DC_E_UNKNOWN_NAME, DC_E_DUPLICATE, DC_E_BACKWARD, DC_E_TOO_LARGE,
+ *            DC_E_ITERATION_TOO_LARGE, DC_E_FULL after the XML's buffer timeout, DC_E_SERVER_LOST (noticed only while it waits). */
 DC_MUST_CHECK int dc_write(const char* variable, int64_t step, const void* data);
 
 /* The same for block `block` (0 or more) of a client that holds several blocks of one variable. */
@@ -112,8 +112,8 @@ DC_MUST_CHECK int dc_write_typed(const char* variable, int64_t step, int32_t blo
 /* Hands out space for block `block` of `variable` at `step` inside the region: the simulation computes in place, nothing is
  * copied. `*data` gets the pointer, aligned to 64 bytes, uninitialised.
  *   Owns     the caller owns the memory until dc_commit of the same (variable, step, block), or until the step ends, which
- *            cancels it with DC_E_NOT_COMMITTED. Of a variable that is switched off it gets memory of its own (DC_N_DISABLED), which
- *            dc_commit drops: the program need not know.
+ *            cancels it with DC_E_NOT_COMMITTED. Of a variable that is switched off or not due it gets memory of its own
+ *            (DC_N_DISABLED, DC_N_NOT_DUE), which dc_commit drops: the program need not know.
  *   Returns  as dc_write. */
 DC_MUST_CHECK int dc_alloc(const char* variable, int64_t step, int32_t block, void** data);
 

@@ -38,7 +38,7 @@ class Client {
   // Lets parameters set since the last step take effect now, unless the open step has a write already.
   void refresh_shapes();
 
-  // The fast path. Returns DC_OK or DC_N_DISABLED; throws Error as dc_write documents.
+  // The fast path. Returns DC_OK, DC_N_DISABLED or DC_N_NOT_DUE; throws Error as dc_write documents.
   int write(Variable& variable, std::int64_t step, std::int32_t block, const void* data);
   int write(Variable& variable, std::int64_t step, std::int32_t block, const Source& source);
   int alloc(Variable& variable, std::int64_t step, std::int32_t block, void** data);
@@ -68,6 +68,13 @@ class Client {
   void close_steps_below(std::int64_t step);
   void start_writing();
   void make_writers();
+  // Why nothing is to be copied, or DC_OK.
+  int notice_for(const Variable& variable, std::int64_t step) const {
+    if (variable.plain) return DC_OK;
+    const model::Variable& declared = model_->variables[variable.id];
+    if (!declared.enabled) return DC_N_DISABLED;
+    return declared.schedule.due(step) ? DC_OK : DC_N_NOT_DUE;
+  }
   void require_block(const Variable& variable, std::int32_t block) const;
   void require_data(const Variable& variable, const void* data) const;
   void require_arguments(const Variable& variable, std::int32_t block, const void* data, dc_type type) const;

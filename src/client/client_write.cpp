@@ -127,7 +127,7 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
   Writer& writer = own_writer();
   require_arguments(variable, block, data, DC_ANY);
   open_step(step);
-  if (!variable.enabled) return DC_N_DISABLED;
+  if (const int notice = notice_for(variable, step); notice != DC_OK) return notice;
   if (!writing_.load(std::memory_order_acquire)) start_writing();
   if (data == nullptr) require_data(variable, data);
   shm::BlockHeader* header = reserve(writer, variable, step, block);
@@ -140,7 +140,7 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
   Writer& writer = own_writer();
   require_arguments(variable, block, source.data, source.type);
   open_step(step);
-  if (!variable.enabled) return DC_N_DISABLED;
+  if (const int notice = notice_for(variable, step); notice != DC_OK) return notice;
   if (!writing_.load(std::memory_order_acquire)) start_writing();
   check_source(*model_, variable, source, step);
   shm::BlockHeader* header = reserve(writer, variable, step, block);
@@ -155,9 +155,9 @@ int Client::alloc(Variable& variable, std::int64_t step, std::int32_t block, voi
   require_block(variable, block);
   open_step(step);
   if (!writing_.load(std::memory_order_acquire)) start_writing();
-  if (!variable.enabled) {
+  if (const int notice = notice_for(variable, step); notice != DC_OK) {
     *data = writer.scratch_for(variable.id, block, variable.shape.bytes);
-    return DC_N_DISABLED;
+    return notice;
   }
   shm::BlockHeader* header = reserve(writer, variable, step, block);
   writer.allocated[{variable.id, block}] = header;
@@ -167,9 +167,9 @@ int Client::alloc(Variable& variable, std::int64_t step, std::int32_t block, voi
 
 int Client::commit(Variable& variable, std::int64_t step, std::int32_t block) {
   Writer& writer = own_writer();
-  if (!variable.enabled) {
+  if (const int notice = notice_for(variable, step); notice != DC_OK) {
     writer.scratch.erase({variable.id, block});
-    return DC_N_DISABLED;
+    return notice;
   }
   const auto found = writer.allocated.find({variable.id, block});
   if (found == writer.allocated.end() || found->second->step != step)

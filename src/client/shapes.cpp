@@ -42,7 +42,7 @@ Shapes::Shapes(std::shared_ptr<const model::Model> model)
     const model::Layout& layout = model_->layouts[declared.layout];
     Variable& variable = variables_[declared.id];
     variable.id = declared.id;
-    variable.enabled = declared.enabled;
+    variable.plain = declared.enabled && declared.schedule.always();
     variable.type = layout.type;
     variable.element_bytes = layout.element_bytes;
     variable.fortran_order = layout.fortran_order;

@@ -10,8 +10,8 @@
 struct alignas(damaris::shm::kLine) dc_variable_s {
   // What every write reads, up to the fifth extent, is one cache line: between two steps the simulation empties the caches.
   std::uint32_t id = 0;
-  std::uint16_t flags = 0;  // shm::kHasPosition, kHasGlobal, kHasGhost: what goes into the block header
-  bool enabled = true;
+  std::uint16_t flags = 0;                  // shm::kHasPosition, kHasGlobal, kHasGhost: what goes into the block header
+  bool plain = true;                        // switched on and due in every step: no look at the model
   bool own_shape = false;                   // set by dc_set_shape: parameters no longer change it
   damaris::model::Shape shape;              // C order
   std::int64_t position[DC_MAX_DIMS] = {};  // C order, of the interior

@@ -261,6 +261,7 @@ TEST_CASE("parameters and shapes are checked") {
 TEST_CASE("every code has a text, and dc_last_error is of the calling thread") {
   for (const int code : {DC_OK,
                          DC_N_DISABLED,
+                         DC_N_NOT_DUE,
                          DC_E_NOT_INITIALIZED,
                          DC_E_ALREADY_INITIALIZED,
                          DC_E_ARGUMENT,

@@ -36,6 +36,25 @@ TEST_CASE("a variable that is switched off is a notice and costs nothing") {
   CHECK(node.client(0).status().buffer_used_bytes == 0);
 }
 
+TEST_CASE("a variable that is not due in a step is a notice, and is written in the others") {
+  model::Model model = node_model();
+  model.variables[0].schedule = {3, 1, 8};
+  add_recorder(model);
+  Node node(model, 1);
+  node.start();
+  void* data = nullptr;
+  for (std::int64_t step = 0; step < 12; ++step) {
+    const bool due = step == 1 || step == 4 || step == 7;
+    CHECK(node.client(0).write(node.variable(0, "small"), step, 0, kFour) == (due ? DC_OK : DC_N_NOT_DUE));
+    CHECK(node.client(0).alloc(node.variable(0, "small"), step, 1, &data) == (due ? DC_OK : DC_N_NOT_DUE));
+    std::memcpy(data, kFour, sizeof kFour);
+    CHECK(node.client(0).commit(node.variable(0, "small"), step, 1) == (due ? DC_OK : DC_N_NOT_DUE));
+    CHECK(node.client(0).end_iteration(step).code == DC_OK);
+  }
+  node.stop();
+  CHECK(node.lines("small:0.0=16:10 small:0.1=16:10").size() == 3);
+}
+
 TEST_CASE("alloc of a variable that is switched off gives memory to compute in, and nothing arrives") {
   model::Model model = node_model();
   add_recorder(model);

@@ -63,6 +63,8 @@ const char* other_text(int code) noexcept {
   switch (code) {
     case DC_OK:
       return "success";
+    case DC_N_NOT_DUE:
+      return "variable is not due in this step";
     case DC_N_DISABLED:
       return "variable is disabled";
     case DC_E_TOO_LARGE:

@@ -28,6 +28,7 @@ class VariableReader {
     bool enabled = true, store = true;
     int depth = 0;
     const Attribute* reduce = nullptr;
+    model::Schedule schedule;
   };
 
   void group(const Element& element, const Around& around) {
@@ -37,8 +38,8 @@ class VariableReader {
     check_clash(paths_, path, element, "a variable");
     groups_.emplace(path, element.where);
     const Attribute* reduce = element.find("reduce");
-    const Around inside{path + "/", around.enabled && element.is_true("enabled"), around.store && element.is_true("store"),
-                        around.depth + 1, reduce != nullptr ? reduce : around.reduce};
+    const Around inside{path + "/",       around.enabled && element.is_true("enabled"), around.store && element.is_true("store"),
+                        around.depth + 1, reduce != nullptr ? reduce : around.reduce,   schedule(element, around.schedule)};
     for (const Element& child : element.children) {
       if (child.name == "group")
         group(child, inside);
@@ -58,6 +59,7 @@ class VariableReader {
     v.mesh = element.value_or_empty("mesh");
     v.enabled = around.enabled && element.is_true("enabled");
     v.store = around.store && element.is_true("store");
+    v.schedule = schedule(element, around.schedule);
     v.where = element.where;
     v.layout = layout(element, v.path);
     reduce(element, around, v);
@@ -79,6 +81,18 @@ class VariableReader {
     build_.problems.add(attribute.value_where, format("variable '{}': no layout '{}' is declared{}", path, attribute.value,
                                                       name_hint(attribute.value, layout_names_)));
     return 0;
+  }
+
+  // What the element does not say stays as it is around it.
+  model::Schedule schedule(const Element& element, model::Schedule schedule) {
+    constexpr std::int64_t kHighest = 999'999'999;
+    if (const Attribute* every = element.find("every")) schedule.every = number(build_, *every, 1, kHighest);
+    if (const Attribute* from = element.find("from")) schedule.from = number(build_, *from, 0, kHighest);
+    if (const Attribute* until = element.find("until")) schedule.until = number(build_, *until, 0, kHighest);
+    if (schedule.until < schedule.from && element.find("until") != nullptr)
+      build_.problems.add(element.find("until")->value_where,
+                          format("until=\"{}\" lies before the first step, {}", schedule.until, schedule.from));
+    return schedule;
   }
 
   void reduce(const Element& element, const Around& around, model::Variable& variable) {

@@ -96,6 +96,9 @@ Variable variable(const Json& j) {
   v.description = j.at("description");
   v.mesh = j.at("mesh");
   v.enabled = j.at("enabled");
+  const Json& schedule = j.at("schedule");
+  v.schedule = {schedule.at(0).get<std::int64_t>(), schedule.at(1).get<std::int64_t>(), schedule.at(2).get<std::int64_t>()};
+  if (v.schedule.every < 1) refuse(format("variable '{}' is due every {} steps", v.path, v.schedule.every));
   v.store = j.at("store");
   v.reduce = j.at("reduce");
   v.reduction = reduction(j.at("reduction"));

@@ -54,6 +54,7 @@ Json json(const Variable& v) {
           {"description", v.description},
           {"mesh", v.mesh},
           {"enabled", v.enabled},
+          {"schedule", Json::array({v.schedule.every, v.schedule.from, v.schedule.until})},
           {"store", v.store},
           {"reduce", v.reduce},
           {"reduction", json(v.reduction)},

@@ -7,6 +7,7 @@
 #include <damaris/plugin.h>
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -60,6 +61,13 @@ struct Layout {
   Location where;
 };
 
+// The steps in which a variable is written: every `every`-th from `from` to `until`.
+struct Schedule {
+  std::int64_t every = 1, from = 0, until = std::numeric_limits<std::int64_t>::max();
+  bool always() const noexcept { return every == 1 && from == 0 && until == std::numeric_limits<std::int64_t>::max(); }
+  bool due(std::int64_t step) const noexcept { return step >= from && step <= until && (step - from) % every == 0; }
+};
+
 struct Variable {
   std::uint32_t id = 0;  // index in Model::variables
   std::string name;      // without groups
@@ -68,6 +76,7 @@ struct Variable {
   std::string unit, description, mesh;
   std::string reduce;             // as in the XML, "" for none
   dc_reduction_t reduction = {};  // what it says
+  Schedule schedule;
   bool enabled = true;
   bool store = true;  // false: for actions only, never in files
   Location where;

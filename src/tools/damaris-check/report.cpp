@@ -123,15 +123,23 @@ std::string layouts(const model::Model& model) {
          table({"name", "type", "extents", "global", "bytes"}, rows, {4});
 }
 
+// "disabled", "every 2 from 10 until 90", "not stored", or nothing to say.
+std::string state_of(const model::Variable& v) {
+  if (!v.enabled) return "disabled";
+  const model::Schedule none;
+  std::vector<std::string> words;
+  if (v.schedule.every != none.every) words.push_back(format("every {}", v.schedule.every));
+  if (v.schedule.from != none.from) words.push_back(format("from {}", v.schedule.from));
+  if (v.schedule.until != none.until) words.push_back(format("until {}", v.schedule.until));
+  if (!v.store) words.push_back("not stored");
+  return format("{}", join(words, " "));
+}
+
 std::string variables(const model::Model& model) {
   if (model.variables.empty()) return "";
   std::vector<Row> rows;
   for (const model::Variable& v : model.variables)
-    rows.push_back({v.path, model.layouts[v.layout].name, v.unit,
-                    !v.enabled ? "disabled"
-                    : !v.store ? "not stored"
-                               : "",
-                    v.description});
+    rows.push_back({v.path, model.layouts[v.layout].name, v.unit, state_of(v), v.description});
   return format("\nVariables ({})\n", rows.size()) + table({"name", "layout", "unit", "", "description"}, rows);
 }
 

@@ -10,6 +10,7 @@ namespace {
 
 const int kCodes[] = {DC_OK,
                       DC_N_DISABLED,
+                      DC_N_NOT_DUE,
                       DC_E_NOT_INITIALIZED,
                       DC_E_ALREADY_INITIALIZED,
                       DC_E_ARGUMENT,
