@@ -2,7 +2,9 @@
 
 #include <thread>
 
+#include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "core/base/format.hpp"
 #include "server/make_region.hpp"
 
 namespace damaris::api {
@@ -18,7 +20,8 @@ Session::Session(std::shared_ptr<shm::Region> region, std::shared_ptr<const mode
     : client_(std::make_unique<client::Client>(std::move(region), std::move(model), slot, id)) {}
 
 Session::Session(std::shared_ptr<const model::Model> model, const std::string& xml, int id,
-                 std::unique_ptr<server::Coordinator> coordinator) {
+                 std::unique_ptr<server::Coordinator> coordinator)
+    : finalize_timeout_ms_(model->architecture.finalize_timeout_ms) {
   const auto region = server::make_region(*model, xml, 1, {"", server::host_name(), coordinator->index(), false});
   server_ = std::make_unique<server::Server>(model, region, std::move(coordinator), std::vector<std::int32_t>{id});
   client::try_claim(*region, 0, id);
@@ -35,9 +38,16 @@ client::Pumped Session::pump() {
 client::Client::Report Session::finalize() {
   client::Client::Report report = client_->finalize();
   if (server_ == nullptr) return report;
-  const Deadline deadline = Deadline::after_ms(60'000);  // the other processes in place come to their end too, or have died
-  while (!server_->finished() && !deadline.passed()) pump();
+  // The other processes in place come to their end too, or have died.
+  const Deadline deadline = Deadline::after_ms(finalize_timeout_ms_);
+  bool all_here = server_->finished();
+  for (; !all_here && !deadline.passed(); all_here = server_->finished()) pump();
   const server::CallResult last = server_->close();
+  if (report.code == DC_OK && !all_here)
+    report = {DC_E_TIMEOUT,
+              format("the other processes did not come to their end within {} ms (<server finalize-timeout=...>); what "
+                     "needs all of them may be missing",
+                     finalize_timeout_ms_)};
   if (report.code == DC_OK && last.code == DC_E_PLUGIN) report = {last.code, last.sentence};
   return report;
 }

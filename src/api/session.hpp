@@ -31,6 +31,7 @@ class Session {
   client::Pumped pump();
   std::unique_ptr<server::Server> server_;  // in place only; outlives the client
   std::unique_ptr<client::Client> client_;
+  std::int64_t finalize_timeout_ms_ = 0;  // in place
   std::function<void()> at_end_;
 };
 

@@ -89,17 +89,18 @@ std::int64_t Shapes::parameter(const std::string& name) const {
 }
 
 void Shapes::apply_parameters() {
-  std::vector<model::Shape> resolved;
-  for (const model::Layout& layout : model_->layouts) resolved.push_back(model::resolve(*model_, layout, parameters_));
-  layouts_ = std::move(resolved);
+  std::vector<model::Shape> layouts, shapes;
+  for (const model::Layout& layout : model_->layouts) layouts.push_back(model::resolve(*model_, layout, parameters_));
+  for (const Variable& variable : variables_) {
+    model::Shape& shape = shapes.emplace_back(layouts[model_->variables[variable.id].layout]);
+    if (!variable.own_shape) continue;  // the global extents still follow the parameters
+    std::copy_n(variable.shape.extents, DC_MAX_DIMS, shape.extents);
+    shape.bytes = variable.shape.bytes;
+    fit_ghosts(variable, shape);
+  }
+  layouts_ = std::move(layouts);
   for (Variable& variable : variables_) {
-    model::Shape shape = layouts_[model_->variables[variable.id].layout];
-    if (variable.own_shape) {  // the global extents still follow the parameters
-      std::copy_n(variable.shape.extents, DC_MAX_DIMS, shape.extents);
-      shape.bytes = variable.shape.bytes;
-      fit_ghosts(variable, shape);
-    }
-    variable.shape = shape;
+    variable.shape = shapes[variable.id];
     variable.flags |= kPlaceUnchecked;
   }
   changed_ = false;

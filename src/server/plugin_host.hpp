@@ -70,7 +70,7 @@ class PluginHost {
   // Hands a post to its plugin. Returns its failure, if any.
   CallResult deliver(const Post& post);
   CallResult finalize();
-  // Called with "plugin 'x' on_iteration(5)" before and "" after every callback: who waits can then say for whom.
+  // Called with "plugin 'x' in on_iteration of step 5" before and "" after every callback: who waits can then say for whom.
   void watch(std::function<void(const std::string&)> busy) { busy_ = std::move(busy); }
 
   // Where `library` is found: an absolute path, the plugin path, beside the XML; never the working directory (DESIGN 4b rule 12).

@@ -151,13 +151,14 @@ void Server::take_block(Member& member, const Lane& lane, const event::Event& ev
 
 // What plugins on other servers have to say to those here.
 bool Server::deliver_posts() {
-  bool worked = false;
-  while (const std::optional<Post> post = coordinator_->next_post()) {
+  int taken = 0;  // bounded: a plugin may answer itself for ever
+  for (; taken < kEventsPerVisit; ++taken) {
+    const std::optional<Post> post = coordinator_->next_post();
+    if (!post) break;
     const CallResult call = host_.deliver(*post);
     if (call.code < DC_OK) note_failure(call.code, call.sentence);
-    worked = true;
   }
-  return worked;
+  return taken > 0;
 }
 
 // Not at every pass: a look costs a system call a client.

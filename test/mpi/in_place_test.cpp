@@ -30,6 +30,19 @@ TEST_CASE("rule 5: in place with global events, an end of iteration returns when
   for (int server = 1; server < 3; ++server) CHECK(job.lines(server, "scope global") == job.lines(0, "scope global"));
 }
 
+TEST_CASE("in place a process that waits in vain for the end of the others says so, within its time-out") {
+  Job job(2);
+  if (job.member()) {
+    const std::string waits = "<buffer size='1MiB'/><server finalize-timeout='300ms'/>";
+    REQUIRE(job.start(xml(0, kRecorder + "<actions>" + global("a") + "</actions>", waits)).code == DC_OK);
+    if (job.rank() == 1) wait_for_all(job.world());  // the other one is over by then
+    CHECK(dc_finalize() == DC_E_TIMEOUT);
+    CHECK_THAT(dc_last_error(), Catch::StartsWith("the other processes did not come to their end within 300 ms"));
+    if (job.rank() == 0) wait_for_all(job.world());
+  }
+  job.together();
+}
+
 TEST_CASE("rule 5: in place a signal waits for nobody, so that processes may send theirs in different orders") {
   Job job(2);
   if (job.member()) {

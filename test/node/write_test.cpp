@@ -248,6 +248,20 @@ TEST_CASE("a shape smaller than its ghost zones is refused, an empty one has non
   CHECK(node.lines("vec:0.0=24").size() == 1);
 }
 
+TEST_CASE("parameters that make the ghost zones wider than an own shape change no shape at all") {
+  model::Model model = node_model();
+  model.layouts[1].ghost = {{model::Expression::parse("n/100"), model::Expression::parse("0")}};
+  Node node(model, 1);
+  client::Shapes& shapes = node.client(0).shapes();
+  const std::int64_t extent = 5;
+  shapes.set_shape("vec", 1, &extent);
+  shapes.set_parameter("n", 1'000);
+  CHECK(error_of([&] { shapes.apply_parameters(); }).code() == DC_E_SHAPE);
+  CHECK(node.variable(0, "vec").shape.ghost_low[0] == 1);
+  shapes.set_shape("vec", 0, nullptr);
+  CHECK(node.variable(0, "vec").shape.extents[0] == 100);
+}
+
 TEST_CASE("a block that reaches beyond its global array is refused before anything is reserved") {
   Node node(node_model(), 1);
   const float tile[6] = {};

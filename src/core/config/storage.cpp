@@ -34,6 +34,7 @@ void check_basename(Build& build, const Attribute& attribute) {
 // Variables that say nothing themselves. Of those that are no reals only the bytes are packed.
 void reduce_the_others(Build& build, const Attribute& attribute) {
   const dc_reduction_t reals = reduction(build, attribute);
+  if (build.model.layouts.empty()) return;  // a problem already, if there is a variable
   for (model::Variable& variable : build.model.variables) {
     if (!variable.reduce.empty()) continue;
     const dc_type type = build.model.layouts[variable.layout].type;
@@ -53,6 +54,7 @@ model::Plugin hdf5(Build& build, const Element& element) {
   for (const Attribute& attribute : element.attributes)
     if (attribute.name != "reduce") plugin.settings.emplace_back(attribute.name, attribute.value);
   if (const Attribute* reduce = element.find("reduce")) reduce_the_others(build, *reduce);
+  number(build, *element.find("threads"), 1, 64);
   if (const Attribute* basename = element.find("basename"))
     check_basename(build, *basename);
   else
