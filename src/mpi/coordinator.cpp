@@ -38,6 +38,8 @@ MpiCoordinator::~MpiCoordinator() {
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized != 0) return;
+  // Left without the others: a message still under way must never meet a later communicator that got this one's number.
+  if (talks() && !bye_) (void)channels_->messages.release();
   for (std::deque<Mail>* under_way : {&sending_, &arriving_})
     for (Mail& mail : *under_way)
       if (mail.request != MPI_REQUEST_NULL) {
