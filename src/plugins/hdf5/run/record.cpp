@@ -1,0 +1,215 @@
+#include "record.hpp"
+
+#include <damaris/error.hpp>
+
+#include <algorithm>
+
+namespace damaris::hdf5 {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+template <class T>
+void append_sorted(std::vector<T>& into, std::vector<T>&& more) {
+  into.insert(into.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  std::sort(into.begin(), into.end());
+  into.erase(std::unique(into.begin(), into.end()), into.end());
+}
+
+std::string hex(std::uint32_t checksum) {
+  static const char* const digits = "0123456789abcdef";
+  std::string text = "crc32:";
+  for (int shift = 28; shift >= 0; shift -= 4) text += digits[checksum >> shift & 15U];
+  return text;
+}
+
+std::uint32_t checksum_from(const std::string& text) {
+  const std::string digits = text.substr(std::min<std::size_t>(6, text.size()));
+  if (text.compare(0, 6, "crc32:") != 0 || digits.size() != 8 || digits.find_first_not_of("0123456789abcdef") != std::string::npos)
+    throw Error(DC_E_IO, "'" + text + "' is no checksum such as crc32:0123abcd");
+  return static_cast<std::uint32_t>(std::stoul(digits, nullptr, 16));
+}
+
+template <class T>
+void put(Json& json, const char* key, const std::optional<T>& value) {
+  if (value) json[key] = *value;
+}
+template <class T>
+void put(Json& json, const char* key, const std::vector<T>& list) {
+  if (!list.empty()) json[key] = list;
+}
+template <class T>
+void take(const Json& json, const char* key, T& value) {
+  if (const auto found = json.find(key); found != json.end()) found->get_to(value);
+}
+template <class T>
+void take(const Json& json, const char* key, std::optional<T>& value) {
+  if (const auto found = json.find(key); found != json.end()) value = found->get<T>();
+}
+
+Json to_json(const StoredDataset& dataset) {
+  Json json = {{"path", dataset.path}, {"variable", dataset.variable}};
+  Numbers low, extents;
+  for (int d = 0; d < dataset.box.ndims; ++d) {
+    low.push_back(dataset.box.low[d]);
+    extents.push_back(dataset.box.extent(d));
+  }
+  json["extents"] = extents;
+  if (dataset.has_position) json["position"] = low;
+  put(json, "global", dataset.global);
+  if (dataset.source >= 0) {
+    json["source"] = dataset.source;
+    json["block"] = dataset.block;
+  }
+  json["raw_bytes"] = dataset.raw_bytes;
+  json["stored_bytes"] = dataset.stored_bytes;
+  json["checksum"] = hex(dataset.checksum);
+  put(json, "min", dataset.min);
+  put(json, "max", dataset.max);
+  if (!dataset.reduce.empty()) json["reduce"] = dataset.reduce;
+  put(json, "largest_error", dataset.largest_error);
+  put(json, "scale", dataset.scale);
+  put(json, "offset", dataset.offset);
+  return json;
+}
+
+Box box_from(const Json& json) {
+  const auto extents = json.at("extents").get<Numbers>();
+  const auto low = json.value("position", Numbers(extents.size(), 0));
+  if (extents.size() > DC_MAX_DIMS || low.size() != extents.size()) throw Error(DC_E_IO, "position and extents do not fit");
+  Box box;
+  box.ndims = static_cast<int>(extents.size());
+  for (int d = 0; d < box.ndims; ++d) {
+    box.low[d] = low[static_cast<std::size_t>(d)];
+    box.high[d] = box.low[d] + extents[static_cast<std::size_t>(d)];
+  }
+  return box;
+}
+
+StoredDataset dataset_from(const Json& json) {
+  StoredDataset dataset;
+  json.at("path").get_to(dataset.path);
+  json.at("variable").get_to(dataset.variable);
+  dataset.has_position = json.contains("position");
+  dataset.box = box_from(json);
+  take(json, "global", dataset.global);
+  take(json, "source", dataset.source);
+  take(json, "block", dataset.block);
+  json.at("raw_bytes").get_to(dataset.raw_bytes);
+  json.at("stored_bytes").get_to(dataset.stored_bytes);
+  dataset.checksum = checksum_from(json.at("checksum").get<std::string>());
+  take(json, "min", dataset.min);
+  take(json, "max", dataset.max);
+  take(json, "reduce", dataset.reduce);
+  take(json, "largest_error", dataset.largest_error);
+  take(json, "scale", dataset.scale);
+  take(json, "offset", dataset.offset);
+  return dataset;
+}
+
+Json to_json(const StoredFile& file) {
+  Json json = {{"name", file.name}, {"server", file.server}, {"bytes", file.bytes}, {"checksum", hex(file.checksum)}};
+  json["datasets"] = Json::array();
+  for (const StoredDataset& dataset : file.datasets) json["datasets"].push_back(to_json(dataset));
+  return json;
+}
+
+StoredFile file_from(const Json& json) {
+  StoredFile file;
+  json.at("name").get_to(file.name);
+  if (file.name.empty() || file.name.find('/') != std::string::npos) throw Error(DC_E_IO, "a file's name is '" + file.name + "'");
+  json.at("server").get_to(file.server);
+  json.at("bytes").get_to(file.bytes);
+  file.checksum = checksum_from(json.at("checksum").get<std::string>());
+  for (const Json& dataset : json.at("datasets")) file.datasets.push_back(dataset_from(dataset));
+  return file;
+}
+
+// The library's own exceptions say which key, in its words.
+template <class Read>
+auto reading(const char* what, Read&& read) {
+  try {
+    return read();
+  } catch (const Json::exception& error) {
+    throw Error(DC_E_IO, std::string(what) + " is damaged: " + error.what());
+  }
+}
+
+}  // namespace
+
+void merge(StepRecord& into, StepRecord&& other) {
+  if (!into.time) into.time = other.time;
+  append_sorted(into.servers, std::move(other.servers));
+  into.complete = into.complete && other.complete;
+  std::move(other.files.begin(), other.files.end(), std::back_inserter(into.files));
+  std::sort(into.files.begin(), into.files.end(), [](const StoredFile& a, const StoredFile& b) { return a.server < b.server; });
+  append_sorted(into.absent, std::move(other.absent));
+  append_sorted(into.missing, std::move(other.missing));
+  append_sorted(into.skipped, std::move(other.skipped));
+  std::move(other.failures.begin(), other.failures.end(), std::back_inserter(into.failures));
+  into.waited_s = std::max(into.waited_s, other.waited_s);
+  into.stored_s = std::max(into.stored_s, other.stored_s);
+  into.at = std::max(into.at, other.at);
+}
+
+Json to_json(const StepRecord& record) {
+  Json json = {{"step", record.step}};
+  put(json, "time", record.time);
+  json["complete"] = record.complete;
+  json["servers"] = record.servers;
+  std::uint64_t raw_bytes = 0, stored_bytes = 0;
+  for (const StoredFile& file : record.files) {
+    stored_bytes += file.bytes;
+    for (const StoredDataset& dataset : file.datasets) raw_bytes += dataset.raw_bytes;
+  }
+  json["raw_bytes"] = raw_bytes;
+  json["stored_bytes"] = stored_bytes;
+  json["waited_s"] = record.waited_s;
+  json["stored_s"] = record.stored_s;
+  json["at"] = record.at;
+  put(json, "absent", record.absent);
+  put(json, "missing", record.missing);
+  put(json, "skipped", record.skipped);
+  put(json, "failures", record.failures);
+  json["files"] = Json::array();
+  for (const StoredFile& file : record.files) json["files"].push_back(to_json(file));
+  return json;
+}
+
+Json to_json(const RunRecord& record) {
+  return {{"run", record.run},
+          {"format", "damaris-record"},
+          {"format_version", kRecordVersion},
+          {"simulation", record.simulation},
+          {"servers", record.servers}};
+}
+
+StepRecord step_from_json(const Json& json) {
+  return reading("an iteration", [&] {
+    StepRecord record;
+    json.at("step").get_to(record.step);
+    take(json, "time", record.time);
+    json.at("complete").get_to(record.complete);
+    json.at("servers").get_to(record.servers);
+    take(json, "waited_s", record.waited_s);
+    take(json, "stored_s", record.stored_s);
+    take(json, "at", record.at);
+    take(json, "absent", record.absent);
+    take(json, "missing", record.missing);
+    take(json, "skipped", record.skipped);
+    take(json, "failures", record.failures);
+    for (const Json& file : json.at("files")) record.files.push_back(file_from(file));
+    return record;
+  });
+}
+
+RunRecord run_from_json(const Json& json) {
+  return reading("the line of the run", [&] {
+    if (const int version = json.at("format_version").get<int>(); version > kRecordVersion)
+      throw Error(DC_E_IO, "the record has version " + std::to_string(version) + ", this program knows up to " +
+                               std::to_string(kRecordVersion) + "; use a newer Damaris");
+    return RunRecord{json.at("run").get<std::string>(), json.at("simulation").get<std::string>(), json.at("servers").get<int>()};
+  });
+}
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,78 @@
+// What is known of a run's storage: the line of an iteration in the commit record, as plain structs, and their JSON.
+// Used by: the hdf5 plugin on the server's dispatch thread; `damaris verify`.
+// Before it: each server's files of an iteration. After it: the commit record, the master file, XDMF, restart.
+// docs/file-format.md describes the text; readers must ignore keys they do not know.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../box.hpp"
+#include "core/base/json.hpp"
+
+namespace damaris::hdf5 {
+
+constexpr int kRecordVersion = 1;
+
+// One dataset of a file.
+struct StoredDataset {
+  std::string path;      // in the file: "fields/theta", "fields/theta/box1", "fields/theta/4"
+  std::string variable;  // "fields/theta"
+  bool has_position = false;
+  Box box;                           // in the global array; begins at zero without a position
+  std::vector<std::int64_t> global;  // extents of the global array; empty: not known
+  std::int32_t source = -1;          // of a dataset that is not joined: its client and block
+  std::int32_t block = 0;
+  std::uint64_t raw_bytes = 0;          // as the simulation wrote them, ghost zones left out
+  std::uint64_t stored_bytes = 0;       // in the file
+  std::uint32_t checksum = 0;           // of the values as they are stored: content_checksum.hpp
+  std::optional<double> min, max;       // of the finite values, in the unit of the simulation; none: there are none, or no numbers
+  std::string reduce;                   // as in the XML; "": not reduced
+  std::optional<double> largest_error;  // rounded or 16 bits: reached, of the kind that was declared
+  std::optional<double> scale, offset;  // 16 bits: value = stored * scale + offset
+};
+
+struct StoredFile {
+  std::string name;  // without folder: it lies beside the record
+  int server = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t checksum = 0;  // CRC-32 of the whole file
+  std::vector<StoredDataset> datasets;
+};
+
+// An iteration as one server saw it, or as all of them did.
+struct StepRecord {
+  std::int64_t step = 0;
+  std::optional<double> time;         // physical
+  std::vector<int> servers;           // that have reported
+  bool complete = true;               // all servers have reported, no client is missing, nothing failed or was skipped
+  std::vector<StoredFile> files;      // by server
+  std::vector<std::int32_t> absent;   // clients without a write, sorted
+  std::vector<std::int32_t> missing;  // clients that died, sorted
+  std::vector<std::string> skipped;   // variables, sorted
+  std::vector<std::string> failures;  // sentences
+  double waited_s = 0;                // for its slot or grant: the longest of the servers
+  double stored_s = 0;                // from the first byte to durable: the longest
+  std::string at;                     // when it became durable, UTC: "2025-03-01T12:00:00.123Z"
+};
+
+// Adds what another server says of the same step.
+void merge(StepRecord& into, StepRecord&& other);
+
+// A line about the run, before its iterations.
+struct RunRecord {
+  std::string run;  // an id of its own
+  std::string simulation;
+  int servers = 1;
+};
+
+Json to_json(const StepRecord& record);
+Json to_json(const RunRecord& record);
+
+// Throw damaris::Error(DC_E_IO) that says what is missing or wrong; the caller adds the place.
+StepRecord step_from_json(const Json& json);
+RunRecord run_from_json(const Json& json);
+
+}  // namespace damaris::hdf5

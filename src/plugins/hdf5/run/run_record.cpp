@@ -1,0 +1,64 @@
+#include "run_record.hpp"
+
+#include <damaris/error.hpp>
+
+#include <fstream>
+#include <sstream>
+
+namespace damaris::hdf5 {
+
+std::string RunRecordReader::folder() const {
+  const std::size_t slash = path_.rfind('/');
+  return slash == std::string::npos ? "." : path_.substr(0, slash);
+}
+
+bool RunRecordReader::read_on() {
+  std::ifstream file(path_, std::ios::binary);
+  if (!file) return false;
+  file.seekg(static_cast<std::streamoff>(offset_));
+  std::ostringstream rest;
+  rest << file.rdbuf();
+  const std::string text = rest.str();
+  std::size_t begin = 0;
+  for (std::size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    ++line_;
+    take_line(text.substr(begin, end - begin));
+  }
+  offset_ += begin;
+  return begin > 0;
+}
+
+void RunRecordReader::take_line(const std::string& line) {
+  const auto wrong = [&](const std::string& why) { return Error(DC_E_IO, path_ + ":" + std::to_string(line_) + ": " + why); };
+  try {
+    const Json json = Json::parse(line);
+    if (json.contains("run")) {
+      runs_.push_back(run_from_json(json));
+      return;
+    }
+    take_step(step_from_json(json));
+  } catch (const Json::exception& error) {
+    throw wrong(std::string("this is no JSON: ") + error.what());
+  } catch (const Error& error) {
+    throw wrong(error.what());
+  }
+}
+
+// What an earlier run stored from here on is of another future.
+void RunRecordReader::take_step(StepRecord&& record) {
+  for (auto later = run_of_.lower_bound(record.step); later != run_of_.end();)
+    if (later->second == runs_.size()) {
+      ++later;
+    } else {
+      steps_.erase(later->first);
+      later = run_of_.erase(later);
+    }
+  run_of_[record.step] = runs_.size();
+  const auto found = steps_.find(record.step);
+  if (found == steps_.end())
+    steps_.emplace(record.step, std::move(record));
+  else
+    merge(found->second, std::move(record));
+}
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,169 @@
+// The commit record as text: what is written is what is read, and damage is named.
+#include <damaris/error.hpp>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "plugins/hdf5/run/run_record.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+class RecordFile {
+ public:
+  RecordFile() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "damaris_record.XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~RecordFile() { std::filesystem::remove_all(folder_); }
+  std::string path() const { return folder_ / "run.jsonl"; }
+  void add(const std::string& text) const { std::ofstream(path(), std::ios::app) << text; }
+  void add_line(const Json& line) const { add(line.dump() + "\n"); }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+StepRecord step(std::int64_t number, int server) {
+  StepRecord record;
+  record.step = number;
+  record.time = 0.5 * static_cast<double>(number);
+  record.servers = {server};
+  record.at = "2025-03-01T12:00:00.123Z";
+  record.stored_s = 0.25 * (server + 1);
+  StoredFile file;
+  file.name = "run.host.s" + std::to_string(server) + ".i" + std::to_string(number) + ".h5";
+  file.server = server;
+  file.bytes = 5000;
+  file.checksum = 0x89abcdef;
+  StoredDataset dataset;
+  dataset.path = dataset.variable = "fields/theta";
+  dataset.has_position = true;
+  dataset.box.ndims = 2;
+  dataset.box.low = {0, 8L * server};
+  dataset.box.high = {4, 8L * server + 8};
+  dataset.global = {4, 16};
+  dataset.raw_bytes = dataset.stored_bytes = 128;
+  dataset.checksum = 0x00000001;
+  dataset.min = -1.5;
+  dataset.max = 0.1;
+  dataset.reduce = "absolute:0.1, deflate";
+  dataset.largest_error = 0.09;
+  file.datasets.push_back(dataset);
+  dataset.path = "fields/particles/3.1";
+  dataset.variable = "fields/particles";
+  dataset.has_position = false;
+  dataset.box.low = {0, 0};
+  dataset.global.clear();
+  dataset.source = 3;
+  dataset.block = 1;
+  dataset.min.reset(), dataset.max.reset(), dataset.largest_error.reset();
+  dataset.scale = 0.5, dataset.offset = 300;
+  file.datasets.push_back(dataset);
+  record.files = {file};
+  record.absent = {server + 4};
+  return record;
+}
+
+const Json kRun = to_json(RunRecord{"a", "storm", 2});
+
+TEST_CASE("a line of the record says the same after it was written and read") {
+  StepRecord record = step(7, 1);
+  record.complete = false;
+  record.missing = {2};
+  record.skipped = {"fields/u"};
+  record.failures = {"no room"};
+  record.waited_s = 1.5;
+  const Json line = to_json(record);
+  CHECK(to_json(step_from_json(line)) == line);
+  CHECK(line["files"][0]["checksum"] == "crc32:89abcdef");
+  CHECK(line["raw_bytes"] == 256);
+  CHECK(line["stored_bytes"] == 5000);
+}
+
+TEST_CASE("lines of several servers about one step become one record, ordered by server") {
+  const RecordFile file;
+  for (const Json& line : {kRun, to_json(step(3, 1)), to_json(step(4, 0)), to_json(step(3, 0))}) file.add_line(line);
+  RunRecordReader reader(file.path());
+  REQUIRE(reader.read_on());
+  REQUIRE(reader.steps().size() == 2);
+  const StepRecord& third = reader.steps().at(3);
+  REQUIRE(third.files.size() == 2);
+  CHECK(third.files[0].server == 0);
+  CHECK(third.servers == std::vector<int>{0, 1});
+  CHECK(third.absent == std::vector<std::int32_t>{4, 5});
+  CHECK(third.stored_s == 0.5);
+}
+
+TEST_CASE("a later run in the same record replaces what the earlier one stored from its first step on") {
+  const RecordFile file;
+  file.add_line(kRun);
+  for (int number : {1, 2, 3, 4}) file.add_line(to_json(step(number, 0)));
+  file.add_line(kRun);
+  file.add_line(to_json(step(3, 1)));
+  RunRecordReader reader(file.path());
+  reader.read_on();
+  REQUIRE(reader.steps().size() == 3);
+  CHECK(reader.steps().count(4) == 0);
+  CHECK(reader.steps().at(3).servers == std::vector<int>{1});
+  CHECK(reader.runs().size() == 2);
+}
+
+TEST_CASE("a record is read on from where it ended, and a line that is being written is left for later") {
+  const RecordFile file;
+  RunRecordReader reader(file.path());
+  CHECK_FALSE(reader.read_on());
+  file.add_line(kRun);
+  const std::string line = to_json(step(1, 0)).dump();
+  file.add(line.substr(0, 40));
+  CHECK(reader.read_on());
+  CHECK(reader.steps().empty());
+  file.add(line.substr(40) + "\n");
+  CHECK(reader.read_on());
+  CHECK(reader.steps().size() == 1);
+  CHECK_FALSE(reader.read_on());
+}
+
+TEST_CASE("damage in a record is named with file, line and cause") {
+  const RecordFile file;
+  file.add_line(kRun);
+  Json line = to_json(step(1, 0));
+  std::string cause;
+  SECTION("no JSON") {
+    file.add("{\"step\": 1,,}\n");
+    cause = "this is no JSON";
+  }
+  SECTION("a key is missing") {
+    line.erase("files");
+    file.add_line(line);
+    cause = "an iteration is damaged";
+  }
+  SECTION("a checksum") {
+    line["files"][0]["checksum"] = "crc32:1234";
+    file.add_line(line);
+    cause = "'crc32:1234' is no checksum";
+  }
+  SECTION("a file elsewhere") {
+    line["files"][0]["name"] = "../other.h5";
+    file.add_line(line);
+    cause = "a file's name is '../other.h5'";
+  }
+  SECTION("position and extents") {
+    line["files"][0]["datasets"][0]["position"] = {1};
+    file.add_line(line);
+    cause = "position and extents do not fit";
+  }
+  SECTION("a newer version") {
+    Json run = kRun;
+    run["format_version"] = kRecordVersion + 1;
+    file.add_line(run);
+    cause = "use a newer Damaris";
+  }
+  RunRecordReader reader(file.path());
+  CHECK_THROWS_WITH(reader.read_on(), Catch::StartsWith(file.path() + ":2: ") && Catch::Contains(cause));
+}
+
+}  // namespace
+}  // namespace damaris::hdf5
