@@ -7,11 +7,11 @@ find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(ZLIB REQUIRED)
 pkg_check_modules(DAMARIS_LIBDEFLATE REQUIRED IMPORTED_TARGET libdeflate)
 pkg_check_modules(DAMARIS_ZSTD REQUIRED IMPORTED_TARGET libzstd)
 if(DAMARIS_BUILD_TESTS)
   find_package(Catch2 2.13 REQUIRED)
-  find_package(ZLIB REQUIRED) # reads what the codecs write, as HDF5 does
 endif()
 if(DAMARIS_BUILD_BENCH)
   find_package(Boost REQUIRED) # headers only

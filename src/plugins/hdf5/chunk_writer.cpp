@@ -4,7 +4,9 @@
 
 #include "attributes.hpp"
 #include "bricks.hpp"
+#include "gather.hpp"
 #include "new_dataset.hpp"
+#include "plugins/reduce/crc32.hpp"
 #include "types.hpp"
 
 namespace damaris::hdf5 {
@@ -33,12 +35,13 @@ Properties properties_of(const Piece& piece, const Extents& chunk) {
 }
 
 // CF's names where it has some: readers that know them undo the packing.
-void label(const Dataset& dataset, const Piece& piece, const Precision& precision, double error) {
+void label(const Dataset& dataset, const Piece& piece, const Precision& precision, const StoredDataset& told) {
   const dc_reduction_t& asked = piece.variable->reduction;
   write_attribute(dataset.id(), "reduce", std::string(piece.variable->reduce));
   if (precision.overflows) write_attribute(dataset.id(), "overflowed_float16", std::int32_t{1});
   if (precision.kind == DC_EXACT) return;
-  write_attribute(dataset.id(), precision.kind == DC_ROUND_RELATIVE ? "largest_relative_error" : "largest_error", error);
+  write_attribute(dataset.id(), precision.kind == DC_ROUND_RELATIVE ? "largest_relative_error" : "largest_error",
+                  *told.largest_error);
   if (precision.kind != DC_FLOAT16) return write_attribute(dataset.id(), "error_bound", asked.bound);
   write_attribute(dataset.id(), "scale_factor", precision.packing.scale);
   write_attribute(dataset.id(), "add_offset", precision.packing.offset);
@@ -50,24 +53,30 @@ bool is_reduced(const Piece& piece) {
   return piece.variable->reduction.precision != DC_EXACT || piece.variable->reduction.codec != DC_CODEC_NONE;
 }
 
-Dataset ChunkWriter::write(hid_t file, const Piece& piece) {
+Dataset ChunkWriter::write(hid_t file, const Piece& piece, StoredDataset& told) {
   const Precision precision = plan_precision(piece, lanes_.front().gathered);
   const Type type = precision.kind == DC_FLOAT16 ? half_type() : type_of(*piece.variable);
   const Extents chunk = brick_extents(piece.box, piece.variable->element_bytes);
   Dataset dataset = create_dataset(file, piece, type, properties_of(piece, chunk));
-  const double error = write_all({piece, precision, dataset, type, chunk});
-  label(dataset, piece, precision, error);
+  told.reduce = piece.variable->reduce;
+  if (precision.kind != DC_EXACT) told.largest_error = 0;
+  if (precision.kind == DC_FLOAT16) {
+    told.scale = precision.packing.scale;
+    told.offset = precision.packing.offset;
+  }
+  write_all({piece, precision, dataset, type, chunk, told});
+  label(dataset, piece, precision, told);
   return dataset;
 }
 
-double ChunkWriter::write_all(const Target& target) {
-  double error = 0;
+void ChunkWriter::write_all(const Target& target) {
+  BrickIndex index(target.chunk);
   std::size_t filled = 0;
   const auto flush = [&] {
     workers_.run(filled, [&](std::size_t i) { prepare(lanes_[i], target); });
     for (std::size_t i = 0; i < filled; ++i) {
       put(lanes_[i], target);
-      error = std::max(error, lanes_[i].error);
+      note(lanes_[i], target, index);
     }
     filled = 0;
   };
@@ -76,20 +85,43 @@ double ChunkWriter::write_all(const Target& target) {
     if (filled == lanes_.size()) flush();
   });
   if (filled > 0) flush();
-  return error;
+  index.label(target.dataset, target.piece.box.ndims);
+  index.tell(target.told);
+}
+
+void ChunkWriter::note(const Lane& lane, const Target& target, BrickIndex& index) {
+  const auto bytes = static_cast<std::uint64_t>(volume(lane.brick)) * target.precision.element_bytes;
+  target.told.checksum = reduce::crc32_joined(target.told.checksum, lane.checksum, bytes);
+  if (target.told.largest_error) target.told.largest_error = std::max(*target.told.largest_error, lane.error);
+  if (has_order(target.piece.variable->type)) index.add(lane.range);
 }
 
 void ChunkWriter::prepare(Lane& lane, const Target& target) const {
+  const dc_variable_info_t& variable = *target.piece.variable;
   const Box frame = is_packed(target.piece) ? frame_of(lane.brick, target.chunk) : lane.brick;
   const auto count = static_cast<std::size_t>(volume(frame));
+  const auto inside = static_cast<std::size_t>(volume(lane.brick));
   lane.values = framed_elements_of(target.piece, lane.brick, frame, lane.gathered);
+  if (has_order(variable.type)) lane.range = range_of(variable.type, elements_inside(lane, frame, variable.element_bytes), inside);
   lane.error = 0;
   if (target.precision.kind != DC_EXACT) {
     lane.changed.resize(std::max(lane.changed.size(), count * target.precision.element_bytes));
     lane.error = apply(target.precision, lane.values, count, lane.changed.data());
     lane.values = lane.changed.data();
   }
+  const std::size_t stored_bytes = target.precision.element_bytes;
+  lane.checksum = reduce::crc32(elements_inside(lane, frame, stored_bytes), inside * stored_bytes);
   if (is_packed(target.piece)) encode(lane, target, frame);
+}
+
+// Those of lane.values without what lies beyond the brick.
+const void* ChunkWriter::elements_inside(Lane& lane, const Box& frame, std::size_t element_bytes) {
+  const auto* const values = static_cast<const std::byte*>(lane.values);
+  std::size_t offset = 0;
+  if (is_contiguous(frame, lane.brick, element_bytes, offset)) return values + offset;
+  lane.clipped.resize(std::max(lane.clipped.size(), static_cast<std::size_t>(volume(lane.brick)) * element_bytes));
+  copy_region({lane.clipped.data(), lane.brick}, {values, frame}, lane.brick, element_bytes);
+  return lane.clipped.data();
 }
 
 void ChunkWriter::encode(Lane& lane, const Target& target, const Box& frame) const {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "brick_index.hpp"
 #include "handle.hpp"
 #include "piece_memory.hpp"
 #include "plugins/reduce/encoder.hpp"
@@ -22,18 +23,20 @@ class ChunkWriter {
  public:
   explicit ChunkWriter(int threads) : workers_(threads), lanes_(static_cast<std::size_t>(workers_.threads())) {}
 
-  // Creates the dataset with the groups above it, writes all parts and the attributes that tell of the reduction.
-  // Throws Failure, or damaris::Error for values that cannot be stored as asked.
-  Dataset write(hid_t file, const Piece& piece);
+  // Creates the dataset with the groups above it, writes all parts and the attributes that tell of the reduction and of the values,
+  // and tells the record. Throws Failure, or damaris::Error for values that cannot be stored as asked.
+  Dataset write(hid_t file, const Piece& piece, StoredDataset& told);
 
  private:
   // What one worker needs for one chunk; kept, so that nothing is allocated once it has its size.
   struct Lane {
-    Staging gathered, changed;
+    Staging gathered, changed, clipped;
     std::map<std::pair<dc_codec, int>, std::unique_ptr<reduce::Encoder>> encoders;
     Box brick;
     const void* values = nullptr;
     reduce::Encoded encoded;
+    BrickRange range = {};
+    std::uint32_t checksum = 0;  // of the values as stored, without what lies beyond the box
     double error = 0;
   };
   // One dataset that is being written.
@@ -43,12 +46,15 @@ class ChunkWriter {
     const Dataset& dataset;
     const Type& type;
     Extents chunk;
+    StoredDataset& told;
   };
 
   void prepare(Lane& lane, const Target& target) const;
   void encode(Lane& lane, const Target& target, const Box& frame) const;
   void put(const Lane& lane, const Target& target) const;
-  double write_all(const Target& target);
+  static const void* elements_inside(Lane& lane, const Box& frame, std::size_t element_bytes);
+  static void note(const Lane& lane, const Target& target, BrickIndex& index);
+  void write_all(const Target& target);
 
   Workers workers_;
   std::vector<Lane> lanes_;

@@ -9,6 +9,7 @@
 #include "filters.hpp"
 #include "handle.hpp"
 #include "pieces.hpp"
+#include "run/record.hpp"
 
 namespace damaris::hdf5 {
 
@@ -17,11 +18,12 @@ class DatasetWriter {
   // `threads` pack chunks of reduced variables at the same time.
   DatasetWriter(std::vector<Filter> filters, int threads) : filters_(std::move(filters)), reducer_(threads) {}
 
-  // Creates the dataset with the groups above it and writes all parts. Throws Failure. The caller may add attributes.
-  Dataset write(hid_t file, const Piece& piece);
+  // Creates the dataset with the groups above it, writes all parts and the index of its values, and tells the record of its
+  // content. Throws Failure. The caller may add attributes.
+  Dataset write(hid_t file, const Piece& piece, StoredDataset& told);
 
  private:
-  Dataset create(hid_t file, const Piece& piece, const Type& type) const;
+  Dataset create(hid_t file, const Piece& piece, const Type& type, const Extents& brick) const;
 
   std::vector<Filter> filters_;
   Staging staging_;

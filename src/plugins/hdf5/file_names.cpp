@@ -19,7 +19,8 @@ bool is_number(const std::string& text) {
 FileNames::FileNames(const std::string& basename, const std::string& host, int server) {
   const std::filesystem::path path = std::filesystem::absolute(basename).lexically_normal();
   folder_ = path.parent_path().string();
-  prefix_ = path.filename().string() + "." + host + ".s" + std::to_string(server) + ".i";
+  stem_ = path.filename().string();
+  prefix_ = stem_ + "." + host + ".s" + std::to_string(server) + ".i";
 }
 
 std::string FileNames::temporary_path(std::int64_t iteration) const {

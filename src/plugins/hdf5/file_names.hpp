@@ -15,6 +15,10 @@ class FileNames {
   FileNames(const std::string& basename, const std::string& host, int server);
 
   const std::string& folder() const { return folder_; }
+  // The start of all names of this server's files, up to and with ".i".
+  const std::string& prefix() const { return prefix_; }
+  // The commit record of the run, and what else stands beside it: "<folder>/<stem>.jsonl".
+  std::string of_run(const std::string& suffix) const { return folder_ + "/" + stem_ + suffix; }
   std::string final_path(std::int64_t iteration) const { return folder_ + "/" + final_name(iteration); }
   // Beside the final one, hidden, and with the process id, so that it is nobody else's.
   std::string temporary_path(std::int64_t iteration) const;
@@ -23,11 +27,10 @@ class FileNames {
   // The process that made the temporary file of this name, 0 if it is none of this server's.
   int owner_of_temporary(const std::string& name) const;
 
- private:
   std::string final_name(std::int64_t iteration) const { return prefix_ + std::to_string(iteration) + ".h5"; }
 
-  std::string folder_;
-  std::string prefix_;  // up to and with ".i"
+ private:
+  std::string folder_, stem_, prefix_;
 };
 
 }  // namespace damaris::hdf5

@@ -1,5 +1,7 @@
 #include "hdf5_file.hpp"
 
+#include <cerrno>
+
 #include "file_driver.hpp"
 #include "library.hpp"
 
@@ -29,6 +31,12 @@ void Hdf5File::check() const {
 void Hdf5File::close() {
   file_.close("close", path_);
   check();
+}
+
+std::uint32_t Hdf5File::checksum() {
+  std::uint32_t checksum = 0;
+  if (!target_.checksum(checksum)) throw_system_failure(EIO, "read again", path_);
+  return checksum;
 }
 
 }  // namespace damaris::hdf5

@@ -20,6 +20,8 @@ class Hdf5File {
   void check() const;
   // Writes all that HDF5 still holds.
   void close();
+  // CRC-32 of the closed file. Throws Failure.
+  std::uint32_t checksum();
 
  private:
   std::string path_;

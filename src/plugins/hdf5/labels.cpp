@@ -2,24 +2,13 @@
 
 #include <damaris/version.h>
 
-#include <array>
-#include <ctime>
-
 #include "attributes.hpp"
+#include "utc.hpp"
 
 namespace damaris::hdf5 {
 namespace {
 
 constexpr std::int32_t kFormatVersion = 1;
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts = {};
-  ::gmtime_r(&now, &parts);
-  std::array<char, 32> text = {};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
-}
 
 using Numbers = std::vector<std::int64_t>;
 

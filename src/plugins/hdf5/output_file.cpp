@@ -8,8 +8,6 @@
 #include <cstdio>
 
 namespace damaris::hdf5 {
-namespace {
-
 void sync_folder_of(const std::string& path) {
   const std::string folder = path.substr(0, path.rfind('/') + 1);
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -19,8 +17,6 @@ void sync_folder_of(const std::string& path) {
   // Some file systems cannot sync a folder, and have no need to.
   if (error != 0 && error != EINVAL && error != ENOTSUP) throw_system_failure(error, "sync the folder", folder);
 }
-
-}  // namespace
 
 OutputFile::OutputFile(std::string temporary_path, std::string final_path)
     : temporary_path_(std::move(temporary_path)), final_path_(std::move(final_path)) {

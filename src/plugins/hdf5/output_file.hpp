@@ -10,6 +10,9 @@
 
 namespace damaris::hdf5 {
 
+// Makes names in the folder of `path` durable. Throws Failure.
+void sync_folder_of(const std::string& path);
+
 class OutputFile {
  public:
   // Makes the temporary file; throws Failure. Left without publish() the temporary file is removed.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <string>
 
 #include "failure.hpp"
 #include "storage.hpp"
@@ -54,9 +55,14 @@ int on_iteration(void* state, const dc_iteration_t* iteration) {
   return guarded(mine.host, [&] { mine.storage.store(*iteration); });
 }
 
+int on_message(void* state, int from, const void* data, std::uint64_t bytes) {
+  State& mine = *static_cast<State*>(state);
+  return guarded(mine.host, [&] { mine.storage.take(from, {static_cast<const char*>(data), static_cast<std::size_t>(bytes)}); });
+}
+
 int finalize(void* state) {
-  delete static_cast<State*>(state);
-  return DC_OK;
+  const std::unique_ptr<State> mine(static_cast<State*>(state));
+  return guarded(mine->host, [&] { mine->storage.finish(); });
 }
 
 }  // namespace
@@ -64,6 +70,6 @@ int finalize(void* state) {
 
 DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin() {
   using namespace damaris::hdf5;
-  static const dc_plugin_t table = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "hdf5", init, nullptr, on_iteration, finalize, nullptr};
+  static const dc_plugin_t table = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "hdf5", init, nullptr, on_iteration, finalize, on_message};
   return &table;
 }

@@ -22,8 +22,10 @@ void take_files(const std::string& value) {
 }
 
 void take_exists(Settings& settings, const std::string& value) {
-  if (value != "overwrite" && value != "refuse") refuse("exists", value, "allowed are overwrite and refuse");
-  settings.overwrite = value == "overwrite";
+  if (value == "overwrite") return void(settings.existing = Existing::overwrite);
+  if (value == "refuse") return void(settings.existing = Existing::refuse);
+  if (value == "append") return void(settings.existing = Existing::append);
+  refuse("exists", value, "allowed are overwrite, refuse and append");
 }
 
 void take_threads(Settings& settings, const std::string& value) {

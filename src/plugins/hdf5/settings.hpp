@@ -12,11 +12,18 @@
 
 namespace damaris::hdf5 {
 
+// What happens to an earlier run of the same basename.
+enum class Existing {
+  overwrite,  // its files go when this run stores its first iteration
+  refuse,     // it stops the start
+  append      // it stays; iterations from the first that this run stores are those of this run
+};
+
 struct Settings {
   std::string basename;  // folder and start of the file names; default: the simulation's name
   std::vector<Filter> filters;
-  int threads = 1;        // that pack chunks
-  bool overwrite = true;  // exists="overwrite": files of an earlier run are replaced; "refuse": they stop the start
+  int threads = 1;  // that pack chunks
+  Existing existing = Existing::overwrite;
 };
 
 // Throws damaris::Error(DC_E_CONFIG), naming the attribute, what is allowed and the remedy.

@@ -3,15 +3,16 @@
 #include <damaris/error.hpp>
 
 #include <cerrno>
+#include <chrono>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "hdf5_file.hpp"
 #include "labels.hpp"
 #include "output_file.hpp"
 #include "output_folder.hpp"
 #include "types.hpp"
+#include "utc.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -44,10 +45,12 @@ void check_earlier_files(const dc_host_t& host, const Settings& settings, const 
   if (earlier.empty()) return;
   const std::string found =
       std::to_string(earlier.size()) + " files of an earlier run are in '" + names.folder() + "' (such as " + earlier.back() + ")";
-  if (!settings.overwrite)
-    throw Error(DC_E_NO_OUTPUT,
-                found + " and exists=\"refuse\"; move them away, choose another basename or say exists=\"overwrite\"");
-  const std::string line = "hdf5: " + found + "; those of iterations that this run writes too will be replaced, the others stay";
+  if (settings.existing == Existing::append) return;
+  if (settings.existing == Existing::refuse)
+    throw Error(
+        DC_E_NO_OUTPUT,
+        found + " and exists=\"refuse\"; move them away, choose another basename or say exists=\"overwrite\" or \"append\"");
+  const std::string line = "hdf5: " + found + "; they go when this run stores its first iteration";
   host.log(host.self, 1, line.c_str());
 }
 
@@ -69,7 +72,32 @@ std::string remedy_for(int error) {
   }
 }
 
-std::uint64_t bytes_of(const Piece& piece) { return static_cast<std::uint64_t>(volume(piece.box)) * piece.variable->element_bytes; }
+StepRecord record_of(const dc_host_t& host, const dc_iteration_t& iteration) {
+  StepRecord record;
+  record.step = iteration.step;
+  if (iteration.has_time != 0) record.time = iteration.time;
+  record.servers = {host.server_index};
+  record.absent.assign(iteration.absent, iteration.absent + iteration.absent_count);
+  record.missing.assign(iteration.missing, iteration.missing + iteration.missing_count);
+  record.complete = iteration.missing_count == 0;
+  return record;
+}
+
+StoredDataset record_of(const Piece& piece) {
+  StoredDataset told;
+  told.path = piece.path;
+  told.variable = piece.variable->path;
+  told.has_position = piece.has_position;
+  told.box = piece.box;
+  const dc_dataset_t& first = *piece.parts.front().block;
+  if (piece.variable->has_global != 0) told.global.assign(first.global, first.global + piece.box.ndims);
+  if (!piece.joined) {
+    told.source = first.source;
+    told.block = first.block;
+  }
+  told.raw_bytes = static_cast<std::uint64_t>(volume(piece.box)) * piece.variable->element_bytes;
+  return told;
+}
 
 }  // namespace
 
@@ -83,33 +111,64 @@ Storage::Storage(const dc_host_t& host)
   check_can_write(names_);
   clean_up(host, names_);
   check_earlier_files(host, settings_, names_);
+  log_.emplace(host, settings_, names_);
 }
 
 void Storage::store(const dc_iteration_t& iteration) {
-  if (iteration.dataset_count == 0) return;
+  StepRecord record = record_of(host_, iteration);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto report = [&] {
+    record.stored_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    record.at = utc_now_ms();
+    log_->report(std::move(record));
+  };
+  const auto failed = [&](const std::string& sentence) {
+    record.complete = false;
+    record.failures.push_back(sentence);
+    report();
+  };
   try {
-    write_file(iteration);
+    if (iteration.dataset_count > 0) record.files.push_back(write_file(iteration));
   } catch (const Failure& failure) {
-    throw Error(DC_E_IO, "iteration " + std::to_string(iteration.step) + " is not stored as " + names_.final_path(iteration.step) +
-                             ": " + failure.what() + "; " + remedy_for(failure.system_error()));
+    const std::string sentence = "iteration " + std::to_string(iteration.step) + " is not stored as " +
+                                 names_.final_path(iteration.step) + ": " + failure.what() + "; " +
+                                 remedy_for(failure.system_error());
+    failed(sentence);
+    throw Error(DC_E_IO, sentence);
+  } catch (const Error& error) {
+    failed(error.sentence());
+    throw;
   }
+  report();
 }
 
-void Storage::write_file(const dc_iteration_t& iteration) {
+StoredFile Storage::write_file(const dc_iteration_t& iteration) {
+  log_->begin();
   OutputFile output(names_.temporary_path(iteration.step), names_.final_path(iteration.step));
   Hdf5File file(output.descriptor(), output.temporary_path());
-  label_file(file.id(), host_, iteration);
+  StoredFile told;
+  told.name = names_.final_name(iteration.step);
+  told.server = host_.server_index;
+  write_all(file, iteration, told);
+  file.close();
+  told.checksum = file.checksum();
+  told.bytes = output.publish(settings_.existing != Existing::refuse);
   std::uint64_t raw_bytes = 0;
+  for (const StoredDataset& dataset : told.datasets) raw_bytes += dataset.raw_bytes;
+  host_.stored(host_.self, output.final_path().c_str(), told.bytes, raw_bytes);
+  return told;
+}
+
+void Storage::write_all(Hdf5File& file, const dc_iteration_t& iteration, StoredFile& told) {
+  label_file(file.id(), host_, iteration);
   for (const Piece& piece : pieces_of(iteration)) {
-    Dataset dataset = writer_.write(file.id(), piece);
+    StoredDataset& one = told.datasets.emplace_back(record_of(piece));
+    Dataset dataset = writer_.write(file.id(), piece, one);
     label_dataset(dataset, piece, iteration);
+    one.stored_bytes = H5Dget_storage_size(dataset.id());
     dataset.close("write the dataset", piece.path);
     file.check();
-    raw_bytes += bytes_of(piece);
   }
-  file.close();
-  const std::uint64_t file_bytes = output.publish(settings_.overwrite);
-  host_.stored(host_.self, output.final_path().c_str(), file_bytes, raw_bytes);
 }
 
 }  // namespace damaris::hdf5

@@ -5,8 +5,14 @@
 
 #include <damaris/plugin.h>
 
+#include <optional>
+#include <string>
+#include <utility>
+
 #include "dataset_writer.hpp"
 #include "file_names.hpp"
+#include "hdf5_file.hpp"
+#include "run/commit_log.hpp"
 #include "settings.hpp"
 
 namespace damaris::hdf5 {
@@ -19,14 +25,20 @@ class Storage {
   // Returns when the iteration is durable under its final name and told to the host; without datasets there is no file. Throws
   // damaris::Error and leaves no file behind.
   void store(const dc_iteration_t& iteration);
+  // A message of the storage of server `from`.
+  void take(int from, const std::string& message) { log_->take(from, message); }
+  // After the last iteration. Throws damaris::Error when the commit record is not complete.
+  void finish() { log_->finish(); }
 
  private:
-  void write_file(const dc_iteration_t& iteration);
+  StoredFile write_file(const dc_iteration_t& iteration);
+  void write_all(Hdf5File& file, const dc_iteration_t& iteration, StoredFile& told);
 
   const dc_host_t& host_;
   Settings settings_;
   FileNames names_;
   DatasetWriter writer_;
+  std::optional<CommitLog> log_;  // made when the folder has been looked at
 };
 
 }  // namespace damaris::hdf5

@@ -28,7 +28,25 @@ int write_whole(int descriptor, const std::byte* data, std::size_t size, std::ui
 
 void WriteTarget::write(Kind kind, std::uint64_t offset, const void* data, std::size_t size) noexcept {
   if (error_ == 0) error_ = write_whole(descriptor_, static_cast<const std::byte*>(data), size, offset);
+  note(offset, data, size);
   if (error_ != 0 && kind == Kind::metadata) keep(offset, data, size);
+}
+
+void WriteTarget::note(std::uint64_t offset, const void* data, std::size_t size) noexcept {
+  try {
+    checksum_.wrote(offset, data, size);
+  } catch (const std::bad_alloc&) {
+    error_ = ENOMEM;
+  }
+}
+
+bool WriteTarget::checksum(std::uint32_t& checksum) noexcept {
+  try {
+    const auto from_file = [&](std::uint64_t offset, void* data, std::size_t size_bytes) { return read(offset, data, size_bytes); };
+    return checksum_.of_file(size(), from_file, checksum);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 void WriteTarget::keep(std::uint64_t offset, const void* data, std::size_t size) noexcept {

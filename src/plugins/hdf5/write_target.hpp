@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "file_checksum.hpp"
+
 namespace damaris::hdf5 {
 
 // HDF5 does not survive a failed write: it keeps the file half open for ever and dies of it at the end of the process. So it never
@@ -26,6 +28,8 @@ class WriteTarget {
   bool read(std::uint64_t offset, void* data, std::size_t size) noexcept;
   void resize(std::uint64_t size) noexcept;
   std::uint64_t size() const noexcept;
+  // CRC-32 of the whole file, once all is written. Returns whether it could be taken.
+  bool checksum(std::uint32_t& checksum) noexcept;
 
  private:
   struct Kept {
@@ -33,10 +37,12 @@ class WriteTarget {
     std::vector<std::byte> bytes;
   };
 
+  void note(std::uint64_t offset, const void* data, std::size_t size) noexcept;
   void keep(std::uint64_t offset, const void* data, std::size_t size) noexcept;
 
   int descriptor_;
   int error_ = 0;
+  FileChecksum checksum_;
   std::vector<Kept> kept_;  // in the order of writing: the last one counts
 };
 

@@ -43,15 +43,33 @@ class FakeHost {
     host_.stored = [](void* self, const char* path, std::uint64_t bytes, std::uint64_t raw) {
       of(self).files.push_back({path, bytes, raw});
     };
+    host_.send = [](void* self, int server, const void* data, std::uint64_t bytes) -> int {
+      if (!of(self).connected) return DC_E_NO_MPI;
+      of(self).sent.emplace_back(server, std::string(static_cast<const char*>(data), bytes));
+      return DC_OK;
+    };
+    host_.communicator = this;  // only looked at
   }
   FakeHost(const FakeHost&) = delete;
   FakeHost& operator=(const FakeHost&) = delete;
 
   const dc_host_t* view() const { return &host_; }
+  // Before init: another place among the servers than the fourth of four.
+  void place(int index, int count) {
+    host_.server_index = index;
+    host_.server_count = count;
+  }
+  // Before init: no way to the other servers.
+  void cut_off() {
+    connected = false;
+    host_.communicator = nullptr;
+  }
 
   std::vector<std::pair<int, std::string>> lines;  // level and text of each host->log
   std::string failure;                             // of the last host->fail
   std::vector<StoredFile> files;
+  std::vector<std::pair<int, std::string>> sent;  // to which server, and what
+  bool connected = true;
 
  private:
   static FakeHost& of(void* self) { return *static_cast<FakeHost*>(self); }

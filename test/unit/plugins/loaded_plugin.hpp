@@ -47,6 +47,7 @@ class RunningPlugin {
 
   int on_event(const dc_event_t& event, const dc_iteration_t& iteration) { return table_->on_event(state_, &event, &iteration); }
   int on_iteration(const dc_iteration_t& iteration) { return table_->on_iteration(state_, &iteration); }
+  int on_message(int from, const std::string& text) { return table_->on_message(state_, from, text.data(), text.size()); }
   int finalize() {
     init_code = DC_E_NOT_INITIALIZED;
     return table_->finalize(state_);

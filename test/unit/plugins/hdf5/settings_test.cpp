@@ -61,7 +61,7 @@ TEST_CASE("files, exists, basename and unknown settings are refused with what is
   const std::vector<std::array<std::string, 3>> cases = {
       {"files", "single", "this version writes only per-server: one file per server and iteration"},
       {"files", "per-group", "this version writes only per-server: one file per server and iteration"},
-      {"exists", "ask", "allowed are overwrite and refuse"},
+      {"exists", "ask", "allowed are overwrite, refuse and append"},
       {"basename", "out/", "give a folder and the start of the file names, such as out/storm"},
       {"basname", "out/storm", "<hdf5> knows basename, files, filters, threads and exists"},
   };
@@ -156,11 +156,11 @@ TEST_CASE("exists: files of an earlier run are a warning by default and an error
   REQUIRE(RunningPlugin("hdf5", host).init_code == DC_OK);
   REQUIRE(host.lines.size() == 1);
   CHECK(host.lines[0].first == 1);
-  CHECK(host.lines[0].second ==
-        "hdf5: " + found + "; those of iterations that this run writes too will be replaced, the others stay");
+  CHECK(host.lines[0].second == "hdf5: " + found + "; they go when this run stores its first iteration");
   const Refusal refusal = refusal_of({{"basename", folder.file("storm")}, {"exists", "refuse"}});
   CHECK(refusal.code == DC_E_NO_OUTPUT);
-  CHECK(refusal.sentence == found + " and exists=\"refuse\"; move them away, choose another basename or say exists=\"overwrite\"");
+  CHECK(refusal.sentence ==
+        found + " and exists=\"refuse\"; move them away, choose another basename or say exists=\"overwrite\" or \"append\"");
 }
 
 namespace {

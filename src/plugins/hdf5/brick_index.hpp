@@ -1,0 +1,42 @@
+// The smallest and largest value of each brick of a dataset: where in it a value can be, without reading it.
+// Used by: the hdf5 plugin; look() on the server's workers, the rest on its dispatch thread.
+// Before it: the values of a brick as the simulation wrote them. After it: attributes of the dataset, the commit record.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "handle.hpp"
+#include "pieces.hpp"
+#include "run/record.hpp"
+
+namespace damaris::hdf5 {
+
+struct BrickRange {
+  double min, max;  // of the finite values; NaN without one
+};
+
+// Whether values of this type have an order: integers and reals.
+bool has_order(dc_type type);
+
+// Threads: any; pure.
+BrickRange range_of(dc_type type, const void* values, std::size_t count);
+
+class BrickIndex {
+ public:
+  explicit BrickIndex(const Extents& brick) : brick_(brick) {}
+  // In the order of the bricks.
+  void add(const BrickRange& range) { ranges_.push_back(range); }
+  // Of all bricks.
+  void tell(StoredDataset& told) const;
+  // Attributes value_range, and with several bricks index_extents, index_min, index_max; none without a finite value.
+  void label(const Dataset& dataset, int ndims) const;
+
+ private:
+  BrickRange all() const;
+
+  Extents brick_;
+  std::vector<BrickRange> ranges_;
+};
+
+}  // namespace damaris::hdf5

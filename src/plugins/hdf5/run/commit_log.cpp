@@ -1,0 +1,135 @@
+#include "commit_log.hpp"
+
+#include <damaris/error.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "../failure.hpp"
+#include "../output_folder.hpp"
+#include "../utc.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+std::string run_id(const dc_host_t& host) {
+  return utc_now() + "-" + host.host_name + "-" + std::to_string(::getpid()) + "-" + std::to_string(host.server_index);
+}
+
+// Whether messages get to the other servers: they do not in place, nor without MPI. The first message tells where files of this
+// server are, so that nobody takes them for an earlier run's.
+bool greet(const dc_host_t& host, const FileNames& names) {
+  if (host.server_count == 1) return true;
+  const std::string hello = Json{{"prefix", names.prefix()}}.dump();
+  const int other = host.server_index == 0 ? 1 : 0;
+  return host.send != nullptr && host.send(host.self, other, hello.data(), hello.size()) == DC_OK;
+}
+
+bool is_file_with_content(const std::string& path) {
+  struct stat facts = {};
+  return ::stat(path.c_str(), &facts) == 0 && facts.st_size > 0;
+}
+
+// A record that cannot be read names none: its files stay.
+std::set<std::string> files_in_record(const std::string& path) {
+  std::set<std::string> names;
+  try {
+    RunRecordReader reader(path);
+    reader.read_on();
+    for (const auto& [step, record] : reader.steps())
+      for (const StoredFile& file : record.files) names.insert(file.name);
+  } catch (const Error&) {
+  }
+  return names;
+}
+
+}  // namespace
+
+CommitLog::CommitLog(const dc_host_t& host, const Settings& settings, const FileNames& names)
+    : host_(host),
+      names_(names),
+      existing_(settings.existing),
+      run_{run_id(host), host.simulation, host.server_count},
+      connected_(greet(host, names)),
+      collector_(connected_ ? host.server_count : 1),
+      prefixes_{names.prefix()} {
+  if (!keeps()) return;
+  if (shared()) try {
+      open();
+    } catch (const Failure& failure) {
+      throw Error(DC_E_NO_OUTPUT, failure.what());
+    }
+  else if (const std::string path = names_.of_run(".jsonl"); existing_ == Existing::refuse && is_file_with_content(path))
+    throw earlier_record(path);
+}
+
+// Not at the start: a run that does not come to its first iteration destroys no data.
+void CommitLog::begin() {
+  if (std::exchange(begun_, true) || existing_ != Existing::overwrite) return;
+  for (const std::string& name : files_of_earlier_run(names_)) ::unlink((names_.folder() + "/" + name).c_str());
+}
+
+void CommitLog::open() {
+  const std::string path = names_.of_run(".jsonl");
+  const std::set<std::string> earlier = existing_ == Existing::overwrite ? files_in_record(path) : std::set<std::string>{};
+  file_ = std::make_unique<RecordFile>(path, existing_, shared(), run_);
+  if (existing_ != Existing::overwrite || !file_->is_first()) return;
+  for (const char* suffix : {".h5", ".xmf"}) ::unlink(names_.of_run(suffix).c_str());
+  if (!shared()) remove_files_of_others(earlier);
+}
+
+// Those of servers that this run does not have. Its own servers have removed theirs, and perhaps made them anew.
+void CommitLog::remove_files_of_others(const std::set<std::string>& earlier) const {
+  for (const std::string& name : earlier) {
+    const auto made_it = [&](const std::string& prefix) { return name.compare(0, prefix.size(), prefix) == 0; };
+    if (std::none_of(prefixes_.begin(), prefixes_.end(), made_it)) ::unlink((names_.folder() + "/" + name).c_str());
+  }
+}
+
+void CommitLog::report(StepRecord&& record) {
+  if (!keeps()) {
+    const std::string text = to_json(record).dump();
+    host_.send(host_.self, 0, text.data(), text.size());
+    return;
+  }
+  collector_.add(connected_ ? host_.server_index : 0, std::move(record));
+  add_due(collector_.ready());
+}
+
+void CommitLog::take(int from, const std::string& message) {
+  const Json json = Json::parse(message);
+  if (json.contains("prefix")) return void(prefixes_.insert(json.at("prefix").get<std::string>()));
+  collector_.add(from, step_from_json(json));
+  add_due(collector_.ready());
+}
+
+void CommitLog::add_due(std::vector<StepRecord>&& due) {
+  for (const StepRecord& step : due) lines_.push_back(to_json(step));
+  try {
+    write_lines();
+  } catch (const Failure& failure) {
+    warn(std::string("the commit record lags behind: ") + failure.what() + "; its lines are kept and tried again with the next");
+  }
+}
+
+void CommitLog::write_lines() {
+  if (lines_.empty()) return;
+  if (file_ == nullptr || file_->is_gone()) open();
+  for (; !lines_.empty(); lines_.pop_front()) file_->append(lines_.front());
+}
+
+void CommitLog::finish() {
+  if (!keeps()) return;
+  for (const StepRecord& step : collector_.rest()) lines_.push_back(to_json(step));
+  try {
+    write_lines();
+  } catch (const Failure& failure) {
+    throw Error(DC_E_IO,
+                std::string("the commit record misses ") + std::to_string(lines_.size()) + " iterations: " + failure.what());
+  }
+}
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,59 @@
+// Brings what all servers stored of a step into one line of the commit record.
+// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Before it: storage.hpp, and the same of other servers through messages. After it: record_file.hpp; who shows the run as a whole.
+#pragma once
+
+#include <damaris/plugin.h>
+
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "../file_names.hpp"
+#include "../settings.hpp"
+#include "record_file.hpp"
+#include "run_record.hpp"
+#include "step_collector.hpp"
+
+namespace damaris::hdf5 {
+
+// Where servers reach each other, server 0 keeps the record: a line appears when all have reported the step. Servers without a
+// way to each other (detached ones of several nodes, processes in place) each add their own line to the same file.
+class CommitLog {
+ public:
+  // Throws damaris::Error(DC_E_NO_OUTPUT): there is an earlier run, or the record cannot be made.
+  CommitLog(const dc_host_t& host, const Settings& settings, const FileNames& names);
+
+  // Before this server's first file: removes those of an earlier run that is to be overwritten.
+  void begin();
+  // What this server stored of a step, in step order. Adds the lines that are due.
+  void report(StepRecord&& record);
+  // A message of the log of server `from`.
+  void take(int from, const std::string& message);
+  // After the last step: adds what is left. Throws damaris::Error when lines could not be written.
+  void finish();
+
+ private:
+  bool keeps() const { return !connected_ || host_.server_index == 0; }
+  // Without MPI there may be servers on other nodes that nobody here knows of.
+  bool shared() const { return !connected_ || host_.communicator == nullptr; }
+  void open();
+  void remove_files_of_others(const std::set<std::string>& earlier) const;
+  void add_due(std::vector<StepRecord>&& due);
+  void write_lines();
+  void warn(const std::string& text) const { host_.log(host_.self, 1, ("hdf5: " + text).c_str()); }
+
+  const dc_host_t& host_;
+  const FileNames& names_;
+  Existing existing_;
+  RunRecord run_;
+  bool connected_;  // to the other servers by messages
+  bool begun_ = false;
+  std::unique_ptr<RecordFile> file_;
+  StepCollector collector_;
+  std::deque<Json> lines_;          // to be written
+  std::set<std::string> prefixes_;  // of the files of all servers of this run
+};
+
+}  // namespace damaris::hdf5

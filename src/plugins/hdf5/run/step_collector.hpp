@@ -1,0 +1,29 @@
+// Which steps all servers have reported: the memory of the server that keeps the commit record.
+// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Before it: reports of the servers, each in step order. After it: lines of the record, in step order.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "record.hpp"
+
+namespace damaris::hdf5 {
+
+class StepCollector {
+ public:
+  explicit StepCollector(int servers);
+
+  // A server that reports a step has nothing to say of earlier ones any more.
+  void add(int server, StepRecord&& record);
+  // The steps that every server has reported or passed; each is returned once.
+  std::vector<StepRecord> ready();
+  // At the end: all that is left. Steps that some server has not come to are not complete.
+  std::vector<StepRecord> rest();
+
+ private:
+  std::vector<std::int64_t> last_;  // by server: the last step it has reported
+  std::map<std::int64_t, StepRecord> open_;
+};
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,17 @@
+// CRC-32 (of zlib, gzip and PNG) of values and files.
+// Used by: the server's dispatch thread and its workers; `damaris verify`.
+// Before it: bytes that were gathered or packed. After it: the commit record.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace damaris::reduce {
+
+// Of nothing: 0. Threads: any; pure.
+std::uint32_t crc32(const void* data, std::size_t size_bytes, std::uint32_t before = 0) noexcept;
+
+// Of two parts side by side, from that of each.
+std::uint32_t crc32_joined(std::uint32_t first, std::uint32_t second, std::uint64_t second_bytes) noexcept;
+
+}  // namespace damaris::reduce

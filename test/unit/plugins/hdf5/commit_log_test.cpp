@@ -1,0 +1,237 @@
+// The commit record that the plugin leaves beside its files: what stands in it, when, and what an earlier run's becomes.
+#include <sys/mount.h>
+
+#include <catch2/catch.hpp>
+
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <sstream>
+
+#include "plugins/hdf5/run/run_record.hpp"
+#include "plugins/reduce/crc32.hpp"
+#include "unit/plugins/hdf5/fixture.hpp"
+
+using namespace damaris::test;
+using damaris::hdf5::RunRecordReader;
+using damaris::hdf5::StepRecord;
+
+namespace {
+
+std::string content(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+std::uint32_t checksum_of_file(const std::string& path) {
+  const std::string text = content(path);
+  return damaris::reduce::crc32(text.data(), text.size());
+}
+
+std::map<std::int64_t, StepRecord> steps_in(const std::string& path) {
+  RunRecordReader reader(path);
+  reader.read_on();
+  return reader.steps();
+}
+
+// A server of a run, its plugin started.
+struct ServerOf {
+  ServerOf(const TempFolder& folder, int index, int count, Settings more = {}, bool connected = true)
+      : host(with_basename(std::move(more), folder.file("storm")), {}) {
+    host.place(index, count);
+    if (!connected) host.cut_off();
+    plugin.emplace("hdf5", host);
+  }
+  static Settings with_basename(Settings settings, const std::string& basename) {
+    settings.insert(settings.begin(), {"basename", basename});
+    return settings;
+  }
+  int store(std::int64_t step, std::size_t values = 4) {
+    Blocks blocks(step);
+    const std::vector<float> data(values, static_cast<float>(step));
+    const dc_variable_info_t variable = variable_info(0, "fields/v", DC_FLOAT32, 1);
+    blocks.add(variable, host.view()->server_index, {static_cast<std::int64_t>(values)}, data);
+    return plugin->on_iteration(blocks.view());
+  }
+
+  FakeHost host;
+  std::optional<RunningPlugin> plugin;
+};
+
+}  // namespace
+
+TEST_CASE("the record tells of each file and dataset what is in them") {
+  const TempFolder folder;
+  ServerOf server(folder, 0, 1);
+  const auto exact = variable_info(0, "fields/v", DC_FLOAT32, 2);
+  auto rounded = variable_info(1, "w", DC_FLOAT64, 1);
+  rounded.reduce = "absolute:0.5, deflate";
+  rounded.reduction = {DC_ROUND_ABSOLUTE, 0.5, 0, 0, 0, 0, DC_CODEC_DEFLATE, 1};
+  Blocks blocks(7);
+  const std::vector<float> values = {3, -1, std::nanf(""), 8, 2, 2};
+  place(blocks.add(exact, 0, {2, 3}, values), {4, 0});
+  blocks.add(rounded, 1, {3}, std::vector<double>{0.1, 0.2, 0.3});
+  dc_iteration_t& view = blocks.view();
+  view.has_time = 1;
+  view.time = 2.5;
+  const std::int32_t absent = 3;
+  view.absent = &absent;
+  view.absent_count = 1;
+  REQUIRE(server.plugin->on_iteration(view) == DC_OK);
+
+  const auto steps = steps_in(folder.file("storm.jsonl"));
+  REQUIRE(steps.size() == 1);
+  const StepRecord& step = steps.at(7);
+  CHECK(step.complete);
+  CHECK(step.time == 2.5);
+  CHECK(step.absent == std::vector<std::int32_t>{3});
+  REQUIRE(step.files.size() == 1);
+  const auto& file = step.files[0];
+  CHECK(file.name == "storm.node7.s0.i7.h5");
+  CHECK(file.bytes == std::filesystem::file_size(folder.file(file.name)));
+  CHECK(file.checksum == checksum_of_file(folder.file(file.name)));
+  REQUIRE(file.datasets.size() == 2);
+  CHECK(file.datasets[0].path == "fields/v");
+  CHECK(file.datasets[0].box.low[0] == 4);
+  CHECK(file.datasets[0].checksum == damaris::reduce::crc32(values.data(), 24));
+  CHECK(file.datasets[0].raw_bytes == 24);
+  CHECK(file.datasets[0].min == -1.0);
+  CHECK(file.datasets[0].max == 8.0);
+  CHECK(file.datasets[1].path == "w/1");
+  CHECK(file.datasets[1].source == 1);
+  CHECK(file.datasets[1].reduce == "absolute:0.5, deflate");
+  CHECK(file.datasets[1].largest_error.value_or(9) <= 0.5);
+  const auto stored = ReadFile(folder.file(file.name)).values<double>("w/1");
+  CHECK(file.datasets[1].checksum == damaris::reduce::crc32(stored.data(), 24));
+}
+
+TEST_CASE("a line appears when all servers have reported the step or a later one") {
+  const TempFolder folder;
+  ServerOf keeper(folder, 0, 2), other(folder, 1, 2);
+  REQUIRE(keeper.store(1) == DC_OK);
+  CHECK(steps_in(folder.file("storm.jsonl")).empty());
+  REQUIRE(other.store(2) == DC_OK);
+  for (const auto& [to, text] : other.host.sent) {
+    CHECK(to == 0);
+    REQUIRE(keeper.plugin->on_message(1, text) == DC_OK);
+  }
+  CHECK(steps_in(folder.file("storm.jsonl")).at(1).complete);
+  CHECK(steps_in(folder.file("storm.jsonl")).size() == 1);
+  REQUIRE(keeper.store(2) == DC_OK);
+  const StepRecord second = steps_in(folder.file("storm.jsonl")).at(2);
+  CHECK(second.servers == std::vector<int>{0, 1});
+  CHECK(second.files.size() == 2);
+  REQUIRE(keeper.store(3) == DC_OK);
+  CHECK(keeper.plugin->finalize() == DC_OK);
+  CHECK_FALSE(steps_in(folder.file("storm.jsonl")).at(3).complete);
+}
+
+TEST_CASE("an iteration that could not be stored stands in the record with its reason") {
+  const TempFolder folder;
+  ServerOf server(folder, 0, 1);
+  std::filesystem::create_directory(folder.file("storm.node7.s0.i0.h5"));
+  REQUIRE(server.store(0) == DC_E_IO);
+  const StepRecord step = steps_in(folder.file("storm.jsonl")).at(0);
+  CHECK_FALSE(step.complete);
+  REQUIRE(step.failures.size() == 1);
+  CHECK_THAT(step.failures[0], Catch::Contains("cannot rename to"));
+}
+
+TEST_CASE(
+    "exists=overwrite removes all files of the earlier run with the first iteration, not before, also those of other servers") {
+  const TempFolder folder;
+  {
+    ServerOf keeper(folder, 0, 2), other(folder, 1, 2);
+    REQUIRE(other.store(1) == DC_OK);
+    REQUIRE(other.store(2) == DC_OK);
+    for (const auto& [to, text] : other.host.sent) keeper.plugin->on_message(1, text);
+    for (const int step : {1, 2}) REQUIRE(keeper.store(step) == DC_OK);
+  }
+  folder.write("storm.h5", "the master");
+  ServerOf alone(folder, 0, 1);
+  CHECK(steps_in(folder.file("storm.jsonl")).size() == 2);
+  REQUIRE(alone.store(1) == DC_OK);
+  const auto steps = steps_in(folder.file("storm.jsonl"));
+  REQUIRE(steps.size() == 1);
+  CHECK(steps.at(1).files.size() == 1);
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  CHECK(names == std::vector<std::string>{"storm.jsonl", "storm.node7.s0.i1.h5"});
+}
+
+TEST_CASE("exists=append keeps the earlier run and replaces it from the first iteration stored") {
+  const TempFolder folder;
+  {
+    ServerOf first(folder, 0, 1);
+    for (const int step : {1, 2, 3}) REQUIRE(first.store(step) == DC_OK);
+  }
+  std::ofstream(folder.file("storm.jsonl"), std::ios::app) << "{\"step\": 4, \"cut in the mid";
+  ServerOf second(folder, 0, 1, {{"exists", "append"}});
+  REQUIRE(second.store(2, 100) == DC_OK);
+  const auto steps = steps_in(folder.file("storm.jsonl"));
+  REQUIRE(steps.size() == 2);
+  CHECK(steps.at(1).files[0].datasets[0].raw_bytes == 16);
+  CHECK(steps.at(2).files[0].datasets[0].raw_bytes == 400);
+}
+
+TEST_CASE("exists=refuse refuses the record of an earlier run, alone and where several share it") {
+  const TempFolder folder;
+  {
+    ServerOf first(folder, 0, 1);
+    first.store(1);
+  }
+  std::filesystem::remove(folder.file("storm.node7.s0.i1.h5"));
+  for (const bool connected : {true, false}) {
+    ServerOf second(folder, 0, 1, {{"exists", "refuse"}}, connected);
+    CHECK(second.plugin->init_code == DC_E_NO_OUTPUT);
+    CHECK_THAT(second.host.failure, Catch::Contains("storm.jsonl' is the commit record of an earlier run"));
+  }
+}
+
+TEST_CASE("servers that cannot reach each other add to one record, and a later run replaces it") {
+  const TempFolder folder;
+  for (int run = 0; run < 2; ++run) {
+    ServerOf first(folder, 0, 3, {}, false), second(folder, 1, 3, {}, false);
+    REQUIRE(second.store(run) == DC_OK);
+    REQUIRE(first.store(run) == DC_OK);
+    REQUIRE(second.plugin->finalize() == DC_OK);
+    ServerOf late(folder, 2, 3, {}, false);
+    REQUIRE(late.store(run) == DC_OK);
+    const auto steps = steps_in(folder.file("storm.jsonl"));
+    REQUIRE(steps.size() == 1);
+    CHECK(steps.at(run).servers == std::vector<int>{0, 1, 2});
+  }
+}
+
+TEST_CASE("lines that do not fit on a full disk are kept and added later; at the end the run fails for them") {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder.file("disk"));
+  if (::mount("tmpfs", folder.file("disk").c_str(), "tmpfs", 0, "size=128k") != 0) {
+    std::cout << "SKIP of a case: this process may not mount a tmpfs\n";
+    return;
+  }
+  {
+    FakeHost host(Settings{{"basename", folder.file("disk/storm")}});
+    host.place(0, 2);
+    RunningPlugin plugin("hdf5", host);
+    REQUIRE(plugin.init_code == DC_OK);
+    StepRecord record;
+    record.servers = {1};
+    Blocks mine(1);
+    REQUIRE(plugin.on_iteration(mine.view()) == DC_OK);
+    folder.write("disk/filler", std::string(200000, 'x'));
+    record.step = 1;
+    REQUIRE(plugin.on_message(1, to_json(record).dump()) == DC_OK);
+    REQUIRE(host.lines.size() == 1);
+    CHECK_THAT(host.lines[0].second,
+               Catch::Contains("the commit record lags behind") && Catch::Contains("No space left on device"));
+    const bool room = GENERATE(true, false);
+    if (room) std::filesystem::remove(folder.file("disk/filler"));
+    CHECK(plugin.finalize() == (room ? DC_OK : DC_E_IO));
+    if (!room) CHECK_THAT(host.failure, Catch::StartsWith("the commit record misses 1 iterations"));
+    CHECK(steps_in(folder.file("disk/storm.jsonl")).size() == (room ? 1 : 0));
+  }
+  ::umount2(folder.file("disk").c_str(), MNT_DETACH);
+}
