@@ -1,0 +1,55 @@
+#include "stored_values.hpp"
+
+#include <vector>
+
+#include "../bricks.hpp"
+#include "../new_dataset.hpp"
+#include "plugins/reduce/crc32.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+Box box_of(const Dataset& dataset) {
+  const Space space(H5Dget_space(dataset.id()), "look at a dataset");
+  Box box;
+  box.ndims = checked(H5Sget_simple_extent_ndims(space.id()), "look at a dataset");
+  if (box.ndims > DC_MAX_DIMS) throw Failure("it has more dimensions than Damaris writes", 0);
+  Sizes sizes = {};
+  checked(H5Sget_simple_extent_dims(space.id(), sizes.data(), nullptr), "look at a dataset");
+  for (int d = 0; d < box.ndims; ++d) box.high[d] = static_cast<std::int64_t>(sizes[d]);
+  return box;
+}
+
+Extents brick_of(const Dataset& dataset, const Box& box, std::size_t element_bytes) {
+  const Properties properties(H5Dget_create_plist(dataset.id()), "look at a dataset");
+  if (H5Pget_layout(properties.id()) != H5D_CHUNKED) return brick_extents(box, element_bytes);
+  Sizes chunk = {};
+  checked(H5Pget_chunk(properties.id(), DC_MAX_DIMS, chunk.data()), "look at the chunks");
+  Extents extents = {};
+  for (int d = 0; d < box.ndims; ++d) extents[d] = static_cast<std::int64_t>(chunk[d]);
+  return extents;
+}
+
+}  // namespace
+
+std::uint32_t checksum_of_values(const Dataset& dataset, const std::string& path) {
+  const Type type(H5Dget_type(dataset.id()), "look at a dataset");
+  const std::size_t element_bytes = H5Tget_size(type.id());
+  const Box box = box_of(dataset);
+  Piece whole;
+  whole.box = box;
+  std::vector<std::byte> values;
+  std::uint32_t checksum = 0;
+  for_each_brick(box, brick_of(dataset, box, element_bytes), [&](const Box& brick) {
+    const Space memory = space_of(brick), file = space_of(box);
+    if (box.ndims > 0)
+      checked(H5Sselect_hyperslab(file.id(), H5S_SELECT_SET, start_of(whole, brick).data(), nullptr, sizes_of(brick).data(), nullptr),
+              "select a part of", path);
+    values.resize(static_cast<std::size_t>(volume(brick)) * element_bytes);
+    checked(H5Dread(dataset.id(), type.id(), memory.id(), file.id(), H5P_DEFAULT, values.data()), "read", path);
+    checksum = reduce::crc32(values.data(), values.size(), checksum);
+  });
+  return checksum;
+}
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,16 @@
+// The checksum of a dataset's values as they lie in a file: the counterpart of what the writers tell the record.
+// Used by: `damaris verify`, one thread.
+// Before it: an open file. After it: HDF5, with its filters.
+#pragma once
+
+#include <cstdint>
+
+#include "../handle.hpp"
+
+namespace damaris::hdf5 {
+
+// CRC-32 of the values in the file's type, chunk by chunk, chunks and the values in each in C order and without what lies beyond the
+// dataset; without chunks of all values in C order. Throws Failure for what cannot be read.
+std::uint32_t checksum_of_values(const Dataset& dataset, const std::string& path);
+
+}  // namespace damaris::hdf5

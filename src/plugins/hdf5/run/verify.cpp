@@ -1,0 +1,167 @@
+#include "verify.hpp"
+
+#include <damaris/error.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "../handle.hpp"
+#include "../zstd_filter.hpp"
+#include "plugins/reduce/crc32.hpp"
+#include "stored_values.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kReadBytes = std::size_t{1} << 20;
+
+std::string list(const std::vector<std::int32_t>& ids) {
+  std::string text;
+  for (const std::int32_t id : ids) text += (text.empty() ? "" : ", ") + std::to_string(id);
+  return text;
+}
+
+class Check {
+ public:
+  Check(const RunRecordReader& run, const VerifyOptions& options) : run_(run), options_(options) {
+    for (const auto& [step, record] : run.steps())
+      for (const StoredFile& file : record.files) all_bytes_ += file.bytes;
+  }
+
+  Verification result() {
+    for (const auto& [step, record] : run_.steps()) {
+      ++result_.steps;
+      note_partial(record);
+      for (const StoredFile& file : record.files) check_file(step, file);
+    }
+    look_for_others();
+    return std::move(result_);
+  }
+
+ private:
+  void damaged(std::int64_t step, const StoredFile& file, const std::string& dataset, const std::string& what) {
+    result_.damaged.push_back({step, file.name, dataset, what});
+  }
+
+  void note_partial(const StepRecord& record) {
+    if (record.complete) return;
+    const auto note = [&](const std::string& why) { result_.partial.push_back({record.step, "", "", why}); };
+    const std::size_t before = result_.partial.size();
+    for (const std::string& failure : record.failures) note(failure);
+    if (!record.missing.empty()) note("clients died before they ended it: " + list(record.missing));
+    for (const std::string& variable : record.skipped) note("'" + variable + "' was skipped");
+    if (result_.partial.size() == before) note("only servers " + list({record.servers.begin(), record.servers.end()}) + " reported it");
+  }
+
+  void check_file(std::int64_t step, const StoredFile& file) {
+    ++result_.files;
+    result_.datasets += file.datasets.size();
+    const std::string path = run_.folder() + "/" + file.name;
+    std::ifstream bytes(path, std::ios::binary);
+    if (!bytes) return damaged(step, file, "", std::string("it cannot be opened: ") + std::strerror(errno));
+    const std::size_t before = result_.damaged.size();
+    const bool same = has_checksum(step, file, bytes);
+    if (options_.values || !same) check_values(step, file, path);
+    if (!same && result_.damaged.size() == before) damaged(step, file, "", "its bytes have changed, outside the values of its datasets");
+  }
+
+  bool has_checksum(std::int64_t step, const StoredFile& file, std::ifstream& bytes) {
+    std::vector<char> buffer(kReadBytes);
+    std::uint32_t checksum = 0;
+    std::uint64_t size = 0;
+    while (bytes.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), bytes.gcount() > 0) {
+      const auto count = static_cast<std::size_t>(bytes.gcount());
+      checksum = reduce::crc32(buffer.data(), count, checksum);
+      size += count;
+      if (options_.progress) options_.progress(result_.bytes + std::min(size, file.bytes), all_bytes_);
+    }
+    result_.bytes += file.bytes;
+    if (size != file.bytes)
+      damaged(step, file, "", "it has " + std::to_string(size) + " bytes instead of " + std::to_string(file.bytes));
+    return size == file.bytes && checksum == file.checksum;
+  }
+
+  void check_values(std::int64_t step, const StoredFile& file, const std::string& path) {
+    const QuietErrors quiet;
+    const hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (id < 0) return damaged(step, file, "", "HDF5 cannot open it any more: all its datasets are lost");
+    const File open(id, "open", path);
+    for (const StoredDataset& dataset : file.datasets) check_values(step, file, open, dataset);
+  }
+
+  void check_values(std::int64_t step, const StoredFile& file, const File& open, const StoredDataset& dataset) {
+    try {
+      const Dataset found(H5Dopen2(open.id(), dataset.path.c_str(), H5P_DEFAULT), "open", dataset.path);
+      if (checksum_of_values(found, dataset.path) != dataset.checksum) damaged(step, file, dataset.path, "its values have changed");
+    } catch (const Failure& failure) {
+      damaged(step, file, dataset.path, std::string("it cannot be read: ") + failure.what());
+    }
+  }
+
+  // Files of an iteration that was never recorded, and what a killed server left.
+  void look_for_others() {
+    std::set<std::string> known;
+    for (const auto& [step, record] : run_.steps())
+      for (const StoredFile& file : record.files) known.insert(file.name);
+    const std::string stem = fs::path(run_.path()).stem().string() + ".";
+    std::error_code unreadable;
+    for (const auto& entry : fs::directory_iterator(run_.folder(), unreadable)) {
+      const std::string name = entry.path().filename().string();
+      const std::string plain = name.substr(name.front() == '.' ? 1 : 0);
+      const bool ours = plain.compare(0, stem.size(), stem) == 0 && plain.find(".i", stem.size()) != std::string::npos &&
+                        plain.find(".h5", stem.size()) != std::string::npos;
+      if (ours && known.count(name) == 0) result_.not_recorded.push_back(name);
+    }
+    std::sort(result_.not_recorded.begin(), result_.not_recorded.end());
+  }
+
+  const RunRecordReader& run_;
+  const VerifyOptions& options_;
+  std::uint64_t all_bytes_ = 0;
+  Verification result_;
+};
+
+std::vector<std::string> records_in(const fs::path& folder) {
+  std::vector<std::string> found;
+  std::error_code unreadable;
+  for (const auto& entry : fs::directory_iterator(folder, unreadable))
+    if (entry.path().extension() == ".jsonl") found.push_back(entry.path().string());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace
+
+std::string find_record(const std::string& run) {
+  const auto none = [&](const std::string& why) { return Error(DC_E_ARGUMENT, "'" + run + "' is no run: " + why); };
+  if (fs::is_directory(run)) {
+    const std::vector<std::string> found = records_in(run);
+    if (found.empty()) throw none("there is no commit record (*.jsonl) in this folder");
+    if (found.size() > 1) throw none("there are " + std::to_string(found.size()) + " records in this folder, such as " + found.front() + "; name one");
+    return found.front();
+  }
+  if (fs::is_regular_file(run) && fs::path(run).extension() == ".jsonl") return run;
+  if (fs::is_regular_file(run + ".jsonl")) return run + ".jsonl";
+  if (fs::path(run).extension() == ".h5" && fs::is_regular_file(fs::path(run).replace_extension(".jsonl")))
+    return fs::path(run).replace_extension(".jsonl");
+  fs::path folder = fs::path(run).parent_path();
+  if (folder.empty()) folder = ".";
+  const std::vector<std::string> near = records_in(folder);
+  throw none("there is no " + run + ".jsonl" +
+             (near.empty() ? "; give the basename of <hdf5>, such as out/storm" : "; in its folder there is " + near.front()));
+}
+
+Verification verify(const std::string& record, const VerifyOptions& options) {
+  register_zstd();
+  RunRecordReader run(record);
+  run.read_on();
+  return Check(run, options).result();
+}
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,126 @@
+// damaris-verify: checks the files of a run against its commit record and names what is damaged.
+// Used by: people and job scripts, after a run or beside it.
+// Before it: the record and the files. After it: text or JSON on standard output, progress on a terminal's standard error.
+#include <damaris/error.hpp>
+#include <damaris/version.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "core/base/format.hpp"
+#include "core/base/json.hpp"
+#include "core/base/units.hpp"
+#include "plugins/hdf5/run/verify.hpp"
+#include "tools/usage.hpp"
+
+namespace {
+
+using namespace damaris;
+using hdf5::Finding;
+using hdf5::Verification;
+
+struct Options {
+  std::string run;
+  bool quick = false;
+  bool json = false;
+};
+
+std::string place(const Finding& finding) {
+  std::string text = format("step {}", finding.step);
+  if (!finding.file.empty()) text += ": " + finding.file;
+  if (!finding.dataset.empty()) text += ": /" + finding.dataset;
+  return text;
+}
+
+std::string text_report(const std::string& record, const Verification& found) {
+  std::string text;
+  for (const Finding& one : found.damaged) text += format("damaged  {}: {}\n", place(one), one.what);
+  for (const Finding& one : found.partial) text += format("partial  {}: {}\n", place(one), one.what);
+  for (const std::string& name : found.not_recorded) text += format("unknown  {}: no line of the record tells of it\n", name);
+  const std::string verdict = !found.damaged.empty() ? format("{} damaged", found.damaged.size()) : "all as recorded";
+  const std::string partial = found.partial.empty() ? "" : format(", {} of them partial", found.partial.size());
+  return text + format("{}: {} iterations{}, {} files, {} datasets, {}: {}\n", record, found.steps, partial, found.files, found.datasets,
+                       size_text(found.bytes), verdict);
+}
+
+Json json_of(const std::vector<Finding>& findings) {
+  Json list = Json::array();
+  for (const Finding& one : findings)
+    list.push_back({{"step", one.step}, {"file", one.file}, {"dataset", one.dataset}, {"what", one.what}});
+  return list;
+}
+
+std::string json_report(const std::string& record, const Verification& found) {
+  return Json{{"record", record},
+              {"steps", found.steps},
+              {"files", found.files},
+              {"datasets", found.datasets},
+              {"bytes", found.bytes},
+              {"damaged", json_of(found.damaged)},
+              {"partial", json_of(found.partial)},
+              {"not_recorded", found.not_recorded}}
+             .dump(2) +
+         "\n";
+}
+
+// A line on the terminal that is written over, at every percent.
+class Progress {
+ public:
+  ~Progress() {
+    if (shown_ >= 0) std::fputs("\r\033[K", stderr);
+  }
+  void show(std::uint64_t done, std::uint64_t all) {
+    const int percent = all == 0 ? 100 : static_cast<int>(100.0 * static_cast<double>(done) / static_cast<double>(all));
+    if (!terminal_ || percent == shown_) return;
+    shown_ = percent;
+    std::fprintf(stderr, "\r%3d %% of %s", percent, size_text(all).c_str());
+    std::fflush(stderr);
+  }
+
+ private:
+  bool terminal_ = ::isatty(STDERR_FILENO) != 0;
+  int shown_ = -1;
+};
+
+int run(const Options& options) {
+  const std::string record = hdf5::find_record(options.run);
+  Verification found;
+  {
+    Progress progress;
+    found = hdf5::verify(record, {!options.quick, [&](std::uint64_t done, std::uint64_t all) { progress.show(done, all); }});
+  }
+  std::fputs((options.json ? json_report(record, found) : text_report(record, found)).c_str(), stdout);
+  return found.damaged.empty() && found.partial.empty() ? 0 : 1;
+}
+
+void describe(CLI::App& app, Options& options) {
+  app.add_option("RUN", options.run, "The basename of <hdf5>, the .jsonl beside the files, or their folder")->required()->type_name("");
+  app.add_flag("--quick", options.quick, "Check the bytes of the files only, not each dataset's values");
+  app.add_flag("--json", options.json, "Print JSON");
+  app.set_version_flag("--version", "damaris " DAMARIS_VERSION);
+  app.footer("Exit status: 0 all as recorded and complete, 1 something is damaged, partial or cannot be\nread, 2 wrong usage.\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Checks the files of a run against its commit record: their bytes, and the values of\nevery dataset.", "damaris verify");
+  describe(app, options);
+  try {
+    damaris::tools::parse(app, argc, argv);
+    return run(options);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "damaris verify: %s\n", error.what());
+    return error.code() == DC_E_ARGUMENT ? 2 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "damaris verify: %s\n", error.what());
+    return 1;
+  }
+}
