@@ -35,7 +35,8 @@ size_t read_chunk(unsigned flags, size_t, const unsigned*, size_t packed_bytes, 
 
 void register_zstd() {
   if (H5Zfilter_avail(reduce::kZstdFilter) > 0) return;
-  const H5Z_class2_t filter = {H5Z_CLASS_T_VERS, reduce::kZstdFilter, 0, 1, "zstd", nullptr, nullptr, read_chunk};
+  // It says that it writes too, or HDF5 would make no dataset with it; asked to, it fails, and an optional filter is left out then.
+  const H5Z_class2_t filter = {H5Z_CLASS_T_VERS, reduce::kZstdFilter, 1, 1, "zstd", nullptr, nullptr, read_chunk};
   checked(H5Zregister(&filter), "register the zstd filter");
 }
 

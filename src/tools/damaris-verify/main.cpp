@@ -1,9 +1,9 @@
 // damaris-verify: checks the files of a run against its commit record and names what is damaged.
 // Used by: people and job scripts, after a run or beside it.
 // Before it: the record and the files. After it: text or JSON on standard output, progress on a terminal's standard error.
-#include <damaris/error.hpp>
 #include <damaris/version.h>
 #include <unistd.h>
+#include <damaris/error.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -43,8 +43,8 @@ std::string text_report(const std::string& record, const Verification& found) {
   for (const std::string& name : found.not_recorded) text += format("unknown  {}: no line of the record tells of it\n", name);
   const std::string verdict = !found.damaged.empty() ? format("{} damaged", found.damaged.size()) : "all as recorded";
   const std::string partial = found.partial.empty() ? "" : format(", {} of them partial", found.partial.size());
-  return text + format("{}: {} iterations{}, {} files, {} datasets, {}: {}\n", record, found.steps, partial, found.files, found.datasets,
-                       size_text(found.bytes), verdict);
+  return text + format("{}: {} iterations{}, {} files, {} datasets, {}: {}\n", record, found.steps, partial, found.files,
+                       found.datasets, size_text(found.bytes), verdict);
 }
 
 Json json_of(const std::vector<Finding>& findings) {
@@ -98,7 +98,9 @@ int run(const Options& options) {
 }
 
 void describe(CLI::App& app, Options& options) {
-  app.add_option("RUN", options.run, "The basename of <hdf5>, the .jsonl beside the files, or their folder")->required()->type_name("");
+  app.add_option("RUN", options.run, "The basename of <hdf5>, the .jsonl beside the files, or their folder")
+      ->required()
+      ->type_name("");
   app.add_flag("--quick", options.quick, "Check the bytes of the files only, not each dataset's values");
   app.add_flag("--json", options.json, "Print JSON");
   app.set_version_flag("--version", "damaris " DAMARIS_VERSION);
@@ -109,7 +111,8 @@ void describe(CLI::App& app, Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Checks the files of a run against its commit record: their bytes, and the values of\nevery dataset.", "damaris verify");
+  CLI::App app("Checks the files of a run against its commit record: their bytes, and the values of\nevery dataset.",
+               "damaris verify");
   describe(app, options);
   try {
     damaris::tools::parse(app, argc, argv);

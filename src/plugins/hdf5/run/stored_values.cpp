@@ -43,8 +43,9 @@ std::uint32_t checksum_of_values(const Dataset& dataset, const std::string& path
   for_each_brick(box, brick_of(dataset, box, element_bytes), [&](const Box& brick) {
     const Space memory = space_of(brick), file = space_of(box);
     if (box.ndims > 0)
-      checked(H5Sselect_hyperslab(file.id(), H5S_SELECT_SET, start_of(whole, brick).data(), nullptr, sizes_of(brick).data(), nullptr),
-              "select a part of", path);
+      checked(
+          H5Sselect_hyperslab(file.id(), H5S_SELECT_SET, start_of(whole, brick).data(), nullptr, sizes_of(brick).data(), nullptr),
+          "select a part of", path);
     values.resize(static_cast<std::size_t>(volume(brick)) * element_bytes);
     checked(H5Dread(dataset.id(), type.id(), memory.id(), file.id(), H5P_DEFAULT, values.data()), "read", path);
     checksum = reduce::crc32(values.data(), values.size(), checksum);

@@ -56,7 +56,8 @@ class Check {
     for (const std::string& failure : record.failures) note(failure);
     if (!record.missing.empty()) note("clients died before they ended it: " + list(record.missing));
     for (const std::string& variable : record.skipped) note("'" + variable + "' was skipped");
-    if (result_.partial.size() == before) note("only servers " + list({record.servers.begin(), record.servers.end()}) + " reported it");
+    if (result_.partial.size() == before)
+      note("only servers " + list({record.servers.begin(), record.servers.end()}) + " reported it");
   }
 
   void check_file(std::int64_t step, const StoredFile& file) {
@@ -68,7 +69,8 @@ class Check {
     const std::size_t before = result_.damaged.size();
     const bool same = has_checksum(step, file, bytes);
     if (options_.values || !same) check_values(step, file, path);
-    if (!same && result_.damaged.size() == before) damaged(step, file, "", "its bytes have changed, outside the values of its datasets");
+    if (!same && result_.damaged.size() == before)
+      damaged(step, file, "", "its bytes have changed, outside the values of its datasets");
   }
 
   bool has_checksum(std::int64_t step, const StoredFile& file, std::ifstream& bytes) {
@@ -143,7 +145,8 @@ std::string find_record(const std::string& run) {
   if (fs::is_directory(run)) {
     const std::vector<std::string> found = records_in(run);
     if (found.empty()) throw none("there is no commit record (*.jsonl) in this folder");
-    if (found.size() > 1) throw none("there are " + std::to_string(found.size()) + " records in this folder, such as " + found.front() + "; name one");
+    if (found.size() > 1)
+      throw none("there are " + std::to_string(found.size()) + " records in this folder, such as " + found.front() + "; name one");
     return found.front();
   }
   if (fs::is_regular_file(run) && fs::path(run).extension() == ".jsonl") return run;

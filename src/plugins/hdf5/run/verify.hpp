@@ -22,7 +22,7 @@ struct Finding {
 struct Verification {
   std::uint64_t steps = 0, files = 0, datasets = 0, bytes = 0;
   std::vector<Finding> damaged;
-  std::vector<Finding> partial;          // iterations that are not complete, with the reason: so when they were written
+  std::vector<Finding> partial;           // iterations that are not complete, with the reason: so when they were written
   std::vector<std::string> not_recorded;  // files of the run's name that no line tells of
 };
 

@@ -10,7 +10,7 @@
 
 #include "plugins/hdf5/run/run_record.hpp"
 #include "plugins/reduce/crc32.hpp"
-#include "unit/plugins/hdf5/fixture.hpp"
+#include "unit/plugins/hdf5/run_server.hpp"
 
 using namespace damaris::test;
 using damaris::hdf5::RunRecordReader;
@@ -34,30 +34,6 @@ std::map<std::int64_t, StepRecord> steps_in(const std::string& path) {
   reader.read_on();
   return reader.steps();
 }
-
-// A server of a run, its plugin started.
-struct ServerOf {
-  ServerOf(const TempFolder& folder, int index, int count, Settings more = {}, bool connected = true)
-      : host(with_basename(std::move(more), folder.file("storm")), {}) {
-    host.place(index, count);
-    if (!connected) host.cut_off();
-    plugin.emplace("hdf5", host);
-  }
-  static Settings with_basename(Settings settings, const std::string& basename) {
-    settings.insert(settings.begin(), {"basename", basename});
-    return settings;
-  }
-  int store(std::int64_t step, std::size_t values = 4) {
-    Blocks blocks(step);
-    const std::vector<float> data(values, static_cast<float>(step));
-    const dc_variable_info_t variable = variable_info(0, "fields/v", DC_FLOAT32, 1);
-    blocks.add(variable, host.view()->server_index, {static_cast<std::int64_t>(values)}, data);
-    return plugin->on_iteration(blocks.view());
-  }
-
-  FakeHost host;
-  std::optional<RunningPlugin> plugin;
-};
 
 }  // namespace
 

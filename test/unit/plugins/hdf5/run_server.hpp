@@ -1,0 +1,38 @@
+// One of the servers of a run: a host at its place and the plugin, storing made-up iterations in a folder that others share.
+// Used by: tests of the commit record and of what stands on it, one thread.
+// Before it: the test. After it: <folder>/storm.*.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "unit/plugins/hdf5/fixture.hpp"
+
+namespace damaris::test {
+
+// A server of a run, its plugin started.
+struct ServerOf {
+  ServerOf(const TempFolder& folder, int index, int count, Settings more = {}, bool connected = true)
+      : host(with_basename(std::move(more), folder.file("storm")), {}) {
+    host.place(index, count);
+    if (!connected) host.cut_off();
+    plugin.emplace("hdf5", host);
+  }
+  static Settings with_basename(Settings settings, const std::string& basename) {
+    settings.insert(settings.begin(), {"basename", basename});
+    return settings;
+  }
+  int store(std::int64_t step, std::size_t values = 4) {
+    Blocks blocks(step);
+    const std::vector<float> data(values, static_cast<float>(step));
+    const dc_variable_info_t variable = variable_info(0, "fields/v", DC_FLOAT32, 1);
+    blocks.add(variable, host.view()->server_index, {static_cast<std::int64_t>(values)}, data);
+    return plugin->on_iteration(blocks.view());
+  }
+
+  FakeHost host;
+  std::optional<RunningPlugin> plugin;
+};
+
+}  // namespace damaris::test

@@ -1,0 +1,146 @@
+// Every kind of damage to a run is found and named.
+#include "plugins/hdf5/run/verify.hpp"
+
+#include <damaris/error.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <fstream>
+
+#include "unit/plugins/hdf5/run_server.hpp"
+
+using namespace damaris::test;
+using damaris::hdf5::Verification;
+
+namespace {
+
+Verification verified(const TempFolder& folder, bool values = true) {
+  return damaris::hdf5::verify(folder.file("storm.jsonl"), {values, {}});
+}
+
+// Overwrites what first equals `old` in the file, both of one length.
+void replace_bytes(const std::string& path, const std::string& old, const std::string& with) {
+  std::string text;
+  {
+    std::ifstream file(path, std::ios::binary);
+    text.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  const std::size_t at = text.find(old);
+  REQUIRE(at != std::string::npos);
+  text.replace(at, with.size(), with);
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+std::string bytes_of(float value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
+
+const char* const kFirst = "storm.node7.s0.i1.h5";
+
+}  // namespace
+
+TEST_CASE("a run without damage verifies, whatever its filters") {
+  const std::string reduce = GENERATE("", "none, zstd:3", "none, deflate:6", "relative:0.01, zstd", "float16", "float16, deflate");
+  const TempFolder folder;
+  ServerOf server(folder, 0, 1, reduce.empty() ? Settings{{"filters", "shuffle,deflate:1"}} : Settings{});
+  auto variable = variable_info(0, "fields/v", DC_FLOAT32, 2);
+  variable.reduce = reduce.c_str();
+  if (reduce.find("zstd") != std::string::npos) variable.reduction.codec = DC_CODEC_ZSTD;
+  if (reduce.find("deflate") != std::string::npos) variable.reduction.codec = DC_CODEC_DEFLATE;
+  variable.reduction.level = 3;
+  if (reduce.find("relative") == 0) variable.reduction.precision = DC_ROUND_RELATIVE;
+  if (reduce.find("float16") == 0) variable.reduction.precision = DC_FLOAT16;
+  variable.reduction.bound = 0.01;
+  // Two chunks and a part of a third, from two blocks side by side, ghost zones cut.
+  Blocks blocks(1);
+  std::vector<float> values(1000 * 401);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 1000) * 0.5F;
+  for (const int source : {0, 1}) {
+    dc_dataset_t& block = blocks.add(variable, source, {1000, 401}, values);
+    place(block, {0, 400 * source});
+    ghost(block, {0, 1}, {0, 0});
+  }
+  const int code = server.plugin->on_iteration(blocks.view());
+  INFO(reduce + ": " + server.host.failure);
+  REQUIRE(code == DC_OK);
+  const Verification found = verified(folder);
+  for (const auto& one : found.damaged) FAIL_CHECK(one.dataset + ": " + one.what);
+  CHECK(found.datasets == 1);
+}
+
+TEST_CASE("damage is named with its step, file and dataset") {
+  const TempFolder folder;
+  ServerOf server(folder, 0, 1);
+  for (const int step : {1, 2}) REQUIRE(server.store(step, 1000) == DC_OK);
+  REQUIRE(verified(folder).damaged.empty());
+  std::string dataset, what;
+  SECTION("a value") {
+    replace_bytes(folder.file(kFirst), bytes_of(1), bytes_of(3));
+    dataset = "fields/v/0", what = "its values have changed";
+  }
+  SECTION("an attribute") {
+    replace_bytes(folder.file(kFirst), "scalar", "vector");
+    what = "its bytes have changed, outside the values of its datasets";
+  }
+  SECTION("the signature") {
+    replace_bytes(folder.file(kFirst), "HDF", "XYZ");
+    what = "HDF5 cannot open it any more: all its datasets are lost";
+  }
+  SECTION("a file gone") {
+    std::filesystem::remove(folder.file(kFirst));
+    what = "it cannot be opened: No such file or directory";
+  }
+  SECTION("a file of another length") {
+    std::ofstream(folder.file(kFirst), std::ios::app) << "x";
+    what = "it has ";
+  }
+  const Verification found = verified(folder);
+  REQUIRE(found.damaged.size() == 1);
+  CHECK(found.damaged[0].step == 1);
+  CHECK(found.damaged[0].file == kFirst);
+  CHECK(found.damaged[0].dataset == dataset);
+  CHECK_THAT(found.damaged[0].what, Catch::StartsWith(what));
+  CHECK(verified(folder, false).damaged.size() == 1);
+}
+
+TEST_CASE("a value that was wrong before the file was written is found although the file is as it was written") {
+  const TempFolder folder;
+  {
+    ServerOf server(folder, 0, 1);
+    REQUIRE(server.store(1) == DC_OK);
+  }
+  std::ifstream in(folder.file("storm.jsonl"));
+  std::string run, line;
+  std::getline(in, run);
+  std::getline(in, line);
+  damaris::Json json = damaris::Json::parse(line);
+  json["files"][0]["datasets"][0]["checksum"] = "crc32:00000000";
+  folder.write("storm.jsonl", run + "\n" + json.dump() + "\n");
+  REQUIRE(verified(folder).damaged.size() == 1);
+  CHECK(verified(folder).damaged[0].dataset == "fields/v/0");
+  CHECK(verified(folder, false).damaged.empty());
+}
+
+TEST_CASE("iterations that are not complete and files that nobody recorded are told") {
+  const TempFolder folder;
+  {
+    ServerOf server(folder, 0, 2);
+    REQUIRE(server.store(1) == DC_OK);
+  }
+  folder.write("storm.node7.s1.i1.h5", "");
+  folder.write(".storm.node7.s0.i9.h5.tmp.123", "");
+  folder.write("storm.h5", "");
+  const Verification found = verified(folder);
+  REQUIRE(found.partial.size() == 1);
+  CHECK(found.partial[0].what == "only servers 0 reported it");
+  CHECK(found.not_recorded == std::vector<std::string>{".storm.node7.s0.i9.h5.tmp.123", "storm.node7.s1.i1.h5"});
+}
+
+TEST_CASE("a run is found by its basename, record, master file or folder, else what is there is named") {
+  const TempFolder folder;
+  folder.write("storm.jsonl", "");
+  const std::string record = folder.file("storm.jsonl");
+  for (const std::string& run : {record, folder.file("storm"), folder.file("storm.h5"), folder.path().string()})
+    CHECK(damaris::hdf5::find_record(run) == record);
+  CHECK_THROWS_WITH(damaris::hdf5::find_record(folder.file("strom")), Catch::EndsWith("in its folder there is " + record));
+  folder.write("other.jsonl", "");
+  CHECK_THROWS_WITH(damaris::hdf5::find_record(folder.path().string()), Catch::Contains("there are 2 records in this folder"));
+}
