@@ -43,7 +43,7 @@ if(DAMARIS_MPI)
   set(DAMARIS_HDF5_FLAVOUR ${DAMARIS_MPI})
 endif()
 
-# damaris_hdf5_c and damaris_hdf5_fortran: HDF5 of the chosen flavour, with that flavour's MPI.
+# damaris_hdf5_c, damaris_hdf5_hl and damaris_hdf5_fortran: HDF5 of the chosen flavour, with that flavour's MPI.
 if(DAMARIS_HDF5)
   pkg_check_modules(DAMARIS_HDF5_PC REQUIRED IMPORTED_TARGET hdf5-${DAMARIS_HDF5_FLAVOUR})
   add_library(damaris_hdf5_c INTERFACE IMPORTED)
@@ -51,6 +51,10 @@ if(DAMARIS_HDF5)
   if(DAMARIS_MPI)
     target_link_libraries(damaris_hdf5_c INTERFACE MPI::MPI_C)
   endif()
+  # Dimension scales.
+  find_library(DAMARIS_HDF5_HL_LIBRARY hdf5_${DAMARIS_HDF5_FLAVOUR}_hl REQUIRED)
+  add_library(damaris_hdf5_hl INTERFACE IMPORTED)
+  target_link_libraries(damaris_hdf5_hl INTERFACE "${DAMARIS_HDF5_HL_LIBRARY}" damaris_hdf5_c)
   if(DAMARIS_FORTRAN)
     find_library(DAMARIS_HDF5_FORTRAN_LIBRARY hdf5_${DAMARIS_HDF5_FLAVOUR}_fortran REQUIRED)
     add_library(damaris_hdf5_fortran INTERFACE IMPORTED)

@@ -55,6 +55,12 @@ void write_attribute(hid_t object, const char* name, const std::vector<double>& 
   write(object, name, DAMARIS_HDF5_ID(H5T_NATIVE_DOUBLE), simple({values.size()}), values.data());
 }
 
+void write_attribute(hid_t object, const char* name, const std::vector<std::string>& values) {
+  std::vector<const char*> texts;
+  for (const std::string& value : values) texts.push_back(value.c_str());
+  write(object, name, text_type().id(), simple({texts.size()}), texts.data());
+}
+
 void write_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values, int columns) {
   write(object, name, DAMARIS_HDF5_ID(H5T_NATIVE_INT64),
         simple({values.size() / static_cast<std::size_t>(columns), static_cast<hsize_t>(columns)}), values.data());

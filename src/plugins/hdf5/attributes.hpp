@@ -19,6 +19,7 @@ void write_attribute(hid_t object, const char* name, double value);
 void write_attribute(hid_t object, const char* name, const std::vector<std::int32_t>& values);
 void write_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values);
 void write_attribute(hid_t object, const char* name, const std::vector<double>& values);
+void write_attribute(hid_t object, const char* name, const std::vector<std::string>& values);
 // A table of `columns` columns, row by row.
 void write_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values, int columns);
 

@@ -6,15 +6,13 @@
 #include "utc.hpp"
 
 namespace damaris::hdf5 {
-namespace {
-
-constexpr std::int32_t kFormatVersion = 1;
-
-using Numbers = std::vector<std::int64_t>;
-
 void label_text(hid_t object, const char* name, const char* text) {
   if (text != nullptr && *text != '\0') write_attribute(object, name, std::string(text));
 }
+
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
 
 void label_iteration(hid_t object, const dc_iteration_t& iteration) {
   write_attribute(object, "iteration", iteration.step);

@@ -10,6 +10,11 @@
 
 namespace damaris::hdf5 {
 
+constexpr std::int32_t kFormatVersion = 1;
+
+// Nothing for an empty text.
+void label_text(hid_t object, const char* name, const char* text);
+
 void label_file(hid_t file, const dc_host_t& host, const dc_iteration_t& iteration);
 
 void label_dataset(const Dataset& dataset, const Piece& piece, const dc_iteration_t& iteration);

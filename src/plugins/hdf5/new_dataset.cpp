@@ -3,7 +3,6 @@
 #include "library.hpp"
 
 namespace damaris::hdf5 {
-namespace {
 
 Properties link_properties() {
   Properties link(H5Pcreate(DAMARIS_HDF5_CLASS(LINK_CREATE)), "make the link's properties");
@@ -11,8 +10,6 @@ Properties link_properties() {
   checked(H5Pset_char_encoding(link.id(), H5T_CSET_UTF8), "set the encoding of names");
   return link;
 }
-
-}  // namespace
 
 Sizes sizes_of(const Box& box) {
   Sizes sizes = {};

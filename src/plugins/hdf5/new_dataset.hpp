@@ -16,6 +16,8 @@ Sizes sizes_of(const Box& box);
 Sizes start_of(const Piece& piece, const Box& box);
 Space space_of(const Box& box);
 
+// Makes the groups above a new object; names are UTF-8.
+Properties link_properties();
 Properties dataset_properties();
 void set_chunk(const Properties& properties, const Piece& piece, const Extents& extents);
 

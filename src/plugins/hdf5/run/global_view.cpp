@@ -1,0 +1,141 @@
+#include "global_view.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "../tiling.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+// A dataset of a variable, and the file around it.
+struct Place {
+  const StoredFile* file;
+  const StoredDataset* dataset;
+};
+
+// What was stored of one variable, in the order of steps and servers.
+using History = std::map<std::int64_t, std::vector<Place>>;
+
+std::map<std::string, History> histories_of(const Steps& steps) {
+  std::map<std::string, History> histories;
+  for (const auto& [step, record] : steps)
+    for (const StoredFile& file : record.files)
+      for (const StoredDataset& dataset : file.datasets) histories[dataset.variable][step].push_back({&file, &dataset});
+  return histories;
+}
+
+template <class Call>
+void for_each_place(const History& history, Call&& call) {
+  for (const auto& [step, places] : history)
+    for (const Place& place : places) call(places, place);
+}
+
+// A dataset without position begins at zero; alone in its iteration it is the whole array.
+bool has_place(const std::vector<Place>& places, const Place& place) {
+  return place.dataset->has_position || places.size() == 1;
+}
+
+// Why there is no common array; "" when there is one.
+std::string obstacle(const dc_variable_info_t& variable, const History& history) {
+  const StoredDataset& first = *history.begin()->second.front().dataset;
+  std::string why;
+  for_each_place(history, [&](const std::vector<Place>& places, const Place& place) {
+    const StoredDataset& dataset = *place.dataset;
+    if (!why.empty()) return;
+    if (dataset.box.ndims != variable.ndims)
+      why = "it has " + std::to_string(dataset.box.ndims) + " dimensions in " + place.file->name + " and " +
+            std::to_string(variable.ndims) + " in the XML";
+    else if (!has_place(places, place))
+      why = "several blocks without a position are in one iteration; dc_set_position would place them";
+    else if (dataset.scale != first.scale || dataset.offset != first.offset)
+      why = "its 16-bit parts have different scales; float16:SCALE:OFFSET in the XML gives them the same one";
+  });
+  return why;
+}
+
+// Around the declared array and every part: so that nothing is left out when the declaration was too small.
+Box box_of(const History& history) {
+  std::vector<Box> boxes;
+  for_each_place(history, [&](const std::vector<Place>&, const Place& place) {
+    const StoredDataset& dataset = *place.dataset;
+    if (volume(dataset.box) > 0 || boxes.empty()) boxes.push_back(dataset.box);
+    if (dataset.global.size() != static_cast<std::size_t>(dataset.box.ndims)) return;
+    Box declared = {dataset.box.ndims, {}, {}};
+    std::copy(dataset.global.begin(), dataset.global.end(), declared.high.begin());
+    boxes.push_back(declared);
+  });
+  return bounding_box(boxes);
+}
+
+// Where servers share faces the first one wins, as inside a server.
+void map_step(std::size_t time, const std::vector<Place>& places, std::vector<Mapping>& mappings) {
+  std::vector<Box> boxes;
+  for (const Place& place : places) boxes.push_back(place.dataset->box);
+  for (const JoinedBox& joined : join(boxes))
+    for (const Tile& tile : joined.tiles) mappings.push_back({time, places[tile.block].file, places[tile.block].dataset, tile.box});
+}
+
+GlobalArray array_of(const dc_variable_info_t& variable, const History& history) {
+  const StoredDataset& first = *history.begin()->second.front().dataset;
+  GlobalArray array = {&variable, 0, box_of(history), {}, first.scale, first.offset};
+  std::size_t time = 0;
+  for (const auto& [step, places] : history) map_step(time++, places, array.mappings);
+  return array;
+}
+
+TimeAxis axis_of(const std::vector<std::int64_t>& steps, const Steps& records) {
+  TimeAxis axis = {steps, {}};
+  for (const std::int64_t step : steps)
+    if (const std::optional<double>& time = records.at(step).time) axis.times.push_back(*time);
+  if (axis.times.size() < steps.size()) axis.times.clear();
+  return axis;
+}
+
+std::vector<std::int64_t> steps_of(const History& history) {
+  std::vector<std::int64_t> steps;
+  for (const auto& [step, places] : history) steps.push_back(step);
+  return steps;
+}
+
+// The one of the most variables first, then the longest, then the earliest: the same record always gives the same order.
+std::vector<std::vector<std::int64_t>> ordered(const std::map<std::vector<std::int64_t>, std::size_t>& users) {
+  std::vector<std::vector<std::int64_t>> lists;
+  for (const auto& [list, count] : users) lists.push_back(list);
+  std::stable_sort(lists.begin(), lists.end(), [&](const auto& a, const auto& b) {
+    return std::make_pair(users.at(a), a.size()) > std::make_pair(users.at(b), b.size());
+  });
+  return lists;
+}
+
+}  // namespace
+
+GlobalView global_view(const Steps& steps, const dc_host_t& host) {
+  GlobalView view;
+  std::map<std::string, History> histories = histories_of(steps);
+  std::map<std::vector<std::int64_t>, std::size_t> users;  // list of steps -> variables that have it
+  for (std::size_t i = 0; i < host.variable_count; ++i) {
+    const dc_variable_info_t& variable = host.variables[i];
+    const auto found = histories.find(variable.path);
+    if (found == histories.end()) continue;
+    if (const std::string why = obstacle(variable, found->second); !why.empty()) {
+      view.not_shown.push_back({variable.path, why});
+      histories.erase(found);
+    } else {
+      view.arrays.push_back(array_of(variable, found->second));
+      ++users[steps_of(found->second)];
+    }
+  }
+  const auto lists = ordered(users);
+  for (const auto& list : lists) view.axes.push_back(axis_of(list, steps));
+  for (GlobalArray& array : view.arrays) {
+    const auto own = std::find(lists.begin(), lists.end(), steps_of(histories.at(array.variable->path)));
+    array.axis = static_cast<std::size_t>(own - lists.begin());
+    histories.erase(array.variable->path);
+  }
+  for (const auto& [variable, history] : histories) view.not_shown.push_back({variable, "the XML of this run does not know it"});
+  return view;
+}
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,155 @@
+#include "master_file.hpp"
+
+#include <damaris/version.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "../attributes.hpp"
+#include "../hdf5_file.hpp"
+#include "../labels.hpp"
+#include "../library.hpp"
+#include "../new_dataset.hpp"
+#include "../output_file.hpp"
+#include "../utc.hpp"
+#include "scales.hpp"
+#include "virtual_array.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+// "fields/" of "fields/theta", "" of "theta".
+std::string group_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+
+// What netCDF calls a dimension that has no values.
+std::string valueless_name(hsize_t size) {
+  std::string digits = std::to_string(size);
+  digits.insert(0, digits.size() < 10 ? 10 - digits.size() : 0, ' ');
+  return "This is a netCDF dimension but not a netCDF variable." + digits;
+}
+
+class Master {
+ public:
+  Master(hid_t file, const GlobalView& view, const ViewNames& names) : file_(file), view_(view), names_(names) {}
+
+  // Each group has the dimensions that its variables need, so that it can be opened alone.
+  void add_arrays() {
+    if (!view_.axes.empty()) time_scale("", 0);
+    for (std::size_t k = 0; k < view_.arrays.size(); ++k) {
+      const GlobalArray& array = view_.arrays[k];
+      const std::string group = group_of(array.variable->path);
+      const Dataset dataset = create_virtual(file_, array, view_.axes[array.axis].steps.size());
+      attach_scale(dataset, time_scale(group, array.axis), 0);
+      for (int d = 0; d < array.box.ndims; ++d)
+        attach_scale(dataset, plain_scale(group, names_.dimensions(k)[static_cast<std::size_t>(d)], array.box.extent(d)),
+                     static_cast<unsigned>(d + 1));
+      label(dataset, array);
+    }
+  }
+
+  // Everything of every file, whatever it is.
+  void add_links(const Steps& steps) const {
+    const Properties link = link_properties();
+    std::set<std::string> names;
+    for (const auto& [step, record] : steps)
+      for (const StoredFile& file : record.files) {
+        const std::string name = names_.steps() + "/" + std::to_string(step) + "/" + file.name.substr(0, file.name.rfind(".h5"));
+        if (!names.insert(name).second) continue;  // one file of several servers
+        checked(H5Lcreate_external(file.name.c_str(), "/", file_, name.c_str(), link.id(), H5P_DEFAULT), "link to", file.name);
+      }
+  }
+
+ private:
+  template <class Value>
+  Dataset list(const std::string& path, hid_t type, const std::vector<Value>& values) const {
+    const hsize_t size = values.size();
+    const Space space(H5Screate_simple(1, &size, nullptr), "make a space");
+    Dataset dataset(H5Dcreate2(file_, path.c_str(), type, space.id(), link_properties().id(), H5P_DEFAULT, H5P_DEFAULT),
+                    "create the dataset", path);
+    checked(H5Dwrite(dataset.id(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "write the dataset", path);
+    return dataset;
+  }
+
+  const Dataset& time_scale(const std::string& group, std::size_t number) {
+    const TimeAxis& axis = view_.axes[number];
+    const std::string path = group + names_.time(number);
+    if (const auto found = scales_.find(path); found != scales_.end()) return found->second;
+    const bool physical = !axis.times.empty();
+    const std::vector<double> values = physical ? axis.times : std::vector<double>(axis.steps.begin(), axis.steps.end());
+    Dataset scale = list(path, DAMARIS_HDF5_ID(H5T_NATIVE_DOUBLE), values);
+    make_scale(scale, names_.time(number));
+    write_attribute(scale.id(), "long_name", std::string(physical ? "physical time" : "iteration"));
+    write_attribute(scale.id(), "axis", std::string("T"));
+    const Dataset steps = list(group + names_.iteration(number), DAMARIS_HDF5_ID(H5T_NATIVE_INT64), axis.steps);
+    write_attribute(steps.id(), "long_name", std::string("iteration"));
+    attach_scale(steps, scale, 0);
+    return scales_.emplace(path, std::move(scale)).first->second;
+  }
+
+  const Dataset& plain_scale(const std::string& group, const std::string& name, std::int64_t extent) {
+    const std::string path = group + name;
+    if (const auto found = scales_.find(path); found != scales_.end()) return found->second;
+    const auto size = static_cast<hsize_t>(extent);
+    const Space space(H5Screate_simple(1, &size, nullptr), "make a space");
+    // Without values, so without room.
+    Dataset scale(H5Dcreate2(file_, path.c_str(), DAMARIS_HDF5_ID(H5T_IEEE_F32BE), space.id(), link_properties().id(), H5P_DEFAULT,
+                             H5P_DEFAULT),
+                  "create the dimension", path);
+    make_scale(scale, valueless_name(size));
+    return scales_.emplace(path, std::move(scale)).first->second;
+  }
+
+  void label(const Dataset& dataset, const GlobalArray& array) const {
+    const dc_variable_info_t& variable = *array.variable;
+    label_text(dataset.id(), "units", variable.unit);
+    label_text(dataset.id(), "long_name", variable.description);
+    label_text(dataset.id(), "layout", variable.layout);
+    write_attribute(dataset.id(), "coordinates", names_.iteration(array.axis));
+    const std::int64_t *low = array.box.low.data(), *end = low + array.box.ndims;
+    if (std::any_of(low, end, [](std::int64_t place) { return place != 0; }))
+      write_attribute(dataset.id(), "position", std::vector<std::int64_t>(low, end));
+    if (array.scale) write_attribute(dataset.id(), "scale_factor", *array.scale);
+    if (array.offset) write_attribute(dataset.id(), "add_offset", *array.offset);
+  }
+
+  hid_t file_;
+  const GlobalView& view_;
+  const ViewNames& names_;
+  std::map<std::string, Dataset> scales_;  // by path
+};
+
+void label_master(hid_t file, const GlobalView& view, const Steps& steps, const dc_host_t& host) {
+  write_attribute(file, "format", std::string("damaris-master"));
+  write_attribute(file, "format_version", kFormatVersion);
+  write_attribute(file, "Conventions", std::string("CF-1.8"));
+  write_attribute(file, "title", std::string(host.simulation));
+  write_attribute(file, "simulation", std::string(host.simulation));
+  write_attribute(file, "damaris_version", std::string(DAMARIS_VERSION));
+  write_attribute(file, "history", utc_now() + " Damaris " + DAMARIS_VERSION + " wrote this view of the run's files");
+  std::vector<std::int64_t> incomplete;
+  for (const auto& [step, record] : steps)
+    if (!record.complete) incomplete.push_back(step);
+  write_attribute(file, "incomplete_iterations", incomplete);
+  std::vector<std::string> not_shown;
+  for (const NotShown& variable : view.not_shown) not_shown.push_back(variable.variable + ": " + variable.why);
+  write_attribute(file, "not_shown", not_shown);
+}
+
+}  // namespace
+
+void write_master(const ViewPlace& place, const GlobalView& view, const ViewNames& names, const Steps& steps,
+                  const dc_host_t& host) {
+  OutputFile output(place.temporary_path(kMasterSuffix), place.final_path(kMasterSuffix));
+  Hdf5File file(output.descriptor(), output.temporary_path());
+  label_master(file.id(), view, steps, host);
+  {
+    Master master(file.id(), view, names);
+    master.add_arrays();
+    master.add_links(steps);
+  }
+  file.close();
+  output.publish(true);
+}
+
+}  // namespace damaris::hdf5

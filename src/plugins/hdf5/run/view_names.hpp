@@ -1,0 +1,35 @@
+// Names for what a master file has besides the variables, free of theirs: time axes, dimensions, the group of links.
+// Used by: the hdf5 plugin on the dispatch thread of the server that keeps the record.
+// Before it: global_view.hpp. After it: master_file.hpp. Plain strings, no HDF5.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "global_view.hpp"
+
+namespace damaris::hdf5 {
+
+// The names are the same in every group, so that a group can be read alone and together with others.
+class ViewNames {
+ public:
+  ViewNames(const GlobalView& view, const dc_host_t& host);
+
+  const std::string& steps() const { return steps_; }                                   // the group of links
+  const std::string& time(std::size_t axis) const { return times_[axis]; }              // "time", "time_1", ...
+  const std::string& iteration(std::size_t axis) const { return iterations_[axis]; }    // beside each of them
+  // Of the array's dimensions without time, slowest first: <layout>_z, _y, _x, or <layout>_0, ... beyond three. Arrays of one
+  // layout and the same extents share them.
+  const std::vector<std::string>& dimensions(std::size_t array) const { return dimensions_[array]; }
+
+ private:
+  std::string free(std::string wanted);
+
+  std::set<std::string> taken_;
+  std::string steps_;
+  std::vector<std::string> times_, iterations_;
+  std::vector<std::vector<std::string>> dimensions_;
+};
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,82 @@
+#include "virtual_array.hpp"
+
+#include <limits>
+
+#include "../library.hpp"
+#include "../new_dataset.hpp"
+#include "../types.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+Space space_of(const std::vector<hsize_t>& extents) {
+  return Space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), "make a space");
+}
+
+void select(const Space& space, const std::vector<hsize_t>& start, const std::vector<hsize_t>& count) {
+  if (start.empty()) return;
+  checked(H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), "select a part");
+}
+
+// The part of the source that is shown.
+Space source_space(const Mapping& mapping) {
+  const Box& whole = mapping.dataset->box;
+  std::vector<hsize_t> extents, start, count;
+  for (int d = 0; d < whole.ndims; ++d) {
+    extents.push_back(static_cast<hsize_t>(whole.extent(d)));
+    start.push_back(static_cast<hsize_t>(mapping.box.low[d] - whole.low[d]));
+    count.push_back(static_cast<hsize_t>(mapping.box.extent(d)));
+  }
+  Space space = space_of(extents);
+  select(space, start, count);
+  return space;
+}
+
+void map(const Properties& properties, const GlobalArray& array, const Mapping& mapping, const Space& space) {
+  std::vector<hsize_t> start = {mapping.time}, count = {1};
+  for (int d = 0; d < array.box.ndims; ++d) {
+    start.push_back(static_cast<hsize_t>(mapping.box.low[d] - array.box.low[d]));
+    count.push_back(static_cast<hsize_t>(mapping.box.extent(d)));
+  }
+  select(space, start, count);
+  checked(H5Pset_virtual(properties.id(), space.id(), mapping.file->name.c_str(), mapping.dataset->path.c_str(),
+                         source_space(mapping).id()),
+          "map", mapping.dataset->path);
+}
+
+bool is_real(const dc_variable_info_t& variable) { return variable.type == DC_FLOAT32 || variable.type == DC_FLOAT64; }
+
+void set_fill(const Properties& properties, const GlobalArray& array) {
+  if (!is_real(*array.variable)) return;
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  checked(H5Pset_fill_value(properties.id(), DAMARIS_HDF5_ID(H5T_NATIVE_DOUBLE), &nan), "set the fill value");
+}
+
+Properties properties_of(const GlobalArray& array, const Space& space) {
+  Properties properties(H5Pcreate(DAMARIS_HDF5_CLASS(DATASET_CREATE)), "make the dataset's properties");
+  checked(H5Pset_attr_phase_change(properties.id(), 64, 32), "set the attributes' form");
+  checked(H5Pset_obj_track_times(properties.id(), false), "switch times off");
+  set_fill(properties, array);
+  for (const Mapping& mapping : array.mappings) map(properties, array, mapping, space);
+  checked(H5Sselect_all(space.id()), "select all");
+  return properties;
+}
+
+}  // namespace
+
+std::vector<hsize_t> extents_of(const GlobalArray& array, std::size_t times) {
+  std::vector<hsize_t> extents = {times};
+  for (int d = 0; d < array.box.ndims; ++d) extents.push_back(static_cast<hsize_t>(array.box.extent(d)));
+  return extents;
+}
+
+Dataset create_virtual(hid_t file, const GlobalArray& array, std::size_t times) {
+  const char* const path = array.variable->path;
+  const Space space = space_of(extents_of(array, times));
+  const Type type = array.scale ? half_type() : type_of(*array.variable);
+  const Properties properties = properties_of(array, space);
+  return Dataset(H5Dcreate2(file, path, type.id(), space.id(), link_properties().id(), properties.id(), H5P_DEFAULT),
+                 "create the dataset", path);
+}
+
+}  // namespace damaris::hdf5

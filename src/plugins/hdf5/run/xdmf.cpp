@@ -1,0 +1,181 @@
+#include "xdmf.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+
+#include "../output_file.hpp"
+#include "xml_writer.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+std::string text_of(double value) {
+  std::array<char, 32> text = {};
+  std::snprintf(text.data(), text.size(), "%.17g", value);
+  return text.data();
+}
+
+std::string listed(const Numbers& numbers) {
+  std::string text;
+  for (const std::int64_t number : numbers) text += (text.empty() ? "" : " ") + std::to_string(number);
+  return text;
+}
+
+// What XDMF calls the type of the values; nullptr: it has no name for it.
+const char* number_type(dc_type type) {
+  switch (type) {
+    case DC_INT8:
+      return "Char";
+    case DC_UINT8:
+      return "UChar";
+    case DC_INT16:
+    case DC_INT32:
+    case DC_INT64:
+      return "Int";
+    case DC_UINT16:
+    case DC_UINT32:
+      return "UInt";
+    case DC_FLOAT32:
+    case DC_FLOAT64:
+      return "Float";
+    default:
+      return nullptr;
+  }
+}
+
+bool is_drawable(const GlobalArray& array) {
+  return number_type(array.variable->type) != nullptr && array.box.ndims >= 1 && array.box.ndims <= 3 && volume(array.box) > 0;
+}
+
+// In three dimensions: a plane and a line are one point thick.
+Numbers filled(const Box& box, std::int64_t missing, bool extents) {
+  Numbers numbers(static_cast<std::size_t>(3 - box.ndims), missing);
+  for (int d = 0; d < box.ndims; ++d) numbers.push_back(extents ? box.extent(d) : box.low[d]);
+  return numbers;
+}
+
+// The arrays of one shape and place.
+struct Shape {
+  Numbers extents, low;
+  std::vector<const GlobalArray*> arrays;
+};
+
+std::vector<Shape> shapes_of(const GlobalView& view) {
+  std::vector<Shape> shapes;
+  for (const GlobalArray& array : view.arrays) {
+    if (!is_drawable(array)) continue;
+    const Numbers extents = filled(array.box, 1, true), low = filled(array.box, 0, false);
+    auto found =
+        std::find_if(shapes.begin(), shapes.end(), [&](const Shape& shape) { return shape.extents == extents && shape.low == low; });
+    if (found == shapes.end()) found = shapes.insert(shapes.end(), {extents, low, {}});
+    found->arrays.push_back(&array);
+  }
+  return shapes;
+}
+
+// The times of all iterations that are shown; of those without one the iteration itself, and then of all.
+std::map<std::int64_t, double> times_of(const GlobalView& view) {
+  const bool physical = std::none_of(view.axes.begin(), view.axes.end(), [](const TimeAxis& axis) { return axis.times.empty(); });
+  std::map<std::int64_t, double> times;
+  for (const TimeAxis& axis : view.axes)
+    for (std::size_t k = 0; k < axis.steps.size(); ++k)
+      times[axis.steps[k]] = physical ? axis.times[k] : static_cast<double>(axis.steps[k]);
+  return times;
+}
+
+class Document {
+ public:
+  Document(std::string stem, const GlobalView& view) : stem_(std::move(stem)), view_(view), times_(times_of(view)) {}
+
+  std::string text() {
+    xml_.element("Xdmf", {{"Version", "2.0"}}, [&] {
+      xml_.element("Domain", {}, [&] {
+        for (const Shape& shape : shapes_of(view_)) collection(shape);
+      });
+    });
+    return xml_.text();
+  }
+
+ private:
+  void collection(const Shape& shape) {
+    const std::string name = std::to_string(shape.extents[0]) + "x" + std::to_string(shape.extents[1]) + "x" +
+                             std::to_string(shape.extents[2]) +
+                             (shape.low == Numbers{0, 0, 0} ? "" : " at " + listed(shape.low));
+    xml_.element("Grid", {{"Name", name}, {"GridType", "Collection"}, {"CollectionType", "Temporal"}}, [&] {
+      for (const auto& [step, time] : times_) grid(shape, name, step, time);
+    });
+  }
+
+  // Nothing in iterations in which none of the shape's arrays was stored.
+  void grid(const Shape& shape, const std::string& name, std::int64_t step, double time) {
+    std::vector<std::pair<const GlobalArray*, std::size_t>> stored;
+    for (const GlobalArray* array : shape.arrays) {
+      const Numbers& steps = view_.axes[array->axis].steps;
+      const auto found = std::lower_bound(steps.begin(), steps.end(), step);
+      if (found != steps.end() && *found == step) stored.emplace_back(array, found - steps.begin());
+    }
+    if (stored.empty()) return;
+    xml_.element("Grid", {{"Name", name}, {"GridType", "Uniform"}}, [&] {
+      xml_.empty("Time", {{"Value", text_of(time)}});
+      xml_.empty("Topology", {{"TopologyType", "3DCoRectMesh"}, {"Dimensions", listed(shape.extents)}});
+      xml_.element("Geometry", {{"GeometryType", "ORIGIN_DXDYDZ"}}, [&] {
+        xml_.leaf("DataItem", {{"Dimensions", "3"}, {"Format", "XML"}}, listed(shape.low));
+        xml_.leaf("DataItem", {{"Dimensions", "3"}, {"Format", "XML"}}, "1 1 1");
+      });
+      for (const auto& [array, index] : stored) attribute(shape, *array, static_cast<std::int64_t>(index));
+    });
+  }
+
+  void attribute(const Shape& shape, const GlobalArray& array, std::int64_t index) {
+    xml_.element("Attribute", {{"Name", array.variable->path}, {"AttributeType", "Scalar"}, {"Center", "Node"}}, [&] {
+      if (!array.scale) return slab(shape, array, index);
+      const std::string value = "$0 * " + text_of(*array.scale) + " + " + text_of(array.offset.value_or(0));
+      xml_.element("DataItem", {{"ItemType", "Function"}, {"Function", value}, {"Dimensions", listed(shape.extents)}},
+                   [&] { slab(shape, array, index); });
+    });
+  }
+
+  // One iteration of the array in the master file.
+  void slab(const Shape& shape, const GlobalArray& array, std::int64_t index) {
+    Numbers start = {index}, count = {1}, whole = {static_cast<std::int64_t>(view_.axes[array.axis].steps.size())};
+    for (int d = 0; d < array.box.ndims; ++d) {
+      start.push_back(0);
+      count.push_back(array.box.extent(d));
+      whole.push_back(array.box.extent(d));
+    }
+    Numbers selection = start;
+    selection.insert(selection.end(), start.size(), 1);
+    selection.insert(selection.end(), count.begin(), count.end());
+    const dc_variable_info_t& variable = *array.variable;
+    xml_.element("DataItem", {{"ItemType", "HyperSlab"}, {"Dimensions", listed(shape.extents)}}, [&] {
+      xml_.leaf("DataItem", {{"Dimensions", "3 " + std::to_string(start.size())}, {"Format", "XML"}}, listed(selection));
+      xml_.leaf("DataItem",
+                   {{"Dimensions", listed(whole)},
+                    {"NumberType", number_type(variable.type)},
+                    {"Precision", std::to_string(variable.element_bytes)},
+                    {"Format", "HDF"}},
+                   stem_ + kMasterSuffix + ":/" + variable.path);
+    });
+  }
+
+  std::string stem_;
+  const GlobalView& view_;
+  std::map<std::int64_t, double> times_;
+  XmlWriter xml_;
+};
+
+}  // namespace
+
+std::string xdmf_text(const std::string& stem, const GlobalView& view) { return Document(stem, view).text(); }
+
+void write_xdmf(const ViewPlace& place, const GlobalView& view) {
+  OutputFile output(place.temporary_path(kXdmfSuffix), place.final_path(kXdmfSuffix));
+  output.append(xdmf_text(place.stem, view));
+  output.publish(true);
+}
+
+}  // namespace damaris::hdf5

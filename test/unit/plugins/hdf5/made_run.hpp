@@ -1,0 +1,71 @@
+// A run of several servers: each one's plugin writes its files, and the views over all of them are made of what they hold.
+// Used by: tests of the master file and of XDMF, one thread.
+// Before it: blocks made by hand. After it: ReadFile and other readers.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plugins/hdf5/failure.hpp"
+#include "plugins/hdf5/run/master_file.hpp"
+#include "plugins/hdf5/run/xdmf.hpp"
+#include "unit/plugins/hdf5/blocks.hpp"
+#include "unit/plugins/hdf5/scan.hpp"
+#include "unit/plugins/loaded_plugin.hpp"
+
+namespace damaris::test {
+
+class MadeRun {
+ public:
+  // Files are <folder>/storm.node7.s<server>.i<step>.h5.
+  MadeRun(const std::string& folder, int servers, const std::vector<dc_variable_info_t>& variables)
+      : folder_(folder), variables_(variables) {
+    for (int server = 0; server < servers; ++server) {
+      auto& host = *hosts_.emplace_back(std::make_unique<FakeHost>(Settings{{"basename", folder + "/storm"}}, variables_));
+      host.place(server, servers);
+      auto& plugin = *plugins_.emplace_back(std::make_unique<RunningPlugin>("hdf5", host));
+      INFO(host.failure);
+      REQUIRE(plugin.init_code == DC_OK);
+    }
+  }
+
+  // What one server stores of an iteration, and its line in the record.
+  void store(int server, Blocks& blocks) {
+    const dc_iteration_t& iteration = blocks.view();
+    const int code = plugins_.at(static_cast<std::size_t>(server))->on_iteration(iteration);
+    INFO(hosts_.at(static_cast<std::size_t>(server))->failure);
+    REQUIRE(code == DC_OK);
+    hdf5::StepRecord& record = records[iteration.step];
+    record.step = iteration.step;
+    if (iteration.has_time != 0) record.time = iteration.time;
+    record.servers.push_back(server);
+    record.complete = record.servers.size() == hosts_.size();
+    std::vector<std::string> paths;
+    for (const dc_variable_info_t& variable : variables_) paths.push_back(variable.path);
+    record.files.push_back(scan_file(path(server, iteration.step), server, paths));
+  }
+  std::string path(int server, std::int64_t step) const {
+    return folder_ + "/storm.node7.s" + std::to_string(server) + ".i" + std::to_string(step) + ".h5";
+  }
+
+  // <folder>/storm.h5 and .xmf as of now.
+  void write_views() const {
+    const hdf5::QuietErrors quiet;
+    const hdf5::ViewPlace place{folder_, "storm", "node7"};
+    const hdf5::GlobalView view = hdf5::global_view(records, *hosts_.front()->view());
+    hdf5::write_master(place, view, hdf5::ViewNames(view, *hosts_.front()->view()), records, *hosts_.front()->view());
+    hdf5::write_xdmf(place, view);
+  }
+
+  hdf5::Steps records;
+
+ private:
+  std::string folder_;
+  std::vector<dc_variable_info_t> variables_;
+  std::vector<std::unique_ptr<FakeHost>> hosts_;
+  std::vector<std::unique_ptr<RunningPlugin>> plugins_;
+};
+
+}  // namespace damaris::test
