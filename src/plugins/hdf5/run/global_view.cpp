@@ -33,9 +33,7 @@ void for_each_place(const History& history, Call&& call) {
 }
 
 // A dataset without position begins at zero; alone in its iteration it is the whole array.
-bool has_place(const std::vector<Place>& places, const Place& place) {
-  return place.dataset->has_position || places.size() == 1;
-}
+bool has_place(const std::vector<Place>& places, const Place& place) { return place.dataset->has_position || places.size() == 1; }
 
 // Why there is no common array; "" when there is one.
 std::string obstacle(const dc_variable_info_t& variable, const History& history) {

@@ -1,5 +1,5 @@
 // Keeps the views of a run, the master file and the XDMF file, up to date with its record, at a bounded cost.
-// Used by: the hdf5 plugin on the dispatch thread of the server that keeps the record, one plugin call at a time.
+// Used by: the hdf5 plugin on the dispatch thread of each server that adds to the record, one plugin call at a time.
 // Before it: the commit record has a new line. After it: master_file.hpp, xdmf.hpp.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <chrono>
 #include <string>
 
-#include "global_view.hpp"
+#include "run_record.hpp"
 #include "view_place.hpp"
 
 namespace damaris::hdf5 {
@@ -16,24 +16,29 @@ namespace damaris::hdf5 {
 // A view is written anew as a whole, so its cost grows with the run.
 class RunViews {
  public:
-  // `folder` absolute, `stem` the last part of the basename. Removes what a killed server of this host left half written. `host` must
-  // outlive this object.
-  RunViews(const dc_host_t& host, const std::string& folder, const std::string& stem);
+  using Clock = std::chrono::steady_clock;
+  using Now = Clock::time_point (*)();
+
+  // `record` is the path of the record, <folder>/<stem>.jsonl, beside which the views lie. Removes what a killed server of this host
+  // left half written. `host` must outlive this object.
+  RunViews(const dc_host_t& host, const std::string& record, Now now = Clock::now);
 
   // The record has grown. Leaves the views as they are while the last time took more than 5 % of the time since then. A failure is
   // logged, and tried again at the next call: the iteration itself is stored.
-  void update(const Steps& steps);
+  void update();
 
-  // The end of the run: the views show all of it. Throws damaris::Error(DC_E_IO); the views before stay.
-  void finish(const Steps& steps);
+  // The end of this server's part: the views show all that is in the record, also when other servers add to it and finish at the
+  // same time. Throws damaris::Error(DC_E_IO); the views before stay.
+  void finish();
 
  private:
-  using Clock = std::chrono::steady_clock;
-  void write(const Steps& steps);
+  void write();
 
   const dc_host_t& host_;
+  RunRecordReader record_;
   ViewPlace place_;
-  Clock::time_point begun_ = {};
+  Now now_;
+  Clock::time_point ended_ = {};
   Clock::duration took_ = {};
 };
 

@@ -16,9 +16,9 @@ class ViewNames {
  public:
   ViewNames(const GlobalView& view, const dc_host_t& host);
 
-  const std::string& steps() const { return steps_; }                                   // the group of links
-  const std::string& time(std::size_t axis) const { return times_[axis]; }              // "time", "time_1", ...
-  const std::string& iteration(std::size_t axis) const { return iterations_[axis]; }    // beside each of them
+  const std::string& steps() const { return steps_; }                                 // the group of links
+  const std::string& time(std::size_t axis) const { return times_[axis]; }            // "time", "time_1", ...
+  const std::string& iteration(std::size_t axis) const { return iterations_[axis]; }  // beside each of them
   // Of the array's dimensions without time, slowest first: <layout>_z, _y, _x, or <layout>_0, ... beyond three. Arrays of one
   // layout and the same extents share them.
   const std::vector<std::string>& dimensions(std::size_t array) const { return dimensions_[array]; }

@@ -69,8 +69,8 @@ std::vector<Shape> shapes_of(const GlobalView& view) {
   for (const GlobalArray& array : view.arrays) {
     if (!is_drawable(array)) continue;
     const Numbers extents = filled(array.box, 1, true), low = filled(array.box, 0, false);
-    auto found =
-        std::find_if(shapes.begin(), shapes.end(), [&](const Shape& shape) { return shape.extents == extents && shape.low == low; });
+    auto found = std::find_if(shapes.begin(), shapes.end(),
+                              [&](const Shape& shape) { return shape.extents == extents && shape.low == low; });
     if (found == shapes.end()) found = shapes.insert(shapes.end(), {extents, low, {}});
     found->arrays.push_back(&array);
   }
@@ -103,8 +103,7 @@ class Document {
  private:
   void collection(const Shape& shape) {
     const std::string name = std::to_string(shape.extents[0]) + "x" + std::to_string(shape.extents[1]) + "x" +
-                             std::to_string(shape.extents[2]) +
-                             (shape.low == Numbers{0, 0, 0} ? "" : " at " + listed(shape.low));
+                             std::to_string(shape.extents[2]) + (shape.low == Numbers{0, 0, 0} ? "" : " at " + listed(shape.low));
     xml_.element("Grid", {{"Name", name}, {"GridType", "Collection"}, {"CollectionType", "Temporal"}}, [&] {
       for (const auto& [step, time] : times_) grid(shape, name, step, time);
     });
@@ -154,11 +153,11 @@ class Document {
     xml_.element("DataItem", {{"ItemType", "HyperSlab"}, {"Dimensions", listed(shape.extents)}}, [&] {
       xml_.leaf("DataItem", {{"Dimensions", "3 " + std::to_string(start.size())}, {"Format", "XML"}}, listed(selection));
       xml_.leaf("DataItem",
-                   {{"Dimensions", listed(whole)},
-                    {"NumberType", number_type(variable.type)},
-                    {"Precision", std::to_string(variable.element_bytes)},
-                    {"Format", "HDF"}},
-                   stem_ + kMasterSuffix + ":/" + variable.path);
+                {{"Dimensions", listed(whole)},
+                 {"NumberType", number_type(variable.type)},
+                 {"Precision", std::to_string(variable.element_bytes)},
+                 {"Format", "HDF"}},
+                stem_ + kMasterSuffix + ":/" + variable.path);
     });
   }
 

@@ -71,3 +71,202 @@ TEST_CASE("the master shows a variable of two servers and two iterations as one 
   CHECK(master.text("/", "Conventions") == "CF-1.8");
   CHECK(texts(master, "not_shown").empty());
 }
+
+TEST_CASE("a server that has not reported yet leaves a hole, which is filled when it has") {
+  const TempFolder folder;
+  const auto real = variable_info(0, "v", DC_FLOAT32, 2);
+  MadeRun run(folder.path(), 2, {real});
+  store_rows<float>(run, real, 0, {0, 1});
+  store_rows<float>(run, real, 1, {1});
+  run.write_views();
+  {
+    const ReadFile master(folder.file("storm.h5"));
+    const auto values = master.values<float>("v");
+    REQUIRE(master.extents("v") == std::vector<hsize_t>{2, 2, 3});
+    CHECK(std::isnan(values[6]));
+    CHECK(values[9] == 110);
+    CHECK(master.attribute<std::int64_t>("/", "incomplete_iterations") == std::vector<std::int64_t>{1});
+  }
+  store_rows<float>(run, real, 1, {0});
+  run.write_views();
+  const ReadFile master(folder.file("storm.h5"));
+  CHECK(master.values<float>("v")[6] == 100);
+  CHECK(master.attribute<std::int64_t>("/", "incomplete_iterations").empty());
+}
+
+TEST_CASE("a hole in a variable of integers reads as zero, and so does a file that is gone") {
+  const TempFolder folder;
+  const auto variable = variable_info(0, "v", DC_INT32, 2);
+  MadeRun run(folder.path(), 2, {variable});
+  store_rows<int>(run, variable, 0, {0, 1});
+  store_rows<int>(run, variable, 1, {1});
+  run.write_views();
+  std::filesystem::remove(run.path(1, 0));
+  const ReadFile master(folder.file("storm.h5"));
+  CHECK(master.values<int>("v") == std::vector<int>{0, 1, 2, 0, 0, 0, 0, 0, 0, 110, 111, 112});
+}
+
+TEST_CASE("the views hold after the folder has moved, from whatever working directory") {
+  const TempFolder folder, elsewhere;
+  const auto variable = variable_info(0, "v", DC_INT32, 2);
+  MadeRun run(folder.path(), 2, {variable});
+  store_rows<int>(run, variable, 3, {0, 1});
+  run.write_views();
+  const std::vector<int> expected = {300, 301, 302, 310, 311, 312};
+  const auto moved = elsewhere.path() / "moved";
+  std::filesystem::copy(folder.path(), moved);
+  std::filesystem::remove(run.path(0, 3));  // so that only the moved files can give the values
+  std::filesystem::remove(run.path(1, 3));
+  {
+    const WorkingFolder there("/");
+    CHECK(ReadFile(moved.string() + "/storm.h5").values<int>("v") == expected);
+  }
+  const WorkingFolder there(moved);
+  const ReadFile master("storm.h5");
+  CHECK(master.values<int>("v") == expected);
+  CHECK(master.values<int>("steps/3/storm.node7.s1.i3/v") == std::vector<int>{310, 311, 312});
+}
+
+TEST_CASE("variables and groups with the names of axes keep them; the axes take others") {
+  const TempFolder folder;
+  const std::vector<dc_variable_info_t> variables = {variable_info(0, "time", DC_INT32, 1),
+                                                     variable_info(1, "steps/iteration", DC_INT32, 1),
+                                                     variable_info(2, "scalar_x", DC_INT32, 1)};
+  MadeRun run(folder.path(), 1, variables);
+  Blocks blocks(5);
+  for (const dc_variable_info_t& variable : variables) place(blocks.add(variable, 0, {2}, std::vector<int>{7, 8}), {0});
+  run.store(0, blocks);
+  run.write_views();
+  const ReadFile master(folder.file("storm.h5"));
+  CHECK(master.values<int>("time") == std::vector<int>{7, 8});
+  CHECK(master.values<int>("steps/iteration") == std::vector<int>{7, 8});
+  CHECK(master.values<double>("time_") == std::vector<double>{5});
+  CHECK(master.values<double>("steps/time_") == std::vector<double>{5});
+  CHECK(master.values<std::int64_t>("iteration_") == std::vector<std::int64_t>{5});
+  CHECK(master.extents("scalar_x_") == std::vector<hsize_t>{2});
+  CHECK(master.has("steps_/5/storm.node7.s0.i5"));
+}
+
+TEST_CASE("an array without declared extents spans its parts and says where it begins") {
+  const TempFolder folder;
+  const auto variable = variable_info(0, "v", DC_INT32, 1);
+  MadeRun run(folder.path(), 1, {variable});
+  Blocks first(0), second(1);
+  place(first.add(variable, 0, {2}, std::vector<int>{1, 2}), {-3});
+  run.store(0, first);
+  place(second.add(variable, 0, {3}, std::vector<int>{3, 4, 5}), {-2});  // another place and size in the next iteration
+  run.store(0, second);
+  run.write_views();
+  const ReadFile master(folder.file("storm.h5"));
+  CHECK(master.extents("v") == std::vector<hsize_t>{2, 4});
+  CHECK(master.values<int>("v") == std::vector<int>{1, 2, 0, 0, 0, 3, 4, 5});
+  CHECK(master.attribute<std::int64_t>("v", "position") == std::vector<std::int64_t>{-3});
+}
+
+TEST_CASE("declared extents are shown whole, and grow where a part lies outside") {
+  const TempFolder folder;
+  auto variable = variable_info(0, "v", DC_INT32, 1);
+  variable.has_global = 1;
+  MadeRun run(folder.path(), 1, {variable});
+  Blocks blocks(0);
+  dc_dataset_t& inside = blocks.add(variable, 0, {1}, std::vector<int>{1});
+  place(inside, {1});
+  inside.global[0] = 4;
+  run.store(0, blocks);
+  run.write_views();
+  CHECK(ReadFile(folder.file("storm.h5")).extents("v") == std::vector<hsize_t>{1, 4});
+  Blocks more(1);
+  dc_dataset_t& outside = more.add(variable, 0, {2}, std::vector<int>{2, 3});
+  place(outside, {3});
+  outside.global[0] = 4;
+  run.store(0, more);
+  run.write_views();
+  const ReadFile master(folder.file("storm.h5"));
+  CHECK(master.extents("v") == std::vector<hsize_t>{2, 5});
+  CHECK(master.values<int>("v") == std::vector<int>{0, 1, 0, 0, 0, 0, 0, 0, 2, 3});
+}
+
+TEST_CASE("where servers share a face the lower one is shown") {
+  const TempFolder folder;
+  const auto variable = variable_info(0, "v", DC_INT32, 1);
+  MadeRun run(folder.path(), 3, {variable});
+  for (const int server : {2, 0, 1}) {
+    Blocks blocks(0);
+    place(blocks.add(variable, server, {3}, std::vector<int>(3, 10 + server)), {2 * server});
+    run.store(server, blocks);
+  }
+  auto& files = run.records.at(0).files;  // as the record has them
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.server < b.server; });
+  run.write_views();
+  CHECK(ReadFile(folder.file("storm.h5")).values<int>("v") == std::vector<int>{10, 10, 10, 11, 11, 12, 12});
+}
+
+TEST_CASE("a variable that one client writes without a position is shown whole") {
+  const TempFolder folder;
+  const std::vector<dc_variable_info_t> variables = {variable_info(0, "energy", DC_FLOAT64, 0), variable_info(1, "x", DC_INT32, 1)};
+  MadeRun run(folder.path(), 1, variables);
+  for (int step = 0; step < 2; ++step) {
+    Blocks blocks(step);
+    blocks.add(variables[0], 0, {}, std::vector<double>{0.5 + step});
+    blocks.add(variables[1], 0, {2}, std::vector<int>{step, step + 1});
+    run.store(0, blocks);
+  }
+  run.write_views();
+  const ReadFile master(folder.file("storm.h5"));
+  CHECK(master.extents("energy") == std::vector<hsize_t>{2});
+  CHECK(master.values<double>("energy") == std::vector<double>{0.5, 1.5});
+  CHECK(master.values<int>("x") == std::vector<int>{0, 1, 1, 2});
+}
+
+TEST_CASE("as many dimensions as a layout may have leave room for time") {
+  const TempFolder folder;
+  const auto variable = variable_info(0, "v", DC_INT32, DC_MAX_DIMS);
+  MadeRun run(folder.path(), 1, {variable});
+  Blocks blocks(0);
+  std::vector<int> values(std::size_t{1} << DC_MAX_DIMS);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int>(i);
+  place(blocks.add(variable, 0, Numbers(DC_MAX_DIMS, 2), values), Numbers(DC_MAX_DIMS, 0));
+  run.store(0, blocks);
+  run.write_views();
+  const ReadFile master(folder.file("storm.h5"));
+  CHECK(master.extents("v").size() == DC_MAX_DIMS + 1);
+  CHECK(master.values<int>("v") == values);
+}
+
+TEST_CASE("an array without elements, and one of another run's XML, do no harm") {
+  const TempFolder folder;
+  const auto variable = variable_info(0, "v", DC_INT32, 2);
+  MadeRun run(folder.path(), 1, {variable});
+  Blocks blocks(0);
+  place(blocks.add(variable, 0, {0, 4}, std::vector<int>{}), {0, 0});
+  run.store(0, blocks);
+  run.records.at(0).files[0].datasets.push_back(run.records.at(0).files[0].datasets[0]);
+  run.records.at(0).files[0].datasets[1].variable = "unknown";
+  run.write_views();
+  const ReadFile master(folder.file("storm.h5"));
+  CHECK(master.extents("v") == std::vector<hsize_t>{1, 0, 4});
+  CHECK(texts(master, "not_shown") == std::vector<std::string>{"unknown: the XML of this run does not know it"});
+}
+
+TEST_CASE("a variable of other dimensions in an earlier run is not shown as one array") {
+  const TempFolder folder;
+  const auto variable = variable_info(0, "v", DC_INT32, 2);
+  MadeRun run(folder.path(), 1, {variable});
+  store_rows<int>(run, variable, 0, {0});
+  store_rows<int>(run, variable, 1, {0});
+  run.records.at(0).files[0].datasets[0].box.ndims = 1;
+  run.write_views();
+  const ReadFile master(folder.file("storm.h5"));
+  CHECK_FALSE(master.has("v"));
+  REQUIRE(texts(master, "not_shown").size() == 1);
+  CHECK_THAT(texts(master, "not_shown")[0], Contains("1 dimensions in storm.node7.s0.i0.h5 and 2 in the XML"));
+}
+
+TEST_CASE("a run without any data has views without arrays") {
+  const TempFolder folder;
+  MadeRun run(folder.path(), 1, {variable_info(0, "v", DC_INT32, 1)});
+  run.write_views();
+  const ReadFile master(folder.file("storm.h5"));
+  CHECK_FALSE(master.has("time"));
+  CHECK(texts(master, "not_shown").empty());
+}

@@ -26,8 +26,8 @@ struct Typed {
   const char* path;
   dc_type type;
 };
-constexpr Typed kTypes[] = {{"types/int8", DC_INT8},     {"types/int16", DC_INT16},   {"types/int32", DC_INT32},
-                            {"types/int64", DC_INT64},   {"types/uint8", DC_UINT8},   {"types/uint16", DC_UINT16},
+constexpr Typed kTypes[] = {{"types/int8", DC_INT8},     {"types/int16", DC_INT16},    {"types/int32", DC_INT32},
+                            {"types/int64", DC_INT64},   {"types/uint8", DC_UINT8},    {"types/uint16", DC_UINT16},
                             {"types/uint32", DC_UINT32}, {"types/real32", DC_FLOAT32}, {"types/real64", DC_FLOAT64}};
 
 enum Id : std::uint32_t { kTheta, kRain, kWind, kFitted, kCells, kParticles, kCount, kFirstType };

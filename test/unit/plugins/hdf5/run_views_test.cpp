@@ -1,0 +1,144 @@
+// When the views of a run are written, what they cost, and what happens when they cannot be.
+#include <sys/wait.h>
+#include <unistd.h>
+#include <catch2/catch.hpp>
+#include <damaris/error.hpp>
+
+#include "plugins/hdf5/failure.hpp"
+#include "plugins/hdf5/run/run_views.hpp"
+#include "support/temp_folder.hpp"
+#include "unit/plugins/fake_host.hpp"
+#include "unit/plugins/hdf5/blocks.hpp"
+#include "unit/plugins/hdf5/read_file.hpp"
+
+using namespace damaris;
+using namespace damaris::test;
+using Catch::Matchers::Contains;
+using hdf5::RunViews;
+using std::chrono::seconds;
+
+namespace {
+
+// A clock of which each look takes some time: a view is looked at before and after it is written.
+RunViews::Clock::time_point the_time;
+seconds each_look;
+RunViews::Clock::time_point look() { return the_time += each_look; }
+
+std::string line_of(std::int64_t step) {
+  hdf5::StoredDataset dataset;
+  dataset.path = dataset.variable = "v";
+  dataset.has_position = true;
+  dataset.box.ndims = 1;
+  dataset.box.high[0] = 2;
+  hdf5::StepRecord record;
+  record.step = step;
+  record.files.resize(1);
+  record.files[0].name = "storm.node7.s0.i" + std::to_string(step) + ".h5";
+  record.files[0].datasets = {dataset};
+  return hdf5::to_json(record).dump() + "\n";
+}
+
+struct Views {
+  Views() : host(damaris::test::Settings{}, variables) {}
+
+  std::string record() const { return folder.file("storm.jsonl"); }
+  void add_step() { std::ofstream(record(), std::ios::app) << line_of(steps++); }
+  std::size_t shown() const { return ReadFile(folder.file("storm.h5")).extents("v")[0]; }
+
+  hdf5::QuietErrors quiet;
+  TempFolder folder;
+  std::vector<dc_variable_info_t> variables = {variable_info(0, "v", DC_INT32, 1)};
+  FakeHost host;
+  std::int64_t steps = 0;
+};
+
+int id_of_dead_process() {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  return child;
+}
+
+}  // namespace
+
+TEST_CASE("the views are left as they are while the last time took more than a twentieth of the time since") {
+  Views run;
+  each_look = seconds(1);  // so that writing takes one second
+  RunViews views(*run.host.view(), run.record(), look);
+  run.add_step();
+  views.update();
+  CHECK(run.shown() == 1);
+  the_time += seconds(18);  // and one until the look
+  run.add_step();
+  views.update();
+  CHECK(run.shown() == 1);
+  views.update();  // now it is twenty
+  CHECK(run.shown() == 2);
+  run.add_step();
+  views.finish();
+  CHECK(run.shown() == 3);
+}
+
+TEST_CASE("views that cannot be written are told to the log, tried again, and an error only at the end") {
+  Views run;
+  each_look = seconds(0);
+  RunViews views(*run.host.view(), run.record(), look);
+  run.add_step();
+  views.update();
+  std::filesystem::remove(run.folder.file("storm.h5"));
+  std::filesystem::create_directory(run.folder.file("storm.h5"));  // nothing can be renamed to that
+  run.add_step();
+  views.update();
+  REQUIRE(run.host.lines.size() == 1);
+  CHECK(run.host.lines[0].first == 1);
+  CHECK_THAT(run.host.lines[0].second, Contains("storm.h5 does not show the last iterations yet"));
+  CHECK_THROWS_WITH(views.finish(), Contains("does not show the whole run, whose files are all stored"));
+  std::filesystem::remove(run.folder.file("storm.h5"));
+  views.update();
+  CHECK(run.shown() == 2);
+  CHECK(std::distance(std::filesystem::directory_iterator(run.folder.path()), std::filesystem::directory_iterator()) ==
+        3);  // with the record
+}
+
+TEST_CASE("the views of a server that finishes first are replaced by those of the last, also when both write at once") {
+  Views run;
+  each_look = seconds(0);
+  static Views* other;
+  other = &run;
+  // The other server adds its line and writes while this one is between reading and renaming.
+  const auto interrupt = [] {
+    if (other->steps == 1) {
+      other->add_step();
+      RunViews(*other->host.view(), other->record()).finish();
+      CHECK(other->shown() == 2);
+    }
+    return the_time;
+  };
+  run.add_step();
+  RunViews(*run.host.view(), run.record(), interrupt).finish();
+  CHECK(run.shown() == 2);
+}
+
+TEST_CASE("a damaged record is told to the log and does not stop the run") {
+  Views run;
+  each_look = seconds(0);
+  run.folder.write("storm.jsonl", "no JSON\n");
+  RunViews(*run.host.view(), run.record(), look).update();
+  REQUIRE(run.host.lines.size() == 1);
+  CHECK_THAT(run.host.lines[0].second, Contains("storm.jsonl:1: this is no JSON"));
+}
+
+TEST_CASE("half-written views of a killed server are removed at the start, those of others are not") {
+  Views run;
+  const std::string dead = std::to_string(id_of_dead_process());
+  for (const std::string name : {".storm.h5.node7.tmp.", ".storm.xmf.node7.tmp.", ".storm.h5.node8.tmp.", ".storm2.h5.node7.tmp."})
+    run.folder.write(name + dead, "");
+  run.folder.write(".storm.h5.node7.tmp." + std::to_string(::getpid()), "");
+  const RunViews views(*run.host.view(), run.record());
+  const auto exists = [&](const std::string& name) { return std::filesystem::exists(run.folder.file(name)); };
+  CHECK_FALSE(exists(".storm.h5.node7.tmp." + dead));
+  CHECK_FALSE(exists(".storm.xmf.node7.tmp." + dead));
+  CHECK(exists(".storm.h5.node8.tmp." + dead));
+  CHECK(exists(".storm2.h5.node7.tmp." + dead));
+  CHECK(exists(".storm.h5.node7.tmp." + std::to_string(::getpid())));
+}
