@@ -57,6 +57,7 @@ CommitLog::CommitLog(const dc_host_t& host, const Settings& settings, const File
       collector_(connected_ ? host.server_count : 1),
       prefixes_{names.prefix()} {
   if (!keeps()) return;
+  views_ = std::make_unique<RunViews>(host, names.of_run(".jsonl"));
   if (shared()) try {
       open();
     } catch (const Failure& failure) {
@@ -109,16 +110,18 @@ void CommitLog::take(int from, const std::string& message) {
 void CommitLog::add_due(std::vector<StepRecord>&& due) {
   for (const StepRecord& step : due) lines_.push_back(to_json(step));
   try {
-    write_lines();
+    // Where several servers in place share the record, one of them is enough until the end.
+    if (write_lines() && host_.server_index == 0) views_->update();
   } catch (const Failure& failure) {
     warn(std::string("the commit record lags behind: ") + failure.what() + "; its lines are kept and tried again with the next");
   }
 }
 
-void CommitLog::write_lines() {
-  if (lines_.empty()) return;
+bool CommitLog::write_lines() {
+  if (lines_.empty()) return false;
   if (file_ == nullptr || file_->is_gone()) open();
   for (; !lines_.empty(); lines_.pop_front()) file_->append(lines_.front());
+  return true;
 }
 
 void CommitLog::finish() {
@@ -130,6 +133,7 @@ void CommitLog::finish() {
     throw Error(DC_E_IO,
                 std::string("the commit record misses ") + std::to_string(lines_.size()) + " iterations: " + failure.what());
   }
+  views_->finish();
 }
 
 }  // namespace damaris::hdf5

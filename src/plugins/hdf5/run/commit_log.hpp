@@ -14,6 +14,7 @@
 #include "../settings.hpp"
 #include "record_file.hpp"
 #include "run_record.hpp"
+#include "run_views.hpp"
 #include "step_collector.hpp"
 
 namespace damaris::hdf5 {
@@ -31,7 +32,7 @@ class CommitLog {
   void report(StepRecord&& record);
   // A message of the log of server `from`.
   void take(int from, const std::string& message);
-  // After the last step: adds what is left. Throws damaris::Error when lines could not be written.
+  // After the last step: adds what is left and lets the views show it. Throws damaris::Error when one of both could not be written.
   void finish();
 
  private:
@@ -41,7 +42,8 @@ class CommitLog {
   void open();
   void remove_files_of_others(const std::set<std::string>& earlier) const;
   void add_due(std::vector<StepRecord>&& due);
-  void write_lines();
+  // Whether there were any.
+  bool write_lines();
   void warn(const std::string& text) const { host_.log(host_.self, 1, ("hdf5: " + text).c_str()); }
 
   const dc_host_t& host_;
@@ -51,6 +53,7 @@ class CommitLog {
   bool connected_;  // to the other servers by messages
   bool begun_ = false;
   std::unique_ptr<RecordFile> file_;
+  std::unique_ptr<RunViews> views_;  // of a server that keeps the record
   StepCollector collector_;
   std::deque<Json> lines_;          // to be written
   std::set<std::string> prefixes_;  // of the files of all servers of this run

@@ -51,6 +51,7 @@ void RunViews::finish() {
 }
 
 void RunViews::write() {
+  if (record_.steps().empty()) return;
   const Clock::time_point begun = now_();
   const GlobalView view = global_view(record_.steps(), host_);
   write_master(place_, view, ViewNames(view, host_), record_.steps(), host_);

@@ -32,6 +32,7 @@ class RunViews {
   void finish();
 
  private:
+  // Nothing for a run that has stored nothing.
   void write();
 
   const dc_host_t& host_;

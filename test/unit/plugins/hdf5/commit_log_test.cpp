@@ -134,7 +134,7 @@ TEST_CASE(
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) names.push_back(entry.path().filename());
   std::sort(names.begin(), names.end());
-  CHECK(names == std::vector<std::string>{"storm.jsonl", "storm.node7.s0.i1.h5"});
+  CHECK(names == std::vector<std::string>{"storm.h5", "storm.jsonl", "storm.node7.s0.i1.h5", "storm.xmf"});
 }
 
 TEST_CASE("exists=append keeps the earlier run and replaces it from the first iteration stored") {

@@ -50,13 +50,21 @@ class MadeRun {
     return folder_ + "/storm.node7.s" + std::to_string(server) + ".i" + std::to_string(step) + ".h5";
   }
 
-  // <folder>/storm.h5 and .xmf as of now.
+  // <folder>/run.h5 and .xmf as of now.
   void write_views() const {
     const hdf5::QuietErrors quiet;
-    const hdf5::ViewPlace place{folder_, "storm", "node7"};
+    const hdf5::ViewPlace place{folder_, "run", "node7"};
     const hdf5::GlobalView view = hdf5::global_view(records, *hosts_.front()->view());
     hdf5::write_master(place, view, hdf5::ViewNames(view, *hosts_.front()->view()), records, *hosts_.front()->view());
     hdf5::write_xdmf(place, view);
+  }
+
+  // The end of the run: the plugins tell each other what they stored, and the first one leaves storm.h5 and storm.xmf.
+  void finish() {
+    for (std::size_t from = 0; from < hosts_.size(); ++from)
+      for (const auto& [to, message] : hosts_[from]->sent)
+        CHECK(plugins_.at(static_cast<std::size_t>(to))->on_message(static_cast<int>(from), message) == DC_OK);
+    for (auto& plugin : plugins_) CHECK(plugin->finalize() == DC_OK);
   }
 
   hdf5::Steps records;

@@ -62,7 +62,7 @@ TEST_CASE("the master shows a variable of two servers and two iterations as one 
   store_rows<int>(run, variable, 4, {0, 1});
   store_rows<int>(run, variable, 6, {0, 1});
   run.write_views();
-  const ReadFile master(folder.file("storm.h5"));
+  const ReadFile master(folder.file("run.h5"));
   CHECK(master.extents("fields/theta") == std::vector<hsize_t>{2, 2, 3});
   CHECK(master.values<int>("fields/theta") == std::vector<int>{400, 401, 402, 410, 411, 412, 600, 601, 602, 610, 611, 612});
   CHECK(master.values<std::int64_t>("fields/iteration") == std::vector<std::int64_t>{4, 6});
@@ -80,7 +80,7 @@ TEST_CASE("a server that has not reported yet leaves a hole, which is filled whe
   store_rows<float>(run, real, 1, {1});
   run.write_views();
   {
-    const ReadFile master(folder.file("storm.h5"));
+    const ReadFile master(folder.file("run.h5"));
     const auto values = master.values<float>("v");
     REQUIRE(master.extents("v") == std::vector<hsize_t>{2, 2, 3});
     CHECK(std::isnan(values[6]));
@@ -89,7 +89,7 @@ TEST_CASE("a server that has not reported yet leaves a hole, which is filled whe
   }
   store_rows<float>(run, real, 1, {0});
   run.write_views();
-  const ReadFile master(folder.file("storm.h5"));
+  const ReadFile master(folder.file("run.h5"));
   CHECK(master.values<float>("v")[6] == 100);
   CHECK(master.attribute<std::int64_t>("/", "incomplete_iterations").empty());
 }
@@ -102,7 +102,7 @@ TEST_CASE("a hole in a variable of integers reads as zero, and so does a file th
   store_rows<int>(run, variable, 1, {1});
   run.write_views();
   std::filesystem::remove(run.path(1, 0));
-  const ReadFile master(folder.file("storm.h5"));
+  const ReadFile master(folder.file("run.h5"));
   CHECK(master.values<int>("v") == std::vector<int>{0, 1, 2, 0, 0, 0, 0, 0, 0, 110, 111, 112});
 }
 
@@ -119,10 +119,10 @@ TEST_CASE("the views hold after the folder has moved, from whatever working dire
   std::filesystem::remove(run.path(1, 3));
   {
     const WorkingFolder there("/");
-    CHECK(ReadFile(moved.string() + "/storm.h5").values<int>("v") == expected);
+    CHECK(ReadFile(moved.string() + "/run.h5").values<int>("v") == expected);
   }
   const WorkingFolder there(moved);
-  const ReadFile master("storm.h5");
+  const ReadFile master("run.h5");
   CHECK(master.values<int>("v") == expected);
   CHECK(master.values<int>("steps/3/storm.node7.s1.i3/v") == std::vector<int>{310, 311, 312});
 }
@@ -137,7 +137,7 @@ TEST_CASE("variables and groups with the names of axes keep them; the axes take 
   for (const dc_variable_info_t& variable : variables) place(blocks.add(variable, 0, {2}, std::vector<int>{7, 8}), {0});
   run.store(0, blocks);
   run.write_views();
-  const ReadFile master(folder.file("storm.h5"));
+  const ReadFile master(folder.file("run.h5"));
   CHECK(master.values<int>("time") == std::vector<int>{7, 8});
   CHECK(master.values<int>("steps/iteration") == std::vector<int>{7, 8});
   CHECK(master.values<double>("time_") == std::vector<double>{5});
@@ -157,7 +157,7 @@ TEST_CASE("an array without declared extents spans its parts and says where it b
   place(second.add(variable, 0, {3}, std::vector<int>{3, 4, 5}), {-2});  // another place and size in the next iteration
   run.store(0, second);
   run.write_views();
-  const ReadFile master(folder.file("storm.h5"));
+  const ReadFile master(folder.file("run.h5"));
   CHECK(master.extents("v") == std::vector<hsize_t>{2, 4});
   CHECK(master.values<int>("v") == std::vector<int>{1, 2, 0, 0, 0, 3, 4, 5});
   CHECK(master.attribute<std::int64_t>("v", "position") == std::vector<std::int64_t>{-3});
@@ -174,14 +174,14 @@ TEST_CASE("declared extents are shown whole, and grow where a part lies outside"
   inside.global[0] = 4;
   run.store(0, blocks);
   run.write_views();
-  CHECK(ReadFile(folder.file("storm.h5")).extents("v") == std::vector<hsize_t>{1, 4});
+  CHECK(ReadFile(folder.file("run.h5")).extents("v") == std::vector<hsize_t>{1, 4});
   Blocks more(1);
   dc_dataset_t& outside = more.add(variable, 0, {2}, std::vector<int>{2, 3});
   place(outside, {3});
   outside.global[0] = 4;
   run.store(0, more);
   run.write_views();
-  const ReadFile master(folder.file("storm.h5"));
+  const ReadFile master(folder.file("run.h5"));
   CHECK(master.extents("v") == std::vector<hsize_t>{2, 5});
   CHECK(master.values<int>("v") == std::vector<int>{0, 1, 0, 0, 0, 0, 0, 0, 2, 3});
 }
@@ -198,7 +198,7 @@ TEST_CASE("where servers share a face the lower one is shown") {
   auto& files = run.records.at(0).files;  // as the record has them
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.server < b.server; });
   run.write_views();
-  CHECK(ReadFile(folder.file("storm.h5")).values<int>("v") == std::vector<int>{10, 10, 10, 11, 11, 12, 12});
+  CHECK(ReadFile(folder.file("run.h5")).values<int>("v") == std::vector<int>{10, 10, 10, 11, 11, 12, 12});
 }
 
 TEST_CASE("a variable that one client writes without a position is shown whole") {
@@ -212,7 +212,7 @@ TEST_CASE("a variable that one client writes without a position is shown whole")
     run.store(0, blocks);
   }
   run.write_views();
-  const ReadFile master(folder.file("storm.h5"));
+  const ReadFile master(folder.file("run.h5"));
   CHECK(master.extents("energy") == std::vector<hsize_t>{2});
   CHECK(master.values<double>("energy") == std::vector<double>{0.5, 1.5});
   CHECK(master.values<int>("x") == std::vector<int>{0, 1, 1, 2});
@@ -228,7 +228,7 @@ TEST_CASE("as many dimensions as a layout may have leave room for time") {
   place(blocks.add(variable, 0, Numbers(DC_MAX_DIMS, 2), values), Numbers(DC_MAX_DIMS, 0));
   run.store(0, blocks);
   run.write_views();
-  const ReadFile master(folder.file("storm.h5"));
+  const ReadFile master(folder.file("run.h5"));
   CHECK(master.extents("v").size() == DC_MAX_DIMS + 1);
   CHECK(master.values<int>("v") == values);
 }
@@ -243,7 +243,7 @@ TEST_CASE("an array without elements, and one of another run's XML, do no harm")
   run.records.at(0).files[0].datasets.push_back(run.records.at(0).files[0].datasets[0]);
   run.records.at(0).files[0].datasets[1].variable = "unknown";
   run.write_views();
-  const ReadFile master(folder.file("storm.h5"));
+  const ReadFile master(folder.file("run.h5"));
   CHECK(master.extents("v") == std::vector<hsize_t>{1, 0, 4});
   CHECK(texts(master, "not_shown") == std::vector<std::string>{"unknown: the XML of this run does not know it"});
 }
@@ -256,7 +256,7 @@ TEST_CASE("a variable of other dimensions in an earlier run is not shown as one 
   store_rows<int>(run, variable, 1, {0});
   run.records.at(0).files[0].datasets[0].box.ndims = 1;
   run.write_views();
-  const ReadFile master(folder.file("storm.h5"));
+  const ReadFile master(folder.file("run.h5"));
   CHECK_FALSE(master.has("v"));
   REQUIRE(texts(master, "not_shown").size() == 1);
   CHECK_THAT(texts(master, "not_shown")[0], Contains("1 dimensions in storm.node7.s0.i0.h5 and 2 in the XML"));
@@ -266,7 +266,7 @@ TEST_CASE("a run without any data has views without arrays") {
   const TempFolder folder;
   MadeRun run(folder.path(), 1, {variable_info(0, "v", DC_INT32, 1)});
   run.write_views();
-  const ReadFile master(folder.file("storm.h5"));
+  const ReadFile master(folder.file("run.h5"));
   CHECK_FALSE(master.has("time"));
   CHECK(texts(master, "not_shown").empty());
 }

@@ -28,15 +28,17 @@ bool is_hdf5(const std::string& path) {
 
 // Loads the plugin with these flags and stores one iteration. 0 when the file is there.
 int store_with(int scope, const TempFolder& folder) {
-  const auto variable = variable_info(0, "v", DC_INT32, 1);
-  const FakeHost host(Settings{{"basename", folder.file("storm")}, {"filters", "deflate:1"}});
+  const std::vector<dc_variable_info_t> variables = {variable_info(0, "v", DC_INT32, 1)};
+  FakeHost host(Settings{{"basename", folder.file("storm")}, {"filters", "deflate:1"}}, variables);
+  host.place(0, 1);  // keeps the record, and so writes the master file with its dimension scales
   void* state = nullptr;
   const dc_plugin_t* table = load_plugin("hdf5", scope);
   Blocks blocks(0);
-  blocks.add(variable, 0, {3}, std::vector<int>{1, 2, 3});
+  // One block without a position is an array of the master.
+  blocks.add(variables[0], 0, {3}, std::vector<int>{1, 2, 3});
   const bool stored = table->init(host.view(), &state) == DC_OK && table->on_iteration(state, &blocks.view()) == DC_OK;
   std::printf("%s\n", stored ? host.files.at(0).path.c_str() : host.failure.c_str());
-  return stored && is_hdf5(host.files.at(0).path) && table->finalize(state) == DC_OK ? 0 : 1;
+  return stored && is_hdf5(host.files.at(0).path) && table->finalize(state) == DC_OK && is_hdf5(folder.file("storm.h5")) ? 0 : 1;
 }
 
 // The wait status of a child that does this.
