@@ -19,7 +19,8 @@ shown = subprocess.run(["h5dump", "-d", "/temperature/1", *glob.glob("first_writ
 assert "(3,0): 2130, 2131, 2132, 2133, 2134, 2135, 2136, 2137" in shown.stdout, shown.stdout
 
 page = (pathlib.Path(os.environ["DAMARIS_SOURCE_DIR"]) / "docs" / "file-format.md").read_text()
-reading = dict(re.findall(r"```(\w+)\n(.*?)```", page[page.index("## Reading"):], re.DOTALL))
+blocks = re.findall(r"```(\w+)\n(.*?)```", page[page.index("## Reading"):], re.DOTALL)
+reading = {language: code for language, code in blocks if "first_write" in code}
 assert "2137" in subprocess.run(["sh", "-e", "-c", reading["sh"]], capture_output=True, text=True, check=True).stdout
 read = {}
 exec(reading["python"], read)

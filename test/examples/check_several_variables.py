@@ -1,4 +1,9 @@
-"""02: two fields joined to global arrays without their halo, and a number per client."""
+"""02: two fields joined to global arrays without their halo, and a number per client; the run as docs/file-format.md reads it."""
+
+import os
+import pathlib
+import re
+import subprocess
 
 from written import described, file_of_each_step, same
 
@@ -13,3 +18,13 @@ for step, file in enumerate(file_of_each_step("several_variables", 2)):
     for rank in range(2):
         number = file[f"iterations/{rank}"]
         assert number.dtype == "i4" and number[...].ravel().tolist() == [10 * step + rank], f"{number.name}: {number[...]}"
+
+shown = subprocess.run(["h5dump", "-d", "/fields/temperature", "several_variables.h5"], capture_output=True, text=True, check=True)
+assert "(1,3,0): 1300, 1301, 1302" in shown.stdout, shown.stdout
+
+page = (pathlib.Path(os.environ["DAMARIS_SOURCE_DIR"]) / "docs" / "file-format.md").read_text()
+[reading] = [code for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "several_variables.h5" in code]
+read = {}
+exec(reading, read)
+assert read["warmest"].dims == ("time",) and read["warmest"].values.tolist() == [311, 1311], read["warmest"]
+assert read["fields"]["pressure"].attrs["units"] == "Pa"

@@ -1,8 +1,6 @@
 #include "view_names.hpp"
 
-#include <map>
 #include <sstream>
-#include <tuple>
 
 namespace damaris::hdf5 {
 namespace {
@@ -18,10 +16,14 @@ std::string dimension_name(int dimension, int ndims) {
   return std::string(1, "zyx"[3 - ndims + dimension]);
 }
 
-std::vector<std::int64_t> extents_of(const Box& box) {
-  std::vector<std::int64_t> extents;
-  for (int d = 0; d < box.ndims; ++d) extents.push_back(box.extent(d));
-  return extents;
+// What arrays with the same dimensions have in common. Lists of one length are often of different things.
+std::pair<std::string, std::vector<std::int64_t>> space_of(const GlobalArray& array) {
+  std::vector<std::int64_t> numbers;
+  for (int d = 0; d < array.box.ndims; ++d) {
+    numbers.push_back(array.box.low[d]);
+    numbers.push_back(array.box.extent(d));
+  }
+  return {array.box.ndims > 1 ? "" : array.variable->layout, numbers};
 }
 
 }  // namespace
@@ -36,17 +38,16 @@ ViewNames::ViewNames(const GlobalView& view, const dc_host_t& host) {
     times_.push_back(free(numbered("time", axis)));
     iterations_.push_back(free(numbered("iteration", axis)));
   }
-  std::map<std::pair<std::string, std::vector<std::int64_t>>, std::vector<std::string>> known;
-  std::map<std::string, std::size_t> shapes;  // layout -> different shapes so far
-  for (const GlobalArray& array : view.arrays) {
-    const std::string layout = array.variable->layout;
-    const auto [found, fresh] = known.emplace(std::make_pair(layout, extents_of(array.box)), std::vector<std::string>());
-    if (fresh) {
-      const std::string stem = numbered(layout, shapes[layout]++);
-      for (int d = 0; d < array.box.ndims; ++d) found->second.push_back(free(stem + "_" + dimension_name(d, array.box.ndims)));
-    }
-    dimensions_.push_back(found->second);
-  }
+  for (const GlobalArray& array : view.arrays) dimensions_.push_back(dimensions_of(array));
+}
+
+const std::vector<std::string>& ViewNames::dimensions_of(const GlobalArray& array) {
+  const std::string layout = array.variable->layout;
+  const auto [found, fresh] = known_.emplace(space_of(array), std::vector<std::string>());
+  if (!fresh) return found->second;
+  const std::string stem = numbered(layout, shapes_[layout]++);
+  for (int d = 0; d < array.box.ndims; ++d) found->second.push_back(free(stem + "_" + dimension_name(d, array.box.ndims)));
+  return found->second;
 }
 
 std::string ViewNames::free(std::string wanted) {

@@ -3,8 +3,10 @@
 // Before it: global_view.hpp. After it: master_file.hpp. Plain strings, no HDF5.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "global_view.hpp"
@@ -19,17 +21,20 @@ class ViewNames {
   const std::string& steps() const { return steps_; }                                 // the group of links
   const std::string& time(std::size_t axis) const { return times_[axis]; }            // "time", "time_1", ...
   const std::string& iteration(std::size_t axis) const { return iterations_[axis]; }  // beside each of them
-  // Of the array's dimensions without time, slowest first: <layout>_z, _y, _x, or <layout>_0, ... beyond three. Arrays of one
-  // layout and the same extents share them.
+  // Of the array's dimensions without time, slowest first: <layout>_z, _y, _x, or <layout>_0, ... beyond three. Arrays of the
+  // same extents and place share them, those of one dimension only within a layout.
   const std::vector<std::string>& dimensions(std::size_t array) const { return dimensions_[array]; }
 
  private:
   std::string free(std::string wanted);
+  const std::vector<std::string>& dimensions_of(const GlobalArray& array);
 
   std::set<std::string> taken_;
   std::string steps_;
   std::vector<std::string> times_, iterations_;
   std::vector<std::vector<std::string>> dimensions_;
+  std::map<std::pair<std::string, std::vector<std::int64_t>>, std::vector<std::string>> known_;
+  std::map<std::string, std::size_t> shapes_;  // layout -> how many of its shapes have names
 };
 
 }  // namespace damaris::hdf5
