@@ -8,9 +8,9 @@
  *   Threads   unless said otherwise, one thread of the process at a time. With `threads="T"` in the XML up to T threads may call
  *             at once; one thread ends an iteration, or changes shapes and positions, while the others are in no call.
  *   Collective  no call is collective, except where `dedicated cores="0"` under MPI makes an end of iteration so.
- *   Waiting   only a full buffer, dc_flush, dc_initialize and dc_finalize wait, each within a bound.
+ *   Waiting   only a full buffer, dc_read, dc_last_step, dc_flush, dc_initialize and dc_finalize wait, each within a bound.
  *   Names     are those of the XML: a variable inside groups is "group/variable"; the bare name is enough where it is unique.
- *   Steps     count upwards; a call with step j ends all earlier steps of this client.
+ *   Steps     count upwards; a call with step j ends all earlier steps of this client. Those of dc_read are an earlier run's.
  */
 #ifndef DAMARIS_DAMARIS_H
 #define DAMARIS_DAMARIS_H
@@ -132,6 +132,30 @@ DC_MUST_CHECK int dc_write_to(dc_variable_t* handle, int64_t step, const void* d
 /* dc_write_typed through a prepared handle. */
 DC_MUST_CHECK int dc_write_to_typed(dc_variable_t* handle, int64_t step, int32_t block, dc_type type, const void* data, int ndims,
                                     const int64_t* extents, const ptrdiff_t* strides_bytes);
+
+/* Fills `data` with what the run named by restart="..." in the XML stored of `variable` (block 0) at `step`. The array is the one that
+ * dc_write would take now; its ghost zones stay as they are. Values that were rounded or packed come back as they were stored, all
+ * others to the last bit. No step is opened or ended.
+ *   Position  with a position (dc_set_position) that part of the global array is read, whoever wrote it, so that another number of
+ *             processes can go on; without one, what the client of this id wrote, in the same shape.
+ *   Waits     at most the XML's buffer timeout, for the server and the storage.
+ *   Returns   DC_E_NOT_STORED when the step, or a part of what is asked for, is not there; DC_E_CONFIG when the XML names no run;
+ *             DC_E_SHAPE, DC_E_TYPE, DC_E_IO, DC_E_UNKNOWN_NAME, DC_E_TOO_LARGE, DC_E_FULL, DC_E_TIMEOUT, DC_E_SERVER_LOST;
+ *             after an error `data` is as it was. */
+DC_MUST_CHECK int dc_read(const char* variable, int64_t step, void* data);
+
+/* The same for block `block` (0 or more). */
+DC_MUST_CHECK int dc_read_block(const char* variable, int64_t step, int32_t block, void* data);
+
+/* The same with the array described and checked as by dc_write_typed: what C++ and Fortran call. */
+DC_MUST_CHECK int dc_read_typed(const char* variable, int64_t step, int32_t block, dc_type type, void* data, int ndims,
+                                const int64_t* extents, const ptrdiff_t* strides_bytes);
+
+/* Sets `*step` to the last complete step of that run in which `variable` was stored, or anything when it is NULL: where a simulation
+ * can go on. `*step` stays as it was after an error.
+ *   Waits    as dc_read.
+ *   Returns  DC_E_NOT_STORED when there is none, DC_E_CONFIG, DC_E_IO, DC_E_UNKNOWN_NAME, DC_E_TIMEOUT, DC_E_SERVER_LOST. */
+DC_MUST_CHECK int dc_last_step(const char* variable, int64_t* step);
 
 /* Sends the event `name` to the server; its actions run there by their scope.
  *   Returns  DC_E_UNKNOWN_NAME for a name that is not in the XML; an event without an action is accepted and ignored. */

@@ -99,6 +99,21 @@ typedef struct dc_dataset_t {
   uint64_t bytes;                  /* of `data`, ghost zones included */
 } dc_dataset_t;
 
+/* What a client wants back of a step that an earlier run stored: the interior of one block, without ghost zones. With a position it is a
+ * part of the global array, whoever wrote it; without one it is the block that this source wrote. */
+typedef struct dc_read_t {
+  const dc_variable_info_t* variable;
+  int64_t step;
+  int32_t source; /* id of the client that asks */
+  int32_t block;
+  int64_t extents[DC_MAX_DIMS];
+  int has_position;              /* 1: `position` is known */
+  int64_t position[DC_MAX_DIMS]; /* zero-based, in the global array */
+  int64_t global[DC_MAX_DIMS];   /* global extents; only with variable->has_global */
+  void* data;                    /* to be filled, contiguous, slowest dimension first; valid during the callback */
+  uint64_t bytes;                /* of `data` */
+} dc_read_t;
+
 /* One iteration of this server's clients, as far as the server has received it when the callback runs. */
 typedef struct dc_iteration_t {
   int64_t step;
@@ -189,6 +204,13 @@ typedef struct dc_plugin_t {
   int (*finalize)(void* state);
   /* For each message that the plugin on server `from` has sent; between other callbacks, never inside one. */
   int (*on_message)(void* state, int from, const void* data, uint64_t bytes);
+  /* Storage only, and not in the tables of older plugins: fills read->data from an earlier run. Between other callbacks, never inside
+   * one; on_iteration may have more to do. The code and the sentence go to the client that asks, and are no failure of this run:
+   * DC_E_NOT_STORED for what is not there. */
+  int (*on_read)(void* state, const dc_read_t* read);
+  /* Storage only: sets `*step` to the last complete step that the earlier run stored, of this variable, or of any when it is NULL.
+   * DC_E_NOT_STORED when there is none. */
+  int (*on_last_step)(void* state, const dc_variable_info_t* variable, int64_t* step);
 } dc_plugin_t;
 
 /* The entry of a plugin in the full form. Owns: the plugin owns the table, which must stay valid until the server ends.

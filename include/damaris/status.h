@@ -51,6 +51,7 @@ typedef enum dc_code {
   DC_E_IO = -400,         /* a file could not be made, written, synced or renamed */
   DC_E_EARLIER_IO = -401, /* this call worked; an earlier iteration could not be stored as wanted */
   DC_E_NO_OUTPUT = -402,  /* the output folder is missing or cannot be written */
+  DC_E_NOT_STORED = -403, /* what is to be read was not stored, or not all of it */
 
   /* Plugin. */
   DC_E_PLUGIN = -500, /* a plugin is missing, of another version, failed or threw */

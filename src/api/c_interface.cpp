@@ -124,6 +124,38 @@ int dc_write_to_typed(dc_variable_t* handle, int64_t step, int32_t block, dc_typ
   });
 }
 
+int dc_read(const char* variable, int64_t step, void* data) {
+  return guard([&] {
+    client().read(find(variable, "dc_read"), step, 0, {data});
+    return DC_OK;
+  });
+}
+
+int dc_read_block(const char* variable, int64_t step, int32_t block, void* data) {
+  return guard([&] {
+    client().read(find(variable, "dc_read_block"), step, block, {data});
+    return DC_OK;
+  });
+}
+
+int dc_read_typed(const char* variable, int64_t step, int32_t block, dc_type type, void* data, int ndims, const int64_t* extents,
+                  const ptrdiff_t* strides_bytes) {
+  return guard([&] {
+    client().read(find(variable, "dc_read_typed"), step, block, {data, type, ndims, extents, strides_bytes});
+    return DC_OK;
+  });
+}
+
+int dc_last_step(const char* variable, int64_t* step) {
+  return guard([&] {
+    Client& c = client();
+    const dc_variable_s* found = variable == nullptr ? nullptr : &c.shapes().find(variable);
+    require(step, "dc_last_step", "the place for the step");
+    *step = c.last_step(found);
+    return DC_OK;
+  });
+}
+
 int dc_signal(const char* name, int64_t step) {
   return guard([&] {
     Client& c = client();

@@ -43,6 +43,10 @@ class Client {
   int write(Variable& variable, std::int64_t step, std::int32_t block, const Source& source);
   int alloc(Variable& variable, std::int64_t step, std::int32_t block, void** data);
   int commit(Variable& variable, std::int64_t step, std::int32_t block);
+  // Waits until the server has read what an earlier run stored; no step is opened or ended.
+  void read(Variable& variable, std::int64_t step, std::int32_t block, const Target& target);
+  // `variable` may be nullptr: the last step of whatever variable.
+  std::int64_t last_step(const Variable* variable);
   void signal(const std::string& name, std::int64_t step);
   void set_time(std::int64_t step, double time);
 
@@ -81,6 +85,8 @@ class Client {
   shm::BlockHeader* reserve(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block);
   shm::BlockHeader* wait_for_block(Writer& writer, const Variable& variable, std::int64_t step);
   void publish(Writer& writer, shm::BlockHeader* block);
+  shm::BlockHeader* reserve_to_read(Writer& writer, const std::string& what, std::uint64_t bytes);
+  void ask(Writer& writer, shm::BlockHeader* block, event::Event& event, const std::string& what);
   void push(Writer& writer, const event::Event& event);
   void push_to_all(const event::Event& event);
   void wait_for_lane(Writer& writer);

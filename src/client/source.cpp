@@ -43,7 +43,7 @@ std::string layout_text(const model::Model& model, const Variable& variable) {
   for (int d = 0; d < variable.shape.ndims; ++d) expected.push_back(variable.shape.extents[c_place(variable, d)]);
   const std::vector<std::int64_t> given(source.extents, source.extents + source.ndims);
   throw Error(DC_E_SHAPE,
-              format("'{}' is ({}) in step {} ({}), the array is ({}); set the parameters or dc_set_shape before writing",
+              format("'{}' is ({}) in step {} ({}), the array is ({}); set the parameters or dc_set_shape first",
                      model.variables[variable.id].path, join(expected, ","), step, layout_text(model, variable), join(given, ",")));
 }
 
@@ -74,6 +74,24 @@ void copy_source(std::byte* target, const Variable& variable, const Source& sour
   std::ptrdiff_t strides[DC_MAX_DIMS];
   for (int d = 0; d < shape.ndims; ++d) strides[c_place(variable, d)] = source.strides_bytes[d];
   copy_strided(target, static_cast<const std::byte*>(source.data), shape.ndims, shape.extents, strides, variable.element_bytes);
+}
+
+void place_interior(const std::byte* interior, const Variable& variable, const Target& target) {
+  const model::Shape& shape = variable.shape;
+  std::ptrdiff_t strides[DC_MAX_DIMS];
+  auto next = static_cast<std::ptrdiff_t>(variable.element_bytes);
+  for (int d = shape.ndims - 1; d >= 0; --d) {
+    strides[d] = next;
+    next *= shape.extents[d];
+  }
+  for (int d = 0; d < shape.ndims && target.strides_bytes != nullptr; ++d) strides[c_place(variable, d)] = target.strides_bytes[d];
+  std::int64_t extents[DC_MAX_DIMS];
+  std::ptrdiff_t first = 0;
+  for (int d = 0; d < shape.ndims; ++d) {
+    extents[d] = shape.interior(d);
+    first += shape.ghost_low[d] * strides[d];
+  }
+  scatter_strided(static_cast<std::byte*>(target.data) + first, interior, shape.ndims, extents, strides, variable.element_bytes);
 }
 
 }  // namespace damaris::client

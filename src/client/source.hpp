@@ -1,5 +1,5 @@
-// Where the data of a write come from, and whether they are what the layout says.
-// Used by: client threads at the start of a write; nothing is allocated or formatted unless the source is refused.
+// Where the data of a write come from and those of a read go to, and whether that is what the layout says.
+// Used by: client threads at the start of a write or read; nothing is allocated or formatted unless the source is refused.
 // Before it: the C interface. After it: one memcpy, or strided_copy.
 #pragma once
 
@@ -19,6 +19,16 @@ struct Source {
   const std::ptrdiff_t* strides_bytes = nullptr;
 };
 
+// Where a read puts what it brings: the array of a write, the other way round.
+struct Target {
+  void* data = nullptr;
+  dc_type type = DC_ANY;
+  int ndims = 0;
+  const std::int64_t* extents = nullptr;
+  const std::ptrdiff_t* strides_bytes = nullptr;
+  Source as_source() const { return {data, type, ndims, extents, strides_bytes}; }
+};
+
 [[noreturn]] void refuse_type(const model::Model& model, const Variable& variable, dc_type given);
 
 // Throws Error: DC_E_TYPE, DC_E_SHAPE, DC_E_ARGUMENT for a null pointer. `step` is for the sentence.
@@ -26,5 +36,8 @@ void check_source(const model::Model& model, const Variable& variable, const Sou
 
 // Copies the elements of a checked source to `target`, contiguous in C order.
 void copy_source(std::byte* target, const Variable& variable, const Source& source);
+
+// Copies the interior, contiguous in C order at `interior`, to its place in a checked target. Ghost zones stay as they are.
+void place_interior(const std::byte* interior, const Variable& variable, const Target& target);
 
 }  // namespace damaris::client

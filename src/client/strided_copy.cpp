@@ -7,18 +7,29 @@
 namespace damaris::client {
 namespace {
 
-// Elements of one size, so that the compiler knows how to move one.
-template <std::size_t Bytes>
-void copy_elements(std::byte* target, const std::byte* source, std::int64_t count, std::ptrdiff_t stride) {
-  for (std::int64_t i = 0; i < count; ++i) std::memcpy(target + static_cast<std::size_t>(i) * Bytes, source + i * stride, Bytes);
+enum class Way { gather, scatter };  // to the packed side, or from it
+
+template <Way way>
+void move(std::byte* packed, std::byte* strided, std::size_t bytes) {
+  if constexpr (way == Way::gather)
+    std::memcpy(packed, strided, bytes);
+  else
+    std::memcpy(strided, packed, bytes);
 }
 
+// Elements of one size, so that the compiler knows how to move one.
+template <Way way, std::size_t Bytes>
+void move_elements(std::byte* packed, std::byte* strided, std::int64_t count, std::ptrdiff_t stride) {
+  for (std::int64_t i = 0; i < count; ++i) move<way>(packed + static_cast<std::size_t>(i) * Bytes, strided + i * stride, Bytes);
+}
+
+template <Way way>
 struct Copier {
   int ndims = 0;
   std::int64_t extents[DC_MAX_DIMS];
   std::ptrdiff_t strides[DC_MAX_DIMS];
   std::uint64_t element_bytes;
-  std::byte* target;
+  std::byte* packed;
 
   // Adds a dimension faster than those before; one whose rows follow on each other becomes part of the one before.
   void add(std::int64_t extent, std::ptrdiff_t stride) {
@@ -32,41 +43,54 @@ struct Copier {
     strides[ndims++] = stride;
   }
 
-  void row(const std::byte* source, std::int64_t count, std::ptrdiff_t stride) {
+  void row(std::byte* strided, std::int64_t count, std::ptrdiff_t stride) {
     const std::uint64_t bytes = static_cast<std::uint64_t>(count) * element_bytes;
     if (stride == static_cast<std::ptrdiff_t>(element_bytes))
-      std::memcpy(target, source, bytes);
+      move<way>(packed, strided, bytes);
     else if (element_bytes == 4)
-      copy_elements<4>(target, source, count, stride);
+      move_elements<way, 4>(packed, strided, count, stride);
     else if (element_bytes == 8)
-      copy_elements<8>(target, source, count, stride);
+      move_elements<way, 8>(packed, strided, count, stride);
     else
       for (std::int64_t i = 0; i < count; ++i)
-        std::memcpy(target + static_cast<std::uint64_t>(i) * element_bytes, source + i * stride, element_bytes);
-    target += bytes;
+        move<way>(packed + static_cast<std::uint64_t>(i) * element_bytes, strided + i * stride, element_bytes);
+    packed += bytes;
   }
 
-  void copy(const std::byte* source, int dimension) {
-    if (dimension == ndims - 1) return row(source, extents[dimension], strides[dimension]);
-    for (std::int64_t i = 0; i < extents[dimension]; ++i) copy(source + i * strides[dimension], dimension + 1);
+  void copy(std::byte* strided, int dimension) {
+    if (dimension == ndims - 1) return row(strided, extents[dimension], strides[dimension]);
+    for (std::int64_t i = 0; i < extents[dimension]; ++i) copy(strided + i * strides[dimension], dimension + 1);
+  }
+
+  void run(std::byte* strided, int dimensions, const std::int64_t* all_extents, const std::ptrdiff_t* strides_bytes) {
+    for (int d = 0; d < dimensions; ++d) {
+      if (all_extents[d] == 0) return;
+      add(all_extents[d], strides_bytes[d]);
+    }
+    if (ndims == 0)
+      row(strided, 1, static_cast<std::ptrdiff_t>(element_bytes));  // one element, whatever its strides
+    else
+      copy(strided, 0);
   }
 };
 
 }  // namespace
 
+// The side that is only read loses its const here, and nowhere is it written.
 void copy_strided(std::byte* target, const std::byte* source, int ndims, const std::int64_t* extents,
                   const std::ptrdiff_t* strides_bytes, std::uint64_t element_bytes) {
-  Copier copier;
+  Copier<Way::gather> copier;
   copier.element_bytes = element_bytes;
-  copier.target = target;
-  for (int d = 0; d < ndims; ++d) {
-    if (extents[d] == 0) return;
-    copier.add(extents[d], strides_bytes[d]);
-  }
-  if (copier.ndims == 0)
-    copier.row(source, 1, static_cast<std::ptrdiff_t>(element_bytes));  // one element, whatever its strides
-  else
-    copier.copy(source, 0);
+  copier.packed = target;
+  copier.run(const_cast<std::byte*>(source), ndims, extents, strides_bytes);
+}
+
+void scatter_strided(std::byte* target, const std::byte* source, int ndims, const std::int64_t* extents,
+                     const std::ptrdiff_t* strides_bytes, std::uint64_t element_bytes) {
+  Copier<Way::scatter> copier;
+  copier.element_bytes = element_bytes;
+  copier.packed = const_cast<std::byte*>(source);
+  copier.run(target, ndims, extents, strides_bytes);
 }
 
 }  // namespace damaris::client

@@ -35,14 +35,17 @@ bool place_is_sound(const shm::LaneSpan& span, std::uint64_t offset) {
          offset - span.arena_offset <= span.arena_bytes - sizeof(shm::BlockHeader);
 }
 
-std::string fault_of(const Copy& copy, const shm::LaneSpan& span, const event::Event& event, std::int32_t source,
-                     const VariableInfos& infos) {
+std::string fault_of_block(const Copy& copy, const shm::LaneSpan& span, const event::Event& event, shm::BlockState expected) {
   const std::uint64_t room = span.arena_offset + span.arena_bytes - event.block_offset;
-  if (copy.magic != shm::kBlockMagic || copy.state != static_cast<std::uint32_t>(shm::BlockState::published))
-    return "it was not published";
-  if (copy.size_bytes < sizeof(shm::BlockHeader) || copy.size_bytes > room ||
-      copy.data_bytes > copy.size_bytes - sizeof(shm::BlockHeader))
-    return "its size cannot be";
+  if (copy.magic != shm::kBlockMagic || copy.state != static_cast<std::uint32_t>(expected)) return "it was not published";
+  if (copy.size_bytes < sizeof(shm::BlockHeader) || copy.size_bytes > room) return "its size cannot be";
+  const std::uint64_t inside = copy.size_bytes - sizeof(shm::BlockHeader);
+  if (copy.data_bytes > inside) return "its size cannot be";
+  if (expected == shm::BlockState::asked && shm::asked_bytes(copy.data_bytes) > inside) return "it has no room for an answer";
+  return "";
+}
+
+std::string fault_of_labels(const Copy& copy, const event::Event& event, std::int32_t source, const VariableInfos& infos) {
   if (copy.variable >= infos.all().size()) return format("there is no variable {}", copy.variable);
   if (copy.step != event.step || copy.source != source || copy.block < 0) return "step, source or block differ from its event";
   if (copy.ndims != infos.all()[copy.variable].ndims) return "its dimensions are not those of the layout";
@@ -66,6 +69,28 @@ std::string fill_lists(const shm::BlockHeader& header, const Copy& copy, dc_data
     if (has_both && dataset.position[d] + interior > dataset.global[d]) return "it reaches beyond its global array";
   }
   return bytes == copy.data_bytes ? "" : "its bytes are not its extents";
+}
+
+dc_dataset_t labels_of(const Copy& copy, const VariableInfos& infos) {
+  dc_dataset_t dataset = {};
+  dataset.variable = &infos.all()[copy.variable];
+  dataset.step = copy.step;
+  dataset.source = copy.source;
+  dataset.block = copy.block;
+  dataset.has_position = (copy.flags & shm::kHasPosition) != 0 ? 1 : 0;
+  dataset.bytes = copy.data_bytes;
+  return dataset;
+}
+
+void take_place(const dc_dataset_t& dataset, dc_read_t& read) {
+  read.variable = dataset.variable;
+  read.step = dataset.step;
+  read.source = dataset.source;
+  read.block = dataset.block;
+  read.has_position = dataset.has_position;
+  std::copy_n(dataset.extents, DC_MAX_DIMS, read.extents);
+  std::copy_n(dataset.position, DC_MAX_DIMS, read.position);
+  std::copy_n(dataset.global, DC_MAX_DIMS, read.global);
 }
 
 }  // namespace
@@ -112,19 +137,42 @@ Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::ui
   }
   const auto& header = *reinterpret_cast<const shm::BlockHeader*>(region.at(event.block_offset));
   const Copy copy = copy_of(header);
-  intake.fault = fault_of(copy, span, event, source, infos);
+  intake.fault = fault_of_block(copy, span, event, shm::BlockState::published);
+  if (intake.fault.empty()) intake.fault = fault_of_labels(copy, event, source, infos);
   if (!intake.fault.empty()) return intake;
-  dc_dataset_t& dataset = intake.dataset;
-  dataset.variable = &infos.all()[copy.variable];
-  dataset.step = copy.step;
-  dataset.source = copy.source;
-  dataset.block = copy.block;
-  dataset.has_position = (copy.flags & shm::kHasPosition) != 0 ? 1 : 0;
-  dataset.data = region.at(event.block_offset + sizeof(shm::BlockHeader));
-  dataset.bytes = copy.data_bytes;
+  intake.dataset = labels_of(copy, infos);
+  intake.dataset.data = region.at(event.block_offset + sizeof(shm::BlockHeader));
   intake.block = {lane, event.block_offset, copy.size_bytes};
-  intake.fault = fill_lists(header, copy, dataset);
+  intake.fault = fill_lists(header, copy, intake.dataset);
   return intake;
+}
+
+Asked check_asked(const shm::Region& region, const shm::LaneSpan& span, std::uint32_t lane, std::int32_t source,
+                  const event::Event& event, const VariableInfos& infos) {
+  Asked asked;
+  asked.last_step = event.kind == event::Kind::last_step;
+  if (!place_is_sound(span, event.block_offset)) {
+    asked.fault = "it lies outside the client's arena";
+    return asked;
+  }
+  const auto& header = *reinterpret_cast<const shm::BlockHeader*>(region.at(event.block_offset));
+  const Copy copy = copy_of(header);
+  asked.fault = fault_of_block(copy, span, event, shm::BlockState::asked);
+  if (asked.fault.empty() && !asked.last_step) asked.fault = fault_of_labels(copy, event, source, infos);
+  if (!asked.fault.empty()) return asked;
+  asked.block = {lane, event.block_offset, copy.size_bytes};
+  asked.read.data = const_cast<std::byte*>(region.at(event.block_offset + sizeof(shm::BlockHeader)));
+  asked.read.bytes = copy.data_bytes;
+  if (asked.last_step) {
+    const bool any = event.name == event::kAnyVariable;
+    if ((!any && event.name >= infos.all().size()) || copy.data_bytes != sizeof(std::int64_t)) asked.fault = "it asks for nothing";
+    if (asked.fault.empty() && !any) asked.read.variable = &infos.all()[event.name];
+    return asked;
+  }
+  dc_dataset_t dataset = labels_of(copy, infos);
+  asked.fault = fill_lists(header, copy, dataset);
+  take_place(dataset, asked.read);
+  return asked;
 }
 
 }  // namespace damaris::server

@@ -30,9 +30,21 @@ struct Intake {
   HeldBlock block;
 };
 
+// What a client asked for: a block to be filled, and where the answer goes.
+struct Asked {
+  std::string fault;  // "" when the block is sound
+  bool last_step = false;
+  dc_read_t read = {};  // of a question for the last step only the variable, which may be NULL
+  HeldBlock block;
+};
+
 // `span` is the server's own copy of where lane `lane` and its arena lie; `source` the id of the client that owns the lane.
 // A sound result has copies of everything but the data themselves.
 Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::uint32_t lane, std::int32_t source,
                    const event::Event& event, const VariableInfos& infos);
+
+// The same for a block that is to be filled: of an event read or last_step.
+Asked check_asked(const shm::Region& region, const shm::LaneSpan& span, std::uint32_t lane, std::int32_t source,
+                  const event::Event& event, const VariableInfos& infos);
 
 }  // namespace damaris::server

@@ -69,6 +69,8 @@ class Ledger {
   bool try_release(std::int64_t step);
   bool empty() const noexcept { return iterations_.empty(); }
   bool live(const HeldBlock& block) const { return live_[block.lane].count(block.offset) != 0; }
+  // A block that belongs to no iteration: in hand until it is released.
+  void hold(const HeldBlock& block) { live_[block.lane].insert(block.offset); }
   void release(const HeldBlock& block);
 
  private:

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <utility>
@@ -34,6 +36,8 @@ void* open_library(const std::string& path, const std::string& place) {
   return library;
 }
 
+// Of the first version: what came later is optional.
+constexpr std::size_t kFirstTableBytes = offsetof(dc_plugin_t, on_read);
 constexpr double kLongSeconds = 10;  // of one callback, worth a line in the log (DESIGN 4b rule 4)
 
 void host_log(void*, int level, const char* text) { log_line(static_cast<LogLevel>(level), text == nullptr ? "" : text); }
@@ -48,7 +52,8 @@ struct PluginHost::Loaded {
   bool disabled = false;
   bool initialized = false;
   void* library = nullptr;
-  const dc_plugin_t* table = nullptr;
+  bool has_table = false;
+  dc_plugin_t table = {};  // what the plugin's does not have yet is NULL
   dc_action_fn function = nullptr;
   std::string library_name, function_name;
   void* state = nullptr;
@@ -66,7 +71,7 @@ struct PluginHost::Loaded {
   }
   static int send(void* self, int server, const void* data, std::uint64_t bytes) {
     const Loaded& sender = *static_cast<Loaded*>(self);
-    if (sender.table == nullptr || server < 0 || server >= sender.facts->server_count || (data == nullptr && bytes > 0))
+    if (!sender.has_table || server < 0 || server >= sender.facts->server_count || (data == nullptr && bytes > 0))
       return DC_E_ARGUMENT;
     return sender.facts->send(server, sender.index, {static_cast<const char*>(data), bytes}) ? DC_OK : DC_E_NO_MPI;
   }
@@ -125,10 +130,12 @@ void PluginHost::load_plugin(const model::Plugin& plugin) {
   if (entry == nullptr)
     throw Error(DC_E_PLUGIN, format("{}: {} exports no {}(); a plugin in table form must (see damaris/plugin.h)",
                                     place(plugin.where), path, DC_PLUGIN_ENTRY));
-  loaded->table = entry();
-  if (loaded->table == nullptr || loaded->table->abi != DC_PLUGIN_ABI || loaded->table->size_bytes < sizeof(dc_plugin_t))
+  const dc_plugin_t* table = entry();
+  if (table == nullptr || table->abi != DC_PLUGIN_ABI || table->size_bytes < kFirstTableBytes)
     throw Error(DC_E_VERSION, format("{}: {} was built for plugin ABI {}, this server has {}; rebuild it", place(plugin.where),
-                                     path, loaded->table == nullptr ? 0 : loaded->table->abi, DC_PLUGIN_ABI));
+                                     path, table == nullptr ? 0 : table->abi, DC_PLUGIN_ABI));
+  loaded->has_table = true;
+  std::memcpy(&loaded->table, table, std::min<std::size_t>(table->size_bytes, sizeof loaded->table));
   for (const auto& [key, value] : plugin.settings) loaded->settings.push_back({key.c_str(), value.c_str()});
   loaded->index = static_cast<std::uint32_t>(plugins_.size());
   plugins_.push_back(std::move(loaded));
@@ -180,8 +187,8 @@ void PluginHost::initialize(const RunFacts& facts) {
   for (auto& plugin : plugins_) {
     prepare(*plugin);
     Loaded& loaded = *plugin;
-    if (loaded.table->init != nullptr) {
-      const CallResult result = guarded(loaded, "in init", [&] { return loaded.table->init(&loaded.host, &loaded.state); });
+    if (loaded.table.init != nullptr) {
+      const CallResult result = guarded(loaded, "in init", [&] { return loaded.table.init(&loaded.host, &loaded.state); });
       if (result.code < DC_OK)
         throw Error(static_cast<dc_code>(result.code), format("{}: {}", place(loaded.where), result.sentence));
     }
@@ -221,7 +228,7 @@ CallResult PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& c
   const std::string why =
       plugin.failure.empty() ? format("it returned {} ({})", result.code, dc_strerror(result.code)) : plugin.failure;
   result.sentence = format("{} failed {}: {}", plugin.name, what, why);
-  log_line(LogLevel::error, result.sentence);
+  log_line(result.code == DC_E_NOT_STORED ? LogLevel::info : LogLevel::error, result.sentence);
   return result;
 }
 
@@ -235,7 +242,7 @@ CallResult PluginHost::run(const model::Action& action, const dc_event_t& event,
   if (target == nullptr || target->disabled) return {};
   const CallResult result = guarded(*target, what, [&] {
     if (target->function != nullptr) return target->function(&event, &iteration, &target->host);
-    return target->table->on_event == nullptr ? DC_OK : target->table->on_event(target->state, &event, &iteration);
+    return target->table.on_event == nullptr ? DC_OK : target->table.on_event(target->state, &event, &iteration);
   });
   if (result.code < DC_OK && !target->storage && model_->architecture.plugin_policy == model::PluginPolicy::disable)
     target->disabled = true;
@@ -257,9 +264,9 @@ PluginHost::Pass PluginHost::process(const dc_iteration_t& iteration) {
   if (!begun_) begin(iteration);
   for (; next_plugin_ < plugins_.size(); ++next_plugin_) {
     Loaded& plugin = *plugins_[next_plugin_];
-    if (plugin.disabled || plugin.table->on_iteration == nullptr) continue;
+    if (plugin.disabled || plugin.table.on_iteration == nullptr) continue;
     const CallResult call = guarded(plugin, format("in on_iteration of step {}", iteration.step), [&] {
-      return plugin.table->on_iteration(plugin.state, plugin.storage ? &to_store_ : &iteration);
+      return plugin.table.on_iteration(plugin.state, plugin.storage ? &to_store_ : &iteration);
     });
     take_files(plugin);
     if (call.code == DC_AGAIN) return Pass::again;
@@ -286,12 +293,29 @@ void PluginHost::note(Loaded& plugin, const CallResult& call) {
   if (result_.first_failure.code == DC_OK) result_.first_failure = call;
 }
 
+template <class Callback, class... Rest>
+CallResult PluginHost::ask_storage(Callback callback, const std::string& what, Rest... rest) {
+  for (auto& plugin : plugins_)
+    if (plugin->storage && plugin->table.*callback != nullptr)
+      return guarded(*plugin, what, [&] { return (plugin->table.*callback)(plugin->state, rest...); });
+  return {DC_E_CONFIG,
+          format("no storage of {} can read what an earlier run stored; say <storage><hdf5 restart=.../></storage>", model_->file)};
+}
+
+CallResult PluginHost::read(const dc_read_t& read) {
+  return ask_storage(&dc_plugin_t::on_read, format("in on_read of '{}' of step {}", read.variable->path, read.step), &read);
+}
+
+CallResult PluginHost::last_step(const dc_variable_info_t* variable, std::int64_t& step) {
+  return ask_storage(&dc_plugin_t::on_last_step, "in on_last_step", variable, &step);
+}
+
 CallResult PluginHost::deliver(const Post& post) {
   if (post.plugin >= plugins_.size()) return {DC_E_INTERNAL, format("server {} sent a post to plugin {}", post.from, post.plugin)};
   Loaded& plugin = *plugins_[post.plugin];
-  if (plugin.disabled || plugin.table->on_message == nullptr) return {};
+  if (plugin.disabled || plugin.table.on_message == nullptr) return {};
   const CallResult call = guarded(plugin, format("at a message of server {}", post.from), [&] {
-    return plugin.table->on_message(plugin.state, post.from, post.bytes.data(), post.bytes.size());
+    return plugin.table.on_message(plugin.state, post.from, post.bytes.data(), post.bytes.size());
   });
   take_files(plugin);
   return call;
@@ -301,9 +325,9 @@ CallResult PluginHost::finalize() {
   CallResult first;
   for (auto& plugin : plugins_) {
     Loaded& loaded = *plugin;
-    if (!loaded.initialized || loaded.table->finalize == nullptr) continue;
+    if (!loaded.initialized || loaded.table.finalize == nullptr) continue;
     loaded.initialized = false;
-    const CallResult call = guarded(loaded, "in finalize", [&] { return loaded.table->finalize(loaded.state); });
+    const CallResult call = guarded(loaded, "in finalize", [&] { return loaded.table.finalize(loaded.state); });
     if (first.code == DC_OK && call.code < DC_OK) first = call;
   }
   return first;

@@ -67,6 +67,9 @@ class PluginHost {
   // To be called with the same iteration until it is done; `iteration` and what it points to must stay until then.
   Pass process(const dc_iteration_t& iteration);
   IterationResult take_result();
+  // Lets the storage fill what a client asks for, or name the last step it could; `variable` may be NULL. A refusal is the client's.
+  CallResult read(const dc_read_t& read);
+  CallResult last_step(const dc_variable_info_t* variable, std::int64_t& step);
   // Hands a post to its plugin. Returns its failure, if any.
   CallResult deliver(const Post& post);
   CallResult finalize();
@@ -83,6 +86,8 @@ class PluginHost {
   void load_plugin(const model::Plugin& plugin);
   void load_function(const model::Action& action);
   void begin(const dc_iteration_t& iteration);
+  template <class Callback, class... Rest>
+  CallResult ask_storage(Callback callback, const std::string& what, Rest... rest);
   void take_files(Loaded& plugin);
   void note(Loaded& plugin, const CallResult& call);
   template <class Call>

@@ -28,6 +28,7 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
       infos_(*model_),
       host_(model_),
       ledger_(*region_),
+      reads_(*region_, ledger_, host_),
       roster_(*region_),
       signals_(model_, ledger_, roster_, host_, *coordinator_,
                [this](int code, const std::string& sentence) { note_failure(code, sentence); }),
@@ -56,6 +57,7 @@ bool Server::poll() {
   worked |= watch_clients();
   worked |= signals_.decide();
   worked |= deliver_posts();
+  worked |= reads_.serve_next();
   worked |= process_next();
   worked |= roster_.deliver();
   let_go();
@@ -106,8 +108,9 @@ void Server::reject(Member& member, Lane& lane, const std::string& why) {
   roster_.leave(member, Member::Presence::gone);
 }
 
-// An event of step j ends all earlier steps of its lane (DESIGN 4b rule 2).
+// An event of step j ends all earlier steps of its lane (DESIGN 4b rule 2); a read is of another run's step and ends none.
 void Server::dispatch(Member& member, Lane& lane, const event::Event& event) {
+  if (event.kind == event::Kind::read || event.kind == event::Kind::last_step) return take_question(member, lane, event);
   if (event.kind != event::Kind::flush && event.kind != event::Kind::finalize) {
     if (event.step < 0 || event.step <= lane.frontier)
       return reject(member, lane, format("{} after step {} had ended", event::to_string(event), lane.frontier));
@@ -127,12 +130,22 @@ void Server::dispatch(Member& member, Lane& lane, const event::Event& event) {
     case event::Kind::set_time:
       return ledger_.open(event.step).set_time(event.time);
     case event::Kind::flush:
+    case event::Kind::read:
+    case event::Kind::last_step:
       return;
     case event::Kind::finalize:
       roster_.end(member, lane, kAllSteps);
       if (member.frontier == kAllSteps) roster_.leave(member, Member::Presence::finalized);
       return;
   }
+}
+
+void Server::take_question(Member& member, Lane& lane, const event::Event& event) {
+  const Asked asked = check_asked(*region_, lane.span, lane.index, member.id, event, infos_);
+  const bool in_hand = asked.block.size_bytes > 0 && ledger_.live(asked.block);
+  if (in_hand || !asked.fault.empty())
+    return reject(member, lane, format("{}: {}", event::to_string(event), in_hand ? "its block is already in hand" : asked.fault));
+  reads_.take(asked);
 }
 
 void Server::take_block(Member& member, const Lane& lane, const event::Event& event) {
@@ -264,13 +277,13 @@ void Server::let_go() {
 }
 
 bool Server::busy() {
-  if (signals_.pending() || !coordinator_->agreed(completed_)) return true;
+  if (!reads_.empty() || signals_.pending() || !coordinator_->agreed(completed_)) return true;
   const Iteration* next = ledger_.next_unprocessed();
   return next != nullptr && next->step() <= roster_.frontier();
 }
 
 bool Server::finished() {
-  if (!roster_.everyone_over() || !ledger_.empty() || signals_.pending()) return false;
+  if (!roster_.everyone_over() || !ledger_.empty() || !reads_.empty() || signals_.pending()) return false;
   signals_.complete(kAllSteps);
   return coordinator_->leave();
 }

@@ -13,6 +13,7 @@
 #include "server/intake.hpp"
 #include "server/ledger.hpp"
 #include "server/plugin_host.hpp"
+#include "server/reads.hpp"
 #include "server/roster.hpp"
 #include "server/signals.hpp"
 
@@ -45,6 +46,7 @@ class Server {
   bool drain();
   bool drain_lane(Member& member, Lane& lane);
   void dispatch(Member& member, Lane& lane, const event::Event& event);
+  void take_question(Member& member, Lane& lane, const event::Event& event);
   void take_block(Member& member, const Lane& lane, const event::Event& event);
   void reject(Member& member, Lane& lane, const std::string& why);
   bool watch_clients();
@@ -66,6 +68,7 @@ class Server {
   VariableInfos infos_;
   PluginHost host_;
   Ledger ledger_;
+  Reads reads_;
   Roster roster_;
   Signals signals_;
   std::int64_t highest_step_ = shm::kNoStep;

@@ -290,6 +290,7 @@ TEST_CASE("every code has a text, and dc_last_error is of the calling thread") {
                          DC_E_IO,
                          DC_E_EARLIER_IO,
                          DC_E_NO_OUTPUT,
+                         DC_E_NOT_STORED,
                          DC_E_PLUGIN,
                          DC_E_SERVER_LOST,
                          DC_E_CLIENT_LOST,

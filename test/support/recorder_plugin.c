@@ -111,6 +111,34 @@ static int on_iteration(void* state, const dc_iteration_t* iteration) {
   return DC_E_IO;
 }
 
+/* Every byte of what is read is the low byte of the step; step 13 is one that nobody stored. */
+static int on_read(void* state, const dc_read_t* read) {
+  FILE* log = open_log(the_host);
+  (void)state;
+  if (log != NULL) {
+    fprintf(log, "read %s step %" PRId64 " source %d block %d bytes %" PRIu64, read->variable->path, read->step, (int)read->source,
+            (int)read->block, read->bytes);
+    for (int d = 0; d < read->variable->ndims; ++d) {
+      fprintf(log, " %" PRId64, read->extents[d]);
+      if (read->has_position) fprintf(log, "@%" PRId64, read->position[d]);
+    }
+    fprintf(log, "\n");
+    fclose(log);
+  }
+  if (read->step == 13) {
+    the_host->fail(the_host->self, "nobody stored step 13");
+    return DC_E_NOT_STORED;
+  }
+  memset(read->data, (int)(read->step & 0xff), read->bytes);
+  return DC_OK;
+}
+
+static int on_last_step(void* state, const dc_variable_info_t* variable, int64_t* step) {
+  (void)state;
+  *step = variable == NULL ? 42 : (int64_t)variable->id;
+  return DC_OK;
+}
+
 static int finalize(void* state) {
   (void)state;
   FILE* log = open_log(the_host);
@@ -123,6 +151,7 @@ static int finalize(void* state) {
 }
 
 const dc_plugin_t* damaris_plugin(void) {
-  static const dc_plugin_t plugin = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "recorder", init, on_event, on_iteration, finalize, NULL};
+  static const dc_plugin_t plugin = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "recorder", init, on_event, on_iteration, finalize, NULL,
+                                     on_read,       on_last_step};
   return &plugin;
 }

@@ -85,6 +85,8 @@ const char* other_text(int code) noexcept {
       return "an earlier iteration met an error";
     case DC_E_NO_OUTPUT:
       return "output folder not usable";
+    case DC_E_NOT_STORED:
+      return "not stored";
     case DC_E_PLUGIN:
       return "plugin failed";
     case DC_E_SERVER_LOST:

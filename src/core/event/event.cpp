@@ -4,7 +4,7 @@
 
 namespace damaris::event {
 
-bool known(Kind kind) noexcept { return kind >= Kind::write && kind <= Kind::finalize; }
+bool known(Kind kind) noexcept { return kind >= Kind::write && kind <= Kind::last_step; }
 
 const char* kind_name(Kind kind) noexcept {
   switch (kind) {
@@ -20,14 +20,19 @@ const char* kind_name(Kind kind) noexcept {
       return "flush";
     case Kind::finalize:
       return "finalize";
+    case Kind::read:
+      return "read";
+    case Kind::last_step:
+      return "last_step";
   }
   return "unknown";
 }
 
 std::string to_string(const Event& event) {
   std::string text = format("{} step {}", kind_name(event.kind), event.step);
-  if (event.kind == Kind::write) text += format(" block at {}", event.block_offset);
+  if (event.kind == Kind::write || event.kind == Kind::read) text += format(" block at {}", event.block_offset);
   if (event.kind == Kind::signal) text += format(" event {}", event.name);
+  if (event.kind == Kind::last_step && event.name != kAnyVariable) text += format(" variable {}", event.name);
   if (event.kind == Kind::set_time) text += format(" time {}", event.time);
   return text;
 }

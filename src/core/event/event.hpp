@@ -16,18 +16,22 @@ enum class Kind : std::uint32_t {
   set_time = 4,       // `time` is the physical time of `step`
   flush = 5,          // somebody waits for `step`: do not put it off
   finalize = 6,       // the lane's last event
+  read = 7,           // a block was asked for: `block_offset`, to be filled with what an earlier run stored of `step`
+  last_step = 8,      // a block was asked for, for the last step stored of variable `name`, or of kAnyVariable
 };
 
 struct alignas(64) Event {
   Kind kind;
-  std::uint32_t name;  // signal: event id
+  std::uint32_t name;  // signal: event id; last_step: variable id
   std::int64_t step;
-  std::uint64_t block_offset;  // write: of the block header in the region, bytes
+  std::uint64_t block_offset;  // write, read, last_step: of the block header in the region, bytes
   double time;                 // set_time: in the simulation's unit
   std::uint64_t serial;        // place in the lane, from 0; a mismatch shows a damaged lane
   std::uint64_t reserved[2];
 };
 static_assert(sizeof(Event) == 64 && std::is_trivially_copyable_v<Event>);
+
+inline constexpr std::uint32_t kAnyVariable = ~std::uint32_t{0};
 
 // True for the kinds of this version: the server checks before it dispatches.
 bool known(Kind kind) noexcept;

@@ -168,6 +168,8 @@ struct Shape {
   std::int64_t global[DC_MAX_DIMS] = {};
   std::int64_t ghost_low[DC_MAX_DIMS] = {};
   std::int64_t ghost_high[DC_MAX_DIMS] = {};
+
+  std::int64_t interior(int d) const { return extents[d] - ghost_low[d] - ghost_high[d]; }
 };
 
 // Evaluates `layout` with the given parameter values (indexed as model.parameters).

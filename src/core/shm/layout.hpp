@@ -16,7 +16,7 @@
 namespace damaris::shm {
 
 inline constexpr std::uint64_t kMagic = 0x3153495241414d44;  // "DMAARIS1" read as little-endian bytes
-inline constexpr std::uint32_t kAbi = 1;                     // raised with every change of this file
+inline constexpr std::uint32_t kAbi = 2;                     // raised with every change of this file
 inline constexpr std::uint64_t kLine = 64;                   // cache line, and alignment of everything
 inline constexpr std::uint64_t kPage = 4096;
 
@@ -117,6 +117,7 @@ enum class BlockState : std::uint32_t {
   reserved = 2,   // C: being filled
   published = 3,  // C release: belongs to the server
   released = 4,   // S release: the client may merge it
+  asked = 5,      // C release: belongs to the server, which puts what the client wants to read into it
 };
 
 inline constexpr std::uint32_t kBlockMagic = 0x4b4c4244;  // "DBLK"
@@ -143,11 +144,23 @@ struct alignas(kLine) BlockHeader {
 };
 inline constexpr std::uint16_t kHasPosition = 1, kHasGlobal = 2, kHasGhost = 4;
 static_assert(sizeof(BlockHeader) == 320);
+
+// Behind the data of a block that was asked for, at answer_offset: S before released, C after. Until the client reserves again it may
+// read the released block.
+struct Answer {
+  std::int32_t code;
+  char sentence[1020];
+};
+
 inline constexpr std::uint64_t kNoBlock = ~0ull;
 inline constexpr std::uint64_t kMinBlock = sizeof(BlockHeader) + kLine;
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 
 constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+// From the start of the data; the bytes an asked block needs are those up to the end of its answer.
+constexpr std::uint64_t answer_offset(std::uint64_t data_bytes) { return round_up(data_bytes, kLine); }
+constexpr std::uint64_t asked_bytes(std::uint64_t data_bytes) { return answer_offset(data_bytes) + sizeof(Answer); }
 
 }  // namespace damaris::shm

@@ -1,0 +1,116 @@
+// The path of a read: reserve -> ask -> wait for the server's answer -> copy out. The block is the server's until it has answered, also
+// when the client no longer waits: then its release gives the memory back, and nobody looks at the answer.
+#include <algorithm>
+#include <cstring>
+
+#include "client/client.hpp"
+#include "core/base/format.hpp"
+
+namespace damaris::client {
+namespace {
+
+std::uint64_t interior_bytes(const Variable& variable) {
+  std::uint64_t bytes = variable.element_bytes;
+  for (int d = 0; d < variable.shape.ndims; ++d) bytes *= static_cast<std::uint64_t>(variable.shape.interior(d));
+  return bytes;
+}
+
+// The block asks for the interior alone: ghost zones are not stored.
+void describe_interior(const Variable& variable, shm::BlockHeader& header) {
+  header.ndims = static_cast<std::uint16_t>(variable.shape.ndims);
+  header.flags = variable.flags & (shm::kHasPosition | shm::kHasGlobal);
+  for (int d = 0; d < variable.shape.ndims; ++d) {
+    header.extents[d] = variable.shape.interior(d);
+    header.position[d] = variable.position[d];
+    header.global[d] = variable.shape.global[d];
+  }
+}
+
+shm::BlockState state_of(const shm::BlockHeader& block) {
+  return static_cast<shm::BlockState>(block.state.load(std::memory_order_acquire));
+}
+
+void throw_refusal(const shm::BlockHeader& block) {
+  shm::Answer answer;
+  std::memcpy(&answer, reinterpret_cast<const std::byte*>(&block + 1) + shm::answer_offset(block.data_bytes), sizeof answer);
+  answer.sentence[sizeof answer.sentence - 1] = '\0';
+  if (answer.code < DC_OK) throw Error(static_cast<dc_code>(answer.code), answer.sentence);
+}
+
+}  // namespace
+
+shm::BlockHeader* Client::reserve_to_read(Writer& writer, const std::string& what, std::uint64_t data_bytes) {
+  const std::uint64_t bytes = shm::asked_bytes(data_bytes);
+  if (!writer.lane.has_room()) wait_for_lane(writer);
+  shm::BlockHeader* header = writer.arena.try_reserve(bytes);
+  if (header == nullptr && !writer.arena.can_ever_hold(bytes))
+    throw Error(DC_E_TOO_LARGE,
+                format("to read {} takes {} bytes, more than the {} bytes of the buffer that client {} has; enlarge "
+                       "<buffer size=...> in {}",
+                       what, bytes, writer.arena.size_bytes(), id_, model_->file));
+  if (header == nullptr) {
+    writer.count_wait();
+    link_.ring();
+    const auto alone = [&] { return writer.arena.used_bytes() <= writer.step_bytes; };
+    const auto done = [&] { return header != nullptr || (header = writer.arena.try_reserve(bytes)) != nullptr || alone(); };
+    link_.wait_until(Deadline::after_ms(model_->architecture.buffer_timeout_ms), done);
+  }
+  if (header == nullptr)
+    throw Error(
+        DC_E_FULL,
+        format("no room in the buffer to read {} ({} bytes): waited for {}; read before writing, end the step that holds the "
+               "buffer, or enlarge <buffer size=...> in {}",
+               what, bytes, link_.describe(shm::kNoStep), model_->file));
+  header->data_bytes = data_bytes;
+  header->source = id_;
+  return header;
+}
+
+void Client::ask(Writer& writer, shm::BlockHeader* block, event::Event& event, const std::string& what) {
+  event.step = block->step;
+  event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_->at(0));
+  block->state.store(static_cast<std::uint32_t>(shm::BlockState::asked), std::memory_order_release);
+  writer.lane.try_push(event);  // reserve_to_read() made sure of the room, and only this thread fills it
+  link_.ring();
+  const std::int64_t timeout_ms = model_->architecture.buffer_timeout_ms;
+  if (!link_.wait_until(Deadline::after_ms(timeout_ms), [&] { return state_of(*block) == shm::BlockState::released; }))
+    throw Error(DC_E_TIMEOUT, format("{} is not read after {} ms: waited for {}; give <buffer timeout=...> more in {}", what,
+                                     timeout_ms, link_.describe(shm::kNoStep), model_->file));
+  throw_refusal(*block);
+}
+
+void Client::read(Variable& variable, std::int64_t step, std::int32_t block, const Target& target) {
+  Writer& writer = own_writer();
+  require_block(variable, block);
+  if (step < 0) throw Error(DC_E_ARGUMENT, format("step {} is negative; steps count from 0", step));
+  refresh_shapes();
+  check_source(*model_, variable, target.as_source(), step);
+  if ((variable.flags & kPlaceUnchecked) != 0) shapes_.check_place(variable);
+  link_.require_taking();
+  const std::string what = format("'{}' of step {}", name_of(variable), step);
+  shm::BlockHeader* header = reserve_to_read(writer, what, interior_bytes(variable));
+  header->step = step;
+  header->variable = variable.id;
+  header->block = block;
+  describe_interior(variable, *header);
+  event::Event event = {};
+  event.kind = event::Kind::read;
+  ask(writer, header, event, what);
+  place_interior(shm::Arena::data(header), variable, target);
+}
+
+std::int64_t Client::last_step(const Variable* variable) {
+  Writer& writer = own_writer();
+  link_.require_taking();
+  std::int64_t step = shm::kNoStep;
+  shm::BlockHeader* header = reserve_to_read(writer, "the last step", sizeof step);
+  header->step = shm::kNoStep;
+  event::Event event = {};
+  event.kind = event::Kind::last_step;
+  event.name = variable == nullptr ? event::kAnyVariable : variable->id;
+  ask(writer, header, event, "the last step");
+  std::memcpy(&step, shm::Arena::data(header), sizeof step);
+  return step;
+}
+
+}  // namespace damaris::client

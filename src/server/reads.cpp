@@ -1,0 +1,37 @@
+#include "server/reads.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/shm/doorbell.hpp"
+
+namespace damaris::server {
+
+void Reads::take(const Asked& asked) {
+  ledger_.hold(asked.block);
+  waiting_.push_back(asked);
+}
+
+CallResult Reads::fill(const Asked& asked) {
+  if (!asked.last_step) return host_.read(asked.read);
+  std::int64_t step = shm::kNoStep;
+  const CallResult result = host_.last_step(asked.read.variable, step);
+  std::memcpy(asked.read.data, &step, sizeof step);
+  return result;
+}
+
+bool Reads::serve_next() {
+  if (waiting_.empty()) return false;
+  const Asked asked = std::move(waiting_.front());
+  waiting_.pop_front();
+  const CallResult result = fill(asked);
+  shm::Answer answer = {};
+  answer.code = result.code;
+  std::memcpy(answer.sentence, result.sentence.data(), std::min(result.sentence.size(), sizeof answer.sentence - 1));
+  std::memcpy(static_cast<std::byte*>(asked.read.data) + shm::answer_offset(asked.read.bytes), &answer, sizeof answer);
+  ledger_.release(asked.block);
+  shm::tell_progress(region_.header());
+  return true;
+}
+
+}  // namespace damaris::server
