@@ -60,6 +60,16 @@ int on_message(void* state, int from, const void* data, std::uint64_t bytes) {
   return guarded(mine.host, [&] { mine.storage.take(from, {static_cast<const char*>(data), static_cast<std::size_t>(bytes)}); });
 }
 
+int on_read(void* state, const dc_read_t* read) {
+  State& mine = *static_cast<State*>(state);
+  return guarded(mine.host, [&] { mine.storage.restart().read(*read); });
+}
+
+int on_last_step(void* state, const dc_variable_info_t* variable, std::int64_t* step) {
+  State& mine = *static_cast<State*>(state);
+  return guarded(mine.host, [&] { *step = mine.storage.restart().last_step(variable); });
+}
+
 int finalize(void* state) {
   const std::unique_ptr<State> mine(static_cast<State*>(state));
   return guarded(mine->host, [&] { mine->storage.finish(); });
@@ -70,6 +80,7 @@ int finalize(void* state) {
 
 DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin() {
   using namespace damaris::hdf5;
-  static const dc_plugin_t table = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "hdf5", init, nullptr, on_iteration, finalize, on_message};
+  static const dc_plugin_t table = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "hdf5",  init,        nullptr, on_iteration,
+                                    finalize,      on_message,          on_read, on_last_step};
   return &table;
 }

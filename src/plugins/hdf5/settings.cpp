@@ -3,6 +3,7 @@
 #include <damaris/error.hpp>
 
 #include <cstdlib>
+#include <filesystem>
 
 namespace damaris::hdf5 {
 namespace {
@@ -15,6 +16,24 @@ void take_basename(Settings& settings, const std::string& value) {
   if (value.empty() || value.back() == '/')
     refuse("basename", value, "give a folder and the start of the file names, such as out/storm");
   settings.basename = value;
+}
+
+void take_restart(Settings& settings, const std::string& value) {
+  if (value.empty() || value.back() == '/')
+    refuse("restart", value, "give what basename was in the run to go on from, such as out/storm");
+  settings.restart = value;
+}
+
+// What is read from must not be replaced while it is read.
+void check_restart(const Settings& settings) {
+  if (settings.restart.empty() || settings.existing != Existing::overwrite) return;
+  const auto place = [](const std::string& basename) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(basename));
+  };
+  if (place(settings.restart) == place(settings.basename))
+    refuse("restart", settings.restart,
+           "it is the basename of this run, which replaces what is there (exists=\"overwrite\"); give this run another basename, "
+           "or say exists=\"append\"");
 }
 
 void take_files(const std::string& value) {
@@ -44,10 +63,12 @@ void take(Settings& settings, const std::string& key, const std::string& value) 
     settings.filters = parse_filters(value);
   } else if (key == "threads") {
     take_threads(settings, value);
+  } else if (key == "restart") {
+    take_restart(settings, value);
   } else if (key == "exists") {
     take_exists(settings, value);
   } else {
-    refuse(key, value, "<hdf5> knows basename, files, filters, threads and exists");
+    refuse(key, value, "<hdf5> knows basename, files, filters, threads, restart and exists");
   }
 }
 
@@ -57,6 +78,7 @@ Settings read_settings(const dc_host_t& host) {
   Settings settings;
   for (std::size_t i = 0; i < host.setting_count; ++i) take(settings, host.settings[i].key, host.settings[i].value);
   if (settings.basename.empty()) take_basename(settings, host.simulation);
+  check_restart(settings);
   return settings;
 }
 

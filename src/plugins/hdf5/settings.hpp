@@ -22,7 +22,8 @@ enum class Existing {
 struct Settings {
   std::string basename;  // folder and start of the file names; default: the simulation's name
   std::vector<Filter> filters;
-  int threads = 1;  // that pack chunks
+  std::string restart;  // basename of the run that clients may read from; "": none
+  int threads = 1;      // that pack chunks
   Existing existing = Existing::overwrite;
 };
 

@@ -106,12 +106,19 @@ Storage::Storage(const dc_host_t& host)
       settings_(read_settings(host)),
       names_(settings_.basename, host.host_name, host.server_index),
       writer_(settings_.filters, settings_.threads) {
+  if (!settings_.restart.empty()) restart_.emplace(settings_.restart);
   check_names(host);
   check_types(host);
   check_can_write(names_);
   clean_up(host, names_);
   check_earlier_files(host, settings_, names_);
   log_.emplace(host, settings_, names_);
+}
+
+RestartReader& Storage::restart() {
+  if (!restart_)
+    throw Error(DC_E_CONFIG, "the XML names no run to read from; say <hdf5 restart=\"out/storm\"/>, the basename of that run");
+  return *restart_;
 }
 
 void Storage::store(const dc_iteration_t& iteration) {

@@ -13,6 +13,7 @@
 #include "file_names.hpp"
 #include "hdf5_file.hpp"
 #include "run/commit_log.hpp"
+#include "run/restart_reader.hpp"
 #include "settings.hpp"
 
 namespace damaris::hdf5 {
@@ -29,6 +30,8 @@ class Storage {
   void take(int from, const std::string& message) { log_->take(from, message); }
   // After the last iteration. Throws damaris::Error when the commit record is not complete.
   void finish() { log_->finish(); }
+  // What an earlier run stored. Throws damaris::Error; DC_E_CONFIG when restart="..." names none.
+  RestartReader& restart();
 
  private:
   StoredFile write_file(const dc_iteration_t& iteration);
@@ -39,6 +42,7 @@ class Storage {
   FileNames names_;
   DatasetWriter writer_;
   std::optional<CommitLog> log_;  // made when the folder has been looked at
+  std::optional<RestartReader> restart_;
 };
 
 }  // namespace damaris::hdf5

@@ -1,0 +1,99 @@
+#include "dataset_reader.hpp"
+
+#include <damaris/error.hpp>
+
+#include "../library.hpp"
+#include "../new_dataset.hpp"
+#include "../types.hpp"
+#include "../zstd_filter.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+bool equal(hid_t a, hid_t b) { return checked(H5Tequal(a, b), "compare types") > 0; }
+
+// Members of the same names and types, wherever they lie: HDF5 moves them.
+bool same_members(hid_t stored, hid_t wanted) {
+  const int count = H5Tget_nmembers(wanted);
+  if (H5Tget_nmembers(stored) != count) return false;
+  for (int i = 0; i < count; ++i) {
+    char* name = H5Tget_member_name(wanted, static_cast<unsigned>(i));
+    const int there = H5Tget_member_index(stored, name);
+    H5free_memory(name);
+    if (there < 0) return false;
+    const Type one(H5Tget_member_type(wanted, static_cast<unsigned>(i)), "look at a member");
+    const Type other(H5Tget_member_type(stored, static_cast<unsigned>(there)), "look at a member");
+    if (!equal(one.id(), other.id())) return false;
+  }
+  return true;
+}
+
+bool is_real(dc_type type) { return type == DC_FLOAT32 || type == DC_FLOAT64; }
+
+// Whether the dataset holds 16-bit numbers that stand for the variable's reals.
+bool is_packed(const Type& stored, const dc_variable_info_t& variable) {
+  return is_real(variable.type) && H5Tget_size(stored.id()) == 2 && H5Tget_class(stored.id()) == H5T_FLOAT;
+}
+
+void check_type(const Type& stored, const Type& wanted, const dc_variable_info_t& variable, const std::string& path) {
+  if (is_packed(stored, variable) || equal(stored.id(), wanted.id())) return;
+  const bool compounds = H5Tget_class(stored.id()) == H5T_COMPOUND && H5Tget_class(wanted.id()) == H5T_COMPOUND;
+  if (compounds && same_members(stored.id(), wanted.id())) return;
+  throw Error(DC_E_TYPE, "the dataset '" + path + "' has elements of another type than '" + variable.type_name +
+                             "', which the XML says; give the layout the type that it had in that run");
+}
+
+void check_extents(const Space& space, const StoredDataset& dataset) {
+  Sizes stored = {};
+  const bool same_rank = H5Sget_simple_extent_ndims(space.id()) == dataset.box.ndims;
+  if (same_rank) H5Sget_simple_extent_dims(space.id(), stored.data(), nullptr);
+  if (!same_rank || stored != sizes_of(dataset.box))
+    throw Error(DC_E_IO,
+                "the dataset '" + dataset.path + "' has other extents than the record of the run says: one of them is damaged");
+}
+
+void select(const Space& space, const Box& frame, const Box& box) {
+  if (box.ndims == 0) return;
+  Sizes start = {};
+  for (int d = 0; d < box.ndims; ++d) start[d] = static_cast<hsize_t>(box.low[d] - frame.low[d]);
+  checked(H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, sizes_of(box).data(), nullptr), "select a part");
+}
+
+// In double precision, as the largest error was measured; values that are not finite stay what they are.
+template <class T>
+void unpack(std::byte* values, std::size_t count, const StoredDataset& dataset) {
+  const double scale = dataset.scale.value_or(1), offset = dataset.offset.value_or(0);
+  auto* reals = reinterpret_cast<T*>(values);
+  for (std::size_t i = 0; i < count; ++i) reals[i] = static_cast<T>(static_cast<double>(reals[i]) * scale + offset);
+}
+
+}  // namespace
+
+DatasetReader::DatasetReader(const std::string& path)
+    : file_(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "open as an HDF5 file", path) {}
+
+void DatasetReader::read(const StoredPart& part, const dc_variable_info_t& variable, const Array& to) const {
+  register_zstd();
+  const std::string& path = part.dataset->path;
+  const Dataset dataset(H5Dopen2(file_.id(), path.c_str(), H5P_DEFAULT), "open the dataset", path);
+  const Type stored(H5Dget_type(dataset.id()), "look at the type of", path), wanted = type_of(variable);
+  check_type(stored, wanted, variable, path);
+  const Space file(H5Dget_space(dataset.id()), "look at the extents of", path);
+  check_extents(file, *part.dataset);
+  select(file, part.dataset->box, part.box);
+  if (!is_packed(stored, variable)) {
+    const Space memory = space_of(to.box);
+    select(memory, to.box, part.box);
+    checked(H5Dread(dataset.id(), wanted.id(), memory.id(), file.id(), H5P_DEFAULT, to.data), "read the dataset", path);
+    return;
+  }
+  const auto count = static_cast<std::size_t>(volume(part.box));
+  std::vector<std::byte> values(count * variable.element_bytes);
+  checked(H5Dread(dataset.id(), wanted.id(), space_of(part.box).id(), file.id(), H5P_DEFAULT, values.data()), "read the dataset",
+          path);
+  variable.type == DC_FLOAT32 ? unpack<float>(values.data(), count, *part.dataset)
+                              : unpack<double>(values.data(), count, *part.dataset);
+  copy_region(to, {values.data(), part.box}, part.box, variable.element_bytes);
+}
+
+}  // namespace damaris::hdf5

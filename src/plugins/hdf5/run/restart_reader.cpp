@@ -1,0 +1,112 @@
+#include "restart_reader.hpp"
+
+#include <damaris/error.hpp>
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "../failure.hpp"
+#include "dataset_reader.hpp"
+#include "stored_parts.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+std::string record_path(const std::string& basename) {
+  return std::filesystem::absolute(basename).lexically_normal().string() + ".jsonl";
+}
+
+std::string name_of(const dc_read_t& read) {
+  return "'" + std::string(read.variable->path) + "' of step " + std::to_string(read.step);
+}
+
+bool holds(const StepRecord& step, const std::string& variable) {
+  for (const StoredFile& file : step.files)
+    if (std::any_of(file.datasets.begin(), file.datasets.end(), [&](const StoredDataset& d) { return d.variable == variable; }))
+      return true;
+  return false;
+}
+
+// A file of another size than it had when it was stored is not read at all: HDF5 may not notice.
+void check_file(const StoredFile& file, const std::string& path) {
+  struct stat facts = {};
+  if (::stat(path.c_str(), &facts) != 0) throw_system_failure(errno, "look at", path);
+  if (static_cast<std::uint64_t>(facts.st_size) != file.bytes)
+    throw Error(DC_E_IO, path + " has " + std::to_string(facts.st_size) + " bytes, it was stored with " +
+                             std::to_string(file.bytes) +
+                             ": it is damaged, or of another run; put it back, or go on from another step");
+}
+
+std::string nearest_steps(const std::map<std::int64_t, StepRecord>& steps, std::int64_t step) {
+  const auto after = steps.lower_bound(step);
+  std::string text;
+  if (after != steps.begin()) text = std::to_string(std::prev(after)->first);
+  if (after != steps.end()) text += (text.empty() ? "" : " and ") + std::to_string(after->first);
+  return text;
+}
+
+}  // namespace
+
+RestartReader::RestartReader(const std::string& basename) : record_(record_path(basename)) {}
+
+// Once: what is added later is of a run that goes on from this one.
+const std::map<std::int64_t, StepRecord>& RestartReader::steps() {
+  if (!has_record_) has_record_ = record_.read_on();
+  if (!has_record_)
+    throw Error(DC_E_NOT_STORED, "no run is recorded in " + record_.path() +
+                                     "; restart=\"...\" must be what basename=\"...\" was in the run to go on from");
+  return record_.steps();
+}
+
+const StepRecord& RestartReader::step_of(const dc_read_t& read) {
+  const auto& all = steps();
+  const auto found = all.find(read.step);
+  if (found != all.end()) return found->second;
+  const std::string nearest = nearest_steps(all, read.step);
+  throw Error(DC_E_NOT_STORED, name_of(read) + " is not in " + record_.path() + ": " +
+                                   (nearest.empty() ? "no step was stored" : "the nearest steps stored are " + nearest));
+}
+
+void RestartReader::read(const dc_read_t& read) {
+  const StepRecord& step = step_of(read);
+  try {
+    read_parts(step, read);
+  } catch (const Error& error) {
+    throw Error(error.code(), name_of(read) + " in " + record_.path() + ": " + error.what());
+  } catch (const Failure& failure) {
+    throw Error(DC_E_IO, name_of(read) + ": " + failure.what() + "; put the file back, or go on from another step");
+  }
+}
+
+void RestartReader::read_parts(const StepRecord& step, const dc_read_t& read) const {
+  const std::vector<StoredPart> parts = find_parts(step, read);
+  const StoredFile* open = nullptr;
+  std::unique_ptr<DatasetReader> reader;
+  for (const StoredPart& part : parts) {
+    if (part.file != open) {
+      const std::string path = record_.folder() + "/" + part.file->name;
+      check_file(*part.file, path);
+      reader = std::make_unique<DatasetReader>(path);
+      open = part.file;
+    }
+    // Without a position the dataset's coordinates are its own, and it is wanted whole.
+    const Box frame = parts.size() == 1 && read.has_position == 0 ? part.dataset->box : wanted_box(read);
+    reader->read(part, *read.variable, {static_cast<std::byte*>(read.data), frame});
+  }
+}
+
+std::int64_t RestartReader::last_step(const dc_variable_info_t* variable) {
+  const auto& all = steps();
+  const auto good = [&](const auto& entry) {
+    return entry.second.complete && (variable == nullptr ? !entry.second.files.empty() : holds(entry.second, variable->path));
+  };
+  const auto found = std::find_if(all.rbegin(), all.rend(), good);
+  if (found != all.rend()) return found->first;
+  throw Error(DC_E_NOT_STORED, "no complete step" + (variable == nullptr ? "" : " with '" + std::string(variable->path) + "'") +
+                                   " is in " + record_.path());
+}
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,34 @@
+// What an earlier run stored, for clients that go on from it.
+// Used by: the hdf5 plugin's on_read and on_last_step, on the server's dispatch thread; each server reads by itself.
+// Before it: the commit record and the files of the run that restart="..." names. After it: the block of the client that asked.
+#pragma once
+
+#include <damaris/plugin.h>
+
+#include <string>
+
+#include "run_record.hpp"
+
+namespace damaris::hdf5 {
+
+class RestartReader {
+ public:
+  // `basename` as that run's, relative to the working directory of now. Nothing is read yet.
+  explicit RestartReader(const std::string& basename);
+
+  // Fills read.data. Throws damaris::Error naming the step, the file or the part that is missing: DC_E_NOT_STORED, DC_E_SHAPE, DC_E_TYPE,
+  // DC_E_IO.
+  void read(const dc_read_t& read);
+  // The last complete step that holds the variable, or anything if it is NULL. Throws damaris::Error: DC_E_NOT_STORED, DC_E_IO.
+  std::int64_t last_step(const dc_variable_info_t* variable);
+
+ private:
+  const std::map<std::int64_t, StepRecord>& steps();
+  const StepRecord& step_of(const dc_read_t& read);
+  void read_parts(const StepRecord& step, const dc_read_t& read) const;
+
+  RunRecordReader record_;
+  bool has_record_ = false;
+};
+
+}  // namespace damaris::hdf5

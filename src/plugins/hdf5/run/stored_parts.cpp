@@ -1,0 +1,134 @@
+#include "stored_parts.hpp"
+
+#include <damaris/error.hpp>
+
+#include <algorithm>
+
+namespace damaris::hdf5 {
+namespace {
+
+std::string list_of(int count, const std::int64_t* numbers) {
+  std::string text = "(";
+  for (int d = 0; d < count; ++d) text += (d == 0 ? "" : ",") + std::to_string(numbers[d]);
+  return text + ")";
+}
+
+std::string extents_of(const Box& box) {
+  Extents extents = {};
+  for (int d = 0; d < box.ndims; ++d) extents[static_cast<std::size_t>(d)] = box.extent(d);
+  return list_of(box.ndims, extents.data());
+}
+
+template <class T>
+std::string joined(const char* what, const std::vector<T>& list) {
+  std::string text;
+  for (const T& item : list) {
+    text += text.empty() ? what : ", ";
+    if constexpr (std::is_same_v<T, std::string>)
+      text += item;
+    else
+      text += std::to_string(item);
+  }
+  return text.empty() ? text : "; " + text;
+}
+
+// What the record knows of an iteration that is not whole.
+std::string reasons(const StepRecord& step) {
+  return joined("clients that died: ", step.missing) + joined("skipped: ", step.skipped) + joined("not stored: ", step.failures) +
+         (step.complete ? "" : "; the iteration is not complete");
+}
+
+struct Candidate {
+  const StoredFile* file;
+  const StoredDataset* dataset;
+};
+
+std::vector<Candidate> datasets_of(const StepRecord& step, const std::string& variable) {
+  std::vector<Candidate> found;
+  for (const StoredFile& file : step.files)
+    for (const StoredDataset& dataset : file.datasets)
+      if (dataset.variable == variable) found.push_back({&file, &dataset});
+  return found;
+}
+
+[[noreturn]] void refuse_shape(const std::string& what, const std::string& stored, const std::string& wanted) {
+  throw Error(DC_E_SHAPE,
+              "it was stored with " + what + " " + stored + ", the client asks for " + wanted +
+                  " (slowest dimension first, without ghost zones); set its parameters, shape and position as in that run");
+}
+
+void check_global(const StoredDataset& dataset, const dc_read_t& read) {
+  const int ndims = read.variable->ndims;
+  if (dataset.box.ndims != ndims) refuse_shape("dimensions", std::to_string(dataset.box.ndims), std::to_string(ndims));
+  if (dataset.global.empty() || read.variable->has_global == 0) return;
+  if (!std::equal(dataset.global.begin(), dataset.global.end(), read.global, read.global + ndims))
+    refuse_shape("the global extents", list_of(ndims, dataset.global.data()), list_of(ndims, read.global));
+}
+
+std::vector<StoredPart> parts_at_position(const StepRecord& step, const std::vector<Candidate>& candidates, const dc_read_t& read) {
+  std::vector<StoredPart> parts;
+  std::vector<Box> open = {wanted_box(read)};
+  if (volume(open.front()) == 0) return parts;
+  for (const Candidate& candidate : candidates) {
+    if (!candidate.dataset->has_position) continue;
+    check_global(*candidate.dataset, read);
+    std::vector<Box> left;
+    for (const Box& box : open) {
+      const Box common = intersection(box, candidate.dataset->box);
+      if (volume(common) > 0) parts.push_back({candidate.file, candidate.dataset, common});
+      const std::vector<Box> rest = volume(common) > 0 ? subtract(box, common) : std::vector<Box>{box};
+      left.insert(left.end(), rest.begin(), rest.end());
+    }
+    open = std::move(left);
+  }
+  if (!open.empty())
+    throw Error(DC_E_NOT_STORED, "of the elements" + text_of(wanted_box(read)) + " nobody stored" + text_of(open.front()) +
+                                     (open.size() > 1 ? " and others" : "") + reasons(step));
+  return parts;
+}
+
+std::vector<StoredPart> part_of_source(const StepRecord& step, const std::vector<Candidate>& candidates, const dc_read_t& read) {
+  const auto found = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+    return candidate.dataset->source == read.source && candidate.dataset->block == read.block;
+  });
+  const bool all_joined =
+      std::all_of(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.dataset->source < 0; });
+  if (found == candidates.end() && all_joined)
+    throw Error(DC_E_SHAPE, "it was stored as parts of a global array; say with dc_set_position which part this client wants");
+  if (found == candidates.end())
+    throw Error(DC_E_NOT_STORED, "block " + std::to_string(read.block) + " of client " + std::to_string(read.source) +
+                                     " is not among what was stored" + reasons(step));
+  Box wanted = wanted_box(read);
+  const Box& stored = found->dataset->box;
+  if (extents_of(stored) != extents_of(wanted)) refuse_shape("the extents", extents_of(stored), extents_of(wanted));
+  if (volume(wanted) == 0) return {};
+  return {{found->file, found->dataset, stored}};
+}
+
+}  // namespace
+
+Box wanted_box(const dc_read_t& read) {
+  Box box;
+  box.ndims = read.variable->ndims;
+  for (int d = 0; d < box.ndims; ++d) {
+    box.low[d] = read.has_position != 0 ? read.position[d] : 0;
+    box.high[d] = box.low[d] + read.extents[d];
+  }
+  return box;
+}
+
+std::vector<StoredPart> find_parts(const StepRecord& step, const dc_read_t& read) {
+  const std::vector<Candidate> candidates = datasets_of(step, read.variable->path);
+  if (candidates.empty()) throw Error(DC_E_NOT_STORED, "the variable was not stored in that step" + reasons(step));
+  const bool by_position =
+      std::any_of(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.dataset->has_position; });
+  return by_position && read.has_position != 0 ? parts_at_position(step, candidates, read) : part_of_source(step, candidates, read);
+}
+
+std::string text_of(const Box& box) {
+  Extents last = {};
+  for (int d = 0; d < box.ndims; ++d) last[static_cast<std::size_t>(d)] = box.high[d] - 1;
+  return " " + list_of(box.ndims, box.low.data()) + " to " + list_of(box.ndims, last.data());
+}
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,345 @@
+// Restart through the plugin's table: what one run stored is what another one reads, and what it cannot read it names.
+#include <catch2/catch.hpp>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "unit/plugins/hdf5/fixture.hpp"
+#include "unit/plugins/hdf5/hand_record.hpp"
+
+namespace damaris::test {
+namespace {
+
+using Catch::Contains;
+
+// A later run's plugin, which reads from the record of `earlier`.
+class Later {
+ public:
+  Later(const HandRecord& earlier, const std::vector<dc_variable_info_t>& variables, Settings more = {})
+      : host(with(std::move(more), folder.file("later"), earlier.basename()), variables), plugin("hdf5", host) {
+    INFO(host.failure);
+    REQUIRE(plugin.init_code == DC_OK);
+  }
+  template <class Value>
+  void reads(Question<Value>& question) {
+    const int code = plugin.read(question.read);
+    INFO(host.failure);
+    REQUIRE(code == DC_OK);
+  }
+
+  TempFolder folder;
+  FakeHost host;
+  RunningPlugin plugin;
+
+ private:
+  static Settings with(Settings settings, const std::string& basename, const std::string& restart) {
+    settings.insert(settings.begin(), {{"basename", basename}, {"restart", restart}});
+    return settings;
+  }
+};
+
+std::vector<float> numbers(std::size_t count) {
+  std::vector<float> values(count);
+  std::iota(values.begin(), values.end(), 0.5F);
+  return values;
+}
+
+dc_variable_info_t theta() { return variable_info(0, "fields/theta", DC_FLOAT32, 2); }
+
+// Two clients' blocks of 3 x 4, one above the other, with step 4 on record.
+struct Earlier {
+  Earlier() : record(fixture.folder.path()) {
+    Blocks blocks(4);
+    place(blocks.add(variables[0], 0, {3, 4}, numbers(12)), {0, 0});
+    place(blocks.add(variables[0], 1, {3, 4}, numbers(12)), {3, 0});
+    fixture.stored(blocks);
+  }
+  StepRecord step() const { return record.step(4, fixture.path(4), {joined_dataset("fields/theta", {0, 0}, {6, 4})}); }
+
+  std::vector<dc_variable_info_t> variables = {theta()};
+  Fixture fixture{variables};
+  HandRecord record;
+};
+
+TEST_CASE("a part of the global array comes back to the last bit, whoever wrote it") {
+  Earlier earlier;
+  earlier.record.add(earlier.step());
+  Later later(earlier.record, earlier.variables);
+  Question<float> question(earlier.variables[0], 4, {2, 3});
+  question.at({2, 1});
+  later.reads(question);
+  CHECK(question.values == std::vector<float>{9.5F, 10.5F, 11.5F, 1.5F, 2.5F, 3.5F});
+}
+
+TEST_CASE("an array over two files is put together") {
+  Earlier earlier;
+  StepRecord step = earlier.step();
+  step.files[0].datasets[0].box.low[0] = 6;
+  step.files[0].datasets[0].box.high[0] = 12;
+  step.files.insert(step.files.begin(), earlier.step().files[0]);
+  earlier.record.add(step);
+  Later later(earlier.record, earlier.variables);
+  Question<float> question(earlier.variables[0], 4, {12, 4});
+  later.reads(question.at({0, 0}));
+  CHECK(question.values[20] == 8.5F);
+  CHECK(question.values[24] == 0.5F);
+  CHECK(question.values[47] == 11.5F);
+}
+
+TEST_CASE("a block without a position comes back to the client that wrote it") {
+  const std::vector<dc_variable_info_t> variables = {variable_info(0, "particles", DC_FLOAT64, 1)};
+  Fixture fixture(variables);
+  Blocks blocks(4);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  blocks.add(variables[0], 2, {3}, std::vector<double>{1, -0.0, 5e-324});
+  blocks.add(variables[0], 2, {2}, std::vector<double>{nan, -std::numeric_limits<double>::infinity()}, 1);
+  fixture.stored(blocks);
+  const HandRecord record(fixture.folder.path());
+  record.add(record.step(4, fixture.path(4), {source_dataset("particles", 2, {3}), source_dataset("particles", 2, {2}, 1)}));
+  Later later(record, variables);
+  Question<double> first(variables[0], 4, {3}, 2), second(variables[0], 4, {2}, 2);
+  second.read.block = 1;
+  later.reads(first);
+  later.reads(second);
+  CHECK(first.values == std::vector<double>{1, 0, 5e-324});
+  CHECK(std::signbit(first.values[1]));
+  CHECK(std::isnan(second.values[0]));
+  CHECK(second.values[1] == -std::numeric_limits<double>::infinity());
+}
+
+TEST_CASE("packed chunks are unpacked, also those of zstd") {
+  auto codec = GENERATE(DC_CODEC_DEFLATE, DC_CODEC_ZSTD);
+  std::vector<dc_variable_info_t> variables = {theta()};
+  variables[0].reduction.codec = codec;
+  variables[0].reduction.level = 1;
+  variables[0].reduce = "packed";
+  Fixture fixture(variables);
+  Blocks blocks(4);
+  std::vector<float> values(100 * 200);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i / 50);
+  place(blocks.add(variables[0], 0, {100, 200}, values), {0, 0});
+  fixture.stored(blocks);
+  const HandRecord record(fixture.folder.path());
+  record.add(record.step(4, fixture.path(4), {joined_dataset("fields/theta", {0, 0}, {100, 200})}));
+  Later later(record, variables);
+  Question<float> question(variables[0], 4, {100, 200});
+  later.reads(question.at({0, 0}));
+  CHECK(question.values == values);
+}
+
+TEST_CASE("16 bits come back as the values they stand for") {
+  std::vector<dc_variable_info_t> variables = {theta()};
+  variables[0].reduction.precision = DC_FLOAT16;
+  variables[0].reduction.has_packing = 1;
+  variables[0].reduction.scale = 2;
+  variables[0].reduction.offset = 300;
+  variables[0].reduce = "float16";
+  Fixture fixture(variables);
+  Blocks blocks(4);
+  place(blocks.add(variables[0], 0, {2, 2}, std::vector<float>{300, 301, 302.5F, 290}), {0, 0});
+  fixture.stored(blocks);
+  const HandRecord record(fixture.folder.path());
+  StoredDataset dataset = joined_dataset("fields/theta", {0, 0}, {2, 2});
+  dataset.scale = 2;
+  dataset.offset = 300;
+  record.add(record.step(4, fixture.path(4), {dataset}));
+  Later later(record, variables);
+  Question<float> question(variables[0], 4, {1, 2});
+  later.reads(question.at({1, 0}));
+  CHECK(question.values == std::vector<float>{302.5F, 290});
+}
+
+TEST_CASE("a run that is not there is named with the remedy") {
+  const TempFolder nothing;
+  const HandRecord record(nothing.path());
+  const std::vector<dc_variable_info_t> variables = {theta()};
+  Later later(record, variables);
+  Question<float> question(variables[0], 4, {2, 2});
+  CHECK(later.plugin.read(question.read) == DC_E_NOT_STORED);
+  CHECK_THAT(later.host.failure, Contains("no run is recorded in " + record.path()));
+  std::int64_t step = 7;
+  CHECK(later.plugin.last_step(nullptr, step) == DC_E_NOT_STORED);
+  CHECK(step == 7);
+}
+
+TEST_CASE("without restart there is no run to read from") {
+  const std::vector<dc_variable_info_t> variables = {theta()};
+  Fixture fixture(variables);
+  Question<float> question(variables[0], 4, {2, 2});
+  CHECK(fixture.plugin.read(question.read) == DC_E_CONFIG);
+  CHECK_THAT(fixture.host.failure, Contains("restart=\"out/storm\""));
+}
+
+TEST_CASE("a step that is not there is refused, and its neighbours are named") {
+  Earlier earlier;
+  StepRecord step = earlier.step();
+  earlier.record.add(step);
+  step.step = 9;
+  earlier.record.add(step);
+  Later later(earlier.record, earlier.variables);
+  const auto sentence_of = [&](std::int64_t number) {
+    Question<float> question(earlier.variables[0], number, {2, 2});
+    CHECK(later.plugin.read(question.at({0, 0}).read) == DC_E_NOT_STORED);
+    return later.host.failure;
+  };
+  const std::string start = " is not in " + earlier.record.path() + ": the nearest steps stored are ";
+  CHECK(sentence_of(5) == "'fields/theta' of step 5" + start + "4 and 9");
+  CHECK(sentence_of(3) == "'fields/theta' of step 3" + start + "4");
+  CHECK(sentence_of(12) == "'fields/theta' of step 12" + start + "9");
+}
+
+TEST_CASE("a partial iteration is refused where it has a hole") {
+  Earlier earlier;
+  StepRecord step = earlier.step();
+  step.complete = false;
+  step.missing = {1};
+  earlier.record.add(step);
+  Later later(earlier.record, earlier.variables);
+  Question<float> question(earlier.variables[0], 4, {2, 4});
+  CHECK(later.plugin.read(question.at({5, 0}).read) == DC_E_NOT_STORED);
+  CHECK_THAT(later.host.failure, Contains("nobody stored (6,0) to (6,3); clients that died: 1; the iteration is not complete"));
+}
+
+TEST_CASE("a type other than the stored one is refused") {
+  Earlier earlier;
+  earlier.record.add(earlier.step());
+  const std::vector<dc_variable_info_t> variables = {variable_info(0, "fields/theta", DC_FLOAT64, 2)};
+  Later later(earlier.record, variables);
+  Question<double> question(variables[0], 4, {2, 2});
+  CHECK(later.plugin.read(question.at({0, 0}).read) == DC_E_TYPE);
+  CHECK_THAT(later.host.failure, Contains("the dataset 'fields/theta' has elements of another type"));
+}
+
+TEST_CASE("members of a compound type may lie elsewhere, but must be the same") {
+  const dc_field_t packed[] = {{"id", DC_INT32, 1, 0}, {"place", DC_FLOAT64, 2, 4}};
+  const dc_field_t aligned[] = {{"place", DC_FLOAT64, 2, 0}, {"id", DC_INT32, 1, 16}};
+  const dc_field_t other[] = {{"place", DC_FLOAT64, 2, 0}, {"id", DC_INT64, 1, 16}};
+  const auto info = [](const dc_field_t* fields, std::uint64_t bytes) {
+    dc_variable_info_t variable = variable_info(0, "particles", DC_COMPOUND, 1);
+    variable.element_bytes = bytes;
+    variable.field_count = 2;
+    variable.fields = fields;
+    variable.type_name = "particle";
+    return std::vector<dc_variable_info_t>{variable};
+  };
+#pragma pack(push, 1)
+  struct Stored {
+    std::int32_t id;
+    double place[2];
+  };
+#pragma pack(pop)
+  struct Wanted {
+    double place[2];
+    std::int32_t id;
+  };
+  const auto variables = info(packed, sizeof(Stored));
+  Fixture fixture(variables);
+  Blocks blocks(4);
+  blocks.add(variables[0], 0, {2}, std::vector<Stored>{{7, {1.5, 2.5}}, {8, {3.5, 4.5}}});
+  fixture.stored(blocks);
+  const HandRecord record(fixture.folder.path());
+  record.add(record.step(4, fixture.path(4), {source_dataset("particles", 0, {2})}));
+
+  const auto wanted = info(aligned, sizeof(Wanted));
+  Later later(record, wanted);
+  Question<Wanted> question(wanted[0], 4, {2});
+  later.reads(question);
+  CHECK(question.values[1].id == 8);
+  CHECK(question.values[1].place[1] == 4.5);
+
+  const auto wrong = info(other, 24);
+  Later never(record, wrong);
+  CHECK(never.plugin.read(question.read) == DC_OK);  // the question brings its own description
+  question.read.variable = &wrong[0];
+  CHECK(never.plugin.read(question.read) == DC_E_TYPE);
+  CHECK_THAT(never.host.failure, Contains("'particle'"));
+}
+
+TEST_CASE("a file that is gone, cut short or not HDF5 is named") {
+  Earlier earlier;
+  earlier.record.add(earlier.step());
+  const std::string path = earlier.fixture.path(4);
+  const auto size = std::filesystem::file_size(path);
+  const auto refusal = [&] {
+    Later later(earlier.record, earlier.variables);
+    Question<float> question(earlier.variables[0], 4, {2, 2});
+    CHECK(later.plugin.read(question.at({0, 0}).read) == DC_E_IO);
+    CHECK_THAT(later.host.failure, Contains(path));
+    return later.host.failure;
+  };
+  std::filesystem::resize_file(path, size / 2);
+  CHECK_THAT(refusal(), Contains("it was stored with " + std::to_string(size)));
+  std::ofstream(path, std::ios::trunc) << std::string(size, 'x');
+  CHECK_THAT(refusal(), Contains("cannot open as an HDF5 file"));
+  std::filesystem::remove(path);
+  CHECK_THAT(refusal(), Contains("No such file or directory"));
+}
+
+TEST_CASE("a damaged record is refused with its line") {
+  Earlier earlier;
+  earlier.record.add(earlier.step());
+  earlier.record.add_text("{\"step\": 5, \"fil\n");
+  Later later(earlier.record, earlier.variables);
+  Question<float> question(earlier.variables[0], 4, {2, 2});
+  CHECK(later.plugin.read(question.at({0, 0}).read) == DC_E_IO);
+  CHECK_THAT(later.host.failure, Contains("earlier.jsonl:2: this is no JSON"));
+}
+
+TEST_CASE("a dataset of other extents than the record says is refused") {
+  Earlier earlier;
+  StepRecord step = earlier.step();
+  step.files[0].datasets[0].box.high[1] = 5;
+  earlier.record.add(step);
+  Later later(earlier.record, earlier.variables);
+  Question<float> question(earlier.variables[0], 4, {2, 2});
+  CHECK(later.plugin.read(question.at({0, 0}).read) == DC_E_IO);
+  CHECK_THAT(later.host.failure, Contains("has other extents than the record"));
+}
+
+TEST_CASE("the last step is the last complete one that holds the variable") {
+  Earlier earlier;
+  const dc_variable_info_t particles = variable_info(1, "particles", DC_FLOAT64, 1);
+  const auto add = [&](std::int64_t number, bool complete, const StoredDataset& dataset) {
+    StepRecord step = earlier.record.step(number, earlier.fixture.path(4), {dataset});
+    step.complete = complete;
+    earlier.record.add(step);
+  };
+  const StoredDataset tile = joined_dataset("fields/theta", {0, 0}, {6, 4});
+  add(2, true, source_dataset("particles", 0, {2}));
+  add(4, true, tile);
+  add(6, false, tile);
+  Later later(earlier.record, earlier.variables);
+  const auto last = [&](const dc_variable_info_t* variable) {
+    std::int64_t step = -1;
+    CHECK(later.plugin.last_step(variable, step) == DC_OK);
+    return step;
+  };
+  CHECK(last(nullptr) == 4);
+  CHECK(last(&earlier.variables[0]) == 4);
+  CHECK(last(&particles) == 2);
+  const dc_variable_info_t other = variable_info(2, "other", DC_FLOAT64, 1);
+  std::int64_t step = -1;
+  CHECK(later.plugin.last_step(&other, step) == DC_E_NOT_STORED);
+  CHECK_THAT(later.host.failure, Contains("no complete step with 'other' is in "));
+}
+
+TEST_CASE("a run may not replace the files it is to go on from") {
+  const TempFolder folder;
+  const auto start = [&](const std::string& restart, const std::string& exists) {
+    const FakeHost host({{"basename", folder.file("storm")}, {"restart", restart}, {"exists", exists}});
+    const RunningPlugin plugin("hdf5", host);
+    return std::make_pair(plugin.init_code, host.failure);
+  };
+  const auto [code, sentence] = start(folder.file("x/../storm"), "overwrite");
+  CHECK(code == DC_E_CONFIG);
+  CHECK_THAT(sentence, Contains("give this run another basename"));
+  CHECK(start(folder.file("storm"), "refuse").first == DC_OK);
+  CHECK(start(folder.file("storm"), "append").first == DC_OK);
+  CHECK(start(folder.file("earlier"), "overwrite").first == DC_OK);
+  CHECK(start("", "overwrite").first == DC_E_CONFIG);
+  CHECK(start("out/", "overwrite").first == DC_E_CONFIG);
+}
+
+}  // namespace
+}  // namespace damaris::test
