@@ -18,6 +18,7 @@ module damaris
 
   public :: df_initialize, df_finalize
   public :: df_write, df_write_block, df_write_to, df_write_compound, df_variable, df_handle
+  public :: df_read, df_read_block, df_read_compound, df_last_step
   public :: df_alloc, df_alloc_block, df_commit, df_commit_block
   public :: df_signal, df_end_iteration, df_flush, df_status, df_status_t
   public :: df_set_parameter, df_get_parameter, df_set_shape, df_set_position, df_set_time
@@ -69,6 +70,29 @@ contains
     integer, intent(in) :: step, block
     integer, intent(out), optional :: ierr
     call report(dc_commit(trim(name)//c_null_char, int(step, c_int64_t), int(block, c_int32_t)), ierr)
+  end subroutine
+
+  ! The last complete step that the run of restart="..." in the XML stored of `name`, or of anything when `name` is blank. `step` stays
+  ! as it was when there is none (df_e_not_stored).
+  subroutine df_last_step(name, step, ierr)
+    character(*), intent(in) :: name
+    integer, intent(inout) :: step
+    integer, intent(out), optional :: ierr
+    integer(c_int64_t) :: wide
+    integer(c_int) :: code
+
+    wide = step
+    if (name == ' ') then
+      code = dc_last_step(step=wide)
+    else
+      code = dc_last_step(trim(name)//c_null_char, wide)
+    end if
+    if (code >= 0 .and. wide > huge(step)) then
+      call report(df_e_argument, ierr, 'the last step is too large for a default integer')
+      return
+    end if
+    step = int(wide)
+    call report(code, ierr)
   end subroutine
 
   ! Sends the event `name` to the server, whose actions of that name then run by their scope.

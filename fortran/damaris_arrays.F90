@@ -1,4 +1,4 @@
-! Arrays of every type, kind and rank on their way to the server: df_write, df_write_block, df_write_to, df_alloc and their like.
+! Arrays of every type, kind and rank on their way to the server and back: df_write, df_read, df_alloc and their like.
 ! Used by: simulation processes, by one thread at a time.
 ! Before it: the simulation's arrays, whole or by section. After it: sections.c, which hands address and strides to libdamaris.
 !
@@ -12,6 +12,7 @@ module damaris_arrays
   implicit none
   private
   public :: df_handle, df_variable, df_write, df_write_block, df_write_to, df_write_compound
+  public :: df_read, df_read_block, df_read_compound
   public :: df_alloc, df_alloc_block
 
   ! A variable looked up once, see df_variable. Valid until df_finalize.
@@ -32,6 +33,15 @@ module damaris_arrays
   interface df_write_to
     module procedure write_to_int8, write_to_int16, write_to_int32, write_to_int64
     module procedure write_to_real32, write_to_real64, write_to_text
+  end interface
+
+  interface df_read
+    module procedure read_int8, read_int16, read_int32, read_int64, read_real32, read_real64, read_text
+  end interface
+
+  interface df_read_block
+    module procedure read_block_int8, read_block_int16, read_block_int32, read_block_int64
+    module procedure read_block_real32, read_block_real64, read_block_text
   end interface
 
   interface df_alloc
@@ -71,6 +81,24 @@ module damaris_arrays
       character(kind=c_char), intent(out) :: sentence(512)
     end function
 
+    integer(c_int) function read_section(name, step, block, element, array) bind(c, name='damaris_fortran_read')
+      import
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: step
+      integer(c_int32_t), value :: block
+      integer(c_int), value :: element
+      type(*), intent(inout) :: array(..)
+    end function
+
+    integer(c_int) function read_compound(name, step, block, array, sentence) bind(c, name='damaris_fortran_read_compound')
+      import
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: step
+      integer(c_int32_t), value :: block
+      type(*), intent(inout) :: array(..)
+      character(kind=c_char), intent(out) :: sentence(512)
+    end function
+
     integer(c_int) function alloc_section(name, step, block, element, rank, extents, address, sentence) &
       bind(c, name='damaris_fortran_alloc')
       import
@@ -104,6 +132,18 @@ contains
     character(512) :: sentence
     integer(c_int) :: code
     code = write_compound(trim(name)//c_null_char, int(step, c_int64_t), 0, array, sentence)
+    call report(code, ierr, sentence)
+  end subroutine
+
+  ! df_read for a compound type of the XML; the members are not checked, only their total size.
+  subroutine df_read_compound(name, step, array, ierr)
+    character(*), intent(in) :: name
+    integer, intent(in) :: step
+    type(*), intent(inout) :: array(..)
+    integer, intent(out), optional :: ierr
+    character(512) :: sentence
+    integer(c_int) :: code
+    code = read_compound(trim(name)//c_null_char, int(step, c_int64_t), 0, array, sentence)
     call report(code, ierr, sentence)
   end subroutine
 

@@ -42,6 +42,12 @@ module damaris_c
       type(c_ptr), intent(out) :: handle
     end function
 
+    integer(c_int) function dc_last_step(variable, step) bind(c)
+      import
+      character(kind=c_char), intent(in), optional :: variable(*)
+      integer(c_int64_t), intent(inout) :: step
+    end function
+
     integer(c_int) function dc_signal(name, step) bind(c)
       import
       character(kind=c_char), intent(in) :: name(*)

@@ -1,6 +1,6 @@
 /* From a Fortran array descriptor to the C interface: address, extents and strides, without a copy.
  * Used by: damaris_arrays.F90 in simulation processes, on the calling thread.
- * Before it: the compiler's descriptor of an array or section. After it: dc_write_typed, dc_alloc.
+ * Before it: the compiler's descriptor of an array or section. After it: dc_write_typed, dc_read_typed, dc_alloc.
  */
 #include <ISO_Fortran_binding.h>
 #include <stdio.h>
@@ -97,8 +97,13 @@ int damaris_fortran_alloc(const char* name, int64_t step, int32_t block, int typ
   return explain(code, reason, sentence);
 }
 
+int damaris_fortran_read(const char* name, int64_t step, int32_t block, int type, const CFI_cdesc_t* array) {
+  const struct section section = describe(array, (dc_type)type);
+  return dc_read_typed(name, step, block, (dc_type)type, array->base_addr, section.ndims, section.extents, section.strides_bytes);
+}
+
 /* Elements of a derived type, of which the compiler tells no more than the size. */
-int damaris_fortran_write_compound(const char* name, int64_t step, int32_t block, const CFI_cdesc_t* array, char* sentence) {
+static int check_compound(const char* name, const CFI_cdesc_t* array, char* sentence) {
   dc_layout_t layout;
   char reason[kSentenceBytes] = "";
   int code = dc_get_layout(name, &layout);
@@ -108,6 +113,15 @@ int damaris_fortran_write_compound(const char* name, int64_t step, int32_t block
              (unsigned long long)layout.element_bytes, array->elem_len);
     code = DC_E_TYPE;
   }
-  if (code >= 0) code = damaris_fortran_write(name, step, block, DC_COMPOUND, array);
   return explain(code, reason, sentence);
+}
+
+int damaris_fortran_write_compound(const char* name, int64_t step, int32_t block, const CFI_cdesc_t* array, char* sentence) {
+  const int code = check_compound(name, array, sentence);
+  return code < 0 ? code : damaris_fortran_write(name, step, block, DC_COMPOUND, array);
+}
+
+int damaris_fortran_read_compound(const char* name, int64_t step, int32_t block, const CFI_cdesc_t* array, char* sentence) {
+  const int code = check_compound(name, array, sentence);
+  return code < 0 ? code : damaris_fortran_read(name, step, block, DC_COMPOUND, array);
 }

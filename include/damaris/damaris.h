@@ -208,7 +208,7 @@ const char* dc_strerror(int code);
 const char* dc_last_error(void);
 
 #if !defined(__cplusplus) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
-/* dc_write that knows the array's element type and so refuses a wrong one (C11): DC_WRITE("temperature", step, array). */
+/* dc_write and dc_read that know the array's element type and so refuse a wrong one (C11): DC_WRITE("temperature", step, array). */
 #define DC_TYPE_OF(pointer) \
   _Generic((pointer),                                                                                                             \
       signed char*: DC_INT8, const signed char*: DC_INT8, short*: DC_INT16, const short*: DC_INT16, int*: DC_INT32,               \
@@ -218,6 +218,7 @@ const char* dc_last_error(void);
       unsigned long long*: DC_UINT64, const unsigned long long*: DC_UINT64, float*: DC_FLOAT32, const float*: DC_FLOAT32,         \
       double*: DC_FLOAT64, const double*: DC_FLOAT64, char*: DC_CHAR, const char*: DC_CHAR)
 #define DC_WRITE(variable, step, array) dc_write_typed((variable), (step), 0, DC_TYPE_OF(&(array)[0]), (array), 0, NULL, NULL)
+#define DC_READ(variable, step, array) dc_read_typed((variable), (step), 0, DC_TYPE_OF(&(array)[0]), (array), 0, NULL, NULL)
 #endif
 
 #ifdef __cplusplus

@@ -167,6 +167,26 @@ class Session {
                                           section.extents(), section.strides_bytes()));
   }
 
+  // Fills `data` (a container, a MutableSection, or one element) with what the run of restart="..." in the XML stored as block `block` of
+  // `variable` at `step`; ghost zones stay as they are. Waits for the storage, at most the XML's buffer time-out.
+  //   Throws  DC_E_NOT_STORED when that is not there, DC_E_CONFIG, DC_E_SHAPE, DC_E_TYPE, DC_E_IO, DC_E_TIMEOUT; `data` is as it was.
+  template <class Data>
+  void read(const std::string& variable, std::int64_t step, Data&& data, std::int32_t block = 0) {
+    const auto& section = as_mutable_section(data);
+    using T = std::remove_pointer_t<decltype(section.data())>;
+    if constexpr (type_of<T>() == DC_COMPOUND) detail::layout_of<T>(variable);
+    detail::checked(dc_read_typed(variable.c_str(), step, block, type_of<T>(), section.data(), section.ndims(), section.extents(),
+                                  section.strides_bytes()));
+  }
+
+  // The last complete step of that run in which `variable` was stored, or anything if it is empty. Throws DC_E_NOT_STORED when there is
+  // none, DC_E_CONFIG, DC_E_IO, DC_E_TIMEOUT.
+  std::int64_t last_step(const std::string& variable = {}) {
+    std::int64_t step = 0;
+    detail::checked(dc_last_step(variable.empty() ? nullptr : variable.c_str(), &step));
+    return step;
+  }
+
   // Looks `name` up once. Throws DC_E_TYPE when its elements are not of type T.
   template <class T>
   Variable<T> variable(const std::string& name) {

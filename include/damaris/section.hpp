@@ -1,6 +1,6 @@
-// What a C++ program hands to a write: element type, address, extents and strides of a container, an array or a part of one.
+// What a C++ program hands to a write or gets from a read: element type, address, extents and strides of a container, an array or a part of one.
 // Used by: damaris.hpp, in simulation processes; a program names Section itself only for arrays with a halo.
-// Before it: the simulation's arrays. After it: dc_write_typed.
+// Before it: the simulation's arrays. After it: dc_write_typed, dc_read_typed.
 #pragma once
 
 #include <damaris/damaris.h>
@@ -100,6 +100,21 @@ class Section {
   std::array<std::ptrdiff_t, DC_MAX_DIMS> strides_bytes_ = {};
 };
 
+// The same for a read, which fills it.
+template <class T>
+class MutableSection : public Section<T> {
+ public:
+  MutableSection(T* data, std::size_t count) : Section<T>(data, count), data_(data) {}
+  MutableSection(T* data, std::initializer_list<std::int64_t> extents) : Section<T>(data, extents), data_(data) {}
+  MutableSection(T* data, std::initializer_list<std::int64_t> extents, std::initializer_list<std::ptrdiff_t> strides)
+      : Section<T>(data, extents, strides), data_(data) {}
+
+  T* data() const noexcept { return data_; }
+
+ private:
+  T* data_;
+};
+
 // What a write takes: a Section itself, a container (std::vector, std::array, std::string, ...), or a single element.
 template <class T>
 const Section<T>& as_section(const Section<T>& section) {
@@ -119,6 +134,27 @@ template <class T,
           std::enable_if_t<!detail::IsContiguous<T>::value && std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>, int> = 0>
 auto as_section(const T& element) {
   return Section<T>(&element, 1);
+}
+
+// What a read takes: a MutableSection itself, a container of the right size, or a single element.
+template <class T>
+const MutableSection<T>& as_mutable_section(const MutableSection<T>& section) {
+  return section;
+}
+
+template <class C, std::enable_if_t<detail::IsContiguous<C>::value, int> = 0>
+auto as_mutable_section(C& container) {
+  using T = std::remove_pointer_t<decltype(std::data(container))>;
+  static_assert(!std::is_const_v<T>, "a read needs an array that may be changed");
+  static_assert(!std::is_array_v<T>, "give a MutableSection with the extents for a built-in array of several dimensions");
+  return MutableSection<T>(std::data(container), std::size(container));
+}
+
+template <class T,
+          std::enable_if_t<!detail::IsContiguous<T>::value && std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>, int> = 0>
+auto as_mutable_section(T& element) {
+  static_assert(!std::is_const_v<T>, "a read needs an element that may be changed");
+  return MutableSection<T>(&element, 1);
 }
 
 }  // namespace damaris

@@ -58,6 +58,7 @@ TEST_CASE("calls before initialize and after finalize are refused and say what t
   dc_variable_t* handle = nullptr;
   std::int64_t list[1] = {1};
   void* data = nullptr;
+  int four[4] = {};
   const auto all = [&] {
     return std::vector<int>{dc_write("height", 0, kFour),
                             dc_write_block("height", 0, 1, kFour),
@@ -66,6 +67,10 @@ TEST_CASE("calls before initialize and after finalize are refused and say what t
                             dc_commit("height", 0, 0),
                             dc_variable("height", &handle),
                             dc_write_to(handle, 0, kFour),
+                            dc_read("height", 0, four),
+                            dc_read_block("height", 0, 1, four),
+                            dc_read_typed("height", 0, 0, DC_INT32, four, 0, nullptr, nullptr),
+                            dc_last_step("height", list),
                             dc_signal("tick", 0),
                             dc_end_iteration(0),
                             dc_flush(0, 1),
@@ -136,8 +141,28 @@ TEST_CASE("unknown names are refused with the nearest known one") {
   CHECK(said("did you mean 'line'?"));
 }
 
+TEST_CASE("reading without a storage that can is refused with the remedy") {
+  Session session;
+  int four[4] = {7, 7, 7, 7};
+  CHECK(dc_read("height", 0, four) == DC_E_CONFIG);
+  CHECK(said("say <storage><hdf5 restart=.../></storage>"));
+  CHECK(four[0] == 7);
+  std::int64_t step = 7;
+  CHECK(dc_last_step(nullptr, &step) == DC_E_CONFIG);
+  CHECK(step == 7);
+  CHECK(dc_read("heigt", 0, four) == DC_E_UNKNOWN_NAME);
+  CHECK(said("did you mean 'height'?"));
+  CHECK(dc_last_step("heigt", &step) == DC_E_UNKNOWN_NAME);
+}
+
 TEST_CASE("null pointers are refused by name") {
   Session session;
+  CHECK(dc_read(nullptr, 0, nullptr) == DC_E_ARGUMENT);
+  CHECK(said() == "dc_read: the variable's name is a null pointer");
+  CHECK(dc_read("height", 0, nullptr) == DC_E_ARGUMENT);
+  CHECK(said() == "the data of 'height' is a null pointer");
+  CHECK(dc_last_step("height", nullptr) == DC_E_ARGUMENT);
+  CHECK(said() == "dc_last_step: the place for the step is a null pointer");
   CHECK(dc_write(nullptr, 0, kFour) == DC_E_ARGUMENT);
   CHECK(said() == "dc_write: the variable's name is a null pointer");
   CHECK(dc_write("height", 0, nullptr) == DC_E_ARGUMENT);

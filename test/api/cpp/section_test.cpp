@@ -57,6 +57,40 @@ int code_of(dc_code expected, const std::string& sentence, const std::function<v
 
 }  // namespace
 
+TEST_CASE("a read hands over the array itself, which must be one that may be changed") {
+  answer = {};
+  auto session = damaris::Session::adopt();
+  std::vector<float> halo(60);
+  session.read("th", 7, damaris::MutableSection<float>(&halo[13], {3, 4}, {10, 1}), 2);
+  CHECK(std::string(recorded.function) == "read_typed");
+  CHECK(recorded.step == 7);
+  CHECK(recorded.block == 2);
+  CHECK(recorded.type == DC_FLOAT32);
+  CHECK(recorded.address == &halo[13]);
+  CHECK(recorded.extents[1] == 4);
+  CHECK(recorded.strides[0] == 40);
+  session.read("th", 7, halo);
+  CHECK(recorded.address == halo.data());
+  CHECK(recorded.extents[0] == 60);
+  double time = 0;
+  session.read("time", 7, time);
+  CHECK(recorded.address == &time);
+  CHECK(recorded.type == DC_FLOAT64);
+}
+
+TEST_CASE("the last step is asked of a variable, or of the run") {
+  answer = {};
+  answer.parameter = 42;
+  auto session = damaris::Session::adopt();
+  CHECK(session.last_step("th") == 42);
+  CHECK(std::string(recorded.name) == "th");
+  CHECK(session.last_step() == 42);
+  CHECK(std::string(recorded.name) == "any variable");
+  answer.code = DC_E_NOT_STORED;
+  code_of(DC_E_NOT_STORED, "the sentence of the library", [&] { session.last_step(); });
+  answer = {};
+}
+
 TEST_CASE("every element type is named to the C interface") {
   CHECK(written_type<signed char>() == DC_INT8);
   CHECK(written_type<short>() == DC_INT16);

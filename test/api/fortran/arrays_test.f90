@@ -33,6 +33,8 @@ contains
     halo = 0
     call df_write('x', 1, halo(1:6, 1:4, 1:3))
     call check_array('interior of a halo', c_loc(halo(1, 1, 1)), 9, [6, 4, 3], [4, 48, 480])
+    call df_read('x', 1, halo(1:6, 1:4, 1:3))
+    call check_array('interior of a halo, read', c_loc(halo(1, 1, 1)), 9, [6, 4, 3], [4, 48, 480])
     call df_write('x', 1, halo(:, :, 2))
     call check_array('one level', c_loc(halo(-2, -2, 2)), 9, [12, 10], [4, 48])
     call df_write('x', 1, halo(0, :, 2))
@@ -73,7 +75,12 @@ contains
     call check_array('compound', c_loc(particles), 12, [4], [32])
     call df_write_compound('x', 1, particles(2:4:2))
     call check_array('compound section', c_loc(particles(2)), 12, [2], [64])
+    call df_read_compound('x', 1, particles(2:4:2))
+    call check_array('compound section, read', c_loc(particles(2)), 12, [2], [64])
+    call check(called() == 'read_typed x', 'df_read_compound')
     answer%layout%element_bytes = 40
+    call df_read_compound('x', 1, particles, ierr)
+    call check(ierr == df_e_type .and. index(df_last_error(), 'elements of 40 bytes') > 0, 'also when it is to be read')
     call df_write_compound('x', 1, particles, ierr)
     call check(ierr == df_e_type .and. index(df_last_error(), 'elements of 40 bytes, those of the array have 32') > 0, &
                'a derived type of another size is refused')

@@ -10,6 +10,7 @@ program calls_test
 
   call steps()
   call settings()
+  call last_steps()
   call parameters()
   call codes()
   call pointers()
@@ -53,6 +54,23 @@ contains
     call check(called() == 'set_position grid' .and. all(recorded%extents(:2) == [4, 6]), 'df_set_position of a section')
     call df_set_position('grid', [5000000000_int64])
     call check(recorded%extents(1) == 5000000000_int64, 'df_set_position of 64 bits')
+  end subroutine
+
+  subroutine last_steps()
+    integer :: step, ierr
+    answer%parameter = 42
+    step = 7
+    call df_last_step('th ', step)
+    call check(called() == 'last_step th' .and. step == 42, 'df_last_step of a variable')
+    call df_last_step(' ', step)
+    call check(called() == 'last_step any variable', 'df_last_step of anything')
+    answer%code = df_e_not_stored
+    call df_last_step('th', step, ierr)
+    call check(ierr == df_e_not_stored .and. step == 42, 'without a step to go on from, it stays as it was')
+    answer%code = 0
+    answer%parameter = 5000000000_int64
+    call df_last_step('th', step, ierr)
+    call check(ierr == df_e_argument .and. step == 42, 'a step beyond a default integer is refused')
   end subroutine
 
   subroutine parameters()

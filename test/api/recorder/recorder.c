@@ -45,6 +45,18 @@ int dc_write_typed(const char* variable, int64_t step, int32_t block, dc_type ty
   return code;
 }
 
+int dc_read_typed(const char* variable, int64_t step, int32_t block, dc_type type, void* data, int ndims, const int64_t* extents,
+                  const ptrdiff_t* strides_bytes) {
+  const int code = note("read_typed", variable, step);
+  note_array(block, type, data, ndims, extents, strides_bytes);
+  return code;
+}
+
+int dc_last_step(const char* variable, int64_t* step) {
+  if (answer.code >= 0) *step = answer.parameter;
+  return note("last_step", variable == NULL ? "any variable" : variable, 0);
+}
+
 int dc_variable(const char* variable, dc_variable_t** handle) {
   *handle = (dc_variable_t*)&recorded;
   return note("variable", variable, 0);
