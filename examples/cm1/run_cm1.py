@@ -54,14 +54,20 @@ def as_fortran(value):
     return str(value)
 
 
-def prepare(folder, settings, servers=1):
-    """Makes the run's folder with its namelist and, for damaris, its XML with that many servers a node."""
+def prepare(folder, settings, servers=1, restart=None):
+    """Makes the run's folder with its namelist and, for damaris, its XML with that many servers a node.
+
+    restart: basename of the damaris run to go on from.
+    """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     write_namelist(folder / "namelist.input", settings)
     if settings.get("backend") == "damaris":
         text = (HERE / "cm1.xml").read_text()
-        (folder / "cm1.xml").write_text(text.replace('<dedicated cores="1"/>', f'<dedicated cores="{servers}"/>'))
+        text = text.replace('<dedicated cores="1"/>', f'<dedicated cores="{servers}"/>')
+        if restart:
+            text = text.replace('basename="cm1out"', f'basename="cm1out" restart="{restart}"')
+        (folder / "cm1.xml").write_text(text)
     return folder
 
 

@@ -5,7 +5,7 @@ module cm1_settings
   use cm1_constants, only: stop_model
   implicit none
   public
-  private :: check, check_period, known
+  private :: check, check_period, check_restart, known
 
   ! param0: the domain and how it is cut. ppnode: clients of each node, in order, the last
   ! value repeats; 0 asks MPI which ranks share memory.
@@ -77,6 +77,7 @@ contains
     call check_period('tapfrq', tapfrq)
     call check_period('statfrq', statfrq)
     if (rstfrq > 0.0) call check_period('rstfrq', rstfrq)
+    if (backend == 'damaris' .and. rstfrq > 0.0) call check_restart()
     if (backend == ' ' .and. output_filetype == 2) backend = 'collective'
     if (backend == ' ' .and. output_filetype == 3) backend = 'fpp'
     select case (backend)
@@ -85,6 +86,12 @@ contains
       call stop_model("backend '"//trim(backend)//"' is unknown: none, fpp, collective or damaris")
     end select
   end subroutine check
+
+  ! A restart is an output and what it lacks.
+  subroutine check_restart()
+    if (mod(nint(rstfrq/dtl), nint(tapfrq/dtl)) /= 0) &
+      call stop_model('with damaris rstfrq must be a multiple of tapfrq: a restart is part of an output')
+  end subroutine check_restart
 
   subroutine check_period(name, seconds)
     character(*), intent(in) :: name

@@ -1,15 +1,20 @@
-! Back end damaris: each variable is handed to the dedicated core of the node, which writes it.
-! Used by: every rank, under put_variable; start and stop by main. Only the start is collective.
+! Back end damaris: each variable is handed to the dedicated core of the node, which writes it, and reads it
+! back for a run that goes on from another one.
+! Used by: every rank, under put_variable; start and stop by main. Only start and restart are collective.
 ! Before it: output_list. After it: the library's buffer in shared memory, then the server's files.
 module cm1_damaris
   use damaris
   use damaris_mpi
-  use cm1_settings, only: config, nx, ny, nz
-  use cm1_grid, only: ni, nj, i0, j0
-  use cm1_catalogue, only: variable
+  use mpi
+  use cm1_constants, only: stop_model
+  use cm1_settings, only: config, nx, ny, nz, dtl
+  use cm1_grid, only: ni, nj, nk, i0, j0, comm, me
+  use cm1_state, only: rain
+  use cm1_catalogue, only: variable, variables, variable_count, array_of
   implicit none
   private
   public :: damaris_start, damaris_describe, damaris_begin, damaris_put, damaris_end, damaris_stop
+  public :: damaris_put_restart, damaris_get_restart
 
 contains
 
@@ -34,6 +39,7 @@ contains
     do n = 1, size(layouts)
       call df_set_position(layouts(n), (/i0, j0, 0/))
     end do
+    call df_set_position('ground', (/i0, j0/))
   end subroutine damaris_describe
 
   subroutine damaris_begin(output, time)
@@ -53,6 +59,45 @@ contains
     integer, intent(in) :: output
     call df_end_iteration(output)
   end subroutine damaris_end
+
+  ! What an output lacks to be a restart: the model's own arrays are among its variables.
+  subroutine damaris_put_restart(output, step)
+    integer, intent(in) :: output, step
+    call df_write('restart/rain', output, rain(1:ni, 1:nj))
+    if (me == 0) call df_write('restart/clock', output, (/real(step, kind(1.0d0)), real(dtl, kind(1.0d0))/))
+  end subroutine damaris_put_restart
+
+  ! The state of output `number` of the run that the XML names (0: its last restart), on whatever tiles
+  ! it had. Leaves the halos for the caller to refresh.
+  subroutine damaris_get_restart(number, step, outputs)
+    integer, intent(in) :: number
+    integer, intent(out) :: step, outputs
+    real, pointer :: a(:, :, :)
+    integer :: n, m(3)
+    outputs = number
+    if (number == 0) call df_last_step('restart/rain', outputs)
+    call get_clock(outputs, step)
+    do n = 1, variable_count
+      if (variables(n)%group /= 'fields') cycle
+      a => array_of(n)
+      m = variables(n)%more
+      call df_read(full_name(variables(n)), outputs, a(1:ni + m(1), 1:nj + m(2), 1:nk + m(3)))
+    end do
+    call df_read('restart/rain', outputs, rain(1:ni, 1:nj))
+  end subroutine damaris_get_restart
+
+  ! Without a place in the grid it belongs to the rank that wrote it.
+  subroutine get_clock(output, step)
+    integer, intent(in) :: output
+    integer, intent(out) :: step
+    double precision :: clock(2)
+    integer :: ierr
+    if (me == 0) call df_read('restart/clock', output, clock)
+    call MPI_Bcast(clock, 2, MPI_DOUBLE_PRECISION, 0, comm, ierr)
+    if (abs(clock(2) - real(dtl, kind(1.0d0))) > 0.0d0) &
+      call stop_model('the run to go on from has another time step (dtl); restart with the same')
+    step = nint(clock(1))
+  end subroutine get_clock
 
   ! Returns when what was handed over is on disk.
   subroutine damaris_stop()

@@ -3,7 +3,7 @@
 ! Used by: every rank, every tapfrq. Before it: the state after a step. After it: a back end.
 module cm1_output
   use mpi
-  use cm1_settings, only: backend, tapfrq
+  use cm1_settings, only: backend, rstfrq, due
   use cm1_grid, only: ni, nj, nk
   use cm1_catalogue
   use cm1_timers
@@ -45,6 +45,7 @@ contains
       call end_phase(phase_write, step)
     end do
     call start_phase()
+    if (backend == 'damaris' .and. due(step, rstfrq)) call damaris_put_restart(outputs, step)
     call end_output()
     call end_phase(phase_write, step)
   end subroutine write_output

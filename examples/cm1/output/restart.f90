@@ -1,10 +1,12 @@
-! Restart files: the whole state of a tile, one unformatted file per rank, every rstfrq.
+! Restart files: the whole state of a tile, one unformatted file per rank, every rstfrq. With damaris an
+! output is the restart, together with what output_list adds.
 ! Used by: every rank. Before it: the state after a step. After it: a later run with irst = 1, on
-! the same tiles, that goes on to the last bit as if it had never stopped.
+! the same tiles (damaris: on any), that goes on to the last bit as if it had never stopped.
 module cm1_restart
   use mpi
   use cm1_constants, only: stop_model
-  use cm1_settings, only: output_path, nx, ny, nz, dtl
+  use cm1_settings, only: backend, output_path, nx, ny, nz, dtl
+  use cm1_damaris, only: damaris_get_restart
   use cm1_grid
   use cm1_state
   implicit none
@@ -19,6 +21,7 @@ contains
   subroutine write_restart(step, outputs)
     integer, intent(in) :: step, outputs
     integer :: status
+    if (backend == 'damaris') return
     restarts = restarts + 1
     open (unit, file=trim(path_of(restarts)), form='unformatted', action='write', status='replace', iostat=status)
     if (status /= 0) call stop_model('cannot create the restart file '//path_of(restarts))
@@ -43,6 +46,10 @@ contains
     integer, intent(out) :: step, outputs
     integer :: h(11), status
     real :: step_length
+    if (backend == 'damaris') then
+      call damaris_get_restart(number, step, outputs)
+      return
+    end if
     restarts = number
     open (unit, file=trim(path_of(number)), form='unformatted', action='read', status='old', iostat=status)
     if (status /= 0) call stop_model('no restart file '//trim(path_of(number))//'; see irst and rstnum')
