@@ -43,7 +43,7 @@ def datasets(h5file):
 def join(parts):
     """Puts tiles at their positions; faces that two tiles share must agree to the last bit."""
     extent = np.max([np.add(position, array.shape) for position, array in parts], axis=0)
-    whole = np.zeros(extent, dtype=np.float32)
+    whole = np.zeros(extent, dtype=parts[0][1].dtype)
     filled = np.zeros(extent, dtype=bool)
     for position, array in parts:
         box = tuple(slice(p, p + n) for p, n in zip(position, array.shape))
