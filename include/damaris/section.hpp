@@ -141,6 +141,15 @@ template <class T>
 const MutableSection<T>& as_mutable_section(const MutableSection<T>& section) {
   return section;
 }
+template <class T>
+const MutableSection<T>& as_mutable_section(MutableSection<T>& section) {
+  return section;
+}
+// A Section may lie in an array that must not change.
+template <class T>
+void as_mutable_section(const Section<T>& section) = delete;
+template <class T>
+void as_mutable_section(Section<T>& section) = delete;
 
 template <class C, std::enable_if_t<detail::IsContiguous<C>::value, int> = 0>
 auto as_mutable_section(C& container) {

@@ -38,8 +38,7 @@ class Session {
   Session(const TempFolder& folder, int id, const std::string& basename, const std::string& more = "") {
     const std::string xml =
         "<simulation name='restart'><architecture><dedicated cores='0'/><buffer size='64KiB'/></architecture><data>" +
-        std::string(kData) + "</data><storage><hdf5 basename='" + folder.file(basename) + "' " + more +
-        "/></storage></simulation>";
+        std::string(kData) + "</data><storage><hdf5 basename='" + folder.file(basename) + "' " + more + "/></storage></simulation>";
     code = dc_initialize(folder.write("restart.xml", xml).c_str(), id);
   }
   ~Session() {

@@ -2,7 +2,7 @@
  * Runs as a process of its own, started by the detached tests (or by mpirun with the rank as its id), without MPI.
  * Before it: a test writes "init 0", "write 3", "end 3", ... After it: the test reads code and sentence.
  *
- *   init ID | write STEP [BLOCK] | end STEP | flush STEP MS | signal NAME STEP | status | finalize | quit
+ *   init ID | write STEP [BLOCK] | read STEP | end STEP | flush STEP MS | signal NAME STEP | status | finalize | quit
  * "write" writes the variable x: 16 doubles of the value STEP. "fill STEP" writes blocks until one is refused and answers for that.
  * With a file name as second argument it listens to nobody: it attaches with its rank in the launcher's job as its id, stores step 0,
  * begins step 1, writes its process id to FILE.RANK and waits to be killed.
@@ -27,6 +27,15 @@ static int fill(int64_t step) {
   return code;
 }
 
+/* What the recorder plugin gives: every byte is the low byte of the step. */
+static int read_back(int64_t step) {
+  unsigned char data[16 * sizeof(double)];
+  const int code = dc_read("x", step, data);
+  for (size_t i = 0; code == DC_OK && i < sizeof data; ++i)
+    if (data[i] != (unsigned char)step) return DC_E_INTERNAL;
+  return code;
+}
+
 static int obey(const char* config, const char* line) {
   char word[64] = "", name[64] = "";
   int64_t step = 0;
@@ -38,6 +47,7 @@ static int obey(const char* config, const char* line) {
   sscanf(line, "%*s %" SCNd64 " %d", &step, &number);
   if (strcmp(word, "init") == 0) return dc_initialize(config, (int)step);
   if (strcmp(word, "write") == 0) return write_block(step, number);
+  if (strcmp(word, "read") == 0) return read_back(step);
   if (strcmp(word, "fill") == 0) return fill(step);
   if (strcmp(word, "end") == 0) return dc_end_iteration(step);
   if (strcmp(word, "flush") == 0) return dc_flush(step, number);
