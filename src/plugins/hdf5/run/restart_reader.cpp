@@ -48,6 +48,12 @@ std::string nearest_steps(const std::map<std::int64_t, StepRecord>& steps, std::
   return text;
 }
 
+std::string text_of(const std::vector<int>& silent) {
+  std::string text;
+  for (const int server : silent) text += (text.empty() ? "; servers that did not report it: " : ", ") + std::to_string(server);
+  return text;
+}
+
 }  // namespace
 
 RestartReader::RestartReader(const std::string& basename) : record_(record_path(basename)) {}
@@ -75,7 +81,8 @@ void RestartReader::read(const dc_read_t& read) {
   try {
     read_parts(step, read);
   } catch (const Error& error) {
-    throw Error(error.code(), name_of(read) + " in " + record_.path() + ": " + error.what());
+    const std::string silent = error.code() == DC_E_NOT_STORED ? text_of(record_.silent_servers(read.step)) : "";
+    throw Error(error.code(), name_of(read) + " in " + record_.path() + ": " + error.what() + silent);
   } catch (const Failure& failure) {
     throw Error(DC_E_IO, name_of(read) + ": " + failure.what() + "; put the file back, or go on from another step");
   }
@@ -101,7 +108,8 @@ void RestartReader::read_parts(const StepRecord& step, const dc_read_t& read) co
 std::int64_t RestartReader::last_step(const dc_variable_info_t* variable) {
   const auto& all = steps();
   const auto good = [&](const auto& entry) {
-    return entry.second.complete && (variable == nullptr ? !entry.second.files.empty() : holds(entry.second, variable->path));
+    return entry.second.complete && record_.silent_servers(entry.first).empty() &&
+           (variable == nullptr ? !entry.second.files.empty() : holds(entry.second, variable->path));
   };
   const auto found = std::find_if(all.rbegin(), all.rend(), good);
   if (found != all.rend()) return found->first;

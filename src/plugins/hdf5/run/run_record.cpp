@@ -2,6 +2,7 @@
 
 #include <damaris/error.hpp>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -10,6 +11,15 @@ namespace damaris::hdf5 {
 std::string RunRecordReader::folder() const {
   const std::size_t slash = path_.rfind('/');
   return slash == std::string::npos ? "." : path_.substr(0, slash);
+}
+
+std::vector<int> RunRecordReader::silent_servers(std::int64_t step) const {
+  const std::size_t run = run_of_.at(step);
+  const std::vector<int>& reported = steps_.at(step).servers;
+  std::vector<int> silent;
+  for (int server = 0; run > 0 && server < runs_[run - 1].servers; ++server)
+    if (std::find(reported.begin(), reported.end(), server) == reported.end()) silent.push_back(server);
+  return silent;
 }
 
 bool RunRecordReader::read_on() {

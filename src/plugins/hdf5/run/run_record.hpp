@@ -23,6 +23,8 @@ class RunRecordReader {
 
   const std::map<std::int64_t, StepRecord>& steps() const { return steps_; }
   const std::vector<RunRecord>& runs() const { return runs_; }
+  // Servers of the run that stored `step`, one of steps(), without a word about it: they died before, or are not as far.
+  std::vector<int> silent_servers(std::int64_t step) const;
   const std::string& path() const { return path_; }
   // The folder the files lie in.
   std::string folder() const;

@@ -324,6 +324,29 @@ TEST_CASE("the last step is the last complete one that holds the variable") {
   CHECK_THAT(later.host.failure, Contains("no complete step with 'other' is in "));
 }
 
+TEST_CASE("a step that not all servers of the run have reported is not complete, and they are named") {
+  Earlier earlier;
+  hdf5::RunRecord run;
+  run.run = "earlier";
+  run.servers = 3;
+  earlier.record.add_text(hdf5::to_json(run).dump() + "\n");
+  for (const int server : {0, 1, 2}) {
+    StepRecord step = earlier.step();
+    step.servers = {server};
+    if (server != 1) step.files.clear();
+    earlier.record.add(step);
+    step.step = 9;
+    if (server != 2) earlier.record.add(step);
+  }
+  Later later(earlier.record, earlier.variables);
+  std::int64_t last = -1;
+  CHECK(later.plugin.last_step(nullptr, last) == DC_OK);
+  CHECK(last == 4);
+  Question<float> question(earlier.variables[0], 9, {2, 4});
+  CHECK(later.plugin.read(question.at({6, 0}).read) == DC_E_NOT_STORED);
+  CHECK_THAT(later.host.failure, Catch::EndsWith("nobody stored (6,0) to (7,3); servers that did not report it: 2"));
+}
+
 TEST_CASE("a run may not replace the files it is to go on from") {
   const TempFolder folder;
   const auto start = [&](const std::string& restart, const std::string& exists) {
