@@ -89,19 +89,17 @@ void RestartReader::read(const dc_read_t& read) {
 }
 
 void RestartReader::read_parts(const StepRecord& step, const dc_read_t& read) const {
-  const std::vector<StoredPart> parts = find_parts(step, read);
+  const FoundParts found = find_parts(step, read);
   const StoredFile* open = nullptr;
   std::unique_ptr<DatasetReader> reader;
-  for (const StoredPart& part : parts) {
+  for (const StoredPart& part : found.parts) {
     if (part.file != open) {
       const std::string path = record_.folder() + "/" + part.file->name;
       check_file(*part.file, path);
       reader = std::make_unique<DatasetReader>(path);
       open = part.file;
     }
-    // Without a position the dataset's coordinates are its own, and it is wanted whole.
-    const Box frame = parts.size() == 1 && read.has_position == 0 ? part.dataset->box : wanted_box(read);
-    reader->read(part, *read.variable, {static_cast<std::byte*>(read.data), frame});
+    reader->read(part, *read.variable, {static_cast<std::byte*>(read.data), found.frame});
   }
 }
 

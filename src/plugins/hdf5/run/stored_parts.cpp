@@ -7,6 +7,17 @@
 namespace damaris::hdf5 {
 namespace {
 
+// At its position, or at zero if it has none.
+Box wanted_box(const dc_read_t& read) {
+  Box box;
+  box.ndims = read.variable->ndims;
+  for (int d = 0; d < box.ndims; ++d) {
+    box.low[d] = read.has_position != 0 ? read.position[d] : 0;
+    box.high[d] = box.low[d] + read.extents[d];
+  }
+  return box;
+}
+
 std::string list_of(int count, const std::int64_t* numbers) {
   std::string text = "(";
   for (int d = 0; d < count; ++d) text += (d == 0 ? "" : ",") + std::to_string(numbers[d]);
@@ -65,29 +76,29 @@ void check_global(const StoredDataset& dataset, const dc_read_t& read) {
     refuse_shape("the global extents", list_of(ndims, dataset.global.data()), list_of(ndims, read.global));
 }
 
-std::vector<StoredPart> parts_at_position(const StepRecord& step, const std::vector<Candidate>& candidates, const dc_read_t& read) {
-  std::vector<StoredPart> parts;
-  std::vector<Box> open = {wanted_box(read)};
-  if (volume(open.front()) == 0) return parts;
+FoundParts parts_at_position(const StepRecord& step, const std::vector<Candidate>& candidates, const dc_read_t& read) {
+  FoundParts found = {wanted_box(read), {}};
+  if (volume(found.frame) == 0) return found;
+  std::vector<Box> open = {found.frame};
   for (const Candidate& candidate : candidates) {
     if (!candidate.dataset->has_position) continue;
     check_global(*candidate.dataset, read);
     std::vector<Box> left;
     for (const Box& box : open) {
       const Box common = intersection(box, candidate.dataset->box);
-      if (volume(common) > 0) parts.push_back({candidate.file, candidate.dataset, common});
+      if (volume(common) > 0) found.parts.push_back({candidate.file, candidate.dataset, common});
       const std::vector<Box> rest = volume(common) > 0 ? subtract(box, common) : std::vector<Box>{box};
       left.insert(left.end(), rest.begin(), rest.end());
     }
     open = std::move(left);
   }
   if (!open.empty())
-    throw Error(DC_E_NOT_STORED, "of the elements" + text_of(wanted_box(read)) + " nobody stored" + text_of(open.front()) +
+    throw Error(DC_E_NOT_STORED, "of the elements" + text_of(found.frame) + " nobody stored" + text_of(open.front()) +
                                      (open.size() > 1 ? " and others" : "") + reasons(step));
-  return parts;
+  return found;
 }
 
-std::vector<StoredPart> part_of_source(const StepRecord& step, const std::vector<Candidate>& candidates, const dc_read_t& read) {
+FoundParts part_of_source(const StepRecord& step, const std::vector<Candidate>& candidates, const dc_read_t& read) {
   const auto found = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
     return candidate.dataset->source == read.source && candidate.dataset->block == read.block;
   });
@@ -98,26 +109,15 @@ std::vector<StoredPart> part_of_source(const StepRecord& step, const std::vector
   if (found == candidates.end())
     throw Error(DC_E_NOT_STORED, "block " + std::to_string(read.block) + " of client " + std::to_string(read.source) +
                                      " is not among what was stored" + reasons(step));
-  Box wanted = wanted_box(read);
-  const Box& stored = found->dataset->box;
+  const Box wanted = wanted_box(read), &stored = found->dataset->box;
   if (extents_of(stored) != extents_of(wanted)) refuse_shape("the extents", extents_of(stored), extents_of(wanted));
-  if (volume(wanted) == 0) return {};
-  return {{found->file, found->dataset, stored}};
+  if (volume(wanted) == 0) return {stored, {}};
+  return {stored, {{found->file, found->dataset, stored}}};
 }
 
 }  // namespace
 
-Box wanted_box(const dc_read_t& read) {
-  Box box;
-  box.ndims = read.variable->ndims;
-  for (int d = 0; d < box.ndims; ++d) {
-    box.low[d] = read.has_position != 0 ? read.position[d] : 0;
-    box.high[d] = box.low[d] + read.extents[d];
-  }
-  return box;
-}
-
-std::vector<StoredPart> find_parts(const StepRecord& step, const dc_read_t& read) {
+FoundParts find_parts(const StepRecord& step, const dc_read_t& read) {
   const std::vector<Candidate> candidates = datasets_of(step, read.variable->path);
   if (candidates.empty()) throw Error(DC_E_NOT_STORED, "the variable was not stored in that step" + reasons(step));
   const bool by_position =

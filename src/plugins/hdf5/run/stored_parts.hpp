@@ -19,12 +19,16 @@ struct StoredPart {
   Box box;
 };
 
-// The interior that is wanted: at its position, or at zero if it has none.
-Box wanted_box(const dc_read_t& read);
+// `parts` fill `frame`, the interior that is wanted, without overlap: of what two files hold, the first one's is taken. The frame lies
+// in the global array; of a block that is found by its source, where the dataset lies.
+struct FoundParts {
+  Box frame;
+  std::vector<StoredPart> parts;
+};
 
-// Parts that together are the wanted box without overlap: of what two files hold, the first one's is taken. They point into `step`.
+// What is found points into `step`.
 // Throws damaris::Error: DC_E_NOT_STORED naming what is missing and why, DC_E_SHAPE for another shape. The caller adds the place.
-std::vector<StoredPart> find_parts(const StepRecord& step, const dc_read_t& read);
+FoundParts find_parts(const StepRecord& step, const dc_read_t& read);
 
 // " (3,0) to (5,7)": zero-based first and last element of each dimension, slowest first.
 std::string text_of(const Box& box);

@@ -108,6 +108,20 @@ TEST_CASE("a block without a position comes back to the client that wrote it") {
   CHECK(second.values[1] == -std::numeric_limits<double>::infinity());
 }
 
+TEST_CASE("a client with a position gets its own block of a run that knew no positions") {
+  const std::vector<dc_variable_info_t> variables = {theta()};
+  Fixture fixture(variables);
+  Blocks blocks(4);
+  blocks.add(variables[0], 1, {2, 2}, std::vector<float>{1, 2, 3, 4});
+  fixture.stored(blocks);
+  const HandRecord record(fixture.folder.path());
+  record.add(record.step(4, fixture.path(4), {source_dataset("fields/theta", 1, {2, 2})}));
+  Later later(record, variables);
+  Question<float> question(variables[0], 4, {2, 2}, 1);
+  later.reads(question.at({6, 8}));
+  CHECK(question.values == std::vector<float>{1, 2, 3, 4});
+}
+
 TEST_CASE("packed chunks are unpacked, also those of zstd") {
   auto codec = GENERATE(DC_CODEC_DEFLATE, DC_CODEC_ZSTD);
   std::vector<dc_variable_info_t> variables = {theta()};

@@ -41,15 +41,15 @@ Error refusal(Call&& call) {
   return Error(DC_OK, "");
 }
 
-std::int64_t elements(const std::vector<StoredPart>& parts) {
+std::int64_t elements(const hdf5::FoundParts& found) {
   std::int64_t sum = 0;
-  for (const StoredPart& part : parts) sum += volume(part.box);
+  for (const StoredPart& part : found.parts) sum += volume(part.box);
   return sum;
 }
 
 TEST_CASE("a box over two files is made of both, and of what both hold the first file's is taken") {
   const StepRecord step = halves();
-  const auto parts = find_parts(step, Question<float>(kTheta, 5, {2, 8}).at({1, 4}).read);
+  const auto parts = find_parts(step, Question<float>(kTheta, 5, {2, 8}).at({1, 4}).read).parts;
   REQUIRE(parts.size() == 2);
   CHECK(parts[0].file->name == "s0");
   CHECK(parts[0].box == hdf5::Box{2, {1, 4}, {3, 9}});
@@ -65,7 +65,7 @@ TEST_CASE("every box inside the stored array is covered once, whatever its place
 }
 
 TEST_CASE("a box without elements needs nobody") {
-  CHECK(find_parts(halves(), Question<float>(kTheta, 5, {0, 8}).at({1, 4}).read).empty());
+  CHECK(find_parts(halves(), Question<float>(kTheta, 5, {0, 8}).at({1, 4}).read).parts.empty());
 }
 
 TEST_CASE("what nobody stored is named with what the record knows of the reason") {
@@ -121,7 +121,7 @@ TEST_CASE("without positions each client gets its own blocks, in the same shape"
   step.files[1].datasets = {source_dataset("particles", 3, {10}), source_dataset("particles", 3, {7}, 1)};
   Question<double> question(kParticles, 5, {7}, 3);
   question.read.block = 1;
-  const auto parts = find_parts(step, question.read);
+  const auto parts = find_parts(step, question.read).parts;
   REQUIRE(parts.size() == 1);
   CHECK(parts[0].dataset->path == "particles/3.1");
   question.read.block = 0;
