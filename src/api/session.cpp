@@ -28,7 +28,13 @@ Session::Session(std::shared_ptr<const model::Model> model, const std::string& x
   client_ = std::make_unique<client::Client>(region, model, 0, id, [this] { return pump(); });
 }
 
+// Of several threads that wait one does the server's work; the others look again.
 client::Pumped Session::pump() {
+  const std::unique_lock<std::mutex> lock(pumping_, std::try_to_lock);
+  if (!lock) {
+    std::this_thread::yield();
+    return client::Pumped::waiting;
+  }
   if (server_->poll()) return client::Pumped::worked;
   if (!server_->busy()) return client::Pumped::idle;
   std::this_thread::yield();

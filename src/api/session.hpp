@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "client/client.hpp"
@@ -29,6 +30,7 @@ class Session {
 
  private:
   client::Pumped pump();
+  std::mutex pumping_;
   std::unique_ptr<server::Server> server_;  // in place only; outlives the client
   std::unique_ptr<client::Client> client_;
   std::int64_t finalize_timeout_ms_ = 0;  // in place

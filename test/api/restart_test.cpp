@@ -3,12 +3,14 @@
 
 #include <catch2/catch.hpp>
 
+#include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/temp_folder.hpp"
@@ -34,11 +36,12 @@ const char* const kData =
 
 class Session {
  public:
-  // Client `id` of a run that writes to `basename`; `more` are attributes of <hdf5>.
-  Session(const TempFolder& folder, int id, const std::string& basename, const std::string& more = "") {
-    const std::string xml =
-        "<simulation name='restart'><architecture><dedicated cores='0'/><buffer size='64KiB'/></architecture><data>" +
-        std::string(kData) + "</data><storage><hdf5 basename='" + folder.file(basename) + "' " + more + "/></storage></simulation>";
+  // Client `id` of a run that writes to `basename`; `more` are attributes of <hdf5>, `architecture` stands inside that element.
+  Session(const TempFolder& folder, int id, const std::string& basename, const std::string& more = "",
+          const std::string& architecture = "") {
+    const std::string xml = "<simulation name='restart'><architecture><dedicated cores='0'/><buffer size='64KiB'/>" + architecture +
+                            "</architecture><data>" + std::string(kData) + "</data><storage><hdf5 basename='" +
+                            folder.file(basename) + "' " + more + "/></storage></simulation>";
     code = dc_initialize(folder.write("restart.xml", xml).c_str(), id);
   }
   ~Session() {
@@ -156,6 +159,24 @@ TEST_CASE("a run may go on under its own name when it appends") {
   CHECK(particles[0] == 42);
   REQUIRE(dc_read("particles", 1, particles) == DC_OK);
   CHECK(particles[0] == 0.1);
+}
+
+TEST_CASE("several threads of a process in place read at once") {
+  const TempFolder folder;
+  store_earlier(folder);
+  const Session session(folder, 0, "later", from(folder, "earlier"), "<clients threads='4'/>");
+  REQUIRE(session.code == DC_OK);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread)
+    threads.emplace_back([&, thread] {
+      for (int round = 0; round < 50; ++round) {
+        double particles[3] = {};
+        if (dc_read("particles", thread, particles) != DC_OK || particles[0] != 0.1 * thread) ++wrong;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("what cannot be read is refused with what is there and what was asked for, and the array stays as it was") {
