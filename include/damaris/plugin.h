@@ -81,6 +81,9 @@ typedef struct dc_variable_info_t {
   int has_global;    /* 1: `global` extents are known */
   dc_reduction_t reduction;
   const char* reduce; /* the text of it in the XML, "" for none */
+  /* On a rectilinear mesh: ids of the variables with the coordinates' values, one per dimension in C order. */
+  int coordinate_count; /* ndims, else 0 */
+  const uint32_t* coordinates;
 } dc_variable_info_t;
 
 /* One dataset: a block of one variable from one client. Dimensions in C order (slowest first), sizes in elements. */

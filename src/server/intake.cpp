@@ -124,6 +124,8 @@ VariableInfos::VariableInfos(const model::Model& model) {
     info.has_global = layout.global.empty() ? 0 : 1;
     info.reduction = variable.reduction;
     info.reduce = variable.reduce.c_str();
+    info.coordinate_count = static_cast<int>(variable.coordinates.size());
+    info.coordinates = variable.coordinates.data();
     infos_.push_back(info);
   }
 }

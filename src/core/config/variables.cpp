@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 
 #include "core/base/format.hpp"
@@ -126,7 +127,48 @@ class VariableReader {
   std::map<std::string, Location> paths_, groups_;
 };
 
-void check_meshes(Build& build) {
+// The variables of a mesh, in the order of the XML. Complains about unknown ones and returns none then.
+std::vector<std::uint32_t> coordinates_of(Build& build, const Element& mesh, const model::Names& names,
+                                          const std::vector<std::string>& paths) {
+  std::vector<std::uint32_t> ids;
+  for (const Element& coord : mesh.children) {
+    const Attribute& name = *coord.find("name");
+    const int id = names.variable(name.value);
+    if (id < 0) {
+      build.problems.add(name.value_where, format("mesh '{}': no variable '{}' is declared{}", mesh.value("name"), name.value,
+                                                  name_hint(name.value, paths)));
+      return {};
+    }
+    const model::Layout& layout = build.model.layouts[build.model.variables[static_cast<std::size_t>(id)].layout];
+    const bool numbers = layout.type != DC_COMPOUND && layout.type != DC_CHAR;
+    if (mesh.value("type") == "rectilinear" && (layout.dimensions.size() > 1 || !numbers)) {
+      build.problems.add(name.value_where, format("mesh '{}': '{}' is no list of numbers, which a coordinate of a rectilinear mesh is",
+                                                  mesh.value("name"), name.value));
+      return {};
+    }
+    ids.push_back(static_cast<std::uint32_t>(id));
+  }
+  return ids;
+}
+
+// The coordinates stand in the order of the dimensions of the variable's layout.
+void give_coordinates(Build& build, const std::string& mesh, const std::vector<std::uint32_t>& ids) {
+  for (model::Variable& variable : build.model.variables) {
+    if (variable.mesh != mesh) continue;
+    const model::Layout& layout = build.model.layouts[variable.layout];
+    if (ids.size() != layout.dimensions.size()) {
+      build.problems.add(variable.where,
+                         format("variable '{}' has {} dimensions and its mesh '{}' {} coordinates; a rectilinear mesh needs one <coord> "
+                                "for each dimension, in their order",
+                                variable.path, layout.dimensions.size(), mesh, ids.size()));
+      continue;
+    }
+    variable.coordinates = ids;
+    if (layout.fortran_order) std::reverse(variable.coordinates.begin(), variable.coordinates.end());
+  }
+}
+
+void build_meshes(Build& build) {
   const model::Names names(build.model);
   std::vector<std::string> paths;
   for (const model::Variable& variable : build.model.variables) paths.push_back(variable.path);
@@ -135,12 +177,8 @@ void check_meshes(Build& build) {
     meshes.add(build, "mesh", mesh->value("name"), mesh->where, 0);
     if (mesh->children.empty())
       build.problems.add(mesh->where, format("mesh '{}' has no <coord>; give it at least one", mesh->value("name")));
-    for (const Element& coord : mesh->children) {
-      const Attribute& name = *coord.find("name");
-      if (names.variable(name.value) < 0)
-        build.problems.add(name.value_where, format("mesh '{}': no variable '{}' is declared{}", mesh->value("name"), name.value,
-                                                    name_hint(name.value, paths)));
-    }
+    const std::vector<std::uint32_t> ids = coordinates_of(build, *mesh, names, paths);
+    if (!ids.empty() && mesh->value("type") == "rectilinear") give_coordinates(build, mesh->value("name"), ids);
   }
 }
 
@@ -153,7 +191,7 @@ void build_variables(Build& build) {
     if (element->name == "group") reader.group(*element, {});
   }
   if (too_many(build, build.root, "variables", build.model.variables.size(), kMost)) return;
-  check_meshes(build);
+  build_meshes(build);
 }
 
 }  // namespace damaris::config

@@ -95,6 +95,7 @@ Variable variable(const Json& j) {
   v.unit = j.at("unit");
   v.description = j.at("description");
   v.mesh = j.at("mesh");
+  v.coordinates = j.at("coordinates").get<std::vector<std::uint32_t>>();
   v.enabled = j.at("enabled");
   const Json& schedule = j.at("schedule");
   v.schedule = {schedule.at(0).get<std::int64_t>(), schedule.at(1).get<std::int64_t>(), schedule.at(2).get<std::int64_t>()};
@@ -168,6 +169,7 @@ void check(const Model& model) {
   for (std::size_t i = 0; i < model.variables.size(); ++i) {
     if (model.variables[i].id != i) refuse("a variable's id is not its place");
     check_index(static_cast<std::int64_t>(model.variables[i].layout), model.layouts.size(), "layout");
+    for (const std::uint32_t id : model.variables[i].coordinates) check_index(id, model.variables.size(), "variable");
   }
   for (std::size_t i = 0; i < model.events.size(); ++i) {
     if (model.events[i].id != i) refuse("an event's id is not its place");

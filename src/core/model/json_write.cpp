@@ -53,6 +53,7 @@ Json json(const Variable& v) {
           {"unit", v.unit},
           {"description", v.description},
           {"mesh", v.mesh},
+          {"coordinates", v.coordinates},
           {"enabled", v.enabled},
           {"schedule", Json::array({v.schedule.every, v.schedule.from, v.schedule.until})},
           {"store", v.store},

@@ -130,6 +130,26 @@ TEST_CASE("a variable may lie on a mesh whose coordinates are variables") {
       "<layout name='l' type='real'/><variable name='v' layout='l' mesh='m'/><mesh name='m'><coord name='x'/></mesh><variable "
       "name='x' layout='l'/>");
   REQUIRE(model.variables[0].mesh == "m");
+  REQUIRE(model.variables[0].coordinates == std::vector<std::uint32_t>{1});
+  REQUIRE(model.variables[1].coordinates.empty());
+}
+
+TEST_CASE("coordinates stand in the order of the layout's language and are kept in C order") {
+  const std::string inside =
+      "<layout name='line' type='real' dimensions='4'/><mesh name='m'><coord name='a'/><coord name='b'/></mesh>"
+      "<layout name='c' type='real' dimensions='2,3'/><layout name='f' type='real' dimensions='2,3' language='fortran'/>"
+      "<variable name='a' layout='line'/><variable name='b' layout='line'/>"
+      "<variable name='in_c' layout='c' mesh='m'/><variable name='in_fortran' layout='f' mesh='m'/>";
+  const Model model = model_of(inside);
+  REQUIRE(model.variables[2].coordinates == std::vector<std::uint32_t>{0, 1});
+  REQUIRE(model.variables[3].coordinates == std::vector<std::uint32_t>{1, 0});
+}
+
+TEST_CASE("the coordinates of a mesh that is not rectilinear are only names") {
+  const Model model = model_of(
+      "<layout name='l' type='real' dimensions='2,3'/><variable name='v' layout='l' mesh='m'/><mesh name='m' type='curvilinear'>"
+      "<coord name='x'/></mesh><variable name='x' layout='l'/>");
+  REQUIRE(model.variables[0].coordinates.empty());
 }
 
 TEST_CASE("elements may stand in sections or without, in any order") {
