@@ -142,8 +142,9 @@ std::vector<std::uint32_t> coordinates_of(Build& build, const Element& mesh, con
     const model::Layout& layout = build.model.layouts[build.model.variables[static_cast<std::size_t>(id)].layout];
     const bool numbers = layout.type != DC_COMPOUND && layout.type != DC_CHAR;
     if (mesh.value("type") == "rectilinear" && (layout.dimensions.size() > 1 || !numbers)) {
-      build.problems.add(name.value_where, format("mesh '{}': '{}' is no list of numbers, which a coordinate of a rectilinear mesh is",
-                                                  mesh.value("name"), name.value));
+      build.problems.add(name.value_where,
+                         format("mesh '{}': '{}' is no list of numbers, which a coordinate of a rectilinear mesh is",
+                                mesh.value("name"), name.value));
       return {};
     }
     ids.push_back(static_cast<std::uint32_t>(id));
@@ -157,10 +158,11 @@ void give_coordinates(Build& build, const std::string& mesh, const std::vector<s
     if (variable.mesh != mesh) continue;
     const model::Layout& layout = build.model.layouts[variable.layout];
     if (ids.size() != layout.dimensions.size()) {
-      build.problems.add(variable.where,
-                         format("variable '{}' has {} dimensions and its mesh '{}' {} coordinates; a rectilinear mesh needs one <coord> "
-                                "for each dimension, in their order",
-                                variable.path, layout.dimensions.size(), mesh, ids.size()));
+      build.problems.add(
+          variable.where,
+          format("variable '{}' has {} dimensions and its mesh '{}' {} coordinates; a rectilinear mesh needs one <coord> "
+                 "for each dimension, in their order",
+                 variable.path, layout.dimensions.size(), mesh, ids.size()));
       continue;
     }
     variable.coordinates = ids;

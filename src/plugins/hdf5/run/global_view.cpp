@@ -1,6 +1,7 @@
 #include "global_view.hpp"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -77,7 +78,7 @@ void map_step(std::size_t time, const std::vector<Place>& places, std::vector<Ma
 
 GlobalArray array_of(const dc_variable_info_t& variable, const History& history) {
   const StoredDataset& first = *history.begin()->second.front().dataset;
-  GlobalArray array = {&variable, 0, box_of(history), {}, first.scale, first.offset};
+  GlobalArray array = {&variable, 0, box_of(history), {}, first.scale, first.offset, {}};
   std::size_t time = 0;
   for (const auto& [step, places] : history) map_step(time++, places, array.mappings);
   return array;
@@ -107,32 +108,69 @@ std::vector<std::vector<std::int64_t>> ordered(const std::map<std::vector<std::i
   return lists;
 }
 
-}  // namespace
+// The coordinate of dimension `d`, if there is one for all of its extent; nullptr: none.
+const GlobalArray* coordinate_of(const GlobalArray& array, int d, const std::vector<GlobalArray>& arrays) {
+  if (array.variable->coordinate_count != array.box.ndims) return nullptr;
+  const std::uint32_t id = array.variable->coordinates[d];
+  const auto found = std::find_if(arrays.begin(), arrays.end(), [&](const GlobalArray& one) { return one.variable->id == id; });
+  if (found == arrays.end() || &*found == &array || found->box.ndims != 1) return nullptr;
+  return found->box.low[0] == array.box.low[d] && found->box.high[0] == array.box.high[d] ? &*found : nullptr;
+}
 
-GlobalView global_view(const Steps& steps, const dc_host_t& host) {
-  GlobalView view;
-  std::map<std::string, History> histories = histories_of(steps);
-  std::map<std::vector<std::int64_t>, std::size_t> users;  // list of steps -> variables that have it
-  for (std::size_t i = 0; i < host.variable_count; ++i) {
-    const dc_variable_info_t& variable = host.variables[i];
-    const auto found = histories.find(variable.path);
-    if (found == histories.end()) continue;
-    if (const std::string why = obstacle(variable, found->second); !why.empty()) {
-      view.not_shown.push_back({variable.path, why});
-      histories.erase(found);
-    } else {
-      view.arrays.push_back(array_of(variable, found->second));
-      ++users[steps_of(found->second)];
+// Takes the arrays that label others out of the view's arrays.
+void find_coordinates(GlobalView& view) {
+  std::map<std::uint32_t, int> places;  // variable -> index in view.coordinates
+  for (const GlobalArray& array : view.arrays)
+    for (int d = 0; d < array.box.ndims; ++d)
+      if (const GlobalArray* coordinate = coordinate_of(array, d, view.arrays); coordinate != nullptr)
+        if (places.emplace(coordinate->variable->id, static_cast<int>(places.size())).second)
+          view.coordinates.push_back(*coordinate);
+  for (GlobalArray& array : view.arrays)
+    for (int d = 0; d < array.box.ndims; ++d) {
+      const GlobalArray* coordinate = coordinate_of(array, d, view.arrays);
+      array.coordinates.push_back(coordinate == nullptr ? -1 : places.at(coordinate->variable->id));
     }
+  const auto is_coordinate = [&](const GlobalArray& array) { return places.count(array.variable->id) > 0; };
+  view.arrays.erase(std::remove_if(view.arrays.begin(), view.arrays.end(), is_coordinate), view.arrays.end());
+  for (GlobalArray& coordinate : view.coordinates) {
+    std::vector<Mapping>& mappings = coordinate.mappings;
+    const auto is_later = [](const Mapping& mapping) { return mapping.time > 0; };
+    mappings.erase(std::remove_if(mappings.begin(), mappings.end(), is_later), mappings.end());
   }
+}
+
+// Gives each array its axis.
+void find_axes(GlobalView& view, const std::map<std::string, History>& histories, const Steps& steps) {
+  std::map<std::vector<std::int64_t>, std::size_t> users;  // list of steps -> variables that have it
+  for (const GlobalArray& array : view.arrays) ++users[steps_of(histories.at(array.variable->path))];
   const auto lists = ordered(users);
   for (const auto& list : lists) view.axes.push_back(axis_of(list, steps));
   for (GlobalArray& array : view.arrays) {
     const auto own = std::find(lists.begin(), lists.end(), steps_of(histories.at(array.variable->path)));
     array.axis = static_cast<std::size_t>(own - lists.begin());
-    histories.erase(array.variable->path);
   }
-  for (const auto& [variable, history] : histories) view.not_shown.push_back({variable, "the XML of this run does not know it"});
+}
+
+}  // namespace
+
+GlobalView global_view(const Steps& steps, const dc_host_t& host) {
+  GlobalView view;
+  const std::map<std::string, History> histories = histories_of(steps);
+  std::set<std::string> known;
+  for (std::size_t i = 0; i < host.variable_count; ++i) {
+    const dc_variable_info_t& variable = host.variables[i];
+    const auto found = histories.find(variable.path);
+    if (found == histories.end()) continue;
+    known.insert(variable.path);
+    if (const std::string why = obstacle(variable, found->second); !why.empty())
+      view.not_shown.push_back({variable.path, why});
+    else
+      view.arrays.push_back(array_of(variable, found->second));
+  }
+  for (const auto& [variable, history] : histories)
+    if (known.count(variable) == 0) view.not_shown.push_back({variable, "the XML of this run does not know it"});
+  find_coordinates(view);
+  find_axes(view, histories, steps);
   return view;
 }
 

@@ -37,6 +37,7 @@ struct GlobalArray {
   Box box;               // that it shows; begins at zero where no part lies below
   std::vector<Mapping> mappings;
   std::optional<double> scale, offset;  // all parts are of 16 bits: value = stored * scale + offset
+  std::vector<int> coordinates = {};    // by dimension: index in GlobalView::coordinates, or -1
 };
 
 struct NotShown {
@@ -47,6 +48,7 @@ struct NotShown {
 struct GlobalView {
   std::vector<TimeAxis> axes;  // the one of the most variables first
   std::vector<GlobalArray> arrays;
+  std::vector<GlobalArray> coordinates;  // lists that label dimensions of arrays, without time: as they were stored first
   std::vector<NotShown> not_shown;
 };
 

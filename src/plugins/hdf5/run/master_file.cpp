@@ -36,16 +36,8 @@ class Master {
   // Each group has the dimensions that its variables need, so that it can be opened alone.
   void add_arrays() {
     if (!view_.axes.empty()) time_scale("", 0);
-    for (std::size_t k = 0; k < view_.arrays.size(); ++k) {
-      const GlobalArray& array = view_.arrays[k];
-      const std::string group = group_of(array.variable->path);
-      const Dataset dataset = create_virtual(file_, array, view_.axes[array.axis].steps.size());
-      attach_scale(dataset, time_scale(group, array.axis), 0);
-      for (int d = 0; d < array.box.ndims; ++d)
-        attach_scale(dataset, plain_scale(group, names_.dimensions(k)[static_cast<std::size_t>(d)], array.box.extent(d)),
-                     static_cast<unsigned>(d + 1));
-      label(dataset, array);
-    }
+    for (std::size_t k = 0; k < view_.coordinates.size(); ++k) coordinate_scale(group_of(view_.coordinates[k].variable->path), k);
+    for (std::size_t k = 0; k < view_.arrays.size(); ++k) add_array(k);
   }
 
   // Everything of every file, whatever it is.
@@ -69,6 +61,32 @@ class Master {
                     "create the dataset", path);
     checked(H5Dwrite(dataset.id(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "write the dataset", path);
     return dataset;
+  }
+
+  void add_array(std::size_t number) {
+    const GlobalArray& array = view_.arrays[number];
+    const std::string group = group_of(array.variable->path);
+    const Dataset dataset = create_virtual(file_, array.variable->path, array, view_.axes[array.axis].steps.size());
+    attach_scale(dataset, time_scale(group, array.axis), 0);
+    for (int d = 0; d < array.box.ndims; ++d)
+      attach_scale(dataset, scale_of(group, number, static_cast<std::size_t>(d)), static_cast<unsigned>(d + 1));
+    label(dataset, array);
+    write_attribute(dataset.id(), "coordinates", names_.iteration(array.axis));
+  }
+
+  const Dataset& scale_of(const std::string& group, std::size_t array, std::size_t dimension) {
+    const int coordinate = view_.arrays[array].coordinates[dimension];
+    if (coordinate >= 0) return coordinate_scale(group, static_cast<std::size_t>(coordinate));
+    return plain_scale(group, names_.dimensions(array)[dimension], view_.arrays[array].box.extent(static_cast<int>(dimension)));
+  }
+
+  const Dataset& coordinate_scale(const std::string& group, std::size_t number) {
+    const std::string path = group + names_.coordinate(number);
+    if (const auto found = scales_.find(path); found != scales_.end()) return found->second;
+    Dataset scale = create_virtual_coordinate(file_, path, view_.coordinates[number]);
+    make_scale(scale, names_.coordinate(number));
+    label(scale, view_.coordinates[number]);
+    return scales_.emplace(path, std::move(scale)).first->second;
   }
 
   const Dataset& time_scale(const std::string& group, std::size_t number) {
@@ -105,7 +123,6 @@ class Master {
     label_text(dataset.id(), "units", variable.unit);
     label_text(dataset.id(), "long_name", variable.description);
     label_text(dataset.id(), "layout", variable.layout);
-    write_attribute(dataset.id(), "coordinates", names_.iteration(array.axis));
     const std::int64_t *low = array.box.low.data(), *end = low + array.box.ndims;
     if (std::any_of(low, end, [](std::int64_t place) { return place != 0; }))
       write_attribute(dataset.id(), "position", std::vector<std::int64_t>(low, end));

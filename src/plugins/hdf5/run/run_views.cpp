@@ -54,8 +54,9 @@ void RunViews::write() {
   if (record_.steps().empty()) return;
   const Clock::time_point begun = now_();
   const GlobalView view = global_view(record_.steps(), host_);
-  write_master(place_, view, ViewNames(view, host_), record_.steps(), host_);
-  write_xdmf(place_, view);
+  const ViewNames names(view, host_);
+  write_master(place_, view, names, record_.steps(), host_);
+  write_xdmf(place_, view, names);
   ended_ = now_();
   took_ = ended_ - begun;
 }

@@ -1,6 +1,6 @@
 #include "view_names.hpp"
 
-#include <sstream>
+#include <algorithm>
 
 namespace damaris::hdf5 {
 namespace {
@@ -16,12 +16,27 @@ std::string dimension_name(int dimension, int ndims) {
   return std::string(1, "zyx"[3 - ndims + dimension]);
 }
 
+// The last names of all groups and variables, and how many have each.
+std::map<std::string, std::size_t> users_of_names(const dc_host_t& host) {
+  std::set<std::string> paths;
+  for (std::size_t i = 0; i < host.variable_count; ++i) {
+    const std::string path = host.variables[i].path;
+    for (std::size_t end = path.find('/'); end != std::string::npos; end = path.find('/', end + 1))
+      paths.insert(path.substr(0, end));
+    paths.insert(path);
+  }
+  std::map<std::string, std::size_t> users;
+  for (const std::string& path : paths) ++users[path.substr(path.rfind('/') + 1)];
+  return users;
+}
+
 // What arrays with the same dimensions have in common. Lists of one length are often of different things.
 std::pair<std::string, std::vector<std::int64_t>> space_of(const GlobalArray& array) {
   std::vector<std::int64_t> numbers;
   for (int d = 0; d < array.box.ndims; ++d) {
     numbers.push_back(array.box.low[d]);
     numbers.push_back(array.box.extent(d));
+    numbers.push_back(array.coordinates[static_cast<std::size_t>(d)]);
   }
   return {array.box.ndims > 1 ? "" : array.variable->layout, numbers};
 }
@@ -29,14 +44,16 @@ std::pair<std::string, std::vector<std::int64_t>> space_of(const GlobalArray& ar
 }  // namespace
 
 ViewNames::ViewNames(const GlobalView& view, const dc_host_t& host) {
-  for (std::size_t i = 0; i < host.variable_count; ++i) {
-    std::istringstream path(host.variables[i].path);
-    for (std::string part; std::getline(path, part, '/');) taken_.insert(part);
-  }
+  const std::map<std::string, std::size_t> users = users_of_names(host);
+  for (const auto& [name, count] : users) taken_.insert(name);
   steps_ = free("steps");
   for (std::size_t axis = 0; axis < view.axes.size(); ++axis) {
     times_.push_back(free(numbered("time", axis)));
     iterations_.push_back(free(numbered("iteration", axis)));
+  }
+  for (const GlobalArray& coordinate : view.coordinates) {
+    const std::string name = coordinate.variable->name;
+    coordinates_.push_back(users.at(name) == 1 ? name : free(name));  // nothing else has it: then it stands for the same everywhere
   }
   for (const GlobalArray& array : view.arrays) dimensions_.push_back(dimensions_of(array));
 }
@@ -45,8 +62,14 @@ const std::vector<std::string>& ViewNames::dimensions_of(const GlobalArray& arra
   const std::string layout = array.variable->layout;
   const auto [found, fresh] = known_.emplace(space_of(array), std::vector<std::string>());
   if (!fresh) return found->second;
-  const std::string stem = numbered(layout, shapes_[layout]++);
-  for (int d = 0; d < array.box.ndims; ++d) found->second.push_back(free(stem + "_" + dimension_name(d, array.box.ndims)));
+  const bool labelled =
+      std::all_of(array.coordinates.begin(), array.coordinates.end(), [](int coordinate) { return coordinate >= 0; });
+  const std::string stem = labelled ? "" : numbered(layout, shapes_[layout]++);
+  for (int d = 0; d < array.box.ndims; ++d) {
+    const int coordinate = array.coordinates[static_cast<std::size_t>(d)];
+    found->second.push_back(coordinate < 0 ? free(stem + "_" + dimension_name(d, array.box.ndims))
+                                           : coordinates_[static_cast<std::size_t>(coordinate)]);
+  }
   return found->second;
 }
 

@@ -21,6 +21,8 @@ class ViewNames {
   const std::string& steps() const { return steps_; }                                 // the group of links
   const std::string& time(std::size_t axis) const { return times_[axis]; }            // "time", "time_1", ...
   const std::string& iteration(std::size_t axis) const { return iterations_[axis]; }  // beside each of them
+  // The dimension that a coordinate labels: its variable's name without groups.
+  const std::string& coordinate(std::size_t coordinate) const { return coordinates_[coordinate]; }
   // Of the array's dimensions without time, slowest first: <layout>_z, _y, _x, or <layout>_0, ... beyond three. Arrays of the
   // same extents and place share them, those of one dimension only within a layout.
   const std::vector<std::string>& dimensions(std::size_t array) const { return dimensions_[array]; }
@@ -31,7 +33,7 @@ class ViewNames {
 
   std::set<std::string> taken_;
   std::string steps_;
-  std::vector<std::string> times_, iterations_;
+  std::vector<std::string> times_, iterations_, coordinates_;
   std::vector<std::vector<std::string>> dimensions_;
   std::map<std::pair<std::string, std::vector<std::int64_t>>, std::vector<std::string>> known_;
   std::map<std::string, std::size_t> shapes_;  // layout -> how many of its shapes have names

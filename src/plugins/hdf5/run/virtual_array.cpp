@@ -32,8 +32,13 @@ Space source_space(const Mapping& mapping) {
   return space;
 }
 
-void map(const Properties& properties, const GlobalArray& array, const Mapping& mapping, const Space& space) {
-  std::vector<hsize_t> start = {mapping.time}, count = {1};
+// `space` is that of the array: with time in front, or a coordinate's.
+void map(const Properties& properties, const GlobalArray& array, const Mapping& mapping, const Space& space, bool in_time) {
+  std::vector<hsize_t> start, count;
+  if (in_time) {
+    start.push_back(mapping.time);
+    count.push_back(1);
+  }
   for (int d = 0; d < array.box.ndims; ++d) {
     start.push_back(static_cast<hsize_t>(mapping.box.low[d] - array.box.low[d]));
     count.push_back(static_cast<hsize_t>(mapping.box.extent(d)));
@@ -52,31 +57,34 @@ void set_fill(const Properties& properties, const GlobalArray& array) {
   checked(H5Pset_fill_value(properties.id(), DAMARIS_HDF5_ID(H5T_NATIVE_DOUBLE), &nan), "set the fill value");
 }
 
-Properties properties_of(const GlobalArray& array, const Space& space) {
+Properties properties_of(const GlobalArray& array, const Space& space, bool in_time) {
   Properties properties(H5Pcreate(DAMARIS_HDF5_CLASS(DATASET_CREATE)), "make the dataset's properties");
   checked(H5Pset_attr_phase_change(properties.id(), 64, 32), "set the attributes' form");
   checked(H5Pset_obj_track_times(properties.id(), false), "switch times off");
   set_fill(properties, array);
-  for (const Mapping& mapping : array.mappings) map(properties, array, mapping, space);
+  for (const Mapping& mapping : array.mappings) map(properties, array, mapping, space, in_time);
   checked(H5Sselect_all(space.id()), "select all");
   return properties;
 }
 
-}  // namespace
-
-std::vector<hsize_t> extents_of(const GlobalArray& array, std::size_t times) {
-  std::vector<hsize_t> extents = {times};
+Dataset create(hid_t file, const std::string& path, const GlobalArray& array, const std::vector<hsize_t>& times) {
+  std::vector<hsize_t> extents = times;
   for (int d = 0; d < array.box.ndims; ++d) extents.push_back(static_cast<hsize_t>(array.box.extent(d)));
-  return extents;
+  const Space space = space_of(extents);
+  const Type type = array.scale ? half_type() : type_of(*array.variable);
+  const Properties properties = properties_of(array, space, !times.empty());
+  return Dataset(H5Dcreate2(file, path.c_str(), type.id(), space.id(), link_properties().id(), properties.id(), H5P_DEFAULT),
+                 "create the dataset", path);
 }
 
-Dataset create_virtual(hid_t file, const GlobalArray& array, std::size_t times) {
-  const char* const path = array.variable->path;
-  const Space space = space_of(extents_of(array, times));
-  const Type type = array.scale ? half_type() : type_of(*array.variable);
-  const Properties properties = properties_of(array, space);
-  return Dataset(H5Dcreate2(file, path, type.id(), space.id(), link_properties().id(), properties.id(), H5P_DEFAULT),
-                 "create the dataset", path);
+}  // namespace
+
+Dataset create_virtual(hid_t file, const std::string& path, const GlobalArray& array, std::size_t times) {
+  return create(file, path, array, {times});
+}
+
+Dataset create_virtual_coordinate(hid_t file, const std::string& path, const GlobalArray& coordinate) {
+  return create(file, path, coordinate, {});
 }
 
 }  // namespace damaris::hdf5

@@ -3,15 +3,16 @@
 // Before it: global_view.hpp. After it: master_file.hpp gives it its dimensions.
 #pragma once
 
+#include <string>
+
 #include "../handle.hpp"
 #include "global_view.hpp"
 
 namespace damaris::hdf5 {
 
-// Extents with time in front.
-std::vector<hsize_t> extents_of(const GlobalArray& array, std::size_t times);
-
-// Creates it at the variable's path, with the groups above it; what no file holds reads as NaN, or as 0 where there is no NaN.
-Dataset create_virtual(hid_t file, const GlobalArray& array, std::size_t times);
+// Creates it at `path`, with the groups above it; what no file holds reads as NaN, or as 0 where there is no NaN. Its first dimension
+// is time, of `times` iterations; a coordinate has none and only its first iteration.
+Dataset create_virtual(hid_t file, const std::string& path, const GlobalArray& array, std::size_t times);
+Dataset create_virtual_coordinate(hid_t file, const std::string& path, const GlobalArray& coordinate);
 
 }  // namespace damaris::hdf5

@@ -58,20 +58,33 @@ Numbers filled(const Box& box, std::int64_t missing, bool extents) {
   return numbers;
 }
 
-// The arrays of one shape and place.
+// The arrays of one shape, place and mesh.
 struct Shape {
   Numbers extents, low;
+  std::vector<int> coordinates;  // of the arrays' own dimensions; empty: not every one of them has one that can be drawn
   std::vector<const GlobalArray*> arrays;
 };
+
+std::vector<int> drawable_coordinates(const GlobalArray& array, const GlobalView& view) {
+  const auto is_missing = [&](int number) {
+    if (number < 0) return true;
+    const GlobalArray& coordinate = view.coordinates[static_cast<std::size_t>(number)];
+    return number_type(coordinate.variable->type) == nullptr || coordinate.scale.has_value();
+  };
+  const bool any = std::any_of(array.coordinates.begin(), array.coordinates.end(), is_missing);
+  return any ? std::vector<int>() : array.coordinates;
+}
 
 std::vector<Shape> shapes_of(const GlobalView& view) {
   std::vector<Shape> shapes;
   for (const GlobalArray& array : view.arrays) {
     if (!is_drawable(array)) continue;
     const Numbers extents = filled(array.box, 1, true), low = filled(array.box, 0, false);
-    auto found = std::find_if(shapes.begin(), shapes.end(),
-                              [&](const Shape& shape) { return shape.extents == extents && shape.low == low; });
-    if (found == shapes.end()) found = shapes.insert(shapes.end(), {extents, low, {}});
+    const std::vector<int> coordinates = drawable_coordinates(array, view);
+    auto found = std::find_if(shapes.begin(), shapes.end(), [&](const Shape& shape) {
+      return shape.extents == extents && shape.low == low && shape.coordinates == coordinates;
+    });
+    if (found == shapes.end()) found = shapes.insert(shapes.end(), {extents, low, coordinates, {}});
     found->arrays.push_back(&array);
   }
   return shapes;
@@ -89,7 +102,8 @@ std::map<std::int64_t, double> times_of(const GlobalView& view) {
 
 class Document {
  public:
-  Document(std::string stem, const GlobalView& view) : stem_(std::move(stem)), view_(view), times_(times_of(view)) {}
+  Document(std::string stem, const GlobalView& view, const ViewNames& names)
+      : stem_(std::move(stem)), view_(view), names_(names), times_(times_of(view)) {}
 
   std::string text() {
     xml_.element("Xdmf", {{"Version", "2.0"}}, [&] {
@@ -120,13 +134,41 @@ class Document {
     if (stored.empty()) return;
     xml_.element("Grid", {{"Name", name}, {"GridType", "Uniform"}}, [&] {
       xml_.empty("Time", {{"Value", text_of(time)}});
-      xml_.empty("Topology", {{"TopologyType", "3DCoRectMesh"}, {"Dimensions", listed(shape.extents)}});
-      xml_.element("Geometry", {{"GeometryType", "ORIGIN_DXDYDZ"}}, [&] {
-        xml_.leaf("DataItem", {{"Dimensions", "3"}, {"Format", "XML"}}, listed(shape.low));
-        xml_.leaf("DataItem", {{"Dimensions", "3"}, {"Format", "XML"}}, "1 1 1");
-      });
+      mesh(shape);
       for (const auto& [array, index] : stored) attribute(shape, *array, static_cast<std::int64_t>(index));
     });
+  }
+
+  void mesh(const Shape& shape) {
+    const bool even = shape.coordinates.empty();
+    xml_.empty("Topology", {{"TopologyType", even ? "3DCoRectMesh" : "3DRectMesh"}, {"Dimensions", listed(shape.extents)}});
+    xml_.element("Geometry", {{"GeometryType", even ? "ORIGIN_DXDYDZ" : "VXVYVZ"}}, [&] {
+      if (!even) return coordinates(shape);
+      xml_.leaf("DataItem", {{"Dimensions", "3"}, {"Format", "XML"}}, listed(shape.low));
+      xml_.leaf("DataItem", {{"Dimensions", "3"}, {"Format", "XML"}}, "1 1 1");
+    });
+  }
+
+  // x first; a plane and a line lie at zero.
+  void coordinates(const Shape& shape) {
+    for (auto number = shape.coordinates.rbegin(); number != shape.coordinates.rend(); ++number) {
+      const auto index = static_cast<std::size_t>(*number);
+      const GlobalArray& coordinate = view_.coordinates[index];
+      const std::string path = coordinate.variable->path;
+      const std::string group = path.substr(0, path.rfind('/') + 1);
+      values(*coordinate.variable, {coordinate.box.extent(0)}, group + names_.coordinate(index));
+    }
+    for (std::size_t d = shape.coordinates.size(); d < 3; ++d) xml_.leaf("DataItem", {{"Dimensions", "1"}, {"Format", "XML"}}, "0");
+  }
+
+  // A whole dataset of the master file.
+  void values(const dc_variable_info_t& variable, const Numbers& extents, const std::string& path) {
+    xml_.leaf("DataItem",
+              {{"Dimensions", listed(extents)},
+               {"NumberType", number_type(variable.type)},
+               {"Precision", std::to_string(variable.element_bytes)},
+               {"Format", "HDF"}},
+              stem_ + kMasterSuffix + ":/" + path);
   }
 
   void attribute(const Shape& shape, const GlobalArray& array, std::int64_t index) {
@@ -149,31 +191,28 @@ class Document {
     Numbers selection = start;
     selection.insert(selection.end(), start.size(), 1);
     selection.insert(selection.end(), count.begin(), count.end());
-    const dc_variable_info_t& variable = *array.variable;
     xml_.element("DataItem", {{"ItemType", "HyperSlab"}, {"Dimensions", listed(shape.extents)}}, [&] {
       xml_.leaf("DataItem", {{"Dimensions", "3 " + std::to_string(start.size())}, {"Format", "XML"}}, listed(selection));
-      xml_.leaf("DataItem",
-                {{"Dimensions", listed(whole)},
-                 {"NumberType", number_type(variable.type)},
-                 {"Precision", std::to_string(variable.element_bytes)},
-                 {"Format", "HDF"}},
-                stem_ + kMasterSuffix + ":/" + variable.path);
+      values(*array.variable, whole, array.variable->path);
     });
   }
 
   std::string stem_;
   const GlobalView& view_;
+  const ViewNames& names_;
   std::map<std::int64_t, double> times_;
   XmlWriter xml_;
 };
 
 }  // namespace
 
-std::string xdmf_text(const std::string& stem, const GlobalView& view) { return Document(stem, view).text(); }
+std::string xdmf_text(const std::string& stem, const GlobalView& view, const ViewNames& names) {
+  return Document(stem, view, names).text();
+}
 
-void write_xdmf(const ViewPlace& place, const GlobalView& view) {
+void write_xdmf(const ViewPlace& place, const GlobalView& view, const ViewNames& names) {
   OutputFile output(place.temporary_path(kXdmfSuffix), place.final_path(kXdmfSuffix));
-  output.append(xdmf_text(place.stem, view));
+  output.append(xdmf_text(place.stem, view, names));
   output.publish(true);
 }
 

@@ -4,15 +4,16 @@
 #pragma once
 
 #include "global_view.hpp"
+#include "view_names.hpp"
 #include "view_place.hpp"
 
 namespace damaris::hdf5 {
 
 // Arrays of one to three dimensions, of numbers. Those of the same shape and place are one grid, with the iterations in which any
 // of them was stored.
-std::string xdmf_text(const std::string& stem, const GlobalView& view);
+std::string xdmf_text(const std::string& stem, const GlobalView& view, const ViewNames& names);
 
 // Writes <stem>.xmf aside and puts it in place of the one before. Throws Failure.
-void write_xdmf(const ViewPlace& place, const GlobalView& view);
+void write_xdmf(const ViewPlace& place, const GlobalView& view, const ViewNames& names);
 
 }  // namespace damaris::hdf5

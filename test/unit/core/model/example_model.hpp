@@ -60,6 +60,7 @@ inline model::Model example_model() {
                  variable(3, "", "body", 2)};
   m.variables[0].unit = "K";
   m.variables[0].description = "temperature, \"dry\" \xc2\xb5";
+  m.variables[0].coordinates = {1, 2};
   m.variables[2].enabled = false;
   m.variables[3].store = false;
   model::Action action{"do_it", "my.so", -1, DC_SCOPE_CORE, true, {20, 4}};

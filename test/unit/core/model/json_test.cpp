@@ -35,6 +35,7 @@ TEST_CASE("rule 6: a model survives the way through its compiled form") {
   REQUIRE(to_json(back) == to_json(model));
   REQUIRE(back.simulation == "storm");
   REQUIRE(back.variables[0].description == model.variables[0].description);
+  REQUIRE(back.variables[0].coordinates == std::vector<std::uint32_t>{1, 2});
   REQUIRE(back.variables[2].enabled == false);
   REQUIRE(back.variables[3].store == false);
   REQUIRE(back.compounds[0].fields[1].offset_bytes == 24);
@@ -65,6 +66,7 @@ TEST_CASE("what is no compiled model is refused in words") {
 
 TEST_CASE("a damaged compiled model never gives an index outside its lists") {
   REQUIRE_THAT(refusal(damaged("/variables/0/layout", 7)), Contains("layout 7 does not exist"));
+  REQUIRE_THAT(refusal(damaged("/variables/0/coordinates/0", 7)), Contains("variable 7 does not exist"));
   REQUIRE_THAT(refusal(damaged("/variables/1/id", 0)), Contains("a variable's id is not its place"));
   REQUIRE_THAT(refusal(damaged("/events/0/id", 1)), Contains("an event's id is not its place"));
   REQUIRE_THAT(refusal(damaged("/layouts/2/compound", -1)), Contains("compound -1 does not exist"));

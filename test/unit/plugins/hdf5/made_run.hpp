@@ -55,8 +55,9 @@ class MadeRun {
     const hdf5::QuietErrors quiet;
     const hdf5::ViewPlace place{folder_, "run", "node7"};
     const hdf5::GlobalView view = hdf5::global_view(records, *hosts_.front()->view());
-    hdf5::write_master(place, view, hdf5::ViewNames(view, *hosts_.front()->view()), records, *hosts_.front()->view());
-    hdf5::write_xdmf(place, view);
+    const hdf5::ViewNames names(view, *hosts_.front()->view());
+    hdf5::write_master(place, view, names, records, *hosts_.front()->view());
+    hdf5::write_xdmf(place, view, names);
   }
 
   // The end of the run: the plugins tell each other what they stored, and the first one leaves storm.h5 and storm.xmf.

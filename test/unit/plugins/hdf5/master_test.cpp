@@ -270,3 +270,51 @@ TEST_CASE("a run without any data has views without arrays") {
   CHECK_FALSE(master.has("time"));
   CHECK(texts(master, "not_shown").empty());
 }
+
+TEST_CASE("a coordinate labels a dimension only where it has the same places; else it is an array in time") {
+  const TempFolder folder;
+  const std::uint32_t x[] = {0};
+  std::vector<dc_variable_info_t> variables = {variable_info(0, "places/x", DC_FLOAT32, 1), variable_info(1, "fits", DC_INT32, 1),
+                                               variable_info(2, "longer", DC_INT32, 1)};
+  for (const std::size_t k : {1, 2}) {
+    variables[k].coordinate_count = 1;
+    variables[k].coordinates = x;
+  }
+  MadeRun run(folder.path(), 1, variables);
+  const auto store = [&](std::int64_t step, bool fitting) {
+    Blocks blocks(step);
+    place(blocks.add(variables[0], 0, {2}, std::vector<float>{0.5F, 2.5F}), {0});
+    if (fitting) place(blocks.add(variables[1], 0, {2}, std::vector<int>{1, 2}), {0});
+    place(blocks.add(variables[2], 0, {3}, std::vector<int>{1, 2, 3}), {0});
+    run.store(0, blocks);
+  };
+  store(0, false);
+  run.write_views();
+  CHECK(ReadFile(folder.file("run.h5")).extents("places/x") == std::vector<hsize_t>{1, 2});
+  store(1, true);
+  run.write_views();
+  const ReadFile master(folder.file("run.h5"));
+  CHECK(master.values<float>("places/x") == std::vector<float>{0.5F, 2.5F});
+  CHECK(master.values<float>("x") == std::vector<float>{0.5F, 2.5F});
+  CHECK(master.extents("fits") == std::vector<hsize_t>{1, 2});
+  CHECK(master.extents("longer") == std::vector<hsize_t>{2, 3});
+  CHECK(master.has("scalar_x"));
+}
+
+TEST_CASE("a coordinate whose name something else has labels under another one") {
+  const TempFolder folder;
+  const std::uint32_t y[] = {0};
+  std::vector<dc_variable_info_t> variables = {variable_info(0, "places/x", DC_FLOAT32, 1), variable_info(1, "x", DC_INT32, 1)};
+  variables[1].coordinate_count = 1;
+  variables[1].coordinates = y;
+  MadeRun run(folder.path(), 1, variables);
+  Blocks blocks(0);
+  place(blocks.add(variables[0], 0, {2}, std::vector<float>{0.5F, 2.5F}), {0});
+  place(blocks.add(variables[1], 0, {2}, std::vector<int>{1, 2}), {0});
+  run.store(0, blocks);
+  run.write_views();
+  const ReadFile master(folder.file("run.h5"));
+  CHECK(master.values<int>("x") == std::vector<int>{1, 2});
+  CHECK(master.values<float>("x_") == std::vector<float>{0.5F, 2.5F});
+  CHECK(master.values<float>("places/x_") == std::vector<float>{0.5F, 2.5F});
+}

@@ -91,6 +91,29 @@ def test_compounds_are_shown_too(master):
         assert root["cells"].dims == ("time", "line_x")
 
 
+FACES_X, FACES_Y = [0, 1, 4, 9], [0, 5, 10, 15, 20, 25]
+FACES = np.fromfunction(lambda t, y, x: 10 * t + 4 * y + x, (4, 6, 4))
+
+
+def test_coordinates_of_a_mesh_label_its_dimensions(master):
+    with open_group(master, "mesh") as mesh:
+        faces = mesh["faces"]
+        assert faces.dims == ("time", "y", "x")
+        np.testing.assert_array_equal(faces["x"].values, FACES_X)
+        np.testing.assert_array_equal(faces["y"].values, FACES_Y)
+        assert (faces["x"].attrs["units"], faces["y"].attrs["units"]) == ("m", "km")
+        np.testing.assert_array_equal(faces.values, FACES)
+        assert float(faces.sel(time=7.5, y=20, x=4)) == 30 + 16 + 2
+    with open_group(master, "places") as places:
+        assert places["x"].dims == ("x",)
+        np.testing.assert_array_equal(places["y"].values, FACES_Y)
+
+
+def test_groups_of_the_master_make_a_tree(master):
+    with xarray.open_datatree(master, engine="h5netcdf", group="mesh") as tree:
+        np.testing.assert_array_equal(tree["faces"].sel(x=9).values, FACES[:, :, 3])
+
+
 def test_every_type_reads_back(master):
     expected = np.fromfunction(lambda t, x: 10 * t + x, (4, 6))
     with open_group(master, "types") as types:
@@ -168,6 +191,18 @@ def test_vtk_sees_a_variable_only_in_its_iterations(vtk_reader):
     dimensions, rain = arrays_at(vtk_reader, 5.0)["fields/rain"]
     assert dimensions == (5, 6, 1)
     np.testing.assert_array_equal(rain.reshape(6, 5), SURFACE[2])
+
+
+def test_vtk_draws_a_mesh_with_its_coordinates(vtk_reader):
+    from vtkmodules.util.numpy_support import vtk_to_numpy
+
+    dimensions, faces = arrays_at(vtk_reader, 2.5)["mesh/faces"]
+    assert dimensions == (4, 6, 1)
+    np.testing.assert_array_equal(faces.reshape(6, 4), FACES[1])
+    blocks = vtk_reader.GetOutputDataObject(0)
+    [grid] = [blocks.GetBlock(k) for k in range(blocks.GetNumberOfBlocks()) if blocks.GetBlock(k).IsA("vtkRectilinearGrid")]
+    assert vtk_to_numpy(grid.GetXCoordinates()).tolist() == FACES_X
+    assert vtk_to_numpy(grid.GetYCoordinates()).tolist() == FACES_Y
 
 
 def test_vtk_reads_every_type_of_number(vtk_reader):

@@ -30,7 +30,9 @@ constexpr Typed kTypes[] = {{"types/int8", DC_INT8},     {"types/int16", DC_INT1
                             {"types/int64", DC_INT64},   {"types/uint8", DC_UINT8},    {"types/uint16", DC_UINT16},
                             {"types/uint32", DC_UINT32}, {"types/real32", DC_FLOAT32}, {"types/real64", DC_FLOAT64}};
 
-enum Id : std::uint32_t { kTheta, kRain, kWind, kFitted, kCells, kParticles, kCount, kFirstType };
+enum Id : std::uint32_t { kTheta, kRain, kWind, kFitted, kCells, kParticles, kCount, kFaces, kX, kY, kFirstType };
+
+const std::uint32_t kFacesCoordinates[] = {kY, kX};  // of a rectilinear mesh, slowest first
 
 dc_variable_info_t in_16_bits(dc_variable_info_t variable, const char* reduce, bool packed) {
   variable.reduction.precision = DC_FLOAT16;
@@ -63,6 +65,11 @@ std::vector<dc_variable_info_t> make_variables() {
   cells.fields = kCellFields;
   add("particles/all", DC_FLOAT64, 1, "particles");
   add("count", DC_INT64, 1, "scalar");
+  dc_variable_info_t& faces = add("mesh/faces", DC_FLOAT32, 2, "plane");
+  faces.coordinate_count = 2;
+  faces.coordinates = kFacesCoordinates;
+  add("places/x", DC_FLOAT64, 1, "line").unit = "m";
+  add("places/y", DC_FLOAT32, 1, "line").unit = "km";
   for (const Typed& typed : kTypes) add(typed.path, typed.type, 1, "line");
   return all;
 }
@@ -76,6 +83,18 @@ void add_theta(Blocks& blocks, const dc_variable_info_t& variable, int server, s
   dc_dataset_t& block = blocks.add(variable, server, {2, 2, 5}, values);
   place(block, {0, 2 * server, 0});
   std::copy_n(std::vector<std::int64_t>{2, 2 * kServers, 5}.begin(), 3, block.global);
+}
+
+// Two rows for each server of 4 points; the coordinates are written each time, and only the first ones label the dimensions.
+void add_mesh(Blocks& blocks, const std::vector<dc_variable_info_t>& variables, int server, std::int64_t step) {
+  std::vector<float> values(8);
+  for (std::size_t i = 0; i < 8; ++i)
+    values[i] = static_cast<float>(step) + 8.0F * static_cast<float>(server) + static_cast<float>(i);
+  place(blocks.add(variables[kFaces], server, {2, 4}, values), {2 * server, 0});
+  const double shift = 1000.0 * static_cast<double>(step);
+  if (server == 0) blocks.add(variables[kX], server, {4}, std::vector<double>{shift, shift + 1, shift + 4, shift + 9});
+  const float low = 10.0F * static_cast<float>(server);
+  place(blocks.add(variables[kY], server, {2}, std::vector<float>{low, low + 5}), {2 * server});
 }
 
 // step + 0.5 y + 0.125 x, two rows for each server.
@@ -127,6 +146,7 @@ void add_all(Blocks& blocks, const std::vector<dc_variable_info_t>& variables, i
   blocks.add(variables[kParticles], 2 * server, {2}, std::vector<double>{1.5, 2.5});
   blocks.add(variables[kParticles], 2 * server + 1, {1}, std::vector<double>{3.5});
   blocks.add(variables[kCount], server, {1}, std::vector<std::int64_t>{step + server});
+  add_mesh(blocks, variables, server, step);
   for (std::size_t k = kFirstType; k < variables.size(); ++k) add_typed(blocks, variables[k], server, step);
 }
 

@@ -1,0 +1,27 @@
+"""A run of two servers as one: labelled by the mesh of the XML, with a time for each of two rhythms."""
+
+import h5py
+import numpy
+import xarray
+
+HEIGHT = numpy.fromfunction(lambda t, y, x: 1000 * t + 100 * y + x, (3, 2, 12))
+
+with xarray.open_dataset("views.h5", engine="h5netcdf", group="surface") as surface:
+    height, rain = surface["height"], surface["rain"]
+    assert height.dims == ("time", "y", "x") and rain.dims == ("time_1", "y", "x"), surface
+    numpy.testing.assert_array_equal(height.values, HEIGHT)
+    numpy.testing.assert_array_equal(rain.values, HEIGHT[::2])
+    numpy.testing.assert_array_equal(surface["time"].values, [0, 0.25, 0.5])
+    numpy.testing.assert_array_equal(surface["time_1"].values, [0, 0.5])
+    numpy.testing.assert_array_equal(surface["x"].values, 0.5 * numpy.arange(12))
+    numpy.testing.assert_array_equal(surface["y"].values, [-5, 5])
+    assert surface["x"].attrs["units"] == "km" and height.attrs["long_name"] == "height of the water"
+    assert float(height.sel(time=0.5, y=5, x=5.5)) == 2111
+
+with h5py.File("views.h5") as master:
+    [reason] = master.attrs["not_shown"]
+    assert reason.startswith("ids: "), reason
+    assert master.attrs["incomplete_iterations"].size == 0
+    files = [file for step in master["steps"].values() for file in step.values()]
+    assert len(files) == 6, files
+    assert sorted(int(client) for step in range(3) for file in master[f"steps/{step}"].values() for client in file["ids"]) == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
