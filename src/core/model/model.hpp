@@ -75,8 +75,8 @@ struct Variable {
   std::size_t layout = 0;
   std::string unit, description, mesh;
   std::vector<std::uint32_t> coordinates;  // of a rectilinear mesh: ids of variables, one per dimension in C order; else empty
-  std::string reduce;             // as in the XML, "" for none
-  dc_reduction_t reduction = {};  // what it says
+  std::string reduce;                      // as in the XML, "" for none
+  dc_reduction_t reduction = {};           // what it says
   Schedule schedule;
   bool enabled = true;
   bool store = true;  // false: for actions only, never in files
