@@ -84,6 +84,7 @@ typedef struct dc_variable_info_t {
   /* On a rectilinear mesh: ids of the variables with the coordinates' values, one per dimension in C order. */
   int coordinate_count; /* ndims, else 0 */
   const uint32_t* coordinates;
+  int priority;       /* larger ones are stored first; 0 when the XML does not say */
 } dc_variable_info_t;
 
 /* One dataset: a block of one variable from one client. Dimensions in C order (slowest first), sizes in elements. */
@@ -130,6 +131,9 @@ typedef struct dc_iteration_t {
   const int32_t* absent;        /* their ids */
   size_t missing_count;         /* clients that died before they ended the step */
   const int32_t* missing;
+  double age_s; /* on_iteration: seconds since its last client ended it */
+  int hurry;    /* on_iteration: 1: who waits for his turn should not wait any longer: a client waits for room, for a flush or for the
+                   end, or the next iteration is already complete */
 } dc_iteration_t;
 
 /* Why an action runs. */

@@ -126,6 +126,7 @@ VariableInfos::VariableInfos(const model::Model& model) {
     info.reduce = variable.reduce.c_str();
     info.coordinate_count = static_cast<int>(variable.coordinates.size());
     info.coordinates = variable.coordinates.data();
+    info.priority = variable.priority;
     infos_.push_back(info);
   }
 }

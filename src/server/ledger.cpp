@@ -50,6 +50,16 @@ std::string Ledger::add(const dc_dataset_t& dataset, const HeldBlock& block) {
                 dataset.source, dataset.step);
 }
 
+std::size_t Ledger::note_complete(std::int64_t frontier) {
+  std::size_t waiting = 0;
+  for (auto& [step, iteration] : iterations_) {
+    if (step > frontier) break;
+    if (!iteration.complete_since) iteration.complete_since = Clock::now();
+    if (!iteration.processed) ++waiting;
+  }
+  return waiting;
+}
+
 Iteration* Ledger::next_unprocessed() {
   for (auto& [step, iteration] : iterations_)
     if (!iteration.processed) return &iteration;

@@ -6,12 +6,14 @@
 #include <damaris/plugin.h>
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
 #include <unordered_set>
 #include <vector>
 
+#include "core/base/clock.hpp"
 #include "core/shm/region.hpp"
 
 namespace damaris::server {
@@ -36,10 +38,11 @@ class Iteration {
   // Valid until the next add; no block is added once the step is complete. Datasets ordered by variable, source, block.
   dc_iteration_t view(std::size_t client_count);
 
-  std::vector<std::int32_t> absent, missing;  // filled when the step completes
-  bool begun = false;                         // plugins have begun with it
-  bool processed = false;                     // plugins have seen it; only pending global instances keep its blocks
-  int pending_globals = 0;                    // holds, beside the one of the open iteration
+  std::vector<std::int32_t> absent, missing;        // filled when the step completes
+  std::optional<Clock::time_point> complete_since;  // every client has ended it
+  bool begun = false;                               // plugins have begun with it
+  bool processed = false;                           // plugins have seen it; only pending global instances keep its blocks
+  int pending_globals = 0;                          // holds, beside the one of the open iteration
   const std::vector<HeldBlock>& blocks() const noexcept { return blocks_; }
   std::size_t dataset_count() const noexcept { return datasets_.size(); }
 
@@ -63,6 +66,8 @@ class Ledger {
   Iteration* find(std::int64_t step);
   // Records a dataset. Returns "" or why it was refused; a refused block is released at once.
   std::string add(const dc_dataset_t& dataset, const HeldBlock& block);
+  // Notes that all steps up to `frontier` are complete. Returns how many of them wait to be processed.
+  std::size_t note_complete(std::int64_t frontier);
   // The lowest step that is not processed, or nullptr.
   Iteration* next_unprocessed();
   // Gives all blocks of a processed iteration without pending holds back to their arenas and forgets it. Returns whether it did.

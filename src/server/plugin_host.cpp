@@ -262,6 +262,8 @@ void PluginHost::begin(const dc_iteration_t& iteration) {
 
 PluginHost::Pass PluginHost::process(const dc_iteration_t& iteration) {
   if (!begun_) begin(iteration);
+  to_store_.age_s = iteration.age_s;
+  to_store_.hurry = iteration.hurry;
   for (; next_plugin_ < plugins_.size(); ++next_plugin_) {
     Loaded& plugin = *plugins_[next_plugin_];
     if (plugin.disabled || plugin.table.on_iteration == nullptr) continue;

@@ -197,11 +197,9 @@ bool Server::watch_clients() {
 
 // One iteration a pass, so that the lanes are drained between two of them.
 bool Server::process_next() {
-  Iteration* iteration = ledger_.next_unprocessed();
   const std::int64_t frontier = roster_.frontier();
-  if (iteration != nullptr && iteration->step() <= frontier) {
-    return process(*iteration);
-  }
+  if (const std::size_t waiting = ledger_.note_complete(frontier); waiting > 0)
+    return process(*ledger_.next_unprocessed(), waiting > 1);
   const std::int64_t complete = std::min(frontier, highest_step_);
   if (complete <= completed_) return false;
   completed_ = complete;
@@ -210,8 +208,11 @@ bool Server::process_next() {
 }
 
 // Returns whether there was something to do: plugins may wait for their time, or for another server.
-bool Server::process(Iteration& iteration) {
+bool Server::process(Iteration& iteration, bool another_waits) {
   if (!iteration.begun) begin(iteration);
+  const bool client_waits = region_->header().clients_waiting.load(std::memory_order_relaxed) != 0;
+  in_hand_.age_s = seconds_since(*iteration.complete_since);
+  in_hand_.hurry = another_waits || client_waits || stopping_ || roster_.everyone_over() ? 1 : 0;
   const PluginHost::Pass pass = host_.process(in_hand_);
   if (pass == PluginHost::Pass::done) end(iteration);
   return pass != PluginHost::Pass::waiting;

@@ -51,7 +51,7 @@ class Server {
   void reject(Member& member, Lane& lane, const std::string& why);
   bool watch_clients();
   bool process_next();
-  bool process(Iteration& iteration);
+  bool process(Iteration& iteration, bool another_waits);
   void begin(Iteration& iteration);
   void end(Iteration& iteration);
   bool deliver_posts();

@@ -4,7 +4,7 @@
 namespace damaris::test {
 namespace {
 
-model::Model pieces_model(bool hold) {
+model::Model pieces_model(const std::string& setting = "") {
   model::Model model = node_model();
   model.architecture.lane_events = 4;
   model.architecture.buffer_timeout_ms = 20'000;
@@ -12,7 +12,7 @@ model::Model pieces_model(bool hold) {
   plugin.name = "pieces";
   plugin.library = "damaris_test_pieces.so";
   plugin.storage = true;
-  if (hold) plugin.settings.emplace_back("hold", "yes");
+  if (!setting.empty()) plugin.settings.emplace_back(setting, "yes");
   model.plugins.push_back(plugin);
   add_event(model, "go", {DC_SCOPE_CORE});
   model.events[0].actions[0].plugin = 0;
@@ -23,7 +23,7 @@ model::Model pieces_model(bool hold) {
 const std::int32_t kFour[4] = {1, 2, 3, 4};
 
 TEST_CASE("an iteration is processed when its plugin has had as many calls as it asked for") {
-  Node node(pieces_model(false), 1);
+  Node node(pieces_model(), 1);
   node.start();
   for (std::int64_t step = 0; step < 3; ++step) {
     CHECK(node.client(0).write(node.variable(0, "small"), step, 0, kFour) == DC_OK);
@@ -37,7 +37,7 @@ TEST_CASE("an iteration is processed when its plugin has had as many calls as it
 }
 
 TEST_CASE("rule 4: a plugin that waits for its turn keeps the server from nothing: lanes much shorter than a step are drained") {
-  Node node(pieces_model(true), 1);
+  Node node(pieces_model("hold"), 1);
   node.start();
   CHECK(node.client(0).end_iteration(0).code == DC_OK);
   for (int block = 0; block < 40; ++block) CHECK(node.client(0).write(node.variable(0, "small"), 1, block, kFour) == DC_OK);
@@ -48,6 +48,18 @@ TEST_CASE("rule 4: a plugin that waits for its turn keeps the server from nothin
   node.stop();
   CHECK(node.lines("stored 0 step 1").size() == 1);
   CHECK(node.lines("event 0 step 1").size() == 1);
+}
+
+TEST_CASE("a plugin that waits for its turn is asked to hurry by a flush, by the next complete iteration and by the end") {
+  Node node(pieces_model("patience"), 1);
+  node.start();
+  CHECK(node.client(0).end_iteration(0).code == DC_OK);
+  CHECK(node.client(0).flush(0, 20'000).code == DC_OK);
+  CHECK(node.lines("stored 0 step 0").size() == 1);
+  for (const std::int64_t step : {1, 2}) CHECK(node.client(0).end_iteration(step).code == DC_OK);
+  while (node.lines("stored 0 step 1").empty()) std::this_thread::yield();  // else the test's time limit ends it
+  node.stop();
+  CHECK(node.lines("stored 0 step 2").size() == 1);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 /* A plugin for tests that does its work in pieces and talks to itself on other servers.
  * Every server reports each iteration to server 0 and waits (DC_WAIT) for its answer; then it needs two more calls (DC_AGAIN).
+ * With the setting patience="yes" it first waits until the server asks it to hurry.
  * With the setting hold="yes" it also waits for the event "go" before it takes up its first iteration.
  * What happens is logged to DAMARIS_TEST_LOG with ".s<server>" appended.
  */
@@ -10,7 +11,7 @@
 #include <string.h>
 
 static const dc_host_t* the_host;
-static int held, reported, answered, pieces;
+static int patient, held, reported, answered, pieces;
 
 static void log_line(const char* what, int server, int64_t step) {
   char path[4096];
@@ -24,9 +25,12 @@ static void log_line(const char* what, int server, int64_t step) {
 static int init(const dc_host_t* host, void** state) {
   (void)state;
   the_host = host;
-  held = reported = answered = pieces = 0;
+  patient = held = reported = answered = pieces = 0;
   for (size_t i = 0; i < host->setting_count; ++i)
-    if (strcmp(host->settings[i].key, "hold") == 0) held = 1;
+    if (strcmp(host->settings[i].key, "hold") == 0)
+      held = 1;
+    else if (strcmp(host->settings[i].key, "patience") == 0)
+      patient = 1;
   return host->send(host->self, host->server_count, "x", 1) == DC_E_ARGUMENT ? DC_OK : DC_E_PLUGIN;
 }
 
@@ -39,7 +43,8 @@ static int on_event(void* state, const dc_event_t* event, const dc_iteration_t* 
 
 static int on_iteration(void* state, const dc_iteration_t* iteration) {
   (void)state;
-  if (held) return DC_WAIT;
+  if (held || (patient && !iteration->hurry)) return DC_WAIT;
+  if (iteration->age_s < 0 || iteration->age_s > 3600) return DC_E_PLUGIN;
   if (!reported) {
     reported = 1;
     return the_host->send(the_host->self, 0, &iteration->step, sizeof iteration->step) == DC_OK ? DC_WAIT : DC_E_PLUGIN;

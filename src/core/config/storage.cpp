@@ -45,6 +45,16 @@ void reduce_the_others(Build& build, const Attribute& attribute) {
   }
 }
 
+void check_schedule(Build& build, const Element& element) {
+  number(build, *element.find("writers"), 1, 1'000'000);
+  const Attribute& schedule = *element.find("schedule");
+  if (schedule.value == "coordinated" && build.model.architecture.dedicated_cores == 0)
+    build.problems.add(schedule.value_where,
+                       format("{}: without dedicated cores there are no servers that could wait for each other; "
+                              "say immediate, or give <dedicated cores=\"1\"/>",
+                              quoted(schedule)));
+}
+
 model::Plugin hdf5(Build& build, const Element& element) {
   model::Plugin plugin;
   plugin.name = "hdf5";
@@ -52,7 +62,10 @@ model::Plugin hdf5(Build& build, const Element& element) {
   plugin.storage = true;
   plugin.where = element.where;
   for (const Attribute& attribute : element.attributes)
-    if (attribute.name != "reduce") plugin.settings.emplace_back(attribute.name, attribute.value);
+    if (attribute.name != "reduce" && attribute.name != "turn-timeout")
+      plugin.settings.emplace_back(attribute.name, attribute.value);
+  plugin.settings.emplace_back("turn-timeout-ms", std::to_string(duration(build, *element.find("turn-timeout"), 1)));
+  check_schedule(build, element);
   if (const Attribute* reduce = element.find("reduce")) reduce_the_others(build, *reduce);
   number(build, *element.find("threads"), 1, 64);
   if (const Attribute* basename = element.find("basename"))

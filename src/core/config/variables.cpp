@@ -30,6 +30,7 @@ class VariableReader {
     int depth = 0;
     const Attribute* reduce = nullptr;
     model::Schedule schedule;
+    int priority = 0;
   };
 
   void group(const Element& element, const Around& around) {
@@ -39,8 +40,13 @@ class VariableReader {
     check_clash(paths_, path, element, "a variable");
     groups_.emplace(path, element.where);
     const Attribute* reduce = element.find("reduce");
-    const Around inside{path + "/",       around.enabled && element.is_true("enabled"), around.store && element.is_true("store"),
-                        around.depth + 1, reduce != nullptr ? reduce : around.reduce,   schedule(element, around.schedule)};
+    const Around inside{path + "/",
+                        around.enabled && element.is_true("enabled"),
+                        around.store && element.is_true("store"),
+                        around.depth + 1,
+                        reduce != nullptr ? reduce : around.reduce,
+                        schedule(element, around.schedule),
+                        priority(element, around.priority)};
     for (const Element& child : element.children) {
       if (child.name == "group")
         group(child, inside);
@@ -61,6 +67,7 @@ class VariableReader {
     v.enabled = around.enabled && element.is_true("enabled");
     v.store = around.store && element.is_true("store");
     v.schedule = schedule(element, around.schedule);
+    v.priority = priority(element, around.priority);
     v.where = element.where;
     v.layout = layout(element, v.path);
     reduce(element, around, v);
@@ -94,6 +101,11 @@ class VariableReader {
       build_.problems.add(element.find("until")->value_where,
                           format("until=\"{}\" lies before the first step, {}", schedule.until, schedule.from));
     return schedule;
+  }
+
+  int priority(const Element& element, int around) {
+    const Attribute* own = element.find("priority");
+    return own == nullptr ? around : static_cast<int>(number(build_, *own, 0, 1000));
   }
 
   void reduce(const Element& element, const Around& around, model::Variable& variable) {

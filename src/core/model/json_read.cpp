@@ -101,6 +101,7 @@ Variable variable(const Json& j) {
   v.schedule = {schedule.at(0).get<std::int64_t>(), schedule.at(1).get<std::int64_t>(), schedule.at(2).get<std::int64_t>()};
   if (v.schedule.every < 1) refuse(format("variable '{}' is due every {} steps", v.path, v.schedule.every));
   v.store = j.at("store");
+  v.priority = j.at("priority");
   v.reduce = j.at("reduce");
   v.reduction = reduction(j.at("reduction"));
   v.where = location(j.at("where"));

@@ -57,6 +57,7 @@ Json json(const Variable& v) {
           {"enabled", v.enabled},
           {"schedule", Json::array({v.schedule.every, v.schedule.from, v.schedule.until})},
           {"store", v.store},
+          {"priority", v.priority},
           {"reduce", v.reduce},
           {"reduction", json(v.reduction)},
           {"where", json(v.where)}};

@@ -63,10 +63,15 @@ std::string mpi_reason(const Model& model) {
         return format("{}: event '{}' has scope=\"global\", for which the servers agree over MPI", place(model, action.where),
                       event.name);
   for (const Plugin& plugin : model.plugins)
-    for (const auto& [key, value] : plugin.settings)
-      if (plugin.storage && key == "files" && value == "single")
+    for (const auto& [key, value] : plugin.settings) {
+      if (!plugin.storage) continue;
+      if (key == "files" && value == "single")
         return format("{}: files=\"single\" writes one file from all servers, with parallel HDF5 over MPI",
                       place(model, plugin.where));
+      if (key == "schedule" && value == "coordinated")
+        return format("{}: schedule=\"coordinated\" lets the servers take turns, which they agree on over MPI",
+                      place(model, plugin.where));
+    }
   return "";
 }
 

@@ -78,6 +78,7 @@ struct Variable {
   std::string reduce;                      // as in the XML, "" for none
   dc_reduction_t reduction = {};           // what it says
   Schedule schedule;
+  int priority = 0;  // larger ones are stored first
   bool enabled = true;
   bool store = true;  // false: for actions only, never in files
   Location where;

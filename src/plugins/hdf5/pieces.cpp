@@ -92,6 +92,8 @@ std::vector<Piece> pieces_of(const dc_iteration_t& iteration) {
     }
     next = blocks.end;
   }
+  const auto before = [](const Piece& a, const Piece& b) { return a.variable->priority > b.variable->priority; };
+  std::stable_sort(pieces.begin(), pieces.end(), before);
   return pieces;
 }
 

@@ -33,7 +33,7 @@ Box interior(const dc_dataset_t& block);
 // The block as it lies in memory, ghost zones included, in the same coordinates.
 Box in_memory(const dc_dataset_t& block);
 
-// The pieces of all variables of the iteration, variables in its order. A variable is joined when all its blocks have a position.
+// The pieces of all variables of the iteration, those of larger priority first, else variables in its order. A variable is joined when all its blocks have a position.
 std::vector<Piece> pieces_of(const dc_iteration_t& iteration);
 
 }  // namespace damaris::hdf5

@@ -52,7 +52,9 @@ int init(const dc_host_t* host, void** state) {
 
 int on_iteration(void* state, const dc_iteration_t* iteration) {
   State& mine = *static_cast<State*>(state);
-  return guarded(mine.host, [&] { mine.storage.store(*iteration); });
+  bool stored = false;
+  const int code = guarded(mine.host, [&] { stored = mine.storage.store(*iteration); });
+  return code == DC_OK && !stored ? DC_WAIT : code;
 }
 
 int on_message(void* state, int from, const void* data, std::uint64_t bytes) {

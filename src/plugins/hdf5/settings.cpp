@@ -2,6 +2,7 @@
 
 #include <damaris/error.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -47,11 +48,27 @@ void take_exists(Settings& settings, const std::string& value) {
   refuse("exists", value, "allowed are overwrite, refuse and append");
 }
 
+// A number of digits only, 0 for anything else.
+int number(const std::string& value) {
+  const bool digits = !value.empty() && value.size() <= 9 && value.find_first_not_of("0123456789") == std::string::npos;
+  return digits ? std::atoi(value.c_str()) : 0;
+}
+
 void take_threads(Settings& settings, const std::string& value) {
-  const int threads =
-      value.size() <= 2 && value.find_first_not_of("0123456789") == std::string::npos ? std::atoi(value.c_str()) : 0;
-  if (threads < 1 || threads > 64) refuse("threads", value, "give 1 to 64, no more than the server has cores");
-  settings.threads = threads;
+  settings.threads = number(value);
+  if (settings.threads < 1 || settings.threads > 64) refuse("threads", value, "give 1 to 64, no more than the server has cores");
+}
+
+void take_schedule(Settings& settings, const std::string& value) {
+  if (value == "immediate") return void(settings.turns = Turns::immediate);
+  if (value == "slots") return void(settings.turns = Turns::slots);
+  if (value == "coordinated") return void(settings.turns = Turns::coordinated);
+  refuse("schedule", value, "allowed are immediate, slots and coordinated");
+}
+
+void take_writers(Settings& settings, const std::string& value) {
+  settings.writers = number(value);
+  if (settings.writers < 1) refuse("writers", value, "give 1 or more");
 }
 
 void take(Settings& settings, const std::string& key, const std::string& value) {
@@ -65,10 +82,16 @@ void take(Settings& settings, const std::string& key, const std::string& value) 
     take_threads(settings, value);
   } else if (key == "restart") {
     take_restart(settings, value);
+  } else if (key == "schedule") {
+    take_schedule(settings, value);
+  } else if (key == "writers") {
+    take_writers(settings, value);
+  } else if (key == "turn-timeout-ms") {
+    settings.turn_timeout_ms = std::max(number(value), 1);
   } else if (key == "exists") {
     take_exists(settings, value);
   } else {
-    refuse(key, value, "<hdf5> knows basename, files, filters, threads, restart and exists");
+    refuse(key, value, "<hdf5> knows basename, files, filters, threads, schedule, writers, turn-timeout, restart and exists");
   }
 }
 

@@ -54,6 +54,10 @@ void check_earlier_files(const dc_host_t& host, const Settings& settings, const 
   host.log(host.self, 1, line.c_str());
 }
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Instant from, Instant to) { return std::chrono::duration<double>(to - from).count(); }
+
 std::string remedy_for(int error) {
   switch (error) {
     case ENOSPC:
@@ -113,6 +117,7 @@ Storage::Storage(const dc_host_t& host)
   clean_up(host, names_);
   check_earlier_files(host, settings_, names_);
   log_.emplace(host, settings_, names_);
+  schedule_ = make_schedule(host, settings_);
 }
 
 RestartReader& Storage::restart() {
@@ -121,35 +126,45 @@ RestartReader& Storage::restart() {
   return *restart_;
 }
 
-void Storage::store(const dc_iteration_t& iteration) {
+void Storage::take(int from, const std::string& message) {
+  if (message.rfind(Schedule::kMessages, 0) == 0)
+    schedule_->take(from, message);
+  else
+    log_->take(from, message);
+}
+
+bool Storage::store(const dc_iteration_t& iteration) {
+  const Instant now = Clock::now();
+  if (!waiting_since_) waiting_since_ = now;
+  if (iteration.dataset_count > 0 && !schedule_->may_write(iteration, now)) return false;
   StepRecord record = record_of(host_, iteration);
-  const auto begin = std::chrono::steady_clock::now();
+  record.waited_s = seconds_between(*std::exchange(waiting_since_, std::nullopt), now);
   const auto report = [&] {
-    record.stored_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    record.stored_s = seconds_between(now, Clock::now());
     record.at = utc_now_ms();
+    if (iteration.dataset_count > 0) schedule_->written(record.stored_s);
     log_->report(std::move(record));
-  };
-  const auto failed = [&](const std::string& sentence) {
-    record.complete = false;
-    record.failures.push_back(sentence);
-    report();
   };
   try {
     if (iteration.dataset_count > 0) record.files.push_back(write_file(iteration));
-  } catch (const Failure& failure) {
-    const std::string sentence = "iteration " + std::to_string(iteration.step) + " is not stored as " +
-                                 names_.final_path(iteration.step) + ": " + failure.what() + "; " +
-                                 remedy_for(failure.system_error());
-    failed(sentence);
-    throw Error(DC_E_IO, sentence);
   } catch (const Error& error) {
-    failed(error.sentence());
+    record.complete = false;
+    record.failures.push_back(error.sentence());
+    report();
     throw;
   }
   report();
+  return true;
 }
 
-StoredFile Storage::write_file(const dc_iteration_t& iteration) {
+StoredFile Storage::write_file(const dc_iteration_t& iteration) try {
+  return write_whole_file(iteration);
+} catch (const Failure& failure) {
+  throw Error(DC_E_IO, "iteration " + std::to_string(iteration.step) + " is not stored as " + names_.final_path(iteration.step) +
+                           ": " + failure.what() + "; " + remedy_for(failure.system_error()));
+}
+
+StoredFile Storage::write_whole_file(const dc_iteration_t& iteration) {
   log_->begin();
   OutputFile output(names_.temporary_path(iteration.step), names_.final_path(iteration.step));
   Hdf5File file(output.descriptor(), output.temporary_path());

@@ -5,6 +5,7 @@
 
 #include <damaris/plugin.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "run/commit_log.hpp"
 #include "run/restart_reader.hpp"
 #include "settings.hpp"
+#include "turns.hpp"
 
 namespace damaris::hdf5 {
 
@@ -23,11 +25,11 @@ class Storage {
   // Checks all that can be checked before the run: settings, types, names, the folder. Throws damaris::Error.
   explicit Storage(const dc_host_t& host);
 
-  // Returns when the iteration is durable under its final name and told to the host; without datasets there is no file. Throws
-  // damaris::Error and leaves no file behind.
-  void store(const dc_iteration_t& iteration);
+  // Returns true when the iteration is durable under its final name and told to the host and the record; without datasets there is no
+  // file. Returns false while it is not this server's turn: to be called again. Throws damaris::Error and leaves no file behind.
+  bool store(const dc_iteration_t& iteration);
   // A message of the storage of server `from`.
-  void take(int from, const std::string& message) { log_->take(from, message); }
+  void take(int from, const std::string& message);
   // After the last iteration. Throws damaris::Error when the commit record is not complete.
   void finish() { log_->finish(); }
   // What an earlier run stored. Throws damaris::Error; DC_E_CONFIG when restart="..." names none.
@@ -35,6 +37,7 @@ class Storage {
 
  private:
   StoredFile write_file(const dc_iteration_t& iteration);
+  StoredFile write_whole_file(const dc_iteration_t& iteration);
   void write_all(Hdf5File& file, const dc_iteration_t& iteration, StoredFile& told);
 
   const dc_host_t& host_;
@@ -43,6 +46,8 @@ class Storage {
   DatasetWriter writer_;
   std::optional<CommitLog> log_;  // made when the folder has been looked at
   std::optional<RestartReader> restart_;
+  std::unique_ptr<Schedule> schedule_;
+  std::optional<Instant> waiting_since_;  // with the iteration that is due
 };
 
 }  // namespace damaris::hdf5

@@ -63,7 +63,8 @@ TEST_CASE("files, exists, basename and unknown settings are refused with what is
       {"files", "per-group", "this version writes only per-server: one file per server and iteration"},
       {"exists", "ask", "allowed are overwrite, refuse and append"},
       {"basename", "out/", "give a folder and the start of the file names, such as out/storm"},
-      {"basname", "out/storm", "<hdf5> knows basename, files, filters, threads, restart and exists"},
+      {"basname", "out/storm",
+       "<hdf5> knows basename, files, filters, threads, schedule, writers, turn-timeout, restart and exists"},
   };
   for (const auto& [key, value, remedy] : cases) {
     const Refusal refusal = refusal_with(key, value);

@@ -1,0 +1,108 @@
+#include "turns.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace damaris::hdf5 {
+namespace {
+
+constexpr std::size_t kIntervals = 4;       // remembered
+constexpr double kForgetSlowWrites = 0.75;  // of the difference, with each faster one
+
+const std::string kPrefix = Schedule::kMessages;
+
+class Immediate : public Schedule {
+ public:
+  bool may_write(const dc_iteration_t&, Instant) override { return true; }
+  void written(double) override {}
+};
+
+}  // namespace
+
+std::unique_ptr<Schedule> make_schedule(const dc_host_t& host, const Settings& settings) {
+  if (settings.turns == Turns::slots) return std::make_unique<Slots>(host.server_index, host.server_count);
+  if (settings.turns == Turns::coordinated) return std::make_unique<Coordinated>(host, settings);
+  return std::make_unique<Immediate>();
+}
+
+bool Slots::may_write(const dc_iteration_t& iteration, Instant now) {
+  if (iteration.step != step_) note_completed(iteration, now);
+  return iteration.hurry != 0 || iteration.age_s >= slot_begins();
+}
+
+void Slots::note_completed(const dc_iteration_t& iteration, Instant now) {
+  const Instant completed = now - std::chrono::duration_cast<Instant::duration>(std::chrono::duration<double>(iteration.age_s));
+  if (step_ >= 0) intervals_.push_back(std::chrono::duration<double>(completed - completed_).count());
+  if (intervals_.size() > kIntervals) intervals_.pop_front();
+  step_ = iteration.step;
+  completed_ = completed;
+}
+
+// The shortest of the last intervals: where they vary, a slot comes too early rather than too late.
+double Slots::slot_begins() const {
+  if (intervals_.empty() || count_ < 2) return 0;
+  const double interval = *std::min_element(intervals_.begin(), intervals_.end());
+  const double even = interval * index_ / count_;
+  if (write_s_ <= interval / count_) return even;
+  return std::max(0.0, interval - write_s_) * index_ / (count_ - 1);
+}
+
+void Slots::written(double seconds) { write_s_ = std::max(seconds, seconds + (write_s_ - seconds) * kForgetSlowWrites); }
+
+Coordinated::Coordinated(const dc_host_t& host, const Settings& settings)
+    : host_(host), timeout_(settings.turn_timeout_ms), free_(settings.writers) {}
+
+void Coordinated::tell(int server, const std::string& what, std::int64_t number) const {
+  const std::string text = kPrefix + what + " " + std::to_string(number);
+  host_.send(host_.self, server, text.data(), text.size());
+}
+
+bool Coordinated::may_write(const dc_iteration_t& iteration, Instant now) {
+  if (state_ == State::granted) return true;
+  if (state_ == State::idle) {
+    state_ = State::asked;
+    asked_ = now;
+    hurried_ = false;
+    tell(0, "may I", ++number_);
+  }
+  if (iteration.hurry != 0 && !std::exchange(hurried_, true)) tell(0, "hurry", number_);
+  if (now - asked_ < timeout_) return false;
+  const std::string line = "hdf5: server " + std::to_string(host_.server_index) + " waited " + std::to_string(timeout_.count()) +
+                           " ms in vain for its turn to write step " + std::to_string(iteration.step) + ", and writes without";
+  host_.log(host_.self, 1, line.c_str());
+  return true;
+}
+
+void Coordinated::written(double) {
+  if (state_ == State::granted) tell(0, "done", number_);
+  if (state_ == State::asked) tell(0, "never mind", number_);
+  state_ = State::idle;
+}
+
+void Coordinated::take(int from, const std::string& message) {
+  const std::size_t space = message.rfind(' ');
+  const std::string what = message.substr(kPrefix.size(), space - kPrefix.size());
+  const std::int64_t number = std::stoll(message.substr(space));
+  if (what == "go") {
+    if (state_ == State::asked && number == number_) state_ = State::granted;
+    return;
+  }
+  const auto mine = [&](const Ask& ask) { return ask.server == from && ask.number == number; };
+  const auto waiting = std::find_if(queue_.begin(), queue_.end(), mine);
+  const bool waits = waiting != queue_.end();
+  if (waits) queue_.erase(waiting);
+  if (what == "may I") queue_.push_back({from, number});
+  if (what == "hurry" && waits) queue_.push_front({from, number});
+  if (what == "done" || (what == "never mind" && !waits)) ++free_;  // a turn was given, and may be on its way still
+  grant();
+}
+
+void Coordinated::grant() {
+  for (; free_ > 0 && !queue_.empty(); --free_) {
+    const Ask next = queue_.front();
+    queue_.pop_front();
+    tell(next.server, "go", next.number);
+  }
+}
+
+}  // namespace damaris::hdf5

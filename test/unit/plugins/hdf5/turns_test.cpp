@@ -1,0 +1,166 @@
+// When a server may write: slots of the time between iterations, and turns that server 0 gives.
+#include "plugins/hdf5/turns.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <deque>
+#include <memory>
+
+#include "unit/plugins/fake_host.hpp"
+
+using namespace damaris::hdf5;
+using damaris::test::FakeHost;
+
+namespace {
+
+const Instant kStart = std::chrono::steady_clock::now();
+
+Instant after(double seconds) {
+  return kStart + std::chrono::duration_cast<Instant::duration>(std::chrono::duration<double>(seconds));
+}
+
+dc_iteration_t iteration(std::int64_t step, double age_s, bool hurry = false) {
+  dc_iteration_t made = {};
+  made.step = step;
+  made.age_s = age_s;
+  made.hurry = hurry ? 1 : 0;
+  return made;
+}
+
+// Iterations that complete at these times; each is written at once and takes `write_s`.
+Slots after_iterations(int index, int count, const std::vector<double>& times, double write_s) {
+  Slots slots(index, count);
+  std::int64_t step = 0;
+  for (const double time : times) {
+    slots.may_write(iteration(step++, 0), after(time));
+    slots.written(write_s);
+  }
+  return slots;
+}
+
+// Servers whose messages go to each other when deliver() is called.
+struct Servers {
+  Servers(int count, int writers, std::int64_t timeout_ms = 1'000'000) {
+    Settings settings;
+    settings.writers = writers;
+    settings.turn_timeout_ms = timeout_ms;
+    for (int index = 0; index < count; ++index) {
+      hosts.push_back(std::make_unique<FakeHost>());
+      hosts.back()->place(index, count);
+      turns.push_back(std::make_unique<Coordinated>(*hosts.back()->view(), settings));
+    }
+  }
+  void deliver() {
+    for (bool any = true; any;) {
+      any = false;
+      for (std::size_t from = 0; from < hosts.size(); ++from)
+        for (const auto& [to, text] : std::exchange(hosts[from]->sent, {})) {
+          turns[static_cast<std::size_t>(to)]->take(static_cast<int>(from), text);
+          any = true;
+        }
+    }
+  }
+  // Asks for all and returns who may.
+  std::vector<int> who_may(double time = 0, const std::vector<int>& hurried = {}) {
+    std::vector<int> may;
+    for (int pass = 0; pass < 2; ++pass) {
+      may.clear();
+      for (int i = 0; i < static_cast<int>(turns.size()); ++i) {
+        const bool hurry = std::count(hurried.begin(), hurried.end(), i) > 0;
+        if (turns[static_cast<std::size_t>(i)]->may_write(iteration(1, 0, hurry), after(time))) may.push_back(i);
+      }
+      deliver();
+    }
+    return may;
+  }
+  void written(int index) {
+    turns[static_cast<std::size_t>(index)]->written(0);
+    deliver();
+  }
+
+  std::vector<std::unique_ptr<FakeHost>> hosts;
+  std::vector<std::unique_ptr<Coordinated>> turns;
+};
+
+}  // namespace
+
+TEST_CASE("the first iteration has no estimate and no slot") {
+  Slots slots(3, 4);
+  CHECK(slots.may_write(iteration(0, 0), kStart));
+}
+
+TEST_CASE("each server waits for its slot of the time between two iterations") {
+  for (int index = 0; index < 4; ++index) {
+    Slots slots = after_iterations(index, 4, {0, 100}, 5);
+    CHECK(slots.slot_begins() == Approx(25.0 * index));
+    const double early = 25.0 * index - 0.1, late = 25.0 * index + 0.1;
+    if (index > 0) CHECK_FALSE(slots.may_write(iteration(9, early), after(200 + early)));
+    CHECK(slots.may_write(iteration(9, late), after(200 + late)));
+  }
+}
+
+TEST_CASE("where writing takes longer than a slot the last server is done by the next iteration") {
+  CHECK(after_iterations(3, 4, {0, 100}, 40).slot_begins() == Approx(60));
+  CHECK(after_iterations(1, 4, {0, 100}, 40).slot_begins() == Approx(20));
+  CHECK(after_iterations(3, 4, {0, 100}, 100).slot_begins() == 0);
+  CHECK(after_iterations(3, 4, {0, 100}, 1000).slot_begins() == 0);
+}
+
+TEST_CASE("where the time between iterations varies the shortest of the last ones counts, and the age of a late one is seen") {
+  CHECK(after_iterations(1, 2, {0, 100, 110, 300}, 1).slot_begins() == Approx(5));
+  CHECK(after_iterations(1, 2, {0, 1, 101, 201, 301, 401}, 1).slot_begins() == Approx(50));
+  Slots slots(1, 2);
+  slots.may_write(iteration(0, 0), after(0));
+  slots.may_write(iteration(1, 30), after(130));  // taken up 30 s after it was complete
+  CHECK(slots.slot_begins() == Approx(50));
+}
+
+TEST_CASE("a slot is not waited for in a hurry") {
+  Slots slots = after_iterations(3, 4, {0, 100}, 5);
+  CHECK_FALSE(slots.may_write(iteration(9, 0), after(200)));
+  CHECK(slots.may_write(iteration(9, 0, true), after(200)));
+}
+
+TEST_CASE("at most as many servers write at a time as may, in the order in which they asked") {
+  for (const int writers : {1, 2}) {
+    Servers servers(4, writers);
+    std::vector<int> order;
+    while (order.size() < 4) {
+      const std::vector<int> writing = servers.who_may();
+      REQUIRE(static_cast<int>(writing.size()) <= writers);
+      const auto is_new = [&](int index) { return std::count(order.begin(), order.end(), index) == 0; };
+      const auto next = std::find_if(writing.begin(), writing.end(), is_new);
+      REQUIRE(next != writing.end());
+      order.push_back(*next);
+      servers.written(*next);  // asks again for the next iteration, and comes last
+    }
+    CHECK(order == std::vector<int>{0, 1, 2, 3});
+  }
+}
+
+TEST_CASE("who is in a hurry is next") {
+  Servers servers(4, 1);
+  REQUIRE(servers.who_may() == std::vector<int>{0});
+  servers.who_may(0, {3});
+  servers.written(0);
+  CHECK(servers.who_may() == std::vector<int>{3});
+}
+
+TEST_CASE("who waits in vain writes without a turn and says so, and neither an early nor a late answer is lost or counted twice") {
+  Servers servers(2, 1, 1000);
+  REQUIRE(servers.who_may() == std::vector<int>{0});
+  CHECK(servers.who_may(1.1) == std::vector<int>{0, 1});
+  REQUIRE_FALSE(servers.hosts[1]->lines.empty());
+  CHECK(servers.hosts[1]->lines[0].second ==
+        "hdf5: server 1 waited 1000 ms in vain for its turn to write step 1, and writes without");
+  // The turn is given while server 1 says that it needs none any more.
+  servers.turns[0]->written(0);
+  for (const auto& [to, text] : std::exchange(servers.hosts[0]->sent, {})) servers.turns[0]->take(0, text);
+  servers.turns[1]->written(0);
+  servers.deliver();
+  for (int round = 0; round < 3; ++round) {
+    const std::vector<int> writing = servers.who_may(2);
+    REQUIRE(writing.size() == 1);
+    servers.written(writing[0]);
+  }
+}
