@@ -132,7 +132,7 @@ typedef struct dc_iteration_t {
   size_t missing_count;         /* clients that died before they ended the step */
   const int32_t* missing;
   double age_s; /* on_iteration: seconds since its last client ended it */
-  int hurry;    /* on_iteration: 1: who waits for his turn should not wait any longer: a client waits for room, for a flush or for the
+  int hurry; /* on_iteration: 1: who waits for his turn should not wait any longer: a client waits for room, for a flush or for the
                    end, or the next iteration is already complete */
 } dc_iteration_t;
 
