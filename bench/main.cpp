@@ -9,6 +9,8 @@
 #include "queue/queue_bench.hpp"
 #if DAMARIS_BENCH_STORAGE
 #include "reduce/reduce_bench.hpp"
+#include "storage/persist_bench.hpp"
+#include "storage/slots_bench.hpp"
 #endif
 #include "report.hpp"
 #include "write/write_bench.hpp"
@@ -33,6 +35,11 @@ void add_options(CLI::App& verb, Options& options) {
   verb.add_flag("--quick", options.quick, "Few samples: does it run; the figures mean little");
 }
 
+void add_folder(CLI::App& verb, Options& options) {
+  verb.add_option("--folder", options.folder, "Where the files are written (default: the folder for temporary files)")
+      ->check(CLI::ExistingDirectory);
+}
+
 #if DAMARIS_BENCH_STORAGE
 void add_reduce(CLI::App& app, Options& options) {
   CLI::App* const reduce =
@@ -40,14 +47,27 @@ void add_reduce(CLI::App& app, Options& options) {
   add_options(*reduce, options);
   reduce->add_option("--fields", options.fields, "HDF5 file with groups of 3D float32 datasets (default: a small slice of CM1's)")
       ->check(CLI::ExistingFile);
-  reduce->add_option("--folder", options.folder, "Where the files are written (default: the folder for temporary files)")
-      ->check(CLI::ExistingDirectory);
+  add_folder(*reduce, options);
+}
+
+void add_persist(CLI::App& app, Options& options) {
+  CLI::App* const persist = app.add_subcommand("persist", "Storing an iteration against pwrite, and fsync, of the same bytes");
+  add_options(*persist, options);
+  add_folder(*persist, options);
+}
+
+void add_slots(CLI::App& app, Options& options) {
+  CLI::App* const slots = app.add_subcommand("slots", "Four servers on a storage with one bottleneck, with and without turns");
+  add_options(*slots, options);
+  add_folder(*slots, options);
 }
 #endif
 
 damaris::bench::Report run(const CLI::App& app, const Options& options) {
   if (app.got_subcommand("write")) return damaris::bench::run_write(options.quick, options.folder);
 #if DAMARIS_BENCH_STORAGE
+  if (app.got_subcommand("slots")) return damaris::bench::run_slots(options.quick, options.folder);
+  if (app.got_subcommand("persist")) return damaris::bench::run_persist(options.quick, options.folder);
   if (app.got_subcommand("reduce")) return damaris::bench::run_reduce(options.quick, options.folder, options.fields);
 #endif
   return damaris::bench::run_queue(options.quick);
@@ -66,9 +86,10 @@ int main(int argc, char** argv) {
   add_options(queue, options);
 #if DAMARIS_BENCH_STORAGE
   add_reduce(app, options);
+  add_persist(app, options);
+  add_slots(app, options);
 #endif
-  write.add_option("--folder", options.folder, "Where the server writes its files (default: the folder for temporary files)")
-      ->check(CLI::ExistingDirectory);
+  add_folder(write, options);
   app.footer(
       "Pins one client and one server to the first two cores it may use. Exit status: 0 success, 1 a failure, 2 wrong usage.");
   try {

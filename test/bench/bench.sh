@@ -26,8 +26,8 @@ narrow() { if grep -E '.{81}' "$1"; then fail "wider than 80 columns"; fi; }
 case $1 in
   help)
     damaris-bench --help >out
-    for verb in write queue reduce; do
-      [ $verb != reduce ] || [ "$DAMARIS_BENCH_STORAGE" = 1 ] || continue
+    for verb in write queue reduce persist slots; do
+      [ $verb = write ] || [ $verb = queue ] || [ "$DAMARIS_BENCH_STORAGE" = 1 ] || continue
       grep -q "^  $verb " out || fail "the help does not name $verb"
     done
     damaris-bench write --help | grep -q -- --quick || fail "the help of write does not name --quick"
@@ -78,6 +78,22 @@ case $1 in
     narrow out
     expect_rows report.json "${rows[@]}"
     [ "$(echo *.h5)" = '*.h5' ] || fail "left a file"
+    ;;
+  persist)
+    damaris-bench persist --quick --folder . --json report.json >out
+    cat out
+    narrow out
+    expect_rows report.json "HDF5 file, of pwrite" "durable iteration, of pwrite + fsync" \
+      "4 KiB block with positions, us of CPU" "4 KiB block per source, us of CPU"
+    [ "$(echo damaris-bench.*)" = 'damaris-bench.*' ] || fail "left a folder"
+    ;;
+  slots)
+    rows=()
+    for schedule in slots coordinated; do rows+=("$schedule: rate of the target over immediate" "$schedule: worst write over immediate"); done
+    damaris-bench slots --quick --folder . --json report.json >out
+    cat out
+    narrow out
+    expect_rows report.json "${rows[@]}"
     ;;
   unwritable_json)
     rc=0
