@@ -72,7 +72,7 @@ void by_parts(MadeRun& run, hdf5::DatasetWriter& writer, std::int64_t step, cons
   hdf5::label_file(file.id(), run.host(), iteration);
   for (const hdf5::Piece& piece : hdf5::pieces_of(iteration)) {
     hdf5::StoredDataset told;
-    hdf5::Dataset dataset = writer.write(file.id(), piece, told);
+    hdf5::Dataset dataset = writer.write(file, piece, told);
     hdf5::label_dataset(dataset, piece, iteration);
     dataset.close("write", piece.path);
   }

@@ -63,7 +63,7 @@ Report run_slots(bool quick, const std::string& parent) {
                               {"write_s", schedule.medians},
                               {"worst_write_s", schedule.worst}});
     if (&schedule == schedules.data()) continue;
-    report.rows.push_back({format("{}: rate of the target over immediate", schedule.name),
+    report.rows.push_back({format("{}: target's rate over immediate", schedule.name),
                            estimate(quotients(schedule.rates, schedules[0].rates)), false, 1.2, 1.5});
     report.rows.push_back({format("{}: worst write over immediate", schedule.name),
                            estimate(quotients(schedule.worst, schedules[0].worst)), true, 0.6, 0.4});

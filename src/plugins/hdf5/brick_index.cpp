@@ -60,10 +60,14 @@ BrickRange range_of(dc_type type, const void* values, std::size_t count) {
   }
 }
 
+BrickRange no_range() { return {kNone, kNone}; }
+
 // std::fmin and fmax leave NaN out.
+BrickRange both(const BrickRange& a, const BrickRange& b) { return {std::fmin(a.min, b.min), std::fmax(a.max, b.max)}; }
+
 BrickRange BrickIndex::all() const {
-  BrickRange all = {kNone, kNone};
-  for (const BrickRange& one : ranges_) all = {std::fmin(all.min, one.min), std::fmax(all.max, one.max)};
+  BrickRange all = no_range();
+  for (const BrickRange& one : ranges_) all = both(all, one);
   return all;
 }
 

@@ -19,6 +19,10 @@ struct BrickRange {
 // Whether values of this type have an order: integers and reals.
 bool has_order(dc_type type);
 
+// Without a value; and what holds all of both.
+BrickRange no_range();
+BrickRange both(const BrickRange& a, const BrickRange& b);
+
 // Threads: any; pure.
 BrickRange range_of(dc_type type, const void* values, std::size_t count);
 

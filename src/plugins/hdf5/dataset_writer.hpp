@@ -5,9 +5,11 @@
 
 #include <vector>
 
+#include "brick_index.hpp"
 #include "chunk_writer.hpp"
 #include "filters.hpp"
 #include "handle.hpp"
+#include "hdf5_file.hpp"
 #include "pieces.hpp"
 #include "run/record.hpp"
 
@@ -20,10 +22,13 @@ class DatasetWriter {
 
   // Creates the dataset with the groups above it, writes all parts and the index of its values, and tells the record of its
   // content. Throws Failure. The caller may add attributes.
-  Dataset write(hid_t file, const Piece& piece, StoredDataset& told);
+  Dataset write(Hdf5File& file, const Piece& piece, StoredDataset& told);
 
  private:
+  bool filtered(const Piece& piece) const;
   Dataset create(hid_t file, const Piece& piece, const Type& type, const Extents& brick) const;
+  BrickRange write_run(WriteTarget& target, std::uint64_t offset, const Piece& piece, const Box& brick, StoredDataset& told);
+  BrickRange write_chunk(const Dataset& dataset, const Type& type, const Piece& piece, const Box& brick, StoredDataset& told);
 
   std::vector<Filter> filters_;
   Staging staging_;

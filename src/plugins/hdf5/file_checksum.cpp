@@ -31,6 +31,11 @@ void FileChecksum::wrote(std::uint64_t offset, const void* data, std::size_t siz
   if (size_bytes >= kWorthKnowing) runs_[offset] = {size_bytes, reduce::crc32(data, size_bytes)};
 }
 
+void FileChecksum::wrote(std::uint64_t offset, std::size_t size_bytes, std::uint32_t checksum) {
+  forget(offset, size_bytes);
+  if (size_bytes > 0) runs_[offset] = {size_bytes, checksum};
+}
+
 void FileChecksum::forget(std::uint64_t offset, std::uint64_t size_bytes) {
   auto run = runs_.upper_bound(offset);
   if (run != runs_.begin() && std::prev(run)->first + std::prev(run)->second.size_bytes > offset) --run;

@@ -14,6 +14,8 @@ class FileChecksum {
  public:
   // `data` was written at `offset`, over whatever was there before.
   void wrote(std::uint64_t offset, const void* data, std::size_t size_bytes);
+  // The same of data whose checksum is known.
+  void wrote(std::uint64_t offset, std::size_t size_bytes, std::uint32_t checksum);
   // Reads `size_bytes` at `offset` into the buffer; false: it cannot.
   using Read = std::function<bool(std::uint64_t offset, void* data, std::size_t size_bytes)>;
   // CRC-32 of the bytes 0 .. size_bytes-1. What is not known is read. Returns whether it could be.

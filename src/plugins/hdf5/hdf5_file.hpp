@@ -16,6 +16,8 @@ class Hdf5File {
   Hdf5File(int descriptor, const std::string& path);
 
   hid_t id() const { return file_.id(); }
+  // The bytes behind the file, for raw data that goes there without HDF5.
+  WriteTarget& target() { return target_; }
   // Throws Failure when the storage has failed; HDF5 itself is not told (see WriteTarget).
   void check() const;
   // Writes all that HDF5 still holds.

@@ -185,7 +185,7 @@ void Storage::write_all(Hdf5File& file, const dc_iteration_t& iteration, StoredF
   label_file(file.id(), host_, iteration);
   for (const Piece& piece : pieces_of(iteration)) {
     StoredDataset& one = told.datasets.emplace_back(record_of(piece));
-    Dataset dataset = writer_.write(file.id(), piece, one);
+    Dataset dataset = writer_.write(file, piece, one);
     label_dataset(dataset, piece, iteration);
     one.stored_bytes = H5Dget_storage_size(dataset.id());
     dataset.close("write the dataset", piece.path);

@@ -26,18 +26,24 @@ int write_whole(int descriptor, const std::byte* data, std::size_t size, std::ui
 
 }  // namespace
 
-void WriteTarget::write(Kind kind, std::uint64_t offset, const void* data, std::size_t size) noexcept {
-  if (error_ == 0) error_ = write_whole(descriptor_, static_cast<const std::byte*>(data), size, offset);
-  note(offset, data, size);
-  if (error_ != 0 && kind == Kind::metadata) keep(offset, data, size);
-}
-
-void WriteTarget::note(std::uint64_t offset, const void* data, std::size_t size) noexcept {
+template <class Note>
+void WriteTarget::note(Note&& note) noexcept {
   try {
-    checksum_.wrote(offset, data, size);
+    note();
   } catch (const std::bad_alloc&) {
     error_ = ENOMEM;
   }
+}
+
+void WriteTarget::write(Kind kind, std::uint64_t offset, const void* data, std::size_t size) noexcept {
+  if (error_ == 0) error_ = write_whole(descriptor_, static_cast<const std::byte*>(data), size, offset);
+  note([&] { checksum_.wrote(offset, data, size); });
+  if (error_ != 0 && kind == Kind::metadata) keep(offset, data, size);
+}
+
+void WriteTarget::write(std::uint64_t offset, const void* data, std::size_t size, std::uint32_t checksum) noexcept {
+  if (error_ == 0) error_ = write_whole(descriptor_, static_cast<const std::byte*>(data), size, offset);
+  note([&] { checksum_.wrote(offset, size, checksum); });
 }
 
 bool WriteTarget::checksum(std::uint32_t& checksum) noexcept {

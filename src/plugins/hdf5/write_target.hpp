@@ -24,6 +24,8 @@ class WriteTarget {
   int error() const noexcept { return error_; }
 
   void write(Kind kind, std::uint64_t offset, const void* data, std::size_t size) noexcept;
+  // Raw data whose checksum is known.
+  void write(std::uint64_t offset, const void* data, std::size_t size, std::uint32_t checksum) noexcept;
   // What is not in the file reads as zeros. Returns whether the file could be read.
   bool read(std::uint64_t offset, void* data, std::size_t size) noexcept;
   void resize(std::uint64_t size) noexcept;
@@ -37,7 +39,8 @@ class WriteTarget {
     std::vector<std::byte> bytes;
   };
 
-  void note(std::uint64_t offset, const void* data, std::size_t size) noexcept;
+  template <class Note>
+  void note(Note&& note) noexcept;
   void keep(std::uint64_t offset, const void* data, std::size_t size) noexcept;
 
   int descriptor_;
