@@ -84,7 +84,8 @@ typedef struct dc_variable_info_t {
   /* On a rectilinear mesh: ids of the variables with the coordinates' values, one per dimension in C order. */
   int coordinate_count; /* ndims, else 0 */
   const uint32_t* coordinates;
-  int priority;       /* larger ones are stored first; 0 when the XML does not say */
+  int priority;               /* larger ones are stored first; 0 when the XML does not say */
+  int64_t chunk[DC_MAX_DIMS]; /* extents of a chunk in the files; all 0 when the XML leaves it to the storage */
 } dc_variable_info_t;
 
 /* One dataset: a block of one variable from one client. Dimensions in C order (slowest first), sizes in elements. */

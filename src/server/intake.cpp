@@ -127,6 +127,8 @@ VariableInfos::VariableInfos(const model::Model& model) {
     info.coordinate_count = static_cast<int>(variable.coordinates.size());
     info.coordinates = variable.coordinates.data();
     info.priority = variable.priority;
+    std::copy(variable.chunk.begin(), variable.chunk.end(), info.chunk);
+    if (layout.fortran_order) std::reverse(info.chunk, info.chunk + variable.chunk.size());
     infos_.push_back(info);
   }
 }

@@ -71,6 +71,7 @@ class VariableReader {
     v.where = element.where;
     v.layout = layout(element, v.path);
     reduce(element, around, v);
+    v.chunk = chunk(element, v);
     check_mesh(element, v.path);
     check_clash(groups_, v.path, element, "a group");
     const auto [first, fresh] = paths_.emplace(v.path, element.where);
@@ -101,6 +102,32 @@ class VariableReader {
       build_.problems.add(element.find("until")->value_where,
                           format("until=\"{}\" lies before the first step, {}", schedule.until, schedule.from));
     return schedule;
+  }
+
+  std::vector<std::int64_t> chunk(const Element& element, const model::Variable& variable) {
+    constexpr std::int64_t kMostBytes = 0xffffffff;  // of a chunk, in HDF5
+    const Attribute* attribute = element.find("chunk");
+    if (attribute == nullptr || build_.model.layouts.empty()) return {};
+    const model::Layout& layout = build_.model.layouts[variable.layout];
+    const auto wrong = [&](const std::string& why) {
+      build_.problems.add(attribute->value_where, format("{}: {}", quoted(*attribute), why));
+      return std::vector<std::int64_t>{};
+    };
+    std::vector<std::int64_t> extents;
+    auto bytes = static_cast<std::int64_t>(layout.element_bytes);
+    for (const Piece& piece : split(attribute->value, ',')) {
+      const bool digits =
+          !piece.text.empty() && piece.text.size() < 10 && piece.text.find_first_not_of("0123456789") == std::string::npos;
+      extents.push_back(digits ? std::stoll(piece.text) : 0);
+      if (extents.back() < 1)
+        return wrong("a chunk has whole numbers of elements in each dimension, 1 or more, for example 64,64,16");
+      bytes = std::min(bytes, kMostBytes + 1) * extents.back();
+      if (bytes > kMostBytes) return wrong("a chunk of 4 GiB or more cannot be stored; give a smaller one");
+    }
+    if (extents.size() != layout.dimensions.size())
+      return wrong(format("{} extents for the {} dimensions of layout '{}'; give one for each", extents.size(),
+                          layout.dimensions.size(), layout.name));
+    return extents;
   }
 
   int priority(const Element& element, int around) {

@@ -102,6 +102,8 @@ Variable variable(const Json& j) {
   if (v.schedule.every < 1) refuse(format("variable '{}' is due every {} steps", v.path, v.schedule.every));
   v.store = j.at("store");
   v.priority = j.at("priority");
+  v.chunk = j.at("chunk").get<std::vector<std::int64_t>>();
+  if (v.chunk.size() > DC_MAX_DIMS) refuse(format("variable '{}' has chunks of {} dimensions", v.path, v.chunk.size()));
   v.reduce = j.at("reduce");
   v.reduction = reduction(j.at("reduction"));
   v.where = location(j.at("where"));

@@ -58,6 +58,7 @@ Json json(const Variable& v) {
           {"schedule", Json::array({v.schedule.every, v.schedule.from, v.schedule.until})},
           {"store", v.store},
           {"priority", v.priority},
+          {"chunk", v.chunk},
           {"reduce", v.reduce},
           {"reduction", json(v.reduction)},
           {"where", json(v.where)}};

@@ -78,7 +78,8 @@ struct Variable {
   std::string reduce;                      // as in the XML, "" for none
   dc_reduction_t reduction = {};           // what it says
   Schedule schedule;
-  int priority = 0;  // larger ones are stored first
+  int priority = 0;                 // larger ones are stored first
+  std::vector<std::int64_t> chunk;  // extents, as its layout lists dimensions; empty: left to the storage
   bool enabled = true;
   bool store = true;  // false: for actions only, never in files
   Location where;

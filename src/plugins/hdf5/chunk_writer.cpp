@@ -22,9 +22,9 @@ Box frame_of(const Box& brick, const Extents& chunk) {
 
 Properties properties_of(const Piece& piece, const Extents& chunk) {
   Properties properties = dataset_properties();
+  if (is_packed(piece) || has_own_chunk(piece)) set_chunk(properties, piece, chunk);
   if (!is_packed(piece)) return properties;
   const dc_reduction_t& reduction = piece.variable->reduction;
-  set_chunk(properties, piece, chunk);
   checked(H5Pset_shuffle(properties.id()), "set the shuffle filter");
   const auto level = static_cast<unsigned>(reduction.level);
   if (reduction.codec == DC_CODEC_DEFLATE)
@@ -56,7 +56,7 @@ bool is_reduced(const Piece& piece) {
 Dataset ChunkWriter::write(hid_t file, const Piece& piece, StoredDataset& told) {
   const Precision precision = plan_precision(piece, lanes_.front().gathered);
   const Type type = precision.kind == DC_FLOAT16 ? half_type() : type_of(*piece.variable);
-  const Extents chunk = brick_extents(piece.box, piece.variable->element_bytes);
+  const Extents chunk = chunk_of(piece);
   Dataset dataset = create_dataset(file, piece, type, properties_of(piece, chunk));
   told.reduce = piece.variable->reduce;
   if (precision.kind != DC_EXACT) told.largest_error = 0;

@@ -29,9 +29,9 @@ Dataset DatasetWriter::write(Hdf5File& file, const Piece& piece, StoredDataset& 
   if (volume(piece.box) > 0 && is_reduced(piece)) return reducer_.write(file.id(), piece, told);
   const dc_variable_info_t& variable = *piece.variable;
   const Type type = type_of(variable);
-  const Extents extents = brick_extents(piece.box, variable.element_bytes);
+  const Extents extents = chunk_of(piece);
   Dataset dataset = create(file.id(), piece, type, extents);
-  const bool direct = kSameOrder && !filtered(piece) && volume(piece.box) > 0;
+  const bool direct = kSameOrder && !chunked(piece) && volume(piece.box) > 0;
   std::uint64_t offset = direct ? offset_of(dataset, piece.path) : 0;
   BrickIndex index(extents);
   for_each_brick(piece.box, extents, [&](const Box& brick) {
@@ -73,11 +73,13 @@ BrickRange DatasetWriter::write_chunk(const Dataset& dataset, const Type& type, 
   return has_order(piece.variable->type) ? range_of(piece.variable->type, values, count) : no_range();
 }
 
-bool DatasetWriter::filtered(const Piece& piece) const { return !filters_.empty() && piece.box.ndims > 0 && volume(piece.box) > 0; }
+bool DatasetWriter::chunked(const Piece& piece) const {
+  return (!filters_.empty() || has_own_chunk(piece)) && piece.box.ndims > 0 && volume(piece.box) > 0;
+}
 
 Dataset DatasetWriter::create(hid_t file, const Piece& piece, const Type& type, const Extents& brick) const {
   const Properties properties = dataset_properties();
-  if (filtered(piece)) {
+  if (chunked(piece)) {
     set_chunk(properties, piece, brick);
     add_filters(properties, filters_);
   } else {

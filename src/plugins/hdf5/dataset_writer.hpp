@@ -25,7 +25,7 @@ class DatasetWriter {
   Dataset write(Hdf5File& file, const Piece& piece, StoredDataset& told);
 
  private:
-  bool filtered(const Piece& piece) const;
+  bool chunked(const Piece& piece) const;
   Dataset create(hid_t file, const Piece& piece, const Type& type, const Extents& brick) const;
   BrickRange write_run(WriteTarget& target, std::uint64_t offset, const Piece& piece, const Box& brick, StoredDataset& told);
   BrickRange write_chunk(const Dataset& dataset, const Type& type, const Piece& piece, const Box& brick, StoredDataset& told);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bricks.hpp"
 #include "tiling.hpp"
 
 namespace damaris::hdf5 {
@@ -60,6 +61,16 @@ void add_joined(const Blocks& blocks, std::vector<Piece>& pieces) {
 }
 
 }  // namespace
+
+bool has_own_chunk(const Piece& piece) { return piece.box.ndims > 0 && piece.variable->chunk[0] > 0; }
+
+Extents chunk_of(const Piece& piece) {
+  if (!has_own_chunk(piece)) return brick_extents(piece.box, piece.variable->element_bytes);
+  Extents extents = {};
+  for (int d = 0; d < piece.box.ndims; ++d)
+    extents[d] = std::min(piece.variable->chunk[d], std::max<std::int64_t>(piece.box.extent(d), 1));
+  return extents;
+}
 
 Box interior(const dc_dataset_t& block) {
   Box box;

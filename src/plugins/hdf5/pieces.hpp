@@ -28,6 +28,11 @@ struct Piece {
   std::vector<Part> parts;  // fill the box without overlap and without holes
 };
 
+// Extents of the chunks, or of the bricks in which an unchunked piece is written: those of the XML cut to the piece, or ours.
+Extents chunk_of(const Piece& piece);
+// Whether the XML asks for chunks of its own.
+bool has_own_chunk(const Piece& piece);
+
 // The interior of a block, without ghost zones: at its position, or at zero if it has none.
 Box interior(const dc_dataset_t& block);
 // The block as it lies in memory, ghost zones included, in the same coordinates.
