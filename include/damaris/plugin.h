@@ -102,6 +102,8 @@ typedef struct dc_dataset_t {
   int64_t global[DC_MAX_DIMS];     /* global extents; only with variable->has_global */
   const void* data;                /* contiguous; valid during the callback */
   uint64_t bytes;                  /* of `data`, ghost zones included */
+  int has_checksum;                /* 1: the client took `checksum` when it handed the block over */
+  uint32_t checksum;               /* CRC-32 of `data` */
 } dc_dataset_t;
 
 /* What a client wants back of a step that an earlier run stored: the interior of one block, without ghost zones. With a position it is a

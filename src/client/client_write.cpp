@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "client/client.hpp"
+#include "core/base/checksum.hpp"
 #include "core/base/format.hpp"
 
 namespace damaris::client {
@@ -114,6 +115,10 @@ void Client::publish(Writer& writer, shm::BlockHeader* block) {
   event.kind = event::Kind::write;
   event.step = block->step;
   event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_->at(0));
+  if (model_->architecture.checksums) {
+    block->checksum = checksum(shm::Arena::data(block), block->data_bytes);
+    block->flags |= shm::kHasChecksum;
+  }
   block->state.store(static_cast<std::uint32_t>(shm::BlockState::published), std::memory_order_release);
   writer.lane.try_push(event);  // reserve() made sure of the room, and only this thread fills it
   writer.count_write();

@@ -15,6 +15,7 @@ struct Copy {
   std::uint32_t magic, state, variable;
   std::int32_t source, block;
   std::uint16_t ndims, flags;
+  std::uint32_t checksum;
 };
 
 Copy copy_of(const shm::BlockHeader& h) {
@@ -27,7 +28,8 @@ Copy copy_of(const shm::BlockHeader& h) {
           h.source,
           h.block,
           h.ndims,
-          h.flags};
+          h.flags,
+          h.checksum};
 }
 
 bool place_is_sound(const shm::LaneSpan& span, std::uint64_t offset) {
@@ -79,6 +81,8 @@ dc_dataset_t labels_of(const Copy& copy, const VariableInfos& infos) {
   dataset.block = copy.block;
   dataset.has_position = (copy.flags & shm::kHasPosition) != 0 ? 1 : 0;
   dataset.bytes = copy.data_bytes;
+  dataset.has_checksum = (copy.flags & shm::kHasChecksum) != 0 ? 1 : 0;
+  dataset.checksum = copy.checksum;
   return dataset;
 }
 

@@ -38,6 +38,7 @@ void buffer(Build& build, const Element& element) {
     build.problems.add(size.value_where,
                        format("{}: it must be at least {} and below 8 EiB", quoted(size), size_text(kSmallestBuffer)));
   a.buffer_bytes = bytes.value_or(a.buffer_bytes);
+  a.checksums = element.is_true("checksum");
   a.buffer_timeout_ms = duration(build, *element.find("timeout"), 0);
   const std::string& stale = element.value("stale");
   a.stale = stale == "recover"   ? model::StalePolicy::recover

@@ -149,6 +149,7 @@ Architecture architecture(const Json& j) {
   a.pin = j.at("pin");
   a.buffer_bytes = j.at("buffer_bytes");
   a.weights = j.at("weights").get<std::vector<std::int64_t>>();
+  a.checksums = j.at("checksums");
   a.buffer_timeout_ms = j.at("buffer_timeout_ms");
   a.lane_events = j.at("lane_events");
   a.attach_timeout_ms = j.at("attach_timeout_ms");

@@ -89,6 +89,7 @@ Json json(const Architecture& a) {
           {"pin", a.pin},
           {"buffer_bytes", a.buffer_bytes},
           {"weights", a.weights},
+          {"checksums", a.checksums},
           {"buffer_timeout_ms", a.buffer_timeout_ms},
           {"lane_events", a.lane_events},
           {"attach_timeout_ms", a.attach_timeout_ms},

@@ -123,6 +123,7 @@ struct Architecture {
   bool pin = true;                          // servers pin themselves where allowed
   std::uint64_t buffer_bytes = 64u << 20;   // per server: all arenas together
   std::vector<std::int64_t> weights;        // empty: equal arenas
+  bool checksums = false;                   // clients take one of each block at hand-over
   std::int64_t buffer_timeout_ms = 10'000;  // block(timeout) of a full buffer or lane
   std::uint64_t lane_events = 1024;         // capacity of a lane, a power of two
   std::int64_t attach_timeout_ms = 60'000;

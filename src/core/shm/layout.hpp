@@ -16,7 +16,7 @@
 namespace damaris::shm {
 
 inline constexpr std::uint64_t kMagic = 0x3153495241414d44;  // "DMAARIS1" read as little-endian bytes
-inline constexpr std::uint32_t kAbi = 2;                     // raised with every change of this file
+inline constexpr std::uint32_t kAbi = 3;                     // raised with every change of this file
 inline constexpr std::uint64_t kLine = 64;                   // cache line, and alignment of everything
 inline constexpr std::uint64_t kPage = 4096;
 
@@ -141,8 +141,9 @@ struct alignas(kLine) BlockHeader {
   std::int64_t global[DC_MAX_DIMS];
   std::uint32_t ghost_low[DC_MAX_DIMS];
   std::uint32_t ghost_high[DC_MAX_DIMS];
+  std::uint32_t checksum;  // of the data, with kHasChecksum: core/base/checksum.hpp
 };
-inline constexpr std::uint16_t kHasPosition = 1, kHasGlobal = 2, kHasGhost = 4;
+inline constexpr std::uint16_t kHasPosition = 1, kHasGlobal = 2, kHasGhost = 4, kHasChecksum = 8;
 static_assert(sizeof(BlockHeader) == 320);
 
 // Behind the data of a block that was asked for, at answer_offset: S before released, C after. Until the client reserves again it may

@@ -11,6 +11,7 @@
 #include "labels.hpp"
 #include "output_file.hpp"
 #include "output_folder.hpp"
+#include "plugins/reduce/crc32.hpp"
 #include "types.hpp"
 #include "utc.hpp"
 
@@ -73,6 +74,18 @@ std::string remedy_for(int error) {
       return "make the output folder writable";
     default:
       return "look at that file system";
+  }
+}
+
+// A block that was changed between its hand-over and now is stored by nobody, nor what was written with it: a step is whole or not there.
+void check_blocks(const dc_iteration_t& iteration) {
+  for (std::size_t i = 0; i < iteration.dataset_count; ++i) {
+    const dc_dataset_t& block = iteration.datasets[i];
+    if (block.has_checksum == 0 || reduce::crc32(block.data, block.bytes) == block.checksum) continue;
+    throw Error(DC_E_IO, "'" + std::string(block.variable->path) + "' (block " + std::to_string(block.block) + ") of client " +
+                             std::to_string(block.source) + " has changed in the buffer since it was handed over in step " +
+                             std::to_string(block.step) +
+                             "; does the program write to what dc_alloc gave it after dc_commit, or is the memory faulty?");
   }
 }
 
@@ -146,6 +159,7 @@ bool Storage::store(const dc_iteration_t& iteration) {
     log_->report(std::move(record));
   };
   try {
+    check_blocks(iteration);
     if (iteration.dataset_count > 0) record.files.push_back(write_file(iteration));
   } catch (const Error& error) {
     record.complete = false;
