@@ -28,10 +28,10 @@ int change_after_commit(bool checksum, TempFolder& folder) {
   CHECK(dc_write("height", 0, four) == DC_OK);
   CHECK(dc_end_iteration(0) == DC_OK);
   void* data = nullptr;
-  CHECK(dc_alloc("height", 1, &data) == DC_OK);
+  CHECK(dc_alloc("height", 1, 0, &data) == DC_OK);
   int* const values = static_cast<int*>(data);
   for (int i = 0; i < 4; ++i) values[i] = i;
-  CHECK(dc_commit("height", 1) == DC_OK);
+  CHECK(dc_commit("height", 1, 0) == DC_OK);
   values[2] = 7;
   return dc_end_iteration(1);
 }

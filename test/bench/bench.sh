@@ -89,7 +89,7 @@ case $1 in
     ;;
   slots)
     rows=()
-    for schedule in slots coordinated; do rows+=("$schedule: target's rate over immediate" "$schedule: worst write over immediate"); done
+    for schedule in slots coordinated; do rows+=("$schedule: target's rate" "$schedule: worst write"); done
     damaris-bench slots --quick --folder . --json report.json >out
     cat out
     narrow out

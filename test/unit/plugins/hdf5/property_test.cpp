@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
 #include <random>
 
 #include "plugins/hdf5/box.hpp"
@@ -226,8 +227,13 @@ TEST_CASE("property: whatever the shape, type, cut, ghost zones and reduction, w
 
 namespace {
 
+// How many values differ. Its exit status also tells of attributes that only one file has, as those about the reduction.
 int h5diff(const std::string& arguments) {
-  return WEXITSTATUS(std::system(("h5diff " + arguments + " > h5diff.out 2>&1").c_str()));
+  if (std::system(("h5diff -v " + arguments + " > h5diff.out 2>&1").c_str()) == -1) return -1;
+  std::ifstream out("h5diff.out");
+  for (std::string line; std::getline(out, line);)
+    if (line.find(" differences found") != std::string::npos) return std::stoi(line);
+  return -1;
 }
 
 }  // namespace
@@ -259,6 +265,6 @@ TEST_CASE("h5diff finds no difference to what is stored without reduction, and n
                                : reduction.relative > 0 ? "-p " + std::to_string(reduction.relative)
                                                         : "-d " + std::to_string(reduction.absolute);
     CHECK(h5diff(option + " " + exact + reduced + "/v /v") == 0);
-    if (!lossless) CHECK(h5diff(exact + reduced + "/v /v") == 1);
+    if (!lossless) CHECK(h5diff(exact + reduced + "/v /v") > 0);
   }
 }
