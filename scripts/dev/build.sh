@@ -31,7 +31,7 @@ dev_install() {
   case $1 in -*) fail "install: '$1' is no folder: ./dev install PREFIX" ;; esac
   preset=$(install_preset)
   prefix=$(cd "$CALLER_DIR" && realpath -m -- "$1")
-  dev_setup
+  setup_for_use
   dev_build "$preset" installed
   quietly install cmake --install "build/$preset" --prefix "$prefix"
   say "installed into $prefix"

@@ -40,14 +40,14 @@ dev_run() {
 }
 
 dev_bench() {
-  dev_setup
+  setup_for_use
   dev_build "$PRESET"
   use_built_tree
   damaris-bench "$@"
 }
 
 dev_demo() {
-  dev_setup
+  setup_for_use
   dev_build "$PRESET" demo
   use_built_tree
   "$PYTHON" examples/cm1/demo.py "$@"

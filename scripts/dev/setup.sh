@@ -49,7 +49,21 @@ setup_python() {
   printf '%s\n' "$want" >"$stamp"
 }
 
-dev_setup() {
+# The tests' own packages, into the same environment; their stamp goes with it when it is made anew.
+setup_test_python() {
+  local stamp=$ROOT/.venv/stamp-test want
+  want=$(cat "$ROOT/requirements-test.txt")
+  [ "$(cat "$stamp" 2>/dev/null)" != "$want" ] || return 0
+  quietly python "$ROOT/.venv/bin/python" -m pip install --disable-pip-version-check --no-input -r "$ROOT/requirements-test.txt" || exit 1
+  printf '%s\n' "$want" >"$stamp"
+}
+
+setup_for_use() {
   setup_packages
   setup_python
+}
+
+dev_setup() {
+  setup_for_use
+  setup_test_python
 }

@@ -80,7 +80,7 @@ test_selection() {
 }
 
 dev_lint() {
-  dev_setup
+  setup_for_use
   scripts/lint "$@"
 }
 

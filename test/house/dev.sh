@@ -4,7 +4,7 @@ set -u -o pipefail
 copy="$PWD/a copy"
 rm -rf "$copy"
 mkdir -p "$copy/substitutes"
-cp -r "$DAMARIS_SOURCE_DIR"/{dev,scripts,requirements.txt} "$copy/"
+cp -r "$DAMARIS_SOURCE_DIR"/{dev,scripts,requirements.txt,requirements-test.txt} "$copy/"
 cd "$copy" || exit 1
 substitute() { printf '#!/bin/sh\n%s\n' "$2" >"substitutes/$1" && chmod +x "substitutes/$1"; }
 
@@ -26,6 +26,7 @@ ready_machine() {
   substitute ctest 'case "$*" in *--print-labels*) echo "  unit" ;; *) echo "Total Tests: 0" ;; esac'
   mkdir .venv
   { pwd && cat requirements.txt; } >.venv/stamp
+  cp requirements-test.txt .venv/stamp-test
 }
 
 case $1 in
