@@ -54,6 +54,8 @@ shm::BlockHeader* Client::reserve_to_read(Writer& writer, const std::string& wha
     const auto alone = [&] { return writer.arena.used_bytes() <= writer.step_bytes; };
     const auto done = [&] { return header != nullptr || (header = writer.arena.try_reserve(bytes)) != nullptr || alone(); };
     link_.wait_until(Deadline::after_ms(model_->architecture.buffer_timeout_ms), done);
+    // The last release may have come between the two looks of done().
+    if (header == nullptr) header = writer.arena.try_reserve(bytes);
   }
   if (header == nullptr)
     throw Error(

@@ -90,6 +90,8 @@ shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variabl
   // Asked again after it was true, so what it has reserved must stay the one block.
   const auto done = [&] { return header != nullptr || (header = writer.arena.try_reserve(bytes)) != nullptr || alone(); };
   link_.wait_until(Deadline::after_ms(model_->architecture.buffer_timeout_ms), done);
+  // The last release may have come between the two looks of done().
+  if (header == nullptr) header = writer.arena.try_reserve(bytes);
   if (header != nullptr) return header;
   if (alone())
     throw Error(

@@ -9,15 +9,15 @@ namespace {
 
 const std::int32_t kFour[4] = {1, 2, 3, 4};
 
-TEST_CASE("rule 8: a storage error reaches flush with its sentence, once, and last durable stays before it") {
+TEST_CASE("rule 8: a storage error reaches the end of the step or the flush with its sentence, once, and last durable stays before it") {
   model::Model model = node_model();
   add_recorder(model, true, {{"fail_at", "1"}});
   Node node(model, 1);
   node.start();
   CHECK(node.client(0).end_iteration(0).code == DC_OK);
   CHECK(node.client(0).flush(0, 5000).code == DC_OK);
-  CHECK(node.client(0).end_iteration(1).code == DC_OK);
-  const client::Client::Report report = node.client(0).flush(1, 5000);
+  client::Client::Report report = node.client(0).end_iteration(1);  // a quick server has told it by then
+  if (report.code == DC_OK) report = node.client(0).flush(1, 5000);
   CHECK(report.code == DC_E_EARLIER_IO);
   CHECK(report.sentence == "step 1: plugin 'recorder' failed in on_iteration of step 1: it was told to fail at this step");
   CHECK(node.client(0).flush(1, 5000).code == DC_OK);
