@@ -9,7 +9,8 @@ namespace {
 
 const std::int32_t kFour[4] = {1, 2, 3, 4};
 
-TEST_CASE("rule 8: a storage error reaches the end of the step or the flush with its sentence, once, and last durable stays before it") {
+TEST_CASE(
+    "rule 8: a storage error reaches the end of the step or the flush with its sentence, once, and last durable stays before it") {
   model::Model model = node_model();
   add_recorder(model, true, {{"fail_at", "1"}});
   Node node(model, 1);
