@@ -22,7 +22,7 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 class FakeHost {
  public:
   explicit FakeHost(Settings settings = {}, const std::vector<dc_variable_info_t>& variables = {})
-      : settings_(std::move(settings)) {
+      : settings_(std::move(settings)), variables_(variables) {
     for (const auto& [key, value] : settings_) setting_views_.push_back({key.c_str(), value.c_str()});
     host_.abi = DC_PLUGIN_ABI;
     host_.size_bytes = sizeof host_;
@@ -34,8 +34,8 @@ class FakeHost {
     host_.server_count = 4;
     host_.client_count = static_cast<int>(clients_.size());
     host_.clients = clients_.data();
-    host_.variable_count = variables.size();
-    host_.variables = variables.data();
+    host_.variable_count = variables_.size();
+    host_.variables = variables_.data();
     host_.setting_count = setting_views_.size();
     host_.settings = setting_views_.data();
     host_.log = [](void* self, int level, const char* text) { of(self).lines.push_back({level, text}); };
@@ -76,6 +76,7 @@ class FakeHost {
 
   Settings settings_;
   std::vector<dc_setting_t> setting_views_;
+  std::vector<dc_variable_info_t> variables_;
   std::vector<std::int32_t> clients_ = {0, 1, 2, 3};
   dc_host_t host_ = {};
 };
