@@ -87,7 +87,7 @@ void Client::read(Variable& variable, std::int64_t step, std::int32_t block, con
   if (step < 0) throw Error(DC_E_ARGUMENT, format("step {} is negative; steps count from 0", step));
   refresh_shapes();
   check_source(*model_, variable, target.as_source(), step);
-  if ((variable.flags & kPlaceUnchecked) != 0) shapes_.check_place(variable);
+  if (!variable.place_checked.load(std::memory_order_relaxed)) shapes_.check_place(variable);
   link_.require_taking();
   const std::string what = format("'{}' of step {}", name_of(variable), step);
   shm::BlockHeader* header = reserve_to_read(writer, what, interior_bytes(variable));

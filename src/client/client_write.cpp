@@ -45,7 +45,7 @@ void Client::require_data(const Variable& variable, const void* data) const {
 }
 
 shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block) {
-  if ((variable.flags & kPlaceUnchecked) != 0) shapes_.check_place(variable);
+  if (!variable.place_checked.load(std::memory_order_relaxed)) shapes_.check_place(variable);
   if (!writer.lane.has_room()) wait_for_lane(writer);
   if (writer.seen_before(variable.id, step, block))
     throw Error(DC_E_DUPLICATE,

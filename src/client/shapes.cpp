@@ -101,7 +101,7 @@ void Shapes::apply_parameters() {
   layouts_ = std::move(layouts);
   for (Variable& variable : variables_) {
     variable.shape = shapes[variable.id];
-    variable.flags |= kPlaceUnchecked;
+    variable.place_checked = false;
   }
   changed_ = false;
 }
@@ -150,7 +150,7 @@ void Shapes::set_shape(const std::string& name, int ndims, const std::int64_t* e
     if (ndims == 0) {
       variable->own_shape = false;
       variable->shape = layouts_[model_->variables[variable->id].layout];
-      variable->flags |= kPlaceUnchecked;
+      variable->place_checked = false;
       continue;
     }
     require_dims(*variable, "dc_set_shape", ndims);
@@ -167,7 +167,7 @@ void Shapes::set_shape(const std::string& name, int ndims, const std::int64_t* e
     fit_ghosts(*variable, shape);
     variable->shape = shape;
     variable->own_shape = true;
-    variable->flags |= kPlaceUnchecked;
+    variable->place_checked = false;
   }
 }
 
@@ -180,7 +180,8 @@ void Shapes::set_position(const std::string& name, int ndims, const std::int64_t
                     format("dc_set_position: offset {} of '{}' is {}; positions are zero-based", d + 1, name, offsets[d]));
       variable->position[c_index(*variable, d)] = offsets[d];
     }
-    variable->flags |= shm::kHasPosition | kPlaceUnchecked;
+    variable->flags |= shm::kHasPosition;
+    variable->place_checked = false;
   }
 }
 
@@ -194,7 +195,7 @@ void Shapes::check_place(Variable& variable) const {
                                    model_->variables[variable.id].path, interior, variable.position[d], c_index(variable, d) + 1,
                                    shape.global[d], place_of(variable)));
   }
-  variable.flags &= static_cast<std::uint16_t>(~kPlaceUnchecked);
+  variable.place_checked.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace damaris::client

@@ -3,6 +3,8 @@
 // Before it: the model. After it: the block header of each write.
 #pragma once
 
+#include <atomic>
+
 #include "core/model/model.hpp"
 #include "core/shm/layout.hpp"
 
@@ -10,20 +12,18 @@
 struct alignas(damaris::shm::kLine) dc_variable_s {
   // What every write reads, up to the fifth extent, is one cache line: between two steps the simulation empties the caches.
   std::uint32_t id = 0;
-  std::uint16_t flags = 0;                  // shm::kHasPosition, kHasGlobal, kHasGhost: what goes into the block header
-  bool plain = true;                        // switched on and due in every step: no look at the model
-  bool own_shape = false;                   // set by dc_set_shape: parameters no longer change it
-  damaris::model::Shape shape;              // C order
+  std::uint16_t flags = 0;                // shm::kHasPosition, kHasGlobal, kHasGhost: what goes into the block header
+  bool plain = true;                      // switched on and due in every step: no look at the model
+  std::atomic<bool> place_checked{true};  // false: shape or position changed since the last look whether they fit; any thread looks
+  damaris::model::Shape shape;            // C order
   std::int64_t position[DC_MAX_DIMS] = {};  // C order, of the interior
   std::uint64_t element_bytes = 0;
   dc_type type = DC_ANY;
   bool fortran_order = false;
+  bool own_shape = false;  // set by dc_set_shape: parameters no longer change it
 };
 
 namespace damaris::client {
-
-// In Variable::flags, never in a block header: shape or position changed since the last look whether they fit each other.
-inline constexpr std::uint16_t kPlaceUnchecked = 0x8000;
 
 using Variable = ::dc_variable_s;
 }  // namespace damaris::client

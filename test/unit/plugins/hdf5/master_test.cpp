@@ -36,6 +36,7 @@ std::vector<std::string> texts(const ReadFile& file, const char* name) {
   std::vector<char*> read(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
   if (!read.empty()) CHECK(H5Aread(attribute, type, read.data()) >= 0);
   const std::vector<std::string> list(read.begin(), read.end());
+  H5Dvlen_reclaim(type, space, H5P_DEFAULT, read.data());
   H5Sclose(space);
   H5Tclose(type);
   H5Aclose(attribute);
