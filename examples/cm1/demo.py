@@ -53,7 +53,7 @@ def main():
         results = [run_backend(console, name, options.output, settings) for name in options.backends]
         report(console, results, settings, options.output)
     except (RunFailed, OSError, ValueError) as failure:
-        console.print(f"demo: failed: {failure}", style="red", markup=False)
+        console.print(f"demo: failed: {failure}", style="red", markup=False, soft_wrap=True)  # a path stays one word
         return 1
     except KeyboardInterrupt:
         console.print("demo: interrupted; nothing is left running", style="red")

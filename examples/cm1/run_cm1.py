@@ -4,6 +4,7 @@ The build says where things are: CM1_PROGRAM, DAMARIS_SOURCE_DIR, DAMARIS_MPI_FL
 """
 
 import os
+import queue
 import signal
 import subprocess
 import threading
@@ -91,17 +92,43 @@ def launch(folder, ranks, nodes=None, limit_s=120, arguments=(), on_line=lambda 
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                           start_new_session=True) as process:
         clock = Clock(process, limit_s)
+        output = Output(process.stdout)
         try:
-            for line in process.stdout:
+            for line in output.lines():
                 lines.append(line)
                 on_line(line)
             process.wait()
         finally:
             clock.stop()
             end_group(process)
+            output.reader.join(10)
     if clock.rang:
         lines.append(f"ended after {limit_s} s: it was not done\n")
     return Finished(process.returncode, "".join(lines))
+
+
+class Output:
+    """Lines of a pipe, read beside: who waits for them looks up often, as a signal that comes just before a read does not end it."""
+
+    def __init__(self, pipe):
+        self.queue = queue.Queue()
+        self.reader = threading.Thread(target=self.read, args=[pipe], daemon=True)
+        self.reader.start()
+
+    def read(self, pipe):
+        for line in pipe:
+            self.queue.put(line)
+        self.queue.put(None)
+
+    def lines(self):
+        while True:
+            try:
+                line = self.queue.get(timeout=0.2)
+            except queue.Empty:
+                continue
+            if line is None:
+                return
+            yield line
 
 
 class Clock:
