@@ -93,7 +93,8 @@ void CommitLog::remove_files_of_others(const std::set<std::string>& earlier) con
 void CommitLog::report(StepRecord&& record) {
   if (!keeps()) {
     const std::string text = to_json(record).dump();
-    host_.send(host_.self, 0, text.data(), text.size());
+    if (host_.send(host_.self, 0, text.data(), text.size()) != DC_OK)
+      warn("server 0, which keeps the commit record, cannot be told of step " + std::to_string(record.step));
     return;
   }
   collector_.add(connected_ ? host_.server_index : 0, std::move(record));

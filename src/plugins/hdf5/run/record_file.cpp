@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "../failure.hpp"
 #include "../output_file.hpp"
@@ -21,33 +23,39 @@ std::uint64_t size_of(int descriptor, const std::string& path) {
   return static_cast<std::uint64_t>(facts.st_size);
 }
 
-// Keeps the lines of several processes apart, on file systems whose appends are not: held for one line, and by nobody for longer.
+// Asks again until `lock` returns 0 or the time is over: a process that was stopped may hold it for ever. A file system without locks
+// has none to wait for. Throws Failure.
+template <class Lock>
+void wait_for(Lock&& lock, std::chrono::milliseconds timeout, const std::string& path) {
+  const auto until = std::chrono::steady_clock::now() + timeout;
+  while (lock() != 0) {
+    if (errno != EAGAIN && errno != EACCES && errno != EINTR) return;
+    if (std::chrono::steady_clock::now() > until) throw_system_failure(ETIMEDOUT, "lock, as another process holds it,", path);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+// Keeps the lines of several processes apart, on file systems whose appends are not: held for one line.
 class LineLock {
  public:
-  explicit LineLock(int descriptor) : descriptor_(descriptor) { set(F_WRLCK); }
+  LineLock(int descriptor, std::chrono::milliseconds timeout, const std::string& path) : descriptor_(descriptor) {
+    wait_for([&] { return set(F_WRLCK); }, timeout, path);
+  }
   ~LineLock() { set(F_UNLCK); }
   LineLock(const LineLock&) = delete;
   LineLock& operator=(const LineLock&) = delete;
 
  private:
-  // A file system without locks has no lock to wait for either.
-  void set(short type) const {
+  int set(short type) const {
     struct flock lock = {};
     lock.l_type = type;
     lock.l_whence = SEEK_SET;
     lock.l_len = 1;
-    while (::fcntl(descriptor_, F_OFD_SETLKW, &lock) != 0 && errno == EINTR) {
-    }
+    return ::fcntl(descriptor_, F_OFD_SETLK, &lock);
   }
 
   int descriptor_;
 };
-
-// Shares the file until it is closed; waits only for the first one's few lines.
-void hold(int descriptor) {
-  while (::flock(descriptor, LOCK_SH) != 0 && errno == EINTR) {
-  }
-}
 
 }  // namespace
 
@@ -57,13 +65,13 @@ Error earlier_record(const std::string& path) {
                                    "another basename, or say exists=\"overwrite\" or \"append\"");
 }
 
-RecordFile::RecordFile(std::string path, Existing existing, bool shared, const RunRecord& run)
-    : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
+RecordFile::RecordFile(std::string path, Existing existing, bool shared, const RunRecord& run, std::chrono::milliseconds timeout)
+    : path_(std::move(path)), timeout_(timeout), descriptor_(::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
   if (descriptor_ < 0) throw_system_failure(errno, "open the commit record", path_);
   try {
     first_ = be_first(shared);
     if (first_) start(existing, run);
-    if (shared) hold(descriptor_);
+    if (shared) wait_for([&] { return ::flock(descriptor_, LOCK_SH | LOCK_NB); }, timeout_, path_);  // until it is closed
   } catch (...) {
     ::close(descriptor_);
     throw;
@@ -100,7 +108,7 @@ bool RecordFile::is_gone() const {
 
 void RecordFile::append(const Json& line) {
   const std::string text = line.dump() + "\n";
-  const LineLock lock(descriptor_);
+  const LineLock lock(descriptor_, timeout_, path_);
   if (is_gone()) throw_system_failure(ENOENT, "add to the commit record", path_);
   const std::uint64_t before = size_of(descriptor_, path_);
   const ssize_t written = ::write(descriptor_, text.data(), text.size());

@@ -5,6 +5,7 @@
 
 #include <damaris/error.hpp>
 
+#include <chrono>
 #include <string>
 
 #include "../settings.hpp"
@@ -19,8 +20,9 @@ class RecordFile {
  public:
   // Opens or makes the file, empties it unless `existing` is append, and adds the run's line. With `shared` other processes may have
   // it open for the same run: then only the first of them does so. Throws Failure, or damaris::Error(DC_E_NO_OUTPUT) for a file of an
-  // earlier run and `existing` refuse.
-  RecordFile(std::string path, Existing existing, bool shared, const RunRecord& run);
+  // earlier run and `existing` refuse. `timeout`: for another process that writes to it, here and in append.
+  RecordFile(std::string path, Existing existing, bool shared, const RunRecord& run,
+             std::chrono::milliseconds timeout = std::chrono::seconds(30));
   ~RecordFile();
   RecordFile(const RecordFile&) = delete;
   RecordFile& operator=(const RecordFile&) = delete;
@@ -37,6 +39,7 @@ class RecordFile {
   void cut_broken_line();
 
   std::string path_;
+  std::chrono::milliseconds timeout_;
   int descriptor_;
   bool first_ = false;
 };

@@ -1,5 +1,7 @@
 // The commit record that the plugin leaves beside its files: what stands in it, when, and what an earlier run's becomes.
+#include <fcntl.h>
 #include <sys/mount.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
@@ -8,11 +10,16 @@
 #include <optional>
 #include <sstream>
 
+#include "plugins/hdf5/failure.hpp"
+#include "plugins/hdf5/run/record_file.hpp"
 #include "plugins/hdf5/run/run_record.hpp"
 #include "plugins/reduce/crc32.hpp"
 #include "unit/plugins/hdf5/run_server.hpp"
 
 using namespace damaris::test;
+using damaris::hdf5::Existing;
+using damaris::hdf5::QuietErrors;
+using damaris::hdf5::RecordFile;
 using damaris::hdf5::RunRecordReader;
 using damaris::hdf5::StepRecord;
 
@@ -150,6 +157,22 @@ TEST_CASE("exists=append keeps the earlier run and replaces it from the first it
   REQUIRE(steps.size() == 2);
   CHECK(steps.at(1).files[0].datasets[0].raw_bytes == 16);
   CHECK(steps.at(2).files[0].datasets[0].raw_bytes == 400);
+}
+
+TEST_CASE("a process that holds the record for ever is not waited for for ever, and what it held up is added afterwards") {
+  const TempFolder folder;
+  const QuietErrors quiet;
+  RecordFile record(folder.file("storm.jsonl"), Existing::overwrite, true, {"a", "storm", 2}, std::chrono::milliseconds(20));
+  const int other = ::open(folder.file("storm.jsonl").c_str(), O_RDWR);
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_len = 1;
+  REQUIRE(::fcntl(other, F_OFD_SETLK, &lock) == 0);
+  CHECK_THROWS_WITH(record.append(damaris::Json{{"step", 1}}), Catch::Contains("another process holds it"));
+  ::close(other);
+  record.append(damaris::Json{{"step", 2}});
+  CHECK(content(folder.file("storm.jsonl")).find("{\"step\":1}") == std::string::npos);
+  CHECK(content(folder.file("storm.jsonl")).find("{\"step\":2}\n") != std::string::npos);
 }
 
 TEST_CASE("exists=refuse refuses the record of an earlier run, alone and where several share it") {
