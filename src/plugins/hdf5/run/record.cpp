@@ -57,6 +57,7 @@ Json to_json(const StoredDataset& dataset) {
   json["extents"] = extents;
   if (dataset.has_position) json["position"] = low;
   put(json, "global", dataset.global);
+  put(json, "start", dataset.start);
   if (dataset.source >= 0) {
     json["source"] = dataset.source;
     json["block"] = dataset.block;
@@ -93,6 +94,9 @@ StoredDataset dataset_from(const Json& json) {
   dataset.has_position = json.contains("position");
   dataset.box = box_from(json);
   take(json, "global", dataset.global);
+  take(json, "start", dataset.start);
+  if (dataset.start && dataset.start->size() != static_cast<std::size_t>(dataset.box.ndims))
+    throw Error(DC_E_IO, "start and extents do not fit");
   take(json, "source", dataset.source);
   take(json, "block", dataset.block);
   json.at("raw_bytes").get_to(dataset.raw_bytes);
@@ -108,7 +112,8 @@ StoredDataset dataset_from(const Json& json) {
 }
 
 Json to_json(const StoredFile& file) {
-  Json json = {{"name", file.name}, {"server", file.server}, {"bytes", file.bytes}, {"checksum", hex(file.checksum)}};
+  Json json = {{"name", file.name}, {"server", file.server}, {"bytes", file.bytes}};
+  if (file.checksum) json["checksum"] = hex(*file.checksum);
   json["datasets"] = Json::array();
   for (const StoredDataset& dataset : file.datasets) json["datasets"].push_back(to_json(dataset));
   return json;
@@ -120,7 +125,7 @@ StoredFile file_from(const Json& json) {
   if (file.name.empty() || file.name.find('/') != std::string::npos) throw Error(DC_E_IO, "a file's name is '" + file.name + "'");
   json.at("server").get_to(file.server);
   json.at("bytes").get_to(file.bytes);
-  file.checksum = checksum_from(json.at("checksum").get<std::string>());
+  if (json.contains("checksum")) file.checksum = checksum_from(json.at("checksum").get<std::string>());
   for (const Json& dataset : json.at("datasets")) file.datasets.push_back(dataset_from(dataset));
   return file;
 }
@@ -135,13 +140,20 @@ auto reading(const char* what, Read&& read) {
   }
 }
 
+void add_file(std::vector<StoredFile>& files, StoredFile&& more) {
+  const auto same = std::find_if(files.begin(), files.end(), [&](const StoredFile& file) { return file.name == more.name; });
+  if (same == files.end()) return void(files.push_back(std::move(more)));
+  same->server = std::min(same->server, more.server);
+  std::move(more.datasets.begin(), more.datasets.end(), std::back_inserter(same->datasets));
+}
+
 }  // namespace
 
 void merge(StepRecord& into, StepRecord&& other) {
   if (!into.time) into.time = other.time;
   append_sorted(into.servers, std::move(other.servers));
   into.complete = into.complete && other.complete;
-  std::move(other.files.begin(), other.files.end(), std::back_inserter(into.files));
+  for (StoredFile& file : other.files) add_file(into.files, std::move(file));
   std::sort(into.files.begin(), into.files.end(), [](const StoredFile& a, const StoredFile& b) { return a.server < b.server; });
   append_sorted(into.absent, std::move(other.absent));
   append_sorted(into.missing, std::move(other.missing));

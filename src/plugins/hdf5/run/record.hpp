@@ -23,6 +23,7 @@ struct StoredDataset {
   bool has_position = false;
   Box box;                           // in the global array; begins at zero without a position
   std::vector<std::int64_t> global;  // extents of the global array; empty: not known
+  std::optional<std::vector<std::int64_t>> start;  // where the box begins inside the dataset; none: the dataset is the box
   std::int32_t source = -1;          // of a dataset that is not joined: its client and block
   std::int32_t block = 0;
   std::uint64_t raw_bytes = 0;          // as the simulation wrote them, ghost zones left out
@@ -36,9 +37,9 @@ struct StoredDataset {
 
 struct StoredFile {
   std::string name;  // without folder: it lies beside the record
-  int server = 0;
+  int server = 0;    // that wrote it; the first of several
   std::uint64_t bytes = 0;
-  std::uint32_t checksum = 0;  // CRC-32 of the whole file
+  std::optional<std::uint32_t> checksum;  // CRC-32 of the whole file; none: several servers wrote it, each knows its values
   std::vector<StoredDataset> datasets;
 };
 
@@ -58,7 +59,7 @@ struct StepRecord {
   std::string at;                     // when it became durable, UTC: "2025-03-01T12:00:00.123Z"
 };
 
-// Adds what another server says of the same step.
+// Adds what another server says of the same step. What servers say of one file is joined.
 void merge(StepRecord& into, StepRecord&& other);
 
 // A line about the run, before its iterations.

@@ -30,19 +30,17 @@ Extents brick_of(const Dataset& dataset, const Box& box, std::size_t element_byt
   return extents;
 }
 
-}  // namespace
-
-std::uint32_t checksum_of_values(const Dataset& dataset, const std::string& path) {
+// Of the bricks of `part` one after the other.
+std::uint32_t checksum_of(const Dataset& dataset, const std::string& path, const Box& part, const Extents& brick_extents) {
   const Type type(H5Dget_type(dataset.id()), "look at a dataset");
   const std::size_t element_bytes = H5Tget_size(type.id());
-  const Box box = box_of(dataset);
   Piece whole;
-  whole.box = box;
+  whole.box = box_of(dataset);
   std::vector<std::byte> values;
   std::uint32_t checksum = 0;
-  for_each_brick(box, brick_of(dataset, box, element_bytes), [&](const Box& brick) {
-    const Space memory = space_of(brick), file = space_of(box);
-    if (box.ndims > 0)
+  for_each_brick(part, brick_extents, [&](const Box& brick) {
+    const Space memory = space_of(brick), file = space_of(whole.box);
+    if (part.ndims > 0)
       checked(
           H5Sselect_hyperslab(file.id(), H5S_SELECT_SET, start_of(whole, brick).data(), nullptr, sizes_of(brick).data(), nullptr),
           "select a part of", path);
@@ -51,6 +49,23 @@ std::uint32_t checksum_of_values(const Dataset& dataset, const std::string& path
     checksum = reduce::crc32(values.data(), values.size(), checksum);
   });
   return checksum;
+}
+
+std::size_t element_bytes_of(const Dataset& dataset) {
+  return H5Tget_size(Type(H5Dget_type(dataset.id()), "look at a dataset").id());
+}
+
+}  // namespace
+
+std::uint32_t checksum_of_values(const Dataset& dataset, const std::string& path) {
+  const Box box = box_of(dataset);
+  return checksum_of(dataset, path, box, brick_of(dataset, box, element_bytes_of(dataset)));
+}
+
+std::uint32_t checksum_of_part(const Dataset& dataset, const std::string& path, const Box& part) {
+  const Box whole = box_of(dataset);
+  if (whole.ndims != part.ndims || !(intersection(part, whole) == part)) throw Failure("it is smaller than it was", 0);
+  return checksum_of(dataset, path, part, brick_extents(part, element_bytes_of(dataset)));
 }
 
 }  // namespace damaris::hdf5

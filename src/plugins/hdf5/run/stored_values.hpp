@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "../box.hpp"
 #include "../handle.hpp"
 
 namespace damaris::hdf5 {
@@ -12,5 +13,8 @@ namespace damaris::hdf5 {
 // CRC-32 of the values in the file's type, chunk by chunk, chunks and the values in each in C order and without what lies beyond the
 // dataset; without chunks of all values in C order. Throws Failure for what cannot be read.
 std::uint32_t checksum_of_values(const Dataset& dataset, const std::string& path);
+
+// CRC-32 of the values of a part of the dataset, in C order. `part` counts from the dataset's first element. Throws Failure.
+std::uint32_t checksum_of_part(const Dataset& dataset, const std::string& path, const Box& part);
 
 }  // namespace damaris::hdf5

@@ -18,13 +18,15 @@ void select(const Space& space, const std::vector<hsize_t>& start, const std::ve
   checked(H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), "select a part");
 }
 
-// The part of the source that is shown.
+// The part of the source that is shown. Where the dataset holds more than the box, HDF5 asks the dataset itself how large it is.
 Space source_space(const Mapping& mapping) {
   const Box& whole = mapping.dataset->box;
+  const std::vector<std::int64_t> inside = mapping.dataset->start.value_or(std::vector<std::int64_t>(DC_MAX_DIMS, 0));
   std::vector<hsize_t> extents, start, count;
   for (int d = 0; d < whole.ndims; ++d) {
-    extents.push_back(static_cast<hsize_t>(whole.extent(d)));
-    start.push_back(static_cast<hsize_t>(mapping.box.low[d] - whole.low[d]));
+    const std::int64_t before = inside[static_cast<std::size_t>(d)];
+    extents.push_back(static_cast<hsize_t>(before + whole.extent(d)));
+    start.push_back(static_cast<hsize_t>(before + mapping.box.low[d] - whole.low[d]));
     count.push_back(static_cast<hsize_t>(mapping.box.extent(d)));
   }
   Space space = space_of(extents);
