@@ -221,6 +221,9 @@ typedef struct dc_plugin_t {
   /* Storage only: sets `*step` to the last complete step that the earlier run stored, of this variable, or of any when it is NULL.
    * DC_E_NOT_STORED when there is none. */
   int (*on_last_step)(void* state, const dc_variable_info_t* variable, int64_t* step);
+  /* Of the iterations up to `step` this server brings no other than on_iteration has had: its clients have ended them without a write.
+   * INT64_MAX after the last one. Between other callbacks; what it sends still arrives. */
+  int (*on_passed)(void* state, int64_t step);
 } dc_plugin_t;
 
 /* The entry of a plugin in the full form. Owns: the plugin owns the table, which must stay valid until the server ends.

@@ -25,13 +25,16 @@ namespace fs = std::filesystem;
 // Its own symbol scope (DESIGN 4b rule 17): a plugin's HDF5 must not meet another one that the application brought.
 // Sanitizers refuse RTLD_DEEPBIND.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kScope = RTLD_NOW | RTLD_LOCAL;
+constexpr int kOwnScope = RTLD_NOW | RTLD_LOCAL;
 #else
-constexpr int kScope = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
+constexpr int kOwnScope = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
 #endif
+// What makes MPI calls must see the program's MPI: OpenMPI's handles are addresses of variables, and a program may have copied them into
+// itself (copy relocations), where a library with a scope of its own would not look.
+constexpr int kProgramScope = RTLD_NOW | RTLD_LOCAL;
 
-void* open_library(const std::string& path, const std::string& place) {
-  void* library = ::dlopen(path.c_str(), kScope);
+void* open_library(const std::string& path, const std::string& place, int scope = kOwnScope) {
+  void* library = ::dlopen(path.c_str(), scope);
   if (library == nullptr) throw Error(DC_E_PLUGIN, format("{}: cannot load the plugin {}: {}", place, path, ::dlerror()));
   return library;
 }
@@ -125,7 +128,7 @@ void PluginHost::load_plugin(const model::Plugin& plugin) {
   loaded->where = plugin.where;
   loaded->storage = plugin.storage;
   const std::string path = find(plugin.library, *model_, plugin.where);
-  loaded->library = open_library(path, place(plugin.where));
+  loaded->library = open_library(path, place(plugin.where), model::calls_mpi(plugin) ? kProgramScope : kOwnScope);
   const auto entry = reinterpret_cast<dc_plugin_entry_fn>(::dlsym(loaded->library, DC_PLUGIN_ENTRY));
   if (entry == nullptr)
     throw Error(DC_E_PLUGIN, format("{}: {} exports no {}(); a plugin in table form must (see damaris/plugin.h)",
@@ -310,6 +313,17 @@ CallResult PluginHost::read(const dc_read_t& read) {
 
 CallResult PluginHost::last_step(const dc_variable_info_t* variable, std::int64_t& step) {
   return ask_storage(&dc_plugin_t::on_last_step, "in on_last_step", variable, &step);
+}
+
+CallResult PluginHost::passed(std::int64_t step) {
+  CallResult first;
+  for (const auto& plugin : plugins_) {
+    if (plugin->disabled || plugin->table.on_passed == nullptr) continue;
+    const CallResult call =
+        guarded(*plugin, "at iterations without data", [&] { return plugin->table.on_passed(plugin->state, step); });
+    if (first.code == DC_OK) first = call;
+  }
+  return first;
 }
 
 CallResult PluginHost::deliver(const Post& post) {

@@ -70,6 +70,8 @@ class PluginHost {
   // Lets the storage fill what a client asks for, or name the last step it could; `variable` may be NULL. A refusal is the client's.
   CallResult read(const dc_read_t& read);
   CallResult last_step(const dc_variable_info_t* variable, std::int64_t& step);
+  // Tells every plugin that no other iterations come up to `step`. Returns the first failure, if any.
+  CallResult passed(std::int64_t step);
   // Hands a post to its plugin. Returns its failure, if any.
   CallResult deliver(const Post& post);
   CallResult finalize();

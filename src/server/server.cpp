@@ -203,8 +203,17 @@ bool Server::process_next() {
   const std::int64_t complete = std::min(frontier, highest_step_);
   if (complete <= completed_) return false;
   completed_ = complete;
+  tell_passed(complete);
   publish_frontier();
   return true;
+}
+
+// Also plugins on other servers may wait to hear that nothing comes from here.
+void Server::tell_passed(std::int64_t step) {
+  if (step <= passed_) return;
+  passed_ = step;
+  const CallResult call = host_.passed(step);
+  if (call.code < DC_OK) note_failure(call.code, call.sentence);
 }
 
 // Returns whether there was something to do: plugins may wait for their time, or for another server.
@@ -285,6 +294,7 @@ bool Server::busy() {
 
 bool Server::finished() {
   if (!roster_.everyone_over() || !ledger_.empty() || !reads_.empty() || signals_.pending()) return false;
+  tell_passed(kAllSteps);  // before the coordinator hears it: then the message is on its way
   signals_.complete(kAllSteps);
   return coordinator_->leave();
 }

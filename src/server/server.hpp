@@ -57,6 +57,7 @@ class Server {
   bool deliver_posts();
   void account_for(Iteration& iteration);
   void publish_frontier();
+  void tell_passed(std::int64_t step);
   void let_go();
   void stop_clients();
   void take_no_more();
@@ -73,8 +74,9 @@ class Server {
   Signals signals_;
   std::int64_t highest_step_ = shm::kNoStep;
   std::int64_t completed_ = shm::kNoStep;
-  bool ids_are_told_ = false;    // of the clients, before they come
-  dc_iteration_t in_hand_ = {};  // of the iteration that the plugins are at
+  std::int64_t passed_ = shm::kNoStep;  // what plugins were told of iterations that bring nothing
+  bool ids_are_told_ = false;           // of the clients, before they come
+  dc_iteration_t in_hand_ = {};         // of the iteration that the plugins are at
   bool storage_failed_ = false;
   bool stopping_ = false;
   bool closed_ = false;

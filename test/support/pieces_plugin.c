@@ -74,6 +74,6 @@ static int finalize(void* state) {
 
 DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin(void) {
   static const dc_plugin_t plugin = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "pieces", init, on_event, on_iteration,
-                                     finalize,      on_message,          NULL,     NULL};
+                                     finalize,      on_message,          NULL,     NULL, NULL};
   return &plugin;
 }
