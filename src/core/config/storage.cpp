@@ -55,6 +55,29 @@ void check_schedule(Build& build, const Element& element) {
                               quoted(schedule)));
 }
 
+// What only a server with a file of its own can do.
+std::string obstacle_to_sharing(const dc_reduction_t& reduction) {
+  if (reduction.codec == DC_CODEC_ZSTD) return "zstd, which HDF5 cannot run itself; say deflate";
+  if (reduction.precision == DC_FLOAT16)
+    return "16 bits, whose scale is found on each server; say absolute:ERROR or relative:ERROR";
+  return "";
+}
+
+void check_files(Build& build, const Element& element) {
+  number(build, *element.find("group-size"), 1, 1'000'000);
+  const Attribute& files = *element.find("files");
+  if (files.value == "per-server") return;
+  const auto wrong = [&](const std::string& why) { build.problems.add(files.value_where, format("{}: {}", quoted(files), why)); };
+  if (build.model.architecture.dedicated_cores == 0)
+    wrong(
+        "without dedicated cores there are no servers that could write together; say per-server, or give <dedicated cores=\"1\"/>");
+  if (const Attribute& schedule = *element.find("schedule"); schedule.value != "immediate")
+    wrong(format("the servers of a file write it at the same time, which {} is not; say schedule=\"immediate\"", quoted(schedule)));
+  for (const model::Variable& variable : build.model.variables)
+    if (const std::string obstacle = obstacle_to_sharing(variable.reduction); !obstacle.empty())
+      wrong(format("variable '{}' has reduce=\"{}\": {}, or per-server", variable.name, variable.reduce, obstacle));
+}
+
 model::Plugin hdf5(Build& build, const Element& element) {
   model::Plugin plugin;
   plugin.name = "hdf5";
@@ -67,6 +90,7 @@ model::Plugin hdf5(Build& build, const Element& element) {
   plugin.settings.emplace_back("turn-timeout-ms", std::to_string(duration(build, *element.find("turn-timeout"), 1)));
   check_schedule(build, element);
   if (const Attribute* reduce = element.find("reduce")) reduce_the_others(build, *reduce);
+  check_files(build, element);
   number(build, *element.find("threads"), 1, 64);
   if (const Attribute* basename = element.find("basename"))
     check_basename(build, *basename);

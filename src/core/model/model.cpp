@@ -56,6 +56,12 @@ std::uint64_t iteration_bytes(const Model& model, const std::vector<std::int64_t
   return sum;
 }
 
+bool calls_mpi(const Plugin& plugin) {
+  for (const auto& [key, value] : plugin.settings)
+    if (plugin.storage && key == "files" && value != "per-server") return true;
+  return false;
+}
+
 std::string mpi_reason(const Model& model) {
   for (const Event& event : model.events)
     for (const Action& action : event.actions)
@@ -65,9 +71,9 @@ std::string mpi_reason(const Model& model) {
   for (const Plugin& plugin : model.plugins)
     for (const auto& [key, value] : plugin.settings) {
       if (!plugin.storage) continue;
-      if (key == "files" && value == "single")
-        return format("{}: files=\"single\" writes one file from all servers, with parallel HDF5 over MPI",
-                      place(model, plugin.where));
+      if (key == "files" && value != "per-server")
+        return format("{}: files=\"{}\" writes one file from several servers, with parallel HDF5 over MPI",
+                      place(model, plugin.where), value);
       if (key == "schedule" && value == "coordinated")
         return format("{}: schedule=\"coordinated\" lets the servers take turns, which they agree on over MPI",
                       place(model, plugin.where));

@@ -190,6 +190,9 @@ void update_parameters(const Model& model, std::vector<std::int64_t>& values);
 // Bytes that one client writes in an iteration in which it writes every enabled variable once.
 std::uint64_t iteration_bytes(const Model& model, const std::vector<std::int64_t>& parameters);
 
+// Whether it is a storage that writes files from several servers, with MPI calls of its own.
+bool calls_mpi(const Plugin& plugin);
+
 // Why this model works only with MPI (global scope, one file for all), as a sentence with its place in the XML; "" when it does not.
 std::string mpi_reason(const Model& model);
 inline bool needs_mpi(const Model& model) { return !mpi_reason(model).empty(); }

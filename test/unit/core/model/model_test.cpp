@@ -62,7 +62,8 @@ TEST_CASE("rule 5: global scope and a single file are what needs MPI, and the re
   Model model = example_model();
   REQUIRE_FALSE(needs_mpi(model));
   model.plugins[0].settings.emplace_back("files", "single");
-  REQUIRE(mpi_reason(model) == "storm.xml:30:2: files=\"single\" writes one file from all servers, with parallel HDF5 over MPI");
+  REQUIRE(mpi_reason(model) ==
+          "storm.xml:30:2: files=\"single\" writes one file from several servers, with parallel HDF5 over MPI");
   model.plugins.clear();
   model.events[0].actions[0].scope = DC_SCOPE_GLOBAL;
   REQUIRE(mpi_reason(model) == "storm.xml:20:4: event 'snapshot' has scope=\"global\", for which the servers agree over MPI");
