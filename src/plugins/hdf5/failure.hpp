@@ -11,6 +11,9 @@
 namespace damaris::hdf5 {
 
 // `what()` says what could not be done and why; `system_error()` is the errno behind it, 0 if there is none.
+// In place of an errno, for a sentence that names its remedy itself.
+constexpr int kSaysItAll = -1;
+
 class Failure : public std::runtime_error {
  public:
   Failure(const std::string& sentence, int system_error) : std::runtime_error(sentence), system_error_(system_error) {}

@@ -16,11 +16,11 @@ bool is_number(const std::string& text) {
 
 }  // namespace
 
-FileNames::FileNames(const std::string& basename, const std::string& host, int server) {
+FileNames::FileNames(const std::string& basename, const std::string& part) {
   const std::filesystem::path path = std::filesystem::absolute(basename).lexically_normal();
   folder_ = path.parent_path().string();
   stem_ = path.filename().string();
-  prefix_ = stem_ + "." + host + ".s" + std::to_string(server) + ".i";
+  prefix_ = stem_ + part + ".i";
 }
 
 std::string FileNames::temporary_path(std::int64_t iteration) const {

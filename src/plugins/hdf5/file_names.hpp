@@ -8,11 +8,13 @@
 
 namespace damaris::hdf5 {
 
-// <folder>/<stem>.<host>.s<server>.i<iteration>.h5
+// <folder>/<stem><part>.i<iteration>.h5, where the part is .<host>.s<server>, .g<group> or nothing: shared/group.hpp
 class FileNames {
  public:
   // `basename` relative to the working directory of now; a later change of directory does not move the files.
-  FileNames(const std::string& basename, const std::string& host, int server);
+  FileNames(const std::string& basename, const std::string& part);
+  FileNames(const std::string& basename, const std::string& host, int server)
+      : FileNames(basename, "." + host + ".s" + std::to_string(server)) {}
 
   const std::string& folder() const { return folder_; }
   // The start of all names of this server's files, up to and with ".i".

@@ -17,12 +17,15 @@ Properties access_properties(WriteTarget& target) {
   return access;
 }
 
+hid_t open_file(const std::string& path, Hdf5File::Mode mode, const Properties& access) {
+  return mode == Hdf5File::Mode::create ? H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id())
+                                        : H5Fopen(path.c_str(), H5F_ACC_RDWR, access.id());
+}
+
 }  // namespace
 
-Hdf5File::Hdf5File(int descriptor, const std::string& path)
-    : path_(path),
-      target_(descriptor),
-      file_(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access_properties(target_).id()), "open as an HDF5 file", path) {}
+Hdf5File::Hdf5File(int descriptor, const std::string& path, Mode mode)
+    : path_(path), target_(descriptor), file_(open_file(path, mode, access_properties(target_)), "open as an HDF5 file", path) {}
 
 void Hdf5File::check() const {
   if (target_.error() != 0) throw_system_failure(target_.error(), "write to", path_);

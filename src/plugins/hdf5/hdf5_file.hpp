@@ -12,8 +12,9 @@ namespace damaris::hdf5 {
 
 class Hdf5File {
  public:
-  // `descriptor` is of an empty file open for reading and writing, `path` its name for messages.
-  Hdf5File(int descriptor, const std::string& path);
+  enum class Mode { create, open };
+  // `descriptor` is of a file open for reading and writing, to create: an empty one; `path` is its name for messages.
+  Hdf5File(int descriptor, const std::string& path, Mode mode = Mode::create);
 
   hid_t id() const { return file_.id(); }
   // The bytes behind the file, for raw data that goes there without HDF5.

@@ -14,9 +14,8 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-void label_iteration(hid_t object, const dc_iteration_t& iteration) {
-  write_attribute(object, "iteration", iteration.step);
-  if (iteration.has_time != 0) write_attribute(object, "time", iteration.time);
+std::optional<double> time_of(const dc_iteration_t& iteration) {
+  return iteration.has_time != 0 ? std::optional<double>(iteration.time) : std::nullopt;
 }
 
 void label_source(hid_t dataset, const dc_dataset_t& block) {
@@ -24,22 +23,10 @@ void label_source(hid_t dataset, const dc_dataset_t& block) {
   write_attribute(dataset, "block", block.block);
 }
 
-// Row k of each list tells of part k: whose block it is, where it lies in the global array and how large it is.
 void label_parts(hid_t dataset, const Piece& piece) {
-  std::vector<std::int32_t> sources, blocks;
-  Numbers positions, extents;
-  for (const Part& part : piece.parts) {
-    sources.push_back(part.block->source);
-    blocks.push_back(part.block->block);
-    for (int d = 0; d < part.box.ndims; ++d) {
-      positions.push_back(part.box.low[d]);
-      extents.push_back(part.box.extent(d));
-    }
-  }
-  write_attribute(dataset, "sources", sources);
-  write_attribute(dataset, "blocks", blocks);
-  write_attribute(dataset, "part_positions", positions, piece.box.ndims);
-  write_attribute(dataset, "part_extents", extents, piece.box.ndims);
+  PartsTable table(piece.box.ndims);
+  for (const Part& part : piece.parts) table.add(part.block->source, part.block->block, part.box);
+  table.label(dataset);
 }
 
 void label_place(hid_t dataset, const Piece& piece) {
@@ -52,27 +39,56 @@ void label_place(hid_t dataset, const Piece& piece) {
 
 }  // namespace
 
-void label_file(hid_t file, const dc_host_t& host, const dc_iteration_t& iteration) {
+void label_iteration(hid_t object, std::int64_t step, const std::optional<double>& time) {
+  write_attribute(object, "iteration", step);
+  if (time) write_attribute(object, "time", *time);
+}
+
+void PartsTable::add(std::int32_t source, std::int32_t block, const Box& box) {
+  sources_.push_back(source);
+  blocks_.push_back(block);
+  for (int d = 0; d < ndims_; ++d) {
+    positions_.push_back(box.low[d]);
+    extents_.push_back(box.extent(d));
+  }
+}
+
+void PartsTable::label(hid_t dataset) const {
+  write_attribute(dataset, "sources", sources_);
+  write_attribute(dataset, "blocks", blocks_);
+  write_attribute(dataset, "part_positions", positions_, ndims_);
+  write_attribute(dataset, "part_extents", extents_, ndims_);
+}
+
+void label_writer(hid_t file, const dc_host_t& host) {
   write_attribute(file, "format", std::string("damaris-hdf5"));
   write_attribute(file, "format_version", kFormatVersion);
   write_attribute(file, "damaris_version", std::string(DAMARIS_VERSION));
   write_attribute(file, "simulation", std::string(host.simulation));
   write_attribute(file, "created", utc_now());
-  label_iteration(file, iteration);
   write_attribute(file, "host", std::string(host.host_name));
   write_attribute(file, "server", host.server_index);
   write_attribute(file, "servers", host.server_count);
+}
+
+void label_file(hid_t file, const dc_host_t& host, const dc_iteration_t& iteration) {
+  label_writer(file, host);
+  label_iteration(file, iteration.step, time_of(iteration));
   write_attribute(file, "clients", std::vector<std::int32_t>(host.clients, host.clients + host.client_count));
   write_attribute(file, "absent_clients", std::vector<std::int32_t>(iteration.absent, iteration.absent + iteration.absent_count));
   write_attribute(file, "missing_clients",
                   std::vector<std::int32_t>(iteration.missing, iteration.missing + iteration.missing_count));
 }
 
+void label_variable(hid_t dataset, const dc_variable_info_t& variable) {
+  label_text(dataset, "units", variable.unit);
+  label_text(dataset, "description", variable.description);
+  label_text(dataset, "layout", variable.layout);
+}
+
 void label_dataset(const Dataset& dataset, const Piece& piece, const dc_iteration_t& iteration) {
-  label_text(dataset.id(), "units", piece.variable->unit);
-  label_text(dataset.id(), "description", piece.variable->description);
-  label_text(dataset.id(), "layout", piece.variable->layout);
-  label_iteration(dataset.id(), iteration);
+  label_variable(dataset.id(), *piece.variable);
+  label_iteration(dataset.id(), iteration.step, time_of(iteration));
   label_place(dataset.id(), piece);
   if (piece.joined) {
     label_parts(dataset.id(), piece);

@@ -5,6 +5,10 @@
 
 #include <damaris/plugin.h>
 
+#include <cstdint>
+#include <optional>
+#include <vector>
+
 #include "handle.hpp"
 #include "pieces.hpp"
 
@@ -14,6 +18,24 @@ constexpr std::int32_t kFormatVersion = 1;
 
 // Nothing for an empty text.
 void label_text(hid_t object, const char* name, const char* text);
+
+// Which program wrote the file, on which server: the format and its version first.
+void label_writer(hid_t file, const dc_host_t& host);
+void label_iteration(hid_t object, std::int64_t step, const std::optional<double>& time);
+void label_variable(hid_t dataset, const dc_variable_info_t& variable);
+
+// Row k of each list tells of part k: whose block it is, where it lies in the global array and how large it is.
+class PartsTable {
+ public:
+  explicit PartsTable(int ndims) : ndims_(ndims) {}
+  void add(std::int32_t source, std::int32_t block, const Box& box);
+  void label(hid_t dataset) const;
+
+ private:
+  int ndims_;
+  std::vector<std::int32_t> sources_, blocks_;
+  std::vector<std::int64_t> positions_, extents_;
+};
 
 void label_file(hid_t file, const dc_host_t& host, const dc_iteration_t& iteration);
 

@@ -72,6 +72,11 @@ int on_last_step(void* state, const dc_variable_info_t* variable, std::int64_t* 
   return guarded(mine.host, [&] { *step = mine.storage.restart().last_step(variable); });
 }
 
+int on_passed(void* state, std::int64_t step) {
+  State& mine = *static_cast<State*>(state);
+  return guarded(mine.host, [&] { mine.storage.passed(step); });
+}
+
 int finalize(void* state) {
   const std::unique_ptr<State> mine(static_cast<State*>(state));
   return guarded(mine->host, [&] { mine->storage.finish(); });
@@ -82,7 +87,7 @@ int finalize(void* state) {
 
 DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin() {
   using namespace damaris::hdf5;
-  static const dc_plugin_t table = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "hdf5",  init,        nullptr, on_iteration,
-                                    finalize,      on_message,          on_read, on_last_step};
+  static const dc_plugin_t table = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "hdf5",  init,         nullptr,  on_iteration,
+                                    finalize,      on_message,          on_read, on_last_step, on_passed};
   return &table;
 }

@@ -37,8 +37,11 @@ void check_restart(const Settings& settings) {
            "or say exists=\"append\"");
 }
 
-void take_files(const std::string& value) {
-  if (value != "per-server") refuse("files", value, "this version writes only per-server: one file per server and iteration");
+void take_files(Settings& settings, const std::string& value) {
+  if (value == "per-server") return void(settings.files = Files::per_server);
+  if (value == "per-group") return void(settings.files = Files::per_group);
+  if (value == "single") return void(settings.files = Files::single);
+  refuse("files", value, "allowed are per-server, per-group and single");
 }
 
 void take_exists(Settings& settings, const std::string& value) {
@@ -66,6 +69,11 @@ void take_schedule(Settings& settings, const std::string& value) {
   refuse("schedule", value, "allowed are immediate, slots and coordinated");
 }
 
+void take_group_size(Settings& settings, const std::string& value) {
+  settings.group_size = number(value);
+  if (settings.group_size < 1) refuse("group-size", value, "give 1 or more");
+}
+
 void take_writers(Settings& settings, const std::string& value) {
   settings.writers = number(value);
   if (settings.writers < 1) refuse("writers", value, "give 1 or more");
@@ -75,7 +83,9 @@ void take(Settings& settings, const std::string& key, const std::string& value) 
   if (key == "basename") {
     take_basename(settings, value);
   } else if (key == "files") {
-    take_files(value);
+    take_files(settings, value);
+  } else if (key == "group-size") {
+    take_group_size(settings, value);
   } else if (key == "filters") {
     settings.filters = parse_filters(value);
   } else if (key == "threads") {
@@ -91,7 +101,8 @@ void take(Settings& settings, const std::string& key, const std::string& value) 
   } else if (key == "exists") {
     take_exists(settings, value);
   } else {
-    refuse(key, value, "<hdf5> knows basename, files, filters, threads, schedule, writers, turn-timeout, restart and exists");
+    refuse(key, value,
+           "<hdf5> knows basename, files, group-size, filters, threads, schedule, writers, turn-timeout, restart and exists");
   }
 }
 

@@ -19,17 +19,21 @@ enum class Existing {
   append      // it stays; iterations from the first that this run stores are those of this run
 };
 
+enum class Files { per_server, per_group, single };
+
 enum class Turns { immediate, slots, coordinated };
 
 struct Settings {
   std::string basename;  // folder and start of the file names; default: the simulation's name
   std::vector<Filter> filters;
   std::string restart;  // basename of the run that clients may read from; "": none
-  int threads = 1;      // that pack chunks
+  Files files = Files::per_server;
+  int group_size = 4;  // per_group: servers that write a file together
+  int threads = 1;     // that pack chunks
   Existing existing = Existing::overwrite;
   Turns turns = Turns::immediate;
   int writers = 1;                        // coordinated: servers that may write at the same time
-  std::int64_t turn_timeout_ms = 60'000;  // coordinated: after it a server writes without a turn
+  std::int64_t turn_timeout_ms = 60'000;  // coordinated: after it a server writes without a turn; files of several: with an error
 };
 
 // Throws damaris::Error(DC_E_CONFIG), naming the attribute, what is allowed and the remedy.

@@ -12,6 +12,7 @@
 #include "output_file.hpp"
 #include "output_folder.hpp"
 #include "plugins/reduce/crc32.hpp"
+#include "shared/agreement.hpp"
 #include "types.hpp"
 #include "utc.hpp"
 
@@ -72,6 +73,8 @@ std::string remedy_for(int error) {
     case EPERM:
     case EROFS:
       return "make the output folder writable";
+    case kSaysItAll:
+      return "nothing of it is stored";
     default:
       return "look at that file system";
   }
@@ -121,16 +124,28 @@ StoredDataset record_of(const Piece& piece) {
 Storage::Storage(const dc_host_t& host)
     : host_(host),
       settings_(read_settings(host)),
-      names_(settings_.basename, host.host_name, host.server_index),
+      names_(settings_.basename, name_part(host, settings_)),
       writer_(settings_.filters, settings_.threads) {
   if (!settings_.restart.empty()) restart_.emplace(settings_.restart);
   check_names(host);
   check_types(host);
-  check_can_write(names_);
-  clean_up(host, names_);
+  const FileNames own(settings_.basename, host.host_name, host.server_index);
+  check_can_write(own);
+  clean_up(host, own);
   check_earlier_files(host, settings_, names_);
   log_.emplace(host, settings_, names_);
-  schedule_ = make_schedule(host, settings_);
+  if (settings_.files == Files::per_server)
+    schedule_ = make_schedule(host, settings_);
+  else
+    share();
+}
+
+// The leader makes the files of its group, and removes what another one left.
+void Storage::share() {
+  const Group group = group_of(host_, settings_);
+  if (host_.server_index == group.leader()) clean_up(host_, names_);
+  shared_ = std::make_unique<SharedFiles>(host_, settings_, names_, [this] { log_->begin(); });
+  schedule_ = std::make_unique<Agreement>(host_, group, [this](std::int64_t step) { shared_->attend(step); });
 }
 
 RestartReader& Storage::restart() {
@@ -155,11 +170,13 @@ bool Storage::store(const dc_iteration_t& iteration) {
   const auto report = [&] {
     record.stored_s = seconds_between(now, Clock::now());
     record.at = utc_now_ms();
-    if (iteration.dataset_count > 0) schedule_->written(record.stored_s);
+    if (iteration.dataset_count > 0)
+      schedule_->written(record.stored_s);
+    else
+      schedule_->passed(iteration.step);
     log_->report(std::move(record));
   };
   try {
-    check_blocks(iteration);
     if (iteration.dataset_count > 0) record.files.push_back(write_file(iteration));
   } catch (const Error& error) {
     record.complete = false;
@@ -172,13 +189,16 @@ bool Storage::store(const dc_iteration_t& iteration) {
 }
 
 StoredFile Storage::write_file(const dc_iteration_t& iteration) try {
-  return write_whole_file(iteration);
+  const auto check = [&] { check_blocks(iteration); };
+  if (shared_) return shared_->write(iteration, check);
+  check();
+  return write_own_file(iteration);
 } catch (const Failure& failure) {
   throw Error(DC_E_IO, "iteration " + std::to_string(iteration.step) + " is not stored as " + names_.final_path(iteration.step) +
                            ": " + failure.what() + "; " + remedy_for(failure.system_error()));
 }
 
-StoredFile Storage::write_whole_file(const dc_iteration_t& iteration) {
+StoredFile Storage::write_own_file(const dc_iteration_t& iteration) {
   log_->begin();
   OutputFile output(names_.temporary_path(iteration.step), names_.final_path(iteration.step));
   Hdf5File file(output.descriptor(), output.temporary_path());

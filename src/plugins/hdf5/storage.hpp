@@ -16,6 +16,7 @@
 #include "run/commit_log.hpp"
 #include "run/restart_reader.hpp"
 #include "settings.hpp"
+#include "shared/shared_files.hpp"
 #include "turns.hpp"
 
 namespace damaris::hdf5 {
@@ -30,6 +31,8 @@ class Storage {
   bool store(const dc_iteration_t& iteration);
   // A message of the storage of server `from`.
   void take(int from, const std::string& message);
+  // Of the iterations up to `step` no more comes than what store() was given.
+  void passed(std::int64_t step) { schedule_->passed(step); }
   // After the last iteration. Throws damaris::Error when the commit record is not complete.
   void finish() { log_->finish(); }
   // What an earlier run stored. Throws damaris::Error; DC_E_CONFIG when restart="..." names none.
@@ -37,7 +40,8 @@ class Storage {
 
  private:
   StoredFile write_file(const dc_iteration_t& iteration);
-  StoredFile write_whole_file(const dc_iteration_t& iteration);
+  void share();
+  StoredFile write_own_file(const dc_iteration_t& iteration);
   void write_all(Hdf5File& file, const dc_iteration_t& iteration, StoredFile& told);
 
   const dc_host_t& host_;
@@ -46,6 +50,7 @@ class Storage {
   DatasetWriter writer_;
   std::optional<CommitLog> log_;  // made when the folder has been looked at
   std::optional<RestartReader> restart_;
+  std::unique_ptr<SharedFiles> shared_;  // nullptr: this server writes its own files
   std::unique_ptr<Schedule> schedule_;
   std::optional<Instant> waiting_since_;  // with the iteration that is due
 };

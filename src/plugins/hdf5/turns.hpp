@@ -27,6 +27,8 @@ class Schedule {
   virtual bool may_write(const dc_iteration_t& iteration, Instant now) = 0;
   // The iteration is written, which took `seconds`.
   virtual void written(double seconds) = 0;
+  // This server brings nothing of the iterations up to `step` that it has not brought yet.
+  virtual void passed(std::int64_t step) { (void)step; }
   // A message of the schedule of server `from`: what tell() of another server sent.
   virtual void take(int from, const std::string& message) {
     (void)from;

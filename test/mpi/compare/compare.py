@@ -1,7 +1,8 @@
-"""compare.py FOLDER SERVERS STEPS: every byte of the damaris files against the raw file of each process.
+"""compare.py FOLDER FILES STEPS: every byte of the damaris files against the raw file of each process.
 
 Joined variables: all boxes of all servers together are the global array, each element where the raw files have it, and each server's
-boxes hold exactly its own clients' tiles. Others: one dataset per client and block. Nothing may be missing, nothing more may be there.
+boxes hold exactly its own clients' tiles; in a file of several servers one dataset is the whole global array, with nothing but the fill
+value where none of them has a tile. FILES are those of each step. Others: one dataset per client and block. Nothing may be missing, nothing more may be there.
 """
 import pathlib
 import sys
@@ -58,6 +59,22 @@ def paint(pieces, shape, dtype):
     return canvas, times
 
 
+def is_filling(values):
+    return numpy.isnan(values).all() if values.dtype.kind == "f" else (values == 0).all()
+
+
+def check_shared(path, dataset, raw):
+    """The whole array in a file of several servers against the tiles of their clients."""
+    wanted, given = paint(raw, tuple(dataset.attrs["global_extents"]), raw[0][1].dtype)
+    stored = dataset[()]
+    assert stored.dtype == wanted.dtype and stored.shape == wanted.shape, f"{path}: {stored.dtype} {stored.shape} in the file"
+    assert not dataset.attrs["position"].any(), f"{path}: it does not begin at zero"
+    assert stored[given > 0].tobytes() == wanted[given > 0].tobytes(), f"{path}: bytes differ"
+    assert is_filling(stored[given == 0]), f"{path}: values where nobody wrote any"
+    assert sum(numpy.prod(extents) for extents in dataset.attrs["part_extents"]) == (given > 0).sum(), f"{path}: other parts"
+    return stored.nbytes
+
+
 def check_joined(path, datasets, raw):
     """The boxes of one server against the tiles of its clients."""
     boxes = [(tuple(d.attrs["position"]), d[()]) for d in datasets]
@@ -79,16 +96,21 @@ def check_file(path, raw, clients, steps):
         mine = set(int(client) for client in file.attrs["clients"])
         assert not mine & clients[step], f"{path}: clients {mine & clients[step]} are in another file of step {step} too"
         clients[step] |= mine
-        return check_datasets(path, leaves(file), {k: v for k, v in raw.items() if k[1] == step and k[2] in mine})
+        of_these = {key: value for key, value in raw.items() if key[1] == step and key[2] in mine}
+        return check_datasets(path, leaves(file), of_these, "writers" in file.attrs)
 
 
-def check_datasets(path, stored, raw):
+def check_datasets(path, stored, raw, shared):
     checked = 0
     for variable in sorted({key[0] for key in raw}):
         blocks = {key: value for key, value in raw.items() if key[0] == variable}
         if all(position is not None for position, _ in blocks.values()):
             names = [name for name in stored if name == variable or name.startswith(variable + "/box")]
             assert names, f"{path}: {variable} is missing"
+            if shared:
+                assert names == [variable], f"{path}: {names} instead of one array"
+                checked += check_shared(f"{path}: {variable}", stored.pop(variable), list(blocks.values()))
+                continue
             checked += check_joined(f"{path}: {variable}", [stored.pop(name) for name in names], list(blocks.values()))
             continue
         for (_, _, source, block), (_, array) in blocks.items():
@@ -100,11 +122,11 @@ def check_datasets(path, stored, raw):
     return checked
 
 
-def main(folder, servers, steps):
+def main(folder, count, steps):
     folder = pathlib.Path(folder)
     raw = raw_datasets(folder)
     files = sorted(folder.glob("damaris.*.h5"))
-    assert len(files) == servers * steps, f"{len(files)} files of {servers} servers and {steps} steps"
+    assert len(files) == count * steps, f"{len(files)} files, {count} wanted for each of {steps} steps"
     clients = {step: set() for step in range(steps)}
     checked = sum(check_file(path, raw, clients, range(steps)) for path in files)
     sources = {key[2] for key in raw}

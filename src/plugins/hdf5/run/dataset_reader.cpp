@@ -47,9 +47,20 @@ void check_extents(const Space& space, const StoredDataset& dataset) {
   Sizes stored = {};
   const bool same_rank = H5Sget_simple_extent_ndims(space.id()) == dataset.box.ndims;
   if (same_rank) H5Sget_simple_extent_dims(space.id(), stored.data(), nullptr);
-  if (!same_rank || stored != sizes_of(dataset.box))
+  bool fits = same_rank && (dataset.start || stored == sizes_of(dataset.box));
+  for (std::size_t d = 0; fits && dataset.start && d < dataset.start->size(); ++d)
+    fits = dataset.start->at(d) + dataset.box.extent(static_cast<int>(d)) <= static_cast<std::int64_t>(stored[d]);
+  if (!fits)
     throw Error(DC_E_IO,
                 "the dataset '" + dataset.path + "' has other extents than the record of the run says: one of them is damaged");
+}
+
+// Where the file's dataset begins, in the coordinates of the box.
+Box frame_of(const StoredDataset& dataset) {
+  Box frame = dataset.box;
+  if (dataset.start)
+    for (int d = 0; d < frame.ndims; ++d) frame.low[d] -= dataset.start->at(static_cast<std::size_t>(d));
+  return frame;
 }
 
 void select(const Space& space, const Box& frame, const Box& box) {
@@ -80,7 +91,7 @@ void DatasetReader::read(const StoredPart& part, const dc_variable_info_t& varia
   check_type(stored, wanted, variable, path);
   const Space file(H5Dget_space(dataset.id()), "look at the extents of", path);
   check_extents(file, *part.dataset);
-  select(file, part.dataset->box, part.box);
+  select(file, frame_of(*part.dataset), part.box);
   if (!is_packed(stored, variable)) {
     const Space memory = space_of(to.box);
     select(memory, to.box, part.box);

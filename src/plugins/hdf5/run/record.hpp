@@ -21,10 +21,10 @@ struct StoredDataset {
   std::string path;      // in the file: "fields/theta", "fields/theta/box1", "fields/theta/4"
   std::string variable;  // "fields/theta"
   bool has_position = false;
-  Box box;                           // in the global array; begins at zero without a position
-  std::vector<std::int64_t> global;  // extents of the global array; empty: not known
+  Box box;                                         // in the global array; begins at zero without a position
+  std::vector<std::int64_t> global;                // extents of the global array; empty: not known
   std::optional<std::vector<std::int64_t>> start;  // where the box begins inside the dataset; none: the dataset is the box
-  std::int32_t source = -1;          // of a dataset that is not joined: its client and block
+  std::int32_t source = -1;                        // of a dataset that is not joined: its client and block
   std::int32_t block = 0;
   std::uint64_t raw_bytes = 0;          // as the simulation wrote them, ghost zones left out
   std::uint64_t stored_bytes = 0;       // in the file

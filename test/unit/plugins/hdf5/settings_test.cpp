@@ -59,12 +59,12 @@ TEST_CASE("filters: none, one, both, blanks between them and a missing level are
 
 TEST_CASE("files, exists, basename and unknown settings are refused with what is allowed") {
   const std::vector<std::array<std::string, 3>> cases = {
-      {"files", "single", "this version writes only per-server: one file per server and iteration"},
-      {"files", "per-group", "this version writes only per-server: one file per server and iteration"},
+      {"files", "one", "allowed are per-server, per-group and single"},
+      {"group-size", "0", "give 1 or more"},
       {"exists", "ask", "allowed are overwrite, refuse and append"},
       {"basename", "out/", "give a folder and the start of the file names, such as out/storm"},
       {"basname", "out/storm",
-       "<hdf5> knows basename, files, filters, threads, schedule, writers, turn-timeout, restart and exists"},
+       "<hdf5> knows basename, files, group-size, filters, threads, schedule, writers, turn-timeout, restart and exists"},
   };
   for (const auto& [key, value, remedy] : cases) {
     const Refusal refusal = refusal_with(key, value);
@@ -72,6 +72,17 @@ TEST_CASE("files, exists, basename and unknown settings are refused with what is
     CHECK(refusal.sentence == key + "=\"" + value + "\" is not possible; " + remedy);
   }
   CHECK(refusal_with("files", "per-server").code == DC_OK);
+}
+
+TEST_CASE("servers without MPI cannot write a file together") {
+  for (const char* files : {"per-group", "single"}) {
+    const TempFolder folder;
+    FakeHost host({{"basename", folder.file("storm")}, {"files", files}});
+    host.cut_off();
+    const RunningPlugin plugin("hdf5", host);
+    CHECK(plugin.init_code == DC_E_CONFIG);
+    CHECK(host.failure.find("per-server") != std::string::npos);
+  }
 }
 
 TEST_CASE("a variable and a group of one name are refused, names that only begin alike are not") {

@@ -1,0 +1,218 @@
+#include "box_writer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "../brick_index.hpp"
+#include "../bricks.hpp"
+#include "../gather.hpp"
+#include "../library.hpp"
+#include "../new_dataset.hpp"
+#include "../precision.hpp"
+#include "../types.hpp"
+#include "plugins/reduce/crc32.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+// Of one write: large, as each is a step of all servers; it bounds the memory that gathering takes.
+constexpr std::size_t kLoadBytes = std::size_t{32} << 20;
+
+template <class T>
+void fill_with_nan(Staging& staging, std::size_t count) {
+  std::fill_n(reinterpret_cast<T*>(staging.data()), count, std::numeric_limits<T>::quiet_NaN());
+}
+
+Space part_of(const Box& whole, const Box& part) {
+  Space space = space_of(whole);
+  Sizes start = {};
+  for (int d = 0; d < part.ndims; ++d) start[d] = static_cast<hsize_t>(part.low[d] - whole.low[d]);
+  if (part.ndims > 0)
+    checked(H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, sizes_of(part).data(), nullptr),
+            "select a part");
+  return space;
+}
+
+Space nothing_of(const Box& whole) {
+  Space space = space_of(whole);
+  checked(H5Sselect_none(space.id()), "select nothing");
+  return space;
+}
+
+StoredDataset record_of(const SharedDataset& dataset, const Piece& piece) {
+  StoredDataset told;
+  told.path = dataset.path;
+  told.variable = dataset.variable->path;
+  told.has_position = dataset.has_position;
+  told.box = piece.box;
+  told.global = dataset.global;
+  told.start.emplace();
+  for (int d = 0; d < piece.box.ndims; ++d) told.start->push_back(piece.box.low[d] - dataset.whole.low[d]);
+  if (!dataset.joined) {
+    told.source = dataset.parts.front().source;
+    told.block = dataset.parts.front().block;
+  }
+  told.raw_bytes = static_cast<std::uint64_t>(volume(piece.box)) * dataset.variable->element_bytes;
+  told.stored_bytes = told.raw_bytes;
+  told.reduce = dataset.variable->reduce;
+  if (dataset.variable->reduction.precision != DC_EXACT) told.largest_error = 0;
+  return told;
+}
+
+// Its share of what the chunks take.
+void note_stored_bytes(const Dataset& open, const SharedDataset& dataset, std::vector<StoredDataset>& told) {
+  const auto all = static_cast<double>(H5Dget_storage_size(open.id()));
+  for (StoredDataset& one : told)
+    one.stored_bytes =
+        static_cast<std::uint64_t>(all * static_cast<double>(volume(one.box)) / static_cast<double>(volume(dataset.whole)));
+}
+
+}  // namespace
+
+template <class Step>
+void BoxWriter::attempt(Step&& step) {
+  try {
+    step();
+  } catch (...) {
+    if (!failure_) failure_ = std::current_exception();
+  }
+}
+
+BoxWriter::Result BoxWriter::write(const std::string& path, const Plan& plan, const dc_iteration_t* iteration) {
+  failure_ = nullptr;
+  Result result;
+  result.found.resize(plan.datasets.size());
+  File file(H5Fopen(path.c_str(), H5F_ACC_RDWR, team_.file_access().id()), "open together", path);
+  for (std::size_t i = 0; i < plan.datasets.size(); ++i)
+    attempt([&] { write_dataset(file.id(), plan.datasets[i], iteration, result, result.found[i]); });
+  attempt([&] { file.close("close", path); });
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  return result;
+}
+
+void BoxWriter::write_dataset(hid_t file, const SharedDataset& dataset, const dc_iteration_t* iteration, Result& result,
+                              Found& found) {
+  std::vector<Piece> pieces;
+  if (iteration != nullptr) pieces = pieces_of(dataset, team_.member(), *iteration);
+  std::vector<StoredDataset> told;
+  for (const Piece& piece : pieces) told.push_back(record_of(dataset, piece));
+  const std::vector<Load> loads = loads_of(dataset, pieces, told);
+  const bool together = in_step(dataset);
+  const std::size_t rounds = together ? rounds_of(dataset) : loads.size();
+  if (rounds > 0) {
+    const Dataset open(H5Dopen2(file, dataset.path.c_str(), H5P_DEFAULT), "open the dataset", dataset.path);
+    for (std::size_t round = 0; round < rounds; ++round)
+      put({dataset, open, found}, round < loads.size() ? &loads[round] : nullptr, together);
+    if (is_packed(dataset, filters_)) note_stored_bytes(open, dataset, told);
+  }
+  for (const StoredDataset& one : told)
+    if (one.largest_error) merge(found, {{}, {}, one.largest_error});
+  std::move(told.begin(), told.end(), std::back_inserter(result.boxes));
+}
+
+// A box of packed values whole, so that each chunk is packed once.
+std::vector<Box> BoxWriter::bricks_of(const SharedDataset& dataset, const std::vector<Box>& boxes) const {
+  std::vector<Box> bricks;
+  for (const Box& box : boxes) {
+    if (volume(box) == 0) continue;
+    if (is_packed(dataset, filters_)) {
+      bricks.push_back(box);
+      continue;
+    }
+    const Extents extents = brick_extents(box, dataset.variable->element_bytes, kLoadBytes);
+    for_each_brick(box, extents, [&](const Box& brick) { bricks.push_back(brick); });
+  }
+  return bricks;
+}
+
+std::vector<Box> BoxWriter::all_bricks(const SharedDataset& dataset, int member) const {
+  std::vector<Box> bricks = bricks_of(dataset, boxes_of(dataset, member));
+  if (member != 0 || is_packed(dataset, filters_)) return bricks;
+  const std::vector<Box> holes = bricks_of(dataset, dataset.holes);
+  bricks.insert(bricks.end(), holes.begin(), holes.end());
+  return bricks;
+}
+
+// Where each write is one run of the file, nobody gains by waiting for the others. Else MPI joins what lies between each other.
+bool BoxWriter::in_step(const SharedDataset& dataset) const {
+  if (is_packed(dataset, filters_)) return true;
+  std::size_t offset = 0;
+  for (int member = 0; member < team_.size(); ++member)
+    for (const Box& brick : all_bricks(dataset, member))
+      if (!is_contiguous(dataset.whole, brick, dataset.variable->element_bytes, offset)) return true;
+  return false;
+}
+
+std::size_t BoxWriter::rounds_of(const SharedDataset& dataset) const {
+  std::size_t most = 0;
+  for (int member = 0; member < team_.size(); ++member) most = std::max(most, all_bricks(dataset, member).size());
+  return most;
+}
+
+std::vector<BoxWriter::Load> BoxWriter::loads_of(const SharedDataset& dataset, const std::vector<Piece>& pieces,
+                                                 std::vector<StoredDataset>& told) const {
+  std::vector<Load> loads;
+  for (std::size_t i = 0; i < pieces.size(); ++i)
+    for (const Box& brick : bricks_of(dataset, {pieces[i].box})) loads.push_back({brick, &pieces[i], &told[i]});
+  if (team_.member() == 0 && !is_packed(dataset, filters_))
+    for (const Box& brick : bricks_of(dataset, dataset.holes)) loads.push_back({brick, nullptr, nullptr});
+  return loads;
+}
+
+void BoxWriter::put(const Target& target, const Load* load, bool in_step) {
+  const void* values = nullptr;
+  if (load != nullptr && !failure_) attempt([&] { values = values_of(*load, target); });
+  if (values == nullptr && !in_step) return;
+  attempt([&] {
+    const SharedDataset& dataset = target.dataset;
+    const char nothing = 0;
+    const Space memory = values == nullptr ? nothing_of(dataset.whole) : space_of(load->box);
+    const Space file = values == nullptr ? nothing_of(dataset.whole) : part_of(dataset.whole, load->box);
+    const Properties alone(H5Pcreate(DAMARIS_HDF5_CLASS(DATASET_XFER)), "make the properties of a write");
+    const Properties together = Team::collective_write();
+    checked(H5Dwrite(target.open.id(), type_of(*dataset.variable).id(), memory.id(), file.id(), (in_step ? together : alone).id(),
+                     values == nullptr ? &nothing : values),
+            "write the dataset", dataset.path);
+  });
+}
+
+const void* BoxWriter::values_of(const Load& load, const Target& target) {
+  if (load.piece == nullptr) return filling(load, target.dataset);
+  const dc_variable_info_t& variable = *target.dataset.variable;
+  const auto count = static_cast<std::size_t>(volume(load.box));
+  const void* values = elements_of(*load.piece, load.box, gathered_);
+  if (has_order(variable.type)) {
+    const BrickRange range = range_of(variable.type, values, count);
+    if (!std::isnan(range.min)) {
+      const Found here = {range.min, range.max, {}};
+      merge(target.found, here);
+      Found box = {load.told->min, load.told->max, {}};
+      merge(box, here);
+      load.told->min = box.min;
+      load.told->max = box.max;
+    }
+  }
+  if (variable.reduction.precision != DC_EXACT) values = rounded(load, values, count);
+  load.told->checksum = reduce::crc32(values, count * variable.element_bytes, load.told->checksum);
+  return values;
+}
+
+const void* BoxWriter::rounded(const Load& load, const void* values, std::size_t count) {
+  const Precision precision = plan_precision(*load.piece, gathered_);
+  changed_.resize(std::max(changed_.size(), count * precision.element_bytes));
+  load.told->largest_error = std::max(*load.told->largest_error, apply(precision, values, count, changed_.data()));
+  return changed_.data();
+}
+
+const void* BoxWriter::filling(const Load& load, const SharedDataset& dataset) {
+  const auto count = static_cast<std::size_t>(volume(load.box));
+  gathered_.resize(std::max(gathered_.size(), count * dataset.variable->element_bytes));
+  std::fill_n(gathered_.data(), count * dataset.variable->element_bytes, std::byte{0});
+  if (dataset.variable->type == DC_FLOAT32) fill_with_nan<float>(gathered_, count);
+  if (dataset.variable->type == DC_FLOAT64) fill_with_nan<double>(gathered_, count);
+  return gathered_.data();
+}
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,62 @@
+// Writes what one server has of a file that several write: box by box, all servers in step where HDF5 asks for it.
+// Used by: the hdf5 plugin, on the server's dispatch thread; collective over the group.
+// Before it: skeleton.hpp made the datasets. After it: what each server wrote goes into the record.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "../piece_memory.hpp"
+#include "../run/record.hpp"
+#include "skeleton.hpp"
+#include "team.hpp"
+
+namespace damaris::hdf5 {
+
+class BoxWriter {
+ public:
+  BoxWriter(const Team& team, const std::vector<Filter>& filters) : team_(team), filters_(filters) {}
+
+  struct Result {
+    std::vector<StoredDataset> boxes;  // that this member wrote
+    std::vector<Found> found;          // by dataset of the plan
+  };
+  // Opens the file at `path`, writes this member's boxes of all datasets and closes it. A member whose values cannot be had goes on
+  // with the others, without data, and throws at the end: else they would wait for it for ever.
+  Result write(const std::string& path, const Plan& plan, const dc_iteration_t* iteration);
+
+ private:
+  // What a member writes in one go: a brick of a box of its own, or of a hole.
+  struct Load {
+    Box box;
+    const Piece* piece = nullptr;  // nullptr: a hole
+    StoredDataset* told = nullptr;
+  };
+  struct Target {
+    const SharedDataset& dataset;
+    const Dataset& open;
+    Found& found;
+  };
+
+  void write_dataset(hid_t file, const SharedDataset& dataset, const dc_iteration_t* iteration, Result& result, Found& found);
+  std::vector<Box> bricks_of(const SharedDataset& dataset, const std::vector<Box>& boxes) const;
+  std::vector<Box> all_bricks(const SharedDataset& dataset, int member) const;
+  bool in_step(const SharedDataset& dataset) const;
+  std::size_t rounds_of(const SharedDataset& dataset) const;
+  std::vector<Load> loads_of(const SharedDataset& dataset, const std::vector<Piece>& pieces,
+                             std::vector<StoredDataset>& told) const;
+  const void* values_of(const Load& load, const Target& target);
+  const void* rounded(const Load& load, const void* values, std::size_t count);
+  const void* filling(const Load& load, const SharedDataset& dataset);
+  void put(const Target& target, const Load* load, bool in_step);
+  template <class Step>
+  void attempt(Step&& step);
+
+  const Team& team_;
+  const std::vector<Filter>& filters_;
+  Staging gathered_, changed_;
+  std::exception_ptr failure_;  // the first of this write
+};
+
+}  // namespace damaris::hdf5

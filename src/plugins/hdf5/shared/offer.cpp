@@ -1,0 +1,105 @@
+#include "offer.hpp"
+
+#include <damaris/error.hpp>
+
+#include <map>
+
+#include "../pieces.hpp"
+#include "core/base/json.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+// A block as numbers: source, block, whether placed, low corner, extents.
+void append(Numbers& row, const OfferedBlock& block) {
+  row.insert(row.end(), {block.source, block.block, block.has_position ? 1 : 0});
+  for (int d = 0; d < block.box.ndims; ++d) row.push_back(block.box.low[d]);
+  for (int d = 0; d < block.box.ndims; ++d) row.push_back(block.box.extent(d));
+}
+
+OfferedBlock block_from(const std::int64_t* row, int ndims) {
+  OfferedBlock block = {static_cast<std::int32_t>(row[0]), static_cast<std::int32_t>(row[1]), row[2] != 0, {ndims, {}, {}}};
+  for (int d = 0; d < ndims; ++d) {
+    block.box.low[d] = row[3 + d];
+    block.box.high[d] = row[3 + d] + row[3 + ndims + d];
+  }
+  return block;
+}
+
+std::vector<OfferedBlock> blocks_from(const Numbers& rows, int ndims) {
+  const auto columns = static_cast<std::size_t>(3 + 2 * ndims);
+  if (rows.size() % columns != 0) throw Error(DC_E_INTERNAL, "another server's list of blocks is cut off");
+  std::vector<OfferedBlock> blocks;
+  for (std::size_t at = 0; at < rows.size(); at += columns) blocks.push_back(block_from(rows.data() + at, ndims));
+  return blocks;
+}
+
+OfferedVariable& variable_of(Offer& offer, const dc_dataset_t& block) {
+  const dc_variable_info_t& variable = *block.variable;
+  if (offer.variables.empty() || offer.variables.back().id != variable.id) {
+    OfferedVariable& added = offer.variables.emplace_back();
+    added.id = variable.id;
+    if (variable.has_global != 0) added.global.assign(block.global, block.global + variable.ndims);
+  }
+  return offer.variables.back();
+}
+
+}  // namespace
+
+Offer offer_of(const dc_host_t& host, const dc_iteration_t* iteration) {
+  Offer offer;
+  offer.clients.assign(host.clients, host.clients + host.client_count);
+  if (iteration == nullptr) {
+    offer.absent = offer.clients;
+    return offer;
+  }
+  offer.absent.assign(iteration->absent, iteration->absent + iteration->absent_count);
+  offer.missing.assign(iteration->missing, iteration->missing + iteration->missing_count);
+  if (iteration->has_time != 0) offer.time = iteration->time;
+  for (std::size_t i = 0; i < iteration->dataset_count; ++i) {
+    const dc_dataset_t& block = iteration->datasets[i];
+    variable_of(offer, block).blocks.push_back({block.source, block.block, block.has_position != 0, interior(block)});
+  }
+  return offer;
+}
+
+std::string to_text(const Offer& offer) {
+  Json json = {{"clients", offer.clients}, {"absent", offer.absent}, {"missing", offer.missing}};
+  if (offer.time) json["time"] = *offer.time;
+  std::map<Numbers, std::size_t> known;
+  Json lists = Json::array(), variables = Json::array();
+  for (const OfferedVariable& variable : offer.variables) {
+    Numbers rows;
+    for (const OfferedBlock& block : variable.blocks) append(rows, block);
+    const auto [place, is_new] = known.emplace(std::move(rows), lists.size());
+    if (is_new) lists.push_back(place->first);
+    variables.push_back({variable.id, place->second, variable.global});
+  }
+  json["lists"] = std::move(lists);
+  json["variables"] = std::move(variables);
+  return json.dump();
+}
+
+Offer offer_from(const std::string& text, const dc_host_t& host) try {
+  const Json json = Json::parse(text);
+  Offer offer;
+  json.at("clients").get_to(offer.clients);
+  json.at("absent").get_to(offer.absent);
+  json.at("missing").get_to(offer.missing);
+  if (json.contains("time")) offer.time = json.at("time").get<double>();
+  for (const Json& told : json.at("variables")) {
+    OfferedVariable& variable = offer.variables.emplace_back();
+    told.at(0).get_to(variable.id);
+    told.at(2).get_to(variable.global);
+    if (variable.id >= host.variable_count) throw Error(DC_E_INTERNAL, "another server has other variables");
+    variable.blocks =
+        blocks_from(json.at("lists").at(told.at(1).get<std::size_t>()).get<Numbers>(), host.variables[variable.id].ndims);
+  }
+  return offer;
+} catch (const Json::exception& error) {
+  throw Error(DC_E_INTERNAL, std::string("another server's list of datasets makes no sense: ") + error.what());
+}
+
+}  // namespace damaris::hdf5

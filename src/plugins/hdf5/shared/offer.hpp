@@ -1,0 +1,43 @@
+// What one server brings to an iteration that several write together, as they tell each other.
+// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Before it: the iteration's views. After it: plan.hpp joins the offers of all.
+#pragma once
+
+#include <damaris/plugin.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../box.hpp"
+
+namespace damaris::hdf5 {
+
+struct OfferedBlock {
+  std::int32_t source = 0, block = 0;
+  bool has_position = false;
+  Box box;  // the interior: at its position, or at zero
+};
+
+struct OfferedVariable {
+  std::uint32_t id = 0;
+  std::vector<std::int64_t> global;  // extents; empty: not known
+  std::vector<OfferedBlock> blocks;
+};
+
+struct Offer {
+  std::vector<std::int32_t> clients, absent, missing;
+  std::optional<double> time;
+  std::vector<OfferedVariable> variables;
+};
+
+// Without an iteration all clients are absent.
+Offer offer_of(const dc_host_t& host, const dc_iteration_t* iteration);
+
+// Short: variables whose blocks lie at the same places share the list of them.
+std::string to_text(const Offer& offer);
+// Throws damaris::Error(DC_E_INTERNAL) for what another version sent. Dimensions are the variables' of `host`.
+Offer offer_from(const std::string& text, const dc_host_t& host);
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,138 @@
+#include "shared_files.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+
+#include "core/base/json.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+constexpr const char* kNames[] = {"per-server", "per-group", "single"};
+
+// Each server makes sure of its own bytes: on other nodes nobody else can. Open from before the first write, it learns of all failures.
+class OwnSync {
+ public:
+  explicit OwnSync(const std::string& path) : path_(path), descriptor_(::open(path.c_str(), O_RDWR | O_CLOEXEC)) {
+    if (descriptor_ < 0) throw_system_failure(errno, "open", path_);
+  }
+  ~OwnSync() { ::close(descriptor_); }
+  OwnSync(const OwnSync&) = delete;
+  OwnSync& operator=(const OwnSync&) = delete;
+  void sync() const {
+    if (::fsync(descriptor_) != 0) throw_system_failure(errno, "sync", path_);
+  }
+
+ private:
+  std::string path_;
+  int descriptor_;
+};
+
+Json to_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+std::optional<double> number_from(const Json& json) {
+  return json.is_null() ? std::nullopt : std::optional<double>(json.get<double>());
+}
+
+std::string to_text(const std::vector<Found>& found) {
+  Json json = Json::array();
+  for (const Found& one : found) json.push_back({to_json(one.min), to_json(one.max), to_json(one.largest_error)});
+  return json.dump();
+}
+
+void merge_text(std::vector<Found>& into, const std::string& text) {
+  const Json json = Json::parse(text);
+  for (std::size_t i = 0; i < into.size(); ++i) {
+    const Json& one = json.at(i);
+    merge(into[i], {number_from(one.at(0)), number_from(one.at(1)), number_from(one.at(2))});
+  }
+}
+
+std::uint64_t raw_bytes_of(const Plan& plan) {
+  std::uint64_t bytes = 0;
+  for (const SharedDataset& dataset : plan.datasets)
+    for (const SharedPart& part : dataset.parts)
+      bytes += static_cast<std::uint64_t>(volume(part.box)) * dataset.variable->element_bytes;
+  return bytes;
+}
+
+}  // namespace
+
+SharedFiles::SharedFiles(const dc_host_t& host, const Settings& settings, const FileNames& names, std::function<void()> begin)
+    : host_(host),
+      settings_(settings),
+      names_(names),
+      begin_(std::move(begin)),
+      team_(host, group_of(host, settings), settings.turn_timeout_ms),
+      skeleton_(host, group_of(host, settings), settings.filters),
+      writer_(team_, settings.filters) {
+  check_can_write_together(host, kNames[static_cast<int>(settings.files)]);
+}
+
+void SharedFiles::attend(std::int64_t step) try {
+  write_together(step, nullptr, [] {});
+} catch (const Failure& failure) {
+  const std::string line = "hdf5: " + names_.final_path(step) + ", to which this server gives nothing: " + failure.what();
+  host_.log(host_.self, 1, line.c_str());
+}
+
+// Each step of it that may fail is a task of all: a server that left early would be waited for.
+StoredFile SharedFiles::write_together(std::int64_t step, const dc_iteration_t* iteration, const std::function<void()>& check) {
+  team_.gather();
+  const std::vector<std::string> offers = team_.together([&] {
+    check();
+    return to_text(offer_of(host_, iteration));
+  });
+  Plan plan;
+  std::optional<OutputFile> output;  // of the leader: removed unless it is published
+  const auto prepare = [&] {
+    plan = plan_from(offers);
+    if (!team_.leads()) return std::string();
+    begin_();
+    output.emplace(names_.temporary_path(step), names_.final_path(step));
+    skeleton_.make(*output, step, plan);
+    return output->temporary_path();
+  };
+  const std::string path = team_.together(prepare).front();
+  StoredFile told;
+  told.name = names_.final_name(step);
+  told.server = host_.server_index;
+  const std::vector<std::string> found = fill(path, plan, iteration, told);
+  told.bytes = std::stoull(team_.by_leader([&] { return std::to_string(publish(*output, plan, found)); }));
+  return told;
+}
+
+Plan SharedFiles::plan_from(const std::vector<std::string>& offers) const {
+  std::vector<Offer> all;
+  for (const std::string& text : offers) all.push_back(offer_from(text, host_));
+  return plan_of(all, host_);
+}
+
+// Returns what each server found in the values.
+std::vector<std::string> SharedFiles::fill(const std::string& path, const Plan& plan, const dc_iteration_t* iteration,
+                                           StoredFile& told) {
+  std::optional<OwnSync> own;
+  team_.together([&] {
+    own.emplace(path);
+    return std::string();
+  });
+  return team_.together([&] {
+    BoxWriter::Result result = writer_.write(path, plan, iteration);
+    own->sync();
+    told.datasets = std::move(result.boxes);
+    return to_text(result.found);
+  });
+}
+
+std::uint64_t SharedFiles::publish(OutputFile& output, const Plan& plan, const std::vector<std::string>& texts) const {
+  std::vector<Found> found(plan.datasets.size());
+  for (const std::string& text : texts) merge_text(found, text);
+  skeleton_.label(output, plan, found);
+  const std::uint64_t bytes = output.publish(settings_.existing != Existing::refuse);
+  host_.stored(host_.self, output.final_path().c_str(), bytes, raw_bytes_of(plan));
+  return bytes;
+}
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,46 @@
+// The files that the servers of a group write together: a file for each iteration of which one of them has data.
+// Used by: the hdf5 plugin, on the server's dispatch thread; collective over the group.
+// Before it: agreement.hpp has brought all servers of the group to the same iteration. After it: the record.
+#pragma once
+
+#include <damaris/plugin.h>
+
+#include <functional>
+#include <string>
+
+#include "../file_names.hpp"
+#include "../output_file.hpp"
+#include "box_writer.hpp"
+
+namespace damaris::hdf5 {
+
+class SharedFiles {
+ public:
+  // `begin` is called on the leader before its first file. Throws damaris::Error where servers cannot write together.
+  SharedFiles(const dc_host_t& host, const Settings& settings, const FileNames& names, std::function<void()> begin);
+
+  // Writes the iteration with the others. Returns what this server has of the file, which is durable under its final name. Throws
+  // Failure on all of them when one cannot: then no file is left.
+  // `check` may refuse the iteration, by an exception.
+  StoredFile write(const dc_iteration_t& iteration, const std::function<void()>& check) {
+    return write_together(iteration.step, &iteration, check);
+  }
+  // Takes part in an iteration of which only others have data. What fails is theirs to say.
+  void attend(std::int64_t step);
+
+ private:
+  StoredFile write_together(std::int64_t step, const dc_iteration_t* iteration, const std::function<void()>& check);
+  Plan plan_from(const std::vector<std::string>& offers) const;
+  std::vector<std::string> fill(const std::string& path, const Plan& plan, const dc_iteration_t* iteration, StoredFile& told);
+  std::uint64_t publish(OutputFile& output, const Plan& plan, const std::vector<std::string>& found) const;
+
+  const dc_host_t& host_;
+  const Settings& settings_;
+  const FileNames& names_;
+  std::function<void()> begin_;
+  Team team_;
+  Skeleton skeleton_;
+  BoxWriter writer_;
+};
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,59 @@
+// The servers of a group at one table: what one of them cannot do, all of them hear of and nobody goes on alone.
+// Used by: the hdf5 plugin, on the server's dispatch thread; the only place of the plugin that calls MPI.
+// Before it: agreement.hpp has brought all of them here. After it: shared_files.hpp writes with them.
+#pragma once
+
+#include <damaris/plugin.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../handle.hpp"
+#include "group.hpp"
+
+namespace damaris::hdf5 {
+
+// Throws damaris::Error(DC_E_CONFIG) where servers cannot write together: an HDF5 without MPI, no MPI, another HDF5 in the program.
+void check_can_write_together(const dc_host_t& host, const std::string& files);
+
+class Team {
+ public:
+  Team(const dc_host_t& host, const Group& group, std::int64_t timeout_ms);
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  bool leads() const { return host_.server_index == group_.leader(); }
+  int member() const { return host_.server_index - group_.first; }
+  int size() const { return group_.size; }
+
+  // All below is collective over the group.
+
+  // Waits for the others. Makes the communicator at the first call, as all servers are there then. Throws Failure when one does not
+  // come in time; from then on every call does.
+  void gather();
+  // Runs `task` on every member and returns what all of them returned. Throws Failure on all of them, with the sentence of the first
+  // one, when one of them throws.
+  std::vector<std::string> together(const std::function<std::string()>& task);
+  // The same for a task of the leader alone.
+  std::string by_leader(const std::function<std::string()>& task);
+
+  // Properties of a file that the group opens together.
+  Properties file_access() const;
+  // Of one write in which all take part, with or without data.
+  static Properties collective_write();
+
+ private:
+  struct Channel;
+  std::vector<std::string> exchange(const std::string& mine) const;
+
+  const dc_host_t& host_;
+  Group group_;
+  std::int64_t timeout_ms_;
+  std::unique_ptr<Channel> channel_;
+  bool broken_ = false;
+};
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,147 @@
+// What servers that share a file agree to put into it, and when they write it.
+#include "plugins/hdf5/shared/plan.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <deque>
+#include <memory>
+#include <utility>
+
+#include "plugins/hdf5/shared/agreement.hpp"
+#include "unit/plugins/fake_host.hpp"
+
+using namespace damaris::hdf5;
+using damaris::test::FakeHost;
+
+namespace {
+
+// Three servers, the first of them leads; it is written down which steps a server attends without data.
+struct Trio {
+  Trio() {
+    for (int index = 0; index < 3; ++index) {
+      hosts.push_back(std::make_unique<FakeHost>());
+      hosts.back()->place(index, 3);
+      const auto attend = [this, index](std::int64_t step) { attended.push_back({index, step}); };
+      agreements.push_back(std::make_unique<Agreement>(*hosts.back()->view(), Group{0, 3}, attend));
+    }
+  }
+  bool may_write(std::size_t server, std::int64_t step) {
+    dc_iteration_t iteration = {};
+    iteration.step = step;
+    agreements[server]->may_write(iteration, {});
+    deliver();
+    return agreements[server]->may_write(iteration, {});
+  }
+  void passed(std::size_t server, std::int64_t step) {
+    agreements[server]->passed(step);
+    deliver();
+  }
+  void deliver() {
+    for (bool any = true; any;) {
+      any = false;
+      for (std::size_t from = 0; from < hosts.size(); ++from)
+        for (const auto& [to, text] : std::exchange(hosts[from]->sent, {})) {
+          agreements[static_cast<std::size_t>(to)]->take(static_cast<int>(from), text);
+          any = true;
+        }
+    }
+  }
+  std::vector<std::unique_ptr<FakeHost>> hosts;
+  std::vector<std::unique_ptr<Agreement>> agreements;
+  std::vector<std::pair<int, std::int64_t>> attended;
+};
+
+dc_variable_info_t line(bool global) {
+  dc_variable_info_t variable = {};
+  variable.path = "fields/line";
+  variable.type = DC_FLOAT32;
+  variable.element_bytes = 4;
+  variable.ndims = 1;
+  variable.has_global = global ? 1 : 0;
+  return variable;
+}
+
+Box box(std::int64_t low, std::int64_t high) {
+  Box box;
+  box.ndims = 1;
+  box.low[0] = low;
+  box.high[0] = high;
+  return box;
+}
+
+Offer offer(std::vector<std::int64_t> global, std::vector<OfferedBlock> blocks) {
+  Offer made;
+  made.variables.push_back({0, std::move(global), std::move(blocks)});
+  return made;
+}
+
+dc_host_t host_with(const dc_variable_info_t& variable) {
+  dc_host_t host = {};
+  host.variable_count = 1;
+  host.variables = &variable;
+  return host;
+}
+
+}  // namespace
+
+TEST_CASE("servers of a group write when all of them have the iteration") {
+  Trio trio;
+  CHECK_FALSE(trio.may_write(0, 4));
+  CHECK_FALSE(trio.may_write(2, 4));
+  CHECK(trio.may_write(1, 4));
+  CHECK(trio.may_write(0, 4));
+  CHECK(trio.may_write(2, 4));
+  CHECK(trio.attended.empty());
+}
+
+TEST_CASE("a server that is past an iteration, or at its end, attends it without data") {
+  Trio trio;
+  CHECK_FALSE(trio.may_write(1, 4));
+  CHECK_FALSE(trio.may_write(2, 7));
+  trio.passed(0, std::numeric_limits<std::int64_t>::max());
+  CHECK(trio.may_write(1, 4));
+  CHECK(trio.attended == std::vector<std::pair<int, std::int64_t>>{{0, 4}, {2, 4}});
+  CHECK_FALSE(trio.may_write(2, 7));
+  trio.passed(1, 9);
+  CHECK(trio.may_write(2, 7));
+}
+
+TEST_CASE("a placed variable is one dataset of the declared extents, the lower source wins and the rest are holes") {
+  const dc_variable_info_t variable = line(true);
+  const dc_host_t host = host_with(variable);
+  const Plan plan = plan_of({offer({10}, {{1, 0, true, box(4, 8)}}), offer({10}, {{0, 0, true, box(0, 5)}})}, host);
+  REQUIRE(plan.datasets.size() == 1);
+  const SharedDataset& dataset = plan.datasets[0];
+  CHECK(dataset.path == "fields/line");
+  CHECK(dataset.whole == box(0, 10));
+  CHECK(boxes_of(dataset, 0) == std::vector<Box>{box(5, 8)});
+  CHECK(boxes_of(dataset, 1) == std::vector<Box>{box(0, 5)});
+  CHECK(dataset.holes == std::vector<Box>{box(8, 10)});
+}
+
+TEST_CASE("one block without a position anywhere makes one dataset for each block") {
+  const dc_variable_info_t variable = line(false);
+  const dc_host_t host = host_with(variable);
+  const Plan plan = plan_of({offer({}, {{3, 1, true, box(4, 8)}}), offer({}, {{0, 0, false, box(0, 5)}})}, host);
+  REQUIRE(plan.datasets.size() == 2);
+  CHECK(plan.datasets[0].path == "fields/line/0");
+  CHECK(plan.datasets[1].path == "fields/line/3.1");
+  CHECK(boxes_of(plan.datasets[1], 0) == std::vector<Box>{box(4, 8)});
+  CHECK(boxes_of(plan.datasets[1], 1).empty());
+}
+
+TEST_CASE("an offer comes back from its text") {
+  const dc_variable_info_t variable = line(true);
+  const dc_host_t host = host_with(variable);
+  Offer made = offer({10}, {{1, 0, true, box(4, 8)}, {2, 3, true, box(8, 8)}});
+  made.clients = {1, 2};
+  made.time = 0.5;
+  const Offer back = offer_from(to_text(made), host);
+  CHECK(back.clients == made.clients);
+  CHECK(back.time == made.time);
+  REQUIRE(back.variables.size() == 1);
+  CHECK(back.variables[0].global == made.variables[0].global);
+  REQUIRE(back.variables[0].blocks.size() == 2);
+  CHECK(back.variables[0].blocks[1].block == 3);
+  CHECK(back.variables[0].blocks[1].box == box(8, 8));
+}
