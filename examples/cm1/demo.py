@@ -20,7 +20,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from read_cm1 import files_of, read_output, same_bits, timers
-from run_cm1 import RunFailed, launch, prepare
+from run_cm1 import RunFailed, find_program, launch, prepare
 
 ROOT = Path(__file__).resolve().parents[2]
 BACKENDS = ("none", "fpp", "collective", "damaris")
@@ -47,7 +47,7 @@ def main():
     options = parse_arguments()
     console = Console(width=min(80, Console().width), highlight=False)
     try:
-        find_program(options)
+        find_program()
         settings = QUICK if options.quick else STORM
         console.print(introduction(settings), markup=False)
         results = [run_backend(console, name, options.output, settings) for name in options.backends]
@@ -79,17 +79,6 @@ def names_of(text):
     if not names or len(names) != len(text.split(",")):
         raise argparse.ArgumentTypeError(f"'{text}': choose among {','.join(BACKENDS)}, separated by commas")
     return names
-
-
-def find_program(options):
-    """Fills in what ./dev would have set, so that the demo also runs by itself after a build."""
-    build = Path(os.environ.setdefault("DAMARIS_BUILD_DIR", str(ROOT / "build" / "dev")))
-    os.environ.setdefault("DAMARIS_SOURCE_DIR", str(ROOT))
-    os.environ.setdefault("DAMARIS_MPI_FLAVOUR", "openmpi")
-    os.environ.setdefault("DAMARIS_PLUGIN_PATH", str(build / "lib" / "damaris" / "plugins"))
-    program = os.environ.setdefault("CM1_PROGRAM", str(build / "examples" / "cm1" / "cm1"))
-    if not os.access(program, os.X_OK):
-        raise RunFailed(f"there is no program {program}; build it with: ./dev build")
 
 
 def introduction(s):

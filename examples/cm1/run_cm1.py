@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 
 GROUPS = {
     "param0": "nx ny nz nodex nodey ppnode",
@@ -31,6 +32,17 @@ class RunFailed(Exception):
 class Finished:
     returncode: int
     output: str
+
+
+def find_program():
+    """Fills in what ./dev would have set, so that scripts also run by themselves after a build."""
+    build = Path(os.environ.setdefault("DAMARIS_BUILD_DIR", str(ROOT / "build" / "dev")))
+    os.environ.setdefault("DAMARIS_SOURCE_DIR", str(ROOT))
+    os.environ.setdefault("DAMARIS_MPI_FLAVOUR", "openmpi")
+    os.environ.setdefault("DAMARIS_PLUGIN_PATH", str(build / "lib" / "damaris" / "plugins"))
+    program = os.environ.setdefault("CM1_PROGRAM", str(build / "examples" / "cm1" / "cm1"))
+    if not os.access(program, os.X_OK):
+        raise RunFailed(f"there is no program {program}; build it with: ./dev build")
 
 
 def write_namelist(path, settings):
@@ -55,10 +67,10 @@ def as_fortran(value):
     return str(value)
 
 
-def prepare(folder, settings, servers=1, restart=None):
+def prepare(folder, settings, servers=1, **hdf5):
     """Makes the run's folder with its namelist and, for damaris, its XML with that many servers a node.
 
-    restart: basename of the damaris run to go on from.
+    hdf5: further attributes of the XML's <hdf5>, such as restart: the basename of the run to go on from.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -66,20 +78,21 @@ def prepare(folder, settings, servers=1, restart=None):
     if settings.get("backend") == "damaris":
         text = (HERE / "cm1.xml").read_text()
         text = text.replace('<dedicated cores="1"/>', f'<dedicated cores="{servers}"/>')
-        if restart:
-            text = text.replace('basename="cm1out"', f'basename="cm1out" restart="{restart}"')
+        more = "".join(f' {name}="{value}"' for name, value in hdf5.items() if value)
+        text = text.replace('basename="cm1out"', f'basename="cm1out"{more}')
         (folder / "cm1.xml").write_text(text)
     return folder
 
 
-def command_line(ranks, arguments=()):
+def command_line(ranks, arguments=(), own_cores=False):
     launcher = Path(os.environ["DAMARIS_SOURCE_DIR"]) / "scripts" / "mpi-run"
     flavour = os.environ["DAMARIS_MPI_FLAVOUR"]
-    return [str(launcher), flavour, "-n", str(ranks), os.environ["CM1_PROGRAM"], *arguments]
+    binding = ["-b"] if own_cores else []
+    return [str(launcher), flavour, *binding, "-n", str(ranks), os.environ["CM1_PROGRAM"], *arguments]
 
 
-def launch(folder, ranks, nodes=None, limit_s=120, arguments=(), on_line=lambda line: None):
-    """Runs the program in a prepared folder. nodes: ranks of each virtual node, as "3,5".
+def launch(folder, ranks, nodes=None, limit_s=120, arguments=(), on_line=lambda line: None, own_cores=False):
+    """Runs the program in a prepared folder. nodes: ranks of each virtual node, as "3,5". own_cores: each rank is bound to one.
 
     on_line sees each line of output as it comes. After limit_s, or when on_line raises, the whole
     process group is ended.
@@ -88,7 +101,7 @@ def launch(folder, ranks, nodes=None, limit_s=120, arguments=(), on_line=lambda 
     if nodes:
         environment["DAMARIS_RANKS_PER_NODE"] = nodes
     lines = []
-    with subprocess.Popen(command_line(ranks, arguments), cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+    with subprocess.Popen(command_line(ranks, arguments, own_cores), cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                           start_new_session=True) as process:
         clock = Clock(process, limit_s)

@@ -43,7 +43,11 @@ dev_bench() {
   setup_for_use
   dev_build "$PRESET"
   use_built_tree
-  damaris-bench "$@"
+  if [ "${1:-}" = cm1 ]; then
+    "$PYTHON" bench/cm1/bench_cm1.py "${@:2}"
+  else
+    damaris-bench "$@"
+  fi
 }
 
 dev_demo() {

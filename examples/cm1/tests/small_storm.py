@@ -14,7 +14,7 @@ hears_last_words = pytest.mark.skipif(os.environ.get("DAMARIS_MPI_FLAVOUR") == "
 
 def attempt(folder, ranks, settings, nodes=None, servers=1, arguments=(), restart=None):
     """Runs with the settings and returns what came of it."""
-    return launch(prepare(folder, settings, servers, restart), ranks, nodes=nodes, arguments=arguments)
+    return launch(prepare(folder, settings, servers, restart=restart), ranks, nodes=nodes, arguments=arguments)
 
 
 def run(folder, ranks, settings, nodes=None, servers=1, restart=None):

@@ -1,0 +1,36 @@
+"""Quotients of quantiles, and how sure they are: percentiles of 1000 resamplings of whole runs, as steps of one run are alike.
+
+Used by: bench_cm1.py. Before it: times of interleaved runs. After it: rows.
+"""
+
+import numpy as np
+
+RESAMPLINGS = 1000
+
+
+def quantile(values, q):
+    return float(np.quantile(values, q))
+
+
+def estimate(values):
+    """Median of the values, and the interval that holds it with 95 %: (value, low, high)."""
+    rng = np.random.default_rng(7)
+    values = np.asarray(values)
+    medians = np.median(rng.choice(values, (RESAMPLINGS, len(values))), axis=1)
+    return np.median(values), *np.quantile(medians, (0.025, 0.975))
+
+
+def pooled_quantiles(ours, base, q):
+    """The quotient of the q-quantiles over all runs, ours by base: (value, low, high). ours, base: a list of times for each run."""
+    rng = np.random.default_rng(7)
+    samples = []
+    for _ in range(RESAMPLINGS):
+        runs = rng.integers(len(ours), size=len(ours))
+        samples.append(quotient([ours[i] for i in runs], [base[i] for i in runs], q))
+    value = quotient(ours, base, q)
+    low, high = np.quantile(samples, (0.025, 0.975))
+    return value, min(low, value), max(high, value)
+
+
+def quotient(ours, base, q):
+    return np.quantile(np.concatenate(ours), q) / np.quantile(np.concatenate(base), q)
