@@ -1,5 +1,6 @@
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
+#include "core/base/units.hpp"
 #include "core/config/build.hpp"
 #include "core/config/plugins.hpp"
 #include "core/config/reduction.hpp"
@@ -78,6 +79,15 @@ void check_files(Build& build, const Element& element) {
       wrong(format("variable '{}' has reduce=\"{}\": {}, or per-server", variable.name, variable.reduce, obstacle));
 }
 
+std::uint64_t memory(Build& build, const Attribute& attribute) {
+  constexpr std::uint64_t kLeast = std::uint64_t{16} << 20;
+  const auto bytes = parse_size(attribute.value);
+  if (bytes && *bytes >= kLeast) return *bytes;
+  build.problems.add(attribute.value_where,
+                     format("{}: it must be at least {} and below 8 EiB", quoted(attribute), size_text(kLeast)));
+  return kLeast;
+}
+
 model::Plugin hdf5(Build& build, const Element& element) {
   model::Plugin plugin;
   plugin.name = "hdf5";
@@ -85,8 +95,9 @@ model::Plugin hdf5(Build& build, const Element& element) {
   plugin.storage = true;
   plugin.where = element.where;
   for (const Attribute& attribute : element.attributes)
-    if (attribute.name != "reduce" && attribute.name != "turn-timeout")
+    if (attribute.name != "reduce" && attribute.name != "turn-timeout" && attribute.name != "memory")
       plugin.settings.emplace_back(attribute.name, attribute.value);
+  plugin.settings.emplace_back("memory-bytes", std::to_string(memory(build, *element.find("memory"))));
   plugin.settings.emplace_back("turn-timeout-ms", std::to_string(duration(build, *element.find("turn-timeout"), 1)));
   check_schedule(build, element);
   if (const Attribute* reduce = element.find("reduce")) reduce_the_others(build, *reduce);

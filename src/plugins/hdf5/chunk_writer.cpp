@@ -56,7 +56,7 @@ bool is_reduced(const Piece& piece) {
 Dataset ChunkWriter::write(hid_t file, const Piece& piece, StoredDataset& told) {
   const Precision precision = plan_precision(piece, lanes_.front().gathered);
   const Type type = precision.kind == DC_FLOAT16 ? half_type() : type_of(*piece.variable);
-  const Extents chunk = chunk_of(piece);
+  const Extents chunk = chunk_of(piece, memory_.packing_bytes());
   Dataset dataset = create_dataset(file, piece, type, properties_of(piece, chunk));
   told.reduce = piece.variable->reduce;
   if (precision.kind != DC_EXACT) told.largest_error = 0;
@@ -71,6 +71,9 @@ Dataset ChunkWriter::write(hid_t file, const Piece& piece, StoredDataset& told) 
 
 void ChunkWriter::write_all(const Target& target) {
   BrickIndex index(target.chunk);
+  const std::uint64_t chunk_bytes =
+      static_cast<std::uint64_t>(volume(frame_of(target.piece.box, target.chunk))) * target.piece.variable->element_bytes;
+  const std::size_t lanes = lanes_within(memory_.packing_bytes(), chunk_bytes, lanes_.size());
   std::size_t filled = 0;
   const auto flush = [&] {
     workers_.run(filled, [&](std::size_t i) { prepare(lanes_[i], target); });
@@ -82,7 +85,7 @@ void ChunkWriter::write_all(const Target& target) {
   };
   for_each_brick(target.piece.box, target.chunk, [&](const Box& brick) {
     lanes_[filled++].brick = brick;
-    if (filled == lanes_.size()) flush();
+    if (filled == lanes) flush();
   });
   if (filled > 0) flush();
   index.label(target.dataset, target.piece.box.ndims);

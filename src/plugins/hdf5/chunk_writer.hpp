@@ -10,6 +10,7 @@
 
 #include "brick_index.hpp"
 #include "handle.hpp"
+#include "memory.hpp"
 #include "piece_memory.hpp"
 #include "plugins/reduce/encoder.hpp"
 #include "precision.hpp"
@@ -21,7 +22,8 @@ bool is_reduced(const Piece& piece);
 
 class ChunkWriter {
  public:
-  explicit ChunkWriter(int threads) : workers_(threads), lanes_(static_cast<std::size_t>(workers_.threads())) {}
+  ChunkWriter(int threads, MemoryBound memory)
+      : memory_(memory), workers_(threads), lanes_(static_cast<std::size_t>(workers_.threads())) {}
 
   // Creates the dataset with the groups above it, writes all parts and the attributes that tell of the reduction and of the values,
   // and tells the record. Throws Failure, or damaris::Error for values that cannot be stored as asked.
@@ -56,6 +58,7 @@ class ChunkWriter {
   static void note(const Lane& lane, const Target& target, BrickIndex& index);
   void write_all(const Target& target);
 
+  MemoryBound memory_;
   Workers workers_;
   std::vector<Lane> lanes_;
 };

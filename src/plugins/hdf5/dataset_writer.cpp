@@ -29,7 +29,7 @@ Dataset DatasetWriter::write(Hdf5File& file, const Piece& piece, StoredDataset& 
   if (volume(piece.box) > 0 && is_reduced(piece)) return reducer_.write(file.id(), piece, told);
   const dc_variable_info_t& variable = *piece.variable;
   const Type type = type_of(variable);
-  const Extents extents = chunk_of(piece);
+  const Extents extents = chunk_of(piece, memory_.packing_bytes());
   Dataset dataset = create(file.id(), piece, type, extents);
   const bool direct = kSameOrder && !chunked(piece) && volume(piece.box) > 0;
   std::uint64_t offset = direct ? offset_of(dataset, piece.path) : 0;

@@ -10,6 +10,7 @@
 #include "filters.hpp"
 #include "handle.hpp"
 #include "hdf5_file.hpp"
+#include "memory.hpp"
 #include "pieces.hpp"
 #include "run/record.hpp"
 
@@ -17,8 +18,9 @@ namespace damaris::hdf5 {
 
 class DatasetWriter {
  public:
-  // `threads` pack chunks of reduced variables at the same time.
-  DatasetWriter(std::vector<Filter> filters, int threads) : filters_(std::move(filters)), reducer_(threads) {}
+  // `threads` pack chunks of reduced variables at the same time, as many as `memory` has room for.
+  DatasetWriter(std::vector<Filter> filters, int threads, MemoryBound memory = MemoryBound())
+      : filters_(std::move(filters)), memory_(memory), reducer_(threads, memory) {}
 
   // Creates the dataset with the groups above it, writes all parts and the index of its values, and tells the record of its
   // content. Throws Failure. The caller may add attributes.
@@ -31,6 +33,7 @@ class DatasetWriter {
   BrickRange write_chunk(const Dataset& dataset, const Type& type, const Piece& piece, const Box& brick, StoredDataset& told);
 
   std::vector<Filter> filters_;
+  MemoryBound memory_;
   Staging staging_;
   ChunkWriter reducer_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bricks.hpp"
+#include "memory.hpp"
 #include "tiling.hpp"
 
 namespace damaris::hdf5 {
@@ -70,6 +71,10 @@ Extents chunk_of(const Piece& piece) {
   for (int d = 0; d < piece.box.ndims; ++d)
     extents[d] = std::min(piece.variable->chunk[d], std::max<std::int64_t>(piece.box.extent(d), 1));
   return extents;
+}
+
+Extents chunk_of(const Piece& piece, std::uint64_t packing_bytes) {
+  return cut_to(chunk_of(piece), piece.box.ndims, piece.variable->element_bytes, packing_bytes);
 }
 
 Box interior(const dc_dataset_t& block) {

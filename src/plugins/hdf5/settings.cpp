@@ -62,6 +62,14 @@ void take_threads(Settings& settings, const std::string& value) {
   if (settings.threads < 1 || settings.threads > 64) refuse("threads", value, "give 1 to 64, no more than the server has cores");
 }
 
+constexpr std::uint64_t kLeastMemory = std::uint64_t{16} << 20;
+
+void take_memory(Settings& settings, const std::string& value) {
+  char* end = nullptr;
+  settings.memory_bytes = std::strtoull(value.c_str(), &end, 10);
+  if (*end != '\0' || settings.memory_bytes < kLeastMemory) refuse("memory-bytes", value, "give 16 MiB or more");
+}
+
 void take_schedule(Settings& settings, const std::string& value) {
   if (value == "immediate") return void(settings.turns = Turns::immediate);
   if (value == "slots") return void(settings.turns = Turns::slots);
@@ -90,6 +98,8 @@ void take(Settings& settings, const std::string& key, const std::string& value) 
     settings.filters = parse_filters(value);
   } else if (key == "threads") {
     take_threads(settings, value);
+  } else if (key == "memory-bytes") {
+    take_memory(settings, value);
   } else if (key == "restart") {
     take_restart(settings, value);
   } else if (key == "schedule") {
@@ -101,8 +111,9 @@ void take(Settings& settings, const std::string& key, const std::string& value) 
   } else if (key == "exists") {
     take_exists(settings, value);
   } else {
-    refuse(key, value,
-           "<hdf5> knows basename, files, group-size, filters, threads, schedule, writers, turn-timeout, restart and exists");
+    refuse(
+        key, value,
+        "<hdf5> knows basename, files, group-size, filters, threads, memory, schedule, writers, turn-timeout, restart and exists");
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "filters.hpp"
+#include "memory.hpp"
 
 namespace damaris::hdf5 {
 
@@ -28,8 +29,9 @@ struct Settings {
   std::vector<Filter> filters;
   std::string restart;  // basename of the run that clients may read from; "": none
   Files files = Files::per_server;
-  int group_size = 4;  // per_group: servers that write a file together
-  int threads = 1;     // that pack chunks
+  int group_size = 4;                                       // per_group: servers that write a file together
+  int threads = 1;                                          // that pack chunks
+  std::uint64_t memory_bytes = MemoryBound::kDefaultBytes;  // that the plugin may take beyond the region
   Existing existing = Existing::overwrite;
   Turns turns = Turns::immediate;
   int writers = 1;                        // coordinated: servers that may write at the same time

@@ -2,6 +2,7 @@
 
 #include <damaris/error.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <set>
@@ -32,6 +33,21 @@ void check_names(const dc_host_t& host) {
 
 void check_types(const dc_host_t& host) {
   for (std::size_t i = 0; i < host.variable_count; ++i) type_of(host.variables[i]);
+}
+
+void tell_of_cut_chunks(const dc_host_t& host, MemoryBound memory) {
+  for (std::size_t i = 0; i < host.variable_count; ++i) {
+    const dc_variable_info_t& variable = host.variables[i];
+    Extents asked = {};
+    std::copy_n(variable.chunk, variable.ndims, asked.begin());
+    if (variable.ndims == 0 || asked[0] == 0) continue;
+    if (cut_to(asked, variable.ndims, variable.element_bytes, memory.packing_bytes()) == asked) continue;
+    const std::string line = "hdf5: the chunk of '" + std::string(variable.path) +
+                             "' is cut where the data fill it: " + std::to_string(kCopiesOfChunk) +
+                             " times a chunk must fit into a quarter of memory=\"...\", which is " +
+                             std::to_string(memory.packing_bytes() >> 20) + " MiB; choose smaller chunks or more memory";
+    host.log(host.self, 1, line.c_str());
+  }
 }
 
 void clean_up(const dc_host_t& host, const FileNames& names) {
@@ -125,10 +141,11 @@ Storage::Storage(const dc_host_t& host)
     : host_(host),
       settings_(read_settings(host)),
       names_(settings_.basename, name_part(host, settings_)),
-      writer_(settings_.filters, settings_.threads) {
+      writer_(settings_.filters, settings_.threads, MemoryBound(settings_.memory_bytes)) {
   if (!settings_.restart.empty()) restart_.emplace(settings_.restart);
   check_names(host);
   check_types(host);
+  tell_of_cut_chunks(host, MemoryBound(settings_.memory_bytes));
   const FileNames own(settings_.basename, host.host_name, host.server_index);
   check_can_write(own);
   clean_up(host, own);
@@ -169,6 +186,7 @@ bool Storage::store(const dc_iteration_t& iteration) {
   record.waited_s = seconds_between(*std::exchange(waiting_since_, std::nullopt), now);
   const auto report = [&] {
     record.stored_s = seconds_between(now, Clock::now());
+    record.memory_bytes = taken_bytes();
     record.at = utc_now_ms();
     if (iteration.dataset_count > 0)
       schedule_->written(record.stored_s);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <utility>
 
 #include "../failure.hpp"
@@ -36,12 +37,15 @@ bool is_file_with_content(const std::string& path) {
 // A record that cannot be read names none: its files stay.
 std::set<std::string> files_in_record(const std::string& path) {
   std::set<std::string> names;
+  std::ifstream file(path, std::ios::binary);
   try {
-    RunRecordReader reader(path);
-    reader.read_on();
-    for (const auto& [step, record] : reader.steps())
-      for (const StoredFile& file : record.files) names.insert(file.name);
+    for (std::string line; std::getline(file, line) && !file.eof();)
+      if (const Json json = Json::parse(line); json.contains("step"))
+        for (const StoredFile& one : step_from_json(json).files) names.insert(one.name);
   } catch (const Error&) {
+    names.clear();
+  } catch (const Json::exception&) {
+    names.clear();
   }
   return names;
 }
@@ -57,7 +61,7 @@ CommitLog::CommitLog(const dc_host_t& host, const Settings& settings, const File
       collector_(connected_ ? host.server_count : 1),
       prefixes_{names.prefix()} {
   if (!keeps()) return;
-  views_ = std::make_unique<RunViews>(host, names.of_run(".jsonl"));
+  views_ = std::make_unique<RunViews>(host, names.of_run(".jsonl"), MemoryBound(settings.memory_bytes).views_bytes());
   if (shared()) try {
       open();
     } catch (const Failure& failure) {

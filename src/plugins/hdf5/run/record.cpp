@@ -161,6 +161,7 @@ void merge(StepRecord& into, StepRecord&& other) {
   std::move(other.failures.begin(), other.failures.end(), std::back_inserter(into.failures));
   into.waited_s = std::max(into.waited_s, other.waited_s);
   into.stored_s = std::max(into.stored_s, other.stored_s);
+  into.memory_bytes = std::max(into.memory_bytes, other.memory_bytes);
   into.at = std::max(into.at, other.at);
 }
 
@@ -178,6 +179,7 @@ Json to_json(const StepRecord& record) {
   json["stored_bytes"] = stored_bytes;
   json["waited_s"] = record.waited_s;
   json["stored_s"] = record.stored_s;
+  if (record.memory_bytes > 0) json["memory_bytes"] = record.memory_bytes;
   json["at"] = record.at;
   put(json, "absent", record.absent);
   put(json, "missing", record.missing);
@@ -205,6 +207,7 @@ StepRecord step_from_json(const Json& json) {
     json.at("servers").get_to(record.servers);
     take(json, "waited_s", record.waited_s);
     take(json, "stored_s", record.stored_s);
+    take(json, "memory_bytes", record.memory_bytes);
     take(json, "at", record.at);
     take(json, "absent", record.absent);
     take(json, "missing", record.missing);

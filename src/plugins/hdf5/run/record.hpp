@@ -56,6 +56,7 @@ struct StepRecord {
   std::vector<std::string> failures;  // sentences
   double waited_s = 0;                // for its slot or grant: the longest of the servers
   double stored_s = 0;                // from the first byte to durable: the longest
+  std::uint64_t memory_bytes = 0;     // that the process held beyond the region when all was written: the largest; 0: not known
   std::string at;                     // when it became durable, UTC: "2025-03-01T12:00:00.123Z"
 };
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <sstream>
 
 namespace damaris::hdf5 {
 
@@ -26,20 +25,17 @@ bool RunRecordReader::read_on() {
   std::ifstream file(path_, std::ios::binary);
   if (!file) return false;
   file.seekg(static_cast<std::streamoff>(offset_));
-  std::ostringstream rest;
-  rest << file.rdbuf();
-  const std::string text = rest.str();
-  std::size_t begin = 0;
-  for (std::size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    ++line_;
-    take_line(text.substr(begin, end - begin));
+  const std::uint64_t before = offset_;
+  // A line at a time: the whole of a long run may be larger than what its steps take in memory.
+  for (std::string line; std::getline(file, line) && !file.eof(); ++line_) {
+    take_line(line);
+    offset_ += line.size() + 1;
   }
-  offset_ += begin;
-  return begin > 0;
+  return offset_ > before;
 }
 
 void RunRecordReader::take_line(const std::string& line) {
-  const auto wrong = [&](const std::string& why) { return Error(DC_E_IO, path_ + ":" + std::to_string(line_) + ": " + why); };
+  const auto wrong = [&](const std::string& why) { return Error(DC_E_IO, path_ + ":" + std::to_string(line_ + 1) + ": " + why); };
   try {
     const Json json = Json::parse(line);
     if (json.contains("run")) {

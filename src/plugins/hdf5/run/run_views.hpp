@@ -20,8 +20,9 @@ class RunViews {
   using Now = Clock::time_point (*)();
 
   // `record` is the path of the record, <folder>/<stem>.jsonl, beside which the views lie. Removes what a killed server of this host
-  // left half written. `host` must outlive this object.
-  RunViews(const dc_host_t& host, const std::string& record, Now now = Clock::now);
+  // left half written. `host` must outlive this object. When the record outgrows `memory_bytes` the views stay as they are, and the log
+  // tells.
+  RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now = Clock::now);
 
   // The record has grown. Leaves the views as they are while the last time took more than 5 % of the time since then. A failure is
   // logged, and tried again at the next call: the iteration itself is stored.
@@ -32,12 +33,16 @@ class RunViews {
   void finish();
 
  private:
-  // Nothing for a run that has stored nothing.
+  // Nothing for a run that has stored nothing, or too much.
   void write();
+  void give_up(std::uint64_t needed_bytes);
 
   const dc_host_t& host_;
   RunRecordReader record_;
   ViewPlace place_;
+  std::uint64_t memory_bytes_;
+  bool given_up_ = false;
+  std::int64_t shown_ = -1;  // the last iteration that the views show
   Now now_;
   Clock::time_point ended_ = {};
   Clock::duration took_ = {};

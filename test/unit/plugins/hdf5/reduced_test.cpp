@@ -1,8 +1,13 @@
 // Variables with a reduction, read back by HDF5 alone.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
 
+#include "support/peak_memory.hpp"
 #include "unit/plugins/hdf5/fixture.hpp"
 
 namespace damaris::test {
@@ -79,6 +84,48 @@ TEST_CASE("deflate outside HDF5 is read by HDF5's own filter, bit for bit, with 
   CHECK(file.values<float>("v") == field.values);
   CHECK(filters_of(file, "v") == std::vector<H5Z_filter_t>{H5Z_FILTER_SHUFFLE, H5Z_FILTER_DEFLATE});
   CHECK(run.host.files.back().bytes < field.values.size() * 4);
+}
+
+TEST_CASE("chunks that are too large for the memory are cut, the values are the same, and the log tells it once") {
+  Field field(packed(DC_CODEC_DEFLATE, 1));
+  std::copy_n(std::array<std::int64_t, 2>{4000, 4000}.begin(), 2, field.variable.chunk);
+  Fixture run({field.variable}, {{"threads", "3"}, {"memory-bytes", std::to_string(16 << 20)}});
+  Blocks blocks = field.blocks<float>();
+  const ReadFile file = run.stored(blocks);
+  CHECK(file.values<float>("v") == field.values);
+  const hid_t set = H5Dopen2(file.id(), "v", H5P_DEFAULT), properties = H5Dget_create_plist(set);
+  hsize_t chunk[2] = {};
+  H5Pget_chunk(properties, 2, chunk);
+  H5Pclose(properties);
+  H5Dclose(set);
+  CHECK((chunk[0] == 263 && chunk[1] == 611));  // 2100 rows, halved until five of them fit into 4 MiB
+  const auto tells = [](const auto& line) { return line.second.find("the chunk of 'v' is cut") != std::string::npos; };
+  CHECK(std::count_if(run.host.lines.begin(), run.host.lines.end(), tells) == 1);
+}
+
+// In a process of its own, where nothing else has taken more before.
+TEST_CASE("storing takes no more memory than the XML gives, whatever chunks it asks for") {
+  if (!kMemoryIsOurs) {
+    WARN("skipped: a sanitizer takes memory of its own");
+    return;
+  }
+  constexpr std::uint64_t kMemory = std::uint64_t{64} << 20, kOfHdf5 = std::uint64_t{8} << 20;
+  auto variable = variable_info(0, "v", DC_FLOAT32, 2);
+  variable.reduction = changed(DC_ROUND_ABSOLUTE, 0.1);
+  variable.chunk[0] = variable.chunk[1] = 10'000;
+  Fixture run({variable}, {{"threads", "4"}, {"memory-bytes", std::to_string(kMemory)}});
+  Blocks blocks(0);
+  blocks.add(variable, 0, {8000, 4000}, std::vector<float>(32'000'000, 1.5F));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::uint64_t before = peak_bytes();
+    const bool stored = run.plugin.on_iteration(blocks.view()) == DC_OK;
+    ::_exit(!stored ? 1 : peak_bytes() - before > kMemory + kOfHdf5 ? 2 : 0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);  // 1: not stored; 2: it took more
 }
 
 TEST_CASE("zstd carries its registered filter, which a reader needs") {

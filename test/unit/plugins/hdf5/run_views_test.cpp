@@ -6,6 +6,7 @@
 
 #include "plugins/hdf5/failure.hpp"
 #include "plugins/hdf5/run/run_views.hpp"
+#include "support/peak_memory.hpp"
 #include "support/temp_folder.hpp"
 #include "unit/plugins/fake_host.hpp"
 #include "unit/plugins/hdf5/blocks.hpp"
@@ -18,6 +19,8 @@ using hdf5::RunViews;
 using std::chrono::seconds;
 
 namespace {
+
+constexpr std::uint64_t kMuch = std::uint64_t{1} << 40;
 
 // A clock of which each look takes some time: a view is looked at before and after it is written.
 RunViews::Clock::time_point the_time;
@@ -64,7 +67,7 @@ int id_of_dead_process() {
 TEST_CASE("the views are left as they are while the last time took more than a twentieth of the time since") {
   Views run;
   each_look = seconds(1);  // so that writing takes one second
-  RunViews views(*run.host.view(), run.record(), look);
+  RunViews views(*run.host.view(), run.record(), kMuch, look);
   run.add_step();
   views.update();
   CHECK(run.shown() == 1);
@@ -82,7 +85,7 @@ TEST_CASE("the views are left as they are while the last time took more than a t
 TEST_CASE("views that cannot be written are told to the log, tried again, and an error only at the end") {
   Views run;
   each_look = seconds(0);
-  RunViews views(*run.host.view(), run.record(), look);
+  RunViews views(*run.host.view(), run.record(), kMuch, look);
   run.add_step();
   views.update();
   std::filesystem::remove(run.folder.file("storm.h5"));
@@ -109,13 +112,13 @@ TEST_CASE("the views of a server that finishes first are replaced by those of th
   const auto interrupt = [] {
     if (other->steps == 1) {
       other->add_step();
-      RunViews(*other->host.view(), other->record()).finish();
+      RunViews(*other->host.view(), other->record(), kMuch).finish();
       CHECK(other->shown() == 2);
     }
     return the_time;
   };
   run.add_step();
-  RunViews(*run.host.view(), run.record(), interrupt).finish();
+  RunViews(*run.host.view(), run.record(), kMuch, interrupt).finish();
   CHECK(run.shown() == 2);
 }
 
@@ -123,7 +126,7 @@ TEST_CASE("a damaged record is told to the log and does not stop the run") {
   Views run;
   each_look = seconds(0);
   run.folder.write("storm.jsonl", "no JSON\n");
-  RunViews(*run.host.view(), run.record(), look).update();
+  RunViews(*run.host.view(), run.record(), kMuch, look).update();
   REQUIRE(run.host.lines.size() == 1);
   CHECK_THAT(run.host.lines[0].second, Contains("storm.jsonl:1: this is no JSON"));
 }
@@ -134,11 +137,54 @@ TEST_CASE("half-written views of a killed server are removed at the start, those
   for (const std::string name : {".storm.h5.node7.tmp.", ".storm.xmf.node7.tmp.", ".storm.h5.node8.tmp.", ".storm2.h5.node7.tmp."})
     run.folder.write(name + dead, "");
   run.folder.write(".storm.h5.node7.tmp." + std::to_string(::getpid()), "");
-  const RunViews views(*run.host.view(), run.record());
+  const RunViews views(*run.host.view(), run.record(), kMuch);
   const auto exists = [&](const std::string& name) { return std::filesystem::exists(run.folder.file(name)); };
   CHECK_FALSE(exists(".storm.h5.node7.tmp." + dead));
   CHECK_FALSE(exists(".storm.xmf.node7.tmp." + dead));
   CHECK(exists(".storm.h5.node8.tmp." + dead));
   CHECK(exists(".storm2.h5.node7.tmp." + dead));
   CHECK(exists(".storm.h5.node7.tmp." + std::to_string(::getpid())));
+}
+
+TEST_CASE("a record that outgrows its memory leaves the views as they are, and says so once") {
+  Views run;
+  each_look = seconds(0);
+  RunViews views(*run.host.view(), run.record(), 100 << 10, look);
+  run.add_step();
+  run.add_step();
+  views.update();
+  CHECK(run.shown() == 2);
+  for (int i = 0; i < 3; ++i) {
+    run.add_step();
+    views.update();
+  }
+  views.finish();
+  CHECK(run.shown() == 2);
+  REQUIRE(run.host.lines.size() == 1);
+  CHECK_THAT(run.host.lines[0].second,
+             Contains("show the iterations up to 1") && Contains("memory=\"...\"") && Contains("per-group"));
+}
+
+// In a process of its own: what others took before does not count.
+TEST_CASE("views of a large record take no more memory than was reckoned") {
+  if (!kMemoryIsOurs) {
+    WARN("skipped: a sanitizer takes memory of its own");
+    return;
+  }
+  constexpr std::uint64_t kReckoned = std::uint64_t{5000} * (41 << 10);
+  Views run;
+  each_look = seconds(0);
+  while (run.steps < 5000) run.add_step();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::uint64_t before = peak_bytes();
+    RunViews(*run.host.view(), run.record(), kReckoned, look).finish();
+    const std::uint64_t taken = peak_bytes() - before;
+    ::_exit(taken > kReckoned ? 1 : taken < kReckoned / 100 ? 2 : 0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);  // 1: it took more; 2: nothing was measured
+  CHECK(run.shown() == 5000);
 }
