@@ -47,6 +47,7 @@ class Way:
     solutions: list = field(default_factory=list)  # one a run
     phases: dict = field(default_factory=lambda: {label: [] for label in PHASES})  # a list a run
     stored: int = 0  # bytes of the last run's files
+    memory: int = 0  # bytes that its server held beyond the region, at most
 
 
 def main():
@@ -114,7 +115,12 @@ def one_run(way, folder, settings, keep):
         for label, phase in PHASES.items():
             way.phases[label].append([s for _, _, kind, s in timers(place) if kind == phase])
         way.stored = sum(path.stat().st_size for path in place.glob("cm1out.*.h5"))
+        way.memory = max(way.memory, *memory_of(place / "cm1out.jsonl"))
     shutil.rmtree(place)
+
+
+def memory_of(record):
+    return [step["memory_bytes"] for step in map(json.loads, record.read_text().splitlines()) if "memory_bytes" in step]
 
 
 def run(folder, settings, **hdf5):
@@ -153,7 +159,8 @@ def row(name, found, kind):
 
 def report(console, ways, rows, machine):
     off, on = ways
-    console.print(f"\n{len(off.solutions)} pairs; stored {off.stored / 1e6:.0f} MB without, {on.stored / 1e6:.0f} MB with deflate\n")
+    console.print(f"\n{len(off.solutions)} pairs; a run stored {off.stored / 1e6:.0f} MB without, {on.stored / 1e6:.0f} MB with deflate;\n"
+                  f"its server held {off.memory / 1e6:.0f} MB without, {on.memory / 1e6:.0f} MB with it beyond its buffer\n")
     console.print(f"{'':28}{'off':>12}{'off p99':>12}{'on':>12}{'on p99':>12}", markup=False)
     for label, scale, unit in (("time to solution", 1, "s"), ("step", 1e3, "ms"), ("write phase", 1e3, "ms")):
         cells = [quantile(times(way, label), q) * scale for way in ways for q in (0.5, 0.99)]
@@ -180,7 +187,7 @@ def caveats(machine):
 
 
 def write_json(path, machine, ways, rows):
-    details = [dict(way=way.name, reduce=way.reduce, time_to_solution_s=way.solutions, stored_bytes=way.stored,
+    details = [dict(way=way.name, reduce=way.reduce, time_to_solution_s=way.solutions, stored_bytes=way.stored, memory_bytes=way.memory,
                     median_s={label: statistics.median(times(way, label)) for label in PHASES},
                     phases_s=way.phases) for way in ways]
     path.write_text(json.dumps(dict(machine=machine, rows=rows, details=details), indent=1) + os.linesep)
