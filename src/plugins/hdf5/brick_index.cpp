@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "attributes.hpp"
+#include "plugins/reduce/crc32.hpp"
+#include "plugins/reduce/look.hpp"
 #include "plugins/reduce/range.hpp"
 
 namespace damaris::hdf5 {
@@ -13,20 +15,37 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 template <class T>
-BrickRange of_reals(const void* values, std::size_t count) {
-  const auto range = reduce::range_of(static_cast<const T*>(values), count);
-  return range.finite == 0 ? BrickRange{kNone, kNone} : BrickRange{static_cast<double>(range.min), static_cast<double>(range.max)};
+BrickRange as_doubles(const reduce::Range<T>& range) {
+  return range.finite ? BrickRange{static_cast<double>(range.min), static_cast<double>(range.max)} : BrickRange{kNone, kNone};
 }
 
-template <class T>
-BrickRange of_integers(const void* values, std::size_t count) {
-  const T* const begin = static_cast<const T*>(values);
-  T low = std::numeric_limits<T>::max(), high = std::numeric_limits<T>::lowest();
-  for (std::size_t i = 0; i < count; ++i) {
-    low = std::min(low, begin[i]);
-    high = std::max(high, begin[i]);
+// Calls `visit` with the values as what they are; for types without an order `otherwise`.
+template <class Visit, class Otherwise>
+auto with_type(dc_type type, const void* values, Visit&& visit, Otherwise&& otherwise) {
+  switch (type) {
+    case DC_FLOAT32:
+      return visit(static_cast<const float*>(values));
+    case DC_FLOAT64:
+      return visit(static_cast<const double*>(values));
+    case DC_INT8:
+      return visit(static_cast<const std::int8_t*>(values));
+    case DC_UINT8:
+      return visit(static_cast<const std::uint8_t*>(values));
+    case DC_INT16:
+      return visit(static_cast<const std::int16_t*>(values));
+    case DC_UINT16:
+      return visit(static_cast<const std::uint16_t*>(values));
+    case DC_INT32:
+      return visit(static_cast<const std::int32_t*>(values));
+    case DC_UINT32:
+      return visit(static_cast<const std::uint32_t*>(values));
+    case DC_INT64:
+      return visit(static_cast<const std::int64_t*>(values));
+    case DC_UINT64:
+      return visit(static_cast<const std::uint64_t*>(values));
+    default:
+      return otherwise();
   }
-  return count == 0 ? BrickRange{kNone, kNone} : BrickRange{static_cast<double>(low), static_cast<double>(high)};
 }
 
 }  // namespace
@@ -34,30 +53,18 @@ BrickRange of_integers(const void* values, std::size_t count) {
 bool has_order(dc_type type) { return type != DC_ANY && type != DC_CHAR && type != DC_COMPOUND; }
 
 BrickRange range_of(dc_type type, const void* values, std::size_t count) {
-  switch (type) {
-    case DC_FLOAT32:
-      return of_reals<float>(values, count);
-    case DC_FLOAT64:
-      return of_reals<double>(values, count);
-    case DC_INT8:
-      return of_integers<std::int8_t>(values, count);
-    case DC_UINT8:
-      return of_integers<std::uint8_t>(values, count);
-    case DC_INT16:
-      return of_integers<std::int16_t>(values, count);
-    case DC_UINT16:
-      return of_integers<std::uint16_t>(values, count);
-    case DC_INT32:
-      return of_integers<std::int32_t>(values, count);
-    case DC_UINT32:
-      return of_integers<std::uint32_t>(values, count);
-    case DC_INT64:
-      return of_integers<std::int64_t>(values, count);
-    case DC_UINT64:
-      return of_integers<std::uint64_t>(values, count);
-    default:
-      return {kNone, kNone};
-  }
+  return with_type(
+      type, values, [&](const auto* typed) { return as_doubles(reduce::range_of(typed, count)); }, no_range);
+}
+
+Seen look(const dc_variable_info_t& variable, const void* values, std::size_t count) {
+  const auto ordered = [&](const auto* typed) {
+    const auto found = reduce::look_at(typed, count);
+    return Seen{found.checksum, as_doubles(found.range)};
+  };
+  return with_type(variable.type, values, ordered, [&] {
+    return Seen{reduce::crc32(values, count * variable.element_bytes), no_range()};
+  });
 }
 
 BrickRange no_range() { return {kNone, kNone}; }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "handle.hpp"
@@ -23,8 +24,16 @@ bool has_order(dc_type type);
 BrickRange no_range();
 BrickRange both(const BrickRange& a, const BrickRange& b);
 
-// Threads: any; pure.
+// Of `count` values. Threads: any; pure.
 BrickRange range_of(dc_type type, const void* values, std::size_t count);
+
+// What is seen of values in one pass: their checksum, and their range if they have an order.
+struct Seen {
+  std::uint32_t checksum;
+  BrickRange range;
+};
+// Of `count` values of the variable. Threads: any; pure.
+Seen look(const dc_variable_info_t& variable, const void* values, std::size_t count);
 
 class BrickIndex {
  public:

@@ -105,15 +105,17 @@ void ChunkWriter::prepare(Lane& lane, const Target& target) const {
   const auto count = static_cast<std::size_t>(volume(frame));
   const auto inside = static_cast<std::size_t>(volume(lane.brick));
   lane.values = framed_elements_of(target.piece, lane.brick, frame, lane.gathered);
-  if (has_order(variable.type)) lane.range = range_of(variable.type, elements_inside(lane, frame, variable.element_bytes), inside);
+  const Seen seen = look(variable, elements_inside(lane, frame, variable.element_bytes), inside);
+  lane.range = seen.range;
+  lane.checksum = seen.checksum;
   lane.error = 0;
   if (target.precision.kind != DC_EXACT) {
     lane.changed.resize(std::max(lane.changed.size(), count * target.precision.element_bytes));
     lane.error = apply(target.precision, lane.values, count, lane.changed.data());
     lane.values = lane.changed.data();
+    const std::size_t stored_bytes = target.precision.element_bytes;
+    lane.checksum = reduce::crc32(elements_inside(lane, frame, stored_bytes), inside * stored_bytes);
   }
-  const std::size_t stored_bytes = target.precision.element_bytes;
-  lane.checksum = reduce::crc32(elements_inside(lane, frame, stored_bytes), inside * stored_bytes);
   if (is_packed(target.piece)) encode(lane, target, frame);
 }
 

@@ -14,8 +14,8 @@ namespace {
 
 // In the machine's own byte order, which is that of the file: contiguous data can go there as it is.
 constexpr bool kSameOrder = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-// Looked at and written while it is in the first caches.
-constexpr std::size_t kCachedBytes = std::size_t{128} << 10;
+// From here on the file system is asked for the room at once, not page by page.
+constexpr std::size_t kWorthReserving = std::size_t{1} << 20;
 
 std::uint64_t offset_of(const Dataset& dataset, const std::string& path) {
   const haddr_t offset = H5Dget_offset(dataset.id());
@@ -32,35 +32,37 @@ Dataset DatasetWriter::write(Hdf5File& file, const Piece& piece, StoredDataset& 
   const Extents extents = chunk_of(piece, memory_.packing_bytes());
   Dataset dataset = create(file.id(), piece, type, extents);
   const bool direct = kSameOrder && !chunked(piece) && volume(piece.box) > 0;
-  std::uint64_t offset = direct ? offset_of(dataset, piece.path) : 0;
+  const std::uint64_t offset = direct ? offset_of(dataset, piece.path) : 0;
+  const std::size_t bytes = static_cast<std::size_t>(volume(piece.box)) * variable.element_bytes;
+  if (direct && bytes >= kWorthReserving) file.target().reserve(offset, bytes);
+  RoundWrites out(file.target(), offset);
   BrickIndex index(extents);
   for_each_brick(piece.box, extents, [&](const Box& brick) {
-    const BrickRange range =
-        direct ? write_run(file.target(), offset, piece, brick, told) : write_chunk(dataset, type, piece, brick, told);
-    offset += static_cast<std::uint64_t>(volume(brick)) * variable.element_bytes;
+    const BrickRange range = direct ? write_run(out, piece, brick, told) : write_chunk(dataset, type, piece, brick, told);
     if (has_order(variable.type)) index.add(range);
   });
+  out.flush();
   index.label(dataset, piece.box.ndims);
   index.tell(told);
   return dataset;
 }
 
 // Contiguous in the file: bricks are runs of it, one after the other, and HDF5 would only pass them on.
-BrickRange DatasetWriter::write_run(WriteTarget& target, std::uint64_t offset, const Piece& piece, const Box& brick,
-                                    StoredDataset& told) {
-  const dc_variable_info_t& variable = *piece.variable;
+BrickRange DatasetWriter::write_run(RoundWrites& out, const Piece& piece, const Box& brick, StoredDataset& told) {
+  const std::size_t element_bytes = piece.variable->element_bytes;
   const std::byte* const values = elements_of(piece, brick, staging_);
   const auto count = static_cast<std::size_t>(volume(brick));
-  const std::size_t most = std::max<std::size_t>(kCachedBytes / variable.element_bytes, 1);
   BrickRange range = no_range();
-  for (std::size_t done = 0; done < count; done += most) {
-    const std::size_t part = std::min(most, count - done), bytes = part * variable.element_bytes;
-    const std::byte* const begin = values + done * variable.element_bytes;
-    const std::uint32_t checksum = reduce::crc32(begin, bytes);
-    if (has_order(variable.type)) range = both(range, range_of(variable.type, begin, part));
-    target.write(offset + done * variable.element_bytes, begin, bytes, checksum);
-    told.checksum = reduce::crc32_joined(told.checksum, checksum, bytes);
+  for (std::size_t done = 0; done < count;) {
+    const std::size_t part = std::min(std::max<std::size_t>(out.room() / element_bytes, 1), count - done);
+    const std::byte* const begin = values + done * element_bytes;
+    const Seen seen = look(*piece.variable, begin, part);
+    range = both(range, seen.range);
+    told.checksum = reduce::crc32_joined(told.checksum, seen.checksum, part * element_bytes);
+    out.add(begin, part * element_bytes, seen.checksum);
+    done += part;
   }
+  if (values == staging_.data()) out.flush();  // the next brick needs the room
   return range;
 }
 
@@ -68,9 +70,10 @@ BrickRange DatasetWriter::write_chunk(const Dataset& dataset, const Type& type, 
                                       StoredDataset& told) {
   const std::byte* const values = elements_of(piece, brick, staging_);
   const auto count = static_cast<std::size_t>(volume(brick));
-  told.checksum = reduce::crc32(values, count * piece.variable->element_bytes, told.checksum);
+  const Seen seen = look(*piece.variable, values, count);
+  told.checksum = reduce::crc32_joined(told.checksum, seen.checksum, count * piece.variable->element_bytes);
   write_box(dataset, piece, type, brick, values);
-  return has_order(piece.variable->type) ? range_of(piece.variable->type, values, count) : no_range();
+  return seen.range;
 }
 
 bool DatasetWriter::chunked(const Piece& piece) const {

@@ -12,6 +12,7 @@
 #include "hdf5_file.hpp"
 #include "memory.hpp"
 #include "pieces.hpp"
+#include "round_writes.hpp"
 #include "run/record.hpp"
 
 namespace damaris::hdf5 {
@@ -29,7 +30,7 @@ class DatasetWriter {
  private:
   bool chunked(const Piece& piece) const;
   Dataset create(hid_t file, const Piece& piece, const Type& type, const Extents& brick) const;
-  BrickRange write_run(WriteTarget& target, std::uint64_t offset, const Piece& piece, const Box& brick, StoredDataset& told);
+  BrickRange write_run(RoundWrites& out, const Piece& piece, const Box& brick, StoredDataset& told);
   BrickRange write_chunk(const Dataset& dataset, const Type& type, const Piece& piece, const Box& brick, StoredDataset& told);
 
   std::vector<Filter> filters_;

@@ -17,10 +17,7 @@ reduce::Range<T> range_of(const Piece& piece, Staging& staging) {
   for_each_brick(piece.box, brick_extents(piece.box, sizeof(T)), [&](const Box& brick) {
     const auto* values = reinterpret_cast<const T*>(elements_of(piece, brick, staging));
     const reduce::Range<T> one = reduce::range_of(values, static_cast<std::size_t>(volume(brick)));
-    if (one.finite == 0) return;
-    all.min = all.finite == 0 ? one.min : std::min(all.min, one.min);
-    all.max = all.finite == 0 ? one.max : std::max(all.max, one.max);
-    all.finite += one.finite;
+    all = reduce::both(all, one);
   });
   return all;
 }
@@ -29,7 +26,7 @@ template <class T>
 bool fits(const reduce::Range<T>& range, const reduce::Packing& packing) {
   const T ends[2] = {range.min, range.max};
   reduce::Half halves[2];
-  return range.finite == 0 || reduce::pack(ends, 2, packing, halves).overflowed == 0;
+  return !range.finite || reduce::pack(ends, 2, packing, halves).overflowed == 0;
 }
 
 [[noreturn]] void refuse(const Piece& piece, double min, double max) {

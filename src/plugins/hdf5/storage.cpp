@@ -220,6 +220,7 @@ StoredFile Storage::write_own_file(const dc_iteration_t& iteration) {
   log_->begin();
   OutputFile output(names_.temporary_path(iteration.step), names_.final_path(iteration.step));
   Hdf5File file(output.descriptor(), output.temporary_path());
+  file.target().write_back_early();
   StoredFile told;
   told.name = names_.final_name(iteration.step);
   told.server = host_.server_index;

@@ -1,5 +1,6 @@
 #include "write_target.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,8 @@
 
 namespace damaris::hdf5 {
 namespace {
+
+constexpr std::size_t kWriteBackBytes = std::size_t{8} << 20;
 
 // 0, or the errno that kept it from being written whole.
 int write_whole(int descriptor, const std::byte* data, std::size_t size, std::uint64_t offset) {
@@ -35,15 +38,29 @@ void WriteTarget::note(Note&& note) noexcept {
   }
 }
 
-void WriteTarget::write(Kind kind, std::uint64_t offset, const void* data, std::size_t size) noexcept {
+void WriteTarget::write(std::uint64_t offset, const void* data, std::size_t size) noexcept {
   if (error_ == 0) error_ = write_whole(descriptor_, static_cast<const std::byte*>(data), size, offset);
+  behind_ += size;
+  if (!early_ || behind_ < kWriteBackBytes) return;
+  behind_ = 0;
+  ::sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WRITE);  // what fails will fail again in fsync
+}
+
+void WriteTarget::write(Kind kind, std::uint64_t offset, const void* data, std::size_t size) noexcept {
+  write(offset, data, size);
   note([&] { checksum_.wrote(offset, data, size); });
   if (error_ != 0 && kind == Kind::metadata) keep(offset, data, size);
 }
 
 void WriteTarget::write(std::uint64_t offset, const void* data, std::size_t size, std::uint32_t checksum) noexcept {
-  if (error_ == 0) error_ = write_whole(descriptor_, static_cast<const std::byte*>(data), size, offset);
+  write(offset, data, size);
   note([&] { checksum_.wrote(offset, size, checksum); });
+}
+
+// Any other failure will be met by the writes, if it is one.
+void WriteTarget::reserve(std::uint64_t offset, std::uint64_t size) noexcept {
+  if (error_ != 0 || ::fallocate(descriptor_, 0, static_cast<off_t>(offset), static_cast<off_t>(size)) == 0) return;
+  if (errno == ENOSPC || errno == EDQUOT) error_ = errno;
 }
 
 bool WriteTarget::checksum(std::uint32_t& checksum) noexcept {

@@ -26,6 +26,11 @@ class WriteTarget {
   void write(Kind kind, std::uint64_t offset, const void* data, std::size_t size) noexcept;
   // Raw data whose checksum is known.
   void write(std::uint64_t offset, const void* data, std::size_t size, std::uint32_t checksum) noexcept;
+  // Asks for the room of raw data that comes next: it is given at once, which is cheaper than bit by bit, and a full file system is
+  // found before anything is written. File systems that cannot do this give it bit by bit.
+  void reserve(std::uint64_t offset, std::uint64_t size) noexcept;
+  // The storage is to begin with what is written before all of it is: for a file that will be synced.
+  void write_back_early() noexcept { early_ = true; }
   // What is not in the file reads as zeros. Returns whether the file could be read.
   bool read(std::uint64_t offset, void* data, std::size_t size) noexcept;
   void resize(std::uint64_t size) noexcept;
@@ -42,8 +47,11 @@ class WriteTarget {
   template <class Note>
   void note(Note&& note) noexcept;
   void keep(std::uint64_t offset, const void* data, std::size_t size) noexcept;
+  void write(std::uint64_t offset, const void* data, std::size_t size) noexcept;
 
   int descriptor_;
+  bool early_ = false;
+  std::size_t behind_ = 0;  // bytes since the storage was last told to begin
   int error_ = 0;
   FileChecksum checksum_;
   std::vector<Kept> kept_;  // in the order of writing: the last one counts

@@ -136,7 +136,7 @@ Packed pack_any(const T* values, std::size_t count, const Packing& packing, Half
 
 template <class T>
 Packing packing_for(const Range<T>& range) noexcept {
-  if (range.finite == 0) return {};
+  if (!range.finite) return {};
   const double low = range.min, high = range.max;
   const double nearest = std::min(std::fabs(low), std::fabs(high)), farthest = std::max(std::fabs(low), std::fabs(high));
   const bool far_from_zero = (low > 0 || high < 0) && high - low < nearest;

@@ -5,7 +5,8 @@
 
 namespace damaris::reduce {
 
-// Each contains the one before. kAvx512 means F, BW, VL and VBMI, as in Ice Lake, Zen 4 and later.
+// Each contains the one before. kAvx512 means F, BW, VL, VBMI and VPCLMULQDQ, as in Ice Lake, Zen 4 and
+// later.
 enum class Simd { kPortable, kAvx2, kAvx512 };
 
 // What this processor can do, capped by DAMARIS_SIMD=portable|avx2|avx512; other values are ignored.
@@ -20,5 +21,5 @@ const char* name_of(Simd simd) noexcept;
 #if defined(__x86_64__) && defined(__GNUC__)
 #define DAMARIS_REDUCE_X86 1
 #define DAMARIS_TARGET_AVX2 __attribute__((target("avx2,bmi,bmi2,f16c,fma")))
-#define DAMARIS_TARGET_AVX512 __attribute__((target("avx2,bmi,bmi2,f16c,fma,avx512f,avx512bw,avx512vl,avx512vbmi")))
+#define DAMARIS_TARGET_AVX512 __attribute__((target("avx2,bmi,bmi2,f16c,fma,avx512f,avx512bw,avx512vl,avx512vbmi,vpclmulqdq")))
 #endif

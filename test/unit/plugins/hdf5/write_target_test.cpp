@@ -3,10 +3,15 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cerrno>
+#include <random>
 #include <string>
+#include <vector>
 
+#include "plugins/hdf5/round_writes.hpp"
 #include "plugins/hdf5/write_target.hpp"
+#include "plugins/reduce/crc32.hpp"
 #include "support/temp_folder.hpp"
 
 using damaris::hdf5::WriteTarget;
@@ -61,4 +66,46 @@ TEST_CASE("after a failed write raw data is dropped, metadata reads back, and th
   CHECK(read(target, 0, 10) == "0123ABxyz9");
   CHECK(read(target, 5, 2) == "Bx");
   CHECK(read(target, 8, 6) == std::string("z9\0\0\0\0", 6));
+}
+
+TEST_CASE("room that was reserved reads as zeros until it is written, and is given back") {
+  const damaris::test::TempFolder folder;
+  const Descriptor file(folder.file("f"), O_RDWR | O_CREAT);
+  WriteTarget target(file.id());
+  target.reserve(4, 8);
+  CHECK(target.error() == 0);
+  target.write(Kind::raw, 6, "abc", 3);
+  CHECK(read(target, 4, 8) == std::string("\0\0abc\0\0\0", 8));
+  target.resize(9);
+  CHECK(target.size() == 9);
+}
+
+TEST_CASE("bytes from several places of memory arrive in order, and the checksum is that of the file") {
+  const damaris::test::TempFolder folder;
+  std::mt19937 random(75);
+  std::vector<std::byte> memory(3 << 20);
+  for (std::byte& byte : memory) byte = static_cast<std::byte>(random());
+  for (const std::uint64_t start : {std::uint64_t{0}, std::uint64_t{4096}, std::uint64_t{12345}}) {
+    const Descriptor file(folder.file("f"), O_RDWR | O_CREAT | O_TRUNC);
+    WriteTarget target(file.id());
+    target.write_back_early();
+    const std::string head(start, 'h');
+    if (start > 0) target.write(Kind::metadata, 0, head.data(), head.size());
+    damaris::hdf5::RoundWrites out(target, start);
+    std::string expected = head;
+    for (int run = 0; run < 40; ++run) {
+      const std::byte* data = memory.data() + random() % (1 << 20);
+      for (std::size_t left = random() % (2 << 20), part = 0; left > 0; left -= part, data += part) {
+        part = std::min<std::size_t>(run % 3 == 0 ? left : out.room(), left);
+        out.add(data, part, damaris::reduce::crc32(data, part));
+        expected.append(reinterpret_cast<const char*>(data), part);
+      }
+    }
+    out.flush();
+    REQUIRE(target.error() == 0);
+    REQUIRE(read(target, 0, expected.size()) == expected);
+    std::uint32_t checksum = 0;
+    REQUIRE(target.checksum(checksum));
+    REQUIRE(checksum == damaris::reduce::crc32(expected.data(), expected.size()));
+  }
 }

@@ -51,7 +51,7 @@ TEMPLATE_TEST_CASE("pack tells the largest error, and nothing overflows with a p
       largest = std::max(largest, std::fabs(values[i] - (from_half(halves[i]) * packing.scale + packing.offset)));
     REQUIRE(packed.overflowed == 0);
     REQUIRE(packed.largest_error == Approx(largest).epsilon(1e-9).margin(1e-12 * scale));
-    if (range.finite > 0) REQUIRE(packed.largest_error <= std::fabs(packing.scale) / 2048);
+    if (range.finite) REQUIRE(packed.largest_error <= std::fabs(packing.scale) / 2048);
   }
 }
 
@@ -70,11 +70,11 @@ TEST_CASE("values that do not fit are counted, NaN and Inf stay and are not") {
 }
 
 TEST_CASE("zeros stay zeros where the range holds zero; values far from zero get an offset") {
-  REQUIRE(packing_for(Range<float>{0, 5, 10}).offset == 0);
-  REQUIRE(packing_for(Range<float>{-3, 5, 10}).offset == 0);
-  REQUIRE(packing_for(Range<float>{280, 320, 10}).offset == 300);
-  REQUIRE(packing_for(Range<float>{280, 320, 10}).scale == 20);
-  const Packing constant = packing_for(Range<double>{7, 7, 10});
+  REQUIRE(packing_for(Range<float>{0, 5, true}).offset == 0);
+  REQUIRE(packing_for(Range<float>{-3, 5, true}).offset == 0);
+  REQUIRE(packing_for(Range<float>{280, 320, true}).offset == 300);
+  REQUIRE(packing_for(Range<float>{280, 320, true}).scale == 20);
+  const Packing constant = packing_for(Range<double>{7, 7, true});
   REQUIRE(constant.offset == 7);
   REQUIRE(constant.scale != 0);
   REQUIRE(packing_for(Range<double>{}).scale == 1);
