@@ -128,7 +128,8 @@ class Check {
     for (const auto& entry : fs::directory_iterator(run_.folder(), unreadable)) {
       const std::string name = entry.path().filename().string();
       const std::string plain = name.substr(name.front() == '.' ? 1 : 0);
-      const bool ours = plain.compare(0, stem.size(), stem) == 0 && plain.find(".i", stem.size()) != std::string::npos &&
+      // The dot of the stem may be that of ".i": a file of all servers.
+      const bool ours = plain.compare(0, stem.size(), stem) == 0 && plain.find(".i", stem.size() - 1) != std::string::npos &&
                         plain.find(".h5", stem.size()) != std::string::npos;
       if (ours && known.count(name) == 0) result_.not_recorded.push_back(name);
     }

@@ -126,12 +126,15 @@ TEST_CASE("iterations that are not complete and files that nobody recorded are t
     REQUIRE(server.store(1) == DC_OK);
   }
   folder.write("storm.node7.s1.i1.h5", "");
+  folder.write("storm.i2.h5", "");  // of all servers
   folder.write(".storm.node7.s0.i9.h5.tmp.123", "");
+  folder.write(".storm.i9.h5.tmp.123", "");
   folder.write("storm.h5", "");
   const Verification found = verified(folder);
   REQUIRE(found.partial.size() == 1);
   CHECK(found.partial[0].what == "only servers 0 reported it");
-  CHECK(found.not_recorded == std::vector<std::string>{".storm.node7.s0.i9.h5.tmp.123", "storm.node7.s1.i1.h5"});
+  CHECK(found.not_recorded ==
+        std::vector<std::string>{".storm.i9.h5.tmp.123", ".storm.node7.s0.i9.h5.tmp.123", "storm.i2.h5", "storm.node7.s1.i1.h5"});
 }
 
 TEST_CASE("a run is found by its basename, record, master file or folder, else what is there is named") {
