@@ -178,6 +178,11 @@ void Storage::take(int from, const std::string& message) {
     log_->take(from, message);
 }
 
+void Storage::passed(std::int64_t step) {
+  schedule_->passed(step);
+  log_->passed(step);
+}
+
 bool Storage::store(const dc_iteration_t& iteration) {
   const Instant now = Clock::now();
   if (!waiting_since_) waiting_since_ = now;

@@ -32,7 +32,7 @@ class Storage {
   // A message of the storage of server `from`.
   void take(int from, const std::string& message);
   // Of the iterations up to `step` no more comes than what store() was given.
-  void passed(std::int64_t step) { schedule_->passed(step); }
+  void passed(std::int64_t step);
   // After the last iteration. Throws damaris::Error when the commit record is not complete.
   void finish() { log_->finish(); }
   // What an earlier run stored. Throws damaris::Error; DC_E_CONFIG when restart="..." names none.

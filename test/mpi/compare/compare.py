@@ -2,8 +2,9 @@
 
 Joined variables: all boxes of all servers together are the global array, each element where the raw files have it, and each server's
 boxes hold exactly its own clients' tiles; in a file of several servers one dataset is the whole global array, with nothing but the fill
-value where none of them has a tile. FILES are those of each step. Others: one dataset per client and block. Nothing may be missing, nothing more may be there.
+value where none of them has a tile. FILES are those of each step, or a comma list with a number for each. Others: one dataset per client and block. Nothing may be missing, nothing more may be there.
 """
+import json
 import pathlib
 import sys
 
@@ -122,18 +123,36 @@ def check_datasets(path, stored, raw, shared):
     return checked
 
 
-def main(folder, count, steps):
+def check_record(folder, counts):
+    """Every step is complete, every server has told of it, and its files are those in the folder. In place each adds a line."""
+    lines = [json.loads(line) for line in (folder / "damaris.jsonl").read_text().splitlines()]
+    servers = set(range(max(line["servers"] for line in lines if "run" in line)))
+    steps = [line for line in lines if "step" in line]
+    assert {line["step"] for line in steps} == set(range(len(counts))), "other steps are in the record"
+    for step, count in enumerate(counts):
+        mine = [line for line in steps if line["step"] == step]
+        assert all(line["complete"] for line in mine), f"step {step} is not complete"
+        told = {server for line in mine for server in line["servers"]}
+        assert told == servers, f"step {step}: servers {told} have told of it"
+        assert sum(len(line["files"]) for line in mine) == count, f"step {step}: other files"
+
+
+def main(folder, counts, steps):
     folder = pathlib.Path(folder)
     raw = raw_datasets(folder)
+    counts = numbers(counts) if "," in counts else (int(counts),) * steps
     files = sorted(folder.glob("damaris.*.h5"))
-    assert len(files) == count * steps, f"{len(files)} files, {count} wanted for each of {steps} steps"
+    assert len(files) == sum(counts), f"{len(files)} files, {counts} wanted in the steps"
     clients = {step: set() for step in range(steps)}
     checked = sum(check_file(path, raw, clients, range(steps)) for path in files)
     sources = {key[2] for key in raw}
-    assert all(found == sources for found in clients.values()), f"clients {sources}, in the files {clients}"
+    for step, found in clients.items():
+        wanted = sources if counts[step] == max(counts) else {key[2] for key in raw if key[1] == step}
+        assert found == wanted, f"step {step}: clients {wanted}, in the files {found}"
+    check_record(folder, counts)
     assert not [path for path in folder.iterdir() if path.name.startswith(".")], "temporary files are left"
     print(f"{len(files)} files, {len(raw)} raw datasets of {len(sources)} clients, {checked} bytes compared: all equal")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -105,10 +105,24 @@ void CommitLog::report(StepRecord&& record) {
   add_due(collector_.ready());
 }
 
+void CommitLog::passed(std::int64_t step) {
+  if (keeps()) {
+    if (!connected_) return;
+    collector_.pass(host_.server_index, step);
+    return add_due(collector_.ready());
+  }
+  const std::string text = Json{{"passed", step}}.dump();
+  if (host_.send(host_.self, 0, text.data(), text.size()) != DC_OK)
+    warn("server 0, which keeps the commit record, cannot be told that nothing comes up to step " + std::to_string(step));
+}
+
 void CommitLog::take(int from, const std::string& message) {
   const Json json = Json::parse(message);
   if (json.contains("prefix")) return void(prefixes_.insert(json.at("prefix").get<std::string>()));
-  collector_.add(from, step_from_json(json));
+  if (json.contains("passed"))
+    collector_.pass(from, json.at("passed").get<std::int64_t>());
+  else
+    collector_.add(from, step_from_json(json));
   add_due(collector_.ready());
 }
 

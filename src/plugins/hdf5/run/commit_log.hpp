@@ -30,6 +30,8 @@ class CommitLog {
   void begin();
   // What this server stored of a step, in step order. Adds the lines that are due.
   void report(StepRecord&& record);
+  // This server has nothing of the steps up to `step` but what it has reported.
+  void passed(std::int64_t step);
   // A message of the log of server `from`.
   void take(int from, const std::string& message);
   // After the last step: adds what is left and lets the views show it. Throws damaris::Error when one of both could not be written.

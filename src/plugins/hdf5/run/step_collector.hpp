@@ -16,9 +16,11 @@ class StepCollector {
 
   // A server that reports a step has nothing to say of earlier ones any more.
   void add(int server, StepRecord&& record);
+  // It has nothing to say of the steps up to `step` either.
+  void pass(int server, std::int64_t step);
   // The steps that every server has reported or passed; each is returned once.
   std::vector<StepRecord> ready();
-  // At the end: all that is left. Steps that some server has not come to are not complete.
+  // At the end: all that is left. Steps that some server has neither reported nor passed are not complete.
   std::vector<StepRecord> rest();
 
  private:

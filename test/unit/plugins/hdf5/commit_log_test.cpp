@@ -110,6 +110,29 @@ TEST_CASE("a line appears when all servers have reported the step or a later one
   CHECK_FALSE(steps_in(folder.file("storm.jsonl")).at(3).complete);
 }
 
+TEST_CASE("a server that passes a step without data has told of it: the line appears, and it is complete") {
+  const TempFolder folder;
+  ServerOf keeper(folder, 0, 2), other(folder, 1, 2);
+  const auto to_keeper = [&] {
+    for (const auto& [to, text] : std::exchange(other.host.sent, {})) REQUIRE(keeper.plugin->on_message(1, text) == DC_OK);
+  };
+  REQUIRE(keeper.store(1) == DC_OK);
+  REQUIRE(other.plugin->on_passed(0) == DC_OK);
+  to_keeper();
+  CHECK(steps_in(folder.file("storm.jsonl")).empty());
+  REQUIRE(other.plugin->on_passed(1) == DC_OK);
+  to_keeper();
+  const StepRecord first = steps_in(folder.file("storm.jsonl")).at(1);
+  CHECK(first.complete);
+  CHECK(first.servers == std::vector<int>{0, 1});
+  REQUIRE(other.store(2) == DC_OK);
+  REQUIRE(other.plugin->on_passed(std::numeric_limits<std::int64_t>::max()) == DC_OK);
+  to_keeper();
+  REQUIRE(keeper.plugin->on_passed(std::numeric_limits<std::int64_t>::max()) == DC_OK);
+  CHECK(steps_in(folder.file("storm.jsonl")).at(2).complete);
+  CHECK(keeper.plugin->finalize() == DC_OK);
+}
+
 TEST_CASE("an iteration that could not be stored stands in the record with its reason") {
   const TempFolder folder;
   ServerOf server(folder, 0, 1);
