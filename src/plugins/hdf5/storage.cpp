@@ -162,7 +162,8 @@ void Storage::share() {
   const Group group = group_of(host_, settings_);
   if (host_.server_index == group.leader()) clean_up(host_, names_);
   shared_ = std::make_unique<SharedFiles>(host_, settings_, names_, [this] { log_->begin(); });
-  schedule_ = std::make_unique<Agreement>(host_, group, [this](std::int64_t step) { shared_->attend(step); });
+  const auto attend = [this](std::int64_t step, const std::string& why_not) { shared_->attend(step, why_not); };
+  schedule_ = std::make_unique<Agreement>(host_, group, settings_.turn_timeout_ms, attend);
 }
 
 RestartReader& Storage::restart() {
@@ -212,6 +213,7 @@ bool Storage::store(const dc_iteration_t& iteration) {
 }
 
 StoredFile Storage::write_file(const dc_iteration_t& iteration) try {
+  schedule_->begin(iteration.step);
   const auto check = [&] { check_blocks(iteration); };
   if (shared_) return shared_->write(iteration, check);
   check();

@@ -25,6 +25,8 @@ class Schedule {
   virtual ~Schedule() = default;
   // Whether the server may write this iteration now; asked again and again until it may, and then written() follows.
   virtual bool may_write(const dc_iteration_t& iteration, Instant now) = 0;
+  // Before the iteration is written. Throws Failure when may_write() has waited in vain.
+  virtual void begin(std::int64_t step) { (void)step; }
   // The iteration is written, which took `seconds`.
   virtual void written(double seconds) = 0;
   // This server brings nothing of the iterations up to `step` that it has not brought yet.

@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <limits>
 
+#include "../failure.hpp"
+
 namespace damaris::hdf5 {
 namespace {
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
+constexpr char kLate[] = "late:";
 
 }  // namespace
 
-Agreement::Agreement(const dc_host_t& host, const Group& group, Attend attend)
-    : host_(host), group_(group), attend_(std::move(attend)), mine_(kNever), going_(kNever) {
+Agreement::Agreement(const dc_host_t& host, const Group& group, std::int64_t timeout_ms, Attend attend)
+    : host_(host), group_(group), timeout_(timeout_ms), attend_(std::move(attend)), mine_(kNever), going_(kNever) {
   for (int server = group.first; server < group.first + group.size; ++server) reached_[server] = kNever;
 }
 
@@ -20,12 +23,37 @@ void Agreement::tell(int server, const std::string& what, std::int64_t step) con
   host_.send(host_.self, server, text.data(), text.size());
 }
 
-bool Agreement::may_write(const dc_iteration_t& iteration, Instant) {
+bool Agreement::may_write(const dc_iteration_t& iteration, Instant now) {
   if (mine_ != iteration.step) {
     mine_ = iteration.step;
+    asked_ = now;
     tell(group_.leader(), "ready", mine_);
   }
-  return going_ == mine_;
+  if (going_ != mine_ && given_up_.count(mine_) == 0) look_at_clock(now);
+  return going_ == mine_ || given_up_.count(mine_) > 0;
+}
+
+void Agreement::begin(std::int64_t step) {
+  if (const auto found = given_up_.find(step); found != given_up_.end()) throw Failure(found->second, kSaysItAll);
+}
+
+// The leader knows who is late, and says it to all. The others wait for its word a little longer: it may be late itself.
+void Agreement::look_at_clock(Instant now) {
+  const bool leads = host_.server_index == group_.leader();
+  if (now - asked_ <= (leads ? timeout_ : timeout_ + timeout_ / 2)) return;
+  if (!leads) {
+    given_up_[mine_] = "server " + std::to_string(group_.leader()) + ", which leads the group, has not let it be written within " +
+                       std::to_string(timeout_.count()) + " ms, the turn-timeout";
+    return;
+  }
+  for (const auto& [server, reached] : reached_) tell(server, kLate + late_servers(), mine_);
+}
+
+std::string Agreement::late_servers() const {
+  std::string late;
+  for (const auto& [server, reached] : reached_)
+    if (reached < mine_) late += (late.empty() ? "" : ",") + std::to_string(server);
+  return late;
 }
 
 void Agreement::passed(std::int64_t step) { tell(group_.leader(), "passed", step); }
@@ -34,15 +62,23 @@ void Agreement::take(int from, const std::string& message) {
   const std::size_t space = message.rfind(' ');
   const std::string what = message.substr(std::string(kMessages).size(), space - std::string(kMessages).size());
   const std::int64_t step = std::stoll(message.substr(space));
-  if (what == "go") {
-    going_ = step;
-    if (step != mine_) attend_(step);
-    return;
-  }
+  if (what == "go") return go(step);
+  if (what.rfind(kLate, 0) == 0)
+    return void(given_up_[step] = "server " + what.substr(sizeof kLate - 1) + " has not come to it within " +
+                                  std::to_string(timeout_.count()) + " ms, the turn-timeout, and the others do not wait longer");
   std::int64_t& reached = reached_[from];
   reached = std::max(reached, step);
   if (what == "ready") wanted_.insert(step);
   let_go();
+}
+
+// What this server has given up it attends all the same, to refuse it: an iteration is stored by all or by none.
+void Agreement::go(std::int64_t step) {
+  going_ = step;
+  if (const auto found = given_up_.find(step); found != given_up_.end())
+    attend_(step, found->second);
+  else if (step != mine_)
+    attend_(step, "");
 }
 
 void Agreement::let_go() {
@@ -51,6 +87,7 @@ void Agreement::let_go() {
   while (!wanted_.empty() && *wanted_.begin() <= all) {
     const std::int64_t step = *wanted_.begin();
     wanted_.erase(wanted_.begin());
+    if (given_up_.count(step) > 0) continue;  // all of them have
     for (const auto& [server, reached] : reached_) tell(server, "go", step);
   }
 }

@@ -1,15 +1,18 @@
-// When the servers of a group write an iteration together: as soon as each has it, or has passed it without data.
+// When the servers of a group write an iteration together: as soon as each has it, or has passed it without data; not at all when one of
+// them lets the others wait too long.
 // Used by: the hdf5 plugin, on the server's dispatch thread; only messages, none of it blocks.
 // Before it: an iteration is complete on this server. After it: shared_files.hpp, on all servers of the group at the same time.
 //
 //   server -> leader   ready k    it has data of iteration k, and is done with all before
 //                      passed k   it will bring nothing of the iterations up to k
 //   leader -> server   go k       all write k now, also who has nothing of it
+//                      late:S k   servers S let the others wait too long: they give k up
 #pragma once
 
 #include <functional>
 #include <map>
 #include <set>
+#include <string>
 
 #include "../turns.hpp"
 #include "group.hpp"
@@ -18,23 +21,31 @@ namespace damaris::hdf5 {
 
 class Agreement : public Schedule {
  public:
-  // `attend` is called in a message: the group writes an iteration of which this server has nothing.
-  using Attend = std::function<void(std::int64_t step)>;
-  Agreement(const dc_host_t& host, const Group& group, Attend attend);
+  // `attend` is called in a message: the group writes an iteration of which this server has nothing, or which it has given up for the
+  // reason `why_not`.
+  using Attend = std::function<void(std::int64_t step, const std::string& why_not)>;
+  Agreement(const dc_host_t& host, const Group& group, std::int64_t timeout_ms, Attend attend);
 
   bool may_write(const dc_iteration_t& iteration, Instant now) override;
+  void begin(std::int64_t step) override;
   void written(double) override {}
   void passed(std::int64_t step) override;
   void take(int from, const std::string& message) override;
 
  private:
   void tell(int server, const std::string& what, std::int64_t step) const;
+  void go(std::int64_t step);
   void let_go();
+  std::string late_servers() const;
+  void look_at_clock(Instant now);
 
   const dc_host_t& host_;
   Group group_;
+  std::chrono::milliseconds timeout_;
   Attend attend_;
   std::int64_t mine_, going_;  // the iteration this server has said "ready" of, and the last it was told to write
+  Instant asked_ = {};         // when it said so
+  std::map<std::int64_t, std::string> given_up_;  // what it will not write any more, and why
   // Of the leader:
   std::map<int, std::int64_t> reached_;  // by server
   std::set<std::int64_t> wanted_;        // iterations of which somebody has data

@@ -71,8 +71,10 @@ SharedFiles::SharedFiles(const dc_host_t& host, const Settings& settings, const 
   check_can_write_together(host, kNames[static_cast<int>(settings.files)]);
 }
 
-void SharedFiles::attend(std::int64_t step) try {
-  write_together(step, nullptr, [] {});
+void SharedFiles::attend(std::int64_t step, const std::string& why_not) try {
+  write_together(step, nullptr, [&] {
+    if (!why_not.empty()) throw Failure(why_not, kSaysItAll);
+  });
 } catch (const Failure& failure) {
   const std::string line = "hdf5: " + names_.final_path(step) + ", to which this server gives nothing: " + failure.what();
   host_.log(host_.self, 1, line.c_str());

@@ -25,8 +25,8 @@ class SharedFiles {
   StoredFile write(const dc_iteration_t& iteration, const std::function<void()>& check) {
     return write_together(iteration.step, &iteration, check);
   }
-  // Takes part in an iteration of which only others have data. What fails is theirs to say.
-  void attend(std::int64_t step);
+  // Takes part in an iteration of which only others have data. What fails is theirs to say. With `why_not` it refuses it, for all.
+  void attend(std::int64_t step, const std::string& why_not);
 
  private:
   StoredFile write_together(std::int64_t step, const dc_iteration_t* iteration, const std::function<void()>& check);

@@ -21,6 +21,7 @@ namespace {
 
 constexpr int kTag = 7;  // of the making of a communicator; nothing else goes over the plugins' one
 constexpr useconds_t kLookEveryUs = 20;
+constexpr std::int64_t kWorkTimes = 10;  // of the timeout: for what others may do between two exchanges
 
 void check(int result, const char* doing) {
   if (result == MPI_SUCCESS) return;
@@ -37,7 +38,10 @@ std::string file_of(const void* symbol) {
 
 // What went well, or a failure, as text.
 std::string outcome_of(const std::function<std::string()>& task) {
-  const auto failed = [](const std::string& why, int error) { return Json{{"failed", why}, {"errno", error}}.dump(); };
+  // A path need not be UTF-8, and a sentence must get through.
+  const auto failed = [](const std::string& why, int error) {
+    return Json{{"failed", why}, {"errno", error}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+  };
   try {
     return Json{{"done", task()}}.dump();
   } catch (const Failure& failure) {
@@ -63,27 +67,34 @@ void check_can_write_together(const dc_host_t& host, const std::string& files) {
            ", or say per-server");
 }
 
+// What is under way belongs to it: after a time-out it is never freed, as MPI may still write into it.
 struct Team::Channel {
   MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Request request = MPI_REQUEST_NULL;
+  int size = 0;
+  std::vector<int> sizes, places;
+  std::string mine, all;
 
-  Channel(const void* servers, const Group& group) {
-    const MPI_Comm all = *static_cast<const MPI_Comm*>(servers);
-    MPI_Group everybody = MPI_GROUP_NULL, members = MPI_GROUP_NULL;
-    int range[1][3] = {{group.first, group.first + group.size - 1, 1}};
-    check(MPI_Comm_group(all, &everybody), "look at the servers");
-    check(MPI_Group_range_incl(everybody, 1, range, &members), "choose the servers of a file");
-    const int result = MPI_Comm_create_group(all, members, kTag, &comm);
-    MPI_Group_free(&members);
-    MPI_Group_free(&everybody);
-    check(result, "connect the servers of a file");
-    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  }
   ~Channel() {
     int finalized = 0;
     MPI_Finalized(&finalized);
-    if (finalized == 0) MPI_Comm_free(&comm);
+    if (finalized == 0 && comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
   }
+  void connect(const void* servers, const Group& group);
 };
+
+void Team::Channel::connect(const void* servers, const Group& group) {
+  const MPI_Comm everywhere = *static_cast<const MPI_Comm*>(servers);
+  MPI_Group everybody = MPI_GROUP_NULL, members = MPI_GROUP_NULL;
+  int range[1][3] = {{group.first, group.first + group.size - 1, 1}};
+  check(MPI_Comm_group(everywhere, &everybody), "look at the servers");
+  check(MPI_Group_range_incl(everybody, 1, range, &members), "choose the servers of a file");
+  const int result = MPI_Comm_create_group(everywhere, members, kTag, &comm);
+  MPI_Group_free(&members);
+  MPI_Group_free(&everybody);
+  check(result, "connect the servers of a file");
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+}
 
 Team::Team(const dc_host_t& host, const Group& group, std::int64_t timeout_ms)
     : host_(host), group_(group), timeout_ms_(timeout_ms) {}
@@ -93,38 +104,73 @@ Team::~Team() {
   if (broken_) (void)channel_.release();
 }
 
-void Team::gather() {
-  if (broken_) throw Failure("a server of the group did not come to an earlier iteration", 0);
-  if (channel_ == nullptr) channel_ = std::make_unique<Channel>(host_.communicator, group_);
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Ibarrier(channel_->comm, &request), "wait for the servers of a file");
-  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms_);
+// Looks now and then instead of spinning: the core may be needed by those one waits for.
+template <class Begin>
+void Team::bounded(std::int64_t timeout_ms, Begin&& begin) {
+  constexpr const char* kDoing = "talk to the servers of a file";
+  broken_ = true;  // unless it ends well
+  check(begin(channel_->request), kDoing);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   for (int there = 0;;) {
-    check(MPI_Test(&request, &there, MPI_STATUS_IGNORE), "wait for the servers of a file");
-    if (there != 0) return;
-    if (std::chrono::steady_clock::now() > until) break;
+    check(MPI_Test(&channel_->request, &there, MPI_STATUS_IGNORE), kDoing);
+    if (there != 0) break;
+    if (std::chrono::steady_clock::now() > until)
+      throw Failure("not all servers of the group came within " + std::to_string(timeout_ms) +
+                        " ms, by the turn-timeout; files of several servers end here, start the run again from what is stored",
+                    kSaysItAll);
     ::usleep(kLookEveryUs);
   }
-  broken_ = true;
-  throw Failure("not all servers of the group came within " + std::to_string(timeout_ms_) + " ms, the turn-timeout", 0);
+  broken_ = false;
 }
 
-std::vector<std::string> Team::exchange(const std::string& mine) const {
-  const auto members = static_cast<std::size_t>(group_.size);
-  const int size = static_cast<int>(mine.size());
-  std::vector<int> sizes(members), places(members);
-  check(MPI_Allgather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, channel_->comm), "talk to the servers of a file");
-  int all = 0;
-  for (std::size_t i = 0; i < members; ++i) {
-    places[i] = all;
-    all += sizes[i];
+// The making of a communicator cannot be bounded. So everybody tells the leader first that he is there, and the leader everybody.
+void Team::meet() {
+  const MPI_Comm servers = *static_cast<const MPI_Comm*>(host_.communicator);
+  const auto hear = [&](int from) {
+    bounded(timeout_ms_, [&](MPI_Request& it) { return MPI_Irecv(nullptr, 0, MPI_CHAR, from, kTag, servers, &it); });
+  };
+  const auto tell = [&](int to) {
+    bounded(timeout_ms_, [&](MPI_Request& it) { return MPI_Isend(nullptr, 0, MPI_CHAR, to, kTag, servers, &it); });
+  };
+  if (!leads()) return tell(group_.leader()), hear(group_.leader());
+  for (int other = group_.first + 1; other < group_.first + group_.size; ++other) hear(other);
+  for (int other = group_.first + 1; other < group_.first + group_.size; ++other) tell(other);
+}
+
+void Team::barrier() {
+  bounded(timeout_ms_, [&](MPI_Request& it) { return MPI_Ibarrier(channel_->comm, &it); });
+}
+
+// Twice: who comes when the others have given him up finds the first barrier open, and nobody at the second.
+void Team::gather() {
+  if (broken_) throw Failure("a server of the group did not come to an earlier iteration; start the run again", kSaysItAll);
+  if (channel_ == nullptr) channel_ = std::make_unique<Channel>();
+  if (channel_->comm == MPI_COMM_NULL) {
+    meet();
+    channel_->connect(host_.communicator, group_);
   }
-  std::string text(static_cast<std::size_t>(all), '\0');
-  check(MPI_Allgatherv(mine.data(), size, MPI_CHAR, text.data(), sizes.data(), places.data(), MPI_CHAR, channel_->comm),
-        "talk to the servers of a file");
+  barrier();
+  barrier();
+}
+
+std::vector<std::string> Team::exchange(const std::string& mine) {
+  Channel& at = *channel_;
+  const auto members = static_cast<std::size_t>(group_.size);
+  at.mine = mine;
+  at.size = static_cast<int>(mine.size());
+  at.sizes.assign(members, 0);
+  at.places.assign(members, 0);
+  bounded(kWorkTimes * timeout_ms_,
+          [&](MPI_Request& it) { return MPI_Iallgather(&at.size, 1, MPI_INT, at.sizes.data(), 1, MPI_INT, at.comm, &it); });
+  for (std::size_t i = 1; i < members; ++i) at.places[i] = at.places[i - 1] + at.sizes[i - 1];
+  at.all.assign(static_cast<std::size_t>(at.places.back() + at.sizes.back()), '\0');
+  bounded(kWorkTimes * timeout_ms_, [&](MPI_Request& it) {
+    return MPI_Iallgatherv(at.mine.data(), at.size, MPI_CHAR, at.all.data(), at.sizes.data(), at.places.data(), MPI_CHAR, at.comm,
+                           &it);
+  });
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < members; ++i)
-    texts.push_back(text.substr(static_cast<std::size_t>(places[i]), static_cast<std::size_t>(sizes[i])));
+    texts.push_back(at.all.substr(static_cast<std::size_t>(at.places[i]), static_cast<std::size_t>(at.sizes[i])));
   return texts;
 }
 

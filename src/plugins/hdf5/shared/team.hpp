@@ -31,8 +31,10 @@ class Team {
 
   // All below is collective over the group.
 
-  // Waits for the others. Makes the communicator at the first call, as all servers are there then. Throws Failure when one does not
-  // come in time; from then on every call does.
+  // All below throws Failure when a server does not come in time, and from then on always: nobody knows any more who is where. The
+  // time is the timeout to come together, ten times as much for what the others do in between. In HDF5 itself nobody can be bounded.
+
+  // Waits for the others. Makes the communicator at the first call, as all servers are there then.
   void gather();
   // Runs `task` on every member and returns what all of them returned. Throws Failure on all of them, with the sentence of the first
   // one, when one of them throws.
@@ -47,7 +49,11 @@ class Team {
 
  private:
   struct Channel;
-  std::vector<std::string> exchange(const std::string& mine) const;
+  void meet();
+  void barrier();
+  std::vector<std::string> exchange(const std::string& mine);
+  template <class Begin>
+  void bounded(std::int64_t timeout_ms, Begin&& begin);
 
   const dc_host_t& host_;
   Group group_;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "plugins/hdf5/failure.hpp"
 #include "plugins/hdf5/shared/agreement.hpp"
 #include "unit/plugins/fake_host.hpp"
 
@@ -21,16 +22,29 @@ struct Trio {
     for (int index = 0; index < 3; ++index) {
       hosts.push_back(std::make_unique<FakeHost>());
       hosts.back()->place(index, 3);
-      const auto attend = [this, index](std::int64_t step) { attended.push_back({index, step}); };
-      agreements.push_back(std::make_unique<Agreement>(*hosts.back()->view(), Group{0, 3}, attend));
+      const auto attend = [this, index](std::int64_t step, const std::string& why_not) {
+        why_not.empty() ? attended.push_back({index, step}) : refused.push_back({index, step});
+      };
+      agreements.push_back(std::make_unique<Agreement>(*hosts.back()->view(), Group{0, 3}, 1000, attend));
     }
   }
-  bool may_write(std::size_t server, std::int64_t step) {
+  // At `ms` milliseconds after the beginning.
+  bool may_write(std::size_t server, std::int64_t step, int ms = 0) {
     dc_iteration_t iteration = {};
     iteration.step = step;
-    agreements[server]->may_write(iteration, {});
+    const Instant now = Instant() + std::chrono::milliseconds(ms);
+    agreements[server]->may_write(iteration, now);
     deliver();
-    return agreements[server]->may_write(iteration, {});
+    return agreements[server]->may_write(iteration, now);
+  }
+  // What it says instead of writing, "" when it writes.
+  std::string objection(std::size_t server, std::int64_t step) {
+    try {
+      agreements[server]->begin(step);
+      return "";
+    } catch (const Failure& failure) {
+      return failure.what();
+    }
   }
   void passed(std::size_t server, std::int64_t step) {
     agreements[server]->passed(step);
@@ -48,7 +62,7 @@ struct Trio {
   }
   std::vector<std::unique_ptr<FakeHost>> hosts;
   std::vector<std::unique_ptr<Agreement>> agreements;
-  std::vector<std::pair<int, std::int64_t>> attended;
+  std::vector<std::pair<int, std::int64_t>> attended, refused;
 };
 
 dc_variable_info_t line(bool global) {
@@ -104,6 +118,39 @@ TEST_CASE("a server that is past an iteration, or at its end, attends it without
   CHECK_FALSE(trio.may_write(2, 7));
   trio.passed(1, 9);
   CHECK(trio.may_write(2, 7));
+}
+
+TEST_CASE("a server that is too late is named by all, its iteration is refused by it too, and the next one is written") {
+  Trio trio;
+  CHECK_FALSE(trio.may_write(0, 4, 0));
+  CHECK_FALSE(trio.may_write(2, 4, 10));
+  CHECK_FALSE(trio.may_write(2, 4, 1010));
+  CHECK_FALSE(trio.may_write(0, 4, 1000));
+  CHECK(trio.may_write(0, 4, 1001));
+  CHECK(trio.may_write(2, 4, 1001));
+  const std::string sentence = "server 1 has not come to it within 1000 ms, the turn-timeout, and the others do not wait longer";
+  CHECK(trio.objection(0, 4) == sentence);
+  CHECK(trio.objection(2, 4) == sentence);
+  CHECK_FALSE(trio.may_write(0, 5, 2000));
+  CHECK(trio.may_write(1, 4, 2500));
+  CHECK(trio.objection(1, 4) == sentence);
+  CHECK_FALSE(trio.may_write(1, 5, 2600));
+  CHECK(trio.may_write(2, 5, 2700));
+  CHECK(trio.may_write(0, 5, 2700));
+  CHECK(trio.objection(1, 5).empty());
+  CHECK(trio.attended.empty());
+}
+
+TEST_CASE("a leader that says nothing is not waited for either, and what a server gave up is written by nobody") {
+  Trio trio;
+  CHECK_FALSE(trio.may_write(1, 4, 0));
+  CHECK_FALSE(trio.may_write(1, 4, 1500));
+  CHECK(trio.may_write(1, 4, 1501));
+  CHECK(trio.objection(1, 4) == "server 0, which leads the group, has not let it be written within 1000 ms, the turn-timeout");
+  CHECK_FALSE(trio.may_write(2, 4, 1600));
+  CHECK(trio.may_write(0, 4, 1700));
+  CHECK(trio.refused == std::vector<std::pair<int, std::int64_t>>{{1, 4}});
+  CHECK(trio.attended.empty());
 }
 
 TEST_CASE("a placed variable is one dataset of the declared extents, the lower source wins and the rest are holes") {
