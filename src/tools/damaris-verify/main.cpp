@@ -9,6 +9,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <set>
 #include <string>
 
 #include "core/base/format.hpp"
@@ -42,7 +43,9 @@ std::string text_report(const std::string& record, const Verification& found) {
   for (const Finding& one : found.partial) text += format("partial  {}: {}\n", place(one), one.what);
   for (const std::string& name : found.not_recorded) text += format("unknown  {}: no line of the record tells of it\n", name);
   const std::string verdict = !found.damaged.empty() ? format("{} damaged", found.damaged.size()) : "all as recorded";
-  const std::string partial = found.partial.empty() ? "" : format(", {} of them partial", found.partial.size());
+  std::set<std::int64_t> steps;  // each may have several reasons
+  for (const Finding& one : found.partial) steps.insert(one.step);
+  const std::string partial = steps.empty() ? "" : format(", {} of them partial", steps.size());
   return text + format("{}: {} iterations{}, {} files, {} datasets, {}: {}\n", record, found.steps, partial, found.files,
                        found.datasets, size_text(found.bytes), verdict);
 }

@@ -140,6 +140,11 @@ auto reading(const char* what, Read&& read) {
   }
 }
 
+// Servers that write together fail with one sentence.
+void add_new(std::vector<std::string>& sentences, std::string&& more) {
+  if (std::find(sentences.begin(), sentences.end(), more) == sentences.end()) sentences.push_back(std::move(more));
+}
+
 void add_file(std::vector<StoredFile>& files, StoredFile&& more) {
   const auto same = std::find_if(files.begin(), files.end(), [&](const StoredFile& file) { return file.name == more.name; });
   if (same == files.end()) return void(files.push_back(std::move(more)));
@@ -158,7 +163,7 @@ void merge(StepRecord& into, StepRecord&& other) {
   append_sorted(into.absent, std::move(other.absent));
   append_sorted(into.missing, std::move(other.missing));
   append_sorted(into.skipped, std::move(other.skipped));
-  std::move(other.failures.begin(), other.failures.end(), std::back_inserter(into.failures));
+  for (std::string& failure : other.failures) add_new(into.failures, std::move(failure));
   into.waited_s = std::max(into.waited_s, other.waited_s);
   into.stored_s = std::max(into.stored_s, other.stored_s);
   into.memory_bytes = std::max(into.memory_bytes, other.memory_bytes);

@@ -97,6 +97,15 @@ TEST_CASE("lines of several servers about one step become one record, ordered by
   CHECK(third.stored_s == 0.5);
 }
 
+TEST_CASE("what several servers say of a failure in the same words stands there once") {
+  StepRecord record = step(3, 0), same = record, other = record;
+  record.failures = same.failures = {"no room"};
+  other.failures = {"no folder"};
+  merge(record, std::move(same));
+  merge(record, std::move(other));
+  CHECK(record.failures == std::vector<std::string>{"no room", "no folder"});
+}
+
 TEST_CASE("a later run in the same record replaces what the earlier one stored from its first step on") {
   const RecordFile file;
   file.add_line(kRun);
