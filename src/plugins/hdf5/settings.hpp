@@ -35,7 +35,7 @@ struct Settings {
   Existing existing = Existing::overwrite;
   Turns turns = Turns::immediate;
   int writers = 1;                        // coordinated: servers that may write at the same time
-  std::int64_t turn_timeout_ms = 60'000;  // coordinated: after it a server writes without a turn; files of several: with an error
+  std::int64_t turn_timeout_ms = 60'000;  // coordinated: after it a server writes without a turn; files of several: it fails
 };
 
 // Throws damaris::Error(DC_E_CONFIG), naming the attribute, what is allowed and the remedy.

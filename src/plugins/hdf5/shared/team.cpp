@@ -19,7 +19,9 @@
 namespace damaris::hdf5 {
 namespace {
 
-constexpr int kTag = 7;  // of the making of a communicator; nothing else goes over the plugins' one
+// Over the plugins' communicator goes nothing else than these.
+constexpr int kConnectTag = 7;  // of the making of a communicator
+constexpr int kMeetTag = 8;
 constexpr useconds_t kLookEveryUs = 20;
 constexpr std::int64_t kWorkTimes = 10;  // of the timeout: for what others may do between two exchanges
 
@@ -81,6 +83,12 @@ struct Team::Channel {
     if (finalized == 0 && comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
   }
   void connect(const void* servers, const Group& group);
+  // Before there is a communicator it is a message, over one that lives on and may be another run's next time.
+  void give_up() {
+    if (comm != MPI_COMM_NULL) return;
+    MPI_Cancel(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
 };
 
 void Team::Channel::connect(const void* servers, const Group& group) {
@@ -89,7 +97,7 @@ void Team::Channel::connect(const void* servers, const Group& group) {
   int range[1][3] = {{group.first, group.first + group.size - 1, 1}};
   check(MPI_Comm_group(everywhere, &everybody), "look at the servers");
   check(MPI_Group_range_incl(everybody, 1, range, &members), "choose the servers of a file");
-  const int result = MPI_Comm_create_group(everywhere, members, kTag, &comm);
+  const int result = MPI_Comm_create_group(everywhere, members, kConnectTag, &comm);
   MPI_Group_free(&members);
   MPI_Group_free(&everybody);
   check(result, "connect the servers of a file");
@@ -114,10 +122,12 @@ void Team::bounded(std::int64_t timeout_ms, Begin&& begin) {
   for (int there = 0;;) {
     check(MPI_Test(&channel_->request, &there, MPI_STATUS_IGNORE), kDoing);
     if (there != 0) break;
-    if (std::chrono::steady_clock::now() > until)
+    if (std::chrono::steady_clock::now() > until) {
+      channel_->give_up();
       throw Failure("not all servers of the group came within " + std::to_string(timeout_ms) +
                         " ms, by the turn-timeout; files of several servers end here, start the run again from what is stored",
                     kSaysItAll);
+    }
     ::usleep(kLookEveryUs);
   }
   broken_ = false;
@@ -127,10 +137,10 @@ void Team::bounded(std::int64_t timeout_ms, Begin&& begin) {
 void Team::meet() {
   const MPI_Comm servers = *static_cast<const MPI_Comm*>(host_.communicator);
   const auto hear = [&](int from) {
-    bounded(timeout_ms_, [&](MPI_Request& it) { return MPI_Irecv(nullptr, 0, MPI_CHAR, from, kTag, servers, &it); });
+    bounded(timeout_ms_, [&](MPI_Request& it) { return MPI_Irecv(nullptr, 0, MPI_CHAR, from, kMeetTag, servers, &it); });
   };
   const auto tell = [&](int to) {
-    bounded(timeout_ms_, [&](MPI_Request& it) { return MPI_Isend(nullptr, 0, MPI_CHAR, to, kTag, servers, &it); });
+    bounded(timeout_ms_, [&](MPI_Request& it) { return MPI_Isend(nullptr, 0, MPI_CHAR, to, kMeetTag, servers, &it); });
   };
   if (!leads()) return tell(group_.leader()), hear(group_.leader());
   for (int other = group_.first + 1; other < group_.first + group_.size; ++other) hear(other);
