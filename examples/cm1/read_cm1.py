@@ -13,7 +13,7 @@ def files_of(folder, backend, output):
     patterns = {
         "fpp": rf"cm1out_{output:06d}_\d+\.h5",
         "collective": rf"cm1out_{output:06d}\.h5",
-        "damaris": rf"cm1out\..*\.i0*{output}\.h5",
+        "damaris": rf"cm1out\.(.*\.)?i0*{output}\.h5",
     }
     return sorted(path for path in Path(folder).iterdir() if re.fullmatch(patterns[backend], path.name))
 

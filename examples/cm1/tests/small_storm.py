@@ -12,13 +12,13 @@ hears_last_words = pytest.mark.skipif(os.environ.get("DAMARIS_MPI_FLAVOUR") == "
                                       reason="mpirun.mpich may lose what a rank printed just before it aborted")
 
 
-def attempt(folder, ranks, settings, nodes=None, servers=1, arguments=(), restart=None):
-    """Runs with the settings and returns what came of it."""
-    return launch(prepare(folder, settings, servers, restart=restart), ranks, nodes=nodes, arguments=arguments)
+def attempt(folder, ranks, settings, nodes=None, servers=1, arguments=(), **hdf5):
+    """Runs with the settings and returns what came of it. hdf5: attributes of the XML's <hdf5>."""
+    return launch(prepare(folder, settings, servers, **hdf5), ranks, nodes=nodes, arguments=arguments)
 
 
-def run(folder, ranks, settings, nodes=None, servers=1, restart=None):
+def run(folder, ranks, settings, nodes=None, servers=1, **hdf5):
     """Runs with the settings, which must succeed; returns the folder. servers: dedicated cores of each node."""
-    done = attempt(folder, ranks, settings, nodes, servers, restart=restart)
+    done = attempt(folder, ranks, settings, nodes, servers, **hdf5)
     assert done.returncode == 0, done.output[-4000:]
     return folder

@@ -40,6 +40,15 @@ def test_a_restart_of_what_two_nodes_stored_goes_on_on_one(tmp_path):
         assert same_bits(array, read_output(again, "damaris", 5)[name]), name
 
 
+def test_a_restart_of_one_file_of_two_nodes_goes_on_bitwise_in_files_of_any_kind(straight, tmp_path):
+    first = run(tmp_path / "first", 6, dict(STORM, timax=180.0, rstfrq=120.0, ppnode=[2, 2]), nodes="3,3", files="single")
+    assert len(list(first.glob("cm1out*.i*.h5"))) == 4, "an output is not one file"
+    own = run(tmp_path / "own", 2, dict(STORM, irst=1, rstnum=3), nodes="2", restart=first / "cm1out")
+    assert_goes_on(straight, own)
+    shared = run(tmp_path / "shared", 5, dict(STORM, irst=1, rstnum=3, ppnode=[2, 1]), nodes="3,2", restart=first / "cm1out", files="single")
+    assert_goes_on(straight, shared)
+
+
 def test_the_last_restart_is_found_where_it_is_complete(straight, tmp_path):
     """rstnum = 0 takes it; an output that is no restart, or not complete, is passed over."""
     for path in straight.glob("cm1out*"):
