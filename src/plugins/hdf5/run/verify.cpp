@@ -56,7 +56,12 @@ class Check {
 
  private:
   void damaged(std::int64_t step, const StoredFile& file, const std::string& dataset, const std::string& what) {
-    result_.damaged.push_back({step, file.name, dataset, what});
+    // Several servers may have a part in a dataset.
+    const auto same = [&](const Finding& known) {
+      return known.step == step && known.file == file.name && known.dataset == dataset && known.what == what;
+    };
+    if (std::none_of(result_.damaged.begin(), result_.damaged.end(), same))
+      result_.damaged.push_back({step, file.name, dataset, what});
   }
 
   void note_partial(const StepRecord& record) {
