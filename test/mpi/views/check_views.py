@@ -1,4 +1,9 @@
-"""A run of two servers as one: labelled by the mesh of the XML, with a time for each of two rhythms."""
+"""A run of two servers as one: labelled by the mesh of the XML, with a time for each of two rhythms.
+
+VIEWS_FILES is the number of files that it has left, 6 by default, VIEWS_RAIN_ERROR the largest error of the rain, 0 by default.
+"""
+
+import os
 
 import h5py
 import numpy
@@ -10,7 +15,7 @@ with xarray.open_dataset("views.h5", engine="h5netcdf", group="surface") as surf
     height, rain = surface["height"], surface["rain"]
     assert height.dims == ("time", "y", "x") and rain.dims == ("time_1", "y", "x"), surface
     numpy.testing.assert_array_equal(height.values, HEIGHT)
-    numpy.testing.assert_array_equal(rain.values, HEIGHT[::2])
+    numpy.testing.assert_allclose(rain.values, HEIGHT[::2], rtol=0, atol=float(os.environ.get("VIEWS_RAIN_ERROR", "0")))
     numpy.testing.assert_array_equal(surface["time"].values, [0, 0.25, 0.5])
     numpy.testing.assert_array_equal(surface["time_1"].values, [0, 0.5])
     numpy.testing.assert_array_equal(surface["x"].values, 0.5 * numpy.arange(12))
@@ -23,5 +28,5 @@ with h5py.File("views.h5") as master:
     assert reason.startswith("ids: "), reason
     assert master.attrs["incomplete_iterations"].size == 0
     files = [file for step in master["steps"].values() for file in step.values()]
-    assert len(files) == 6, files
+    assert len(files) == int(os.environ.get("VIEWS_FILES", "6")), files
     assert sorted(int(client) for step in range(3) for file in master[f"steps/{step}"].values() for client in file["ids"]) == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
