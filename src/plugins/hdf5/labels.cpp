@@ -29,8 +29,19 @@ void label_parts(hid_t dataset, const Piece& piece) {
   table.label(dataset);
 }
 
+void label_stack(hid_t dataset, const Piece& piece) {
+  std::vector<std::int32_t> sources, blocks;
+  for (const Part& part : piece.parts) {
+    sources.push_back(part.block->source);
+    blocks.push_back(part.block->block);
+  }
+  write_attribute(dataset, "sources", sources);
+  write_attribute(dataset, "blocks", blocks);
+  write_attribute(dataset, "stacked", std::int32_t{1});
+}
+
 void label_place(hid_t dataset, const Piece& piece) {
-  const int ndims = piece.box.ndims;
+  const int ndims = piece.variable->ndims;
   const std::int64_t* low = piece.box.low.data();
   const std::int64_t* global = piece.parts.front().block->global;
   if (piece.has_position) write_attribute(dataset, "position", Numbers(low, low + ndims));
@@ -92,6 +103,8 @@ void label_dataset(const Dataset& dataset, const Piece& piece, const dc_iteratio
   label_place(dataset.id(), piece);
   if (piece.joined) {
     label_parts(dataset.id(), piece);
+  } else if (piece.stacked) {
+    label_stack(dataset.id(), piece);
   } else {
     label_source(dataset.id(), *piece.parts.front().block);
   }

@@ -18,7 +18,7 @@ std::byte* room_for(const Piece& piece, const Box& box, Staging& staging) {
 void gather(const Piece& piece, const Box& box, const Array& target) {
   for (const Part& part : piece.parts)
     if (const Box shared = intersection(part.box, box); volume(shared) > 0)
-      copy_region(target, {bytes_of(*part.block), in_memory(*part.block)}, shared, piece.variable->element_bytes);
+      copy_region(target, {bytes_of(*part.block), in_memory(piece, part)}, shared, piece.variable->element_bytes);
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ const std::byte* in_place(const Piece& piece, const Box& box) {
   for (const Part& part : piece.parts) {
     if (!(intersection(part.box, box) == box)) continue;
     std::size_t offset = 0;
-    const bool run = is_contiguous(in_memory(*part.block), box, piece.variable->element_bytes, offset);
+    const bool run = is_contiguous(in_memory(piece, part), box, piece.variable->element_bytes, offset);
     return run ? bytes_of(*part.block) + offset : nullptr;
   }
   return nullptr;

@@ -24,6 +24,46 @@ bool can_be_joined(const Blocks& blocks) {
          std::all_of(blocks.begin, blocks.end, [](const dc_dataset_t& block) { return block.has_position != 0; });
 }
 
+// Larger blocks are worth a dataset of their own.
+constexpr std::uint64_t kStackedBytes = std::uint64_t{64} << 10;
+
+bool is_plain(const dc_variable_info_t& variable) {
+  return variable.reduction.precision == DC_EXACT && variable.reduction.codec == DC_CODEC_NONE && variable.chunk[0] == 0;
+}
+
+bool has_ghosts(const dc_dataset_t& block) {
+  const auto is_zero = [](std::int64_t width) { return width == 0; };
+  const int ndims = block.variable->ndims;
+  return !std::all_of(block.ghost_low, block.ghost_low + ndims, is_zero) ||
+         !std::all_of(block.ghost_high, block.ghost_high + ndims, is_zero);
+}
+
+bool can_be_stacked(const Blocks& blocks) {
+  const dc_dataset_t& first = *blocks.begin;
+  const dc_variable_info_t& variable = *first.variable;
+  if (blocks.end - blocks.begin < 2 || variable.ndims >= DC_MAX_DIMS || !is_plain(variable)) return false;
+  if (first.bytes == 0 || first.bytes > kStackedBytes) return false;
+  return std::all_of(blocks.begin, blocks.end, [&](const dc_dataset_t& block) {
+    return block.has_position == 0 && !has_ghosts(block) &&
+           std::equal(block.extents, block.extents + variable.ndims, first.extents);
+  });
+}
+
+void add_stack(const Blocks& blocks, std::vector<Piece>& pieces) {
+  const dc_variable_info_t& variable = *blocks.begin->variable;
+  Piece piece = {variable.path, &variable, false, false, {variable.ndims + 1, {}, {}}, {}, true};
+  std::copy_n(blocks.begin->extents, variable.ndims, piece.box.high.begin() + 1);
+  piece.parts.reserve(static_cast<std::size_t>(blocks.end - blocks.begin));
+  for (const dc_dataset_t* block = blocks.begin; block != blocks.end; ++block) {
+    Box slab = piece.box;
+    slab.low[0] = block - blocks.begin;
+    slab.high[0] = slab.low[0] + 1;
+    piece.parts.push_back({block, slab});
+  }
+  piece.box.high[0] = blocks.end - blocks.begin;
+  pieces.push_back(std::move(piece));
+}
+
 std::string source_name(const dc_dataset_t& block) {
   const std::string source = std::to_string(block.source);
   return block.block == 0 ? source : source + "." + std::to_string(block.block);
@@ -37,7 +77,8 @@ void add_one_per_block(const Blocks& blocks, std::vector<Piece>& pieces) {
                       false,
                       block->has_position != 0,
                       box,
-                      {{block, box}}});
+                      {{block, box}},
+                      false});
   }
 }
 
@@ -54,8 +95,11 @@ void add_joined(const Blocks& blocks, std::vector<Piece>& pieces) {
   const std::vector<JoinedBox> boxes = joined_boxes(blocks);
   for (std::size_t k = 0; k < boxes.size(); ++k) {
     const std::string path = blocks.begin->variable->path;
-    Piece piece = {
-        boxes.size() == 1 ? path : path + "/box" + std::to_string(k), blocks.begin->variable, true, true, boxes[k].box, {}};
+    Piece piece;
+    piece.path = boxes.size() == 1 ? path : path + "/box" + std::to_string(k);
+    piece.variable = blocks.begin->variable;
+    piece.joined = piece.has_position = true;
+    piece.box = boxes[k].box;
     for (const Tile& tile : boxes[k].tiles) piece.parts.push_back({blocks.begin + tile.block, tile.box});
     pieces.push_back(std::move(piece));
   }
@@ -87,11 +131,12 @@ Box interior(const dc_dataset_t& block) {
   return box;
 }
 
-Box in_memory(const dc_dataset_t& block) {
-  Box box = interior(block);
+Box in_memory(const Piece& piece, const Part& part) {
+  if (piece.stacked) return part.box;
+  Box box = interior(*part.block);
   for (int d = 0; d < box.ndims; ++d) {
-    box.low[d] -= block.ghost_low[d];
-    box.high[d] = box.low[d] + block.extents[d];
+    box.low[d] -= part.block->ghost_low[d];
+    box.high[d] = box.low[d] + part.block->extents[d];
   }
   return box;
 }
@@ -103,6 +148,8 @@ std::vector<Piece> pieces_of(const dc_iteration_t& iteration) {
     const Blocks blocks = blocks_of_next(next, end);
     if (can_be_joined(blocks)) {
       add_joined(blocks, pieces);
+    } else if (can_be_stacked(blocks)) {
+      add_stack(blocks, pieces);
     } else {
       add_one_per_block(blocks, pieces);
     }

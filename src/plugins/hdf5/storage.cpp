@@ -126,11 +126,16 @@ StoredDataset record_of(const Piece& piece) {
   told.has_position = piece.has_position;
   told.box = piece.box;
   const dc_dataset_t& first = *piece.parts.front().block;
-  if (piece.variable->has_global != 0) told.global.assign(first.global, first.global + piece.box.ndims);
-  if (!piece.joined) {
+  if (piece.variable->has_global != 0) told.global.assign(first.global, first.global + piece.variable->ndims);
+  if (!piece.joined && !piece.stacked) {
     told.source = first.source;
     told.block = first.block;
   }
+  if (piece.stacked)
+    for (const Part& part : piece.parts) {
+      told.sources.push_back(part.block->source);
+      told.blocks.push_back(part.block->block);
+    }
   told.raw_bytes = static_cast<std::uint64_t>(volume(piece.box)) * piece.variable->element_bytes;
   return told;
 }

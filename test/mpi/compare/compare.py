@@ -2,7 +2,7 @@
 
 Joined variables: all boxes of all servers together are the global array, each element where the raw files have it, and each server's
 boxes hold exactly its own clients' tiles; in a file of several servers one dataset is the whole global array, with nothing but the fill
-value where none of them has a tile. FILES are those of each step, or a comma list with a number for each. Others: one dataset per client and block. Nothing may be missing, nothing more may be there.
+value where none of them has a tile. FILES are those of each step, or a comma list with a number for each. Others: one dataset per client and block, or all of them stacked. Nothing may be missing, nothing more may be there.
 """
 import json
 import pathlib
@@ -90,6 +90,15 @@ def check_joined(path, datasets, raw):
     return sum(array.nbytes for _, array in boxes)
 
 
+def check_stack(path, dataset, blocks):
+    """The blocks of one server without a position, one behind the other."""
+    layers = list(zip(dataset.attrs["sources"].tolist(), dataset.attrs["blocks"].tolist()))
+    assert layers == sorted((source, block) for _, _, source, block in blocks), f"{path}: other blocks than were written"
+    for (_, _, source, block), (_, array) in blocks.items():
+        assert same_bytes(dataset[layers.index((source, block))], array), f"{path}: block {block} of client {source} differs"
+    return dataset.nbytes
+
+
 def check_file(path, raw, clients, steps):
     with h5py.File(path) as file:
         step = int(file.attrs["iteration"])
@@ -113,6 +122,9 @@ def check_datasets(path, stored, raw, shared):
                 checked += check_shared(f"{path}: {variable}", stored.pop(variable), list(blocks.values()))
                 continue
             checked += check_joined(f"{path}: {variable}", [stored.pop(name) for name in names], list(blocks.values()))
+            continue
+        if variable in stored:
+            checked += check_stack(f"{path}: {variable}", stored.pop(variable), blocks)
             continue
         for (_, _, source, block), (_, array) in blocks.items():
             name = f"{variable}/{source}" + (f".{block}" if block else "")

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "../tiling.hpp"
@@ -10,20 +11,32 @@
 namespace damaris::hdf5 {
 namespace {
 
-// A dataset of a variable, and the file around it.
+// A dataset of a variable, the file around it, and where it lies in the array: stacks of several servers one behind the other.
 struct Place {
   const StoredFile* file;
   const StoredDataset* dataset;
+  Box box;
 };
 
 // What was stored of one variable, in the order of steps and servers.
 using History = std::map<std::int64_t, std::vector<Place>>;
 
+Box box_behind(const StoredDataset& dataset, const std::vector<Place>& places) {
+  Box box = dataset.box;
+  if (!dataset.is_stack() || places.empty()) return box;
+  box.low[0] = places.back().box.high[0];
+  box.high[0] += box.low[0];
+  return box;
+}
+
 std::map<std::string, History> histories_of(const Steps& steps) {
   std::map<std::string, History> histories;
   for (const auto& [step, record] : steps)
     for (const StoredFile& file : record.files)
-      for (const StoredDataset& dataset : file.datasets) histories[dataset.variable][step].push_back({&file, &dataset});
+      for (const StoredDataset& dataset : file.datasets) {
+        std::vector<Place>& places = histories[dataset.variable][step];
+        places.push_back({&file, &dataset, box_behind(dataset, places)});
+      }
   return histories;
 }
 
@@ -36,14 +49,45 @@ void for_each_place(const History& history, Call&& call) {
 // A dataset without position begins at zero; alone in its iteration it is the whole array.
 bool has_place(const std::vector<Place>& places, const Place& place) { return place.dataset->has_position || places.size() == 1; }
 
+bool is_stacked(const History& history) { return history.begin()->second.front().dataset->is_stack(); }
+
+// The blocks of an iteration that only has stacks, as one list for sources and one for blocks; both empty if it has anything else.
+std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> layers_of(const std::vector<Place>& places) {
+  std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> layers;
+  for (const Place& place : places) {
+    if (!place.dataset->is_stack()) return {};
+    layers.first.insert(layers.first.end(), place.dataset->sources.begin(), place.dataset->sources.end());
+    layers.second.insert(layers.second.end(), place.dataset->blocks.begin(), place.dataset->blocks.end());
+  }
+  return layers;
+}
+
+// The same blocks of the same shape in all iterations; "" when it is so.
+std::string obstacle_of_stacks(const dc_variable_info_t& variable, const History& history) {
+  const std::vector<Place>& first = history.begin()->second;
+  const auto same_shape = [&](const Place& place) {
+    bool same = place.box.ndims == variable.ndims + 1;
+    for (int d = 1; same && d < place.box.ndims; ++d) same = place.box.extent(d) == first.front().box.extent(d);
+    return same;
+  };
+  for (const auto& [step, places] : history)
+    if (layers_of(places) != layers_of(first) || layers_of(places).first.empty() ||
+        !std::all_of(places.begin(), places.end(), same_shape))
+      return "its blocks have no position and are not the same in all iterations; dc_set_position would place them";
+  return "";
+}
+
 // Why there is no common array; "" when there is one.
 std::string obstacle(const dc_variable_info_t& variable, const History& history) {
+  if (is_stacked(history)) return obstacle_of_stacks(variable, history);
   const StoredDataset& first = *history.begin()->second.front().dataset;
   std::string why;
   for_each_place(history, [&](const std::vector<Place>& places, const Place& place) {
     const StoredDataset& dataset = *place.dataset;
     if (!why.empty()) return;
-    if (dataset.box.ndims != variable.ndims)
+    if (dataset.is_stack())
+      why = "its blocks have no position and are not the same in all iterations; dc_set_position would place them";
+    else if (dataset.box.ndims != variable.ndims)
       why = "it has " + std::to_string(dataset.box.ndims) + " dimensions in " + place.file->name + " and " +
             std::to_string(variable.ndims) + " in the XML";
     else if (!has_place(places, place))
@@ -59,7 +103,7 @@ Box box_of(const History& history) {
   std::vector<Box> boxes;
   for_each_place(history, [&](const std::vector<Place>&, const Place& place) {
     const StoredDataset& dataset = *place.dataset;
-    if (volume(dataset.box) > 0 || boxes.empty()) boxes.push_back(dataset.box);
+    if (volume(place.box) > 0 || boxes.empty()) boxes.push_back(place.box);
     if (dataset.global.size() != static_cast<std::size_t>(dataset.box.ndims)) return;
     Box declared = {dataset.box.ndims, {}, {}};
     std::copy(dataset.global.begin(), dataset.global.end(), declared.high.begin());
@@ -71,14 +115,18 @@ Box box_of(const History& history) {
 // Where servers share faces the first one wins, as inside a server.
 void map_step(std::size_t time, const std::vector<Place>& places, std::vector<Mapping>& mappings) {
   std::vector<Box> boxes;
-  for (const Place& place : places) boxes.push_back(place.dataset->box);
+  for (const Place& place : places) boxes.push_back(place.box);
   for (const JoinedBox& joined : join(boxes))
-    for (const Tile& tile : joined.tiles) mappings.push_back({time, places[tile.block].file, places[tile.block].dataset, tile.box});
+    for (const Tile& tile : joined.tiles) {
+      const Place& place = places[tile.block];
+      mappings.push_back({time, place.file, place.dataset, place.box, tile.box});
+    }
 }
 
 GlobalArray array_of(const dc_variable_info_t& variable, const History& history) {
   const StoredDataset& first = *history.begin()->second.front().dataset;
-  GlobalArray array = {&variable, 0, box_of(history), {}, first.scale, first.offset, {}};
+  GlobalArray array = {&variable, 0, box_of(history), {}, first.scale, first.offset};
+  if (is_stacked(history)) std::tie(array.sources, array.blocks) = layers_of(history.begin()->second);
   std::size_t time = 0;
   for (const auto& [step, places] : history) map_step(time++, places, array.mappings);
   return array;

@@ -25,10 +25,11 @@ struct TimeAxis {
 
 // A part of a global array that one dataset of one file holds.
 struct Mapping {
-  std::size_t time = 0;                    // index on the axis
-  const StoredFile* file = nullptr;        // both of the record
-  const StoredDataset* dataset = nullptr;  // its box is the whole dataset
-  Box box;                                 // what is shown of it; the mappings of one time do not overlap
+  std::size_t time = 0;              // index on the axis
+  const StoredFile* file = nullptr;  // both of the record
+  const StoredDataset* dataset = nullptr;
+  Box whole;  // where the dataset's box lies in the array
+  Box box;    // what is shown of it; the mappings of one time do not overlap
 };
 
 struct GlobalArray {
@@ -38,6 +39,10 @@ struct GlobalArray {
   std::vector<Mapping> mappings;
   std::optional<double> scale, offset;  // all parts are of 16 bits: value = stored * scale + offset
   std::vector<int> coordinates = {};    // by dimension: index in GlobalView::coordinates, or -1
+  // Of stacks: block k of the first dimension, which the variable has not; empty: it is none.
+  std::vector<std::int32_t> sources = {}, blocks = {};
+
+  bool is_stack() const { return !sources.empty(); }
 };
 
 struct NotShown {

@@ -126,6 +126,10 @@ class Master {
     const std::int64_t *low = array.box.low.data(), *end = low + array.box.ndims;
     if (std::any_of(low, end, [](std::int64_t place) { return place != 0; }))
       write_attribute(dataset.id(), "position", std::vector<std::int64_t>(low, end));
+    if (array.is_stack()) {
+      write_attribute(dataset.id(), "sources", array.sources);
+      write_attribute(dataset.id(), "blocks", array.blocks);
+    }
     if (array.scale) write_attribute(dataset.id(), "scale_factor", *array.scale);
     if (array.offset) write_attribute(dataset.id(), "add_offset", *array.offset);
   }

@@ -62,6 +62,8 @@ Json to_json(const StoredDataset& dataset) {
     json["source"] = dataset.source;
     json["block"] = dataset.block;
   }
+  put(json, "sources", dataset.sources);
+  put(json, "blocks", dataset.blocks);
   json["raw_bytes"] = dataset.raw_bytes;
   json["stored_bytes"] = dataset.stored_bytes;
   json["checksum"] = hex(dataset.checksum);
@@ -87,6 +89,12 @@ Box box_from(const Json& json) {
   return box;
 }
 
+void check_stack(const StoredDataset& dataset) {
+  const auto layers = static_cast<std::size_t>(dataset.box.ndims == 0 ? 0 : dataset.box.extent(0));
+  const bool fits = dataset.sources.size() == dataset.blocks.size() && (!dataset.is_stack() || dataset.sources.size() == layers);
+  if (!fits) throw Error(DC_E_IO, "sources, blocks and extents do not fit");
+}
+
 StoredDataset dataset_from(const Json& json) {
   StoredDataset dataset;
   json.at("path").get_to(dataset.path);
@@ -99,6 +107,9 @@ StoredDataset dataset_from(const Json& json) {
     throw Error(DC_E_IO, "start and extents do not fit");
   take(json, "source", dataset.source);
   take(json, "block", dataset.block);
+  take(json, "sources", dataset.sources);
+  take(json, "blocks", dataset.blocks);
+  check_stack(dataset);
   json.at("raw_bytes").get_to(dataset.raw_bytes);
   json.at("stored_bytes").get_to(dataset.stored_bytes);
   dataset.checksum = checksum_from(json.at("checksum").get<std::string>());

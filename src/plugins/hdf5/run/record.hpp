@@ -18,6 +18,8 @@ constexpr int kRecordVersion = 1;
 
 // One dataset of a file.
 struct StoredDataset {
+  bool is_stack() const { return !sources.empty(); }
+
   std::string path;      // in the file: "fields/theta", "fields/theta/box1", "fields/theta/4"
   std::string variable;  // "fields/theta"
   bool has_position = false;
@@ -26,9 +28,10 @@ struct StoredDataset {
   std::optional<std::vector<std::int64_t>> start;  // where the box begins inside the dataset; none: the dataset is the box
   std::int32_t source = -1;                        // of a dataset that is not joined: its client and block
   std::int32_t block = 0;
-  std::uint64_t raw_bytes = 0;          // as the simulation wrote them, ghost zones left out
-  std::uint64_t stored_bytes = 0;       // in the file
-  std::uint32_t checksum = 0;           // of the values as they are stored: content_checksum.hpp
+  std::vector<std::int32_t> sources, blocks;  // of a stack: block k of its first dimension; empty: it is none
+  std::uint64_t raw_bytes = 0;                // as the simulation wrote them, ghost zones left out
+  std::uint64_t stored_bytes = 0;             // in the file
+  std::uint32_t checksum = 0;                 // of the values as they are stored: content_checksum.hpp
   std::optional<double> min, max;       // of the finite values, in the unit of the simulation; none: there are none, or no numbers
   std::string reduce;                   // as in the XML; "": not reduced
   std::optional<double> largest_error;  // rounded or 16 bits: reached, of the kind that was declared

@@ -3,6 +3,7 @@
 #include <damaris/error.hpp>
 
 #include <algorithm>
+#include <optional>
 
 namespace damaris::hdf5 {
 namespace {
@@ -98,21 +99,46 @@ FoundParts parts_at_position(const StepRecord& step, const std::vector<Candidate
   return found;
 }
 
+// The box of the dataset that holds this block; none: it does not hold it. Of a stack: one layer.
+std::optional<Box> box_of_block(const StoredDataset& dataset, const dc_read_t& read) {
+  if (!dataset.is_stack())
+    return dataset.source == read.source && dataset.block == read.block ? std::optional<Box>(dataset.box) : std::nullopt;
+  for (std::size_t k = 0; k < dataset.sources.size(); ++k) {
+    if (dataset.sources[k] != read.source || dataset.blocks[k] != read.block) continue;
+    Box layer = dataset.box;
+    layer.low[0] += static_cast<std::int64_t>(k);
+    layer.high[0] = layer.low[0] + 1;
+    return layer;
+  }
+  return std::nullopt;
+}
+
+std::string extents_of_block(const StoredDataset& dataset) {
+  Box box = dataset.box;
+  if (dataset.is_stack()) {
+    std::rotate(box.low.begin(), box.low.begin() + 1, box.low.end());
+    std::rotate(box.high.begin(), box.high.begin() + 1, box.high.end());
+    --box.ndims;
+  }
+  return extents_of(box);
+}
+
 FoundParts part_of_source(const StepRecord& step, const std::vector<Candidate>& candidates, const dc_read_t& read) {
-  const auto found = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
-    return candidate.dataset->source == read.source && candidate.dataset->block == read.block;
-  });
-  const bool all_joined =
-      std::all_of(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.dataset->source < 0; });
-  if (found == candidates.end() && all_joined)
+  for (const Candidate& candidate : candidates) {
+    const std::optional<Box> stored = box_of_block(*candidate.dataset, read);
+    if (!stored) continue;
+    const Box wanted = wanted_box(read);
+    if (extents_of_block(*candidate.dataset) != extents_of(wanted))
+      refuse_shape("the extents", extents_of_block(*candidate.dataset), extents_of(wanted));
+    if (volume(wanted) == 0) return {*stored, {}};
+    return {*stored, {{candidate.file, candidate.dataset, *stored}}};
+  }
+  const bool all_joined = std::all_of(candidates.begin(), candidates.end(),
+                                      [](const Candidate& c) { return c.dataset->source < 0 && !c.dataset->is_stack(); });
+  if (all_joined)
     throw Error(DC_E_SHAPE, "it was stored as parts of a global array; say with dc_set_position which part this client wants");
-  if (found == candidates.end())
-    throw Error(DC_E_NOT_STORED, "block " + std::to_string(read.block) + " of client " + std::to_string(read.source) +
-                                     " is not among what was stored" + reasons(step));
-  const Box wanted = wanted_box(read), &stored = found->dataset->box;
-  if (extents_of(stored) != extents_of(wanted)) refuse_shape("the extents", extents_of(stored), extents_of(wanted));
-  if (volume(wanted) == 0) return {stored, {}};
-  return {stored, {{found->file, found->dataset, stored}}};
+  throw Error(DC_E_NOT_STORED, "block " + std::to_string(read.block) + " of client " + std::to_string(read.source) +
+                                   " is not among what was stored" + reasons(step));
 }
 
 }  // namespace

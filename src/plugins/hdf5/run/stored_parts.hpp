@@ -20,7 +20,7 @@ struct StoredPart {
 };
 
 // `parts` fill `frame`, the interior that is wanted, without overlap: of what two files hold, the first one's is taken. The frame lies
-// in the global array; of a block that is found by its source, where the dataset lies.
+// in the global array; of a block that is found by its source, where the dataset lies; of one in a stack, its layer, of one dimension more.
 struct FoundParts {
   Box frame;
   std::vector<StoredPart> parts;

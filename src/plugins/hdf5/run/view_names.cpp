@@ -10,10 +10,15 @@ std::string numbered(const std::string& name, std::size_t number) {
   return number == 0 ? name : name + "_" + std::to_string(number);
 }
 
-// In three dimensions or fewer, the last is x.
+// In three dimensions or fewer, the last is x. A stack has its blocks in front.
 std::string dimension_name(int dimension, int ndims) {
   if (ndims > 3) return std::to_string(dimension);
   return std::string(1, "zyx"[3 - ndims + dimension]);
+}
+
+std::string dimension_name(int dimension, const GlobalArray& array) {
+  if (!array.is_stack()) return dimension_name(dimension, array.box.ndims);
+  return dimension == 0 ? "block" : dimension_name(dimension - 1, array.box.ndims - 1);
 }
 
 // The last names of all groups and variables, and how many have each.
@@ -38,7 +43,10 @@ std::pair<std::string, std::vector<std::int64_t>> space_of(const GlobalArray& ar
     numbers.push_back(array.box.extent(d));
     numbers.push_back(array.coordinates[static_cast<std::size_t>(d)]);
   }
-  return {array.box.ndims > 1 ? "" : array.variable->layout, numbers};
+  if (!array.is_stack()) return {array.box.ndims > 1 ? "" : array.variable->layout, numbers};
+  numbers.insert(numbers.end(), array.sources.begin(), array.sources.end());
+  numbers.insert(numbers.end(), array.blocks.begin(), array.blocks.end());
+  return {array.variable->layout, numbers};
 }
 
 }  // namespace
@@ -67,7 +75,7 @@ const std::vector<std::string>& ViewNames::dimensions_of(const GlobalArray& arra
   const std::string stem = labelled ? "" : numbered(layout, shapes_[layout]++);
   for (int d = 0; d < array.box.ndims; ++d) {
     const int coordinate = array.coordinates[static_cast<std::size_t>(d)];
-    found->second.push_back(coordinate < 0 ? free(stem + "_" + dimension_name(d, array.box.ndims))
+    found->second.push_back(coordinate < 0 ? free(stem + "_" + dimension_name(d, array))
                                            : coordinates_[static_cast<std::size_t>(coordinate)]);
   }
   return found->second;

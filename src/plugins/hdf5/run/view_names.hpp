@@ -24,7 +24,8 @@ class ViewNames {
   // The dimension that a coordinate labels: its variable's name without groups.
   const std::string& coordinate(std::size_t coordinate) const { return coordinates_[coordinate]; }
   // Of the array's dimensions without time, slowest first: <layout>_z, _y, _x, or <layout>_0, ... beyond three. Arrays of the
-  // same extents and place share them, those of one dimension only within a layout.
+  // same extents and place share them, those of one dimension only within a layout. Of a stack
+  // <layout>_block, then those of the layout.
   const std::vector<std::string>& dimensions(std::size_t array) const { return dimensions_[array]; }
 
  private:

@@ -20,7 +20,7 @@ void select(const Space& space, const std::vector<hsize_t>& start, const std::ve
 
 // The part of the source that is shown. Where the dataset holds more than the box, HDF5 asks the dataset itself how large it is.
 Space source_space(const Mapping& mapping) {
-  const Box& whole = mapping.dataset->box;
+  const Box& whole = mapping.whole;
   const std::vector<std::int64_t> inside = mapping.dataset->start.value_or(std::vector<std::int64_t>(DC_MAX_DIMS, 0));
   std::vector<hsize_t> extents, start, count;
   for (int d = 0; d < whole.ndims; ++d) {

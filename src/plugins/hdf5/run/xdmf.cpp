@@ -47,8 +47,10 @@ const char* number_type(dc_type type) {
   }
 }
 
+// A stack has no place in space.
 bool is_drawable(const GlobalArray& array) {
-  return number_type(array.variable->type) != nullptr && array.box.ndims >= 1 && array.box.ndims <= 3 && volume(array.box) > 0;
+  return !array.is_stack() && number_type(array.variable->type) != nullptr && array.box.ndims >= 1 && array.box.ndims <= 3 &&
+         volume(array.box) > 0;
 }
 
 // In three dimensions: a plane and a line are one point thick.

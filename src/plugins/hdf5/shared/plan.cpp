@@ -159,7 +159,7 @@ std::vector<Piece> pieces_of(const SharedDataset& dataset, int member, const dc_
   const std::vector<const SharedPart*> parts = parts_of(dataset, member);
   std::vector<Piece> pieces;
   for (const JoinedBox& joined : joined_parts(parts)) {
-    Piece piece = {dataset.path, dataset.variable, dataset.joined, dataset.has_position, joined.box, {}};
+    Piece piece = {dataset.path, dataset.variable, dataset.joined, dataset.has_position, joined.box, {}, false};
     for (const Tile& tile : joined.tiles) piece.parts.push_back({&block_of(dataset, *parts[tile.block], iteration), tile.box});
     pieces.push_back(std::move(piece));
   }

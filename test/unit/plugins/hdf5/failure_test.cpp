@@ -133,7 +133,7 @@ TEST_CASE("a full disk fails the iteration, leaves no file and no descriptor, an
     for (const std::size_t bytes : {1000000u, 200000u, 10000u, 64u}) {
       Blocks blocks(static_cast<std::int64_t>(bytes));
       for (int source = 0; source < 1200000 / static_cast<int>(bytes + 300) + 1; ++source)
-        add_bytes(blocks, variable, source, bytes);
+        add_bytes(blocks, variable, source, bytes + static_cast<std::size_t>(source % 2));  // not alike: a dataset for each
       REQUIRE(plugin.on_iteration(blocks.view()) == DC_E_IO);
       CHECK_THAT(host.failure, EndsWith("No space left on device; free space there"));
       CHECK(files_in(folder.file("disk")) == 0);

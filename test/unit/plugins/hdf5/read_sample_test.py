@@ -43,14 +43,15 @@ def test_h5py_reads_a_joined_variable_with_its_attributes(sample):
         assert attributes["part_extents"].tolist() == [[2, 3, 3], [2, 3, 3]]
 
 
-def test_h5py_reads_datasets_by_source_and_boxes(sample):
+def test_h5py_reads_datasets_by_source_stacks_and_boxes(sample):
     with h5py.File(sample) as file:
         assert sorted(file) == ["corner", "count", "fields", "label", "particles"]
         assert sorted(file["fields/rain"]) == ["0", "1"]
         np.testing.assert_array_equal(file["fields/rain/1"][...], [[4.5], [5.5]])
         assert file["fields/rain/1"].attrs["source"] == 1
         assert file["fields/rain/1"].attrs["block"] == 0
-        assert [int(file[f"count/{source}"][0]) for source in range(3)] == [1000, 1001, 1002]
+        assert file["count"][...].tolist() == [[1000], [1001], [1002]]
+        assert file["count"].attrs["sources"].tolist() == [0, 1, 2] and file["count"].attrs["stacked"] == 1
         np.testing.assert_array_equal(file["corner/box0"][...], [[1, 2, 5, 6], [3, 4, 7, 8]])
         np.testing.assert_array_equal(file["corner/box1"][...], [[9, 10], [11, 12]])
         assert file["corner/box1"].attrs["position"].tolist() == [2, 0]

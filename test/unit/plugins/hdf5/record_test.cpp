@@ -62,6 +62,12 @@ StepRecord step(std::int64_t number, int server) {
   dataset.min.reset(), dataset.max.reset(), dataset.largest_error.reset();
   dataset.scale = 0.5, dataset.offset = 300;
   file.datasets.push_back(dataset);
+  dataset.path = "fields/particles";
+  dataset.source = -1;
+  dataset.block = 0;
+  dataset.sources = {3, 3, 4, 5};  // as many as the first dimension has elements
+  dataset.blocks = {0, 1, 0, 0};
+  file.datasets.push_back(dataset);
   record.files = {file};
   record.absent = {server + 4};
   return record;
@@ -79,7 +85,7 @@ TEST_CASE("a line of the record says the same after it was written and read") {
   const Json line = to_json(record);
   CHECK(to_json(step_from_json(line)) == line);
   CHECK(line["files"][0]["checksum"] == "crc32:89abcdef");
-  CHECK(line["raw_bytes"] == 256);
+  CHECK(line["raw_bytes"] == 384);
   CHECK(line["stored_bytes"] == 5000);
 }
 
@@ -163,6 +169,12 @@ TEST_CASE("damage in a record is named with file, line and cause") {
     line["files"][0]["datasets"][0]["position"] = {1};
     file.add_line(line);
     cause = "position and extents do not fit";
+  }
+  SECTION("a stack with fewer blocks than its first dimension") {
+    line["files"][0]["datasets"][2]["sources"] = {1};
+    line["files"][0]["datasets"][2]["blocks"] = {0};
+    file.add_line(line);
+    cause = "sources, blocks and extents do not fit";
   }
   SECTION("a newer version") {
     Json run = kRun;

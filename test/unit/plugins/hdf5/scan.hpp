@@ -36,6 +36,10 @@ inline hdf5::StoredDataset dataset_at(const Scan& scan, const std::string& path)
     dataset.box.high[d] = low[d] + static_cast<std::int64_t>(extents[d]);
   }
   if (file.has_attribute(path, "global_extents")) dataset.global = file.attribute<std::int64_t>(path, "global_extents");
+  if (file.has_attribute(path, "stacked")) {
+    dataset.sources = file.attribute<std::int32_t>(path, "sources");
+    dataset.blocks = file.attribute<std::int32_t>(path, "blocks");
+  }
   if (file.has_attribute(path, "scale_factor")) dataset.scale = file.attribute<double>(path, "scale_factor")[0];
   if (file.has_attribute(path, "add_offset")) dataset.offset = file.attribute<double>(path, "add_offset")[0];
   return dataset;

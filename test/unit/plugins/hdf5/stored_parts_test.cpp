@@ -134,5 +134,24 @@ TEST_CASE("without positions each client gets its own blocks, in the same shape"
   CHECK_THAT(source.what(), Catch::StartsWith("block 0 of client 4 is not among what was stored"));
 }
 
+TEST_CASE("of a stack each client gets the layer of its block, in the shape that it had") {
+  StepRecord step = halves();
+  StoredDataset stack = source_dataset("particles", -1, {3, 7});
+  stack.path = "particles";
+  stack.sources = {2, 3, 3};
+  stack.blocks = {0, 0, 1};
+  step.files[1].datasets = {stack};
+  Question<double> question(kParticles, 5, {7}, 3);
+  question.read.block = 1;
+  const auto found = find_parts(step, question.read);
+  REQUIRE(found.parts.size() == 1);
+  CHECK(found.parts[0].box == hdf5::Box{2, {2, 0}, {3, 7}});
+  CHECK(found.frame == found.parts[0].box);
+  const Error shape = refusal([&] { find_parts(step, Question<double>(kParticles, 5, {6}, 2).read); });
+  CHECK(shape.code() == DC_E_SHAPE);
+  CHECK_THAT(shape.what(), Catch::StartsWith("it was stored with the extents (7), the client asks for (6)"));
+  CHECK(refusal([&] { find_parts(step, Question<double>(kParticles, 5, {7}, 4).read); }).code() == DC_E_NOT_STORED);
+}
+
 }  // namespace
 }  // namespace damaris::test
