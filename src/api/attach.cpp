@@ -90,10 +90,7 @@ std::unique_ptr<Session> start_without_mpi(const std::string& config, int id) {
   const auto model = std::make_shared<const model::Model>(config::parse(xml, config));
   configure_log(log_level(model->log.level), model->log.file, format("client {}", id));
   if (model->architecture.dedicated_cores > 0) return attach_to_server(*model, run, id);
-  if (model::needs_mpi(*model))
-    throw Error(DC_E_CONFIG, format("{}: an action of scope \"global\" needs MPI, which dc_initialize does not use; start with "
-                                    "dc_mpi_initialize, or use scope=\"node\"",
-                                    config));
+  if (model::needs_mpi(*model)) throw Error(DC_E_CONFIG, model::refusal_without_mpi(*model));
   return std::make_unique<Session>(model, xml, id, std::make_unique<server::SingleCoordinator>(id, id + 1));
 }
 

@@ -60,10 +60,7 @@ void check_startable(const damaris::model::Model& model) {
   if (model.architecture.dedicated_cores == 0)
     throw Error(DC_E_CONFIG,
                 format("{} says <dedicated cores=\"0\"/>: the clients do the work in place and need no server", model.file));
-  if (damaris::model::needs_mpi(model))
-    throw Error(DC_E_CONFIG, format("{}: an action of scope \"global\" needs servers that talk over MPI (dc_mpi_initialize); use "
-                                    "scope=\"node\" with a detached server",
-                                    model.file));
+  if (damaris::model::needs_mpi(model)) throw Error(DC_E_CONFIG, damaris::model::refusal_without_mpi(model));
 }
 
 struct Configuration {

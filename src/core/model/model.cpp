@@ -31,6 +31,33 @@ std::int64_t computed(const Model& model, const Parameter& parameter, const std:
   }
 }
 
+// Both empty: there is none.
+struct NeedOfMpi {
+  std::string reason, instead;
+};
+
+NeedOfMpi need_of_mpi(const Model& model) {
+  for (const Event& event : model.events)
+    for (const Action& action : event.actions)
+      if (action.scope == DC_SCOPE_GLOBAL)
+        return {format("{}: event '{}' has scope=\"global\", for which the servers agree over MPI", place(model, action.where),
+                       event.name),
+                "scope=\"node\""};
+  for (const Plugin& plugin : model.plugins)
+    for (const auto& [key, value] : plugin.settings) {
+      if (!plugin.storage) continue;
+      if (key == "files" && value != "per-server")
+        return {format("{}: files=\"{}\" writes one file from several servers, with parallel HDF5 over MPI",
+                       place(model, plugin.where), value),
+                "files=\"per-server\""};
+      if (key == "schedule" && value == "coordinated")
+        return {format("{}: schedule=\"coordinated\" lets the servers take turns, which they agree on over MPI",
+                       place(model, plugin.where)),
+                "schedule=\"slots\""};
+    }
+  return {};
+}
+
 }  // namespace
 
 std::vector<std::int64_t> initial_parameters(const Model& model) {
@@ -62,23 +89,11 @@ bool calls_mpi(const Plugin& plugin) {
   return false;
 }
 
-std::string mpi_reason(const Model& model) {
-  for (const Event& event : model.events)
-    for (const Action& action : event.actions)
-      if (action.scope == DC_SCOPE_GLOBAL)
-        return format("{}: event '{}' has scope=\"global\", for which the servers agree over MPI", place(model, action.where),
-                      event.name);
-  for (const Plugin& plugin : model.plugins)
-    for (const auto& [key, value] : plugin.settings) {
-      if (!plugin.storage) continue;
-      if (key == "files" && value != "per-server")
-        return format("{}: files=\"{}\" writes one file from several servers, with parallel HDF5 over MPI",
-                      place(model, plugin.where), value);
-      if (key == "schedule" && value == "coordinated")
-        return format("{}: schedule=\"coordinated\" lets the servers take turns, which they agree on over MPI",
-                      place(model, plugin.where));
-    }
-  return "";
+std::string mpi_reason(const Model& model) { return need_of_mpi(model).reason; }
+
+std::string refusal_without_mpi(const Model& model) {
+  const NeedOfMpi need = need_of_mpi(model);
+  return format("{}; start with dc_mpi_initialize, or say {}", need.reason, need.instead);
 }
 
 std::string place(const Model& model, Location where) {

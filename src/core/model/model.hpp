@@ -195,6 +195,8 @@ bool calls_mpi(const Plugin& plugin);
 
 // Why this model works only with MPI (global scope, one file for all), as a sentence with its place in the XML; "" when it does not.
 std::string mpi_reason(const Model& model);
+// The same with what to do where there is no MPI.
+std::string refusal_without_mpi(const Model& model);
 inline bool needs_mpi(const Model& model) { return !mpi_reason(model).empty(); }
 
 // "cm1.xml:12:5", or the path alone for a default.

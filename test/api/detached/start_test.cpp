@@ -234,6 +234,18 @@ TEST_CASE("rule 5: without MPI an action of scope global is a configuration erro
   CHECK(run.regions().empty());
 }
 
+TEST_CASE("rule 5: without MPI files of several servers and coordinated writing are configuration errors that say what to do") {
+  const auto [setting, instead] =
+      GENERATE(std::pair("files='single'", "files=\"per-server\""), std::pair("files='per-group'", "files=\"per-server\""),
+               std::pair("schedule='coordinated'", "schedule=\"slots\""));
+  Run run("", "<storage><hdf5 " + std::string(setting) + "/></storage>");
+  const Answer answer = run.client(0)("init 0");
+  CHECK(answer.code == DC_E_CONFIG);
+  CHECK_THAT(answer.sentence,
+             Catch::Contains("run.xml:1:") && Catch::EndsWith("; start with dc_mpi_initialize, or say " + std::string(instead)));
+  CHECK(run.regions().empty());
+}
+
 TEST_CASE("damaris-server tells wrong usage from failure by its exit status") {
   CHECK(Process({"damaris-server"}, true).wait() == 2);
   CHECK(Process({"damaris-server", "x.xml", "--clients", "0"}, true).wait() == 2);

@@ -64,6 +64,7 @@ TEST_CASE("rule 5: global scope and a single file are what needs MPI, and the re
   model.plugins[0].settings.emplace_back("files", "single");
   REQUIRE(mpi_reason(model) ==
           "storm.xml:30:2: files=\"single\" writes one file from several servers, with parallel HDF5 over MPI");
+  REQUIRE(refusal_without_mpi(model) == mpi_reason(model) + "; start with dc_mpi_initialize, or say files=\"per-server\"");
   model.plugins.clear();
   model.events[0].actions[0].scope = DC_SCOPE_GLOBAL;
   REQUIRE(mpi_reason(model) == "storm.xml:20:4: event 'snapshot' has scope=\"global\", for which the servers agree over MPI");
