@@ -25,14 +25,12 @@ struct State {
 std::mutex one_at_a_time;
 
 template <class Call>
-int guarded(const dc_host_t& host, Call&& call) {
+int caught(const dc_host_t& host, Call&& call) {
   const auto fail = [&](dc_code code, const char* sentence) {
     host.fail(host.self, sentence);
     return code;
   };
   try {
-    const std::lock_guard<std::mutex> lock(one_at_a_time);
-    const QuietErrors quiet;
     call();
     return DC_OK;
   } catch (const Error& error) {
@@ -46,7 +44,18 @@ int guarded(const dc_host_t& host, Call&& call) {
   }
 }
 
+template <class Call>
+int guarded(const dc_host_t& host, Call&& call) {
+  return caught(host, [&] {
+    const std::lock_guard<std::mutex> lock(one_at_a_time);
+    const QuietErrors quiet;
+    call();
+  });
+}
+
 int init(const dc_host_t* host, void** state) {
+  // Before the first call of HDF5: it may be the program's, and another one.
+  if (const int code = caught(*host, [&] { check_can_share(*host); }); code != DC_OK) return code;
   return guarded(*host, [&] { *state = std::make_unique<State>(*host).release(); });
 }
 

@@ -11,8 +11,6 @@
 namespace damaris::hdf5 {
 namespace {
 
-constexpr const char* kNames[] = {"per-server", "per-group", "single"};
-
 // Each server makes sure of its own bytes: on other nodes nobody else can. Open from before the first write, it learns of all failures.
 class OwnSync {
  public:
@@ -60,6 +58,13 @@ std::uint64_t raw_bytes_of(const Plan& plan) {
 
 }  // namespace
 
+void check_can_share(const dc_host_t& host) {
+  for (std::size_t i = 0; i < host.setting_count; ++i)
+    if (const std::string key = host.settings[i].key, value = host.settings[i].value;
+        key == "files" && (value == "per-group" || value == "single"))
+      check_can_write_together(host, value);
+}
+
 SharedFiles::SharedFiles(const dc_host_t& host, const Settings& settings, const FileNames& names, std::function<void()> begin)
     : host_(host),
       settings_(settings),
@@ -67,9 +72,7 @@ SharedFiles::SharedFiles(const dc_host_t& host, const Settings& settings, const 
       begin_(std::move(begin)),
       team_(host, group_of(host, settings), settings.turn_timeout_ms),
       skeleton_(host, group_of(host, settings), settings.filters),
-      writer_(team_, settings.filters) {
-  check_can_write_together(host, kNames[static_cast<int>(settings.files)]);
-}
+      writer_(team_, settings.filters) {}
 
 void SharedFiles::attend(std::int64_t step, const std::string& why_not) try {
   write_together(step, nullptr, [&] {

@@ -14,9 +14,12 @@
 
 namespace damaris::hdf5 {
 
+// Throws damaris::Error(DC_E_CONFIG) where the settings ask for files of several servers and these cannot be. Calls nothing of HDF5.
+void check_can_share(const dc_host_t& host);
+
 class SharedFiles {
  public:
-  // `begin` is called on the leader before its first file. Throws damaris::Error where servers cannot write together.
+  // `begin` is called on the leader before its first file. Where check_can_share() has nothing against it.
   SharedFiles(const dc_host_t& host, const Settings& settings, const FileNames& names, std::function<void()> begin);
 
   // Writes the iteration with the others. Returns what this server has of the file, which is durable under its final name. Throws

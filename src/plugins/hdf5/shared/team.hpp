@@ -15,7 +15,8 @@
 
 namespace damaris::hdf5 {
 
-// Throws damaris::Error(DC_E_CONFIG) where servers cannot write together: an HDF5 without MPI, no MPI, another HDF5 in the program.
+// Throws damaris::Error(DC_E_CONFIG) where servers cannot write together: an HDF5 without MPI, no MPI, another HDF5 in the program,
+// of which it calls nothing.
 void check_can_write_together(const dc_host_t& host, const std::string& files);
 
 class Team {

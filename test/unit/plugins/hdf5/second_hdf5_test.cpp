@@ -41,13 +41,23 @@ int store_with(int scope, const TempFolder& folder) {
   return stored && is_hdf5(host.files.at(0).path) && table->finalize(state) == DC_OK && is_hdf5(folder.file("storm.h5")) ? 0 : 1;
 }
 
+// What writes files of several servers has to share the program's MPI, so it cannot have a scope of its own. 0 when it refuses.
+int share_with(int scope, const TempFolder& folder) {
+  FakeHost host(Settings{{"basename", folder.file("storm")}, {"files", "single"}}, {variable_info(0, "v", DC_INT32, 1)});
+  void* state = nullptr;
+  const int code = load_plugin("hdf5", scope)->init(host.view(), &state);
+  std::printf("%s\n", host.failure.c_str());
+  const auto says = [&](const char* part) { return host.failure.find(part) != std::string::npos; };
+  return code == DC_E_CONFIG && (says("an HDF5 of its own") || says("an HDF5 without MPI")) && says("per-server") ? 0 : 1;
+}
+
 // The wait status of a child that does this.
-int status_of_child(int scope) {
+int status_of_child(int (*with)(int, const TempFolder&), int scope) {
   const TempFolder folder;  // of the parent, for a child that dies cleans up nothing
   std::fflush(nullptr);
   const pid_t child = ::fork();
   if (child == 0) {
-    const int code = store_with(scope, folder);
+    const int code = with(scope, folder);
     std::fflush(nullptr);
     ::_exit(code);
   }
@@ -65,8 +75,10 @@ int main() {
   }
   std::printf("the application's libhdf5 says H5T_NATIVE_INT32 is %lld\n", static_cast<long long>(H5T_NATIVE_INT32_g));
   // Without a scope of its own the plugin must fall into the trap, or this test proves nothing.
-  const int trapped = status_of_child(RTLD_NOW | RTLD_LOCAL);
-  const int stored = status_of_child(kPluginScope);
-  std::printf("without own scope: wait status %d (SIGABRT wanted); with it: %d (0 wanted)\n", trapped, stored);
-  return WIFSIGNALED(trapped) && WTERMSIG(trapped) == SIGABRT && stored == 0 ? 0 : 1;
+  const int trapped = status_of_child(store_with, RTLD_NOW | RTLD_LOCAL);
+  const int stored = status_of_child(store_with, kPluginScope);
+  const int refused = status_of_child(share_with, RTLD_NOW | RTLD_LOCAL);
+  std::printf("without own scope: wait status %d (SIGABRT wanted); with it: %d (0 wanted); one file: %d (0 wanted)\n", trapped,
+              stored, refused);
+  return WIFSIGNALED(trapped) && WTERMSIG(trapped) == SIGABRT && stored == 0 && refused == 0 ? 0 : 1;
 }
