@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -62,6 +63,15 @@ void label_found(hid_t dataset, const dc_variable_info_t& variable, const Found&
 }
 
 Piece piece_of(const SharedDataset& one) { return {one.path, one.variable, one.joined, one.has_position, one.whole, {}}; }
+
+// Where room cannot be reserved: what is free now may be gone later, but a full file system is seen.
+void look_for_room(const OutputFile& output, const struct stat& facts, std::uint64_t bytes) {
+  constexpr std::uint64_t kStatBlock = 512;
+  struct statvfs disk = {};
+  if (::fstatvfs(output.descriptor(), &disk) != 0) return;
+  const std::uint64_t there = static_cast<std::uint64_t>(facts.st_blocks) * kStatBlock, room = disk.f_bavail * disk.f_frsize;
+  if (bytes > there + room) throw_system_failure(ENOSPC, "find room for", output.temporary_path());
+}
 
 void take_lower(std::optional<double>& into, const std::optional<double>& other) {
   if (other && (!into || *other < *into)) into = other;
@@ -144,6 +154,7 @@ void Skeleton::reserve(const OutputFile& output, const Plan& plan) const {
   }
   if (error == ENOSPC || error == EDQUOT || error == EIO || error == EFBIG)
     throw_system_failure(error, "reserve room for", output.temporary_path());
+  if (error != 0 && error != EINTR) look_for_room(output, facts, bytes);
 }
 
 void Skeleton::label(const OutputFile& output, const Plan& plan, const std::vector<Found>& found) const {
