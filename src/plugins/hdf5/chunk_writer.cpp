@@ -54,7 +54,7 @@ bool is_reduced(const Piece& piece) {
 }
 
 Dataset ChunkWriter::write(hid_t file, const Piece& piece, StoredDataset& told) {
-  const Precision precision = plan_precision(piece, lanes_.front().gathered);
+  const Precision precision = plan_precision(piece, lanes_.front().gathered, packings_);
   const Type type = precision.kind == DC_FLOAT16 ? half_type() : type_of(*piece.variable);
   const Extents chunk = chunk_of(piece, memory_.packing_bytes());
   Dataset dataset = create_dataset(file, piece, type, properties_of(piece, chunk));

@@ -59,6 +59,7 @@ class ChunkWriter {
   void write_all(const Target& target);
 
   MemoryBound memory_;
+  Packings packings_;
   Workers workers_;
   std::vector<Lane> lanes_;
 };

@@ -28,7 +28,8 @@ std::uint64_t offset_of(const Dataset& dataset, const std::string& path) {
 Dataset DatasetWriter::write(Hdf5File& file, const Piece& piece, StoredDataset& told) {
   if (volume(piece.box) > 0 && is_reduced(piece)) return reducer_.write(file.id(), piece, told);
   const dc_variable_info_t& variable = *piece.variable;
-  const Type type = type_of(variable);
+  // Without values nothing else is left of the reduction.
+  const Type type = variable.reduction.precision == DC_FLOAT16 ? half_type() : type_of(variable);
   const Extents extents = chunk_of(piece, memory_.packing_bytes());
   Dataset dataset = create(file.id(), piece, type, extents);
   const bool direct = kSameOrder && !chunked(piece) && volume(piece.box) > 0;

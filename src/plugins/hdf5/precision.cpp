@@ -36,10 +36,12 @@ bool fits(const reduce::Range<T>& range, const reduce::Packing& packing) {
 }
 
 template <class T>
-void plan_float16(const Piece& piece, Staging& staging, Precision& precision) {
+void plan_float16(const Piece& piece, Staging& staging, Packings& packings, Precision& precision) {
   const dc_reduction_t& asked = piece.variable->reduction;
   const reduce::Range<T> range = range_of<T>(piece, staging);
-  precision.packing = asked.has_packing != 0 ? reduce::Packing{asked.scale, asked.offset} : reduce::packing_for(range);
+  const reduce::Range<double> wide = {static_cast<double>(range.min), static_cast<double>(range.max), range.finite};
+  precision.packing =
+      asked.has_packing != 0 ? reduce::Packing{asked.scale, asked.offset} : packings.choose(piece.variable->id, wide);
   precision.overflows = !fits(range, precision.packing);
   if (precision.overflows && asked.keep_on_overflow == 0)
     refuse(piece, static_cast<double>(range.min), static_cast<double>(range.max));
@@ -56,7 +58,7 @@ double apply_to(const Precision& precision, const T* in, std::size_t count, void
 
 }  // namespace
 
-Precision plan_precision(const Piece& piece, Staging& staging) {
+Precision plan_precision(const Piece& piece, Staging& staging, Packings& packings) {
   const dc_reduction_t& asked = piece.variable->reduction;
   Precision precision;
   precision.kind = asked.precision;
@@ -66,9 +68,9 @@ Precision plan_precision(const Piece& piece, Staging& staging) {
                      asked.bound};
   if (asked.precision != DC_FLOAT16) return precision;
   if (precision.type == DC_FLOAT32)
-    plan_float16<float>(piece, staging, precision);
+    plan_float16<float>(piece, staging, packings, precision);
   else
-    plan_float16<double>(piece, staging, precision);
+    plan_float16<double>(piece, staging, packings, precision);
   return precision;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include "packings.hpp"
 #include "piece_memory.hpp"
 #include "plugins/reduce/half.hpp"
 #include "plugins/reduce/rounding.hpp"
@@ -21,7 +22,7 @@ struct Precision {
 };
 
 // Looks at all values where 16 bits are asked for. Throws damaris::Error(DC_E_IO) when they overflow and may not be kept.
-Precision plan_precision(const Piece& piece, Staging& staging);
+Precision plan_precision(const Piece& piece, Staging& staging, Packings& packings);
 
 // `count` values from `in` to `out`, of element_bytes each. Threads: any; pure. Returns the largest error, of the kind of the bound;
 // for 16 bits absolute.

@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t kGroup = 16;   // what is converted and compared together
 constexpr std::size_t kBlock = 512;  // what goes through each step together: a step reads what the one before wrote long ago
 constexpr std::uint32_t kFloatInf = 0x7f800000, kHalfMost = 0x477ff000;  // 65520: from here on Inf is nearest
+constexpr double kHalfOverflow = 65520;
 
 struct Lanes {
   double reached[kGroup] = {};
@@ -132,6 +133,18 @@ Packed pack_any(const T* values, std::size_t count, const Packing& packing, Half
   return pack_with<PortableHalf>(values, count, packing, out);
 }
 
+// 2^(16 k): the farthest value is between 2^-1 and 2^15 halves, so that small ones
+// are as far above the smallest half as with any scale.
+double common_scale(double farthest) noexcept {
+  constexpr int kStep = 16;
+  constexpr double kLeast = 1e-290;  // below, such a scale or its inverse is no number any more
+  if (farthest == 0) return 1;
+  if (farthest < kLeast) return farthest;
+  int exponent = 0;  // farthest < 2^exponent
+  std::frexp(farthest, &exponent);
+  return std::ldexp(1.0, static_cast<int>(std::floor(static_cast<double>(exponent) / kStep)) * kStep);
+}
+
 }  // namespace
 
 template <class T>
@@ -140,13 +153,28 @@ Packing packing_for(const Range<T>& range) noexcept {
   const double low = range.min, high = range.max;
   const double nearest = std::min(std::fabs(low), std::fabs(high)), farthest = std::max(std::fabs(low), std::fabs(high));
   const bool far_from_zero = (low > 0 || high < 0) && high - low < nearest;
-  if (!far_from_zero) return {farthest > 0 ? farthest : 1, 0};
+  if (!far_from_zero) return {common_scale(farthest), 0};
   const double offset = low + (high - low) / 2;
   const double scale = std::max(high - offset, offset - low);
   return {scale > 0 ? scale : 1, offset};
 }
 template Packing packing_for(const Range<float>& range) noexcept;
 template Packing packing_for(const Range<double>& range) noexcept;
+
+// Between two powers of two halves are 2^-10 of the lower one apart, and below 2^-14 as far as there.
+template <class T>
+double rounding_error(const Range<T>& range, const Packing& packing) noexcept {
+  if (!range.finite) return 0;
+  const double scale = std::fabs(packing.scale), low = range.min, high = range.max;
+  const double farthest = std::max(std::fabs(high - packing.offset), std::fabs(low - packing.offset)) / scale;
+  if (farthest == 0) return 0;
+  if (!(farthest < kHalfOverflow)) return std::numeric_limits<double>::infinity();
+  int exponent = 0;
+  const bool power_of_two = std::frexp(farthest, &exponent) == 0.5;
+  return scale * std::ldexp(1.0, std::max(exponent - (power_of_two ? 2 : 1), -14) - 11);
+}
+template double rounding_error(const Range<float>& range, const Packing& packing) noexcept;
+template double rounding_error(const Range<double>& range, const Packing& packing) noexcept;
 
 void check_packing(const Packing& packing) {
   if (std::isfinite(packing.scale) && packing.scale != 0 && std::isfinite(packing.offset)) return;

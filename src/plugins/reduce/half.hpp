@@ -18,10 +18,15 @@ struct Packing {
   double offset = 0;
 };
 
-// One with which nothing of the range overflows: |half| <= 1. Without offset where the range holds zero or spans magnitudes, so that
-// zeros stay zeros; around the middle where the values are far from zero.
+// One with which nothing of the range overflows. Without offset where the range holds zero or spans magnitudes, so that zeros stay
+// zeros; the scale is then one of few powers of two, so that ranges of similar magnitude get the same. Around the middle where the
+// values are far from zero: there |half| <= 1.
 template <class T>
 Packing packing_for(const Range<T>& range) noexcept;
+
+// The largest error that rounding to halves may give a value of the range; infinite when one of its ends overflows.
+template <class T>
+double rounding_error(const Range<T>& range, const Packing& packing) noexcept;
 
 // Throws Error(DC_E_CONFIG) unless the scale is finite and not zero and the offset is finite.
 void check_packing(const Packing& packing);

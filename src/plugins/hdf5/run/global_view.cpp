@@ -1,12 +1,14 @@
 #include "global_view.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
 
 #include "../tiling.hpp"
+#include "common_packing.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -80,7 +82,6 @@ std::string obstacle_of_stacks(const dc_variable_info_t& variable, const History
 // Why there is no common array; "" when there is one.
 std::string obstacle(const dc_variable_info_t& variable, const History& history) {
   if (is_stacked(history)) return obstacle_of_stacks(variable, history);
-  const StoredDataset& first = *history.begin()->second.front().dataset;
   std::string why;
   for_each_place(history, [&](const std::vector<Place>& places, const Place& place) {
     const StoredDataset& dataset = *place.dataset;
@@ -92,10 +93,14 @@ std::string obstacle(const dc_variable_info_t& variable, const History& history)
             std::to_string(variable.ndims) + " in the XML";
     else if (!has_place(places, place))
       why = "several blocks without a position are in one iteration; dc_set_position would place them";
-    else if (dataset.scale != first.scale || dataset.offset != first.offset)
-      why = "its 16-bit parts have different scales; float16:SCALE:OFFSET in the XML gives them the same one";
   });
   return why;
+}
+
+CommonPacking packing_of(const History& history) {
+  CommonPacking packing;
+  for_each_place(history, [&](const std::vector<Place>&, const Place& place) { packing.add(*place.file, *place.dataset); });
+  return packing;
 }
 
 // Around the declared array and every part: so that nothing is left out when the declaration was too small.
@@ -123,20 +128,26 @@ void map_step(std::size_t time, const std::vector<Place>& places, std::vector<Ma
     }
 }
 
-GlobalArray array_of(const dc_variable_info_t& variable, const History& history) {
-  const StoredDataset& first = *history.begin()->second.front().dataset;
-  GlobalArray array = {&variable, 0, box_of(history), {}, first.scale, first.offset};
+GlobalArray array_of(const dc_variable_info_t& variable, const History& history, const CommonPacking& packing) {
+  GlobalArray array = {&variable, 0, box_of(history), {}, packing.scale(), packing.offset()};
   if (is_stacked(history)) std::tie(array.sources, array.blocks) = layers_of(history.begin()->second);
   std::size_t time = 0;
   for (const auto& [step, places] : history) map_step(time++, places, array.mappings);
   return array;
 }
 
+// An axis of times is one only then.
+bool increase(const std::vector<double>& times) {
+  const auto follows = [](double before, double time) { return !(before < time); };
+  return std::all_of(times.begin(), times.end(), [](double time) { return std::isfinite(time); }) &&
+         std::adjacent_find(times.begin(), times.end(), follows) == times.end();
+}
+
 TimeAxis axis_of(const std::vector<std::int64_t>& steps, const Steps& records) {
   TimeAxis axis = {steps, {}};
   for (const std::int64_t step : steps)
     if (const std::optional<double>& time = records.at(step).time) axis.times.push_back(*time);
-  if (axis.times.size() < steps.size()) axis.times.clear();
+  if (axis.times.size() < steps.size() || !increase(axis.times)) axis.times.clear();
   return axis;
 }
 
@@ -210,10 +221,13 @@ GlobalView global_view(const Steps& steps, const dc_host_t& host) {
     const auto found = histories.find(variable.path);
     if (found == histories.end()) continue;
     known.insert(variable.path);
+    const CommonPacking packing = packing_of(found->second);
     if (const std::string why = obstacle(variable, found->second); !why.empty())
       view.not_shown.push_back({variable.path, why});
+    else if (!packing.obstacle().empty())
+      view.not_shown.push_back({variable.path, packing.obstacle(), true});
     else
-      view.arrays.push_back(array_of(variable, found->second));
+      view.arrays.push_back(array_of(variable, found->second, packing));
   }
   for (const auto& [variable, history] : histories)
     if (known.count(variable) == 0) view.not_shown.push_back({variable, "the XML of this run does not know it"});

@@ -20,7 +20,7 @@ using Steps = std::map<std::int64_t, StepRecord>;
 // The iterations in which a variable was stored. Variables with the same ones share an axis.
 struct TimeAxis {
   std::vector<std::int64_t> steps;
-  std::vector<double> times;  // physical, of each step; empty when one of them has none
+  std::vector<double> times;  // physical, of each step; empty when one of them has none, or one is not later than that before
 };
 
 // A part of a global array that one dataset of one file holds.
@@ -47,7 +47,8 @@ struct GlobalArray {
 
 struct NotShown {
   std::string variable;
-  std::string why;  // a clause: "a block has no position"
+  std::string why;                  // a clause: "a block has no position"
+  bool because_of_16_bits = false;  // of what the XML asks for, not of how the simulation writes
 };
 
 struct GlobalView {

@@ -140,7 +140,16 @@ class Master {
   std::map<std::string, Dataset> scales_;  // by path
 };
 
-void label_master(hid_t file, const GlobalView& view, const Steps& steps, const dc_host_t& host) {
+void label_extent(hid_t file, const Steps& steps, bool complete) {
+  if (!steps.empty()) write_attribute(file, "shown_until", steps.rbegin()->first);
+  write_attribute(file, "complete", std::int32_t{complete ? 1 : 0});
+  std::vector<std::int64_t> incomplete;
+  for (const auto& [step, record] : steps)
+    if (!record.complete) incomplete.push_back(step);
+  write_attribute(file, "incomplete_iterations", incomplete);
+}
+
+void label_master(hid_t file, const GlobalView& view, const dc_host_t& host) {
   write_attribute(file, "format", std::string("damaris-master"));
   write_attribute(file, "format_version", kFormatVersion);
   write_attribute(file, "Conventions", std::string("CF-1.8"));
@@ -148,10 +157,6 @@ void label_master(hid_t file, const GlobalView& view, const Steps& steps, const 
   write_attribute(file, "simulation", std::string(host.simulation));
   write_attribute(file, "damaris_version", std::string(DAMARIS_VERSION));
   write_attribute(file, "history", utc_now() + " Damaris " + DAMARIS_VERSION + " wrote this view of the run's files");
-  std::vector<std::int64_t> incomplete;
-  for (const auto& [step, record] : steps)
-    if (!record.complete) incomplete.push_back(step);
-  write_attribute(file, "incomplete_iterations", incomplete);
   std::vector<std::string> not_shown;
   for (const NotShown& variable : view.not_shown) not_shown.push_back(variable.variable + ": " + variable.why);
   write_attribute(file, "not_shown", not_shown);
@@ -159,11 +164,12 @@ void label_master(hid_t file, const GlobalView& view, const Steps& steps, const 
 
 }  // namespace
 
-void write_master(const ViewPlace& place, const GlobalView& view, const ViewNames& names, const Steps& steps,
-                  const dc_host_t& host) {
+void write_master(const ViewPlace& place, const GlobalView& view, const ViewNames& names, const Steps& steps, const dc_host_t& host,
+                  bool complete) {
   OutputFile output(place.temporary_path(kMasterSuffix), place.final_path(kMasterSuffix));
   Hdf5File file(output.descriptor(), output.temporary_path());
-  label_master(file.id(), view, steps, host);
+  label_master(file.id(), view, host);
+  label_extent(file.id(), steps, complete);
   {
     Master master(file.id(), view, names);
     master.add_arrays();

@@ -12,8 +12,9 @@
 namespace damaris::hdf5 {
 
 // Writes <stem>.h5 aside and puts it in place of the one before: at every moment the name leads to a whole file. Opens none of the
-// files it points to; it names them without folder, so that the folder can be moved. Throws Failure and leaves no file behind.
-void write_master(const ViewPlace& place, const GlobalView& view, const ViewNames& names, const Steps& steps,
-                  const dc_host_t& host);
+// files it points to; it names them without folder, so that the folder can be moved. `complete`: the run has ended, and nothing of
+// it is left out. Throws Failure and leaves no file behind.
+void write_master(const ViewPlace& place, const GlobalView& view, const ViewNames& names, const Steps& steps, const dc_host_t& host,
+                  bool complete);
 
 }  // namespace damaris::hdf5

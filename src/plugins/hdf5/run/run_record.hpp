@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "record.hpp"
@@ -22,6 +23,8 @@ class RunRecordReader {
   bool read_on();
 
   const std::map<std::int64_t, StepRecord>& steps() const { return steps_; }
+  // For who looks at nothing else of it any more.
+  std::map<std::int64_t, StepRecord> take_steps() && { return std::move(steps_); }
   const std::vector<RunRecord>& runs() const { return runs_; }
   // Servers of the run that stored `step`, one of steps(), without a word about it: they died before, or are not as far.
   std::vector<int> silent_servers(std::int64_t step) const;

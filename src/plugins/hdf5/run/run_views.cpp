@@ -6,7 +6,8 @@
 #include <exception>
 #include <filesystem>
 #include <map>
-#include <string_view>
+#include <string>
+#include <utility>
 
 #include "global_view.hpp"
 #include "master_file.hpp"
@@ -19,16 +20,37 @@ namespace {
 // variable are mapped.
 constexpr std::uint64_t kHeldBytes = 9 << 10, kMappedBytes = 32 << 10;
 
-std::uint64_t needed_bytes(const std::map<std::int64_t, StepRecord>& steps) {
-  std::map<std::string_view, std::uint64_t> parts;
-  std::uint64_t all = 0, most = 0;
-  for (const auto& [step, record] : steps)
+// Of the iterations given to it so far.
+class Need {
+ public:
+  void add(const StepRecord& record) {
     for (const StoredFile& file : record.files)
       for (const StoredDataset& dataset : file.datasets) {
-        ++all;
-        most = std::max(most, ++parts[dataset.variable]);
+        ++all_;
+        most_ = std::max(most_, ++parts_[dataset.variable]);
       }
-  return all * kHeldBytes + most * kMappedBytes;
+  }
+  std::uint64_t bytes() const { return all_ * kHeldBytes + most_ * kMappedBytes; }
+
+ private:
+  std::map<std::string, std::uint64_t> parts_;  // by variable
+  std::uint64_t all_ = 0, most_ = 0;
+};
+
+std::uint64_t needed_bytes(const Steps& steps) {
+  Need need;
+  for (const auto& [step, record] : steps) need.add(record);
+  return need.bytes();
+}
+
+void keep_what_fits(Steps& steps, std::uint64_t memory_bytes) {
+  Need need;
+  auto next = steps.begin();
+  for (; next != steps.end(); ++next) {
+    need.add(next->second);
+    if (need.bytes() > memory_bytes) break;
+  }
+  steps.erase(next, steps.end());
 }
 
 }  // namespace
@@ -38,8 +60,14 @@ RunViews::RunViews(const dc_host_t& host, const std::string& record, std::uint64
       record_(record),
       place_{record_.folder(), std::filesystem::path(record).stem().string(), host.host_name},
       memory_bytes_(memory_bytes),
+      has_xdmf_(can_name(place_.stem)),
       now_(now) {
   remove_leftovers(place_);
+  if (has_xdmf_) return;
+  const std::string line = "hdf5: no XDMF file is made beside " + place_.final_path(kMasterSuffix) +
+                           ", as its readers cannot open '" + place_.stem +
+                           "'; choose a basename of ASCII letters without ':' and '\\' to see the run in ParaView";
+  host_.log(host_.self, 1, line.c_str());
 }
 
 void RunViews::update() {
@@ -47,7 +75,7 @@ void RunViews::update() {
   if (given_up_ || now_() - ended_ < took_ * kShare) return;
   try {
     record_.read_on();
-    write();
+    write(false);
   } catch (const std::exception& error) {
     const std::string line =
         "hdf5: the master file " + place_.final_path(kMasterSuffix) +
@@ -64,7 +92,7 @@ void RunViews::finish() {
     // on writes the views itself when it finishes.
     constexpr int kRounds = 10;
     for (int round = 0; round < kRounds; ++round) {
-      write();
+      write(true);
       if (given_up_ || !record_.read_on()) break;
     }
   } catch (const std::exception& error) {
@@ -74,30 +102,47 @@ void RunViews::finish() {
   }
 }
 
-void RunViews::write() {
+void RunViews::write(bool at_end) {
   if (record_.steps().empty()) return;
   if (const std::uint64_t needed = needed_bytes(record_.steps()); needed > memory_bytes_) return give_up(needed);
-  const Clock::time_point begun = now_();
-  const GlobalView view = global_view(record_.steps(), host_);
-  const ViewNames names(view, host_);
-  write_master(place_, view, names, record_.steps(), host_);
-  write_xdmf(place_, view, names);
-  ended_ = now_();
-  took_ = ended_ - begun;
-  shown_ = record_.steps().rbegin()->first;
+  show(record_.steps(), at_end);
 }
 
+void RunViews::show(const Steps& steps, bool complete) {
+  const Clock::time_point begun = now_();
+  const GlobalView view = global_view(steps, host_);
+  tell_of_16_bits(view);
+  const ViewNames names(view, host_);
+  write_master(place_, view, names, steps, host_, complete);
+  if (has_xdmf_) write_xdmf(place_, view, names);
+  ended_ = now_();
+  took_ = ended_ - begun;
+}
+
+// Once of each: 16 bits are asked for to be looked at.
+void RunViews::tell_of_16_bits(const GlobalView& view) {
+  for (const NotShown& one : view.not_shown) {
+    if (!one.because_of_16_bits || !told_.insert(one.variable).second) continue;
+    const std::string line =
+        "hdf5: the master file " + place_.final_path(kMasterSuffix) + " does not show '" + one.variable + "': " + one.why;
+    host_.log(host_.self, 1, line.c_str());
+  }
+}
+
+// The memory that the record holds goes first.
 void RunViews::give_up(std::uint64_t needed_bytes) {
+  Steps steps = std::move(record_).take_steps();
+  record_ = RunRecordReader(record_.path());
+  keep_what_fits(steps, memory_bytes_);
+  if (!steps.empty()) show(steps, false);
   given_up_ = true;
-  const std::string path = place_.final_path(kMasterSuffix);
   const auto mebibytes = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
   const std::string line =
-      "hdf5: the master file " + path +
-      (shown_ < 0 ? " is not made" : " and the XDMF file show the iterations up to " + std::to_string(shown_)) +
+      "hdf5: the master file " + place_.final_path(kMasterSuffix) +
+      (steps.empty() ? " is not made" : " and the XDMF file show the iterations up to " + std::to_string(steps.rbegin()->first)) +
       ", as the next would take " + mebibytes(needed_bytes) + " and half of memory=\"...\" is " + mebibytes(memory_bytes_) +
       "; all is stored and recorded; to see it all give more memory, or write fewer files with files=\"per-group\" or \"single\"";
   host_.log(host_.self, 1, line.c_str());
-  record_ = RunRecordReader(record_.path());  // lets its memory go
 }
 
 }  // namespace damaris::hdf5

@@ -6,8 +6,11 @@
 #include <damaris/plugin.h>
 
 #include <chrono>
+#include <cstdint>
+#include <set>
 #include <string>
 
+#include "global_view.hpp"
 #include "run_record.hpp"
 #include "view_place.hpp"
 
@@ -20,8 +23,8 @@ class RunViews {
   using Now = Clock::time_point (*)();
 
   // `record` is the path of the record, <folder>/<stem>.jsonl, beside which the views lie. Removes what a killed server of this host
-  // left half written. `host` must outlive this object. When the record outgrows `memory_bytes` the views stay as they are, and the log
-  // tells.
+  // left half written. `host` must outlive this object. When the record outgrows `memory_bytes` the views show its first iterations that
+  // do not, and stay so; the log tells.
   RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now = Clock::now);
 
   // The record has grown. Leaves the views as they are while the last time took more than 5 % of the time since then. A failure is
@@ -33,16 +36,19 @@ class RunViews {
   void finish();
 
  private:
-  // Nothing for a run that has stored nothing, or too much.
-  void write();
+  // Nothing for a run that has stored nothing.
+  void write(bool at_end);
+  void show(const Steps& steps, bool complete);
+  void tell_of_16_bits(const GlobalView& view);
   void give_up(std::uint64_t needed_bytes);
 
   const dc_host_t& host_;
   RunRecordReader record_;
   ViewPlace place_;
   std::uint64_t memory_bytes_;
+  bool has_xdmf_;
   bool given_up_ = false;
-  std::int64_t shown_ = -1;  // the last iteration that the views show
+  std::set<std::string> told_;  // variables of 16 bits of which the log knows
   Now now_;
   Clock::time_point ended_ = {};
   Clock::duration took_ = {};

@@ -34,6 +34,13 @@ Space source_space(const Mapping& mapping) {
   return space;
 }
 
+// In the name of a source HDF5 takes "%b" for a number that it finds itself, and "%%" for a percent sign.
+std::string escaped(const std::string& name) {
+  std::string text;
+  for (const char one : name) text += one == '%' ? "%%" : std::string(1, one);
+  return text;
+}
+
 // `space` is that of the array: with time in front, or a coordinate's.
 void map(const Properties& properties, const GlobalArray& array, const Mapping& mapping, const Space& space, bool in_time) {
   std::vector<hsize_t> start, count;
@@ -46,7 +53,7 @@ void map(const Properties& properties, const GlobalArray& array, const Mapping& 
     count.push_back(static_cast<hsize_t>(mapping.box.extent(d)));
   }
   select(space, start, count);
-  checked(H5Pset_virtual(properties.id(), space.id(), mapping.file->name.c_str(), mapping.dataset->path.c_str(),
+  checked(H5Pset_virtual(properties.id(), space.id(), escaped(mapping.file->name).c_str(), escaped(mapping.dataset->path).c_str(),
                          source_space(mapping).id()),
           "map", mapping.dataset->path);
 }

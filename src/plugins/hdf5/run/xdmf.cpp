@@ -92,14 +92,25 @@ std::vector<Shape> shapes_of(const GlobalView& view) {
   return shapes;
 }
 
-// The times of all iterations that are shown; of those without one the iteration itself, and then of all.
-std::map<std::int64_t, double> times_of(const GlobalView& view) {
-  const bool physical = std::none_of(view.axes.begin(), view.axes.end(), [](const TimeAxis& axis) { return axis.times.empty(); });
-  std::map<std::int64_t, double> times;
+using Times = std::map<std::int64_t, double>;  // by iteration
+
+Times numbers_of(const GlobalView& view) {
+  Times times;
   for (const TimeAxis& axis : view.axes)
-    for (std::size_t k = 0; k < axis.steps.size(); ++k)
-      times[axis.steps[k]] = physical ? axis.times[k] : static_cast<double>(axis.steps[k]);
+    for (const std::int64_t step : axis.steps) times[step] = static_cast<double>(step);
   return times;
+}
+
+// Physical ones if all iterations that are shown have one that is later than that before, else their numbers.
+Times times_of(const GlobalView& view) {
+  Times times;
+  for (const TimeAxis& axis : view.axes)
+    for (std::size_t k = 0; k < axis.steps.size(); ++k) {
+      if (axis.times.empty()) return numbers_of(view);
+      times[axis.steps[k]] = axis.times[k];
+    }
+  const auto follows = [](const auto& before, const auto& next) { return before.second >= next.second; };
+  return std::adjacent_find(times.begin(), times.end(), follows) == times.end() ? times : numbers_of(view);
 }
 
 class Document {
@@ -202,7 +213,7 @@ class Document {
   std::string stem_;
   const GlobalView& view_;
   const ViewNames& names_;
-  std::map<std::int64_t, double> times_;
+  Times times_;
   XmlWriter xml_;
 };
 
@@ -210,6 +221,11 @@ class Document {
 
 std::string xdmf_text(const std::string& stem, const GlobalView& view, const ViewNames& names) {
   return Document(stem, view, names).text();
+}
+
+bool can_name(const std::string& stem) {
+  const auto is_known = [](char one) { return one >= ' ' && one <= '~' && one != ':' && one != '\\'; };
+  return std::all_of(stem.begin(), stem.end(), is_known) && stem.rfind(' ', 0) != 0;
 }
 
 void write_xdmf(const ViewPlace& place, const GlobalView& view, const ViewNames& names) {

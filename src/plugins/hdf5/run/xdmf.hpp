@@ -3,6 +3,8 @@
 // Before it: the master file, which it points into. After it: ParaView.
 #pragma once
 
+#include <string>
+
 #include "global_view.hpp"
 #include "view_names.hpp"
 #include "view_place.hpp"
@@ -12,6 +14,10 @@ namespace damaris::hdf5 {
 // Arrays of one to three dimensions, of numbers. Those of the same shape and place are one grid, with the iterations in which any
 // of them was stored.
 std::string xdmf_text(const std::string& stem, const GlobalView& view, const ViewNames& names);
+
+// Whether the readers of XDMF find a master file of this name: they split at a colon, and know neither backslashes nor letters beyond
+// ASCII.
+bool can_name(const std::string& stem);
 
 // Writes <stem>.xmf aside and puts it in place of the one before. Throws Failure.
 void write_xdmf(const ViewPlace& place, const GlobalView& view, const ViewNames& names);

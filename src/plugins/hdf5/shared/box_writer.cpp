@@ -200,7 +200,8 @@ const void* BoxWriter::values_of(const Load& load, const Target& target) {
 }
 
 const void* BoxWriter::rounded(const Load& load, const void* values, std::size_t count) {
-  const Precision precision = plan_precision(*load.piece, gathered_);
+  Packings none;  // 16 bits are refused for files of several servers
+  const Precision precision = plan_precision(*load.piece, gathered_, none);
   changed_.resize(std::max(changed_.size(), count * precision.element_bytes));
   load.told->largest_error = std::max(*load.told->largest_error, apply(precision, values, count, changed_.data()));
   return changed_.data();

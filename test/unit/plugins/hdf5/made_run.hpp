@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plugins/hdf5/failure.hpp"
@@ -19,11 +20,11 @@ namespace damaris::test {
 
 class MadeRun {
  public:
-  // Files are <folder>/storm.node7.s<server>.i<step>.h5.
-  MadeRun(const std::string& folder, int servers, const std::vector<dc_variable_info_t>& variables)
-      : folder_(folder), variables_(variables) {
+  // Files are <folder>/<stem>.node7.s<server>.i<step>.h5.
+  MadeRun(const std::string& folder, int servers, const std::vector<dc_variable_info_t>& variables, std::string stem = "storm")
+      : folder_(folder), stem_(std::move(stem)), variables_(variables) {
     for (int server = 0; server < servers; ++server) {
-      auto& host = *hosts_.emplace_back(std::make_unique<FakeHost>(Settings{{"basename", folder + "/storm"}}, variables_));
+      auto& host = *hosts_.emplace_back(std::make_unique<FakeHost>(Settings{{"basename", folder + "/" + stem_}}, variables_));
       host.place(server, servers);
       auto& plugin = *plugins_.emplace_back(std::make_unique<RunningPlugin>("hdf5", host));
       INFO(host.failure);
@@ -47,7 +48,7 @@ class MadeRun {
     record.files.push_back(scan_file(path(server, iteration.step), server, paths));
   }
   std::string path(int server, std::int64_t step) const {
-    return folder_ + "/storm.node7.s" + std::to_string(server) + ".i" + std::to_string(step) + ".h5";
+    return folder_ + "/" + stem_ + ".node7.s" + std::to_string(server) + ".i" + std::to_string(step) + ".h5";
   }
 
   // <folder>/run.h5 and .xmf as of now.
@@ -56,11 +57,11 @@ class MadeRun {
     const hdf5::ViewPlace place{folder_, "run", "node7"};
     const hdf5::GlobalView view = hdf5::global_view(records, *hosts_.front()->view());
     const hdf5::ViewNames names(view, *hosts_.front()->view());
-    hdf5::write_master(place, view, names, records, *hosts_.front()->view());
+    hdf5::write_master(place, view, names, records, *hosts_.front()->view(), false);
     hdf5::write_xdmf(place, view, names);
   }
 
-  // The end of the run: the plugins tell each other what they stored, and the first one leaves storm.h5 and storm.xmf.
+  // The end of the run: the plugins tell each other what they stored, and the first one leaves <stem>.h5 and <stem>.xmf.
   void finish() {
     for (std::size_t from = 0; from < hosts_.size(); ++from)
       for (const auto& [to, message] : hosts_[from]->sent)
@@ -68,10 +69,12 @@ class MadeRun {
     for (auto& plugin : plugins_) CHECK(plugin->finalize() == DC_OK);
   }
 
+  const FakeHost& host(int server) const { return *hosts_.at(static_cast<std::size_t>(server)); }
+
   hdf5::Steps records;
 
  private:
-  std::string folder_;
+  std::string folder_, stem_;
   std::vector<dc_variable_info_t> variables_;
   std::vector<std::unique_ptr<FakeHost>> hosts_;
   std::vector<std::unique_ptr<RunningPlugin>> plugins_;

@@ -5,6 +5,9 @@
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
 
 #include "support/temp_folder.hpp"
 #include "unit/plugins/hdf5/made_run.hpp"
@@ -29,18 +32,6 @@ void store_rows(MadeRun& run, const dc_variable_info_t& variable, std::int64_t s
     add_row<Value>(blocks, variable, server, step);
     run.store(server, blocks);
   }
-}
-
-std::vector<std::string> texts(const ReadFile& file, const char* name) {
-  const hid_t attribute = H5Aopen(file.id(), name, H5P_DEFAULT), type = H5Aget_type(attribute), space = H5Aget_space(attribute);
-  std::vector<char*> read(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
-  if (!read.empty()) CHECK(H5Aread(attribute, type, read.data()) >= 0);
-  const std::vector<std::string> list(read.begin(), read.end());
-  H5Dvlen_reclaim(type, space, H5P_DEFAULT, read.data());
-  H5Sclose(space);
-  H5Tclose(type);
-  H5Aclose(attribute);
-  return list;
 }
 
 class WorkingFolder {
@@ -70,7 +61,7 @@ TEST_CASE("the master shows a variable of two servers and two iterations as one 
   CHECK(master.values<double>("fields/time") == std::vector<double>{4, 6});
   CHECK(master.text("fields/time", "long_name") == "iteration");
   CHECK(master.text("/", "Conventions") == "CF-1.8");
-  CHECK(texts(master, "not_shown").empty());
+  CHECK(master.texts("/", "not_shown").empty());
 }
 
 TEST_CASE("a server that has not reported yet leaves a hole, which is filled when it has") {
@@ -246,7 +237,7 @@ TEST_CASE("an array without elements, and one of another run's XML, do no harm")
   run.write_views();
   const ReadFile master(folder.file("run.h5"));
   CHECK(master.extents("v") == std::vector<hsize_t>{1, 0, 4});
-  CHECK(texts(master, "not_shown") == std::vector<std::string>{"unknown: the XML of this run does not know it"});
+  CHECK(master.texts("/", "not_shown") == std::vector<std::string>{"unknown: the XML of this run does not know it"});
 }
 
 TEST_CASE("a variable of other dimensions in an earlier run is not shown as one array") {
@@ -259,8 +250,8 @@ TEST_CASE("a variable of other dimensions in an earlier run is not shown as one 
   run.write_views();
   const ReadFile master(folder.file("run.h5"));
   CHECK_FALSE(master.has("v"));
-  REQUIRE(texts(master, "not_shown").size() == 1);
-  CHECK_THAT(texts(master, "not_shown")[0], Contains("1 dimensions in storm.node7.s0.i0.h5 and 2 in the XML"));
+  REQUIRE(master.texts("/", "not_shown").size() == 1);
+  CHECK_THAT(master.texts("/", "not_shown")[0], Contains("1 dimensions in storm.node7.s0.i0.h5 and 2 in the XML"));
 }
 
 TEST_CASE("a run without any data has views without arrays") {
@@ -269,7 +260,7 @@ TEST_CASE("a run without any data has views without arrays") {
   run.write_views();
   const ReadFile master(folder.file("run.h5"));
   CHECK_FALSE(master.has("time"));
-  CHECK(texts(master, "not_shown").empty());
+  CHECK(master.texts("/", "not_shown").empty());
 }
 
 TEST_CASE("a coordinate labels a dimension only where it has the same places; else it is an array in time") {
@@ -318,4 +309,46 @@ TEST_CASE("a coordinate whose name something else has labels under another one")
   CHECK(master.values<int>("x") == std::vector<int>{1, 2});
   CHECK(master.values<float>("x_") == std::vector<float>{0.5F, 2.5F});
   CHECK(master.values<float>("places/x_") == std::vector<float>{0.5F, 2.5F});
+}
+
+TEST_CASE("times that do not increase make no axis: it has the iterations' numbers then, also in XDMF") {
+  const TempFolder folder;
+  const std::vector<double> times =
+      GENERATE(std::vector<double>{0.5, 1.5, 2.5}, std::vector<double>{0.5, 1.5, 1.5}, std::vector<double>{0.5, 2.5, 1.5},
+               std::vector<double>{0.5, std::numeric_limits<double>::quiet_NaN(), 1.5});
+  const bool increase = times.back() == 2.5;
+  const auto variable = variable_info(0, "v", DC_INT32, 1);
+  MadeRun run(folder.path(), 1, {variable});
+  for (int step = 0; step < 3; ++step) {
+    Blocks blocks(step);
+    blocks.view().has_time = 1;
+    blocks.view().time = times[static_cast<std::size_t>(step)];
+    place(blocks.add(variable, 0, {1}, std::vector<int>{step}), {0});
+    run.store(0, blocks);
+  }
+  run.write_views();
+  const ReadFile master(folder.file("run.h5"));
+  CHECK(master.values<double>("time") == (increase ? times : std::vector<double>{0, 1, 2}));
+  CHECK(master.text("time", "long_name") == (increase ? "physical time" : "iteration"));
+  std::ifstream xdmf(folder.file("run.xmf"));
+  const std::string text{std::istreambuf_iterator<char>(xdmf), {}};
+  CHECK_THAT(text, Contains(increase ? "<Time Value=\"2.5\"/>" : "<Time Value=\"2\"/>"));
+}
+
+TEST_CASE("times of variables of different iterations that only together do not increase are the iterations' numbers in XDMF") {
+  const TempFolder folder;
+  const std::vector<dc_variable_info_t> variables = {variable_info(0, "v", DC_INT32, 1), variable_info(1, "w", DC_INT32, 1)};
+  MadeRun run(folder.path(), 1, variables);
+  for (int step = 0; step < 4; ++step) {
+    Blocks blocks(step);
+    blocks.view().has_time = 1;
+    blocks.view().time = step < 2 ? step : step - 2 + 0.5;  // 0, 1, 0.5, 1.5
+    place(blocks.add(variables[static_cast<std::size_t>(step % 2)], 0, {1}, std::vector<int>{step}), {0});
+    run.store(0, blocks);
+  }
+  run.write_views();
+  CHECK(ReadFile(folder.file("run.h5")).text("time", "long_name") == "physical time");
+  std::ifstream xdmf(folder.file("run.xmf"));
+  const std::string text{std::istreambuf_iterator<char>(xdmf), {}};
+  CHECK_THAT(text, Contains("<Time Value=\"3\"/>"));
 }

@@ -107,6 +107,13 @@ class ReadFile {
     H5Dclose(set);
     return values;
   }
+  std::size_t element_bytes(const std::string& path) const {
+    const hid_t set = open(path), type = H5Dget_type(set);
+    const std::size_t bytes = H5Tget_size(type);
+    H5Tclose(type);
+    H5Dclose(set);
+    return bytes;
+  }
   // The values as they lie in memory, with the type of the file.
   std::vector<char> bytes(const std::string& path) const {
     const hid_t set = open(path), type = H5Dget_type(set), space = H5Dget_space(set);
@@ -140,6 +147,17 @@ class ReadFile {
     H5Tclose(type);
     H5Aclose(attribute);
     return text;
+  }
+  std::vector<std::string> texts(const std::string& path, const std::string& name) const {
+    const hid_t attribute = open_attribute(path, name), type = H5Aget_type(attribute), space = H5Aget_space(attribute);
+    std::vector<char*> read(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
+    if (!read.empty()) CHECK(H5Aread(attribute, type, read.data()) >= 0);
+    const std::vector<std::string> list(read.begin(), read.end());
+    H5Dvlen_reclaim(type, space, H5P_DEFAULT, read.data());
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Aclose(attribute);
+    return list;
   }
 
  private:

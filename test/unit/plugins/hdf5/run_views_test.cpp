@@ -4,6 +4,10 @@
 #include <catch2/catch.hpp>
 #include <damaris/error.hpp>
 
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
 #include "plugins/hdf5/failure.hpp"
 #include "plugins/hdf5/run/run_views.hpp"
 #include "support/peak_memory.hpp"
@@ -27,12 +31,14 @@ RunViews::Clock::time_point the_time;
 seconds each_look;
 RunViews::Clock::time_point look() { return the_time += each_look; }
 
-std::string line_of(std::int64_t step) {
+std::string line_of(std::int64_t step, std::optional<double> scale = {}) {
   hdf5::StoredDataset dataset;
   dataset.path = dataset.variable = "v";
   dataset.has_position = true;
   dataset.box.ndims = 1;
   dataset.box.high[0] = 2;
+  dataset.scale = scale;
+  if (scale) dataset.min = dataset.max = dataset.offset = 1;
   hdf5::StepRecord record;
   record.step = step;
   record.files.resize(1);
@@ -45,7 +51,8 @@ struct Views {
   Views() : host(damaris::test::Settings{}, variables) {}
 
   std::string record() const { return folder.file("storm.jsonl"); }
-  void add_step() { std::ofstream(record(), std::ios::app) << line_of(steps++); }
+  void add_step(std::optional<double> scale = {}) { std::ofstream(record(), std::ios::app) << line_of(steps++, scale); }
+  int complete() const { return ReadFile(folder.file("storm.h5")).attribute<std::int32_t>("/", "complete")[0]; }
   std::size_t shown() const { return ReadFile(folder.file("storm.h5")).extents("v")[0]; }
 
   hdf5::QuietErrors quiet;
@@ -146,23 +153,69 @@ TEST_CASE("half-written views of a killed server are removed at the start, those
   CHECK(exists(".storm.h5.node7.tmp." + std::to_string(::getpid())));
 }
 
-TEST_CASE("a record that outgrows its memory leaves the views as they are, and says so once") {
+TEST_CASE("a record that outgrows its memory leaves views of what fitted, and says so once") {
   Views run;
-  each_look = seconds(0);
-  RunViews views(*run.host.view(), run.record(), 100 << 10, look);
-  run.add_step();
+  each_look = seconds(1);
+  RunViews views(*run.host.view(), run.record(), 100 << 10, look);  // room for two iterations
   run.add_step();
   views.update();
-  CHECK(run.shown() == 2);
+  CHECK(run.complete() == 0);
+  the_time += seconds(18);
+  run.add_step();
+  views.update();  // too early
+  CHECK(run.shown() == 1);
   for (int i = 0; i < 3; ++i) {
+    the_time += seconds(100);
     run.add_step();
     views.update();
   }
   views.finish();
   CHECK(run.shown() == 2);
+  CHECK(ReadFile(run.folder.file("storm.h5")).attribute<std::int64_t>("/", "shown_until")[0] == 1);
+  CHECK(run.complete() == 0);
   REQUIRE(run.host.lines.size() == 1);
   CHECK_THAT(run.host.lines[0].second,
              Contains("show the iterations up to 1") && Contains("memory=\"...\"") && Contains("per-group"));
+}
+
+TEST_CASE("views that are written at the end say that they are complete") {
+  Views run;
+  each_look = seconds(0);
+  run.add_step();
+  run.add_step();
+  RunViews(*run.host.view(), run.record(), kMuch, look).finish();
+  CHECK(ReadFile(run.folder.file("storm.h5")).attribute<std::int64_t>("/", "shown_until")[0] == 1);
+  CHECK(run.complete() == 1);
+  CHECK(run.host.lines.empty());
+}
+
+TEST_CASE("a variable of 16 bits that cannot be shown is told to the log once") {
+  Views run;
+  each_look = seconds(0);
+  RunViews views(*run.host.view(), run.record(), kMuch, look);
+  for (const double scale : {1.0, 2.0, 3.0}) {
+    run.add_step(scale);
+    views.update();
+  }
+  views.finish();
+  REQUIRE(run.host.lines.size() == 1);
+  CHECK(run.host.lines[0].first == 1);
+  CHECK_THAT(run.host.lines[0].second,
+             Contains("storm.h5 does not show 'v': its 16-bit parts have different scales") && Contains("float16:SCALE:OFFSET"));
+}
+
+TEST_CASE("a basename that the readers of XDMF cannot open has a master file and no XDMF file, and the log tells") {
+  for (const std::string stem : {"12:30", "a\\b", "St\xc3\xb6rme", " storm"}) {
+    Views run;
+    each_look = seconds(0);
+    const std::string record = run.folder.file(stem + ".jsonl");
+    std::ofstream(record) << line_of(0);
+    RunViews(*run.host.view(), record, kMuch, look).finish();
+    CHECK(std::filesystem::exists(run.folder.file(stem + ".h5")));
+    CHECK_FALSE(std::filesystem::exists(run.folder.file(stem + ".xmf")));
+    REQUIRE(run.host.lines.size() == 1);
+    CHECK_THAT(run.host.lines[0].second, Contains("no XDMF file is made") && Contains("'" + stem + "'"));
+  }
 }
 
 // In a process of its own: what others took before does not count.

@@ -42,6 +42,12 @@ inline hdf5::StoredDataset dataset_at(const Scan& scan, const std::string& path)
   }
   if (file.has_attribute(path, "scale_factor")) dataset.scale = file.attribute<double>(path, "scale_factor")[0];
   if (file.has_attribute(path, "add_offset")) dataset.offset = file.attribute<double>(path, "add_offset")[0];
+  if (file.has_attribute(path, "reduce")) dataset.reduce = file.text(path, "reduce");
+  if (file.has_attribute(path, "value_range")) {
+    const std::vector<double> range = file.attribute<double>(path, "value_range");
+    dataset.min = range[0];
+    dataset.max = range[1];
+  }
   return dataset;
 }
 

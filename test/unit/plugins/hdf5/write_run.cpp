@@ -1,10 +1,11 @@
 // Writes a run of three servers with everything a reader of the views may meet into the working directory: storm.h5, storm.xmf and
-// the files of the servers.
+// the files of the servers. DAMARIS_TEST_STEM is another name than storm.
 // Runs as a program of its own, on its main thread; Catch2's macros of its helpers need a case around them.
 // Before it: read_run_test.py starts it. After it: h5py, xarray and VTK read the views.
 #include <catch2/catch.hpp>
 
 #include <cstddef>
+#include <cstdlib>
 #include <filesystem>
 
 #include "unit/plugins/hdf5/made_run.hpp"
@@ -156,7 +157,8 @@ TEST_CASE("write") {
   // This program has copies of HDF5's variables, as a simulation may: the library then sets these and not its own (library.hpp).
   for (const hid_t id : {H5T_C_S1, H5T_NATIVE_INT, H5T_STD_REF_OBJ}) REQUIRE(id > 0);
   const std::vector<dc_variable_info_t> variables = make_variables();
-  MadeRun run(std::filesystem::current_path(), kServers, variables);
+  const char* const stem = std::getenv("DAMARIS_TEST_STEM");
+  MadeRun run(std::filesystem::current_path(), kServers, variables, stem == nullptr ? "storm" : stem);
   for (int server = 0; server < kServers; ++server)
     for (int k = 0; k < kSteps; ++k) {
       Blocks blocks(10 * k);

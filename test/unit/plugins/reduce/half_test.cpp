@@ -51,7 +51,9 @@ TEMPLATE_TEST_CASE("pack tells the largest error, and nothing overflows with a p
       largest = std::max(largest, std::fabs(values[i] - (from_half(halves[i]) * packing.scale + packing.offset)));
     REQUIRE(packed.overflowed == 0);
     REQUIRE(packed.largest_error == Approx(largest).epsilon(1e-9).margin(1e-12 * scale));
-    if (range.finite) REQUIRE(packed.largest_error <= std::fabs(packing.scale) / 2048);
+    if (range.finite) REQUIRE(packed.largest_error <= rounding_error(range, packing) * 1.001 + 4e-16 * std::fabs(packing.offset));
+    const double spread = range.finite ? std::max(range.max - packing.offset, packing.offset - range.min) : 0;
+    REQUIRE(rounding_error(range, packing) <= spread / 2048);
   }
 }
 
@@ -78,6 +80,30 @@ TEST_CASE("zeros stay zeros where the range holds zero; values far from zero get
   REQUIRE(constant.offset == 7);
   REQUIRE(constant.scale != 0);
   REQUIRE(packing_for(Range<double>{}).scale == 1);
+}
+
+TEST_CASE("ranges of similar magnitude around zero get one scale, with which small values lose no more than with another") {
+  for (const double farthest : {0.5, 1.0, 3.0, 1000.0, 32767.0}) REQUIRE(packing_for(Range<double>{-farthest, 0, true}).scale == 1);
+  REQUIRE(packing_for(Range<double>{0, 0, true}).scale == 1);
+  for (int exponent = -1080; exponent < 1024; ++exponent) {
+    const double farthest = std::ldexp(1.0, exponent), scale = packing_for(Range<double>{0, farthest, true}).scale;
+    if (farthest == 0) continue;
+    REQUIRE(scale <= 2 * farthest);  // so that the smallest half is at most 2^-23 of the farthest value
+    REQUIRE(rounding_error(Range<double>{0, farthest, true}, {scale, 0}) <= farthest / 4096);
+  }
+}
+
+TEST_CASE("the error of rounding is known before") {
+  const auto error = [](double min, double max, const Packing& packing) {
+    return rounding_error(Range<double>{min, max, true}, packing);
+  };
+  REQUIRE(error(280, 320, {20, 300}) == 20.0 / 4096);
+  REQUIRE(error(279, 320, {20, 300}) == 20.0 / 2048);  // beyond 1 halves are twice as far apart
+  REQUIRE(error(0, 1e-6, {1, 0}) == std::ldexp(1.0, -25));
+  REQUIRE(error(0, 65504, {1, 0}) == 16);
+  REQUIRE(error(7, 7, {1, 7}) == 0);
+  REQUIRE(std::isinf(error(-65520, 0, {1, 0})));
+  REQUIRE(rounding_error(Range<double>{}, {1, 0}) == 0);
 }
 
 TEST_CASE("a packing that cannot be undone is refused") {
