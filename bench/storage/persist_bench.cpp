@@ -70,7 +70,9 @@ void by_parts(MadeRun& run, hdf5::DatasetWriter& writer, std::int64_t step, cons
   const Descriptor descriptor(path);
   hdf5::Hdf5File file(descriptor.id(), path);
   hdf5::label_file(file.id(), run.host(), iteration);
-  for (const hdf5::Piece& piece : hdf5::pieces_of(iteration)) {
+  const std::vector<hdf5::Piece> pieces = hdf5::pieces_of(iteration);
+  writer.reserve(file, pieces);
+  for (const hdf5::Piece& piece : pieces) {
     hdf5::StoredDataset told;
     hdf5::Dataset dataset = writer.write(file, piece, told);
     hdf5::label_dataset(dataset, piece, iteration);

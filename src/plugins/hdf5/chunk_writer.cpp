@@ -53,11 +53,11 @@ bool is_reduced(const Piece& piece) {
   return piece.variable->reduction.precision != DC_EXACT || piece.variable->reduction.codec != DC_CODEC_NONE;
 }
 
-Dataset ChunkWriter::write(hid_t file, const Piece& piece, StoredDataset& told) {
+Dataset ChunkWriter::write(const Hdf5File& file, const Piece& piece, StoredDataset& told) {
   const Precision precision = plan_precision(piece, lanes_.front().gathered, packings_);
   const Type type = precision.kind == DC_FLOAT16 ? half_type() : type_of(*piece.variable);
   const Extents chunk = chunk_of(piece, memory_.packing_bytes());
-  Dataset dataset = create_dataset(file, piece, type, properties_of(piece, chunk));
+  Dataset dataset = create_dataset(file.id(), piece, type, properties_of(piece, chunk), file.links());
   told.reduce = piece.variable->reduce;
   if (precision.kind != DC_EXACT) told.largest_error = 0;
   if (precision.kind == DC_FLOAT16) {

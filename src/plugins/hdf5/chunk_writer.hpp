@@ -10,6 +10,7 @@
 
 #include "brick_index.hpp"
 #include "handle.hpp"
+#include "hdf5_file.hpp"
 #include "memory.hpp"
 #include "piece_memory.hpp"
 #include "plugins/reduce/encoder.hpp"
@@ -27,7 +28,7 @@ class ChunkWriter {
 
   // Creates the dataset with the groups above it, writes all parts and the attributes that tell of the reduction and of the values,
   // and tells the record. Throws Failure, or damaris::Error for values that cannot be stored as asked.
-  Dataset write(hid_t file, const Piece& piece, StoredDataset& told);
+  Dataset write(const Hdf5File& file, const Piece& piece, StoredDataset& told);
 
  private:
   // What one worker needs for one chunk; kept, so that nothing is allocated once it has its size.

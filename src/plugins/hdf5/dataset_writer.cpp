@@ -14,7 +14,7 @@ namespace {
 
 // In the machine's own byte order, which is that of the file: contiguous data can go there as it is.
 constexpr bool kSameOrder = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-// From here on the file system is asked for the room at once, not page by page.
+// From here on the file system is asked for the room of all values at once, not page by page.
 constexpr std::size_t kWorthReserving = std::size_t{1} << 20;
 
 std::uint64_t offset_of(const Dataset& dataset, const std::string& path) {
@@ -26,17 +26,14 @@ std::uint64_t offset_of(const Dataset& dataset, const std::string& path) {
 }  // namespace
 
 Dataset DatasetWriter::write(Hdf5File& file, const Piece& piece, StoredDataset& told) {
-  if (volume(piece.box) > 0 && is_reduced(piece)) return reducer_.write(file.id(), piece, told);
+  if (volume(piece.box) > 0 && is_reduced(piece)) return reducer_.write(file, piece, told);
   const dc_variable_info_t& variable = *piece.variable;
   // Without values nothing else is left of the reduction.
   const Type type = variable.reduction.precision == DC_FLOAT16 ? half_type() : type_of(variable);
   const Extents extents = chunk_of(piece, memory_.packing_bytes());
-  Dataset dataset = create(file.id(), piece, type, extents);
-  const bool direct = kSameOrder && !chunked(piece) && volume(piece.box) > 0;
-  const std::uint64_t offset = direct ? offset_of(dataset, piece.path) : 0;
-  const std::size_t bytes = static_cast<std::size_t>(volume(piece.box)) * variable.element_bytes;
-  if (direct && bytes >= kWorthReserving) file.target().reserve(offset, bytes);
-  RoundWrites out(file.target(), offset);
+  Dataset dataset = create(file, piece, type, extents);
+  const bool direct = goes_past_hdf5(piece);
+  RoundWrites out(file.target(), direct ? offset_of(dataset, piece.path) : 0);
   BrickIndex index(extents);
   for_each_brick(piece.box, extents, [&](const Box& brick) {
     const BrickRange range = direct ? write_run(out, piece, brick, told) : write_chunk(dataset, type, piece, brick, told);
@@ -81,15 +78,23 @@ bool DatasetWriter::chunked(const Piece& piece) const {
   return (!filters_.empty() || has_own_chunk(piece)) && piece.box.ndims > 0 && volume(piece.box) > 0;
 }
 
-Dataset DatasetWriter::create(hid_t file, const Piece& piece, const Type& type, const Extents& brick) const {
+bool DatasetWriter::goes_past_hdf5(const Piece& piece) const {
+  return kSameOrder && !is_reduced(piece) && !chunked(piece) && volume(piece.box) > 0;
+}
+
+void DatasetWriter::reserve(Hdf5File& file, const std::vector<Piece>& pieces) const {
+  std::uint64_t bytes = 0;
+  for (const Piece& piece : pieces)
+    if (goes_past_hdf5(piece)) bytes += static_cast<std::uint64_t>(volume(piece.box)) * piece.variable->element_bytes;
+  if (bytes >= kWorthReserving) file.target().reserve(bytes);
+}
+
+Dataset DatasetWriter::create(const Hdf5File& file, const Piece& piece, const Type& type, const Extents& brick) const {
+  if (!chunked(piece)) return create_dataset(file.id(), piece, type, file.contiguous(), file.links());
   const Properties properties = dataset_properties();
-  if (chunked(piece)) {
-    set_chunk(properties, piece, brick);
-    add_filters(properties, filters_);
-  } else {
-    checked(H5Pset_alloc_time(properties.id(), H5D_ALLOC_TIME_EARLY), "ask for early allocation");
-  }
-  return create_dataset(file, piece, type, properties);
+  set_chunk(properties, piece, brick);
+  add_filters(properties, filters_);
+  return create_dataset(file.id(), piece, type, properties, file.links());
 }
 
 }  // namespace damaris::hdf5

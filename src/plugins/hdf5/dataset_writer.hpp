@@ -23,13 +23,17 @@ class DatasetWriter {
   DatasetWriter(std::vector<Filter> filters, int threads, MemoryBound memory = MemoryBound())
       : filters_(std::move(filters)), memory_(memory), reducer_(threads, memory) {}
 
+  // Asks for the room of all values that will be written as they are.
+  void reserve(Hdf5File& file, const std::vector<Piece>& pieces) const;
+
   // Creates the dataset with the groups above it, writes all parts and the index of its values, and tells the record of its
   // content. Throws Failure. The caller may add attributes.
   Dataset write(Hdf5File& file, const Piece& piece, StoredDataset& told);
 
  private:
   bool chunked(const Piece& piece) const;
-  Dataset create(hid_t file, const Piece& piece, const Type& type, const Extents& brick) const;
+  bool goes_past_hdf5(const Piece& piece) const;
+  Dataset create(const Hdf5File& file, const Piece& piece, const Type& type, const Extents& brick) const;
   BrickRange write_run(RoundWrites& out, const Piece& piece, const Box& brick, StoredDataset& told);
   BrickRange write_chunk(const Dataset& dataset, const Type& type, const Piece& piece, const Box& brick, StoredDataset& told);
 

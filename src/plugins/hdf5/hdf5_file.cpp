@@ -4,6 +4,7 @@
 
 #include "file_driver.hpp"
 #include "library.hpp"
+#include "new_dataset.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -29,7 +30,11 @@ hid_t open_file(const std::string& path, Hdf5File::Mode mode, const Properties& 
 }  // namespace
 
 Hdf5File::Hdf5File(int descriptor, const std::string& path, Mode mode)
-    : path_(path), target_(descriptor), file_(open_file(path, mode, access_properties(target_)), "open as an HDF5 file", path) {}
+    : path_(path),
+      target_(descriptor),
+      file_(open_file(path, mode, access_properties(target_)), "open as an HDF5 file", path),
+      links_(link_properties()),
+      contiguous_(contiguous_properties()) {}
 
 void Hdf5File::check() const {
   if (target_.error() != 0) throw_system_failure(target_.error(), "write to", path_);
@@ -37,6 +42,7 @@ void Hdf5File::check() const {
 
 void Hdf5File::close() {
   file_.close("close", path_);
+  target_.trim();
   check();
 }
 

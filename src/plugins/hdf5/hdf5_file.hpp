@@ -17,6 +17,9 @@ class Hdf5File {
   Hdf5File(int descriptor, const std::string& path, Mode mode = Mode::create);
 
   hid_t id() const { return file_.id(); }
+  // Property lists that all datasets share: to make them anew costs as much as some attributes.
+  const Properties& links() const { return links_; }
+  const Properties& contiguous() const { return contiguous_; }
   // The bytes behind the file, for raw data that goes there without HDF5.
   WriteTarget& target() { return target_; }
   // Throws Failure when the storage has failed; HDF5 itself is not told (see WriteTarget).
@@ -30,6 +33,7 @@ class Hdf5File {
   std::string path_;
   WriteTarget target_;
   File file_;
+  Properties links_, contiguous_;
 };
 
 }  // namespace damaris::hdf5

@@ -34,15 +34,21 @@ Properties dataset_properties() {
   return properties;
 }
 
+Properties contiguous_properties() {
+  Properties properties = dataset_properties();
+  checked(H5Pset_alloc_time(properties.id(), H5D_ALLOC_TIME_EARLY), "ask for early allocation");
+  return properties;
+}
+
 void set_chunk(const Properties& properties, const Piece& piece, const Extents& extents) {
   const Sizes chunk = sizes_of({piece.box.ndims, {}, extents});
   checked(H5Pset_chunk(properties.id(), piece.box.ndims, chunk.data()), "set the chunk of", piece.path);
 }
 
-Dataset create_dataset(hid_t file, const Piece& piece, const Type& type, const Properties& properties) {
-  return Dataset(H5Dcreate2(file, piece.path.c_str(), type.id(), space_of(piece.box).id(), link_properties().id(), properties.id(),
-                            H5P_DEFAULT),
-                 "create the dataset", piece.path);
+Dataset create_dataset(hid_t file, const Piece& piece, const Type& type, const Properties& properties, const Properties& links) {
+  return Dataset(
+      H5Dcreate2(file, piece.path.c_str(), type.id(), space_of(piece.box).id(), links.id(), properties.id(), H5P_DEFAULT),
+      "create the dataset", piece.path);
 }
 
 void write_box(const Dataset& dataset, const Piece& piece, const Type& type, const Box& box, const void* data) {

@@ -19,10 +19,12 @@ Space space_of(const Box& box);
 // Makes the groups above a new object; names are UTF-8.
 Properties link_properties();
 Properties dataset_properties();
+// With its place in the file from the start.
+Properties contiguous_properties();
 void set_chunk(const Properties& properties, const Piece& piece, const Extents& extents);
 
 // Creates the dataset with the groups above it.
-Dataset create_dataset(hid_t file, const Piece& piece, const Type& type, const Properties& properties);
+Dataset create_dataset(hid_t file, const Piece& piece, const Type& type, const Properties& properties, const Properties& links);
 
 // Writes the elements of `box`, which lie side by side.
 void write_box(const Dataset& dataset, const Piece& piece, const Type& type, const Box& box, const void* data);

@@ -15,16 +15,39 @@ std::byte* room_for(const Piece& piece, const Box& box, Staging& staging) {
   return staging.data();
 }
 
+// Blocks are small and lie apart, where the hardware does not look ahead.
+void fetch(const dc_dataset_t& block) {
+  constexpr std::size_t kLine = 64, kMost = 4096;
+  for (std::size_t i = 0; i < std::min<std::size_t>(block.bytes, kMost); i += kLine) __builtin_prefetch(bytes_of(block) + i);
+}
+
+struct Parts {
+  const Part *first, *last;
+  const Part* begin() const { return first; }
+  const Part* end() const { return last; }
+};
+
+// Those that can have a share in the box: of a stack, its layers.
+Parts parts_near(const Piece& piece, const Box& box) {
+  const Part* const first = piece.parts.data();
+  if (!piece.stacked) return {first, first + piece.parts.size()};
+  return {first + box.low[0], first + box.high[0]};
+}
+
 void gather(const Piece& piece, const Box& box, const Array& target) {
-  for (const Part& part : piece.parts)
-    if (const Box shared = intersection(part.box, box); volume(shared) > 0)
-      copy_region(target, {bytes_of(*part.block), in_memory(piece, part)}, shared, piece.variable->element_bytes);
+  const Parts parts = parts_near(piece, box);
+  for (const Part& part : parts) {
+    const Box shared = intersection(part.box, box);
+    if (volume(shared) == 0) continue;
+    if (&part + 1 != parts.end()) fetch(*(&part + 1)->block);
+    copy_region(target, {bytes_of(*part.block), in_memory(piece, part)}, shared, piece.variable->element_bytes);
+  }
 }
 
 }  // namespace
 
 const std::byte* in_place(const Piece& piece, const Box& box) {
-  for (const Part& part : piece.parts) {
+  for (const Part& part : parts_near(piece, box)) {
     if (!(intersection(part.box, box) == box)) continue;
     std::size_t offset = 0;
     const bool run = is_contiguous(in_memory(piece, part), box, piece.variable->element_bytes, offset);

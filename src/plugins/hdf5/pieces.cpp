@@ -84,6 +84,7 @@ void add_one_per_block(const Blocks& blocks, std::vector<Piece>& pieces) {
 
 std::vector<JoinedBox> joined_boxes(const Blocks& blocks) {
   std::vector<Box> interiors;
+  interiors.reserve(static_cast<std::size_t>(blocks.end - blocks.begin));
   for (const dc_dataset_t* block = blocks.begin; block != blocks.end; ++block) interiors.push_back(interior(*block));
   std::vector<JoinedBox> boxes = join(interiors);
   // Nothing but empty blocks: the file still shows the variable, with no element.
@@ -100,6 +101,7 @@ void add_joined(const Blocks& blocks, std::vector<Piece>& pieces) {
     piece.variable = blocks.begin->variable;
     piece.joined = piece.has_position = true;
     piece.box = boxes[k].box;
+    piece.parts.reserve(boxes[k].tiles.size());
     for (const Tile& tile : boxes[k].tiles) piece.parts.push_back({blocks.begin + tile.block, tile.box});
     pieces.push_back(std::move(piece));
   }

@@ -248,7 +248,9 @@ StoredFile Storage::write_own_file(const dc_iteration_t& iteration) {
 
 void Storage::write_all(Hdf5File& file, const dc_iteration_t& iteration, StoredFile& told) {
   label_file(file.id(), host_, iteration);
-  for (const Piece& piece : pieces_of(iteration)) {
+  const std::vector<Piece> pieces = pieces_of(iteration);
+  writer_.reserve(file, pieces);
+  for (const Piece& piece : pieces) {
     StoredDataset& one = told.datasets.emplace_back(record_of(piece));
     Dataset dataset = writer_.write(file, piece, one);
     label_dataset(dataset, piece, iteration);

@@ -46,7 +46,12 @@ std::vector<std::vector<std::size_t>> earlier_overlaps(const std::vector<Box>& b
 std::vector<Tile> tiles_without_overlap(const std::vector<Box>& blocks) {
   std::vector<Tile> tiles;
   const std::vector<std::vector<std::size_t>> earlier = earlier_overlaps(blocks);
+  tiles.reserve(blocks.size());
   for (std::size_t block = 0; block < blocks.size(); ++block) {
+    if (earlier[block].empty()) {
+      if (volume(blocks[block]) > 0) tiles.push_back({block, blocks[block]});
+      continue;
+    }
     std::vector<Box> left = {blocks[block]};
     for (const std::size_t winner : earlier[block]) {
       std::vector<Box> rest;

@@ -58,9 +58,14 @@ void WriteTarget::write(std::uint64_t offset, const void* data, std::size_t size
 }
 
 // Any other failure will be met by the writes, if it is one.
-void WriteTarget::reserve(std::uint64_t offset, std::uint64_t size) noexcept {
-  if (error_ != 0 || ::fallocate(descriptor_, 0, static_cast<off_t>(offset), static_cast<off_t>(size)) == 0) return;
-  if (errno == ENOSPC || errno == EDQUOT) error_ = errno;
+void WriteTarget::reserve(std::uint64_t size) noexcept {
+  if (error_ != 0) return;
+  reserved_ = ::fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size)) == 0;
+  if (!reserved_ && (errno == ENOSPC || errno == EDQUOT)) error_ = errno;
+}
+
+void WriteTarget::trim() noexcept {
+  if (reserved_) resize(size());
 }
 
 bool WriteTarget::checksum(std::uint32_t& checksum) noexcept {

@@ -26,9 +26,11 @@ class WriteTarget {
   void write(Kind kind, std::uint64_t offset, const void* data, std::size_t size) noexcept;
   // Raw data whose checksum is known.
   void write(std::uint64_t offset, const void* data, std::size_t size, std::uint32_t checksum) noexcept;
-  // Asks for the room of raw data that comes next: it is given at once, which is cheaper than bit by bit, and a full file system is
-  // found before anything is written. File systems that cannot do this give it bit by bit.
-  void reserve(std::uint64_t offset, std::uint64_t size) noexcept;
+  // Asks for room for a file of this size: given at once it is cheaper than bit by bit, and a full file system is found before
+  // anything is written. File systems that cannot do this give it bit by bit.
+  void reserve(std::uint64_t size) noexcept;
+  // Gives back the room behind the end of the file.
+  void trim() noexcept;
   // The storage is to begin with what is written before all of it is: for a file that will be synced.
   void write_back_early() noexcept { early_ = true; }
   // What is not in the file reads as zeros. Returns whether the file could be read.
@@ -50,7 +52,7 @@ class WriteTarget {
   void write(std::uint64_t offset, const void* data, std::size_t size) noexcept;
 
   int descriptor_;
-  bool early_ = false;
+  bool early_ = false, reserved_ = false;
   std::size_t behind_ = 0;  // bytes since the storage was last told to begin
   int error_ = 0;
   FileChecksum checksum_;

@@ -133,7 +133,7 @@ Dataset Skeleton::create(hid_t file, const SharedDataset& one) const {
   } else {
     checked(H5Pset_alloc_time(properties.id(), H5D_ALLOC_TIME_EARLY), "set the time of allocation");
   }
-  Dataset dataset = create_dataset(file, piece, type_of(*one.variable), properties);
+  Dataset dataset = create_dataset(file, piece, type_of(*one.variable), properties, link_properties());
   const dc_reduction_t& asked = one.variable->reduction;
   if (asked.precision == DC_EXACT && asked.codec == DC_CODEC_NONE) return dataset;
   write_attribute(dataset.id(), "reduce", std::string(one.variable->reduce));

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -72,12 +73,16 @@ TEST_CASE("room that was reserved reads as zeros until it is written, and is giv
   const damaris::test::TempFolder folder;
   const Descriptor file(folder.file("f"), O_RDWR | O_CREAT);
   WriteTarget target(file.id());
-  target.reserve(4, 8);
+  target.reserve(1000000);
   CHECK(target.error() == 0);
+  CHECK(target.size() == 0);
   target.write(Kind::raw, 6, "abc", 3);
   CHECK(read(target, 4, 8) == std::string("\0\0abc\0\0\0", 8));
-  target.resize(9);
+  target.trim();
   CHECK(target.size() == 9);
+  struct stat facts = {};
+  REQUIRE(::fstat(file.id(), &facts) == 0);
+  CHECK(facts.st_blocks * 512 < 1000000);
 }
 
 TEST_CASE("bytes from several places of memory arrive in order, and the checksum is that of the file") {
