@@ -224,6 +224,10 @@ typedef struct dc_plugin_t {
   /* Of the iterations up to `step` this server brings no other than on_iteration has had: its clients have ended them without a write.
    * INT64_MAX after the last one. Between other callbacks; what it sends still arrives. */
   int (*on_passed)(void* state, int64_t step);
+  /* When the server has nothing else to do, after other callbacks of this plugin: for work that nobody waits for, in pieces of some
+   * milliseconds, as events wait meanwhile. DC_AGAIN: there is more; called again as soon as there is nothing else to do. DC_WAIT: the
+   * same, but later. DC_OK: not before this plugin has had another callback. What is left at the end is finalize's. */
+  int (*on_idle)(void* state);
 } dc_plugin_t;
 
 /* The entry of a plugin in the full form. Owns: the plugin owns the table, which must stay valid until the server ends.

@@ -53,6 +53,7 @@ struct PluginHost::Loaded {
   model::Location where;
   bool storage = false;
   bool disabled = false;
+  bool called = false;  // since its on_idle had nothing more to do
   bool initialized = false;
   void* library = nullptr;
   bool has_table = false;
@@ -212,6 +213,7 @@ void PluginHost::set_clients(std::vector<std::int32_t> clients) {
 template <class Call>
 CallResult PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& call) {
   plugin.failure.clear();
+  plugin.called = true;
   if (busy_) busy_(format("{} {}", plugin.name, what));
   const Clock::time_point start = Clock::now();
   CallResult result;
@@ -324,6 +326,17 @@ CallResult PluginHost::passed(std::int64_t step) {
     if (first.code == DC_OK) first = call;
   }
   return first;
+}
+
+bool PluginHost::idle(CallResult& first_failure) {
+  for (const auto& plugin : plugins_) {
+    if (!plugin->called || plugin->disabled || plugin->table.on_idle == nullptr) continue;
+    const CallResult call = guarded(*plugin, "in on_idle", [&] { return plugin->table.on_idle(plugin->state); });
+    plugin->called = call.code == DC_AGAIN || call.code == DC_WAIT;
+    if (call.code < DC_OK) first_failure = call;
+    if (call.code == DC_AGAIN) return true;
+  }
+  return false;
 }
 
 CallResult PluginHost::deliver(const Post& post) {

@@ -72,6 +72,8 @@ class PluginHost {
   CallResult last_step(const dc_variable_info_t* variable, std::int64_t& step);
   // Tells every plugin that no other iterations come up to `step`. Returns the first failure, if any.
   CallResult passed(std::int64_t step);
+  // Lets one plugin work that has something to do. Returns whether there may be more at once; `first_failure` gets a failure, if any.
+  bool idle(CallResult& first_failure);
   // Hands a post to its plugin. Returns its failure, if any.
   CallResult deliver(const Post& post);
   CallResult finalize();

@@ -61,7 +61,16 @@ bool Server::poll() {
   worked |= process_next();
   worked |= roster_.deliver();
   let_go();
-  return worked;
+  return worked || idle();
+}
+
+// What is left at the end is for finalize.
+bool Server::idle() {
+  if (roster_.everyone_over()) return false;
+  CallResult failure;
+  const bool more = host_.idle(failure);
+  if (failure.code < DC_OK) note_failure(failure.code, failure.sentence);
+  return more;
 }
 
 // The ids of a detached server's clients are known only now; none of their steps completes before all have come.

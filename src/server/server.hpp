@@ -43,6 +43,7 @@ class Server {
 
  private:
   bool admit();
+  bool idle();
   bool drain();
   bool drain_lane(Member& member, Lane& lane);
   void dispatch(Member& member, Lane& lane, const event::Event& event);

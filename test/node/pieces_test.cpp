@@ -62,5 +62,29 @@ TEST_CASE("a plugin that waits for its turn is asked to hurry by a flush, by the
   CHECK(node.lines("stored 0 step 2").size() == 1);
 }
 
+TEST_CASE("work that nobody waits for is done between events, in pieces, and a plugin that has none is left alone") {
+  Node node(pieces_model("idle"), 1);
+  const auto poll_until = [&](const std::string& line) {
+    while (node.lines(line).empty()) node.server().poll();  // else the test's time limit ends it
+  };
+  CHECK(node.client(0).end_iteration(0).code == DC_OK);
+  poll_until("stored 0 step 0");  // the plugin has always more to do, and keeps nobody waiting
+  const auto idle = [&] { return node.lines("idle").size(); };
+  const auto before = idle();
+  for (int look = 0; look < 10; ++look) node.server().poll();
+  CHECK(idle() >= before + 9);
+  node.client(0).signal("go", 1);
+  CHECK(node.client(0).end_iteration(1).code == DC_OK);
+  poll_until("stored 0 step 1");
+  poll_until("idle 0 step 0");  // nothing to do
+  while (node.server().poll()) {
+  }
+  const auto after = idle();
+  for (int look = 0; look < 10; ++look) node.server().poll();
+  CHECK(idle() == after);
+  node.stop();
+  CHECK(idle() == after);  // at the end finalize does what is left
+}
+
 }  // namespace
 }  // namespace damaris::test

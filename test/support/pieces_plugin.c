@@ -2,6 +2,7 @@
  * Every server reports each iteration to server 0 and waits (DC_WAIT) for its answer; then it needs two more calls (DC_AGAIN).
  * With the setting patience="yes" it first waits until the server asks it to hurry.
  * With the setting hold="yes" it also waits for the event "go" before it takes up its first iteration.
+ * With the setting idle="yes" it has a piece to do in on_idle, and another later, until the event "go".
  * What happens is logged to DAMARIS_TEST_LOG with ".s<server>" appended.
  */
 #include <damaris/plugin.h>
@@ -11,7 +12,7 @@
 #include <string.h>
 
 static const dc_host_t* the_host;
-static int patient, held, reported, answered, pieces;
+static int patient, held, reported, answered, pieces, idle_told, idle_work;
 
 static void log_line(const char* what, int server, int64_t step) {
   char path[4096];
@@ -25,20 +26,29 @@ static void log_line(const char* what, int server, int64_t step) {
 static int init(const dc_host_t* host, void** state) {
   (void)state;
   the_host = host;
-  patient = held = reported = answered = pieces = 0;
+  patient = held = reported = answered = pieces = idle_told = idle_work = 0;
   for (size_t i = 0; i < host->setting_count; ++i)
     if (strcmp(host->settings[i].key, "hold") == 0)
       held = 1;
     else if (strcmp(host->settings[i].key, "patience") == 0)
       patient = 1;
+    else if (strcmp(host->settings[i].key, "idle") == 0)
+      idle_told = idle_work = 1;
   return host->send(host->self, host->server_count, "x", 1) == DC_E_ARGUMENT ? DC_OK : DC_E_PLUGIN;
 }
 
 static int on_event(void* state, const dc_event_t* event, const dc_iteration_t* iteration) {
   (void)state, (void)iteration;
   log_line("event", the_host->server_index, event->step);
-  held = 0;
+  held = idle_work = 0;
   return DC_OK;
+}
+
+static int on_idle(void* state) {
+  (void)state;
+  if (idle_told) log_line("idle", the_host->server_index, idle_work);
+  if (idle_work == 0) return DC_OK;
+  return ++idle_work % 2 == 0 ? DC_AGAIN : DC_WAIT;
 }
 
 static int on_iteration(void* state, const dc_iteration_t* iteration) {
@@ -74,6 +84,6 @@ static int finalize(void* state) {
 
 DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin(void) {
   static const dc_plugin_t plugin = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "pieces", init, on_event, on_iteration,
-                                     finalize,      on_message,          NULL,     NULL, NULL};
+                                     finalize,      on_message,          NULL,     NULL, NULL,     on_idle};
   return &plugin;
 }

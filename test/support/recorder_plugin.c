@@ -152,6 +152,6 @@ static int finalize(void* state) {
 
 const dc_plugin_t* damaris_plugin(void) {
   static const dc_plugin_t plugin = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "recorder", init, on_event, on_iteration, finalize, NULL,
-                                     on_read,       on_last_step,        NULL};
+                                     on_read,       on_last_step,        NULL,       NULL};
   return &plugin;
 }

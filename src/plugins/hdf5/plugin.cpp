@@ -86,6 +86,14 @@ int on_passed(void* state, std::int64_t step) {
   return guarded(mine.host, [&] { mine.storage.passed(step); });
 }
 
+int on_idle(void* state) {
+  State& mine = *static_cast<State*>(state);
+  RunViews::Work work = RunViews::Work::none;
+  const int code = guarded(mine.host, [&] { work = mine.storage.work(); });
+  if (code != DC_OK || work == RunViews::Work::none) return code;
+  return work == RunViews::Work::more ? DC_AGAIN : DC_WAIT;
+}
+
 int finalize(void* state) {
   const std::unique_ptr<State> mine(static_cast<State*>(state));
   return guarded(mine->host, [&] { mine->storage.finish(); });
@@ -96,7 +104,7 @@ int finalize(void* state) {
 
 DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin() {
   using namespace damaris::hdf5;
-  static const dc_plugin_t table = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "hdf5",  init,         nullptr,  on_iteration,
-                                    finalize,      on_message,          on_read, on_last_step, on_passed};
+  static const dc_plugin_t table = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "hdf5",  init,         nullptr,   on_iteration,
+                                    finalize,      on_message,          on_read, on_last_step, on_passed, on_idle};
   return &table;
 }

@@ -33,6 +33,8 @@ class Storage {
   void take(int from, const std::string& message);
   // Of the iterations up to `step` no more comes than what store() was given.
   void passed(std::int64_t step);
+  // A piece of what nobody waits for.
+  RunViews::Work work() { return log_->work(); }
   // After the last iteration. Throws damaris::Error when the commit record is not complete.
   void finish() { log_->finish(); }
   // What an earlier run stored. Throws damaris::Error; DC_E_CONFIG when restart="..." names none.

@@ -96,6 +96,6 @@ static int null_finalize(void* state) {
 DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin(void) {
   static const dc_plugin_t table = {
       DC_PLUGIN_ABI, sizeof(dc_plugin_t), "null", null_init, null_on_event, null_on_iteration, null_finalize, NULL, NULL, NULL,
-      NULL};
+      NULL, NULL};
   return &table;
 }

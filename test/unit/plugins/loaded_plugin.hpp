@@ -48,6 +48,7 @@ class RunningPlugin {
   int on_event(const dc_event_t& event, const dc_iteration_t& iteration) { return table_->on_event(state_, &event, &iteration); }
   int on_iteration(const dc_iteration_t& iteration) { return table_->on_iteration(state_, &iteration); }
   int on_message(int from, const std::string& text) { return table_->on_message(state_, from, text.data(), text.size()); }
+  int on_idle() { return table_->on_idle(state_); }
   int on_passed(std::int64_t step) { return table_->on_passed(state_, step); }
   int read(const dc_read_t& read) { return table_->on_read(state_, &read); }
   int last_step(const dc_variable_info_t* variable, std::int64_t& step) { return table_->on_last_step(state_, variable, &step); }

@@ -130,7 +130,7 @@ void CommitLog::add_due(std::vector<StepRecord>&& due) {
   for (const StepRecord& step : due) lines_.push_back(to_json(step));
   try {
     // Where several servers in place share the record, one of them is enough until the end.
-    if (write_lines() && host_.server_index == 0) views_->update();
+    if (write_lines() && host_.server_index == 0) views_->note();
   } catch (const Failure& failure) {
     warn(std::string("the commit record lags behind: ") + failure.what() + "; its lines are kept and tried again with the next");
   }

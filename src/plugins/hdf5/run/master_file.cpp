@@ -7,11 +7,9 @@
 #include <set>
 
 #include "../attributes.hpp"
-#include "../hdf5_file.hpp"
 #include "../labels.hpp"
 #include "../library.hpp"
 #include "../new_dataset.hpp"
-#include "../output_file.hpp"
 #include "../utc.hpp"
 #include "scales.hpp"
 #include "virtual_array.hpp"
@@ -29,15 +27,27 @@ std::string valueless_name(hsize_t size) {
   return "This is a netCDF dimension but not a netCDF variable." + digits;
 }
 
-class Master {
- public:
-  Master(hid_t file, const GlobalView& view, const ViewNames& names) : file_(file), view_(view), names_(names) {}
+}  // namespace
 
-  // Each group has the dimensions that its variables need, so that it can be opened alone.
-  void add_arrays() {
+class MasterWriter::Content {
+ public:
+  Content(hid_t file, const GlobalView& view, const ViewNames& names) : file_(file), view_(view), names_(names) {}
+
+  void add_scales() {
     if (!view_.axes.empty()) time_scale("", 0);
     for (std::size_t k = 0; k < view_.coordinates.size(); ++k) coordinate_scale(group_of(view_.coordinates[k].variable->path), k);
-    for (std::size_t k = 0; k < view_.arrays.size(); ++k) add_array(k);
+  }
+
+  // Each group has the dimensions that its variables need, so that it can be opened alone.
+  void add_array(std::size_t number) {
+    const GlobalArray& array = view_.arrays[number];
+    const std::string group = group_of(array.variable->path);
+    const Dataset dataset = create_virtual(file_, array.variable->path, array, view_.axes[array.axis].steps.size());
+    attach_scale(dataset, time_scale(group, array.axis), 0);
+    for (int d = 0; d < array.box.ndims; ++d)
+      attach_scale(dataset, scale_of(group, number, static_cast<std::size_t>(d)), static_cast<unsigned>(d + 1));
+    label(dataset, array);
+    write_attribute(dataset.id(), "coordinates", names_.iteration(array.axis));
   }
 
   // Everything of every file, whatever it is.
@@ -61,17 +71,6 @@ class Master {
                     "create the dataset", path);
     checked(H5Dwrite(dataset.id(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "write the dataset", path);
     return dataset;
-  }
-
-  void add_array(std::size_t number) {
-    const GlobalArray& array = view_.arrays[number];
-    const std::string group = group_of(array.variable->path);
-    const Dataset dataset = create_virtual(file_, array.variable->path, array, view_.axes[array.axis].steps.size());
-    attach_scale(dataset, time_scale(group, array.axis), 0);
-    for (int d = 0; d < array.box.ndims; ++d)
-      attach_scale(dataset, scale_of(group, number, static_cast<std::size_t>(d)), static_cast<unsigned>(d + 1));
-    label(dataset, array);
-    write_attribute(dataset.id(), "coordinates", names_.iteration(array.axis));
   }
 
   const Dataset& scale_of(const std::string& group, std::size_t array, std::size_t dimension) {
@@ -140,6 +139,8 @@ class Master {
   std::map<std::string, Dataset> scales_;  // by path
 };
 
+namespace {
+
 void label_extent(hid_t file, const Steps& steps, bool complete) {
   if (!steps.empty()) write_attribute(file, "shown_until", steps.rbegin()->first);
   write_attribute(file, "complete", std::int32_t{complete ? 1 : 0});
@@ -164,19 +165,29 @@ void label_master(hid_t file, const GlobalView& view, const dc_host_t& host) {
 
 }  // namespace
 
-void write_master(const ViewPlace& place, const GlobalView& view, const ViewNames& names, const Steps& steps, const dc_host_t& host,
-                  bool complete) {
-  OutputFile output(place.temporary_path(kMasterSuffix), place.final_path(kMasterSuffix));
-  Hdf5File file(output.descriptor(), output.temporary_path());
-  label_master(file.id(), view, host);
-  label_extent(file.id(), steps, complete);
-  {
-    Master master(file.id(), view, names);
-    master.add_arrays();
-    master.add_links(steps);
-  }
-  file.close();
-  output.publish(true);
+MasterWriter::MasterWriter(const ViewPlace& place, const GlobalView& view, const ViewNames& names, const Steps& steps,
+                           const dc_host_t& host, bool complete)
+    : view_(view),
+      steps_(steps),
+      output_(place.temporary_path(kMasterSuffix), place.final_path(kMasterSuffix)),
+      file_(output_.descriptor(), output_.temporary_path()),
+      content_(std::make_unique<Content>(file_.id(), view, names)) {
+  label_master(file_.id(), view, host);
+  label_extent(file_.id(), steps, complete);
+}
+
+MasterWriter::~MasterWriter() = default;
+
+bool MasterWriter::write_piece() {
+  const std::size_t piece = next_++, arrays = view_.arrays.size();
+  if (piece == 0) content_->add_scales();
+  if (piece > 0 && piece <= arrays) content_->add_array(piece - 1);
+  if (piece == arrays + 1) content_->add_links(steps_);
+  if (piece <= arrays + 1) return true;
+  content_.reset();
+  file_.close();
+  output_.publish(true);
+  return false;
 }
 
 }  // namespace damaris::hdf5

@@ -5,6 +5,11 @@
 
 #include <damaris/plugin.h>
 
+#include <cstddef>
+#include <memory>
+
+#include "../hdf5_file.hpp"
+#include "../output_file.hpp"
 #include "global_view.hpp"
 #include "view_names.hpp"
 #include "view_place.hpp"
@@ -12,9 +17,28 @@
 namespace damaris::hdf5 {
 
 // Writes <stem>.h5 aside and puts it in place of the one before: at every moment the name leads to a whole file. Opens none of the
-// files it points to; it names them without folder, so that the folder can be moved. `complete`: the run has ended, and nothing of
-// it is left out. Throws Failure and leaves no file behind.
-void write_master(const ViewPlace& place, const GlobalView& view, const ViewNames& names, const Steps& steps, const dc_host_t& host,
-                  bool complete);
+// files it points to; it names them without folder, so that the folder can be moved.
+class MasterWriter {
+ public:
+  // `complete`: the run has ended, and nothing of it is left out. All of it must outlive this object, unchanged. Throws Failure, as all
+  // below; then, and when it goes before all is written, no file stays behind.
+  MasterWriter(const ViewPlace& place, const GlobalView& view, const ViewNames& names, const Steps& steps, const dc_host_t& host,
+               bool complete);
+  ~MasterWriter();
+  MasterWriter(const MasterWriter&) = delete;
+  MasterWriter& operator=(const MasterWriter&) = delete;
+
+  // An array, or something of that size. Returns whether there is more; the last piece puts the file in place.
+  bool write_piece();
+
+ private:
+  class Content;
+  const GlobalView& view_;
+  const Steps& steps_;
+  OutputFile output_;
+  Hdf5File file_;
+  std::unique_ptr<Content> content_;
+  std::size_t next_ = 0;  // piece: the labels, each array, the links, the end
+};
 
 }  // namespace damaris::hdf5

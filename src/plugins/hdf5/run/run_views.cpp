@@ -9,8 +9,6 @@
 #include <string>
 #include <utility>
 
-#include "global_view.hpp"
-#include "master_file.hpp"
 #include "xdmf.hpp"
 
 namespace damaris::hdf5 {
@@ -70,53 +68,84 @@ RunViews::RunViews(const dc_host_t& host, const std::string& record, std::uint64
   host_.log(host_.self, 1, line.c_str());
 }
 
-void RunViews::update() {
+RunViews::Writing::Writing(const RunViews& views, const Steps& steps, bool complete)
+    : view(global_view(steps, views.host_)),
+      names(view, views.host_),
+      master(views.place_, view, names, steps, views.host_, complete) {}
+
+RunViews::Work RunViews::work() {
   constexpr int kShare = 20;  // one part of the time in so many
-  if (given_up_ || now_() - ended_ < took_ * kShare) return;
+  if (given_up_ || (!due_ && writing_ == nullptr)) return Work::none;
+  const Clock::time_point begun = now_();
+  if (writing_ == nullptr && begun - ended_ < took_ * kShare) return Work::later;
   try {
-    record_.read_on();
-    write(false);
+    const bool more = writing_ == nullptr ? begin() : write_piece(*writing_);
+    ended_ = now_();
+    taking_ += ended_ - begun;
+    if (more) return Work::more;
+    took_ = std::exchange(taking_, {});
+    writing_.reset();
+    return due_ ? Work::later : Work::none;
   } catch (const std::exception& error) {
+    writing_.reset();
     const std::string line =
         "hdf5: the master file " + place_.final_path(kMasterSuffix) +
         " does not show the last iterations yet; they are stored, and it is written again after the next one: " + error.what();
     host_.log(host_.self, 1, line.c_str());
+    return Work::none;
   }
+}
+
+// Returns whether there is something to write.
+bool RunViews::begin() {
+  due_ = false;
+  taking_ = {};
+  record_.read_on();
+  const Steps& steps = record_.steps();
+  if (steps.empty()) return false;
+  if (const std::uint64_t needed = needed_bytes(steps); needed > memory_bytes_) {
+    give_up(needed);
+    return false;
+  }
+  writing_ = std::make_unique<Writing>(*this, steps, false);
+  tell_of_16_bits(writing_->view);
+  return true;
+}
+
+bool RunViews::write_piece(Writing& writing) const {
+  if (writing.master.write_piece()) return true;
+  if (has_xdmf_) write_xdmf(place_, writing.view, writing.names);
+  return false;
+}
+
+void RunViews::show(const Steps& steps, bool complete) {
+  const Clock::time_point begun = now_();
+  Writing writing(*this, steps, complete);
+  tell_of_16_bits(writing.view);
+  while (write_piece(writing)) {
+  }
+  ended_ = now_();
+  took_ = ended_ - begun;
 }
 
 void RunViews::finish() {
   if (given_up_) return;
+  writing_.reset();
   try {
     record_.read_on();
     // What another server has written meanwhile may have been replaced by less: then the record has more by now. One that goes on and
     // on writes the views itself when it finishes.
     constexpr int kRounds = 10;
-    for (int round = 0; round < kRounds; ++round) {
-      write(true);
-      if (given_up_ || !record_.read_on()) break;
+    for (int round = 0; round < kRounds && !record_.steps().empty(); ++round) {
+      if (const std::uint64_t needed = needed_bytes(record_.steps()); needed > memory_bytes_) return give_up(needed);
+      show(record_.steps(), true);
+      if (!record_.read_on()) break;
     }
   } catch (const std::exception& error) {
     throw Error(DC_E_IO, "the master file " + place_.final_path(kMasterSuffix) +
                              " does not show the whole run, whose files are all stored: " + error.what() +
                              "; make room in that folder or make it writable");
   }
-}
-
-void RunViews::write(bool at_end) {
-  if (record_.steps().empty()) return;
-  if (const std::uint64_t needed = needed_bytes(record_.steps()); needed > memory_bytes_) return give_up(needed);
-  show(record_.steps(), at_end);
-}
-
-void RunViews::show(const Steps& steps, bool complete) {
-  const Clock::time_point begun = now_();
-  const GlobalView view = global_view(steps, host_);
-  tell_of_16_bits(view);
-  const ViewNames names(view, host_);
-  write_master(place_, view, names, steps, host_, complete);
-  if (has_xdmf_) write_xdmf(place_, view, names);
-  ended_ = now_();
-  took_ = ended_ - begun;
 }
 
 // Once of each: 16 bits are asked for to be looked at.

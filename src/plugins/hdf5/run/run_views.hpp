@@ -7,16 +7,19 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 
 #include "global_view.hpp"
+#include "master_file.hpp"
 #include "run_record.hpp"
+#include "view_names.hpp"
 #include "view_place.hpp"
 
 namespace damaris::hdf5 {
 
-// A view is written anew as a whole, so its cost grows with the run.
+// A view is written anew as a whole, so its cost grows with the run; in pieces, so that the server need not let anybody wait for it.
 class RunViews {
  public:
   using Clock = std::chrono::steady_clock;
@@ -27,17 +30,28 @@ class RunViews {
   // do not, and stay so; the log tells.
   RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now = Clock::now);
 
-  // The record has grown. Leaves the views as they are while the last time took more than 5 % of the time since then. A failure is
-  // logged, and tried again at the next call: the iteration itself is stored.
-  void update();
+  enum class Work { none, more, later };
+  // The record has grown.
+  void note() { due_ = true; }
+  // Writes a piece of the views where they lag behind the record; `later` while the last time took more than 5 % of the time since
+  // then. A failure is logged, and tried again after the next note: the iteration itself is stored.
+  Work work();
 
   // The end of this server's part: the views show all that is in the record, also when other servers add to it and finish at the
   // same time. Throws damaris::Error(DC_E_IO); the views before stay.
   void finish();
 
  private:
-  // Nothing for a run that has stored nothing.
-  void write(bool at_end);
+  // What is shown while it is being written.
+  struct Writing {
+    Writing(const RunViews& views, const Steps& steps, bool complete);
+    GlobalView view;
+    ViewNames names;
+    MasterWriter master;
+  };
+
+  bool begin();
+  bool write_piece(Writing& writing) const;
   void show(const Steps& steps, bool complete);
   void tell_of_16_bits(const GlobalView& view);
   void give_up(std::uint64_t needed_bytes);
@@ -49,9 +63,11 @@ class RunViews {
   bool has_xdmf_;
   bool given_up_ = false;
   std::set<std::string> told_;  // variables of 16 bits of which the log knows
+  bool due_ = false;
+  std::unique_ptr<Writing> writing_;
   Now now_;
   Clock::time_point ended_ = {};
-  Clock::duration took_ = {};
+  Clock::duration took_ = {}, taking_ = {};  // the last time, and this one so far
 };
 
 }  // namespace damaris::hdf5

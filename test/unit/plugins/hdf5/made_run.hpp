@@ -57,7 +57,9 @@ class MadeRun {
     const hdf5::ViewPlace place{folder_, "run", "node7"};
     const hdf5::GlobalView view = hdf5::global_view(records, *hosts_.front()->view());
     const hdf5::ViewNames names(view, *hosts_.front()->view());
-    hdf5::write_master(place, view, names, records, *hosts_.front()->view(), false);
+    hdf5::MasterWriter master(place, view, names, records, *hosts_.front()->view(), false);
+    while (master.write_piece()) {
+    }
     hdf5::write_xdmf(place, view, names);
   }
 

@@ -62,6 +62,14 @@ struct Views {
   std::int64_t steps = 0;
 };
 
+// As the server does when it has nothing else to do.
+RunViews::Work update(RunViews& views) {
+  views.note();
+  RunViews::Work work = views.work();
+  while (work == RunViews::Work::more) work = views.work();
+  return work;
+}
+
 int id_of_dead_process() {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);
@@ -73,19 +81,45 @@ int id_of_dead_process() {
 
 TEST_CASE("the views are left as they are while the last time took more than a twentieth of the time since") {
   Views run;
-  each_look = seconds(1);  // so that writing takes one second
+  each_look = seconds(1);  // so that each piece takes one second: the beginning, the times, one array, the links, the end
   RunViews views(*run.host.view(), run.record(), kMuch, look);
   run.add_step();
-  views.update();
+  update(views);
   CHECK(run.shown() == 1);
-  the_time += seconds(18);  // and one until the look
+  the_time += seconds(98);  // and one until the look
   run.add_step();
-  views.update();
+  CHECK(update(views) == RunViews::Work::later);
   CHECK(run.shown() == 1);
-  views.update();  // now it is twenty
+  CHECK(update(views) == RunViews::Work::none);  // now it is a hundred
   CHECK(run.shown() == 2);
   run.add_step();
   views.finish();
+  CHECK(run.shown() == 3);
+}
+
+TEST_CASE("the views are written in pieces, and what the record gets meanwhile is shown the next time") {
+  Views run;
+  each_look = seconds(0);
+  RunViews views(*run.host.view(), run.record(), kMuch, look);
+  CHECK(views.work() == RunViews::Work::none);
+  run.add_step();
+  views.note();
+  for (int piece = 0; piece < 4; ++piece) {
+    CHECK(views.work() == RunViews::Work::more);
+    CHECK_FALSE(std::filesystem::exists(run.folder.file("storm.h5")));
+    if (piece > 0) continue;
+    run.add_step();
+    views.note();
+  }
+  CHECK(views.work() == RunViews::Work::later);
+  CHECK(run.shown() == 1);
+  update(views);
+  CHECK(run.shown() == 2);
+  CHECK(views.work() == RunViews::Work::none);
+  run.add_step();
+  views.note();
+  CHECK(views.work() == RunViews::Work::more);
+  views.finish();  // in the middle of them
   CHECK(run.shown() == 3);
 }
 
@@ -94,17 +128,17 @@ TEST_CASE("views that cannot be written are told to the log, tried again, and an
   each_look = seconds(0);
   RunViews views(*run.host.view(), run.record(), kMuch, look);
   run.add_step();
-  views.update();
+  update(views);
   std::filesystem::remove(run.folder.file("storm.h5"));
   std::filesystem::create_directory(run.folder.file("storm.h5"));  // nothing can be renamed to that
   run.add_step();
-  views.update();
+  update(views);
   REQUIRE(run.host.lines.size() == 1);
   CHECK(run.host.lines[0].first == 1);
   CHECK_THAT(run.host.lines[0].second, Contains("storm.h5 does not show the last iterations yet"));
   CHECK_THROWS_WITH(views.finish(), Contains("does not show the whole run, whose files are all stored"));
   std::filesystem::remove(run.folder.file("storm.h5"));
-  views.update();
+  update(views);
   CHECK(run.shown() == 2);
   CHECK(std::distance(std::filesystem::directory_iterator(run.folder.path()), std::filesystem::directory_iterator()) ==
         3);  // with the record
@@ -133,7 +167,8 @@ TEST_CASE("a damaged record is told to the log and does not stop the run") {
   Views run;
   each_look = seconds(0);
   run.folder.write("storm.jsonl", "no JSON\n");
-  RunViews(*run.host.view(), run.record(), kMuch, look).update();
+  RunViews views(*run.host.view(), run.record(), kMuch, look);
+  update(views);
   REQUIRE(run.host.lines.size() == 1);
   CHECK_THAT(run.host.lines[0].second, Contains("storm.jsonl:1: this is no JSON"));
 }
@@ -158,16 +193,16 @@ TEST_CASE("a record that outgrows its memory leaves views of what fitted, and sa
   each_look = seconds(1);
   RunViews views(*run.host.view(), run.record(), 100 << 10, look);  // room for two iterations
   run.add_step();
-  views.update();
+  update(views);
   CHECK(run.complete() == 0);
   the_time += seconds(18);
   run.add_step();
-  views.update();  // too early
+  CHECK(update(views) == RunViews::Work::later);
   CHECK(run.shown() == 1);
   for (int i = 0; i < 3; ++i) {
     the_time += seconds(100);
     run.add_step();
-    views.update();
+    update(views);
   }
   views.finish();
   CHECK(run.shown() == 2);
@@ -195,7 +230,7 @@ TEST_CASE("a variable of 16 bits that cannot be shown is told to the log once") 
   RunViews views(*run.host.view(), run.record(), kMuch, look);
   for (const double scale : {1.0, 2.0, 3.0}) {
     run.add_step(scale);
-    views.update();
+    update(views);
   }
   views.finish();
   REQUIRE(run.host.lines.size() == 1);
