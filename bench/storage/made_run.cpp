@@ -18,6 +18,7 @@ MadeRun::MadeRun(const RunShape& shape, const std::string& basename)
   host_.size_bytes = sizeof host_;
   host_.self = this;
   host_.simulation = "bench";
+  host_.job = "bench";
   host_.config_file = "bench.xml";
   host_.host_name = "bench";
   host_.server_count = 1;

@@ -48,13 +48,14 @@ client::Client::Report Session::finalize() {
   const Deadline deadline = Deadline::after_ms(finalize_timeout_ms_);
   bool all_here = server_->finished();
   for (; !all_here && !deadline.passed(); all_here = server_->finished()) pump();
-  const server::CallResult last = server_->close();
+  server_->close();
+  const server::CallResult& last = server_->end_failure();
   if (report.code == DC_OK && !all_here)
     report = {DC_E_TIMEOUT,
               format("the other processes did not come to their end within {} ms (<server finalize-timeout=...>); what "
                      "needs all of them may be missing",
                      finalize_timeout_ms_)};
-  if (report.code == DC_OK && last.code == DC_E_PLUGIN) report = {last.code, last.sentence};
+  if (report.code == DC_OK && last.code < DC_OK) report = {last.code, last.sentence};
   return report;
 }
 

@@ -185,6 +185,7 @@ void PluginHost::initialize(const RunFacts& facts) {
     host.fail = Loaded::fail;
     host.stored = Loaded::stored;
     host.send = Loaded::send;
+    host.job = facts_.job.c_str();
     loaded.facts = &facts_;
   };
   for (auto& function : functions_) prepare(*function);

@@ -6,6 +6,7 @@
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/shm/busy.hpp"
+#include "core/shm/dead_regions.hpp"
 #include "core/shm/doorbell.hpp"
 #include "server/watchdog.hpp"
 
@@ -16,6 +17,7 @@ constexpr int kEventsPerVisit = 256;                        // of one lane, so t
 constexpr auto kLookEvery = std::chrono::milliseconds(50);  // after the clients' processes
 constexpr std::int64_t kShortSleepMs = 2;                   // DESIGN 4b rule 15
 constexpr std::int64_t kLongSleepMs = 10;                   // when looks have been in vain: a wake may cost 30 us
+constexpr std::int64_t kHoldMs = 10'000;                    // how long clients wait at the end for other servers
 constexpr auto kLongCallback = std::chrono::seconds(10);    // worth a line in the log
 
 }  // namespace
@@ -36,6 +38,7 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
   host_.watch([this](const std::string& what) { shm::show_busy(region_->header(), what); });
   RunFacts facts;
   facts.host_name = region_->header().host;
+  facts.job = shm::job_name();
   facts.server_index = coordinator_->index();
   facts.server_count = coordinator_->count();
   ids_are_told_ = !clients.empty();
@@ -286,13 +289,23 @@ void Server::publish_frontier() {
 // A finalized client may go when the last step it had a part in is processed, and when no global instance can bring bad news.
 void Server::let_go() {
   // Before the last one goes: who comes now must not attach to a server that is about to end.
-  if (roster_.everyone_over()) take_no_more();
+  if (roster_.everyone_over()) {
+    take_no_more();
+    if (is_held()) return;
+  }
   for (Member& member : roster_.members())
-    if (member.presence == Member::Presence::finalized && !signals_.pending() &&
-        completed_ >= std::min(member.last_step, highest_step_)) {
+    if (member.presence == Member::Presence::finalized &&
+        (closing_ || (!signals_.pending() && completed_ >= std::min(member.last_step, highest_step_)))) {
       roster_.deliver();
       roster_.mark_drained(member);
     }
+}
+
+// The last clients hear how the plugins ended, and go on when everything is on disk. Not for ever: other servers may have long to go.
+bool Server::is_held() {
+  if (!runs_ || closing_) return false;
+  if (!held_until_) held_until_ = Deadline::after_ms(std::min(model_->architecture.finalize_timeout_ms / 2, kHoldMs));
+  return !held_until_->passed();
 }
 
 bool Server::busy() {
@@ -326,6 +339,7 @@ void Server::stop_clients() {
 }
 
 CallResult Server::run(const std::atomic<bool>* stop) {
+  runs_ = true;
   const auto has_work = [this] {
     for (const Member& member : roster_.members())
       for (const Lane& lane : member.lanes)
@@ -352,8 +366,13 @@ CallResult Server::run(const std::atomic<bool>* stop) {
 CallResult Server::close() {
   if (closed_) return first_failure_;
   closed_ = true;
-  const CallResult last = host_.finalize();
-  if (last.code != DC_OK) note_failure(last.code, last.sentence);
+  end_failure_ = host_.finalize();
+  if (end_failure_.code != DC_OK) {
+    note_failure(end_failure_.code, end_failure_.sentence);
+    roster_.tell_all({std::max<std::int64_t>(highest_step_, 0), end_failure_.code, end_failure_.sentence});
+  }
+  closing_ = true;
+  let_go();
   region_->header().state.store(static_cast<std::uint32_t>(shm::RegionState::closed), std::memory_order_release);
   shm::tell_progress(region_->header());
   return first_failure_;

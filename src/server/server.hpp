@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/model/model.hpp"
@@ -40,6 +41,8 @@ class Server {
   // Ends plugins, closes the region; later calls of clients return DC_E_SERVER_LOST. Called by the destructor too.
   CallResult close();
   const CallResult& first_failure() const noexcept { return first_failure_; }
+  // What the plugins said at their end.
+  const CallResult& end_failure() const noexcept { return end_failure_; }
 
  private:
   bool admit();
@@ -60,6 +63,7 @@ class Server {
   void publish_frontier();
   void tell_passed(std::int64_t step);
   void let_go();
+  bool is_held();
   void stop_clients();
   void take_no_more();
   void note_failure(int code, const std::string& sentence);
@@ -81,6 +85,10 @@ class Server {
   bool storage_failed_ = false;
   bool stopping_ = false;
   bool closed_ = false;
+  bool closing_ = false;                // the plugins have ended
+  bool runs_ = false;                   // by itself, and not in place
+  std::optional<Deadline> held_until_;  // all clients are over
+  CallResult end_failure_;
   Deadline attach_deadline_;
   Clock::time_point next_look_ = Clock::now();
   CallResult first_failure_;

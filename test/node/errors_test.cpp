@@ -41,6 +41,19 @@ TEST_CASE("rule 8: finalize returns what was not yet told") {
   CHECK(report.sentence.find("it was told to fail at this step") != std::string::npos);
 }
 
+TEST_CASE("what a plugin says at its end reaches the last clients, which wait for it; those that left before do not") {
+  model::Model model = node_model();
+  add_recorder(model, true, {{"fail_at", "end"}});
+  Node node(model, 2);
+  node.start();
+  node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
+  CHECK(node.client(1).finalize().code == DC_OK);
+  const client::Client::Report report = node.client(0).finalize();
+  CHECK(report.code == DC_E_EARLIER_IO);
+  CHECK(report.sentence.find("it was told to fail at its end") != std::string::npos);
+  CHECK(node.lines("finalize").size() == 1);
+}
+
 TEST_CASE("rule 4: who waits for a server that is held by a plugin is told which one, and loses nothing") {
   model::Model model = node_model();
   add_event(model, "slow", {DC_SCOPE_CORE}, "hold");

@@ -1,6 +1,6 @@
 /* A plugin for tests: writes one line for everything it is told, so that a test can read what a server did.
  * File: the environment variable DAMARIS_TEST_LOG, with ".s<server>" appended; nothing is written without it.
- * Settings: fail_at="<step>" fails on_iteration of that step; refuse="yes" fails init; refuse_on="<server>"
+ * Settings: fail_at="<step>" fails on_iteration of that step, "end" fails finalize; refuse="yes" fails init; refuse_on="<server>"
  * fails it on that server only.
  */
 #include <damaris/plugin.h>
@@ -13,6 +13,7 @@
 
 static const dc_host_t* the_host;
 static long fail_at = -1;
+static int fails_at_end;
 
 static FILE* open_log(const dc_host_t* host) {
   const char* base = getenv("DAMARIS_TEST_LOG");
@@ -77,8 +78,12 @@ static int init(const dc_host_t* host, void** state) {
   the_host = host;
   *state = NULL;
   fail_at = -1;
+  fails_at_end = 0;
   for (size_t i = 0; i < host->setting_count; ++i) {
-    if (strcmp(host->settings[i].key, "fail_at") == 0) fail_at = atol(host->settings[i].value);
+    if (strcmp(host->settings[i].key, "fail_at") == 0 && strcmp(host->settings[i].value, "end") == 0)
+      fails_at_end = 1;
+    else if (strcmp(host->settings[i].key, "fail_at") == 0)
+      fail_at = atol(host->settings[i].value);
     const int here = strcmp(host->settings[i].key, "refuse_on") == 0 && atoi(host->settings[i].value) == host->server_index;
     if (here || strcmp(host->settings[i].key, "refuse") == 0) {
       host->fail(host->self, "it was told to refuse");
@@ -142,12 +147,15 @@ static int on_last_step(void* state, const dc_variable_info_t* variable, int64_t
 static int finalize(void* state) {
   (void)state;
   FILE* log = open_log(the_host);
-  if (log == NULL) return DC_OK;
-  fprintf(log, "finalize clients");
-  for (int i = 0; i < the_host->client_count; ++i) fprintf(log, " %d", (int)the_host->clients[i]);
-  fprintf(log, "\n");
-  fclose(log);
-  return DC_OK;
+  if (log != NULL) {
+    fprintf(log, "finalize clients");
+    for (int i = 0; i < the_host->client_count; ++i) fprintf(log, " %d", (int)the_host->clients[i]);
+    fprintf(log, "\n");
+    fclose(log);
+  }
+  if (!fails_at_end) return DC_OK;
+  the_host->fail(the_host->self, "it was told to fail at its end");
+  return DC_E_IO;
 }
 
 const dc_plugin_t* damaris_plugin(void) {

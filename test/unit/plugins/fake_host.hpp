@@ -28,6 +28,7 @@ class FakeHost {
     host_.size_bytes = sizeof host_;
     host_.self = this;
     host_.simulation = "storm";
+    host_.job = "local";
     host_.config_file = "storm.xml";
     host_.host_name = "node7";
     host_.server_index = 3;
@@ -59,6 +60,7 @@ class FakeHost {
     host_.server_index = index;
     host_.server_count = count;
   }
+  void set_job(const char* job) { host_.job = job; }
   // Before init: no way to the other servers.
   void cut_off() {
     connected = false;
