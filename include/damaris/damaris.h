@@ -198,7 +198,7 @@ DC_MUST_CHECK int dc_get_layout(const char* variable, dc_layout_t* layout);
  *   Returns  DC_E_UNKNOWN_NAME; DC_E_SHAPE for another number of dimensions or a negative offset. */
 DC_MUST_CHECK int dc_set_position(const char* name, int ndims, const int64_t* offsets);
 
-/* Gives the physical time of `step`, in the simulation's own unit; the last value told on the node wins. */
+/* Gives the physical time of `step`, finite (else DC_E_ARGUMENT), in the simulation's own unit; the last told on the node wins. */
 DC_MUST_CHECK int dc_set_time(int64_t step, double time);
 
 /* A short fixed text for a code, for example "unknown name". Never NULL; any thread, any time. */

@@ -202,6 +202,8 @@ void Client::signal(const std::string& name, std::int64_t step) {
 }
 
 void Client::set_time(std::int64_t step, double time) {
+  if (!std::isfinite(time))
+    throw Error(DC_E_ARGUMENT, format("the time of step {} is {}; give a finite number, or do not set it", step, time));
   open_step(step);
   Event event = make_event(Kind::set_time, step);
   event.time = time;

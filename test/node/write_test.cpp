@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -287,6 +288,16 @@ TEST_CASE("a call that is refused whatever the step opens no step and cancels no
   const client::Source reals = {kFour, DC_FLOAT64, 0, nullptr, nullptr};
   CHECK(error_of([&] { (void)node.client(0).write(node.variable(0, "small"), 1000, 0, reals); }).code() == DC_E_TYPE);
   CHECK(node.client(0).commit(node.variable(0, "small"), 5, 0) == DC_OK);
+}
+
+TEST_CASE("a physical time that is no number is refused") {
+  Node node(node_model(), 1);
+  for (const double time : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    const Error error = error_of([&] { node.client(0).set_time(0, time); });
+    CHECK(error.code() == DC_E_ARGUMENT);
+    CHECK(error.sentence().find("give a finite number") != std::string::npos);
+  }
+  node.client(0).set_time(0, 1.5);
 }
 
 TEST_CASE("negative steps are refused by every call, before and after a step") {

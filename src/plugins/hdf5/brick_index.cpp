@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "attributes.hpp"
 #include "plugins/reduce/crc32.hpp"
@@ -14,9 +15,24 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
+// A double may be nearer to zero than the integer it stands for, and the range would leave that out. From 2^63 on no cast goes back.
+template <class T>
+double not_above(T value) {
+  const auto near = static_cast<double>(value);
+  const bool above = std::is_integral_v<T> && (near >= 0x1p63 || static_cast<T>(near) > value);
+  return above ? std::nextafter(near, -std::numeric_limits<double>::infinity()) : near;
+}
+
+template <class T>
+double not_below(T value) {
+  const auto near = static_cast<double>(value);
+  const bool below = std::is_integral_v<T> && near < 0x1p63 && static_cast<T>(near) < value;
+  return below ? std::nextafter(near, std::numeric_limits<double>::infinity()) : near;
+}
+
 template <class T>
 BrickRange as_doubles(const reduce::Range<T>& range) {
-  return range.finite ? BrickRange{static_cast<double>(range.min), static_cast<double>(range.max)} : BrickRange{kNone, kNone};
+  return range.finite ? BrickRange{not_above(range.min), not_below(range.max)} : BrickRange{kNone, kNone};
 }
 
 // Calls `visit` with the values as what they are; for types without an order `otherwise`.

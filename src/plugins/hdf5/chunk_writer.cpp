@@ -20,10 +20,13 @@ Box frame_of(const Box& brick, const Extents& chunk) {
   return frame;
 }
 
-Properties properties_of(const Piece& piece, const Extents& chunk) {
+Properties properties_of(const Piece& piece, const Extents& chunk, const std::vector<Filter>& filters) {
   Properties properties = dataset_properties();
-  if (is_packed(piece) || has_own_chunk(piece)) set_chunk(properties, piece, chunk);
-  if (!is_packed(piece)) return properties;
+  if (is_packed(piece) || has_own_chunk(piece) || !filters.empty()) set_chunk(properties, piece, chunk);
+  if (!is_packed(piece)) {
+    add_filters(properties, filters);
+    return properties;
+  }
   const dc_reduction_t& reduction = piece.variable->reduction;
   checked(H5Pset_shuffle(properties.id()), "set the shuffle filter");
   const auto level = static_cast<unsigned>(reduction.level);
@@ -37,9 +40,9 @@ Properties properties_of(const Piece& piece, const Extents& chunk) {
 // CF's names where it has some: readers that know them undo the packing.
 void label(const Dataset& dataset, const Piece& piece, const Precision& precision, const StoredDataset& told) {
   const dc_reduction_t& asked = piece.variable->reduction;
+  if (asked.precision == DC_EXACT) return;  // as if it were not packed: h5diff shall find nothing
   write_attribute(dataset.id(), "reduce", std::string(piece.variable->reduce));
-  if (precision.overflows) write_attribute(dataset.id(), "overflowed_float16", std::int32_t{1});
-  if (precision.kind == DC_EXACT) return;
+  if (precision.overflows) return write_attribute(dataset.id(), "overflowed_float16", std::int32_t{1});
   write_attribute(dataset.id(), precision.kind == DC_ROUND_RELATIVE ? "largest_relative_error" : "largest_error",
                   *told.largest_error);
   if (precision.kind != DC_FLOAT16) return write_attribute(dataset.id(), "error_bound", asked.bound);
@@ -57,7 +60,7 @@ Dataset ChunkWriter::write(const Hdf5File& file, const Piece& piece, StoredDatas
   const Precision precision = plan_precision(piece, lanes_.front().gathered, packings_);
   const Type type = precision.kind == DC_FLOAT16 ? half_type() : type_of(*piece.variable);
   const Extents chunk = chunk_of(piece, memory_.packing_bytes());
-  Dataset dataset = create_dataset(file.id(), piece, type, properties_of(piece, chunk), file.links());
+  Dataset dataset = create_dataset(file.id(), piece, type, properties_of(piece, chunk, filters_), file.links());
   told.reduce = piece.variable->reduce;
   if (precision.kind != DC_EXACT) told.largest_error = 0;
   if (precision.kind == DC_FLOAT16) {

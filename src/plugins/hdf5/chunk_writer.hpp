@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "brick_index.hpp"
+#include "filters.hpp"
 #include "handle.hpp"
 #include "hdf5_file.hpp"
 #include "memory.hpp"
@@ -23,8 +24,9 @@ bool is_reduced(const Piece& piece);
 
 class ChunkWriter {
  public:
-  ChunkWriter(int threads, MemoryBound memory)
-      : memory_(memory), workers_(threads), lanes_(static_cast<std::size_t>(workers_.threads())) {}
+  // `filters`: HDF5's own, for what is rounded and not packed.
+  ChunkWriter(std::vector<Filter> filters, int threads, MemoryBound memory)
+      : filters_(std::move(filters)), memory_(memory), workers_(threads), lanes_(static_cast<std::size_t>(workers_.threads())) {}
 
   // Creates the dataset with the groups above it, writes all parts and the attributes that tell of the reduction and of the values,
   // and tells the record. Throws Failure, or damaris::Error for values that cannot be stored as asked.
@@ -59,6 +61,7 @@ class ChunkWriter {
   static void note(const Lane& lane, const Target& target, BrickIndex& index);
   void write_all(const Target& target);
 
+  std::vector<Filter> filters_;
   MemoryBound memory_;
   Packings packings_;
   Workers workers_;

@@ -21,7 +21,7 @@ class DatasetWriter {
  public:
   // `threads` pack chunks of reduced variables at the same time, as many as `memory` has room for.
   DatasetWriter(std::vector<Filter> filters, int threads, MemoryBound memory = MemoryBound())
-      : filters_(std::move(filters)), memory_(memory), reducer_(threads, memory) {}
+      : filters_(std::move(filters)), memory_(memory), reducer_(filters_, threads, memory) {}
 
   // Asks for the room of all values that will be written as they are.
   void reserve(Hdf5File& file, const std::vector<Piece>& pieces) const;

@@ -73,7 +73,7 @@ int on_message(void* state, int from, const void* data, std::uint64_t bytes) {
 
 int on_read(void* state, const dc_read_t* read) {
   State& mine = *static_cast<State*>(state);
-  return guarded(mine.host, [&] { mine.storage.restart().read(*read); });
+  return guarded(mine.host, [&] { mine.storage.read(*read); });
 }
 
 int on_last_step(void* state, const dc_variable_info_t* variable, std::int64_t* step) {

@@ -28,10 +28,7 @@ void take_restart(Settings& settings, const std::string& value) {
 // What is read from must not be replaced while it is read.
 void check_restart(const Settings& settings) {
   if (settings.restart.empty() || settings.existing != Existing::overwrite) return;
-  const auto place = [](const std::string& basename) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(basename));
-  };
-  if (place(settings.restart) == place(settings.basename))
+  if (same_place(settings.restart, settings.basename))
     refuse("restart", settings.restart,
            "it is the basename of this run, which replaces what is there (exists=\"overwrite\"); give this run another basename, "
            "or say exists=\"append\"");
@@ -118,6 +115,11 @@ void take(Settings& settings, const std::string& key, const std::string& value) 
 }
 
 }  // namespace
+
+bool same_place(const std::string& basename, const std::string& other) {
+  const auto place = [](const std::string& name) { return std::filesystem::weakly_canonical(std::filesystem::absolute(name)); };
+  return place(basename) == place(other);
+}
 
 Settings read_settings(const dc_host_t& host) {
   Settings settings;

@@ -38,6 +38,9 @@ struct Settings {
   std::int64_t turn_timeout_ms = 60'000;  // coordinated: after it a server writes without a turn; files of several: it fails
 };
 
+// Whether both mean the same run.
+bool same_place(const std::string& basename, const std::string& other);
+
 // Throws damaris::Error(DC_E_CONFIG), naming the attribute, what is allowed and the remedy.
 Settings read_settings(const dc_host_t& host);
 

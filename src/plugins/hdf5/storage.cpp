@@ -148,6 +148,7 @@ Storage::Storage(const dc_host_t& host)
       names_(settings_.basename, name_part(host, settings_)),
       writer_(settings_.filters, settings_.threads, MemoryBound(settings_.memory_bytes)) {
   if (!settings_.restart.empty()) restart_.emplace(settings_.restart);
+  continues_ = restart_ && same_place(settings_.restart, settings_.basename);
   check_names(host);
   check_types(host);
   tell_of_cut_chunks(host, MemoryBound(settings_.memory_bytes));
@@ -166,9 +167,17 @@ Storage::Storage(const dc_host_t& host)
 void Storage::share() {
   const Group group = group_of(host_, settings_);
   if (host_.server_index == group.leader()) clean_up(host_, names_);
-  shared_ = std::make_unique<SharedFiles>(host_, settings_, names_, [this] { log_->begin(); });
+  shared_ = std::make_unique<SharedFiles>(host_, settings_, names_, [this](const std::string& name) { log_->begin(name); });
   const auto attend = [this](std::int64_t step, const std::string& why_not) { shared_->attend(step, why_not); };
   schedule_ = std::make_unique<Agreement>(host_, group, settings_.turn_timeout_ms, attend);
+}
+
+void Storage::read(const dc_read_t& read) {
+  if (first_stored_ && read.step >= *first_stored_ && continues_)
+    throw Error(DC_E_NOT_STORED, "'" + std::string(read.variable->path) + "' of step " + std::to_string(read.step) +
+                                     " was replaced: this run has stored steps from " + std::to_string(*first_stored_) +
+                                     " on under the same basename; read before the first write");
+  restart().read(read);
 }
 
 RestartReader& Storage::restart() {
@@ -210,10 +219,16 @@ bool Storage::store(const dc_iteration_t& iteration) {
   } catch (const Error& error) {
     record.complete = false;
     record.failures.push_back(error.sentence());
-    report();
+    try {
+      report();
+    } catch (const Error& also) {
+      host_.log(host_.self, 0, ("hdf5: " + also.sentence()).c_str());
+    }
     throw;
   }
+  const bool has_files = !record.files.empty();
   report();
+  if (has_files && !first_stored_) first_stored_ = iteration.step;
   return true;
 }
 
@@ -229,7 +244,6 @@ StoredFile Storage::write_file(const dc_iteration_t& iteration) try {
 }
 
 StoredFile Storage::write_own_file(const dc_iteration_t& iteration) {
-  log_->begin();
   OutputFile output(names_.temporary_path(iteration.step), names_.final_path(iteration.step));
   Hdf5File file(output.descriptor(), output.temporary_path());
   file.target().write_back_early();
@@ -240,6 +254,7 @@ StoredFile Storage::write_own_file(const dc_iteration_t& iteration) {
   file.close();
   told.checksum = file.checksum();
   told.bytes = output.publish(settings_.existing != Existing::refuse);
+  log_->begin(told.name);
   std::uint64_t raw_bytes = 0;
   for (const StoredDataset& dataset : told.datasets) raw_bytes += dataset.raw_bytes;
   host_.stored(host_.self, output.final_path().c_str(), told.bytes, raw_bytes);

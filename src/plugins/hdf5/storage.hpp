@@ -37,7 +37,9 @@ class Storage {
   RunViews::Work work() { return log_->work(); }
   // After the last iteration. Throws damaris::Error when the commit record is not complete.
   void finish() { log_->finish(); }
-  // What an earlier run stored. Throws damaris::Error; DC_E_CONFIG when restart="..." names none.
+  // Fills what a client asks for from what an earlier run stored. Throws damaris::Error.
+  void read(const dc_read_t& read);
+  // That run. Throws damaris::Error; DC_E_CONFIG when restart="..." names none.
   RestartReader& restart();
 
  private:
@@ -52,7 +54,9 @@ class Storage {
   DatasetWriter writer_;
   std::optional<CommitLog> log_;  // made when the folder has been looked at
   std::optional<RestartReader> restart_;
-  std::unique_ptr<SharedFiles> shared_;  // nullptr: this server writes its own files
+  bool continues_ = false;                    // the run to read from has the basename of this one
+  std::optional<std::int64_t> first_stored_;  // of the steps with files
+  std::unique_ptr<SharedFiles> shared_;       // nullptr: this server writes its own files
   std::unique_ptr<Schedule> schedule_;
   std::optional<Instant> waiting_since_;  // with the iteration that is due
 };

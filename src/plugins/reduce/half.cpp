@@ -40,7 +40,7 @@ struct PortableHalf {
     for (std::size_t k = 0; k < kGroup; ++k) {
       const double value = values[k], half = halves[k];
       const double error = std::fabs(value - (half * packing.scale + packing.offset));
-      const bool fits = std::fabs(half) <= std::numeric_limits<float>::max();
+      const bool fits = error <= std::numeric_limits<double>::max();  // what a reader gets is a number
       const double wrong = fits ? 0.0 : 1.0, reached = fits ? error : 0.0;
       const bool finite = std::fabs(value) <= std::numeric_limits<double>::max();
       const double counted = finite ? reached : 0.0;
@@ -73,7 +73,7 @@ struct F16cHalf {
       const __m256d value = four(values + k), half = four(halves + k);
       const __m256d error = _mm256_and_pd(no_sign, _mm256_sub_pd(value, _mm256_fmadd_pd(half, scale, offset)));
       const __m256d finite = _mm256_cmp_pd(_mm256_and_pd(no_sign, value), inf, _CMP_LT_OQ);
-      const __m256d fits = _mm256_cmp_pd(_mm256_and_pd(no_sign, half), inf, _CMP_LT_OQ);
+      const __m256d fits = _mm256_cmp_pd(error, inf, _CMP_LT_OQ);
       const __m256d wrong = _mm256_and_pd(_mm256_andnot_pd(fits, finite), one);
       const __m256d counted = _mm256_and_pd(_mm256_and_pd(fits, finite), error);
       _mm256_storeu_pd(lanes.overflowed + k, _mm256_add_pd(_mm256_loadu_pd(lanes.overflowed + k), wrong));

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <set>
@@ -31,6 +32,7 @@ struct Options {
 };
 
 std::string place(const Finding& finding) {
+  if (finding.step < 0) return "the record";
   std::string text = format("step {}", finding.step);
   if (!finding.file.empty()) text += ": " + finding.file;
   if (!finding.dataset.empty()) text += ": /" + finding.dataset;
@@ -97,7 +99,9 @@ int run(const Options& options) {
     found = hdf5::verify(record, {!options.quick, [&](std::uint64_t done, std::uint64_t all) { progress.show(done, all); }});
   }
   std::fputs((options.json ? json_report(record, found) : text_report(record, found)).c_str(), stdout);
-  return found.damaged.empty() && found.partial.empty() ? 0 : 1;
+  const bool unknown =
+      std::any_of(found.not_recorded.begin(), found.not_recorded.end(), [](const std::string& name) { return name[0] != '.'; });
+  return found.damaged.empty() && found.partial.empty() && !unknown ? 0 : 1;
 }
 
 void describe(CLI::App& app, Options& options) {
@@ -107,7 +111,9 @@ void describe(CLI::App& app, Options& options) {
   app.add_flag("--quick", options.quick, "Check the bytes of the files only, not each dataset's values");
   app.add_flag("--json", options.json, "Print JSON");
   app.set_version_flag("--version", "damaris " DAMARIS_VERSION);
-  app.footer("Exit status: 0 all as recorded and complete, 1 something is damaged, partial or cannot be\nread, 2 wrong usage.\n");
+  app.footer(
+      "Exit status: 0 all as recorded and complete, 1 something is damaged, partial, not recorded\nor cannot be read, 2 wrong "
+      "usage.\n");
 }
 
 }  // namespace

@@ -2,10 +2,10 @@
 
 #include <damaris/error.hpp>
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <utility>
 
@@ -27,11 +27,6 @@ bool greet(const dc_host_t& host, const FileNames& names) {
   const std::string hello = Json{{"prefix", names.prefix()}}.dump();
   const int other = host.server_index == 0 ? 1 : 0;
   return host.send != nullptr && host.send(host.self, other, hello.data(), hello.size()) == DC_OK;
-}
-
-bool is_file_with_content(const std::string& path) {
-  struct stat facts = {};
-  return ::stat(path.c_str(), &facts) == 0 && facts.st_size > 0;
 }
 
 // A record that cannot be read names none: its files stay.
@@ -56,34 +51,36 @@ CommitLog::CommitLog(const dc_host_t& host, const Settings& settings, const File
     : host_(host),
       names_(names),
       existing_(settings.existing),
-      run_{run_id(host), host.simulation, host.server_count},
+      run_{run_id(host), host.simulation, host.server_count, host.job, settings.existing == Existing::overwrite},
       connected_(greet(host, names)),
       collector_(connected_ ? host.server_count : 1),
       prefixes_{names.prefix()} {
   if (!keeps()) return;
   views_ = std::make_unique<RunViews>(host, names.of_run(".jsonl"), MemoryBound(settings.memory_bytes).views_bytes());
-  if (shared()) try {
-      open();
-    } catch (const Failure& failure) {
-      throw Error(DC_E_NO_OUTPUT, failure.what());
-    }
-  else if (const std::string path = names_.of_run(".jsonl"); existing_ == Existing::refuse && is_file_with_content(path))
-    throw earlier_record(path);
+  try {
+    open();
+  } catch (const Failure& failure) {
+    throw Error(DC_E_NO_OUTPUT, failure.what());
+  }
 }
 
-// Not at the start: a run that does not come to its first iteration destroys no data.
-void CommitLog::begin() {
+// Not before: a run that does not store anything destroys no data.
+void CommitLog::begin(const std::string& stored) {
   if (std::exchange(begun_, true) || existing_ != Existing::overwrite) return;
-  for (const std::string& name : files_of_earlier_run(names_)) ::unlink((names_.folder() + "/" + name).c_str());
+  for (const std::string& name : files_of_earlier_run(names_))
+    if (name != stored) ::unlink((names_.folder() + "/" + name).c_str());
 }
 
 void CommitLog::open() {
-  const std::string path = names_.of_run(".jsonl");
-  const std::set<std::string> earlier = existing_ == Existing::overwrite ? files_in_record(path) : std::set<std::string>{};
-  file_ = std::make_unique<RecordFile>(path, existing_, shared(), run_);
-  if (existing_ != Existing::overwrite || !file_->is_first()) return;
+  const bool again = file_ != nullptr;
+  file_ = std::make_unique<RecordFile>(names_.of_run(".jsonl"), existing_, shared(), run_, std::chrono::seconds(30), again);
+}
+
+// The views of earlier runs, and what servers stored that this run does not have, go when the first line of this run replaces theirs.
+void CommitLog::replace_earlier_runs() {
+  if (std::exchange(replaced_, true) || existing_ != Existing::overwrite || !file_->is_first()) return;
   for (const char* suffix : {".h5", ".xmf"}) ::unlink(names_.of_run(suffix).c_str());
-  if (!shared()) remove_files_of_others(earlier);
+  if (!shared()) remove_files_of_others(files_in_record(names_.of_run(".jsonl")));
 }
 
 // Those of servers that this run does not have. Its own servers have removed theirs, and perhaps made them anew.
@@ -127,25 +124,41 @@ void CommitLog::take(int from, const std::string& message) {
 }
 
 void CommitLog::add_due(std::vector<StepRecord>&& due) {
-  for (const StepRecord& step : due) lines_.push_back(to_json(step));
+  for (StepRecord& step : due) lines_.push_back(std::move(step));
   try {
     // Where several servers in place share the record, one of them is enough until the end.
     if (write_lines() && host_.server_index == 0) views_->note();
   } catch (const Failure& failure) {
-    warn(std::string("the commit record lags behind: ") + failure.what() + "; its lines are kept and tried again with the next");
+    throw Error(DC_E_IO, "step " + std::to_string(lines_.front().step) + " is stored, but the commit record cannot tell of it: " +
+                             failure.what() + "; its line is kept and tried again with the next");
+  }
+}
+
+// Another process of this run may give the record another file.
+void CommitLog::append(const Json& line) {
+  constexpr int kTries = 10;
+  for (int tries = 0; !file_->append(line); ++tries) {
+    if (tries == kTries) throw_system_failure(ENOENT, "add to the commit record", names_.of_run(".jsonl"));
+    open();
   }
 }
 
 bool CommitLog::write_lines() {
   if (lines_.empty()) return false;
   if (file_ == nullptr || file_->is_gone()) open();
-  for (; !lines_.empty(); lines_.pop_front()) file_->append(lines_.front());
+  for (; !lines_.empty(); lines_.pop_front()) {
+    const bool replaces = !lines_.front().files.empty();
+    if (replaces) replace_earlier_runs();
+    append(to_json(lines_.front()));
+    if (replaces && !std::exchange(dropped_, true) && existing_ == Existing::overwrite && file_->is_first())
+      file_->drop_replaced_lines();
+  }
   return true;
 }
 
 void CommitLog::finish() {
   if (!keeps()) return;
-  for (const StepRecord& step : collector_.rest()) lines_.push_back(to_json(step));
+  for (StepRecord& step : collector_.rest()) lines_.push_back(std::move(step));
   try {
     write_lines();
   } catch (const Failure& failure) {

@@ -26,8 +26,8 @@ class CommitLog {
   // Throws damaris::Error(DC_E_NO_OUTPUT): there is an earlier run, or the record cannot be made.
   CommitLog(const dc_host_t& host, const Settings& settings, const FileNames& names);
 
-  // Before this server's first file: removes those of an earlier run that is to be overwritten.
-  void begin();
+  // This server has stored `name`, perhaps its first file: removes the others of an earlier run that is to be overwritten.
+  void begin(const std::string& name);
   // What this server stored of a step, in step order. Adds the lines that are due.
   void report(StepRecord&& record);
   // This server has nothing of the steps up to `step` but what it has reported.
@@ -44,8 +44,10 @@ class CommitLog {
   // Without MPI there may be servers on other nodes that nobody here knows of.
   bool shared() const { return !connected_ || host_.communicator == nullptr; }
   void open();
+  void replace_earlier_runs();
   void remove_files_of_others(const std::set<std::string>& earlier) const;
   void add_due(std::vector<StepRecord>&& due);
+  void append(const Json& line);
   // Whether there were any.
   bool write_lines();
   void warn(const std::string& text) const { host_.log(host_.self, 1, ("hdf5: " + text).c_str()); }
@@ -56,10 +58,11 @@ class CommitLog {
   RunRecord run_;
   bool connected_;  // to the other servers by messages
   bool begun_ = false;
+  bool replaced_ = false, dropped_ = false;  // what earlier runs left, and their lines
   std::unique_ptr<RecordFile> file_;
   std::unique_ptr<RunViews> views_;  // of a server that keeps the record
   StepCollector collector_;
-  std::deque<Json> lines_;          // to be written
+  std::deque<StepRecord> lines_;    // to be written
   std::set<std::string> prefixes_;  // of the files of all servers of this run
 };
 

@@ -3,6 +3,7 @@
 #include <damaris/error.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 namespace damaris::hdf5 {
 namespace {
@@ -34,6 +35,10 @@ template <class T>
 void put(Json& json, const char* key, const std::optional<T>& value) {
   if (value) json[key] = *value;
 }
+// JSON has no other numbers: they would be null.
+void put(Json& json, const char* key, const std::optional<double>& value) {
+  if (value && std::isfinite(*value)) json[key] = *value;
+}
 template <class T>
 void put(Json& json, const char* key, const std::vector<T>& list) {
   if (!list.empty()) json[key] = list;
@@ -44,7 +49,7 @@ void take(const Json& json, const char* key, T& value) {
 }
 template <class T>
 void take(const Json& json, const char* key, std::optional<T>& value) {
-  if (const auto found = json.find(key); found != json.end()) value = found->get<T>();
+  if (const auto found = json.find(key); found != json.end() && !found->is_null()) value = found->get<T>();
 }
 
 Json to_json(const StoredDataset& dataset) {
@@ -211,7 +216,9 @@ Json to_json(const RunRecord& record) {
           {"format", "damaris-record"},
           {"format_version", kRecordVersion},
           {"simulation", record.simulation},
-          {"servers", record.servers}};
+          {"servers", record.servers},
+          {"job", record.job},
+          {"replaces", record.replaces_all ? "all" : "later"}};
 }
 
 StepRecord step_from_json(const Json& json) {
@@ -237,9 +244,10 @@ StepRecord step_from_json(const Json& json) {
 RunRecord run_from_json(const Json& json) {
   return reading("the line of the run", [&] {
     if (const int version = json.at("format_version").get<int>(); version > kRecordVersion)
-      throw Error(DC_E_IO, "the record has version " + std::to_string(version) + ", this program knows up to " +
-                               std::to_string(kRecordVersion) + "; use a newer Damaris");
-    return RunRecord{json.at("run").get<std::string>(), json.at("simulation").get<std::string>(), json.at("servers").get<int>()};
+      throw Error(DC_E_VERSION, "the record has version " + std::to_string(version) + ", this program knows up to " +
+                                    std::to_string(kRecordVersion) + "; use a newer Damaris");
+    return RunRecord{json.at("run").get<std::string>(), json.at("simulation").get<std::string>(), json.at("servers").get<int>(),
+                     json.value("job", ""), json.value("replaces", "later") == "all"};
   });
 }
 

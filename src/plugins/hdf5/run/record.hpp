@@ -71,6 +71,8 @@ struct RunRecord {
   std::string run;  // an id of its own
   std::string simulation;
   int servers = 1;
+  std::string job;            // the batch job; processes of one run have the same. "": not known
+  bool replaces_all = false;  // with its first files it replaces the runs before it, else only from that step on
 };
 
 Json to_json(const StepRecord& record);

@@ -9,10 +9,13 @@
 
 #include <cerrno>
 #include <chrono>
+#include <limits>
 #include <thread>
+#include <vector>
 
 #include "../failure.hpp"
 #include "../output_file.hpp"
+#include "run_record.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -57,7 +60,35 @@ class LineLock {
   int descriptor_;
 };
 
+bool tells_of_iterations(const std::string& path) {
+  RunRecordReader reader(path);
+  reader.read_on();
+  return !reader.steps().empty() || !reader.damaged().empty();
+}
+
+// Returns false with errno set.
+bool copy_from(int source, std::uint64_t offset, int target) {
+  std::vector<char> buffer(std::size_t{1} << 20);
+  for (ssize_t got; (got = ::pread(source, buffer.data(), buffer.size(), static_cast<off_t>(offset))) != 0;) {
+    if (got < 0) return false;
+    for (ssize_t done = 0; done < got;) {
+      const ssize_t written = ::write(target, buffer.data() + done, static_cast<std::size_t>(got - done));
+      if (written < 0) return false;
+      done += written;
+    }
+    offset += static_cast<std::uint64_t>(got);
+  }
+  return true;
+}
+
 }  // namespace
+
+Error held_record(const std::string& path) {
+  return Error(DC_E_NO_OUTPUT,
+               "'" + path +
+                   "' is the commit record of another run that still goes on, and would be mixed with this one; wait for "
+                   "its end, or choose another basename");
+}
 
 Error earlier_record(const std::string& path) {
   return Error(DC_E_NO_OUTPUT, "'" + path +
@@ -65,32 +96,94 @@ Error earlier_record(const std::string& path) {
                                    "another basename, or say exists=\"overwrite\" or \"append\"");
 }
 
-RecordFile::RecordFile(std::string path, Existing existing, bool shared, const RunRecord& run, std::chrono::milliseconds timeout)
-    : path_(std::move(path)), timeout_(timeout), descriptor_(::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
-  if (descriptor_ < 0) throw_system_failure(errno, "open the commit record", path_);
+RecordFile::RecordFile(std::string path, Existing existing, bool shared, const RunRecord& run, std::chrono::milliseconds timeout,
+                       bool again)
+    : path_(std::move(path)), timeout_(timeout), shared_(shared) {
   try {
-    first_ = be_first(shared);
-    if (first_) start(existing, run);
+    open();
+    first_ = hold(shared, run);
+    if (first_ && !(again && size_of(descriptor_, path_) > 0)) start(existing, run);
     if (shared) wait_for([&] { return ::flock(descriptor_, LOCK_SH | LOCK_NB); }, timeout_, path_);  // until it is closed
   } catch (...) {
-    ::close(descriptor_);
+    close();
     throw;
   }
 }
 
+RecordFile::~RecordFile() {
+  if (first_) take_back();
+  close();
+}
+
+// A run that stored nothing leaves no trace.
+void RecordFile::take_back() {
+  struct stat facts = {};
+  if (::fstat(descriptor_, &facts) != 0 || static_cast<std::uint64_t>(facts.st_size) != end_) return;
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) return;  // others are there
+  if (begin_ == 0 ? ::unlink(path_.c_str()) : ::ftruncate(descriptor_, static_cast<off_t>(begin_))) return;
+}
+
+void RecordFile::open() {
+  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) throw_system_failure(errno, "open the commit record", path_);
+}
+
+void RecordFile::close() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+// Returns whether this is the first process of its run. A file system without locks cannot tell: then one process alone is the first.
+bool RecordFile::hold(bool shared, const RunRecord& run) {
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return true;
+  if (errno != EWOULDBLOCK) {
+    if (!shared) return true;
+    throw_system_failure(errno, "lock, which processes that share a record without MPI need,", path_);
+  }
+  if (!shared) throw held_record(path_);
+  join(run);
+  return false;
+}
+
+// The first process of the run is there already, and holds the file alone only while it begins it, perhaps in another file.
+void RecordFile::join(const RunRecord& run) {
+  wait_for([&] { return ::flock(descriptor_, LOCK_SH | LOCK_NB); }, timeout_, path_);
+  if (is_gone()) {
+    close();
+    open();
+    return join(run);
+  }
+  RunRecordReader reader(path_);
+  reader.read_on();
+  if (!reader.runs().empty() && reader.runs().back().job != run.job) throw held_record(path_);
+}
+
 void RecordFile::start(Existing existing, const RunRecord& run) {
-  if (existing == Existing::refuse && size_of(descriptor_, path_) > 0) throw earlier_record(path_);
-  if (existing == Existing::overwrite && ::ftruncate(descriptor_, 0) != 0) throw_system_failure(errno, "empty", path_);
+  if (existing == Existing::refuse && tells_of_iterations(path_)) throw earlier_record(path_);
+  drop_replaced_lines();
   cut_broken_line();
-  append(to_json(run));
+  begin_ = size_of(descriptor_, path_);
+  if (!append(to_json(run))) throw_system_failure(ENOENT, "begin the commit record", path_);
+  end_ = size_of(descriptor_, path_);
   sync_folder_of(path_);
 }
 
-RecordFile::~RecordFile() { ::close(descriptor_); }
-
-// The first of a run finds nobody who holds the file; it and all others hold it to their end.
-bool RecordFile::be_first(bool shared) const {
-  return !shared || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+void RecordFile::drop_replaced_lines() {
+  const std::string aside = path_ + ".tmp." + std::to_string(::getpid());
+  const LineLock lock(descriptor_, timeout_, path_);
+  const std::uint64_t from = is_gone() ? 0 : RunRecordReader::begin_of_last_run(path_);
+  if (from == 0) return;
+  const int fresh = ::open(aside.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+  if (fresh < 0) throw_system_failure(errno, "make", aside);
+  (void)::flock(fresh, (shared_ && end_ > 0 ? LOCK_SH : LOCK_EX) | LOCK_NB);  // where there are locks: as the old one is held
+  const bool moved = copy_from(descriptor_, from, fresh) && ::fsync(fresh) == 0 && ::rename(aside.c_str(), path_.c_str()) == 0;
+  const int error = errno;
+  if (moved) ::dup3(fresh, descriptor_, O_CLOEXEC);  // closes the old one, and with it what it held
+  ::close(fresh);
+  if (moved && end_ > 0) end_ = std::numeric_limits<std::uint64_t>::max();  // lines have been added: nothing is to be taken back
+  if (moved) return;
+  ::unlink(aside.c_str());
+  throw_system_failure(error, "shorten the commit record", path_);
 }
 
 // What a process that was killed in the middle of a line left.
@@ -106,14 +199,14 @@ bool RecordFile::is_gone() const {
   return ::fstat(descriptor_, &facts) == 0 && facts.st_nlink == 0;
 }
 
-void RecordFile::append(const Json& line) {
+bool RecordFile::append(const Json& line) {
   const std::string text = line.dump() + "\n";
   const LineLock lock(descriptor_, timeout_, path_);
-  if (is_gone()) throw_system_failure(ENOENT, "add to the commit record", path_);
+  if (is_gone()) return false;
   const std::uint64_t before = size_of(descriptor_, path_);
   const ssize_t written = ::write(descriptor_, text.data(), text.size());
   const int error = written < 0 ? errno : written < static_cast<ssize_t>(text.size()) ? ENOSPC : 0;
-  if (error == 0 && ::fdatasync(descriptor_) == 0) return;
+  if (error == 0 && ::fdatasync(descriptor_) == 0) return true;
   const int cause = error != 0 ? error : errno;
   if (::ftruncate(descriptor_, static_cast<off_t>(before)) != 0) throw_system_failure(errno, "shorten", path_);
   throw_system_failure(cause, "write to", path_);

@@ -13,16 +13,19 @@
 
 namespace damaris::hdf5 {
 
-// Says that a run may not begin because of this record.
+// Say that a run may not begin because of this record.
+Error held_record(const std::string& path);
 Error earlier_record(const std::string& path);
 
 class RecordFile {
  public:
-  // Opens or makes the file, empties it unless `existing` is append, and adds the run's line. With `shared` other processes may have
-  // it open for the same run: then only the first of them does so. Throws Failure, or damaris::Error(DC_E_NO_OUTPUT) for a file of an
-  // earlier run and `existing` refuse. `timeout`: for another process that writes to it, here and in append.
+  // Opens or makes the file, holds it until the end, and adds the run's line. What earlier runs say stays until lines of this run
+  // replace it (run_record.hpp). With `shared` other processes of the same job may have it open for the same run: then only the first
+  // of them adds the line. Throws Failure, or damaris::Error(DC_E_NO_OUTPUT) while another run holds the file, and for one of an
+  // earlier run with `existing` refuse. `timeout`: for another process that is at it, here and in append.
+  // `again`: this process had it open before, and the run's line is there unless the file is empty.
   RecordFile(std::string path, Existing existing, bool shared, const RunRecord& run,
-             std::chrono::milliseconds timeout = std::chrono::seconds(30));
+             std::chrono::milliseconds timeout = std::chrono::seconds(30), bool again = false);
   ~RecordFile();
   RecordFile(const RecordFile&) = delete;
   RecordFile& operator=(const RecordFile&) = delete;
@@ -30,18 +33,28 @@ class RecordFile {
   bool is_first() const { return first_; }
   // The file was removed, with its folder for instance: a new object begins a new one.
   bool is_gone() const;
-  // Throws Failure; nothing of the line is left in the file then.
-  void append(const Json& line);
+  // False, and nothing done, when another file has taken this one's place, or it was removed: open it anew. Throws Failure; nothing of
+  // the line is left in the file then.
+  bool append(const Json& line);
+  // Takes away the lines of earlier runs that this one has replaced, into another file of the same name: a crash leaves one of both, and
+  // other processes of the run notice (is_gone). Throws Failure.
+  void drop_replaced_lines();
 
  private:
-  bool be_first(bool shared) const;
+  void open();
+  void close();
+  bool hold(bool shared, const RunRecord& run);
+  void join(const RunRecord& run);
   void start(Existing existing, const RunRecord& run);
   void cut_broken_line();
+  void take_back();
 
   std::string path_;
   std::chrono::milliseconds timeout_;
-  int descriptor_;
+  int descriptor_ = -1;
+  bool shared_;
   bool first_ = false;
+  std::uint64_t begin_ = 0, end_ = 0;  // of the run's line, if this object has added it
 };
 
 }  // namespace damaris::hdf5

@@ -7,10 +7,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 
 #include "../failure.hpp"
 #include "dataset_reader.hpp"
+#include "plugins/reduce/crc32.hpp"
 #include "stored_parts.hpp"
+#include "stored_values.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -30,14 +33,24 @@ bool holds(const StepRecord& step, const std::string& variable) {
   return false;
 }
 
-// A file of another size than it had when it was stored is not read at all: HDF5 may not notice.
-void check_file(const StoredFile& file, const std::string& path) {
-  struct stat facts = {};
-  if (::stat(path.c_str(), &facts) != 0) throw_system_failure(errno, "look at", path);
-  if (static_cast<std::uint64_t>(facts.st_size) != file.bytes)
-    throw Error(DC_E_IO, path + " has " + std::to_string(facts.st_size) + " bytes, it was stored with " +
-                             std::to_string(file.bytes) +
-                             ": it is damaged, or of another run; put it back, or go on from another step");
+Error damaged(const std::string& path, const std::string& what) {
+  return Error(DC_E_IO, path + " " + what + ": it is damaged, or of another run; put it back, or go on from another step");
+}
+
+std::uint32_t checksum_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> buffer(std::size_t{1} << 20);
+  std::uint32_t checksum = 0;
+  while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), file.gcount() > 0)
+    checksum = reduce::crc32(buffer.data(), static_cast<std::size_t>(file.gcount()), checksum);
+  return checksum;
+}
+
+void check_values(const StoredFile& file, const std::string& path) {
+  const File open(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "open", path);
+  for (const StoredDataset& dataset : file.datasets)
+    if (checksum_of(open, dataset) != dataset.checksum)
+      throw damaged(path, "has other values of /" + dataset.path + " than were stored");
 }
 
 std::string nearest_steps(const std::map<std::int64_t, StepRecord>& steps, std::int64_t step) {
@@ -72,8 +85,10 @@ const StepRecord& RestartReader::step_of(const dc_read_t& read) {
   const auto found = all.find(read.step);
   if (found != all.end()) return found->second;
   const std::string nearest = nearest_steps(all, read.step);
-  throw Error(DC_E_NOT_STORED, name_of(read) + " is not in " + record_.path() + ": " +
-                                   (nearest.empty() ? "no step was stored" : "the nearest steps stored are " + nearest));
+  throw Error(DC_E_NOT_STORED,
+              name_of(read) + " is not in " + record_.path() + ": " +
+                  (nearest.empty() ? "no step was stored" : "the nearest steps stored are " + nearest) +
+                  (record_.damaged().empty() ? "" : "; a line that may hold it cannot be read: " + record_.damaged().front()));
 }
 
 void RestartReader::read(const dc_read_t& read) {
@@ -88,7 +103,21 @@ void RestartReader::read(const dc_read_t& read) {
   }
 }
 
-void RestartReader::read_parts(const StepRecord& step, const dc_read_t& read) const {
+// Once a file: its size, as HDF5 may not notice, and its bytes; of a file that several servers wrote the values.
+void RestartReader::check_file(const StoredFile& file, const std::string& path) {
+  if (checked_.count(path) > 0) return;
+  struct stat facts = {};
+  if (::stat(path.c_str(), &facts) != 0) throw_system_failure(errno, "look at", path);
+  if (static_cast<std::uint64_t>(facts.st_size) != file.bytes)
+    throw damaged(path, "has " + std::to_string(facts.st_size) + " bytes, it was stored with " + std::to_string(file.bytes));
+  if (!file.checksum)
+    check_values(file, path);
+  else if (checksum_of_file(path) != *file.checksum)
+    throw damaged(path, "has not the checksum that it was stored with");
+  checked_.insert(path);
+}
+
+void RestartReader::read_parts(const StepRecord& step, const dc_read_t& read) {
   const FoundParts found = find_parts(step, read);
   const StoredFile* open = nullptr;
   std::unique_ptr<DatasetReader> reader;

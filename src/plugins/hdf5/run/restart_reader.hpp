@@ -5,6 +5,7 @@
 
 #include <damaris/plugin.h>
 
+#include <set>
 #include <string>
 
 #include "run_record.hpp"
@@ -25,10 +26,12 @@ class RestartReader {
  private:
   const std::map<std::int64_t, StepRecord>& steps();
   const StepRecord& step_of(const dc_read_t& read);
-  void read_parts(const StepRecord& step, const dc_read_t& read) const;
+  void read_parts(const StepRecord& step, const dc_read_t& read);
+  void check_file(const StoredFile& file, const std::string& path);
 
   RunRecordReader record_;
   bool has_record_ = false;
+  std::set<std::string> checked_;  // files whose bytes are those that were recorded
 };
 
 }  // namespace damaris::hdf5

@@ -3,7 +3,9 @@
 #include <damaris/error.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <utility>
 
 namespace damaris::hdf5 {
 
@@ -31,40 +33,67 @@ bool RunRecordReader::read_on() {
     take_line(line);
     offset_ += line.size() + 1;
   }
+  std::error_code unknown;
+  const std::uintmax_t size = std::filesystem::file_size(path_, unknown);
+  is_cut_off_ = !unknown && size > offset_;
   return offset_ > before;
 }
 
+std::uint64_t RunRecordReader::begin_of_last_run(const std::string& path) {
+  RunRecordReader reader(path);
+  reader.read_on();
+  return reader.replaced_until_;
+}
+
 void RunRecordReader::take_line(const std::string& line) {
-  const auto wrong = [&](const std::string& why) { return Error(DC_E_IO, path_ + ":" + std::to_string(line_ + 1) + ": " + why); };
+  const auto leave_out = [&](const std::string& why) { damaged_.push_back(path_ + ":" + std::to_string(line_ + 1) + ": " + why); };
   try {
     const Json json = Json::parse(line);
     if (json.contains("run")) {
       runs_.push_back(run_from_json(json));
+      run_offset_ = offset_;
+      begun_ = false;
+      waiting_.clear();
       return;
     }
     take_step(step_from_json(json));
-  } catch (const Json::exception& error) {
-    throw wrong(std::string("this is no JSON: ") + error.what());
+  } catch (const Json::exception&) {
+    leave_out("this line is no JSON: it is damaged");
   } catch (const Error& error) {
-    throw wrong(error.what());
+    if (error.code() == DC_E_VERSION) throw Error(DC_E_VERSION, path_ + ":" + std::to_string(line_ + 1) + ": " + error.what());
+    leave_out(error.what());
   }
 }
 
-// What an earlier run stored from here on is of another future.
 void RunRecordReader::take_step(StepRecord&& record) {
-  for (auto later = run_of_.lower_bound(record.step); later != run_of_.end();)
+  const auto is_of_this_run = [&](const auto& entry) { return entry.second == runs_.size(); };
+  if (!begun_ && record.files.empty() && !std::all_of(run_of_.begin(), run_of_.end(), is_of_this_run))
+    return waiting_.push_back(std::move(record));
+  if (!begun_ && !record.files.empty()) begin_run(record.step);
+  add(std::move(record));
+}
+
+// What earlier runs stored is of another future.
+void RunRecordReader::begin_run(std::int64_t first_step) {
+  begun_ = true;
+  const bool all = !runs_.empty() && runs_.back().replaces_all;
+  if (all) replaced_until_ = run_offset_;
+  for (auto later = all ? run_of_.begin() : run_of_.lower_bound(first_step); later != run_of_.end();)
     if (later->second == runs_.size()) {
       ++later;
     } else {
       steps_.erase(later->first);
       later = run_of_.erase(later);
     }
-  run_of_[record.step] = runs_.size();
+  for (StepRecord& step : std::exchange(waiting_, {}))
+    if (all || step.step >= first_step) add(std::move(step));
+}
+
+void RunRecordReader::add(StepRecord&& record) {
   const auto found = steps_.find(record.step);
-  if (found == steps_.end())
-    steps_.emplace(record.step, std::move(record));
-  else
-    merge(found->second, std::move(record));
+  if (found != steps_.end() && run_of_.at(record.step) == runs_.size()) return merge(found->second, std::move(record));
+  run_of_[record.step] = runs_.size();
+  steps_.insert_or_assign(record.step, std::move(record));
 }
 
 }  // namespace damaris::hdf5

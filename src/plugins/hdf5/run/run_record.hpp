@@ -12,15 +12,24 @@
 
 namespace damaris::hdf5 {
 
-// Steps of a later run replace those of an earlier one from its first step on: both stand in one record with exists="append".
-// Lines of several servers about one step of a run are merged. A last line without its end is one that is being written: left out.
+// With its first files a run replaces what earlier runs stored from that step on (exists="append"), or all of it ("overwrite"); one that
+// stores nothing replaces nothing.
+// Lines of several servers about one step of a run are merged. A last line without its end is one that is being written: left out, as
+// is one that cannot be read.
 class RunRecordReader {
  public:
   explicit RunRecordReader(std::string path) : path_(std::move(path)) {}
 
   // Takes what was added since the last call. Returns whether there was anything. A file that is not there has no lines.
-  // Throws damaris::Error(DC_E_IO) naming file and line.
+  // Throws damaris::Error(DC_E_VERSION) for the record of a newer version.
   bool read_on();
+  // Of each line that cannot be read a sentence with file and line.
+  const std::vector<std::string>& damaged() const { return damaged_; }
+  // Whether the last line has no end: it is being written, or its writer was killed.
+  bool is_cut_off() const { return is_cut_off_; }
+
+  // Where the line of the last run begins that has replaced all before it; 0: nothing was replaced.
+  static std::uint64_t begin_of_last_run(const std::string& path);
 
   const std::map<std::int64_t, StepRecord>& steps() const { return steps_; }
   // For who looks at nothing else of it any more.
@@ -35,11 +44,19 @@ class RunRecordReader {
  private:
   void take_line(const std::string& line);
   void take_step(StepRecord&& record);
+  void begin_run(std::int64_t first_step);
+  void add(StepRecord&& record);
 
   std::string path_;
   std::uint64_t offset_ = 0;
   std::uint64_t line_ = 0;
+  std::uint64_t run_offset_ = 0;      // of the last run's line
+  std::uint64_t replaced_until_ = 0;  // what stands before was replaced
+  std::vector<std::string> damaged_;
+  bool is_cut_off_ = false;
   std::vector<RunRecord> runs_;
+  bool begun_ = false;               // the last run has stored files
+  std::vector<StepRecord> waiting_;  // its steps without files before that, where an earlier run has stored something
   std::map<std::int64_t, StepRecord> steps_;
   std::map<std::int64_t, std::size_t> run_of_;  // step -> how many runs had begun when it was stored
 };

@@ -73,6 +73,12 @@ RunViews::Writing::Writing(const RunViews& views, const Steps& steps, bool compl
       names(view, views.host_),
       master(views.place_, view, names, steps, views.host_, complete) {}
 
+void RunViews::read_on() {
+  record_.read_on();
+  for (; damage_told_ < record_.damaged().size(); ++damage_told_)
+    host_.log(host_.self, 1, ("hdf5: the views leave out a line of the record: " + record_.damaged()[damage_told_]).c_str());
+}
+
 RunViews::Work RunViews::work() {
   constexpr int kShare = 20;  // one part of the time in so many
   if (given_up_ || (!due_ && writing_ == nullptr)) return Work::none;
@@ -100,7 +106,7 @@ RunViews::Work RunViews::work() {
 bool RunViews::begin() {
   due_ = false;
   taking_ = {};
-  record_.read_on();
+  read_on();
   const Steps& steps = record_.steps();
   if (steps.empty()) return false;
   if (const std::uint64_t needed = needed_bytes(steps); needed > memory_bytes_) {
@@ -132,7 +138,7 @@ void RunViews::finish() {
   if (given_up_) return;
   writing_.reset();
   try {
-    record_.read_on();
+    read_on();
     // What another server has written meanwhile may have been replaced by less: then the record has more by now. One that goes on and
     // on writes the views itself when it finishes.
     constexpr int kRounds = 10;

@@ -54,10 +54,12 @@ class RunViews {
   bool write_piece(Writing& writing) const;
   void show(const Steps& steps, bool complete);
   void tell_of_16_bits(const GlobalView& view);
+  void read_on();
   void give_up(std::uint64_t needed_bytes);
 
   const dc_host_t& host_;
   RunRecordReader record_;
+  std::size_t damage_told_ = 0;  // of its lines that cannot be read
   ViewPlace place_;
   std::uint64_t memory_bytes_;
   bool has_xdmf_;

@@ -51,6 +51,16 @@ std::uint32_t checksum_of(const Dataset& dataset, const std::string& path, const
   return checksum;
 }
 
+// The box inside the dataset that holds it.
+Box part_of(const StoredDataset& dataset) {
+  Box part = dataset.box;
+  for (int d = 0; d < part.ndims; ++d) {
+    part.low[d] = dataset.start->at(static_cast<std::size_t>(d));
+    part.high[d] = part.low[d] + dataset.box.extent(d);
+  }
+  return part;
+}
+
 std::size_t element_bytes_of(const Dataset& dataset) {
   return H5Tget_size(Type(H5Dget_type(dataset.id()), "look at a dataset").id());
 }
@@ -66,6 +76,11 @@ std::uint32_t checksum_of_part(const Dataset& dataset, const std::string& path, 
   const Box whole = box_of(dataset);
   if (whole.ndims != part.ndims || !(intersection(part, whole) == part)) throw Failure("it is smaller than it was", 0);
   return checksum_of(dataset, path, part, brick_extents(part, element_bytes_of(dataset)));
+}
+
+std::uint32_t checksum_of(const File& file, const StoredDataset& dataset) {
+  const Dataset found(H5Dopen2(file.id(), dataset.path.c_str(), H5P_DEFAULT), "open", dataset.path);
+  return dataset.start ? checksum_of_part(found, dataset.path, part_of(dataset)) : checksum_of_values(found, dataset.path);
 }
 
 }  // namespace damaris::hdf5

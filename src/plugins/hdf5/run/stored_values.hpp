@@ -1,5 +1,5 @@
 // The checksum of a dataset's values as they lie in a file: the counterpart of what the writers tell the record.
-// Used by: `damaris verify`, one thread.
+// Used by: `damaris verify`, one thread; restart on the server's dispatch thread.
 // Before it: an open file. After it: HDF5, with its filters.
 #pragma once
 
@@ -7,6 +7,7 @@
 
 #include "../box.hpp"
 #include "../handle.hpp"
+#include "record.hpp"
 
 namespace damaris::hdf5 {
 
@@ -16,5 +17,8 @@ std::uint32_t checksum_of_values(const Dataset& dataset, const std::string& path
 
 // CRC-32 of the values of a part of the dataset, in C order. `part` counts from the dataset's first element. Throws Failure.
 std::uint32_t checksum_of_part(const Dataset& dataset, const std::string& path, const Box& part);
+
+// What dataset.checksum was when it was stored. Throws Failure.
+std::uint32_t checksum_of(const File& file, const StoredDataset& dataset);
 
 }  // namespace damaris::hdf5

@@ -65,7 +65,8 @@ void check_can_share(const dc_host_t& host) {
       check_can_write_together(host, value);
 }
 
-SharedFiles::SharedFiles(const dc_host_t& host, const Settings& settings, const FileNames& names, std::function<void()> begin)
+SharedFiles::SharedFiles(const dc_host_t& host, const Settings& settings, const FileNames& names,
+                         std::function<void(const std::string&)> begin)
     : host_(host),
       settings_(settings),
       names_(names),
@@ -95,7 +96,6 @@ StoredFile SharedFiles::write_together(std::int64_t step, const dc_iteration_t* 
   const auto prepare = [&] {
     plan = plan_from(offers);
     if (!team_.leads()) return std::string();
-    begin_();
     output.emplace(names_.temporary_path(step), names_.final_path(step));
     skeleton_.make(*output, step, plan);
     return output->temporary_path();
@@ -136,6 +136,7 @@ std::uint64_t SharedFiles::publish(OutputFile& output, const Plan& plan, const s
   for (const std::string& text : texts) merge_text(found, text);
   skeleton_.label(output, plan, found);
   const std::uint64_t bytes = output.publish(settings_.existing != Existing::refuse);
+  begin_(std::filesystem::path(output.final_path()).filename().string());
   host_.stored(host_.self, output.final_path().c_str(), bytes, raw_bytes_of(plan));
   return bytes;
 }

@@ -19,8 +19,9 @@ void check_can_share(const dc_host_t& host);
 
 class SharedFiles {
  public:
-  // `begin` is called on the leader before its first file. Where check_can_share() has nothing against it.
-  SharedFiles(const dc_host_t& host, const Settings& settings, const FileNames& names, std::function<void()> begin);
+  // `begin` is called on the leader with the name of each file that it has made. Where check_can_share() has nothing against it.
+  SharedFiles(const dc_host_t& host, const Settings& settings, const FileNames& names,
+              std::function<void(const std::string&)> begin);
 
   // Writes the iteration with the others. Returns what this server has of the file, which is durable under its final name. Throws
   // Failure on all of them when one cannot: then no file is left.
@@ -40,7 +41,7 @@ class SharedFiles {
   const dc_host_t& host_;
   const Settings& settings_;
   const FileNames& names_;
-  std::function<void()> begin_;
+  std::function<void(const std::string&)> begin_;
   Team team_;
   Skeleton skeleton_;
   BoxWriter writer_;

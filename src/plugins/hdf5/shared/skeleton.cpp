@@ -135,9 +135,9 @@ Dataset Skeleton::create(hid_t file, const SharedDataset& one) const {
   }
   Dataset dataset = create_dataset(file, piece, type_of(*one.variable), properties, link_properties());
   const dc_reduction_t& asked = one.variable->reduction;
-  if (asked.precision == DC_EXACT && asked.codec == DC_CODEC_NONE) return dataset;
+  if (asked.precision == DC_EXACT) return dataset;
   write_attribute(dataset.id(), "reduce", std::string(one.variable->reduce));
-  if (asked.precision != DC_EXACT) write_attribute(dataset.id(), "error_bound", asked.bound);
+  write_attribute(dataset.id(), "error_bound", asked.bound);
   return dataset;
 }
 

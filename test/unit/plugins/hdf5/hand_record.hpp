@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "plugins/hdf5/run/record.hpp"
+#include "plugins/reduce/crc32.hpp"
 #include "unit/plugins/hdf5/blocks.hpp"
 
 namespace damaris::test {
@@ -65,6 +67,9 @@ class HandRecord {
     stored.server = 3;
     stored.bytes = std::filesystem::exists(folder_ / stored.name) ? std::filesystem::file_size(folder_ / stored.name) : 0;
     stored.datasets = std::move(datasets);
+    std::ostringstream bytes;
+    bytes << std::ifstream(folder_ / stored.name, std::ios::binary).rdbuf();
+    stored.checksum = reduce::crc32(bytes.str().data(), bytes.str().size());
     return stored;
   }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "plugins/hdf5/run/run_record.hpp"
 
@@ -73,7 +74,7 @@ StepRecord step(std::int64_t number, int server) {
   return record;
 }
 
-const Json kRun = to_json(RunRecord{"a", "storm", 2});
+const Json kRun = to_json(RunRecord{"a", "storm", 2, "local", false});
 
 TEST_CASE("a line of the record says the same after it was written and read") {
   StepRecord record = step(7, 1);
@@ -148,7 +149,7 @@ TEST_CASE("damage in a record is named with file, line and cause") {
   std::string cause;
   SECTION("no JSON") {
     file.add("{\"step\": 1,,}\n");
-    cause = "this is no JSON";
+    cause = "this line is no JSON";
   }
   SECTION("a key is missing") {
     line.erase("files");
@@ -176,14 +177,54 @@ TEST_CASE("damage in a record is named with file, line and cause") {
     file.add_line(line);
     cause = "sources, blocks and extents do not fit";
   }
-  SECTION("a newer version") {
-    Json run = kRun;
-    run["format_version"] = kRecordVersion + 1;
-    file.add_line(run);
-    cause = "use a newer Damaris";
-  }
+  file.add_line(to_json(step(2, 0)));
   RunRecordReader reader(file.path());
-  CHECK_THROWS_WITH(reader.read_on(), Catch::StartsWith(file.path() + ":2: ") && Catch::Contains(cause));
+  reader.read_on();
+  REQUIRE(reader.damaged().size() == 1);
+  CHECK_THAT(reader.damaged()[0], Catch::StartsWith(file.path() + ":2: ") && Catch::Contains(cause));
+  CHECK(reader.steps().size() == 1);  // what stands behind it
+}
+
+TEST_CASE("the record of a newer version is refused") {
+  const RecordFile file;
+  Json run = kRun;
+  run["format_version"] = kRecordVersion + 1;
+  file.add_line(run);
+  RunRecordReader reader(file.path());
+  CHECK_THROWS_WITH(reader.read_on(), Catch::StartsWith(file.path() + ":1: ") && Catch::Contains("use a newer Damaris"));
+}
+
+TEST_CASE("a run that stores no files replaces nothing, one that does replaces what it says") {
+  const bool all = GENERATE(false, true);
+  const RecordFile file;
+  Json run = kRun;
+  run["replaces"] = all ? "all" : "later";
+  StepRecord nothing = step(2, 0);
+  nothing.files.clear();
+  file.add_line(kRun);
+  for (int number : {1, 2, 3}) file.add_line(to_json(step(number, 0)));
+  file.add_line(run);
+  file.add_line(to_json(nothing));
+  RunRecordReader reader(file.path());
+  reader.read_on();
+  CHECK(reader.steps().size() == 3);
+  CHECK(reader.steps().at(2).files.size() == 1);
+  CHECK(RunRecordReader::begin_of_last_run(file.path()) == 0);
+  file.add_line(to_json(step(3, 1)));
+  reader.read_on();
+  CHECK(reader.steps().size() == (all ? 2 : 3));
+  CHECK(reader.steps().at(3).servers == std::vector<int>{1});
+  CHECK(reader.steps().at(2).files.size() == (all ? 0 : 1));
+  CHECK((RunRecordReader::begin_of_last_run(file.path()) > 0) == all);
+}
+
+TEST_CASE("numbers that JSON does not have are left out, and null is taken for not there") {
+  StepRecord record = step(1, 0);
+  record.time = std::numeric_limits<double>::quiet_NaN();
+  Json line = to_json(record);
+  CHECK(line.count("time") == 0);
+  line["time"] = nullptr;
+  CHECK_FALSE(step_from_json(line).time);
 }
 
 }  // namespace

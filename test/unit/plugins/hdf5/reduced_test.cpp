@@ -128,6 +128,32 @@ TEST_CASE("storing takes no more memory than the XML gives, whatever chunks it a
   CHECK(WEXITSTATUS(status) == 0);  // 1: not stored; 2: it took more
 }
 
+TEST_CASE("what is rounded and not packed goes through HDF5's own filters") {
+  dc_reduction_t reduction = changed(DC_ROUND_ABSOLUTE, 0.02);
+  reduction.codec = DC_CODEC_NONE;
+  const Field field(reduction);
+  Fixture run({field.variable}, {{"filters", "shuffle,deflate:1"}});
+  Blocks blocks = field.blocks<float>();
+  const ReadFile file = run.stored(blocks);
+  CHECK(filters_of(file, "v") == std::vector<H5Z_filter_t>{H5Z_FILTER_SHUFFLE, H5Z_FILTER_DEFLATE});
+  CHECK(largest_error(file.values<float>("v"), field.values, false) <= 0.02);
+  CHECK(run.host.files.back().bytes < field.values.size() * 2);
+}
+
+TEST_CASE("16 bits that a reader would see as infinite are an overflow") {
+  dc_reduction_t reduction = changed(DC_FLOAT16);
+  reduction.has_packing = 1;
+  reduction.scale = 1e308;
+  auto variable = variable_info(0, "v", DC_FLOAT64, 1);
+  variable.reduction = reduction;
+  variable.reduce = "as asked";
+  Fixture run({variable});
+  Blocks blocks(0);
+  blocks.add(variable, 0, {2}, std::vector<double>{1, std::numeric_limits<double>::max()});
+  CHECK(run.plugin.on_iteration(blocks.view()) == DC_E_IO);
+  CHECK(run.host.failure.find("'v' holds values from 1 to 1.79769e+308, which overflow 16 bits") == 0);
+}
+
 TEST_CASE("zstd carries its registered filter, which a reader needs") {
   const Field field(packed(DC_CODEC_ZSTD, 3));
   Fixture run({field.variable});

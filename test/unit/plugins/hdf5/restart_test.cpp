@@ -5,62 +5,12 @@
 #include <limits>
 #include <numeric>
 
-#include "unit/plugins/hdf5/fixture.hpp"
-#include "unit/plugins/hdf5/hand_record.hpp"
+#include "unit/plugins/hdf5/earlier_run.hpp"
 
 namespace damaris::test {
 namespace {
 
 using Catch::Contains;
-
-// A later run's plugin, which reads from the record of `earlier`.
-class Later {
- public:
-  Later(const HandRecord& earlier, const std::vector<dc_variable_info_t>& variables, Settings more = {})
-      : host(with(std::move(more), folder.file("later"), earlier.basename()), variables), plugin("hdf5", host) {
-    INFO(host.failure);
-    REQUIRE(plugin.init_code == DC_OK);
-  }
-  template <class Value>
-  void reads(Question<Value>& question) {
-    const int code = plugin.read(question.read);
-    INFO(host.failure);
-    REQUIRE(code == DC_OK);
-  }
-
-  TempFolder folder;
-  FakeHost host;
-  RunningPlugin plugin;
-
- private:
-  static Settings with(Settings settings, const std::string& basename, const std::string& restart) {
-    settings.insert(settings.begin(), {{"basename", basename}, {"restart", restart}});
-    return settings;
-  }
-};
-
-std::vector<float> numbers(std::size_t count) {
-  std::vector<float> values(count);
-  std::iota(values.begin(), values.end(), 0.5F);
-  return values;
-}
-
-dc_variable_info_t theta() { return variable_info(0, "fields/theta", DC_FLOAT32, 2); }
-
-// Two clients' blocks of 3 x 4, one above the other, with step 4 on record.
-struct Earlier {
-  Earlier() : record(fixture.folder.path()) {
-    Blocks blocks(4);
-    place(blocks.add(variables[0], 0, {3, 4}, numbers(12)), {0, 0});
-    place(blocks.add(variables[0], 1, {3, 4}, numbers(12)), {3, 0});
-    fixture.stored(blocks);
-  }
-  StepRecord step() const { return record.step(4, fixture.path(4), {joined_dataset("fields/theta", {0, 0}, {6, 4})}); }
-
-  std::vector<dc_variable_info_t> variables = {theta()};
-  Fixture fixture{variables};
-  HandRecord record;
-};
 
 TEST_CASE("a part of the global array comes back to the last bit, whoever wrote it") {
   Earlier earlier;
@@ -268,47 +218,6 @@ TEST_CASE("members of a compound type may lie elsewhere, but must be the same") 
   question.read.variable = &wrong[0];
   CHECK(never.plugin.read(question.read) == DC_E_TYPE);
   CHECK_THAT(never.host.failure, Contains("'particle'"));
-}
-
-TEST_CASE("a file that is gone, cut short or not HDF5 is named") {
-  Earlier earlier;
-  earlier.record.add(earlier.step());
-  const std::string path = earlier.fixture.path(4);
-  const auto size = std::filesystem::file_size(path);
-  const auto refusal = [&] {
-    Later later(earlier.record, earlier.variables);
-    Question<float> question(earlier.variables[0], 4, {2, 2});
-    CHECK(later.plugin.read(question.at({0, 0}).read) == DC_E_IO);
-    CHECK_THAT(later.host.failure, Contains(path));
-    return later.host.failure;
-  };
-  std::filesystem::resize_file(path, size / 2);
-  CHECK_THAT(refusal(), Contains("it was stored with " + std::to_string(size)));
-  std::ofstream(path, std::ios::trunc) << std::string(size, 'x');
-  CHECK_THAT(refusal(), Contains("cannot open as an HDF5 file"));
-  std::filesystem::remove(path);
-  CHECK_THAT(refusal(), Contains("No such file or directory"));
-}
-
-TEST_CASE("a damaged record is refused with its line") {
-  Earlier earlier;
-  earlier.record.add(earlier.step());
-  earlier.record.add_text("{\"step\": 5, \"fil\n");
-  Later later(earlier.record, earlier.variables);
-  Question<float> question(earlier.variables[0], 4, {2, 2});
-  CHECK(later.plugin.read(question.at({0, 0}).read) == DC_E_IO);
-  CHECK_THAT(later.host.failure, Contains("earlier.jsonl:2: this is no JSON"));
-}
-
-TEST_CASE("a dataset of other extents than the record says is refused") {
-  Earlier earlier;
-  StepRecord step = earlier.step();
-  step.files[0].datasets[0].box.high[1] = 5;
-  earlier.record.add(step);
-  Later later(earlier.record, earlier.variables);
-  Question<float> question(earlier.variables[0], 4, {2, 2});
-  CHECK(later.plugin.read(question.at({0, 0}).read) == DC_E_IO);
-  CHECK_THAT(later.host.failure, Contains("has other extents than the record"));
 }
 
 TEST_CASE("the last step is the last complete one that holds the variable") {

@@ -170,7 +170,7 @@ TEST_CASE("a damaged record is told to the log and does not stop the run") {
   RunViews views(*run.host.view(), run.record(), kMuch, look);
   update(views);
   REQUIRE(run.host.lines.size() == 1);
-  CHECK_THAT(run.host.lines[0].second, Contains("storm.jsonl:1: this is no JSON"));
+  CHECK_THAT(run.host.lines[0].second, Contains("storm.jsonl:1: this line is no JSON"));
 }
 
 TEST_CASE("half-written views of a killed server are removed at the start, those of others are not") {

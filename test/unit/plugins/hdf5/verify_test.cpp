@@ -137,6 +137,22 @@ TEST_CASE("iterations that are not complete and files that nobody recorded are t
         std::vector<std::string>{".storm.i9.h5.tmp.123", ".storm.node7.s0.i9.h5.tmp.123", "storm.i2.h5", "storm.node7.s1.i1.h5"});
 }
 
+TEST_CASE("a line of the record that cannot be read is damage, one that is cut off is told, and the others are checked") {
+  const TempFolder folder;
+  {
+    ServerOf server(folder, 0, 1);
+    REQUIRE(server.store(1) == DC_OK);
+  }
+  std::ofstream(folder.file("storm.jsonl"), std::ios::app) << "{\"step\":,}\n{\"step\": 3, \"fi";
+  const Verification found = verified(folder);
+  CHECK(found.steps == 1);
+  CHECK(found.files == 1);
+  REQUIRE(found.damaged.size() == 1);
+  CHECK(found.damaged[0].what.find("storm.jsonl:3: this line is no JSON") != std::string::npos);
+  REQUIRE(found.partial.size() == 1);
+  CHECK(found.partial[0].what.find("its last line is cut off") != std::string::npos);
+}
+
 TEST_CASE("a run is found by its basename, record, master file or folder, else what is there is named") {
   const TempFolder folder;
   folder.write("storm.jsonl", "");

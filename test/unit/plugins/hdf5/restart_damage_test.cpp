@@ -1,0 +1,83 @@
+// What a run to go on from has lost, or what has changed in it, is named and not read.
+#include <catch2/catch.hpp>
+
+#include "plugins/reduce/crc32.hpp"
+#include "unit/plugins/hdf5/earlier_run.hpp"
+
+namespace damaris::test {
+namespace {
+
+using Catch::Contains;
+
+TEST_CASE("a file that is gone, cut short or not HDF5 is named") {
+  Earlier earlier;
+  earlier.record.add(earlier.step());
+  const std::string path = earlier.fixture.path(4);
+  const auto size = std::filesystem::file_size(path);
+  const auto refusal = [&] {
+    Later later(earlier.record, earlier.variables);
+    Question<float> question(earlier.variables[0], 4, {2, 2});
+    CHECK(later.plugin.read(question.at({0, 0}).read) == DC_E_IO);
+    CHECK_THAT(later.host.failure, Contains(path));
+    return later.host.failure;
+  };
+  std::filesystem::resize_file(path, size / 2);
+  CHECK_THAT(refusal(), Contains("it was stored with " + std::to_string(size)));
+  std::ofstream(path, std::ios::trunc) << std::string(size, 'x');
+  CHECK_THAT(refusal(), Contains("has not the checksum that it was stored with"));
+  std::filesystem::remove(path);
+  CHECK_THAT(refusal(), Contains("No such file or directory"));
+}
+
+TEST_CASE("a file of which a byte has changed is not read") {
+  Earlier earlier;
+  StepRecord step = earlier.step();
+  const bool by_several = GENERATE(false, true);  // then each server has told of its values
+  if (by_several) {
+    step.files[0].checksum.reset();
+    const std::vector<float> twice = [] {
+      std::vector<float> values = numbers(12);
+      values.insert(values.end(), values.begin(), values.begin() + 12);
+      return values;
+    }();
+    step.files[0].datasets[0].checksum = reduce::crc32(twice.data(), twice.size() * sizeof(float));
+  }
+  earlier.record.add(step);
+  Question<float> question(earlier.variables[0], 4, {2, 2});
+  Later(earlier.record, earlier.variables).reads(question.at({0, 0}));
+  const std::uint64_t offset = offset_of_values(earlier.fixture.path(4), "fields/theta");
+  std::fstream file(earlier.fixture.path(4), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(offset));
+  file.put('\x55');
+  file.close();
+  Later later(earlier.record, earlier.variables);
+  CHECK(later.plugin.read(question.read) == DC_E_IO);
+  CHECK_THAT(later.host.failure, Contains(by_several ? "has other values of /fields/theta" : "has not the checksum") &&
+                                     Contains("go on from another step"));
+}
+
+TEST_CASE("a damaged line of the record is named where the step that it may hold is asked for, others are read") {
+  Earlier earlier;
+  earlier.record.add(earlier.step());
+  earlier.record.add_text("{\"step\": 5, \"fil\n");
+  Later later(earlier.record, earlier.variables);
+  Question<float> question(earlier.variables[0], 4, {2, 2});
+  later.reads(question.at({0, 0}));
+  question.read.step = 5;
+  CHECK(later.plugin.read(question.read) == DC_E_NOT_STORED);
+  CHECK_THAT(later.host.failure, Contains("earlier.jsonl:2: this line is no JSON"));
+}
+
+TEST_CASE("a dataset of other extents than the record says is refused") {
+  Earlier earlier;
+  StepRecord step = earlier.step();
+  step.files[0].datasets[0].box.high[1] = 5;
+  earlier.record.add(step);
+  Later later(earlier.record, earlier.variables);
+  Question<float> question(earlier.variables[0], 4, {2, 2});
+  CHECK(later.plugin.read(question.at({0, 0}).read) == DC_E_IO);
+  CHECK_THAT(later.host.failure, Contains("has other extents than the record"));
+}
+
+}  // namespace
+}  // namespace damaris::test
