@@ -94,8 +94,11 @@ static int null_finalize(void* state) {
 /* The only symbol the server looks for. A callback you do not need may be NULL: here the last three, messages of other servers and, for
  * a storage, what clients read back. */
 DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin(void) {
-  static const dc_plugin_t table = {
-      DC_PLUGIN_ABI, sizeof(dc_plugin_t), "null", null_init, null_on_event, null_on_iteration, null_finalize, NULL, NULL, NULL,
-      NULL, NULL};
+  static const dc_plugin_t table = {DC_PLUGIN_ABI, sizeof(dc_plugin_t),
+                                    "null",        null_init,
+                                    null_on_event, null_on_iteration,
+                                    null_finalize, NULL,
+                                    NULL,          NULL,
+                                    NULL,          NULL};
   return &table;
 }
