@@ -44,6 +44,8 @@ std::string text_report(const std::string& record, const Verification& found) {
   for (const Finding& one : found.damaged) text += format("damaged  {}: {}\n", place(one), one.what);
   for (const Finding& one : found.partial) text += format("partial  {}: {}\n", place(one), one.what);
   for (const std::string& name : found.not_recorded) text += format("unknown  {}: no line of the record tells of it\n", name);
+  for (const std::string& name : found.replaced)
+    text += format("replaced {}: a later run of the record has taken its step's place\n", name);
   const std::string verdict = !found.damaged.empty() ? format("{} damaged", found.damaged.size()) : "all as recorded";
   std::set<std::int64_t> steps;  // each may have several reasons
   for (const Finding& one : found.partial) steps.insert(one.step);
@@ -67,7 +69,8 @@ std::string json_report(const std::string& record, const Verification& found) {
               {"bytes", found.bytes},
               {"damaged", json_of(found.damaged)},
               {"partial", json_of(found.partial)},
-              {"not_recorded", found.not_recorded}}
+              {"not_recorded", found.not_recorded},
+              {"replaced", found.replaced}}
              .dump(2) +
          "\n";
 }
@@ -112,7 +115,8 @@ void describe(CLI::App& app, Options& options) {
   app.add_flag("--json", options.json, "Print JSON");
   app.set_version_flag("--version", "damaris " DAMARIS_VERSION);
   app.footer(
-      "Exit status: 0 all as recorded and complete, 1 something is damaged, partial, not recorded\nor cannot be read, 2 wrong "
+      "What no server came to record, as when it was killed, it cannot know of.\n\nExit status: 0 all as recorded and complete, 1 "
+      "something is damaged, partial, not recorded\nor cannot be read, 2 wrong "
       "usage.\n");
 }
 

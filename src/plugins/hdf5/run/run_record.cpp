@@ -82,6 +82,7 @@ void RunRecordReader::begin_run(std::int64_t first_step) {
     if (later->second == runs_.size()) {
       ++later;
     } else {
+      for (const StoredFile& file : steps_.at(later->first).files) replaced_.insert(file.name);
       steps_.erase(later->first);
       later = run_of_.erase(later);
     }

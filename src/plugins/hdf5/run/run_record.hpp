@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,8 @@ class RunRecordReader {
   bool read_on();
   // Of each line that cannot be read a sentence with file and line.
   const std::vector<std::string>& damaged() const { return damaged_; }
+  // Files of iterations that later runs have replaced; some may still be there.
+  const std::set<std::string>& replaced() const { return replaced_; }
   // Whether the last line has no end: it is being written, or its writer was killed.
   bool is_cut_off() const { return is_cut_off_; }
 
@@ -53,6 +56,7 @@ class RunRecordReader {
   std::uint64_t run_offset_ = 0;      // of the last run's line
   std::uint64_t replaced_until_ = 0;  // what stands before was replaced
   std::vector<std::string> damaged_;
+  std::set<std::string> replaced_;
   bool is_cut_off_ = false;
   std::vector<RunRecord> runs_;
   bool begun_ = false;               // the last run has stored files

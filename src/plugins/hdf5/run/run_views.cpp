@@ -148,9 +148,8 @@ void RunViews::finish() {
       if (!record_.read_on()) break;
     }
   } catch (const std::exception& error) {
-    throw Error(DC_E_IO, "the master file " + place_.final_path(kMasterSuffix) +
-                             " does not show the whole run, whose files are all stored: " + error.what() +
-                             "; make room in that folder or make it writable");
+    throw Error(DC_E_IO, "the master file " + place_.final_path(kMasterSuffix) + " does not show the whole run: " + error.what() +
+                             "; look whether that folder is there, has room and is writable");
   }
 }
 

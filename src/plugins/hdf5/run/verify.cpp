@@ -127,9 +127,11 @@ class Check {
       // The dot of the stem may be that of ".i": a file of all servers.
       const bool ours = plain.compare(0, stem.size(), stem) == 0 && plain.find(".i", stem.size() - 1) != std::string::npos &&
                         plain.find(".h5", stem.size()) != std::string::npos;
-      if (ours && known.count(name) == 0) result_.not_recorded.push_back(name);
+      if (ours && known.count(name) == 0)
+        (run_.replaced().count(name) > 0 ? result_.replaced : result_.not_recorded).push_back(name);
     }
     std::sort(result_.not_recorded.begin(), result_.not_recorded.end());
+    std::sort(result_.replaced.begin(), result_.replaced.end());
   }
 
   const RunRecordReader& run_;

@@ -137,6 +137,22 @@ TEST_CASE("iterations that are not complete and files that nobody recorded are t
         std::vector<std::string>{".storm.i9.h5.tmp.123", ".storm.node7.s0.i9.h5.tmp.123", "storm.i2.h5", "storm.node7.s1.i1.h5"});
 }
 
+TEST_CASE("files that a later run of the record has replaced are told as such") {
+  const TempFolder folder;
+  {
+    ServerOf first(folder, 0, 1);
+    for (const int step : {0, 1, 2}) REQUIRE(first.store(step) == DC_OK);
+  }
+  {
+    ServerOf second(folder, 0, 1, {{"exists", "append"}});
+    REQUIRE(second.store(1) == DC_OK);
+  }
+  const Verification found = verified(folder);
+  CHECK(found.damaged.empty());
+  CHECK(found.not_recorded.empty());
+  CHECK(found.replaced == std::vector<std::string>{"storm.node7.s0.i2.h5"});
+}
+
 TEST_CASE("a line of the record that cannot be read is damage, one that is cut off is told, and the others are checked") {
   const TempFolder folder;
   {
