@@ -117,8 +117,8 @@ TEST_CASE("a failing action is told to the clients and, by policy, disabled") {
   node.start();
   node.client(0).signal("bad", 0);
   node.client(0).signal("bad", 0);
-  node.client(0).end_iteration(0);
-  const client::Client::Report report = node.client(0).flush(0, 5000);
+  client::Client::Report report = node.client(0).end_iteration(0);  // a quick server has told it by then
+  if (report.code == DC_OK) report = node.client(0).flush(0, 5000);
   CHECK(report.code == DC_E_EARLIER_IO);
   CHECK(node.client(0).status().first_error == DC_E_PLUGIN);
   CHECK(report.sentence ==

@@ -226,9 +226,8 @@ bool Storage::store(const dc_iteration_t& iteration) {
     }
     throw;
   }
-  const bool has_files = !record.files.empty();
+  if (!record.files.empty() && !first_stored_) first_stored_ = iteration.step;  // recorded or not: the file has taken its place
   report();
-  if (has_files && !first_stored_) first_stored_ = iteration.step;
   return true;
 }
 

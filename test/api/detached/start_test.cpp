@@ -96,9 +96,10 @@ TEST_CASE("rule 7: after the attach time-out the run goes on without those who h
   Run run("<clients count='2'/><server attach-timeout='300ms'/>");
   const auto server = run.ready_server();
   TestClient& first = run.attached(0);
-  for (const char* command : {"write 0", "end 0"}) first.must(command);
+  first.must("write 0");
   const std::string sentence = "only 1 of 2 clients attached within 300 ms; the run goes on without the others";
-  const Answer answer = first("flush 0 60000");
+  Answer answer = first("end 0");  // on a slow machine the time is over by then
+  if (answer.code == DC_OK) answer = first("flush 0 60000");
   CHECK(answer.code == DC_E_EARLIER_IO);
   CHECK(answer.sentence == sentence);
   first.must("finalize");

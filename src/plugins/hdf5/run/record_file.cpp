@@ -60,12 +60,6 @@ class LineLock {
   int descriptor_;
 };
 
-bool tells_of_iterations(const std::string& path) {
-  RunRecordReader reader(path);
-  reader.read_on();
-  return !reader.steps().empty() || !reader.damaged().empty();
-}
-
 // Returns false with errno set.
 bool copy_from(int source, std::uint64_t offset, int target) {
   std::vector<char> buffer(std::size_t{1} << 20);
@@ -118,9 +112,10 @@ RecordFile::~RecordFile() {
 // A run that stored nothing leaves no trace.
 void RecordFile::take_back() {
   struct stat facts = {};
-  if (::fstat(descriptor_, &facts) != 0 || static_cast<std::uint64_t>(facts.st_size) != end_) return;
+  if (is_gone() || ::fstat(descriptor_, &facts) != 0 || static_cast<std::uint64_t>(facts.st_size) != end_) return;
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) return;  // others are there
-  if (begin_ == 0 ? ::unlink(path_.c_str()) : ::ftruncate(descriptor_, static_cast<off_t>(begin_))) return;
+  // What cannot be taken back stays: a line about a run without iterations, which replaces nothing.
+  [[maybe_unused]] const int result = begin_ == 0 ? ::unlink(path_.c_str()) : ::ftruncate(descriptor_, static_cast<off_t>(begin_));
 }
 
 void RecordFile::open() {
@@ -153,13 +148,12 @@ void RecordFile::join(const RunRecord& run) {
     open();
     return join(run);
   }
-  RunRecordReader reader(path_);
-  reader.read_on();
-  if (!reader.runs().empty() && reader.runs().back().job != run.job) throw held_record(path_);
+  const RecordOutline outline = outline_of(path_);
+  if (!outline.job.empty() && outline.job != run.job) throw held_record(path_);
 }
 
 void RecordFile::start(Existing existing, const RunRecord& run) {
-  if (existing == Existing::refuse && tells_of_iterations(path_)) throw earlier_record(path_);
+  if (existing == Existing::refuse && outline_of(path_).tells_of_iterations) throw earlier_record(path_);
   drop_replaced_lines();
   cut_broken_line();
   begin_ = size_of(descriptor_, path_);
@@ -171,7 +165,7 @@ void RecordFile::start(Existing existing, const RunRecord& run) {
 void RecordFile::drop_replaced_lines() {
   const std::string aside = path_ + ".tmp." + std::to_string(::getpid());
   const LineLock lock(descriptor_, timeout_, path_);
-  const std::uint64_t from = is_gone() ? 0 : RunRecordReader::begin_of_last_run(path_);
+  const std::uint64_t from = is_gone() ? 0 : outline_of(path_).replaced_until;
   if (from == 0) return;
   const int fresh = ::open(aside.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
   if (fresh < 0) throw_system_failure(errno, "make", aside);

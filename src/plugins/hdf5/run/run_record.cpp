@@ -9,6 +9,28 @@
 
 namespace damaris::hdf5 {
 
+RecordOutline outline_of(const std::string& path) {
+  RecordOutline outline;
+  std::uint64_t offset = 0, run_begin = 0;
+  bool replaces_all = false;  // the run does, once it has files
+  std::ifstream file(path, std::ios::binary);
+  for (std::string line; std::getline(file, line) && !file.eof(); offset += line.size() + 1) {
+    const Json json = Json::parse(line, nullptr, false);
+    const auto text = [&](const char* key) {
+      return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
+    };
+    if (json.is_object() && json.contains("run")) {
+      outline.job = text("job");
+      replaces_all = text("replaces") == "all";
+      run_begin = offset;
+      continue;
+    }
+    outline.tells_of_iterations = true;
+    if (replaces_all && json.is_object() && json.contains("files") && !json["files"].empty()) outline.replaced_until = run_begin;
+  }
+  return outline;
+}
+
 std::string RunRecordReader::folder() const {
   const std::size_t slash = path_.rfind('/');
   return slash == std::string::npos ? "." : path_.substr(0, slash);
@@ -39,19 +61,12 @@ bool RunRecordReader::read_on() {
   return offset_ > before;
 }
 
-std::uint64_t RunRecordReader::begin_of_last_run(const std::string& path) {
-  RunRecordReader reader(path);
-  reader.read_on();
-  return reader.replaced_until_;
-}
-
 void RunRecordReader::take_line(const std::string& line) {
   const auto leave_out = [&](const std::string& why) { damaged_.push_back(path_ + ":" + std::to_string(line_ + 1) + ": " + why); };
   try {
     const Json json = Json::parse(line);
     if (json.contains("run")) {
       runs_.push_back(run_from_json(json));
-      run_offset_ = offset_;
       begun_ = false;
       waiting_.clear();
       return;
@@ -77,7 +92,6 @@ void RunRecordReader::take_step(StepRecord&& record) {
 void RunRecordReader::begin_run(std::int64_t first_step) {
   begun_ = true;
   const bool all = !runs_.empty() && runs_.back().replaces_all;
-  if (all) replaced_until_ = run_offset_;
   for (auto later = all ? run_of_.begin() : run_of_.lower_bound(first_step); later != run_of_.end();)
     if (later->second == runs_.size()) {
       ++later;

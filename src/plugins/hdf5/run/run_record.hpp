@@ -13,6 +13,16 @@
 
 namespace damaris::hdf5 {
 
+// What a process that is to add to a record has to know of it.
+struct RecordOutline {
+  std::string job;                   // of the last run
+  std::uint64_t replaced_until = 0;  // bytes: all lines before were replaced by a later run
+  bool tells_of_iterations = false;  // or holds lines that cannot be read
+};
+
+// Goes through the file a line at a time and keeps nothing of it: a record may be larger than what a server may take.
+RecordOutline outline_of(const std::string& path);
+
 // With its first files a run replaces what earlier runs stored from that step on (exists="append"), or all of it ("overwrite"); one that
 // stores nothing replaces nothing.
 // Lines of several servers about one step of a run are merged. A last line without its end is one that is being written: left out, as
@@ -30,9 +40,6 @@ class RunRecordReader {
   const std::set<std::string>& replaced() const { return replaced_; }
   // Whether the last line has no end: it is being written, or its writer was killed.
   bool is_cut_off() const { return is_cut_off_; }
-
-  // Where the line of the last run begins that has replaced all before it; 0: nothing was replaced.
-  static std::uint64_t begin_of_last_run(const std::string& path);
 
   const std::map<std::int64_t, StepRecord>& steps() const { return steps_; }
   // For who looks at nothing else of it any more.
@@ -53,8 +60,6 @@ class RunRecordReader {
   std::string path_;
   std::uint64_t offset_ = 0;
   std::uint64_t line_ = 0;
-  std::uint64_t run_offset_ = 0;      // of the last run's line
-  std::uint64_t replaced_until_ = 0;  // what stands before was replaced
   std::vector<std::string> damaged_;
   std::set<std::string> replaced_;
   bool is_cut_off_ = false;

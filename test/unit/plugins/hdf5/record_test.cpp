@@ -209,13 +209,16 @@ TEST_CASE("a run that stores no files replaces nothing, one that does replaces w
   reader.read_on();
   CHECK(reader.steps().size() == 3);
   CHECK(reader.steps().at(2).files.size() == 1);
-  CHECK(RunRecordReader::begin_of_last_run(file.path()) == 0);
+  CHECK(outline_of(file.path()).replaced_until == 0);
   file.add_line(to_json(step(3, 1)));
   reader.read_on();
   CHECK(reader.steps().size() == (all ? 2 : 3));
   CHECK(reader.steps().at(3).servers == std::vector<int>{1});
   CHECK(reader.steps().at(2).files.size() == (all ? 0 : 1));
-  CHECK((RunRecordReader::begin_of_last_run(file.path()) > 0) == all);
+  const RecordOutline outline = outline_of(file.path());
+  CHECK((outline.replaced_until > 0) == all);
+  CHECK(outline.job == "local");
+  CHECK(outline.tells_of_iterations);
 }
 
 TEST_CASE("numbers that JSON does not have are left out, and null is taken for not there") {
