@@ -191,7 +191,8 @@ typedef struct dc_host_t {
    * arrive before finalize.
    *   Returns  DC_E_ARGUMENT for a server that is not there, DC_E_NO_MPI for another process where there is no dedicated core. */
   int (*send)(void* self, int server, const void* data, uint64_t bytes);
-  const char* job; /* the batch job, or DAMARIS_JOB: servers of one run have the same */
+  const char* job;     /* the batch job, or DAMARIS_JOB: servers of one run have the same */
+  const char* regions; /* how the names of the run's regions begin: no other run has the same; "" in place */
 } dc_host_t;
 
 /* The shortest plugin: one function that the XML names as an action. The views are valid during the call.

@@ -31,7 +31,7 @@ void ServerLink::throw_lost() const {
   const std::string server = format("server {} on {} (process {})", header.server_index, header.host, header.server_pid);
   const std::string place = region_->name().empty() ? "memory" : "/dev/shm" + region_->name();
   shm::ClientSlot& mine = region_->slot(slot_);
-  if (state() == shm::RegionState::leaving || state() == shm::RegionState::closed)
+  if (state() == shm::RegionState::closed || (state() == shm::RegionState::leaving && process_.alive()))
     throw Error(DC_E_SERVER_LOST,
                 format("{} has ended: it stored what it had taken until then and takes nothing more{}", server, untaken_text()));
   if (process_.alive()) {
@@ -39,7 +39,8 @@ void ServerLink::throw_lost() const {
     throw Error(DC_E_SERVER_LOST, format("{} does not serve client {} any more: {}", server, mine.id.load(),
                                          mail ? mail->sentence : "its log says why"));
   }
-  throw Error(DC_E_SERVER_LOST, format("{} is gone{}; what was published stays in {}", server, busy_text(), place));
+  throw Error(DC_E_SERVER_LOST, format("{} is gone{}; what was published stays in {}{}", server, busy_text(), place,
+                                       region_->name().empty() ? "" : ", from where 'damaris recover' stores it"));
 }
 
 // What this client sent and nobody will take: it must hear of it.

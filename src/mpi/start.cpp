@@ -18,6 +18,7 @@
 #include "mpi/placement.hpp"
 #include "mpi/serve.hpp"
 #include "server/make_region.hpp"
+#include "server/recovery.hpp"
 
 namespace damaris::mpi {
 namespace {
@@ -105,10 +106,10 @@ std::shared_ptr<shm::Region> make_region(const Configuration& configuration, con
   shm::StartLock lock(model.simulation);
   lock.take(model.architecture.attach_timeout_ms);
   refuse_second_run(model, nonce);
-  shm::clear_dead_regions(shm::region_prefix(model.simulation), model.architecture.stale);
-  return server::make_region(
-      model, configuration.xml, role.group_clients,
-      {shm::region_name(model.simulation, nonce, role.node, role.server_index), server::host_name(), role.server_index, false});
+  shm::clear_dead_regions(shm::region_prefix(model.simulation), model.architecture.stale, server::recover_before_start);
+  return server::make_region(model, configuration.xml, role.group_clients,
+                             {shm::region_name(model.simulation, nonce, role.node, role.server_index), server::host_name(),
+                              role.server_index, false, role.server_count});
 }
 
 // What a server rank prepares before any client attaches.

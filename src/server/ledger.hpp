@@ -72,6 +72,8 @@ class Ledger {
   Iteration* next_unprocessed();
   // Gives all blocks of a processed iteration without pending holds back to their arenas and forgets it. Returns whether it did.
   bool try_release(std::int64_t step);
+  // Forgets a processed iteration, whose blocks stay as they are in the region.
+  void leave(std::int64_t step) { iterations_.erase(step); }
   bool empty() const noexcept { return iterations_.empty(); }
   bool live(const HeldBlock& block) const { return live_[block.lane].count(block.offset) != 0; }
   // A block that belongs to no iteration: in hand until it is released.

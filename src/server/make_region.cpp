@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "core/base/file.hpp"
 #include "core/model/json.hpp"
 
@@ -13,10 +15,14 @@ std::shared_ptr<shm::Region> make_region(const model::Model& model, const std::s
   spec.simulation = model.simulation;
   spec.host = place.host;
   spec.server_index = place.server_index;
+  spec.server_count = place.server_count;
   spec.detached = place.detached;
   spec.xml = xml;
   spec.config_place = place_digest(model.file);
-  spec.model = model::to_json(model);
+  model::Model stored = model;
+  std::error_code gone;  // a folder that was removed: whoever recovers has to name another
+  stored.folder = std::filesystem::current_path(gone).string();
+  spec.model = model::to_json(stored);
   spec.clients = static_cast<std::uint32_t>(clients);
   spec.threads = static_cast<std::uint32_t>(model.architecture.threads);
   spec.lane_events = model.architecture.lane_events;

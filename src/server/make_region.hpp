@@ -15,6 +15,7 @@ struct RegionPlace {
   std::string host;
   int server_index = 0;
   bool detached = false;
+  int server_count = 1;
 };
 
 // Throws what Region::create throws.

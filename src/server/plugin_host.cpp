@@ -186,6 +186,7 @@ void PluginHost::initialize(const RunFacts& facts) {
     host.stored = Loaded::stored;
     host.send = Loaded::send;
     host.job = facts_.job.c_str();
+    host.regions = facts_.regions.c_str();
     loaded.facts = &facts_;
   };
   for (auto& function : functions_) prepare(*function);

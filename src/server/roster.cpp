@@ -42,6 +42,20 @@ bool Roster::admit() {
   return came;
 }
 
+void Roster::adopt() {
+  for (Member& member : members_) {
+    const shm::ClientSlot& slot = region_.slot(member.slot);
+    const auto state = static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
+    if (state == shm::SlotState::free || state == shm::SlotState::claimed) continue;
+    member.presence = Member::Presence::attached;
+    member.id = slot.id.load(std::memory_order_relaxed);
+    member.frontier = member.own_frontier = slot.ended_step.load(std::memory_order_acquire);
+    for (Lane& lane : member.lanes) lane.frontier = member.frontier;
+    ++present_;
+  }
+  give_up_waiting();
+}
+
 std::vector<Member*> Roster::find_dead() {
   std::vector<Member*> dead;
   for (Member& member : members_) {

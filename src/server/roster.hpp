@@ -53,6 +53,8 @@ class Roster {
 
   // Takes in clients that have attached since the last look. Returns whether one came.
   bool admit();
+  // Of a dead server's region: takes in all who ever attached, with what they had ended, and waits for nobody else.
+  void adopt();
   // Marks members whose process has ended. Returns those that are newly gone and whose lanes are drained.
   std::vector<Member*> find_dead();
   // Marks those that never came.

@@ -1,10 +1,12 @@
 #include "server/server.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
+#include "core/shm/arena.hpp"
 #include "core/shm/busy.hpp"
 #include "core/shm/dead_regions.hpp"
 #include "core/shm/doorbell.hpp"
@@ -39,6 +41,7 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
   RunFacts facts;
   facts.host_name = region_->header().host;
   facts.job = shm::job_name();
+  facts.regions = shm::run_of_region(region_->name());
   facts.server_index = coordinator_->index();
   facts.server_count = coordinator_->count();
   ids_are_told_ = !clients.empty();
@@ -53,6 +56,36 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
 }
 
 Server::~Server() { close(); }
+
+void Server::adopt() {
+  adopted_ = true;
+  take_no_more();
+  roster_.adopt();
+  const std::int64_t released = region_->header().releasing.load(std::memory_order_acquire);
+  for (Member& member : roster_.members())
+    for (Lane& lane : member.lanes) adopt_lane(member, lane, released);
+}
+
+// Blocks whose events wait in the lane come with these; the dead server had taken the others.
+void Server::adopt_lane(Member& member, Lane& lane, std::int64_t released) {
+  std::unordered_set<std::uint64_t> waiting;
+  lane.reader.for_each_waiting([&](const event::Event& event) {
+    if (event.kind == event::Kind::write) waiting.insert(event.block_offset);
+  });
+  shm::walk_arena(region_->at(lane.span.arena_offset), lane.span.arena_bytes, [&](shm::BlockHeader& block, std::uint64_t offset) {
+    const std::uint64_t place = lane.span.arena_offset + offset;
+    if (block.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(shm::BlockState::published)) return;
+    if (waiting.count(place) > 0 || block.step < 0) return;
+    if (block.step == released) return block.state.store(static_cast<std::uint32_t>(shm::BlockState::released));
+    event::Event event = {};
+    event.kind = event::Kind::write;
+    event.step = block.step;
+    event.block_offset = place;
+    member.last_step = std::max(member.last_step, event.step);
+    highest_step_ = std::max(highest_step_, event.step);
+    take_block(member, lane, event);
+  });
+}
 
 bool Server::poll() {
   bool worked = admit();
@@ -135,6 +168,7 @@ void Server::dispatch(Member& member, Lane& lane, const event::Event& event) {
     case event::Kind::write:
       return take_block(member, lane, event);
     case event::Kind::signal:
+      if (adopted_) return;  // its time is over
       if (event.name >= model_->events.size()) return reject(member, lane, format("there is no event {}", event.name));
       return signals_.sent(member, event.name, event.step);
     case event::Kind::end_iteration:
@@ -199,6 +233,7 @@ bool Server::watch_clients() {
   }
   const std::vector<Member*> dead = roster_.find_dead();
   for (const Member* member : dead) {
+    if (adopted_) break;  // that they are dead is why there is something to recover
     const std::string sentence =
         format("client {} died after step {}; it is missing from later iterations", member->id, member->own_frontier);
     note_failure(DC_E_CLIENT_LOST, sentence);
@@ -261,9 +296,17 @@ void Server::end(Iteration& iteration) {
   storage_failed_ |= !result.durable;
   iteration.processed = true;
   completed_ = step;
-  ledger_.try_release(step);
+  release(step, result.durable);
   roster_.deliver();  // before the frontier: a flush that returns finds the error in its mailbox
   publish_frontier();
+}
+
+// Who recovers the region of a server that was killed in here must not take some of the step's blocks for all of them.
+void Server::release(std::int64_t step, bool durable) {
+  if (adopted_ && !durable) return ledger_.leave(step);
+  region_->header().releasing.store(step, std::memory_order_release);
+  ledger_.try_release(step);
+  region_->header().releasing.store(shm::kNoStep, std::memory_order_release);
 }
 
 void Server::account_for(Iteration& iteration) {

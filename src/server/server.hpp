@@ -35,6 +35,9 @@ class Server {
   // True while a later poll() may have something to do without a new event: mail, an iteration, a global instance.
   bool busy();
 
+  // Takes over what a dead server had in hand, in a region that it made: every published block, and of each client how far it had come.
+  // Once, before run(). Iterations that cannot be stored then stay in the region.
+  void adopt();
   // Serves until finished. `stop` set (by a signal handler): drains what was published, ends every client's steps, leaves.
   // Returns the first failure of the run: a storage or plugin error, or DC_E_CLIENT_LOST.
   CallResult run(const std::atomic<bool>* stop = nullptr);
@@ -51,6 +54,8 @@ class Server {
   bool drain_lane(Member& member, Lane& lane);
   void dispatch(Member& member, Lane& lane, const event::Event& event);
   void take_question(Member& member, Lane& lane, const event::Event& event);
+  void adopt_lane(Member& member, Lane& lane, std::int64_t released);
+  void release(std::int64_t step, bool durable);
   void take_block(Member& member, const Lane& lane, const event::Event& event);
   void reject(Member& member, Lane& lane, const std::string& why);
   bool watch_clients();
@@ -83,6 +88,7 @@ class Server {
   bool ids_are_told_ = false;           // of the clients, before they come
   dc_iteration_t in_hand_ = {};         // of the iteration that the plugins are at
   bool storage_failed_ = false;
+  bool adopted_ = false;  // the region is a dead server's
   bool stopping_ = false;
   bool closed_ = false;
   bool closing_ = false;                // the plugins have ended

@@ -16,6 +16,7 @@
 #include "core/shm/dead_regions.hpp"
 #include "core/shm/start_lock.hpp"
 #include "server/make_region.hpp"
+#include "server/recovery.hpp"
 #include "server/server.hpp"
 #include "tools/usage.hpp"
 
@@ -82,7 +83,8 @@ std::unique_ptr<damaris::server::Server> start(const Options& options) {
   damaris::shm::StartLock lock(model->simulation);
   if (options.ready_fd < 0) lock.take(model->architecture.attach_timeout_ms, &stop);  // else whoever started us holds it
   refuse_second_server(*model);
-  damaris::shm::clear_dead_regions(damaris::shm::region_prefix(model->simulation), model->architecture.stale);
+  damaris::shm::clear_dead_regions(damaris::shm::region_prefix(model->simulation), model->architecture.stale,
+                                   damaris::server::recover_before_start);
   const std::string name = damaris::shm::region_name(model->simulation, damaris::shm::make_nonce(), 0, 0);
   const auto region =
       damaris::server::make_region(*model, xml, expected_clients(options, *model), {name, damaris::server::host_name(), 0, true});

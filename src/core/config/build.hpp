@@ -37,8 +37,6 @@ void build_layouts(Build& build);
 void build_variables(Build& build);
 void build_storage(Build& build);
 void build_actions(Build& build);
-// Refuses what the schema knows and this version does not do yet, in `element` and all inside it.
-void check_available(Build& build, const Element& element);
 // After the others, and only without problems so far: what no part sees alone.
 void check_whole(Build& build);
 

@@ -33,7 +33,6 @@ model::Model parse(const std::string& text, const std::string& path) {
   build_variables(build);
   build_storage(build);
   build_actions(build);
-  check_available(build, root);
   problems.throw_if_any();
   check_whole(build);
   problems.throw_if_any();

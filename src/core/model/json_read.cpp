@@ -187,6 +187,7 @@ Model read(const Json& j) {
   Model model;
   model.simulation = j.at("simulation");
   model.file = j.at("file");
+  model.folder = j.at("folder");
   model.architecture = architecture(j.at("architecture"));
   for (const Json& item : j.at("parameters")) model.parameters.push_back(parameter(item));
   for (const Json& item : j.at("compounds")) model.compounds.push_back(compound(item));

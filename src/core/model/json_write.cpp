@@ -112,6 +112,7 @@ std::string to_json(const Model& model) {
   const Json result = {{"damaris_model", kJsonVersion},
                        {"simulation", model.simulation},
                        {"file", model.file},
+                       {"folder", model.folder},
                        {"architecture", json(model.architecture)},
                        {"parameters", json_list(model.parameters)},
                        {"compounds", json_list(model.compounds)},

@@ -140,7 +140,8 @@ struct LogSettings {
 
 struct Model {
   std::string simulation = "simulation";
-  std::string file;  // path of the XML as given
+  std::string file;    // path of the XML as given
+  std::string folder;  // in a region: the working directory of its server, which relative paths are from
   Architecture architecture;
   std::vector<Parameter> parameters;
   std::vector<Compound> compounds;

@@ -94,7 +94,7 @@ Unreadable look_at_unreadable(const std::string& name) {
 void clear_unreadable(const std::string& name, model::StalePolicy policy, const std::string& why) {
   const Unreadable region = look_at_unreadable(name);
   if (!region.ours) return log_line(LogLevel::debug, why);
-  if (!region.unfinished && policy == model::StalePolicy::refuse)
+  if (!region.unfinished && policy != model::StalePolicy::discard)
     throw Error(DC_E_STALE_REGION,
                 format("the region {} is nobody's any more and may hold datasets that were never stored, but {}; remove it with "
                        "'rm /dev/shm{}' or set <buffer stale=\"discard\"> to give them up",
@@ -104,12 +104,13 @@ void clear_unreadable(const std::string& name, model::StalePolicy policy, const 
   ::shm_unlink(name.c_str());
 }
 
-void clear_if_dead(const FoundRegion& region, model::StalePolicy policy) {
+void clear_if_dead(const FoundRegion& region, model::StalePolicy policy, const Recover& recover) {
   if (region.alive) return;
-  if (region.unreleased_blocks > 0 && policy == model::StalePolicy::refuse)
+  if (region.unreleased_blocks > 0 && policy == model::StalePolicy::recover && recover) return recover(region.name);
+  if (region.unreleased_blocks > 0 && policy != model::StalePolicy::discard)
     throw Error(DC_E_STALE_REGION,
-                format("the region {} of a dead server (pid {}) still holds {} datasets that were never stored; remove it with "
-                       "'rm /dev/shm{}' or set <buffer stale=\"discard\"> to give them up",
+                format("the region {} of a dead server (pid {}) still holds {} datasets that were never stored; store them with "
+                       "'damaris recover {}', or say <buffer stale=\"recover\">, or stale=\"discard\" to give them up",
                        region.name, region.server.pid, region.unreleased_blocks, region.name));
   log_line(LogLevel::warning,
            format("removing the region {} of a dead server ({} datasets given up)", region.name, region.unreleased_blocks));
@@ -124,9 +125,17 @@ std::string job_name() {
   return "local";
 }
 
-std::string job_prefix() { return format("/damaris.{}.{}.", ::geteuid(), job_name()); }
+std::string user_prefix() { return format("/damaris.{}.", ::geteuid()); }
+
+std::string job_prefix() { return format("{}{}.", user_prefix(), job_name()); }
 
 std::string region_prefix(const std::string& simulation) { return format("{}{}.", job_prefix(), safe(simulation)); }
+
+std::string run_of_region(const std::string& region) {
+  const std::size_t server = region.rfind('.');
+  const std::size_t node = server == std::string::npos || server == 0 ? server : region.rfind('.', server - 1);
+  return node == std::string::npos ? "" : region.substr(0, node + 1);
+}
 
 std::string run_prefix(const std::string& simulation, std::uint64_t nonce) {
   return format("{}{:08x}.", region_prefix(simulation), nonce & 0xffffffffu);
@@ -164,7 +173,7 @@ std::optional<FoundRegion> wait_for_way(const std::string& prefix, std::int64_t 
   }
 }
 
-void clear_dead_regions(const std::string& prefix, model::StalePolicy policy) {
+void clear_dead_regions(const std::string& prefix, model::StalePolicy policy, const Recover& recover) {
   for (const std::string& name : names_with(prefix)) {
     FoundRegion found;
     try {
@@ -173,7 +182,7 @@ void clear_dead_regions(const std::string& prefix, model::StalePolicy policy) {
       clear_unreadable(name, policy, error.sentence());
       continue;
     }
-    clear_if_dead(found, policy);
+    clear_if_dead(found, policy, recover);
   }
 }
 

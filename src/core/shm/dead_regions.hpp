@@ -17,8 +17,12 @@ namespace damaris::shm {
 // The job this process belongs to: DAMARIS_JOB, else the batch system's job id, else "local". Only letters, digits, '-' and '_'.
 std::string job_name();
 
+// "/damaris.<uid>.": how all regions of this user begin.
+std::string user_prefix();
 // "/damaris.<uid>.<job>.<simulation>.": how all regions of a user's job and simulation begin.
 std::string region_prefix(const std::string& simulation);
+// How the names of all regions of a region's run begin: its name without node and server.
+std::string run_of_region(const std::string& region);
 // The same for any simulation of this user's job.
 std::string job_prefix();
 // How all regions of one run begin; `nonce` tells runs apart.
@@ -48,9 +52,13 @@ std::optional<FoundRegion> wait_for_way(const std::string& prefix, std::int64_t 
                                         const std::function<bool(const FoundRegion&)>& in_the_way,
                                         const std::atomic<bool>* stop = nullptr);
 
+// Stores what a region holds, and takes it away. Throws Error when it cannot.
+using Recover = std::function<void(const std::string& region)>;
+
 // Takes away what dead servers left: regions without unreleased published blocks, and those that were never finished, always; others
 // by `policy`, as those of another version or damaged that no process has open any more.
-// Throws Error(DC_E_STALE_REGION) naming the region and what to do, when `policy` is refuse.
-void clear_dead_regions(const std::string& prefix, model::StalePolicy policy);
+// Throws Error(DC_E_STALE_REGION) naming the region and what to do, when `policy` is refuse or there is no `recover`, and what that
+// throws.
+void clear_dead_regions(const std::string& prefix, model::StalePolicy policy, const Recover& recover = {});
 
 }  // namespace damaris::shm

@@ -74,6 +74,14 @@ class LaneReader {
     return true;
   }
 
+  // Calls `visit(event)` for each event that was not taken, the oldest first, and takes none.
+  template <class Visit>
+  void for_each_waiting(Visit&& visit) const {
+    if (damaged()) return;
+    const std::uint64_t head = lane_->head.load(std::memory_order_acquire);
+    for (std::uint64_t place = tail_; place != head; ++place) visit(ring_of(lane_)[place & mask_]);
+  }
+
   // True when the producer's counter cannot be: more events pushed than the ring holds.
   bool damaged() const noexcept { return lane_->head.load(std::memory_order_acquire) - tail_ > mask_ + 1; }
   std::uint64_t position() const noexcept { return tail_; }

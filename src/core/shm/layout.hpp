@@ -16,7 +16,7 @@
 namespace damaris::shm {
 
 inline constexpr std::uint64_t kMagic = 0x3153495241414d44;  // "DMAARIS1" read as little-endian bytes
-inline constexpr std::uint32_t kAbi = 3;                     // raised with every change of this file
+inline constexpr std::uint32_t kAbi = 4;                     // raised with every change of this file
 inline constexpr std::uint64_t kLine = 64;                   // cache line, and alignment of everything
 inline constexpr std::uint64_t kPage = 4096;
 
@@ -45,7 +45,8 @@ struct alignas(kLine) RegionHeader {
   std::uint64_t server_start_time;
   std::int32_t server_pid;
   std::int32_t server_index;
-  std::uint32_t detached;  // 1: clients without MPI may look for it
+  std::int32_t server_count;  // of the run
+  std::uint32_t detached;     // 1: clients without MPI may look for it
   char simulation[64];
   char host[64];
 
@@ -63,6 +64,7 @@ struct alignas(kLine) RegionHeader {
   alignas(kLine) std::atomic<std::int64_t> last_complete;
   std::atomic<std::int64_t> last_processed;  // complete and stored, or its failure reported
   std::atomic<std::int64_t> last_durable;
+  std::atomic<std::int64_t> releasing;  // S alone: the step whose blocks are being given back, stored or given up; else kNoStep
   std::atomic<std::int32_t> first_error;
   // What the server is doing, for the message of a client's time-out: S writes, C reads, both relaxed; text may be torn.
   std::atomic<std::int64_t> busy_since_ns;  // steady clock, 0: not in a plugin

@@ -53,12 +53,14 @@ void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g
   header.server_pid = self.pid;
   header.server_start_time = self.start_time;
   header.server_index = spec.server_index;
+  header.server_count = spec.server_count;
   header.detached = spec.detached ? 1 : 0;
   spec.simulation.copy(header.simulation, sizeof header.simulation - 1);
   spec.host.copy(header.host, sizeof header.host - 1);
   header.last_complete.store(kNoStep, std::memory_order_relaxed);
   header.last_processed.store(kNoStep, std::memory_order_relaxed);
   header.last_durable.store(kNoStep, std::memory_order_relaxed);
+  header.releasing.store(kNoStep, std::memory_order_relaxed);
 }
 
 bool fits(std::uint64_t offset, std::uint64_t bytes, std::uint64_t total) { return offset <= total && bytes <= total - offset; }

@@ -16,6 +16,7 @@ struct RegionSpec {
   std::string name;  // of the shared memory; "" makes a private one for a server in place
   std::string simulation, host;
   std::int32_t server_index = 0;
+  std::int32_t server_count = 1;
   bool detached = false;           // clients find it by themselves (DESIGN 4b rule 7)
   std::string xml;                 // the configuration as read
   std::uint64_t config_place = 0;  // place_digest of its path

@@ -1,6 +1,7 @@
 #include "core/shm/shared_memory.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -129,6 +130,13 @@ void SharedMemory::allocate(std::uint64_t offset, std::uint64_t bytes) {
 void SharedMemory::populate(std::uint64_t offset, std::uint64_t bytes) noexcept {
   const std::uint64_t begin = offset / kPage * kPage;
   ::madvise(data_ + begin, offset + bytes - begin, MADV_POPULATE_READ);
+}
+
+bool SharedMemory::try_hold() noexcept { return ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0; }
+
+bool SharedMemory::has_name() const noexcept {
+  struct stat info = {};
+  return ::fstat(descriptor_, &info) == 0 && info.st_nlink > 0;
 }
 
 void SharedMemory::unlink_name() noexcept {

@@ -35,6 +35,12 @@ class SharedMemory {
   // Unlinks the name now (the mapping stays), or leaves it behind for recovery.
   void unlink_name() noexcept;
   void release_name() noexcept { owns_name_ = false; }
+  // Of one that a dead process made, for who tidies it up: false while another process holds it; held as long as this object lives.
+  bool try_hold() noexcept;
+  // Its name goes with this object.
+  void adopt_name() noexcept { owns_name_ = true; }
+  // Whether the name still is this object's: another process may have taken it away.
+  bool has_name() const noexcept;
 
  private:
   SharedMemory() = default;

@@ -45,6 +45,7 @@ void take_exists(Settings& settings, const std::string& value) {
   if (value == "overwrite") return void(settings.existing = Existing::overwrite);
   if (value == "refuse") return void(settings.existing = Existing::refuse);
   if (value == "append") return void(settings.existing = Existing::append);
+  if (value == "recover") return void(settings.existing = Existing::recover);
   refuse("exists", value, "allowed are overwrite, refuse and append");
 }
 

@@ -17,6 +17,7 @@ namespace damaris::hdf5 {
 enum class Existing {
   overwrite,  // its files go when this run stores its first iteration
   refuse,     // it stops the start
+  recover,    // it is this run: what its dead server had in hand is added. Only for the recovery, not in the XML
   append      // it stays; iterations from the first that this run stores are those of this run
 };
 

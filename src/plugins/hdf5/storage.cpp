@@ -63,7 +63,7 @@ void check_earlier_files(const dc_host_t& host, const Settings& settings, const 
   if (earlier.empty()) return;
   const std::string found =
       std::to_string(earlier.size()) + " files of an earlier run are in '" + names.folder() + "' (such as " + earlier.back() + ")";
-  if (settings.existing == Existing::append) return;
+  if (settings.existing == Existing::append || settings.existing == Existing::recover) return;
   if (settings.existing == Existing::refuse)
     throw Error(
         DC_E_NO_OUTPUT,
@@ -108,8 +108,9 @@ void check_blocks(const dc_iteration_t& iteration) {
   }
 }
 
-StepRecord record_of(const dc_host_t& host, const dc_iteration_t& iteration) {
+StepRecord record_of(const dc_host_t& host, const dc_iteration_t& iteration, bool recovered) {
   StepRecord record;
+  record.recovered = recovered;
   record.step = iteration.step;
   if (iteration.has_time != 0) record.time = iteration.time;
   record.servers = {host.server_index};
@@ -202,7 +203,7 @@ bool Storage::store(const dc_iteration_t& iteration) {
   const Instant now = Clock::now();
   if (!waiting_since_) waiting_since_ = now;
   if (iteration.dataset_count > 0 && !schedule_->may_write(iteration, now)) return false;
-  StepRecord record = record_of(host_, iteration);
+  StepRecord record = record_of(host_, iteration, settings_.existing == Existing::recover);
   record.waited_s = seconds_between(*std::exchange(waiting_since_, std::nullopt), now);
   const auto report = [&] {
     record.stored_s = seconds_between(now, Clock::now());

@@ -51,7 +51,12 @@ CommitLog::CommitLog(const dc_host_t& host, const Settings& settings, const File
     : host_(host),
       names_(names),
       existing_(settings.existing),
-      run_{run_id(host), host.simulation, host.server_count, host.job, settings.existing == Existing::overwrite},
+      run_{run_id(host),
+           host.simulation,
+           host.server_count,
+           host.job,
+           settings.existing == Existing::overwrite,
+           host.regions != nullptr ? host.regions : ""},
       connected_(greet(host, names)),
       collector_(connected_ ? host.server_count : 1),
       prefixes_{names.prefix()} {

@@ -161,9 +161,11 @@ void add_new(std::vector<std::string>& sentences, std::string&& more) {
   if (std::find(sentences.begin(), sentences.end(), more) == sentences.end()) sentences.push_back(std::move(more));
 }
 
-void add_file(std::vector<StoredFile>& files, StoredFile&& more) {
+// A recovered file has taken the place of what the dead server had made.
+void add_file(std::vector<StoredFile>& files, StoredFile&& more, bool instead) {
   const auto same = std::find_if(files.begin(), files.end(), [&](const StoredFile& file) { return file.name == more.name; });
   if (same == files.end()) return void(files.push_back(std::move(more)));
+  if (instead) return void(*same = std::move(more));
   same->server = std::min(same->server, more.server);
   std::move(more.datasets.begin(), more.datasets.end(), std::back_inserter(same->datasets));
 }
@@ -174,7 +176,8 @@ void merge(StepRecord& into, StepRecord&& other) {
   if (!into.time) into.time = other.time;
   append_sorted(into.servers, std::move(other.servers));
   into.complete = into.complete && other.complete;
-  for (StoredFile& file : other.files) add_file(into.files, std::move(file));
+  into.recovered = into.recovered || other.recovered;
+  for (StoredFile& file : other.files) add_file(into.files, std::move(file), other.recovered);
   std::sort(into.files.begin(), into.files.end(), [](const StoredFile& a, const StoredFile& b) { return a.server < b.server; });
   append_sorted(into.absent, std::move(other.absent));
   append_sorted(into.missing, std::move(other.missing));
@@ -191,6 +194,7 @@ Json to_json(const StepRecord& record) {
   put(json, "time", record.time);
   json["complete"] = record.complete;
   json["servers"] = record.servers;
+  if (record.recovered) json["recovered"] = true;
   std::uint64_t raw_bytes = 0, stored_bytes = 0;
   for (const StoredFile& file : record.files) {
     stored_bytes += file.bytes;
@@ -212,13 +216,15 @@ Json to_json(const StepRecord& record) {
 }
 
 Json to_json(const RunRecord& record) {
-  return {{"run", record.run},
-          {"format", "damaris-record"},
-          {"format_version", kRecordVersion},
-          {"simulation", record.simulation},
-          {"servers", record.servers},
-          {"job", record.job},
-          {"replaces", record.replaces_all ? "all" : "later"}};
+  Json json = {{"run", record.run},
+               {"format", "damaris-record"},
+               {"format_version", kRecordVersion},
+               {"simulation", record.simulation},
+               {"servers", record.servers},
+               {"job", record.job},
+               {"replaces", record.replaces_all ? "all" : "later"}};
+  if (!record.regions.empty()) json["regions"] = record.regions;
+  return json;
 }
 
 StepRecord step_from_json(const Json& json) {
@@ -228,6 +234,7 @@ StepRecord step_from_json(const Json& json) {
     take(json, "time", record.time);
     json.at("complete").get_to(record.complete);
     json.at("servers").get_to(record.servers);
+    take(json, "recovered", record.recovered);
     take(json, "waited_s", record.waited_s);
     take(json, "stored_s", record.stored_s);
     take(json, "memory_bytes", record.memory_bytes);
@@ -246,8 +253,12 @@ RunRecord run_from_json(const Json& json) {
     if (const int version = json.at("format_version").get<int>(); version > kRecordVersion)
       throw Error(DC_E_VERSION, "the record has version " + std::to_string(version) + ", this program knows up to " +
                                     std::to_string(kRecordVersion) + "; use a newer Damaris");
-    return RunRecord{json.at("run").get<std::string>(), json.at("simulation").get<std::string>(), json.at("servers").get<int>(),
-                     json.value("job", ""), json.value("replaces", "later") == "all"};
+    return RunRecord{json.at("run").get<std::string>(),
+                     json.at("simulation").get<std::string>(),
+                     json.at("servers").get<int>(),
+                     json.value("job", ""),
+                     json.value("replaces", "later") == "all",
+                     json.value("regions", "")};
   });
 }
 

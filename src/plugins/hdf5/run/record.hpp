@@ -52,6 +52,7 @@ struct StepRecord {
   std::optional<double> time;         // physical
   std::vector<int> servers;           // that have reported
   bool complete = true;               // all servers have reported, no client is missing, nothing failed or was skipped
+  bool recovered = false;             // stored from the region of a dead server, instead of what that may have stored
   std::vector<StoredFile> files;      // by server
   std::vector<std::int32_t> absent;   // clients without a write, sorted
   std::vector<std::int32_t> missing;  // clients that died, sorted
@@ -73,6 +74,7 @@ struct RunRecord {
   int servers = 1;
   std::string job;            // the batch job; processes of one run have the same. "": not known
   bool replaces_all = false;  // with its first files it replaces the runs before it, else only from that step on
+  std::string regions;        // how the names of its servers' regions begin; "": they have none
 };
 
 Json to_json(const StepRecord& record);

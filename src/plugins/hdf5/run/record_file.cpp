@@ -90,6 +90,12 @@ Error earlier_record(const std::string& path) {
                                    "another basename, or say exists=\"overwrite\" or \"append\"");
 }
 
+Error other_run(const std::string& path) {
+  return Error(DC_E_NO_OUTPUT, "'" + path +
+                                   "' has become the commit record of another run, whose files would be mixed with what is to be "
+                                   "recovered; give that another place (damaris recover --basename)");
+}
+
 RecordFile::RecordFile(std::string path, Existing existing, bool shared, const RunRecord& run, std::chrono::milliseconds timeout,
                        bool again)
     : path_(std::move(path)), timeout_(timeout), shared_(shared) {
@@ -107,6 +113,12 @@ RecordFile::RecordFile(std::string path, Existing existing, bool shared, const R
 RecordFile::~RecordFile() {
   if (first_) take_back();
   close();
+}
+
+// With lines of the run whose server has died.
+void RecordFile::go_on(const RunRecord& run) {
+  if (outline_of(path_).regions != run.regions) throw other_run(path_);
+  cut_broken_line();
 }
 
 // A run that stored nothing leaves no trace.
@@ -153,6 +165,7 @@ void RecordFile::join(const RunRecord& run) {
 }
 
 void RecordFile::start(Existing existing, const RunRecord& run) {
+  if (existing == Existing::recover && size_of(descriptor_, path_) > 0) return go_on(run);
   if (existing == Existing::refuse && outline_of(path_).tells_of_iterations) throw earlier_record(path_);
   drop_replaced_lines();
   cut_broken_line();

@@ -16,6 +16,7 @@ namespace damaris::hdf5 {
 // Say that a run may not begin because of this record.
 Error held_record(const std::string& path);
 Error earlier_record(const std::string& path);
+Error other_run(const std::string& path);
 
 class RecordFile {
  public:
@@ -23,6 +24,7 @@ class RecordFile {
   // replace it (run_record.hpp). With `shared` other processes of the same job may have it open for the same run: then only the first
   // of them adds the line. Throws Failure, or damaris::Error(DC_E_NO_OUTPUT) while another run holds the file, and for one of an
   // earlier run with `existing` refuse. `timeout`: for another process that is at it, here and in append.
+  // With `existing` recover the run has its line already; damaris::Error(DC_E_NO_OUTPUT) when the last line is another run's.
   // `again`: this process had it open before, and the run's line is there unless the file is empty.
   RecordFile(std::string path, Existing existing, bool shared, const RunRecord& run,
              std::chrono::milliseconds timeout = std::chrono::seconds(30), bool again = false);
@@ -46,6 +48,7 @@ class RecordFile {
   bool hold(bool shared, const RunRecord& run);
   void join(const RunRecord& run);
   void start(Existing existing, const RunRecord& run);
+  void go_on(const RunRecord& run);
   void cut_broken_line();
   void take_back();
 

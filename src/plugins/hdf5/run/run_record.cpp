@@ -21,6 +21,7 @@ RecordOutline outline_of(const std::string& path) {
     };
     if (json.is_object() && json.contains("run")) {
       outline.job = text("job");
+      outline.regions = text("regions");
       replaces_all = text("replaces") == "all";
       run_begin = offset;
       continue;

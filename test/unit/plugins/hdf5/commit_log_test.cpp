@@ -263,7 +263,7 @@ TEST_CASE("exists=append keeps the earlier run and replaces it from the first it
 TEST_CASE("a process that holds the record for ever is not waited for for ever, and what it held up is added afterwards") {
   const TempFolder folder;
   const QuietErrors quiet;
-  RecordFile record(folder.file("storm.jsonl"), Existing::overwrite, true, {"a", "storm", 2, "local", true},
+  RecordFile record(folder.file("storm.jsonl"), Existing::overwrite, true, {"a", "storm", 2, "local", true, ""},
                     std::chrono::milliseconds(20));
   const int other = ::open(folder.file("storm.jsonl").c_str(), O_RDWR);
   struct flock lock = {};

@@ -74,7 +74,7 @@ StepRecord step(std::int64_t number, int server) {
   return record;
 }
 
-const Json kRun = to_json(RunRecord{"a", "storm", 2, "local", false});
+const Json kRun = to_json(RunRecord{"a", "storm", 2, "local", false, ""});
 
 TEST_CASE("a line of the record says the same after it was written and read") {
   StepRecord record = step(7, 1);

@@ -1,0 +1,149 @@
+#include "server/recovery.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "core/base/error.hpp"
+#include "core/base/format.hpp"
+#include "core/base/log.hpp"
+#include "core/model/json.hpp"
+#include "core/shm/arena.hpp"
+#include "server/server.hpp"
+
+namespace damaris::server {
+namespace {
+
+shm::Region open_dead(const std::string& name) {
+  shm::Region region = shm::Region::attach(name);
+  const shm::RegionHeader& header = region.header();
+  if (is_alive({header.server_pid, header.server_start_time}))
+    throw Error(DC_E_REGION_IN_USE,
+                format("the server of {} (process {}) lives; it stores what it has when it gets SIGTERM", name, header.server_pid));
+  return region;
+}
+
+void count_blocks(const shm::Region& region, Leftover& found) {
+  for (std::uint32_t lane = 0; lane < region.client_count() * region.threads(); ++lane) {
+    const shm::LaneSpan span = region.span(lane);
+    shm::walk_arena(region.at(span.arena_offset), span.arena_bytes, [&](shm::BlockHeader& block, std::uint64_t) {
+      if (block.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(shm::BlockState::published)) return;
+      found.first_step = found.datasets == 0 ? block.step : std::min(found.first_step, block.step);
+      found.last_step = found.datasets == 0 ? block.step : std::max(found.last_step, block.step);
+      found.bytes += std::min(block.data_bytes, span.arena_bytes);
+      ++found.datasets;
+    });
+  }
+}
+
+Leftover describe(const shm::Region& region, const model::Model& model) {
+  const shm::RegionHeader& header = region.header();
+  Leftover found;
+  found.name = region.name();
+  found.simulation = model.simulation;
+  found.host = std::string(header.host, ::strnlen(header.host, sizeof header.host));
+  found.folder = model.folder;
+  found.server_index = header.server_index;
+  found.server = {header.server_pid, header.server_start_time};
+  count_blocks(region, found);
+  for (std::uint32_t client = 0; client < region.client_count(); ++client) {
+    const shm::ClientSlot& slot = region.slot(client);
+    const auto state = static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
+    if ((state == shm::SlotState::claimed || state == shm::SlotState::attached) && is_alive({slot.pid, slot.start_time}))
+      found.living_clients.push_back(slot.pid);
+  }
+  return found;
+}
+
+void set(model::Plugin& plugin, const std::string& key, const std::string& value) {
+  const auto same = [&](const auto& setting) { return setting.first == key; };
+  plugin.settings.erase(std::remove_if(plugin.settings.begin(), plugin.settings.end(), same), plugin.settings.end());
+  if (!value.empty()) plugin.settings.emplace_back(key, value);
+}
+
+// Only what stores, without the others: this server is alone, and no action's time has come.
+std::shared_ptr<const model::Model> model_to_store(model::Model model, const std::string& basename) {
+  for (model::Event& event : model.events) event.actions.clear();
+  const auto is_no_storage = [](const model::Plugin& plugin) { return !plugin.storage; };
+  model.plugins.erase(std::remove_if(model.plugins.begin(), model.plugins.end(), is_no_storage), model.plugins.end());
+  for (model::Plugin& plugin : model.plugins) {
+    if (plugin.name != "hdf5") continue;
+    set(plugin, "exists", "recover");
+    set(plugin, "files", "per-server");
+    set(plugin, "schedule", "immediate");
+    set(plugin, "restart", "");
+    if (!basename.empty()) set(plugin, "basename", basename);
+  }
+  return std::make_shared<const model::Model>(std::move(model));
+}
+
+// Relative paths of the XML are from where the dead server ran.
+class WorkingFolder {
+ public:
+  WorkingFolder(const std::string& folder, const std::string& region) : before_(std::filesystem::current_path()) {
+    std::error_code error;
+    std::filesystem::current_path(folder, error);
+    if (error)
+      throw Error(DC_E_NO_OUTPUT, format("the folder {} that the server of {} ran in cannot be entered: {}; put it back", folder,
+                                         region, error.message()));
+  }
+  ~WorkingFolder() {
+    std::error_code gone;
+    std::filesystem::current_path(before_, gone);
+  }
+  WorkingFolder(const WorkingFolder&) = delete;
+  WorkingFolder& operator=(const WorkingFolder&) = delete;
+
+ private:
+  std::filesystem::path before_;
+};
+
+void require_nobody_uses(shm::Region& region, const Leftover& found) {
+  if (!found.living_clients.empty())
+    throw Error(DC_E_REGION_IN_USE, format("process {} is still a client of {} and may publish more; end it first",
+                                           found.living_clients.front(), found.name));
+  if (!region.memory().try_hold())
+    throw Error(DC_E_REGION_IN_USE, format("another process recovers {} at this moment; wait for its end", found.name));
+}
+
+}  // namespace
+
+Leftover look_at_leftover(const std::string& name) {
+  const shm::Region region = open_dead(name);
+  return describe(region, model::from_json(std::string(region.model())));
+}
+
+Recovery recover(const std::string& name, const std::string& basename) {
+  const auto region = std::make_shared<shm::Region>(open_dead(name));
+  const model::Model model = model::from_json(std::string(region->model()));
+  const Leftover before = describe(*region, model);
+  require_nobody_uses(*region, before);
+  Recovery recovery;
+  if (!region->memory().has_name()) return recovery;  // another process has just done it
+  const WorkingFolder folder(model.folder, name);
+  const shm::RegionHeader& header = region->header();
+  Server server(model_to_store(model, basename), region,
+                std::make_unique<SingleCoordinator>(header.server_index, header.server_count), {});
+  server.adopt();
+  const CallResult result = server.run();
+  recovery.left = region->unreleased_blocks();
+  recovery.stored = before.datasets - std::min(before.datasets, recovery.left);
+  if (recovery.left > 0) {
+    recovery.code = result.code != DC_OK ? result.code : DC_E_SHM;
+    recovery.sentence = result.code != DC_OK ? result.sentence : "what lies behind damage in it cannot be told";
+  } else {
+    region->memory().adopt_name();
+  }
+  return recovery;
+}
+
+void recover_before_start(const std::string& region) {
+  const Recovery result = recover(region);
+  if (result.left > 0)
+    throw Error(DC_E_STALE_REGION, format("{} datasets in the region {} of a dead server could not be stored: {}; see "
+                                          "'damaris recover --help', or say <buffer stale=\"discard\"/> to give them up",
+                                          result.left, region, result.sentence));
+  log_line(LogLevel::info, format("stored {} datasets that a dead server had left in {}", result.stored, region));
+}
+
+}  // namespace damaris::server

@@ -1,0 +1,46 @@
+// Stores what a dead server left in its region, as that server would have: same plugin, same files, same record.
+// Used by: damaris-recover, and servers at their start (stale="recover"); one thread. Nobody else uses the region meanwhile.
+// Before it: a server that died with published blocks in hand. After it: the storage, and a region that can go.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/process.hpp"
+#include "core/model/model.hpp"
+#include "core/shm/region.hpp"
+
+namespace damaris::server {
+
+// What a region tells of itself, and of what was never stored.
+struct Leftover {
+  std::string name, simulation, host, folder;
+  int server_index = 0;
+  ProcessId server;
+  std::size_t datasets = 0;
+  std::uint64_t bytes = 0;
+  std::int64_t first_step = 0, last_step = 0;  // of them
+  std::vector<std::int32_t> living_clients;    // processes that may still publish
+};
+
+// Throws Error(DC_E_SHM or DC_E_VERSION) when it cannot be read, Error(DC_E_REGION_IN_USE) while its server lives.
+Leftover look_at_leftover(const std::string& region);
+
+struct Recovery {
+  std::size_t stored = 0, left = 0;  // datasets
+  int code = DC_OK;                  // of the first that was not stored
+  std::string sentence;
+};
+
+// Stores every published dataset; steps that not all clients had ended are marked partial. What cannot be stored stays, and the region
+// with it; else its name is taken away. `basename` replaces that of the XML's storage unless it is empty; it, too, is relative to the
+// folder that the dead server ran in.
+// Throws Error as above, Error(DC_E_REGION_IN_USE) while a client lives or another process recovers it, and what the storage's start
+// throws.
+Recovery recover(const std::string& region, const std::string& basename = "");
+
+// The same for a server that is about to start. Throws Error(DC_E_STALE_REGION) also when something cannot be stored.
+void recover_before_start(const std::string& region);
+
+}  // namespace damaris::server

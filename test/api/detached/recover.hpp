@@ -1,0 +1,37 @@
+// A server that is killed with data in hand, and the command that stores them.
+// Used by: the tests of recovery, one thread.
+// Before it: a Run. After it: what the command printed, and what it stored.
+#pragma once
+
+#include "run.hpp"
+
+namespace damaris::test {
+
+// All lines that a program prints, and its exit status.
+struct Output {
+  int status;
+  std::string text;
+};
+inline Output damaris(const std::vector<std::string>& words) {
+  std::vector<std::string> command = {"damaris"};
+  command.insert(command.end(), words.begin(), words.end());
+  Process process(command, true);
+  std::string text;
+  for (std::string line; !(line = process.line()).empty();) text += line + "\n";
+  return {process.wait(), text};
+}
+
+// A server that is killed with step 0 stored and step 1 in hand: complete, but never stored.
+inline shm::FoundRegion kill_with_data(Run& run) {
+  TestClient& client = run.attached(0);
+  for (const char* command : {"write 0", "end 0", "flush 0 60000"}) client.must(command);
+  const shm::FoundRegion region = run.region();
+  const ProcessWatch watch(region.server);
+  ::kill(region.server.pid, SIGSTOP);
+  for (const char* command : {"write 1", "end 1"}) client.must(command);
+  ::kill(region.server.pid, SIGKILL);
+  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  return region;
+}
+
+}  // namespace damaris::test

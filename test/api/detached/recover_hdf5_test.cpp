@@ -1,0 +1,109 @@
+// What a recovery writes is what the dead server would have written: files, record, views.
+#include "recover.hpp"
+
+namespace damaris::test {
+namespace {
+
+std::string storage(const std::string& more = "") {
+  return "<storage><hdf5 basename='out/x' reduce='deflate'" + more + "/></storage>";
+}
+
+// The server runs in the test's working folder, or where the first client was: relative names are from there.
+class InFolder {
+ public:
+  explicit InFolder(const std::string& folder) : before_(std::filesystem::current_path()) { std::filesystem::current_path(folder); }
+  ~InFolder() { std::filesystem::current_path(before_); }
+
+ private:
+  std::filesystem::path before_;
+};
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++found;
+  return found;
+}
+
+std::string values_of(const std::string& file) {
+  Process h5dump({"h5dump", file}, true);
+  std::string text;
+  for (std::string line; !(line = h5dump.line()).empty();) text += line + "\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("recovery adds to the run: the files, the record, the master file, and verify accepts all of it") {
+  Run run("<clients count='1'/>", storage());
+  std::filesystem::create_directory(run.folder().file("out"));
+  shm::FoundRegion region;
+  {
+    const InFolder folder(run.folder().path());
+    region = kill_with_data(run);
+  }
+  run.drop(0);
+  CHECK(count(text_of(run.folder().file("out/x.jsonl")), "\n") == 2);
+  Output output = damaris({"recover", region.name});
+  INFO(output.text);
+  CHECK(output.status == 0);
+
+  const std::string record = text_of(run.folder().file("out/x.jsonl"));
+  CHECK(count(record, "\"run\":") == 1);
+  CHECK(count(record, "\"recovered\":true") == 1);
+  CHECK(count(record, "\"complete\":true") == 2);
+  output = damaris({"verify", run.folder().file("out/x")});
+  INFO(output.text);
+  CHECK(output.status == 0);
+  for (const auto& entry : std::filesystem::directory_iterator(run.folder().file("out")))
+    if (entry.path().string().find(".i1.h5") != std::string::npos)
+      CHECK_THAT(values_of(entry.path()), Catch::Contains("1, 1, 1, 1, 1"));
+  CHECK_THAT(values_of(run.folder().file("out/x.h5")), Catch::Contains("1, 1, 1, 1, 1"));
+}
+
+TEST_CASE("recovery refuses to mix its data with another run's, and stores them elsewhere when told to") {
+  Run run("<clients count='1'/><buffer stale='discard'/>", storage());
+  std::filesystem::create_directory(run.folder().file("out"));
+  const InFolder folder(run.folder().path());
+  const shm::FoundRegion region = kill_with_data(run);
+  run.drop(0);
+  {
+    Run other("<clients count='1'/>", storage());  // another job, which does not see the region
+    TestClient& client = other.attached(0);
+    for (const char* command : {"write 1", "end 1", "finalize"}) client.must(command);
+    CHECK(other.ends());
+  }
+  const std::string before = text_of("out/x.jsonl");
+  Output output = damaris({"recover", region.name});
+  CHECK(output.status == 1);
+  CHECK_THAT(output.text, Catch::Contains("out/x.jsonl' has become the commit record of another run") &&
+                              Catch::Contains("damaris recover --basename"));
+  CHECK(text_of("out/x.jsonl") == before);
+  output = damaris({"recover", "--basename", "out/rest", region.name});
+  INFO(output.text);
+  CHECK(output.status == 0);
+  CHECK(damaris({"verify", "out/rest"}).status == 0);
+  CHECK(damaris({"verify", "out/x"}).status == 0);
+}
+
+TEST_CASE("a recovery that cannot write leaves the data in the region; the next one stores them") {
+  Run run("<clients count='1'/>", storage());
+  std::filesystem::create_directory(run.folder().file("out"));
+  const InFolder folder(run.folder().path());
+  const shm::FoundRegion region = kill_with_data(run);
+  run.drop(0);
+  std::filesystem::rename("out", "away");
+  std::ofstream("out") << "a file where the folder was";
+  CHECK(damaris({"recover", region.name}).status == 1);
+  CHECK(run.regions() == std::vector<std::string>{"/dev/shm" + region.name});
+  std::filesystem::remove("out");
+  std::filesystem::rename("away", "out");
+  CHECK(damaris({"recover", region.name}).status == 0);
+  CHECK(damaris({"verify", "out/x"}).status == 0);
+}
+
+}  // namespace damaris::test

@@ -1,0 +1,76 @@
+// `damaris recover` and stale="recover", after a server that was killed.
+#include "recover.hpp"
+
+namespace damaris::test {
+namespace {
+
+const std::string kStorage = "<storage>" + Run::kRecorder + "</storage>";
+
+}  // namespace
+
+TEST_CASE("damaris recover stores what a killed server had in hand, once its clients are gone, and removes the region") {
+  Run run("<clients count='1'/>", kStorage);
+  const shm::FoundRegion region = kill_with_data(run);
+  const std::string pid = std::to_string(run.client(0).process().pid());
+
+  Output output = damaris({"recover", "--list", region.name});
+  CHECK(output.status == 0);
+  CHECK_THAT(output.text, Catch::StartsWith(region.name + "\n  server 0 of 'run' on ") &&
+                              Catch::Contains("\n  1 dataset of step 1, 128 B\n  process " + pid + " is still a client"));
+  output = damaris({"recover", region.name});
+  CHECK(output.status == 1);
+  CHECK(output.text ==
+        "damaris-recover: process " + pid + " is still a client of " + region.name + " and may publish more; end it first\n");
+
+  run.drop(0);
+  output = damaris({"recover", "/dev/shm" + region.name});
+  CHECK(output.status == 0);
+  CHECK(output.text == region.name + ": 1 dataset stored, step 1, region removed\n");
+  CHECK(run.regions().empty());
+  CHECK(run.lines("iteration 0 complete 1 ").size() == 1);
+  CHECK_THAT(run.lines("iteration 1 complete 1 ").at(0), Catch::EndsWith("datasets 1 x:0.0=128:16"));
+}
+
+TEST_CASE("a region whose storage cannot be started stays, and can be recovered when the cause is mended") {
+  Run run("<clients count='1'/>", kStorage);
+  const shm::FoundRegion region = kill_with_data(run);
+  run.drop(0);
+  const char* before = std::getenv("DAMARIS_PLUGIN_PATH");
+  const std::string path = before == nullptr ? "" : before;
+  ::setenv("DAMARIS_PLUGIN_PATH", "/nowhere", 1);
+  const Output output = damaris({"recover"});
+  ::setenv("DAMARIS_PLUGIN_PATH", path.c_str(), 1);
+  CHECK(output.status == 1);
+  CHECK_THAT(output.text, Catch::Contains("damaris_test_recorder.so"));
+  CHECK(run.regions() == std::vector<std::string>{"/dev/shm" + region.name});
+  CHECK(damaris({"recover", region.name}).status == 0);
+  CHECK(run.lines("iteration 1 ").size() == 1);
+}
+
+TEST_CASE("rule 16: with stale=\"recover\" the next server stores a killed server's data before it starts") {
+  Run run("<clients count='1'/><buffer stale='recover'/>", kStorage);
+  const shm::FoundRegion region = kill_with_data(run);
+  run.drop(0);
+  TestClient& next = run.attached(0);
+  CHECK(run.region().name != region.name);
+  CHECK(run.lines("iteration 1 complete 1 ").size() == 1);
+  for (const char* command : {"write 2", "end 2", "finalize"}) next.must(command);
+  CHECK(run.ends());
+  CHECK(run.lines("iteration ").size() == 3);
+}
+
+TEST_CASE("damaris recover says that there is nothing to do, and refuses what is no region or a living server's") {
+  Run run("<clients count='1'/>", kStorage);
+  Output output = damaris({"recover", "/damaris.none"});
+  CHECK(output.status == 1);
+  CHECK_THAT(output.text, Catch::StartsWith("damaris-recover: cannot open the region /damaris.none"));
+  run.attached(0);
+  output = damaris({"recover", run.region().name});
+  CHECK(output.status == 1);
+  CHECK_THAT(output.text, Catch::Contains(" lives; it stores what it has when it gets SIGTERM"));
+  run.client(0).must("finalize");
+  CHECK(run.ends());
+  CHECK(damaris({"recover", "--nonsense"}).status == 2);
+}
+
+}  // namespace damaris::test

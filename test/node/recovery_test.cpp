@@ -1,0 +1,150 @@
+// What a second server takes over from the region of one that is gone. The first one just stops being polled, at any point.
+#include "core/shm/arena.hpp"
+#include "node.hpp"
+
+namespace damaris::test {
+namespace {
+
+const std::int32_t kFour[4] = {1, 2, 3, 4};
+
+// The region of a server that died, its clients with it.
+class Remains {
+ public:
+  explicit Remains(int clients = 2, const std::vector<std::pair<std::string, std::string>>& settings = {}) {
+    model::Model model = node_model();
+    add_recorder(model, true, settings);
+    add_event(model, "look", {DC_SCOPE_CORE});
+    model_ = std::make_shared<model::Model>(model);
+    ::setenv("DAMARIS_TEST_LOG", folder_.file("before").c_str(), 1);
+    region_ = server::make_region(*model_, "<simulation/>", clients, {"", "host", 0, false});
+    first_ = std::make_unique<server::Server>(model_, region_, std::make_unique<server::SingleCoordinator>(), sources_);
+    for (int id = 0; id < clients; ++id) {
+      client::try_claim(*region_, static_cast<std::uint32_t>(id), id);
+      clients_.push_back(std::make_unique<client::Client>(region_, model_, static_cast<std::uint32_t>(id), id));
+    }
+  }
+  client::Client& client(int id) { return *clients_[static_cast<std::size_t>(id)]; }
+  void write(int id, std::int64_t step, int block = 0) { client(id).write(client(id).shapes().find("small"), step, block, kFour); }
+  void poll() {
+    for (int pass = 0; pass < 20; ++pass) first_->poll();
+  }
+  shm::Region& region() { return *region_; }
+
+  // As `damaris recover` does. Returns the lines of the storage.
+  std::vector<std::string> recover() {
+    ::setenv("DAMARIS_TEST_LOG", folder_.file("after").c_str(), 1);
+    server::Server second(model_, region_, std::make_unique<server::SingleCoordinator>(), {});
+    second.adopt();
+    result_ = second.run();
+    std::ifstream log(folder_.file("after.s0"));
+    std::vector<std::string> found;
+    for (std::string line; std::getline(log, line);)
+      if (line.rfind("iteration", 0) == 0 || line.rfind("event", 0) == 0) found.push_back(line);
+    return found;
+  }
+  const server::CallResult& result() const { return result_; }
+
+ private:
+  TempFolder folder_;
+  std::vector<std::int32_t> sources_ = {0, 1};
+  std::shared_ptr<const model::Model> model_;
+  std::shared_ptr<shm::Region> region_;
+  std::unique_ptr<server::Server> first_;
+  std::vector<std::unique_ptr<client::Client>> clients_;
+  server::CallResult result_;
+};
+
+shm::BlockHeader& first_block(shm::Region& region, int client) {
+  return *reinterpret_cast<shm::BlockHeader*>(region.at(region.span(static_cast<std::uint32_t>(client)).arena_offset));
+}
+
+}  // namespace
+
+TEST_CASE("recovery stores what waits in the lanes, what the dead server had taken, and each dataset once") {
+  Remains remains;
+  remains.write(0, 0);
+  remains.write(1, 0);
+  if (GENERATE(true, false)) remains.poll();  // taken by the server, or still in the lanes
+  remains.client(0).end_iteration(0);
+  remains.write(0, 1);
+  const auto lines = remains.recover();
+  REQUIRE(lines.size() == 2);
+  CHECK_THAT(lines[0], Catch::Contains("iteration 0 ") && Catch::Contains("datasets 2 small:0.0=16:10 small:1.0=16:10"));
+  CHECK_THAT(lines[1], Catch::Contains("iteration 1 ") && Catch::Contains("datasets 1 small:0.0=16:10"));
+  CHECK(remains.region().unreleased_blocks() == 0);
+  CHECK(remains.result().code == DC_OK);
+}
+
+TEST_CASE("recovery names as missing who had not ended a step, and nobody where all had") {
+  Remains remains;
+  for (int id : {0, 1}) remains.write(id, 0);
+  for (int id : {0, 1}) remains.client(id).end_iteration(0);
+  remains.write(0, 1);
+  remains.client(0).end_iteration(1);
+  remains.write(1, 1);
+  const auto lines = remains.recover();
+  REQUIRE(lines.size() == 2);
+  CHECK_THAT(lines[0], !Catch::Contains("missing"));
+  CHECK_THAT(lines[1], Catch::Contains("missing:1") && !Catch::Contains("missing:0"));
+}
+
+TEST_CASE("recovery runs no action of a signal that was waiting") {
+  Remains remains(1);
+  remains.write(0, 0);
+  remains.client(0).signal("look", 0);
+  CHECK(remains.recover().size() == 1);
+}
+
+TEST_CASE("a block that its writer had reserved and not published is not recovered") {
+  Remains remains(1);
+  remains.write(0, 0);
+  void* data = nullptr;
+  (void)remains.client(0).alloc(remains.client(0).shapes().find("small"), 0, 1, &data);
+  const auto lines = remains.recover();
+  REQUIRE(lines.size() == 1);
+  CHECK_THAT(lines[0], Catch::Contains("datasets 1 small:0.0"));
+}
+
+TEST_CASE("a step whose blocks were being given back is not stored again with those that are left of it") {
+  Remains remains;
+  for (int id : {0, 1}) remains.write(id, 3);
+  remains.poll();
+  first_block(remains.region(), 0).state.store(static_cast<std::uint32_t>(shm::BlockState::released));
+  remains.region().header().releasing.store(3);
+  CHECK(remains.recover().empty());
+  CHECK(remains.region().unreleased_blocks() == 0);
+}
+
+TEST_CASE("what cannot be stored stays in the region") {
+  Remains remains(1, {{"fail_at", "1"}});
+  for (int step : {0, 1, 2}) {
+    remains.write(0, step);
+    remains.client(0).end_iteration(step);
+  }
+  CHECK(remains.recover().size() == 3);
+  CHECK(remains.result().code == DC_E_IO);
+  CHECK(remains.region().unreleased_blocks() == 1);
+}
+
+TEST_CASE("recovery goes on behind a damaged lane, a damaged block and a damaged arena") {
+  Remains remains;
+  for (int id : {0, 1}) remains.write(id, 0);
+  for (int id : {0, 1}) remains.write(id, 0, 1);
+  SECTION("a lane whose counter cannot be: its blocks are still found") {
+    remains.region().lane(0)->head.store(std::uint64_t{1} << 40);
+    CHECK_THAT(remains.recover().at(0), Catch::Contains("datasets 4 "));
+  }
+  SECTION("a block that lies") {
+    first_block(remains.region(), 0).variable = 77;
+    CHECK_THAT(remains.recover().at(0), Catch::Contains("datasets 3 small:0.1=16:10 small:1.0"));
+    CHECK(remains.result().sentence.find("was refused: there is no variable 77") != std::string::npos);
+  }
+  SECTION("an arena that cannot be walked") {
+    remains.poll();
+    first_block(remains.region(), 0).magic = 1;
+    CHECK_THAT(remains.recover().at(0), Catch::Contains("datasets 2 small:1.0=16:10 small:1.1=16:10"));
+    CHECK(remains.region().unreleased_blocks() == 1);
+  }
+}
+
+}  // namespace damaris::test
