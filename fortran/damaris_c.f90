@@ -14,7 +14,7 @@ module damaris_c
   type, bind(c) :: df_status_t
     integer(c_int64_t) :: last_complete, last_durable
     integer(c_int64_t) :: buffer_bytes, buffer_used_bytes, largest_hole_bytes
-    integer(c_int64_t) :: events_waiting, writes, waits
+    integer(c_int64_t) :: events_waiting, writes, waits, skipped, dropped, reduced_steps, spilled_bytes
     integer(c_int) :: first_error
   end type
 

@@ -73,6 +73,10 @@ typedef struct dc_status_t {
   uint64_t events_waiting;     /* events of this client the server has not taken yet */
   uint64_t writes;             /* successful writes and commits of this client */
   uint64_t waits;              /* how often a write found no space and had to wait */
+  uint64_t skipped;            /* writes of this client that were refused because on-full lets the variable be skipped */
+  uint64_t dropped;            /* writes of this client that were refused because on-full lets the step be dropped */
+  uint64_t reduced_steps;      /* steps of the node group that were stored with reduce-on-full */
+  uint64_t spilled_bytes;      /* that the server has moved from the buffer to node-local files so far */
   int first_error;             /* first storage or plugin error of the node group so far, or 0 */
 } dc_status_t;
 
@@ -93,7 +97,8 @@ DC_MUST_CHECK int dc_finalize(void);
 /* Copies `data` (the layout's extents, contiguous, in the layout's language order) into the region as block 0 of `variable` at
  * `step` and tells the server. `data` may be reused at once.
  *   Returns  DC_N_DISABLED, DC_N_NOT_DUE, DC_E_UNKNOWN_NAME, DC_E_DUPLICATE, DC_E_BACKWARD, DC_E_TOO_LARGE,
- *            DC_E_ITERATION_TOO_LARGE, DC_E_FULL after the XML's buffer timeout, DC_E_SERVER_LOST (noticed only while it waits). */
+ *            DC_E_ITERATION_TOO_LARGE, DC_E_FULL after the XML's buffer timeout, or DC_N_SKIPPED or DC_N_DROPPED where the XML says
+ *            so with on-full; DC_E_SERVER_LOST (noticed only while it waits). */
 DC_MUST_CHECK int dc_write(const char* variable, int64_t step, const void* data);
 
 /* The same for block `block` (0 or more) of a client that holds several blocks of one variable. */
@@ -112,8 +117,8 @@ DC_MUST_CHECK int dc_write_typed(const char* variable, int64_t step, int32_t blo
 /* Hands out space for block `block` of `variable` at `step` inside the region: the simulation computes in place, nothing is
  * copied. `*data` gets the pointer, aligned to 64 bytes, uninitialised.
  *   Owns     the caller owns the memory until dc_commit of the same (variable, step, block), or until the step ends, which
- *            cancels it with DC_E_NOT_COMMITTED. Of a variable that is switched off or not due it gets memory of its own
- *            (DC_N_DISABLED, DC_N_NOT_DUE), which dc_commit drops: the program need not know.
+ *            cancels it with DC_E_NOT_COMMITTED. With a notice (DC_N_DISABLED, DC_N_NOT_DUE, DC_N_SKIPPED, DC_N_DROPPED)
+ *            it gets memory of its own, which dc_commit drops with the same notice: the program need not know.
  *   Returns  as dc_write. */
 DC_MUST_CHECK int dc_alloc(const char* variable, int64_t step, int32_t block, void** data);
 

@@ -134,7 +134,13 @@ typedef struct dc_iteration_t {
   const int32_t* absent;        /* their ids */
   size_t missing_count;         /* clients that died before they ended the step */
   const int32_t* missing;
-  double age_s; /* on_iteration: seconds since its last client ended it */
+  double age_s;            /* on_iteration: seconds since its last client ended it */
+  size_t skipped_count;    /* variables of which clients were refused writes in this step for want of room (on-full) */
+  const uint32_t* skipped; /* their ids, ascending */
+  int dropped;             /* 1: because the rest of the step was dropped; 0: because they may be skipped */
+  int reduced;             /* 1: variables that have a reduce-on-full come with that as their reduction */
+  uint64_t waits;          /* writes that waited for room */
+  uint64_t spilled_bytes;  /* that were moved out of the buffer before they were stored */
   int hurry; /* on_iteration: 1: who waits for his turn should not wait any longer: a client waits for room, for a flush or for the
                    end, or the next iteration is already complete */
 } dc_iteration_t;

@@ -15,6 +15,8 @@ typedef enum dc_code {
   /* Notices: never failures. */
   DC_N_DISABLED = 1, /* the variable is switched off in the XML; nothing was copied */
   DC_N_NOT_DUE = 2,  /* the variable is not due in this step (every, from, until in the XML); nothing was copied */
+  DC_N_SKIPPED = 3,  /* there was no room, and on-full lets this node skip the variable in this step; nothing was copied */
+  DC_N_DROPPED = 4,  /* there was no room, and on-full lets this node drop the rest of this step; nothing was copied */
 
   /* Usage: the program calls Damaris wrongly; correct the program. */
   DC_E_NOT_INITIALIZED = -100,     /* a call before dc_initialize or after dc_finalize */

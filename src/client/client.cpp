@@ -1,5 +1,6 @@
 #include "client/client.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "core/base/format.hpp"
@@ -75,6 +76,8 @@ Client::Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model:
       shapes_(model_),
       slot_(slot),
       id_(id),
+      refuses_(std::any_of(model_->variables.begin(), model_->variables.end(),
+                           [](const model::Variable& v) { return v.on_full != model::OnFull::block; })),
       link_(region_, slot, std::move(pump)),
       serial_(next_serial()) {
   shm::ClientSlot& mine = region_->slot(slot_);
@@ -139,8 +142,20 @@ void Client::change_step(std::int64_t step) {
   if (step < lowest)
     throw Error(DC_E_BACKWARD, format("step {} comes after step {} of client {}; steps only count upwards", step,
                                       lowest - (open_ == lowest ? 0 : 1), id_));
+  if (open_.load(std::memory_order_relaxed) != shm::kNoStep) tell_refused(open_);
   close_steps_below(step);
   open_.store(step, std::memory_order_release);
+}
+
+// What the ladder has refused of the step that ends here, so that the server can record it.
+void Client::tell_refused(std::int64_t step) {
+  for (auto& writer : writers_)
+    for (auto next = writer->refused.begin(); next != writer->refused.end(); next = writer->refused.erase(next)) {
+      Event event = make_event(next->first.second ? Kind::dropped : Kind::skipped, step);
+      event.name = next->first.first;
+      event.count = next->second;
+      push(*writer, event);
+    }
 }
 
 void Client::close_steps_below(std::int64_t step) {
@@ -182,7 +197,14 @@ void Client::push(Writer& writer, const Event& event) {
 void Client::push_to_all(const Event& event) {
   for (auto& writer : writers_)
     if (!writer->lane.has_room()) wait_for_lane(*writer);
-  for (auto& writer : writers_) writer->lane.try_push(event);
+  for (auto& writer : writers_) {
+    Event own = event;
+    if (own.kind == Kind::end_iteration) {
+      own.count = writer->waits.load(std::memory_order_relaxed) - writer->waits_told;
+      writer->waits_told += own.count;
+    }
+    writer->lane.try_push(own);
+  }
 }
 
 void Client::signal(const std::string& name, std::int64_t step) {
@@ -219,6 +241,7 @@ Client::Report Client::end_iteration(std::int64_t step) {
   if (open_ > step)
     throw Error(DC_E_BACKWARD, format("step {} cannot end: client {} is already in step {}", step, id_, open_.load()));
   link_.require_taking();
+  tell_refused(step);
   push_to_all(make_event(Kind::end_iteration, step));
   close_steps_below(step + 1);
   link_.ring();
@@ -260,6 +283,7 @@ Client::Report Client::finalize() {
   finalized_ = true;
   const std::int64_t last = std::max(ended_, open_.load());
   link_.require_taking();
+  if (open_ != shm::kNoStep) tell_refused(open_);
   close_steps_below(last + 1);
   push_to_all(make_event(Kind::finalize, last));
   link_.ring();
@@ -290,7 +314,11 @@ dc_status_t Client::status() {
     status.events_waiting += writer->lane.waiting();
     status.writes += writer->writes.load(std::memory_order_relaxed);
     status.waits += writer->waits.load(std::memory_order_relaxed);
+    status.skipped += writer->skipped.load(std::memory_order_relaxed);
+    status.dropped += writer->dropped.load(std::memory_order_relaxed);
   }
+  status.reduced_steps = header.reduced_steps.load(std::memory_order_relaxed);
+  status.spilled_bytes = header.spilled_bytes.load(std::memory_order_relaxed);
   return status;
 }
 

@@ -38,7 +38,7 @@ class Client {
   // Lets parameters set since the last step take effect now, unless the open step has a write already.
   void refresh_shapes();
 
-  // The fast path. Returns DC_OK, DC_N_DISABLED or DC_N_NOT_DUE; throws Error as dc_write documents.
+  // The fast path. Returns DC_OK or a notice; throws Error as dc_write documents.
   int write(Variable& variable, std::int64_t step, std::int32_t block, const void* data);
   int write(Variable& variable, std::int64_t step, std::int32_t block, const Source& source);
   int alloc(Variable& variable, std::int64_t step, std::int32_t block, void** data);
@@ -79,16 +79,27 @@ class Client {
     if (!declared.enabled) return DC_N_DISABLED;
     return declared.schedule.due(step) ? DC_OK : DC_N_NOT_DUE;
   }
+  // What the node has decided of it for want of room, or DC_OK.
+  int refusal_of(const Variable& variable, std::int64_t step) const {
+    return refuses_ ? look_at_decision(variable, step) : static_cast<int>(DC_OK);
+  }
+  int look_at_decision(const Variable& variable, std::int64_t step) const;
+  int refuse(Writer& writer, const Variable& variable, int notice);
   void require_block(const Variable& variable, std::int32_t block) const;
   void require_data(const Variable& variable, const void* data) const;
   void require_arguments(const Variable& variable, std::int32_t block, const void* data, dc_type type) const;
-  shm::BlockHeader* reserve(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block);
-  shm::BlockHeader* wait_for_block(Writer& writer, const Variable& variable, std::int64_t step);
+  // Returns nullptr when the ladder refuses it: then `notice` says how.
+  shm::BlockHeader* reserve(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block, int& notice);
+  shm::BlockHeader* wait_for_block(Writer& writer, const Variable& variable, std::int64_t step, int& notice);
+  template <class Done>
+  void wait_for_room(Done&& done);
+  [[noreturn]] void throw_full(Writer& writer, const Variable& variable, std::int64_t step, bool alone);
   void publish(Writer& writer, shm::BlockHeader* block);
   shm::BlockHeader* reserve_to_read(Writer& writer, const std::string& what, std::uint64_t bytes);
   void ask(Writer& writer, shm::BlockHeader* block, event::Event& event, const std::string& what);
   void push(Writer& writer, const event::Event& event);
   void push_to_all(const event::Event& event);
+  void tell_refused(std::int64_t step);
   void wait_for_lane(Writer& writer);
   Report next_report(std::int64_t up_to_step);
   const std::string& name_of(const Variable& variable) const { return model_->variables[variable.id].path; }
@@ -99,6 +110,7 @@ class Client {
   Shapes shapes_;
   std::uint32_t slot_;
   int id_;
+  const bool refuses_;  // some variable may be skipped or its step dropped
   ServerLink link_;
   std::vector<std::unique_ptr<Writer>> writers_;  // one per thread
   std::atomic<std::uint32_t> threads_seen_{0};

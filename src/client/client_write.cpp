@@ -5,6 +5,7 @@
 #include "client/client.hpp"
 #include "core/base/checksum.hpp"
 #include "core/base/format.hpp"
+#include "core/shm/decision.hpp"
 
 namespace damaris::client {
 namespace {
@@ -44,20 +45,40 @@ void Client::require_data(const Variable& variable, const void* data) const {
     throw Error(DC_E_ARGUMENT, format("the data of '{}' is a null pointer", name_of(variable)));
 }
 
-shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block) {
+int Client::look_at_decision(const Variable& variable, std::int64_t step) const {
+  const shm::Decision decision = shm::decided(region_->header(), step);
+  if (decision.drops()) return DC_N_DROPPED;
+  const model::Variable& declared = model_->variables[variable.id];
+  return declared.on_full == model::OnFull::skip && decision.skips(declared.priority) ? DC_N_SKIPPED : DC_OK;
+}
+
+int Client::refuse(Writer& writer, const Variable& variable, int notice) {
+  writer.refuse(variable.id, notice == DC_N_DROPPED);
+  return notice;
+}
+
+shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block, int& notice) {
   if (!variable.place_checked.load(std::memory_order_relaxed)) shapes_.check_place(variable);
   if (!writer.lane.has_room()) wait_for_lane(writer);
   if (writer.seen_before(variable.id, step, block))
     throw Error(DC_E_DUPLICATE,
                 format("'{}' block {} was already written in step {} by client {}; use another block number, or end the step",
                        name_of(variable), block, step, id_));
+  if ((notice = refusal_of(variable, step)) != DC_OK) {
+    writer.forget(variable.id, block);
+    return nullptr;
+  }
   shm::BlockHeader* header = writer.arena.try_reserve(variable.shape.bytes);
   if (header == nullptr) {
     try {
-      header = wait_for_block(writer, variable, step);
+      header = wait_for_block(writer, variable, step, notice);
     } catch (...) {
       writer.forget(variable.id, block);
       throw;
+    }
+    if (header == nullptr) {
+      writer.forget(variable.id, block);
+      return nullptr;
     }
   }
   writer.step_bytes += header->size_bytes.load(std::memory_order_relaxed);
@@ -72,37 +93,67 @@ shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64
   return header;
 }
 
-// The slow path: no hole. What can never fit is refused at once; the rest waits for the server, within the buffer's time-out.
-shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variable, std::int64_t step) {
+// The slow path: no hole. What can never fit is refused at once; the rest waits for the server, within the buffer's time-out, and then
+// the ladder decides for the node.
+shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variable, std::int64_t step, int& notice) {
   const std::uint64_t bytes = variable.shape.bytes;
-  const std::uint64_t share = writer.arena.size_bytes();
   if (!writer.arena.can_ever_hold(bytes))
     throw Error(DC_E_TOO_LARGE,
                 format("'{}' is {} bytes in step {}, more than the {} bytes of the buffer that client {} has; enlarge "
                        "<buffer size=...> in {}",
-                       name_of(variable), bytes, step, share, id_, model_->file));
-  const auto alone = [&] {
-    return writer.arena.used_bytes() <= writer.step_bytes;
-  };  // only the open step is left: waiting is in vain
+                       name_of(variable), bytes, step, writer.arena.size_bytes(), id_, model_->file));
+  // Only the open step is left: waiting is in vain, unless the server spills that, too.
+  const bool spills = !model_->architecture.spill.empty();
+  const auto alone = [&] { return !spills && writer.arena.used_bytes() <= writer.step_bytes; };
+  const auto refused = [&] { return (notice = refusal_of(variable, step)) != DC_OK; };
   writer.count_wait();
-  link_.ring();
   shm::BlockHeader* header = nullptr;
   // Asked again after it was true, so what it has reserved must stay the one block.
-  const auto done = [&] { return header != nullptr || (header = writer.arena.try_reserve(bytes)) != nullptr || alone(); };
-  link_.wait_until(Deadline::after_ms(model_->architecture.buffer_timeout_ms), done);
+  const auto done = [&] {
+    return header != nullptr || (header = writer.arena.try_reserve(bytes)) != nullptr || alone() || refused();
+  };
+  wait_for_room(done);
   // The last release may have come between the two looks of done().
   if (header == nullptr) header = writer.arena.try_reserve(bytes);
-  if (header != nullptr) return header;
-  if (alone())
-    throw Error(
-        DC_E_ITERATION_TOO_LARGE,
-        format("step {} of client {} is too large for the {} bytes of the buffer that it has: it uses {} of them, the "
-               "largest hole is {}, and '{}' needs {}; enlarge <buffer size=...> in {}",
-               step, id_, share, writer.step_bytes, writer.arena.largest_hole_bytes(), name_of(variable), bytes, model_->file));
+  if (header != nullptr || refused()) return header;
+  if (const model::Variable& declared = model_->variables[variable.id]; declared.on_full != model::OnFull::block) {
+    const bool drops = declared.on_full == model::OnFull::drop;
+    shm::decide(region_->header(), step, drops ? shm::Decision::drop(step) : shm::Decision::skip(step, declared.priority));
+    notice = drops ? DC_N_DROPPED : DC_N_SKIPPED;
+    return nullptr;
+  }
+  throw_full(writer, variable, step, alone());
+}
+
+// The server looks at how many wait: it spills for them.
+template <class Done>
+void Client::wait_for_room(Done&& done) {
+  std::atomic<std::uint32_t>& waiting = region_->slot(slot_).waits_for_room;
+  waiting.fetch_add(1, std::memory_order_acq_rel);
+  link_.ring();
+  try {
+    link_.wait_until(Deadline::after_ms(model_->architecture.buffer_timeout_ms), done);
+  } catch (...) {
+    waiting.fetch_sub(1, std::memory_order_acq_rel);
+    throw;
+  }
+  waiting.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+void Client::throw_full(Writer& writer, const Variable& variable, std::int64_t step, bool alone) {
+  const std::uint64_t bytes = variable.shape.bytes;
+  if (alone)
+    throw Error(DC_E_ITERATION_TOO_LARGE,
+                format("step {} of client {} is too large for the {} bytes of the buffer that it has: it uses {} of them, the "
+                       "largest hole is {}, and '{}' needs {}; enlarge <buffer size=...> in {}",
+                       step, id_, writer.arena.size_bytes(), writer.step_bytes, writer.arena.largest_hole_bytes(),
+                       name_of(variable), bytes, model_->file));
   throw Error(
       DC_E_FULL,
-      format("no room for '{}' ({} bytes) in step {}: waited {} ms for {}; enlarge <buffer size=...> or its timeout in {}",
-             name_of(variable), bytes, step, model_->architecture.buffer_timeout_ms, link_.describe(step - 1), model_->file));
+      format(
+          "no room for '{}' ({} bytes) in step {}: waited {} ms for {}; enlarge <buffer size=...> or its timeout, or say what to "
+          "leave out with on-full, in {}",
+          name_of(variable), bytes, step, model_->architecture.buffer_timeout_ms, link_.describe(step - 1), model_->file));
 }
 
 void Client::wait_for_lane(Writer& writer) {
@@ -134,10 +185,12 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
   Writer& writer = own_writer();
   require_arguments(variable, block, data, DC_ANY);
   open_step(step);
-  if (const int notice = notice_for(variable, step); notice != DC_OK) return notice;
+  int notice = notice_for(variable, step);
+  if (notice != DC_OK) return notice;
   if (!writing_.load(std::memory_order_acquire)) start_writing();
   if (data == nullptr) require_data(variable, data);
-  shm::BlockHeader* header = reserve(writer, variable, step, block);
+  shm::BlockHeader* header = reserve(writer, variable, step, block, notice);
+  if (header == nullptr) return refuse(writer, variable, notice);
   if (variable.shape.bytes > 0) std::memcpy(shm::Arena::data(header), data, variable.shape.bytes);
   publish(writer, header);
   return DC_OK;
@@ -147,10 +200,12 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
   Writer& writer = own_writer();
   require_arguments(variable, block, source.data, source.type);
   open_step(step);
-  if (const int notice = notice_for(variable, step); notice != DC_OK) return notice;
+  int notice = notice_for(variable, step);
+  if (notice != DC_OK) return notice;
   if (!writing_.load(std::memory_order_acquire)) start_writing();
   check_source(*model_, variable, source, step);
-  shm::BlockHeader* header = reserve(writer, variable, step, block);
+  shm::BlockHeader* header = reserve(writer, variable, step, block, notice);
+  if (header == nullptr) return refuse(writer, variable, notice);
   copy_source(shm::Arena::data(header), variable, source);
   publish(writer, header);
   return DC_OK;
@@ -162,11 +217,12 @@ int Client::alloc(Variable& variable, std::int64_t step, std::int32_t block, voi
   require_block(variable, block);
   open_step(step);
   if (!writing_.load(std::memory_order_acquire)) start_writing();
-  if (const int notice = notice_for(variable, step); notice != DC_OK) {
-    *data = writer.scratch_for(variable.id, block, variable.shape.bytes);
+  int notice = notice_for(variable, step);
+  shm::BlockHeader* header = notice == DC_OK ? reserve(writer, variable, step, block, notice) : nullptr;
+  if (header == nullptr) {
+    *data = writer.scratch_for(variable.id, block, variable.shape.bytes, notice);
     return notice;
   }
-  shm::BlockHeader* header = reserve(writer, variable, step, block);
   writer.allocated[{variable.id, block}] = header;
   *data = shm::Arena::data(header);
   return DC_OK;
@@ -174,10 +230,12 @@ int Client::alloc(Variable& variable, std::int64_t step, std::int32_t block, voi
 
 int Client::commit(Variable& variable, std::int64_t step, std::int32_t block) {
   Writer& writer = own_writer();
-  if (const int notice = notice_for(variable, step); notice != DC_OK) {
-    writer.scratch.erase({variable.id, block});
-    return notice;
+  if (const auto scratch = writer.scratch.find({variable.id, block}); scratch != writer.scratch.end()) {
+    const int notice = scratch->second.notice;
+    writer.scratch.erase(scratch);
+    return notice == DC_N_SKIPPED || notice == DC_N_DROPPED ? refuse(writer, variable, notice) : notice;
   }
+  if (const int notice = notice_for(variable, step); notice != DC_OK) return notice;
   const auto found = writer.allocated.find({variable.id, block});
   if (found == writer.allocated.end() || found->second->step != step)
     throw Error(

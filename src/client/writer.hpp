@@ -34,11 +34,17 @@ struct Writer {
       last_step[variable] = shm::kNoStep;
   }
 
-  // What alloc hands out for a variable that is switched off: the program computes as always, and commit drops it.
-  void* scratch_for(std::uint32_t variable, std::int32_t block, std::uint64_t bytes) {
+  // What alloc hands out with a notice: the program computes as always, and commit drops it with the same notice.
+  void* scratch_for(std::uint32_t variable, std::int32_t block, std::uint64_t bytes, int notice) {
     const std::size_t size = bytes == 0 ? 1 : bytes;
-    return scratch.insert_or_assign({variable, block}, Scratch(static_cast<std::byte*>(::operator new(size, kScratchAlignment))))
-        .first->second.get();
+    Memory memory(static_cast<std::byte*>(::operator new(size, kScratchAlignment)));
+    return scratch.insert_or_assign({variable, block}, Scratch{std::move(memory), notice}).first->second.memory.get();
+  }
+
+  // A write was refused by the ladder; the server hears of it before the step ends.
+  void refuse(std::uint32_t variable, bool drops) {
+    ++refused[{variable, drops}];
+    add_one(drops ? dropped : skipped);
   }
 
   void count_write() noexcept {
@@ -54,7 +60,11 @@ struct Writer {
   struct ScratchDelete {
     void operator()(std::byte* memory) const noexcept { ::operator delete(memory, kScratchAlignment); }
   };
-  using Scratch = std::unique_ptr<std::byte, ScratchDelete>;
+  using Memory = std::unique_ptr<std::byte, ScratchDelete>;
+  struct Scratch {
+    Memory memory;
+    int notice;
+  };
 
   shm::LaneWriter lane;
   shm::Arena arena;
@@ -62,10 +72,12 @@ struct Writer {
   std::set<std::pair<std::uint32_t, std::int32_t>> more_blocks;                   // blocks other than 0 of the open step
   std::map<std::pair<std::uint32_t, std::int32_t>, shm::BlockHeader*> allocated;  // handed out, not committed
   std::map<std::pair<std::uint32_t, std::int32_t>, Scratch> scratch;              // of the open step
-  std::uint64_t step_bytes = 0;                                                   // of the arena, held by the open step
+  std::map<std::pair<std::uint32_t, bool>, std::uint64_t> refused;  // by variable, dropped or skipped: of the open step
+  std::uint64_t waits_told = 0;                                     // to the server
+  std::uint64_t step_bytes = 0;                                     // of the arena, held by the open step
   bool rang = false;  // the server was woken when lane or arena passed half; once is enough
   // For dc_status of other threads; only this thread writes, so an addition needs no locked instruction.
-  std::atomic<std::uint64_t> writes{0}, waits{0}, used_bytes{0};
+  std::atomic<std::uint64_t> writes{0}, waits{0}, skipped{0}, dropped{0}, used_bytes{0};
 };
 
 }  // namespace damaris::client

@@ -134,6 +134,11 @@ VariableInfos::VariableInfos(const model::Model& model) {
     std::copy(variable.chunk.begin(), variable.chunk.end(), info.chunk);
     if (layout.fortran_order) std::reverse(info.chunk, info.chunk + variable.chunk.size());
     infos_.push_back(info);
+    if (!variable.reduce_on_full.empty()) {
+      info.reduce = variable.reduce_on_full.c_str();
+      info.reduction = variable.reduction_on_full;
+    }
+    on_full_.push_back(info);
   }
 }
 
@@ -152,6 +157,20 @@ Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::ui
   intake.dataset = labels_of(copy, infos);
   intake.dataset.data = region.at(event.block_offset + sizeof(shm::BlockHeader));
   intake.block = {lane, event.block_offset, copy.size_bytes};
+  intake.fault = fill_lists(header, copy, intake.dataset);
+  return intake;
+}
+
+Intake check_spilled(const shm::BlockHeader& header, const SpilledBlock& place, const VariableInfos& infos) {
+  Intake intake;
+  const Copy copy = copy_of(header);
+  event::Event event = {};
+  event.step = copy.step;
+  intake.fault = copy.step < 0 ? "its step is negative" : fault_of_labels(copy, event, copy.source, infos);
+  if (!intake.fault.empty()) return intake;
+  intake.dataset = labels_of(copy, infos);
+  intake.dataset.data = place.data();
+  intake.block.spilled = place;
   intake.fault = fill_lists(header, copy, intake.dataset);
   return intake;
 }

@@ -18,10 +18,12 @@ class VariableInfos {
  public:
   explicit VariableInfos(const model::Model& model);
   const std::vector<dc_variable_info_t>& all() const noexcept { return infos_; }
+  // The same with reduce-on-full in place of reduce, where a variable has one.
+  const std::vector<dc_variable_info_t>& on_full() const noexcept { return on_full_; }
 
  private:
   std::vector<std::vector<dc_field_t>> fields_;  // by compound
-  std::vector<dc_variable_info_t> infos_;
+  std::vector<dc_variable_info_t> infos_, on_full_;
 };
 
 struct Intake {
@@ -42,6 +44,9 @@ struct Asked {
 // A sound result has copies of everything but the data themselves.
 Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::uint32_t lane, std::int32_t source,
                    const event::Event& event, const VariableInfos& infos);
+
+// The same for a record of a dead server's spill file.
+Intake check_spilled(const shm::BlockHeader& header, const SpilledBlock& place, const VariableInfos& infos);
 
 // The same for a block that is to be filled: of an event read or last_step.
 Asked check_asked(const shm::Region& region, const shm::LaneSpan& span, std::uint32_t lane, std::int32_t source,

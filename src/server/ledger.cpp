@@ -1,6 +1,7 @@
 #include "server/ledger.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/base/format.hpp"
 
@@ -15,10 +16,35 @@ bool Iteration::add(const dc_dataset_t& dataset, const HeldBlock& block) {
   return true;
 }
 
-dc_iteration_t Iteration::view(std::size_t client_count) {
-  const auto key = [](const dc_dataset_t& d) { return std::make_tuple(d.variable->id, d.source, d.block); };
-  if (!sorted_) std::sort(datasets_.begin(), datasets_.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+bool Iteration::has(const dc_dataset_t& dataset) const {
+  return keys_.count({dataset.variable->id, dataset.source, dataset.block}) != 0;
+}
+
+void Iteration::refuse(std::uint32_t variable, bool drops) {
+  dropped_ |= drops;
+  const auto place = std::lower_bound(refused_.begin(), refused_.end(), variable);
+  if (place == refused_.end() || *place != variable) refused_.insert(place, variable);
+}
+
+void Iteration::sort() {
+  if (sorted_) return;
   sorted_ = true;
+  const auto key = [](const dc_dataset_t& d) { return std::make_tuple(d.variable->id, d.source, d.block); };
+  std::vector<std::size_t> order(datasets_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(datasets_[a]) < key(datasets_[b]); });
+  std::vector<dc_dataset_t> datasets;
+  std::vector<HeldBlock> blocks;
+  for (const std::size_t index : order) {
+    datasets.push_back(datasets_[index]);
+    blocks.push_back(blocks_[index]);
+  }
+  datasets_.swap(datasets);
+  blocks_.swap(blocks);
+}
+
+dc_iteration_t Iteration::view(std::size_t client_count) {
+  sort();
   dc_iteration_t view = {};
   view.step = step_;
   view.has_time = has_time_ ? 1 : 0;
@@ -30,7 +56,66 @@ dc_iteration_t Iteration::view(std::size_t client_count) {
   view.absent = absent.data();
   view.missing_count = missing.size();
   view.missing = missing.data();
+  view.skipped_count = refused_.size();
+  view.skipped = refused_.data();
+  view.dropped = dropped_ ? 1 : 0;
+  view.reduced = reduced_ ? 1 : 0;
+  view.waits = waits_;
+  view.spilled_bytes = spilled_bytes_;
   return view;
+}
+
+void Iteration::reduce_harder(const std::vector<dc_variable_info_t>& infos) {
+  for (dc_dataset_t& dataset : datasets_) {
+    const dc_variable_info_t& harder = infos[dataset.variable->id];
+    reduced_ |= harder.reduce != dataset.variable->reduce;
+    dataset.variable = &harder;
+  }
+}
+
+std::optional<std::size_t> Iteration::find_block_of(std::uint32_t lane) const {
+  const auto lies_there = [&](const HeldBlock& block) { return block.lane == lane && block.spilled.record == nullptr; };
+  const auto found = std::find_if(blocks_.begin(), blocks_.end(), lies_there);
+  if (found == blocks_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - blocks_.begin());
+}
+
+void Iteration::move_to(std::size_t index, const SpilledBlock& place) {
+  datasets_[index].data = place.data();
+  blocks_[index].spilled = place;
+  spilled_bytes_ += datasets_[index].bytes;
+}
+
+Ledger::Ledger(shm::Region& region, std::uint64_t most_spilled_bytes)
+    : region_(region), spill_(region.header(), most_spilled_bytes) {
+  const std::uint32_t lanes = region.client_count() * region.threads();
+  live_.resize(lanes);
+  held_bytes_.resize(lanes);
+  for (std::uint32_t lane = 0; lane < lanes; ++lane) arena_bytes_.push_back(region.span(lane).arena_bytes);
+}
+
+void Ledger::hold(const HeldBlock& block) {
+  if (live_[block.lane].insert(block.offset).second) held_bytes_[block.lane] += block.size_bytes;
+}
+
+bool Ledger::holds(const dc_dataset_t& dataset) const {
+  const auto found = iterations_.find(dataset.step);
+  return found != iterations_.end() && found->second.has(dataset);
+}
+
+std::vector<Iteration*> Ledger::newest_first() {
+  std::vector<Iteration*> all;
+  for (auto next = iterations_.rbegin(); next != iterations_.rend(); ++next) all.push_back(&next->second);
+  return all;
+}
+
+bool Ledger::spill(Iteration& iteration, std::size_t index) {
+  const HeldBlock block = iteration.block(index);
+  SpilledBlock place;
+  if (!spill_.store(iteration.dataset(index), place)) return false;
+  iteration.move_to(index, place);
+  release(block);
+  return true;
 }
 
 Iteration& Ledger::open(std::int64_t step) { return iterations_.try_emplace(step, step).first->second; }
@@ -42,7 +127,7 @@ Iteration* Ledger::find(std::int64_t step) {
 
 std::string Ledger::add(const dc_dataset_t& dataset, const HeldBlock& block) {
   if (open(dataset.step).add(dataset, block)) {
-    live_[block.lane].insert(block.offset);
+    if (block.spilled.record == nullptr) hold(block);
     return "";
   }
   release(block);
@@ -76,7 +161,8 @@ bool Ledger::try_release(std::int64_t step) {
 
 // The client's next sweep finds the state; `released` tells it that a sweep is worth while, or that nothing is held any more.
 void Ledger::release(const HeldBlock& block) {
-  live_[block.lane].erase(block.offset);
+  if (block.spilled.record != nullptr) return spill_.release(block.spilled);
+  if (live_[block.lane].erase(block.offset) != 0) held_bytes_[block.lane] -= block.size_bytes;
   auto* header = reinterpret_cast<shm::BlockHeader*>(region_.at(block.offset));
   header->state.store(static_cast<std::uint32_t>(shm::BlockState::released), std::memory_order_release);
   region_.lane(block.lane)->released.fetch_add(block.size_bytes, std::memory_order_release);

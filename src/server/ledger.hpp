@@ -15,6 +15,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/shm/region.hpp"
+#include "server/spill.hpp"
 
 namespace damaris::server {
 
@@ -23,6 +24,7 @@ struct HeldBlock {
   std::uint32_t lane = 0;
   std::uint64_t offset = 0;  // of the header in the region
   std::uint64_t size_bytes = 0;
+  SpilledBlock spilled = {};  // with a record: it lies there, and not in the region
 };
 
 class Iteration {
@@ -35,8 +37,21 @@ class Iteration {
   bool has_source(std::int32_t source) const { return sources_.count(source) != 0; }
   void set_time(double time) noexcept { has_time_ = true, time_ = time; }
 
+  bool has(const dc_dataset_t& dataset) const;
+  // Writes of a variable were refused for want of room.
+  void refuse(std::uint32_t variable, bool drops);
+  void count_waits(std::uint64_t waits) noexcept { waits_ += waits; }
+
   // Valid until the next add; no block is added once the step is complete. Datasets ordered by variable, source, block.
   dc_iteration_t view(std::size_t client_count);
+  // From now on its datasets come with `infos` of their variables, where those have something to reduce.
+  void reduce_harder(const std::vector<dc_variable_info_t>& infos);
+
+  // A dataset that lies in that lane's arena.
+  std::optional<std::size_t> find_block_of(std::uint32_t lane) const;
+  const HeldBlock& block(std::size_t index) const { return blocks_[index]; }
+  const dc_dataset_t& dataset(std::size_t index) const { return datasets_[index]; }
+  void move_to(std::size_t index, const SpilledBlock& place);
 
   std::vector<std::int32_t> absent, missing;        // filled when the step completes
   std::optional<Clock::time_point> complete_since;  // every client has ended it
@@ -47,19 +62,24 @@ class Iteration {
   std::size_t dataset_count() const noexcept { return datasets_.size(); }
 
  private:
+  void sort();
+
   std::int64_t step_;
   bool has_time_ = false;
   double time_ = 0;
   bool sorted_ = true;
+  bool dropped_ = false, reduced_ = false;
+  std::uint64_t waits_ = 0, spilled_bytes_ = 0;
+  std::vector<std::uint32_t> refused_;  // variables, ascending
   std::vector<dc_dataset_t> datasets_;
-  std::vector<HeldBlock> blocks_;
+  std::vector<HeldBlock> blocks_;  // of the datasets, in their order
   std::set<std::tuple<std::uint32_t, std::int32_t, std::int32_t>> keys_;
   std::set<std::int32_t> sources_;
 };
 
 class Ledger {
  public:
-  explicit Ledger(shm::Region& region) : region_(region), live_(region.client_count() * region.threads()) {}
+  Ledger(shm::Region& region, std::uint64_t most_spilled_bytes);
 
   // The record of `step`, made when it is new.
   Iteration& open(std::int64_t step);
@@ -72,18 +92,28 @@ class Ledger {
   Iteration* next_unprocessed();
   // Gives all blocks of a processed iteration without pending holds back to their arenas and forgets it. Returns whether it did.
   bool try_release(std::int64_t step);
-  // Forgets a processed iteration, whose blocks stay as they are in the region.
+  // Forgets a processed iteration, whose blocks stay as they are.
   void leave(std::int64_t step) { iterations_.erase(step); }
+  bool holds(const dc_dataset_t& dataset) const;
+
+  std::uint64_t held_bytes(std::uint32_t lane) const { return held_bytes_[lane]; }
+  std::uint64_t arena_bytes(std::uint32_t lane) const { return arena_bytes_[lane]; }
+  std::vector<Iteration*> newest_first();
+  // Moves a dataset to the spill file and gives its block back. Returns false, nothing changed, when there is no room there.
+  bool spill(Iteration& iteration, std::size_t index);
+  Spill& spill_file() noexcept { return spill_; }
   bool empty() const noexcept { return iterations_.empty(); }
   bool live(const HeldBlock& block) const { return live_[block.lane].count(block.offset) != 0; }
   // A block that belongs to no iteration: in hand until it is released.
-  void hold(const HeldBlock& block) { live_[block.lane].insert(block.offset); }
+  void hold(const HeldBlock& block);
   void release(const HeldBlock& block);
 
  private:
   shm::Region& region_;
   std::map<std::int64_t, Iteration> iterations_;
+  Spill spill_;
   std::vector<std::unordered_set<std::uint64_t>> live_;  // by lane: offsets of blocks in hand; none may be published twice
+  std::vector<std::uint64_t> held_bytes_, arena_bytes_;  // by lane
 };
 
 }  // namespace damaris::server

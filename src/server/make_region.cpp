@@ -6,6 +6,7 @@
 
 #include "core/base/file.hpp"
 #include "core/model/json.hpp"
+#include "server/spill.hpp"
 
 namespace damaris::server {
 
@@ -18,6 +19,7 @@ std::shared_ptr<shm::Region> make_region(const model::Model& model, const std::s
   spec.server_count = place.server_count;
   spec.detached = place.detached;
   spec.xml = xml;
+  if (!model.architecture.spill.empty()) spec.spill = Spill::path_for(model.architecture.spill, place.name);
   spec.config_place = place_digest(model.file);
   model::Model stored = model;
   std::error_code gone;  // a folder that was removed: whoever recovers has to name another

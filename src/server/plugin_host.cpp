@@ -259,6 +259,10 @@ CallResult PluginHost::run(const model::Action& action, const dc_event_t& event,
 void PluginHost::begin(const dc_iteration_t& iteration) {
   begun_ = true;
   next_plugin_ = 0;
+  copy_what_is_stored(iteration);
+}
+
+void PluginHost::copy_what_is_stored(const dc_iteration_t& iteration) {
   stored_datasets_.clear();
   for (std::size_t i = 0; i < iteration.dataset_count; ++i)
     if (model_->variables[iteration.datasets[i].variable->id].store) stored_datasets_.push_back(iteration.datasets[i]);

@@ -66,6 +66,10 @@ class PluginHost {
   };
   // To be called with the same iteration until it is done; `iteration` and what it points to must stay until then.
   Pass process(const dc_iteration_t& iteration);
+  // Datasets of the iteration in hand lie elsewhere than at the last pass.
+  void data_moved(const dc_iteration_t& iteration) {
+    if (begun_) copy_what_is_stored(iteration);
+  }
   IterationResult take_result();
   // Lets the storage fill what a client asks for, or name the last step it could; `variable` may be NULL. A refusal is the client's.
   CallResult read(const dc_read_t& read);
@@ -90,6 +94,7 @@ class PluginHost {
   void load_plugin(const model::Plugin& plugin);
   void load_function(const model::Action& action);
   void begin(const dc_iteration_t& iteration);
+  void copy_what_is_stored(const dc_iteration_t& iteration);
   template <class Callback, class... Rest>
   CallResult ask_storage(Callback callback, const std::string& what, Rest... rest);
   void take_files(Loaded& plugin);

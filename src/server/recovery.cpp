@@ -46,6 +46,8 @@ Leftover describe(const shm::Region& region, const model::Model& model) {
   found.server_index = header.server_index;
   found.server = {header.server_pid, header.server_start_time};
   count_blocks(region, found);
+  found.spilled = header.spilled_blocks.load(std::memory_order_acquire);
+  found.datasets += found.spilled;
   for (std::uint32_t client = 0; client < region.client_count(); ++client) {
     const shm::ClientSlot& slot = region.slot(client);
     const auto state = static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));

@@ -18,7 +18,7 @@ struct Leftover {
   std::string name, simulation, host, folder;
   int server_index = 0;
   ProcessId server;
-  std::size_t datasets = 0;
+  std::size_t datasets = 0, spilled = 0;  // in all, and of them in the spill file
   std::uint64_t bytes = 0;
   std::int64_t first_step = 0, last_step = 0;  // of them
   std::vector<std::int32_t> living_clients;    // processes that may still publish

@@ -31,11 +31,12 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
       coordinator_(std::move(coordinator)),
       infos_(*model_),
       host_(model_),
-      ledger_(*region_),
+      ledger_(*region_, model_->architecture.spill_bytes),
       reads_(*region_, ledger_, host_),
       roster_(*region_),
       signals_(model_, ledger_, roster_, host_, *coordinator_,
                [this](int code, const std::string& sentence) { note_failure(code, sentence); }),
+      ladder_(*region_, *model_, ledger_, roster_),
       attach_deadline_(Deadline::after_ms(model_->architecture.attach_timeout_ms)) {
   host_.watch([this](const std::string& what) { shm::show_busy(region_->header(), what); });
   RunFacts facts;
@@ -62,8 +63,22 @@ void Server::adopt() {
   take_no_more();
   roster_.adopt();
   const std::int64_t released = region_->header().releasing.load(std::memory_order_acquire);
+  adopt_spilled(released);
   for (Member& member : roster_.members())
     for (Lane& lane : member.lanes) adopt_lane(member, lane, released);
+}
+
+// A block that was being spilled may be in the region as well: the first one counts.
+void Server::adopt_spilled(std::int64_t released) {
+  Spill& file = ledger_.spill_file();
+  file.keep();
+  file.adopt([&](const shm::BlockHeader& header, const SpilledBlock& place) {
+    const Intake intake = check_spilled(header, place, infos_);
+    const bool is_new = intake.fault.empty() && header.step != released && !ledger_.holds(intake.dataset);
+    if (!is_new) return file.release(place);
+    highest_step_ = std::max(highest_step_, header.step);
+    (void)ledger_.add(intake.dataset, intake.block);
+  });
 }
 
 // Blocks whose events wait in the lane come with these; the dead server had taken the others.
@@ -95,6 +110,7 @@ bool Server::poll() {
   worked |= deliver_posts();
   worked |= reads_.serve_next();
   worked |= process_next();
+  worked |= relieve();
   worked |= roster_.deliver();
   let_go();
   return worked || idle();
@@ -172,7 +188,11 @@ void Server::dispatch(Member& member, Lane& lane, const event::Event& event) {
       if (event.name >= model_->events.size()) return reject(member, lane, format("there is no event {}", event.name));
       return signals_.sent(member, event.name, event.step);
     case event::Kind::end_iteration:
+      ledger_.open(event.step).count_waits(event.count);
       return roster_.end(member, lane, event.step);
+    case event::Kind::skipped:
+    case event::Kind::dropped:
+      return take_refusal(member, lane, event);
     case event::Kind::set_time:
       return ledger_.open(event.step).set_time(event.time);
     case event::Kind::flush:
@@ -186,6 +206,14 @@ void Server::dispatch(Member& member, Lane& lane, const event::Event& event) {
   }
 }
 
+void Server::take_refusal(Member& member, Lane& lane, const event::Event& event) {
+  if (event.name >= model_->variables.size()) return reject(member, lane, format("there is no variable {}", event.name));
+  const bool drops = event.kind == event::Kind::dropped;
+  ledger_.open(event.step).refuse(event.name, drops);
+  log_line(LogLevel::warning, format("step {}: {} writes of '{}' by client {} are {} for want of room", event.step, event.count,
+                                     model_->variables[event.name].path, member.id, drops ? "dropped" : "skipped"));
+}
+
 void Server::take_question(Member& member, Lane& lane, const event::Event& event) {
   const Asked asked = check_asked(*region_, lane.span, lane.index, member.id, event, infos_);
   const bool in_hand = asked.block.size_bytes > 0 && ledger_.live(asked.block);
@@ -197,6 +225,7 @@ void Server::take_question(Member& member, Lane& lane, const event::Event& event
 void Server::take_block(Member& member, const Lane& lane, const event::Event& event) {
   const Intake intake = check_block(*region_, lane.span, lane.index, member.id, event, infos_);
   const bool in_hand = intake.block.size_bytes > 0 && ledger_.live(intake.block);
+  if (adopted_ && intake.fault.empty() && !in_hand && ledger_.holds(intake.dataset)) return ledger_.release(intake.block);
   std::string fault = intake.fault;
   if (fault.empty()) fault = in_hand ? "it is already in hand" : ledger_.add(intake.dataset, intake.block);
   if (fault.empty()) return;
@@ -263,6 +292,17 @@ void Server::tell_passed(std::int64_t step) {
   if (call.code < DC_OK) note_failure(call.code, call.sentence);
 }
 
+// A block a pass, so that the lanes are drained between two of them.
+bool Server::relieve() {
+  if (adopted_) return false;
+  const Iteration* next = ledger_.next_unprocessed();
+  const bool worked = ladder_.spill_one(in_work_ && next != nullptr ? std::optional(next->step()) : std::nullopt);
+  if (!worked) return false;
+  host_.data_moved(in_hand_);
+  shm::tell_room(region_->header());
+  return true;
+}
+
 // Returns whether there was something to do: plugins may wait for their time, or for another server.
 bool Server::process(Iteration& iteration, bool another_waits) {
   if (!iteration.begun) begin(iteration);
@@ -270,6 +310,7 @@ bool Server::process(Iteration& iteration, bool another_waits) {
   in_hand_.age_s = seconds_since(*iteration.complete_since);
   in_hand_.hurry = another_waits || client_waits || stopping_ || roster_.everyone_over() ? 1 : 0;
   const PluginHost::Pass pass = host_.process(in_hand_);
+  in_work_ = pass == PluginHost::Pass::again;
   if (pass == PluginHost::Pass::done) end(iteration);
   return pass != PluginHost::Pass::waiting;
 }
@@ -279,6 +320,10 @@ void Server::begin(Iteration& iteration) {
   region_->header().last_complete.store(iteration.step(), std::memory_order_release);
   signals_.complete(iteration.step());
   account_for(iteration);
+  if (ladder_.should_reduce()) {
+    iteration.reduce_harder(infos_.on_full());
+    region_->header().reduced_steps.fetch_add(1, std::memory_order_relaxed);
+  }
   in_hand_ = iteration.view(roster_.size());
   in_hand_.complete = 1;
 }

@@ -12,6 +12,7 @@
 #include "core/shm/region.hpp"
 #include "server/coordinator.hpp"
 #include "server/intake.hpp"
+#include "server/ladder.hpp"
 #include "server/ledger.hpp"
 #include "server/plugin_host.hpp"
 #include "server/reads.hpp"
@@ -54,7 +55,10 @@ class Server {
   bool drain_lane(Member& member, Lane& lane);
   void dispatch(Member& member, Lane& lane, const event::Event& event);
   void take_question(Member& member, Lane& lane, const event::Event& event);
+  void adopt_spilled(std::int64_t released);
   void adopt_lane(Member& member, Lane& lane, std::int64_t released);
+  void take_refusal(Member& member, Lane& lane, const event::Event& event);
+  bool relieve();
   void release(std::int64_t step, bool durable);
   void take_block(Member& member, const Lane& lane, const event::Event& event);
   void reject(Member& member, Lane& lane, const std::string& why);
@@ -82,11 +86,13 @@ class Server {
   Reads reads_;
   Roster roster_;
   Signals signals_;
+  Ladder ladder_;
   std::int64_t highest_step_ = shm::kNoStep;
   std::int64_t completed_ = shm::kNoStep;
   std::int64_t passed_ = shm::kNoStep;  // what plugins were told of iterations that bring nothing
   bool ids_are_told_ = false;           // of the clients, before they come
   dc_iteration_t in_hand_ = {};         // of the iteration that the plugins are at
+  bool in_work_ = false;                // a plugin has begun with it, and does not wait
   bool storage_failed_ = false;
   bool adopted_ = false;  // the region is a dead server's
   bool stopping_ = false;

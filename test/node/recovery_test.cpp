@@ -1,4 +1,6 @@
 // What a second server takes over from the region of one that is gone. The first one just stops being polled, at any point.
+#include <filesystem>
+
 #include "core/shm/arena.hpp"
 #include "node.hpp"
 
@@ -10,8 +12,14 @@ const std::int32_t kFour[4] = {1, 2, 3, 4};
 // The region of a server that died, its clients with it.
 class Remains {
  public:
-  explicit Remains(int clients = 2, const std::vector<std::pair<std::string, std::string>>& settings = {}) {
+  explicit Remains(int clients = 2, const std::vector<std::pair<std::string, std::string>>& settings = {},
+                   const std::string& spill = "") {
     model::Model model = node_model();
+    if (!spill.empty()) {
+      model.architecture.buffer_bytes = 12 * 1024;
+      model.architecture.spill = spill;
+      model.architecture.spill_bytes = 1 << 30;
+    }
     add_recorder(model, true, settings);
     add_event(model, "look", {DC_SCOPE_CORE});
     model_ = std::make_shared<model::Model>(model);
@@ -29,6 +37,16 @@ class Remains {
     for (int pass = 0; pass < 20; ++pass) first_->poll();
   }
   shm::Region& region() { return *region_; }
+  void republish_one_that_was_spilled() {
+    const shm::LaneSpan span = region_->span(0);
+    bool done = false;
+    shm::walk_arena(region_->at(span.arena_offset), span.arena_bytes, [&](shm::BlockHeader& block, std::uint64_t) {
+      if (done || block.state.load() != static_cast<std::uint32_t>(shm::BlockState::released)) return;
+      block.state.store(static_cast<std::uint32_t>(shm::BlockState::published));
+      done = true;
+    });
+    REQUIRE(done);
+  }
 
   // As `damaris recover` does. Returns the lines of the storage.
   std::vector<std::string> recover() {
@@ -145,6 +163,22 @@ TEST_CASE("recovery goes on behind a damaged lane, a damaged block and a damaged
     CHECK_THAT(remains.recover().at(0), Catch::Contains("datasets 2 small:1.0=16:10 small:1.1=16:10"));
     CHECK(remains.region().unreleased_blocks() == 1);
   }
+}
+
+TEST_CASE("recovery stores what had been spilled, and what was in the region as well only once; the file goes") {
+  const TempFolder folder;
+  Remains remains(1, {}, folder.path());
+  for (int block = 0; block < 30; ++block) remains.write(0, 0, block);  // 384 bytes each of 8 KiB
+  remains.poll();
+  const std::uint64_t spilled = remains.region().header().spilled_blocks.load();
+  REQUIRE(spilled > 0);
+  // As if the server had died between the copy of the last one and its release.
+  const bool twice = GENERATE(true, false);
+  if (twice) remains.republish_one_that_was_spilled();
+  CHECK(remains.region().unreleased_blocks() == 30u + (twice ? 1 : 0));
+  CHECK_THAT(remains.recover().at(0), Catch::Contains("datasets 30 small:0.0=16:10 "));
+  CHECK(remains.region().unreleased_blocks() == 0);
+  CHECK(std::filesystem::is_empty(folder.path()));
 }
 
 }  // namespace damaris::test

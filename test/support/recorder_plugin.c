@@ -41,6 +41,15 @@ static void list_datasets(FILE* log, const dc_iteration_t* iteration) {
   }
 }
 
+static void list_ladder(FILE* log, const dc_iteration_t* iteration) {
+  for (size_t i = 0; i < iteration->skipped_count; ++i)
+    fprintf(log, " %s:%s", iteration->dropped ? "dropped" : "skipped", the_host->variables[iteration->skipped[i]].path);
+  if (iteration->skipped_count > 0) fprintf(log, " waits:%" PRIu64, iteration->waits);
+  if (iteration->spilled_bytes > 0) fprintf(log, " spilled:%" PRIu64, iteration->spilled_bytes);
+  for (size_t i = 0; i < iteration->dataset_count && iteration->reduced; ++i)
+    fprintf(log, " %s as %s", iteration->datasets[i].variable->path, iteration->datasets[i].variable->reduce);
+}
+
 static void log_event(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host) {
   static const char* const scopes[] = {"core", "node", "global"};
   FILE* log = open_log(host);
@@ -108,6 +117,7 @@ static int on_iteration(void* state, const dc_iteration_t* iteration) {
     list_datasets(log, iteration);
     for (size_t i = 0; i < iteration->absent_count; ++i) fprintf(log, " absent:%d", (int)iteration->absent[i]);
     for (size_t i = 0; i < iteration->missing_count; ++i) fprintf(log, " missing:%d", (int)iteration->missing[i]);
+    list_ladder(log, iteration);
     fprintf(log, "\n");
     fclose(log);
   }

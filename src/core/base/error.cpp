@@ -63,6 +63,10 @@ const char* other_text(int code) noexcept {
   switch (code) {
     case DC_OK:
       return "success";
+    case DC_N_SKIPPED:
+      return "variable is skipped in this step";
+    case DC_N_DROPPED:
+      return "step is dropped";
     case DC_N_NOT_DUE:
       return "variable is not due in this step";
     case DC_N_DISABLED:

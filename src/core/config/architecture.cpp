@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/base/format.hpp"
+#include "core/base/nearest.hpp"
 #include "core/base/units.hpp"
 #include "core/config/build.hpp"
 
@@ -8,6 +9,25 @@ namespace damaris::config {
 namespace {
 
 constexpr std::int64_t kSmallestBuffer = 64 << 10;
+
+void spill(Build& build, const Element& element, const Attribute& on_full, bool spills) {
+  model::Architecture& a = build.model.architecture;
+  const Attribute* folder = element.find("spill");
+  if (spills && folder == nullptr)
+    return build.problems.add(on_full.value_where,
+                              format("{}: it needs spill=\"...\", a folder on a disk of the node", quoted(on_full)));
+  if (!spills && folder != nullptr)
+    return build.problems.add(folder->where, "spill=\"...\" has no effect without on-full=\"spill\"; add that or remove it");
+  if (spills && a.dedicated_cores == 0)
+    return build.problems.add(on_full.value_where, format("{}: without dedicated cores nobody spills while a client waits; leave "
+                                                          "spill out",
+                                                          quoted(on_full)));
+  if (folder != nullptr) a.spill = folder->value;
+  const Attribute& most = *element.find("spill-size");
+  const auto bytes = parse_size(most.value);
+  if (!bytes) build.problems.add(most.value_where, format("{}: it must be below 8 EiB", quoted(most)));
+  a.spill_bytes = bytes.value_or(0);
+}
 
 std::uint64_t next_power_of_two(std::int64_t value) {
   std::uint64_t power = 1;
@@ -30,6 +50,33 @@ void weights(Build& build, const Element& buffer) {
   }
 }
 
+const std::vector<std::string> kRungs = {"reduce", "spill", "block", "skip", "drop"};
+
+// on-full="reduce spill skip": what is done besides waiting, and what becomes of a write that has waited in vain.
+void ladder(Build& build, const Element& element) {
+  model::Architecture& a = build.model.architecture;
+  const Attribute& attribute = *element.find("on-full");
+  bool spills = false;
+  int last_rungs = 0;
+  for (const Piece& piece : split(attribute.value, ' ')) {
+    if (piece.text.empty()) continue;
+    if (std::find(kRungs.begin(), kRungs.end(), piece.text) == kRungs.end())
+      build.problems.add(inside(attribute, piece.at), format("{}: no step '{}'; there are reduce, spill, block, skip and drop{}",
+                                                             quoted(attribute), piece.text, name_hint(piece.text, kRungs)));
+    a.reduces_on_full |= piece.text == "reduce";
+    spills |= piece.text == "spill";
+    if (piece.text == "skip" || piece.text == "drop") ++last_rungs;
+    if (piece.text == "skip") a.on_full = model::OnFull::skip;
+    if (piece.text == "drop") a.on_full = model::OnFull::drop;
+  }
+  if (last_rungs > 1)
+    build.problems.add(attribute.value_where,
+                       format("{}: a write that has waited in vain is skipped or its step is dropped; say one here, and the other "
+                              "with on-full of the variables that differ",
+                              quoted(attribute)));
+  spill(build, element, attribute, spills);
+}
+
 void buffer(Build& build, const Element& element) {
   model::Architecture& a = build.model.architecture;
   const Attribute& size = *element.find("size");
@@ -45,6 +92,7 @@ void buffer(Build& build, const Element& element) {
             : stale == "discard" ? model::StalePolicy::discard
                                  : model::StalePolicy::refuse;
   weights(build, element);
+  ladder(build, element);
 }
 
 void section(Build& build, const Element& element) {

@@ -74,6 +74,8 @@ void check_files(Build& build, const Element& element) {
         "without dedicated cores there are no servers that could write together; say per-server, or give <dedicated cores=\"1\"/>");
   if (const Attribute& schedule = *element.find("schedule"); schedule.value != "immediate")
     wrong(format("the servers of a file write it at the same time, which {} is not; say schedule=\"immediate\"", quoted(schedule)));
+  if (build.model.architecture.reduces_on_full)
+    wrong("the servers of a file pack alike, and on-full=\"reduce\" is each server's own; leave it out, or say per-server");
   for (const model::Variable& variable : build.model.variables)
     if (const std::string obstacle = obstacle_to_sharing(variable.reduction); !obstacle.empty())
       wrong(format("variable '{}' has reduce=\"{}\": {}, or per-server", variable.name, variable.reduce, obstacle));

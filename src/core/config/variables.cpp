@@ -31,6 +31,8 @@ class VariableReader {
     const Attribute* reduce = nullptr;
     model::Schedule schedule;
     int priority = 0;
+    const Attribute* reduce_on_full = nullptr;
+    model::OnFull on_full = model::OnFull::block;
   };
 
   void group(const Element& element, const Around& around) {
@@ -40,13 +42,16 @@ class VariableReader {
     check_clash(paths_, path, element, "a variable");
     groups_.emplace(path, element.where);
     const Attribute* reduce = element.find("reduce");
+    const Attribute* reduce_on_full = element.find("reduce-on-full");
     const Around inside{path + "/",
                         around.enabled && element.is_true("enabled"),
                         around.store && element.is_true("store"),
                         around.depth + 1,
                         reduce != nullptr ? reduce : around.reduce,
                         schedule(element, around.schedule),
-                        priority(element, around.priority)};
+                        priority(element, around.priority),
+                        reduce_on_full != nullptr ? reduce_on_full : around.reduce_on_full,
+                        on_full(element, around.on_full)};
     for (const Element& child : element.children) {
       if (child.name == "group")
         group(child, inside);
@@ -68,9 +73,11 @@ class VariableReader {
     v.store = around.store && element.is_true("store");
     v.schedule = schedule(element, around.schedule);
     v.priority = priority(element, around.priority);
+    v.on_full = on_full(element, around.on_full);
     v.where = element.where;
     v.layout = layout(element, v.path);
     reduce(element, around, v);
+    reduce_on_full(element, around, v);
     v.chunk = chunk(element, v);
     check_mesh(element, v.path);
     check_clash(groups_, v.path, element, "a group");
@@ -142,6 +149,24 @@ class VariableReader {
     variable.reduce = attribute->value;
     variable.reduction = reduction(build_, *attribute);
     check_reduction(build_, *attribute, variable);
+  }
+
+  void reduce_on_full(const Element& element, const Around& around, model::Variable& variable) {
+    const Attribute* own = element.find("reduce-on-full");
+    const Attribute* attribute = own != nullptr ? own : around.reduce_on_full;
+    if (attribute == nullptr || build_.model.layouts.empty()) return;
+    if (!build_.model.architecture.reduces_on_full)
+      return build_.problems.add(attribute->where,
+                                 "reduce-on-full has no effect without <buffer on-full=\"reduce\"/>; say that, too");
+    variable.reduce_on_full = attribute->value;
+    variable.reduction_on_full = reduction(build_, *attribute);
+    check_reduction(build_, *attribute, variable);
+  }
+
+  static model::OnFull on_full(const Element& element, model::OnFull around) {
+    const Attribute* own = element.find("on-full");
+    if (own == nullptr) return around;
+    return own->value == "skip" ? model::OnFull::skip : own->value == "drop" ? model::OnFull::drop : model::OnFull::block;
   }
 
   void check_mesh(const Element& element, const std::string& path) {
@@ -227,9 +252,11 @@ void build_meshes(Build& build) {
 
 void build_variables(Build& build) {
   VariableReader reader(build);
+  VariableReader::Around outside;
+  outside.on_full = build.model.architecture.on_full;
   for (const Element* element : build.flat) {
-    if (element->name == "variable") reader.variable(*element, {});
-    if (element->name == "group") reader.group(*element, {});
+    if (element->name == "variable") reader.variable(*element, outside);
+    if (element->name == "group") reader.group(*element, outside);
   }
   if (too_many(build, build.root, "variables", build.model.variables.size(), kMost)) return;
   build_meshes(build);

@@ -4,7 +4,7 @@
 
 namespace damaris::event {
 
-bool known(Kind kind) noexcept { return kind >= Kind::write && kind <= Kind::last_step; }
+bool known(Kind kind) noexcept { return kind >= Kind::write && kind <= Kind::dropped; }
 
 const char* kind_name(Kind kind) noexcept {
   switch (kind) {
@@ -24,6 +24,10 @@ const char* kind_name(Kind kind) noexcept {
       return "read";
     case Kind::last_step:
       return "last_step";
+    case Kind::skipped:
+      return "skipped";
+    case Kind::dropped:
+      return "dropped";
   }
   return "unknown";
 }
@@ -33,6 +37,8 @@ std::string to_string(const Event& event) {
   if (event.kind == Kind::write || event.kind == Kind::read) text += format(" block at {}", event.block_offset);
   if (event.kind == Kind::signal) text += format(" event {}", event.name);
   if (event.kind == Kind::last_step && event.name != kAnyVariable) text += format(" variable {}", event.name);
+  if (event.kind == Kind::skipped || event.kind == Kind::dropped)
+    text += format(" variable {}, {} writes", event.name, event.count);
   if (event.kind == Kind::set_time) text += format(" time {}", event.time);
   return text;
 }

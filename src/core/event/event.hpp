@@ -18,16 +18,19 @@ enum class Kind : std::uint32_t {
   finalize = 6,       // the lane's last event
   read = 7,           // a block was asked for: `block_offset`, to be filled with what an earlier run stored of `step`
   last_step = 8,      // a block was asked for, for the last step stored of variable `name`, or of kAnyVariable
+  skipped = 9,        // `count` writes of variable `name` in `step` were refused, because it may be skipped
+  dropped = 10,       // the same, because all of the step is dropped
 };
 
 struct alignas(64) Event {
   Kind kind;
-  std::uint32_t name;  // signal: event id; last_step: variable id
+  std::uint32_t name;  // signal: event id; last_step, skipped, dropped: variable id
   std::int64_t step;
   std::uint64_t block_offset;  // write, read, last_step: of the block header in the region, bytes
   double time;                 // set_time: in the simulation's unit
   std::uint64_t serial;        // place in the lane, from 0; a mismatch shows a damaged lane
-  std::uint64_t reserved[2];
+  std::uint64_t count;         // skipped, dropped: writes; end_iteration: writes that waited for room since the last
+  std::uint64_t reserved;
 };
 static_assert(sizeof(Event) == 64 && std::is_trivially_copyable_v<Event>);
 

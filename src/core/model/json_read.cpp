@@ -106,6 +106,9 @@ Variable variable(const Json& j) {
   if (v.chunk.size() > DC_MAX_DIMS) refuse(format("variable '{}' has chunks of {} dimensions", v.path, v.chunk.size()));
   v.reduce = j.at("reduce");
   v.reduction = reduction(j.at("reduction"));
+  v.reduce_on_full = j.at("reduce_on_full");
+  v.reduction_on_full = reduction(j.at("reduction_on_full"));
+  v.on_full = enumerator<OnFull>(j.at("on_full"), static_cast<int>(OnFull::drop));
   v.where = location(j.at("where"));
   return v;
 }
@@ -151,6 +154,10 @@ Architecture architecture(const Json& j) {
   a.weights = j.at("weights").get<std::vector<std::int64_t>>();
   a.checksums = j.at("checksums");
   a.buffer_timeout_ms = j.at("buffer_timeout_ms");
+  a.on_full = enumerator<OnFull>(j.at("on_full"), static_cast<int>(OnFull::drop));
+  a.reduces_on_full = j.at("reduces_on_full");
+  a.spill = j.at("spill");
+  a.spill_bytes = j.at("spill_bytes");
   a.lane_events = j.at("lane_events");
   a.attach_timeout_ms = j.at("attach_timeout_ms");
   a.finalize_timeout_ms = j.at("finalize_timeout_ms");

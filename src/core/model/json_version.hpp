@@ -4,5 +4,5 @@
 #pragma once
 
 namespace damaris::model {
-constexpr int kJsonVersion = 6;
+constexpr int kJsonVersion = 7;
 }

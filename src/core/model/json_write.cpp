@@ -61,6 +61,9 @@ Json json(const Variable& v) {
           {"chunk", v.chunk},
           {"reduce", v.reduce},
           {"reduction", json(v.reduction)},
+          {"reduce_on_full", v.reduce_on_full},
+          {"reduction_on_full", json(v.reduction_on_full)},
+          {"on_full", v.on_full},
           {"where", json(v.where)}};
 }
 
@@ -91,6 +94,10 @@ Json json(const Architecture& a) {
           {"weights", a.weights},
           {"checksums", a.checksums},
           {"buffer_timeout_ms", a.buffer_timeout_ms},
+          {"on_full", a.on_full},
+          {"reduces_on_full", a.reduces_on_full},
+          {"spill", a.spill},
+          {"spill_bytes", a.spill_bytes},
           {"lane_events", a.lane_events},
           {"attach_timeout_ms", a.attach_timeout_ms},
           {"finalize_timeout_ms", a.finalize_timeout_ms},

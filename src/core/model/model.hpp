@@ -68,6 +68,13 @@ struct Schedule {
   bool due(std::int64_t step) const noexcept { return step >= from && step <= until && (step - from) % every == 0; }
 };
 
+// What becomes of a write that has waited for room in vain (DESIGN 4b rule 9).
+enum class OnFull {
+  block,  // it is an error
+  skip,   // the variable is left out of the step
+  drop,   // the rest of the step is left out
+};
+
 struct Variable {
   std::uint32_t id = 0;  // index in Model::variables
   std::string name;      // without groups
@@ -77,6 +84,9 @@ struct Variable {
   std::vector<std::uint32_t> coordinates;  // of a rectilinear mesh: ids of variables, one per dimension in C order; else empty
   std::string reduce;                      // as in the XML, "" for none
   dc_reduction_t reduction = {};           // what it says
+  std::string reduce_on_full;              // the same for when the buffer fills, "" for none
+  dc_reduction_t reduction_on_full = {};
+  OnFull on_full = OnFull::block;
   Schedule schedule;
   int priority = 0;                 // larger ones are stored first
   std::vector<std::int64_t> chunk;  // extents, as its layout lists dimensions; empty: left to the storage
@@ -125,7 +135,11 @@ struct Architecture {
   std::vector<std::int64_t> weights;        // empty: equal arenas
   bool checksums = false;                   // clients take one of each block at hand-over
   std::int64_t buffer_timeout_ms = 10'000;  // block(timeout) of a full buffer or lane
-  std::uint64_t lane_events = 1024;         // capacity of a lane, a power of two
+  OnFull on_full = OnFull::block;           // of variables that say nothing
+  bool reduces_on_full = false;             // reduce_on_full of the variables holds when the buffer fills
+  std::string spill;                        // folder for what the buffer has no room for, "" for none
+  std::uint64_t spill_bytes = std::uint64_t{16} << 30;  // at most
+  std::uint64_t lane_events = 1024;                     // capacity of a lane, a power of two
   std::int64_t attach_timeout_ms = 60'000;
   std::int64_t finalize_timeout_ms = 300'000;
   std::int64_t global_timeout_ms = 30'000;

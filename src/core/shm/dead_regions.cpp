@@ -56,6 +56,7 @@ FoundRegion look_at(const std::string& name) {
   found.simulation = std::string(header.simulation, ::strnlen(header.simulation, sizeof header.simulation));
   found.config_digest = header.config_digest;
   found.config_place = header.config_place;
+  found.spill_file = std::string(header.spill, ::strnlen(header.spill, sizeof header.spill));
   if (!found.alive) found.unreleased_blocks = region.unreleased_blocks();
   return found;
 }
@@ -114,6 +115,7 @@ void clear_if_dead(const FoundRegion& region, model::StalePolicy policy, const R
                        region.name, region.server.pid, region.unreleased_blocks, region.name));
   log_line(LogLevel::warning,
            format("removing the region {} of a dead server ({} datasets given up)", region.name, region.unreleased_blocks));
+  if (!region.spill_file.empty()) ::unlink(region.spill_file.c_str());
   ::shm_unlink(region.name.c_str());
 }
 

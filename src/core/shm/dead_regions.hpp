@@ -41,6 +41,7 @@ struct FoundRegion {
   std::string simulation;
   std::uint64_t config_digest = 0, config_place = 0;
   std::size_t unreleased_blocks = 0;
+  std::string spill_file;  // "": none
 };
 
 // This user's readable regions with that prefix. Unreadable or foreign ones are passed over, never touched.

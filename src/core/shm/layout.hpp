@@ -16,9 +16,10 @@
 namespace damaris::shm {
 
 inline constexpr std::uint64_t kMagic = 0x3153495241414d44;  // "DMAARIS1" read as little-endian bytes
-inline constexpr std::uint32_t kAbi = 4;                     // raised with every change of this file
+inline constexpr std::uint32_t kAbi = 5;                     // raised with every change of this file
 inline constexpr std::uint64_t kLine = 64;                   // cache line, and alignment of everything
 inline constexpr std::uint64_t kPage = 4096;
+inline constexpr std::uint64_t kDecisions = 16;  // steps that clients of a node may be apart while they decide alike
 
 enum class RegionState : std::uint32_t {
   making = 0,
@@ -49,6 +50,7 @@ struct alignas(kLine) RegionHeader {
   std::uint32_t detached;     // 1: clients without MPI may look for it
   char simulation[64];
   char host[64];
+  char spill[256];  // absolute path of the spill file, "" for none
 
   alignas(kLine) std::atomic<std::uint32_t> state;  // S release, C acquire: RegionState
 
@@ -59,6 +61,13 @@ struct alignas(kLine) RegionHeader {
   // Waking clients: S bumps after a release, a completion or a durable iteration; C sleeps on it (futex).
   alignas(kLine) std::atomic<std::uint32_t> progress;
   std::atomic<std::uint32_t> clients_waiting;
+
+  // The ladder. S writes, C reads, both relaxed: for dc_status.
+  alignas(kLine) std::atomic<std::uint64_t> spilled_blocks;  // that are in the spill file; also for recovery
+  std::atomic<std::uint64_t> spilled_bytes;                  // in all
+  std::atomic<std::uint64_t> reduced_steps;                  // stored with reduce-on-full
+  // C compares and exchanges: what is left out of a step (decision.hpp). Of its own: every write may look at it.
+  alignas(kLine) std::atomic<std::uint64_t> decisions[kDecisions];
 
   // S writes with release, C reads with acquire. kNoStep: none yet.
   alignas(kLine) std::atomic<std::int64_t> last_complete;
@@ -93,6 +102,7 @@ struct alignas(kLine) ClientSlot {
   std::atomic<std::int32_t> id;                         // C before attached
   std::int32_t pid;                                     // C before attached
   std::uint64_t start_time;                             // C before attached
+  std::atomic<std::uint32_t> waits_for_room;            // C: threads of it that do
   alignas(kLine) std::atomic<std::int64_t> ended_step;  // S release: highest step the server has seen this client end
   // Mailbox: S fills mails[head % kMails] and bumps head (release); C empties and bumps tail (release).
   alignas(kLine) std::atomic<std::uint32_t> mail_head;

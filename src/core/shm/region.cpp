@@ -57,6 +57,7 @@ void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g
   header.detached = spec.detached ? 1 : 0;
   spec.simulation.copy(header.simulation, sizeof header.simulation - 1);
   spec.host.copy(header.host, sizeof header.host - 1);
+  spec.spill.copy(header.spill, sizeof header.spill - 1);
   header.last_complete.store(kNoStep, std::memory_order_relaxed);
   header.last_processed.store(kNoStep, std::memory_order_relaxed);
   header.last_durable.store(kNoStep, std::memory_order_relaxed);
@@ -169,7 +170,7 @@ bool Region::never_made(std::uint32_t lane) const noexcept {
 }
 
 std::size_t Region::unreleased_blocks() const {
-  std::size_t count = 0;
+  std::size_t count = header().spilled_blocks.load(std::memory_order_acquire);
   for (std::uint32_t lane = 0; lane < client_count() * threads(); ++lane) {
     const LaneSpan s = span(lane);
     const bool sound = walk_arena(at(s.arena_offset), s.arena_bytes, [&](BlockHeader& block, std::uint64_t) {

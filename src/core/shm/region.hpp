@@ -20,6 +20,7 @@ struct RegionSpec {
   bool detached = false;           // clients find it by themselves (DESIGN 4b rule 7)
   std::string xml;                 // the configuration as read
   std::uint64_t config_place = 0;  // place_digest of its path
+  std::string spill;               // absolute path of the spill file; "": none
   std::string model;               // compiled, JSON
   std::uint32_t clients = 1;
   std::uint32_t threads = 1;
@@ -52,7 +53,7 @@ class Region {
   const std::string& name() const noexcept { return memory_.name(); }
   SharedMemory& memory() noexcept { return memory_; }
 
-  // Published blocks that no server has released, over all arenas: what a dead job left to recover. What lies behind damage in an
+  // Published blocks that no server has released, over all arenas and the spill file: what a dead job left to recover. What lies behind damage in an
   // arena cannot be told, and counts as one.
   std::size_t unreleased_blocks() const;
 

@@ -48,6 +48,14 @@ void label_place(hid_t dataset, const Piece& piece) {
   if (piece.variable->has_global != 0) write_attribute(dataset, "global_extents", Numbers(global, global + ndims));
 }
 
+// What back-pressure has cost this file; nothing where there was none.
+void label_ladder(hid_t file, const dc_host_t& host, const dc_iteration_t& iteration) {
+  std::vector<std::string> variables;
+  for (std::size_t i = 0; i < iteration.skipped_count; ++i) variables.emplace_back(host.variables[iteration.skipped[i]].path);
+  if (!variables.empty()) write_attribute(file, iteration.dropped != 0 ? "dropped_variables" : "skipped_variables", variables);
+  if (iteration.reduced != 0) write_attribute(file, "reduced_on_full", std::int32_t{1});
+}
+
 }  // namespace
 
 void label_iteration(hid_t object, std::int64_t step, const std::optional<double>& time) {
@@ -89,6 +97,7 @@ void label_file(hid_t file, const dc_host_t& host, const dc_iteration_t& iterati
   write_attribute(file, "absent_clients", std::vector<std::int32_t>(iteration.absent, iteration.absent + iteration.absent_count));
   write_attribute(file, "missing_clients",
                   std::vector<std::int32_t>(iteration.missing, iteration.missing + iteration.missing_count));
+  label_ladder(file, host, iteration);
 }
 
 void label_variable(hid_t dataset, const dc_variable_info_t& variable) {

@@ -116,7 +116,13 @@ StepRecord record_of(const dc_host_t& host, const dc_iteration_t& iteration, boo
   record.servers = {host.server_index};
   record.absent.assign(iteration.absent, iteration.absent + iteration.absent_count);
   record.missing.assign(iteration.missing, iteration.missing + iteration.missing_count);
-  record.complete = iteration.missing_count == 0;
+  for (std::size_t i = 0; i < iteration.skipped_count; ++i) record.skipped.push_back(host.variables[iteration.skipped[i]].path);
+  std::sort(record.skipped.begin(), record.skipped.end());
+  record.dropped = iteration.dropped != 0;
+  record.reduced = iteration.reduced != 0;
+  record.waits = iteration.waits;
+  record.spilled_bytes = iteration.spilled_bytes;
+  record.complete = iteration.missing_count == 0 && iteration.skipped_count == 0;
   return record;
 }
 

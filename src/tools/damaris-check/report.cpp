@@ -37,6 +37,15 @@ std::string buffer_text(const model::Architecture& a) {
   return format("{} per server, {}; {}", size_text(a.buffer_bytes), shares, wait);
 }
 
+// What is done besides waiting, and what becomes of a write that has waited in vain.
+std::string full_text(const model::Architecture& a) {
+  std::string text;
+  if (a.reduces_on_full) text += "reduces harder from half full on, ";
+  if (!a.spill.empty()) text += format("spills up to {} to {}, ", size_text(a.spill_bytes), a.spill);
+  if (a.on_full == model::OnFull::skip) return text + "then skips the variable";
+  return text + (a.on_full == model::OnFull::drop ? "then drops the step" : "then the write is an error");
+}
+
 std::string plugin_text(const model::Plugin& plugin) {
   std::string text = format("{} ({})", plugin.name, plugin.library);
   for (const auto& [key, value] : plugin.settings)
@@ -54,11 +63,10 @@ std::string overview(const model::Model& model) {
   const std::string none = a.dedicated_cores == 0 ? "0: each process does the work itself"
                                                   : format("{} per node{}", a.dedicated_cores, a.pin ? ", pinned" : "");
   const std::string clients = a.clients == 0 ? "known at the start of the job" : format("{} per node", a.clients);
-  std::vector<Row> rows = {{"dedicated cores", none},
-                           {"clients", clients + (a.threads > 1 ? format(", {} threads each", a.threads) : "")},
-                           {"buffer", buffer_text(a)},
-                           {"", stale_text(a.stale)},
-                           {"lanes", format("{} events per client", a.lane_events)}};
+  std::vector<Row> rows = {
+      {"dedicated cores", none},  {"clients", clients + (a.threads > 1 ? format(", {} threads each", a.threads) : "")},
+      {"buffer", buffer_text(a)}, {"", full_text(a)},
+      {"", stale_text(a.stale)},  {"lanes", format("{} events per client", a.lane_events)}};
   for (const model::Plugin& plugin : model.plugins) rows.push_back({plugin.storage ? "storage" : "plugin", plugin_text(plugin)});
   const std::string reason = model::mpi_reason(model);
   rows.push_back({"log", model.log.level == "off"

@@ -22,6 +22,9 @@ void use_words(Json& model) {
   constexpr const char* kStale[] = {"recover", "refuse", "discard"};
   constexpr const char* kPolicies[] = {"disable", "fail-iteration"};
   Json& architecture = model["architecture"];
+  constexpr const char* kOnFull[] = {"block", "skip", "drop"};
+  architecture["on_full"] = kOnFull[architecture["on_full"].get<std::size_t>()];
+  for (Json& variable : model["variables"]) variable["on_full"] = kOnFull[variable["on_full"].get<std::size_t>()];
   architecture["stale"] = kStale[architecture["stale"].get<std::size_t>()];
   architecture["plugin_policy"] = kPolicies[architecture["plugin_policy"].get<std::size_t>()];
 }

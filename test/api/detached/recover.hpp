@@ -7,6 +7,16 @@
 
 namespace damaris::test {
 
+// The server runs in the test's working folder, or where the first client was: relative names are from there.
+class InFolder {
+ public:
+  explicit InFolder(const std::string& folder) : before_(std::filesystem::current_path()) { std::filesystem::current_path(folder); }
+  ~InFolder() { std::filesystem::current_path(before_); }
+
+ private:
+  std::filesystem::path before_;
+};
+
 // All lines that a program prints, and its exit status.
 struct Output {
   int status;

@@ -8,16 +8,6 @@ std::string storage(const std::string& more = "") {
   return "<storage><hdf5 basename='out/x' reduce='deflate'" + more + "/></storage>";
 }
 
-// The server runs in the test's working folder, or where the first client was: relative names are from there.
-class InFolder {
- public:
-  explicit InFolder(const std::string& folder) : before_(std::filesystem::current_path()) { std::filesystem::current_path(folder); }
-  ~InFolder() { std::filesystem::current_path(before_); }
-
- private:
-  std::filesystem::path before_;
-};
-
 std::string text_of(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};

@@ -183,6 +183,10 @@ void merge(StepRecord& into, StepRecord&& other) {
   append_sorted(into.missing, std::move(other.missing));
   append_sorted(into.skipped, std::move(other.skipped));
   for (std::string& failure : other.failures) add_new(into.failures, std::move(failure));
+  into.dropped = into.dropped || other.dropped;
+  into.reduced = into.reduced || other.reduced;
+  into.waits += other.waits;
+  into.spilled_bytes += other.spilled_bytes;
   into.waited_s = std::max(into.waited_s, other.waited_s);
   into.stored_s = std::max(into.stored_s, other.stored_s);
   into.memory_bytes = std::max(into.memory_bytes, other.memory_bytes);
@@ -209,6 +213,10 @@ Json to_json(const StepRecord& record) {
   put(json, "absent", record.absent);
   put(json, "missing", record.missing);
   put(json, "skipped", record.skipped);
+  if (record.dropped) json["dropped"] = true;
+  if (record.reduced) json["reduced"] = true;
+  if (record.waits > 0) json["waits"] = record.waits;
+  if (record.spilled_bytes > 0) json["spilled_bytes"] = record.spilled_bytes;
   put(json, "failures", record.failures);
   json["files"] = Json::array();
   for (const StoredFile& file : record.files) json["files"].push_back(to_json(file));
@@ -242,6 +250,10 @@ StepRecord step_from_json(const Json& json) {
     take(json, "absent", record.absent);
     take(json, "missing", record.missing);
     take(json, "skipped", record.skipped);
+    take(json, "dropped", record.dropped);
+    take(json, "reduced", record.reduced);
+    take(json, "waits", record.waits);
+    take(json, "spilled_bytes", record.spilled_bytes);
     take(json, "failures", record.failures);
     for (const Json& file : json.at("files")) record.files.push_back(file_from(file));
     return record;

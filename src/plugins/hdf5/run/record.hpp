@@ -56,7 +56,11 @@ struct StepRecord {
   std::vector<StoredFile> files;      // by server
   std::vector<std::int32_t> absent;   // clients without a write, sorted
   std::vector<std::int32_t> missing;  // clients that died, sorted
-  std::vector<std::string> skipped;   // variables, sorted
+  std::vector<std::string> skipped;   // variables of which writes were refused for want of room, sorted
+  bool dropped = false;               // because the rest of the step was dropped
+  bool reduced = false;               // stored with reduce-on-full
+  std::uint64_t waits = 0;            // writes that waited for room
+  std::uint64_t spilled_bytes = 0;    // that were moved out of the buffer before
   std::vector<std::string> failures;  // sentences
   double waited_s = 0;                // for its slot or grant: the longest of the servers
   double stored_s = 0;                // from the first byte to durable: the longest

@@ -64,7 +64,8 @@ class Check {
     const std::size_t before = result_.partial.size();
     for (const std::string& failure : record.failures) note(failure);
     if (!record.missing.empty()) note("clients died before they ended it: " + list(record.missing));
-    for (const std::string& variable : record.skipped) note("'" + variable + "' was skipped");
+    for (const std::string& variable : record.skipped)
+      note("'" + variable + (record.dropped ? "' was dropped for want of room" : "' was skipped for want of room"));
     if (result_.partial.size() == before)
       note("only servers " + list({record.servers.begin(), record.servers.end()}) + " reported it");
   }

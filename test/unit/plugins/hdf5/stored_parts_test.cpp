@@ -94,7 +94,7 @@ TEST_CASE("a variable that the step does not hold is refused, saying whether it 
   step.skipped = {"particles"};
   const Error error = refusal([&] { find_parts(step, Question<double>(kParticles, 5, {3}).read); });
   CHECK(error.code() == DC_E_NOT_STORED);
-  CHECK(std::string(error.what()) == "the variable was not stored in that step; skipped: particles");
+  CHECK(std::string(error.what()) == "the variable was not stored in that step; skipped for want of room: particles");
 }
 
 TEST_CASE("a global array of other extents is refused, and both are named") {

@@ -1,0 +1,180 @@
+#include "server/spill.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "core/base/error.hpp"
+#include "core/base/format.hpp"
+#include "core/base/log.hpp"
+#include "core/base/units.hpp"
+
+namespace damaris::server {
+namespace {
+
+// Returns false with errno set.
+bool write_all(int descriptor, const std::byte* data, std::uint64_t bytes, std::uint64_t offset) {
+  while (bytes > 0) {
+    const ssize_t done = ::pwrite(descriptor, data, bytes, static_cast<off_t>(offset));
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return false;
+    data += done;
+    bytes -= static_cast<std::uint64_t>(done);
+    offset += static_cast<std::uint64_t>(done);
+  }
+  return true;
+}
+
+bool write_state(int descriptor, std::uint64_t record, shm::BlockState state) {
+  const auto value = static_cast<std::uint32_t>(state);
+  return write_all(descriptor, reinterpret_cast<const std::byte*>(&value), sizeof value,
+                   record + offsetof(shm::BlockHeader, state));
+}
+
+std::uint64_t record_bytes(std::uint64_t data_bytes) { return shm::round_up(sizeof(shm::BlockHeader) + data_bytes, shm::kPage); }
+
+void fill(shm::BlockHeader& header, const dc_dataset_t& dataset) {
+  header.magic = shm::kBlockMagic;
+  header.state.store(static_cast<std::uint32_t>(shm::BlockState::reserved), std::memory_order_relaxed);
+  header.size_bytes.store(record_bytes(dataset.bytes), std::memory_order_relaxed);
+  header.data_bytes = dataset.bytes;
+  header.step = dataset.step;
+  header.variable = dataset.variable->id;
+  header.source = dataset.source;
+  header.block = dataset.block;
+  header.ndims = static_cast<std::uint16_t>(dataset.variable->ndims);
+  header.flags = shm::kHasGhost;
+  if (dataset.variable->has_global != 0) header.flags |= shm::kHasGlobal;
+  if (dataset.has_position != 0) header.flags |= shm::kHasPosition;
+  if (dataset.has_checksum != 0) header.flags |= shm::kHasChecksum;
+  header.checksum = dataset.checksum;
+  for (int d = 0; d < dataset.variable->ndims; ++d) {
+    header.extents[d] = dataset.extents[d];
+    header.position[d] = dataset.position[d];
+    header.global[d] = dataset.global[d];
+    header.ghost_low[d] = static_cast<std::uint32_t>(dataset.ghost_low[d]);
+    header.ghost_high[d] = static_cast<std::uint32_t>(dataset.ghost_high[d]);
+  }
+}
+
+}  // namespace
+
+std::string Spill::path_for(const std::string& folder, const std::string& region) {
+  std::string name = region.empty() ? format("/damaris.{}", ::getpid()) : region;
+  const std::string path = std::filesystem::absolute(folder).string() + name + ".spill";
+  if (path.size() >= sizeof(shm::RegionHeader::spill))
+    throw Error(DC_E_CONFIG, format("spill=\"{}\": the path of its file would have {} bytes, the most are {}; choose a shorter one",
+                                    folder, path.size(), sizeof(shm::RegionHeader::spill) - 1));
+  if (::access(folder.c_str(), W_OK | X_OK) != 0)
+    throw system_error(DC_E_NO_OUTPUT, format("spill=\"{}\" is no folder that can be written", folder), errno,
+                       "make it on every node, or choose another");
+  return path;
+}
+
+std::string Spill::path_of(const shm::RegionHeader& header) {
+  return std::string(header.spill, ::strnlen(header.spill, sizeof header.spill));
+}
+
+Spill::Spill(shm::RegionHeader& header, std::uint64_t most_bytes)
+    : header_(header), path_(path_of(header)), most_bytes_(most_bytes) {}
+
+Spill::~Spill() {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  if (!keeps_) ::unlink(path_.c_str());
+}
+
+bool Spill::open(int flags) {
+  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+  return descriptor_ >= 0;
+}
+
+bool Spill::fail(const std::string& what) {
+  if (!failed_) log_line(LogLevel::warning, format("{} of {}: nothing more is spilled until there is room", what, path_));
+  failed_ = true;
+  return false;
+}
+
+SpilledBlock Spill::map(std::uint64_t offset, std::uint64_t bytes) const {
+  void* memory = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor_, static_cast<off_t>(offset));
+  return {offset, bytes, memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory)};
+}
+
+bool Spill::store(const dc_dataset_t& dataset, SpilledBlock& place) {
+  const std::uint64_t bytes = record_bytes(dataset.bytes);
+  if (bytes_ + bytes > most_bytes_) return fail(format("spill-size ({}) is reached", size_text(most_bytes_)));
+  if (descriptor_ < 0 && !open(O_CREAT | O_EXCL)) return fail(format("cannot make the file ({})", std::strerror(errno)));
+  shm::BlockHeader header = {};
+  fill(header, dataset);
+  // Its room first: a mapping of what a full disk has not would be a SIGBUS for who reads it.
+  const int refused = ::posix_fallocate(descriptor_, static_cast<off_t>(end_), static_cast<off_t>(bytes));
+  if (refused != 0 || !write_all(descriptor_, reinterpret_cast<const std::byte*>(&header), sizeof header, end_) ||
+      !write_all(descriptor_, static_cast<const std::byte*>(dataset.data), dataset.bytes, end_ + sizeof header))
+    return fail(format("cannot write ({})", std::strerror(refused != 0 ? refused : errno)));
+  place = map(end_, bytes);
+  if (place.record == nullptr || !write_state(descriptor_, end_, shm::BlockState::published))
+    return fail(format("cannot map ({})", std::strerror(errno)));
+  end_ += bytes;
+  bytes_ += bytes;
+  failed_ = false;
+  header_.spilled_blocks.fetch_add(1, std::memory_order_release);
+  header_.spilled_bytes.fetch_add(dataset.bytes, std::memory_order_relaxed);
+  return true;
+}
+
+void Spill::release(const SpilledBlock& block) {
+  ::munmap(block.record, block.bytes);
+  bytes_ -= block.bytes;
+  header_.spilled_blocks.fetch_sub(1, std::memory_order_release);
+  if (remove_if_empty()) return;
+  // A file system that makes no holes at least knows that the record is over.
+  if (::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(block.offset),
+                  static_cast<off_t>(block.bytes)) != 0 &&
+      !write_state(descriptor_, block.offset, shm::BlockState::released))
+    log_line(LogLevel::error, format("cannot release a block of {}: {}", path_, std::strerror(errno)));
+}
+
+bool Spill::remove_if_empty() {
+  if (walks_ || descriptor_ < 0 || header_.spilled_blocks.load(std::memory_order_relaxed) > 0) return false;
+  ::close(descriptor_);
+  ::unlink(path_.c_str());
+  descriptor_ = -1;
+  end_ = 0;
+  return true;
+}
+
+void Spill::adopt(const std::function<void(const shm::BlockHeader&, const SpilledBlock&)>& visit) {
+  header_.spilled_blocks.store(0, std::memory_order_relaxed);
+  if (path_.empty() || !open(0)) return;
+  struct stat facts = {};
+  if (::fstat(descriptor_, &facts) != 0 || facts.st_uid != ::geteuid()) return;
+  const auto size = static_cast<std::uint64_t>(facts.st_size);
+  walks_ = true;
+  while (size - end_ >= shm::kPage) {
+    const off_t next = ::lseek(descriptor_, static_cast<off_t>(end_), SEEK_DATA);
+    if (next < 0) break;
+    const std::uint64_t offset = std::max(end_, static_cast<std::uint64_t>(next) / shm::kPage * shm::kPage);
+    alignas(shm::BlockHeader) std::byte copy[sizeof(shm::BlockHeader)];
+    if (::pread(descriptor_, copy, sizeof copy, static_cast<off_t>(offset)) != static_cast<ssize_t>(sizeof copy)) break;
+    const auto& header = *reinterpret_cast<const shm::BlockHeader*>(copy);
+    const bool sound =
+        header.magic == shm::kBlockMagic && header.data_bytes <= size - offset && record_bytes(header.data_bytes) <= size - offset;
+    const std::uint64_t bytes = sound ? record_bytes(header.data_bytes) : shm::kPage;
+    end_ = offset + bytes;
+    if (!sound || header.state.load() != static_cast<std::uint32_t>(shm::BlockState::published)) continue;
+    const SpilledBlock block = map(offset, bytes);
+    if (block.record == nullptr) continue;
+    header_.spilled_blocks.fetch_add(1, std::memory_order_relaxed);
+    bytes_ += bytes;
+    visit(header, block);
+  }
+  walks_ = false;
+  remove_if_empty();
+}
+
+}  // namespace damaris::server

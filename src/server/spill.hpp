@@ -1,0 +1,63 @@
+// The spill file: blocks that were moved out of a full buffer to a disk of the node, until they are stored.
+// Used by: the server's dispatch thread; recovery, which finds in it what a dead server had moved.
+// Before it: the ladder chooses a block. After it: the storage reads the block through a mapping, wherever it lies.
+#pragma once
+
+#include <damaris/plugin.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "core/shm/layout.hpp"
+
+namespace damaris::server {
+
+// Where a block lies in the file, mapped.
+struct SpilledBlock {
+  std::uint64_t offset = 0, bytes = 0;  // of the record: header and data, whole pages
+  std::byte* record = nullptr;
+  const std::byte* data() const noexcept { return record + sizeof(shm::BlockHeader); }
+};
+
+// A record is a block's header as the server knows it, then the data, in whole pages. The header says reserved until the data are whole, so that of
+// a server killed in between nothing half is found. Released records become holes; the file goes with the last one.
+class Spill {
+ public:
+  // Of a new region: makes no file yet. Throws Error(DC_E_NO_OUTPUT) when the folder cannot be written.
+  Spill(shm::RegionHeader& header, std::uint64_t most_bytes);
+  ~Spill();  // removes the file, unless keep() was called
+  Spill(const Spill&) = delete;
+  Spill& operator=(const Spill&) = delete;
+
+  // Copies a dataset. Returns false, and tells why once in the log, when there is no room there.
+  bool store(const dc_dataset_t& dataset, SpilledBlock& place);
+  void release(const SpilledBlock& block);
+
+  // Of a dead server's file: maps every whole record and hands it over.
+  void adopt(const std::function<void(const shm::BlockHeader&, const SpilledBlock&)>& visit);
+  void keep() noexcept { keeps_ = true; }
+
+  // The file of a region, "" for none; absolute.
+  static std::string path_of(const shm::RegionHeader& header);
+  // For a region that is about to be made. Throws Error(DC_E_CONFIG) for a folder whose name is too long.
+  static std::string path_for(const std::string& folder, const std::string& region);
+
+ private:
+  bool open(int flags);
+  bool remove_if_empty();
+  bool fail(const std::string& what);
+  SpilledBlock map(std::uint64_t offset, std::uint64_t bytes) const;
+
+  shm::RegionHeader& header_;
+  std::string path_;
+  std::uint64_t most_bytes_;
+  std::uint64_t end_ = 0;    // of the last record
+  std::uint64_t bytes_ = 0;  // of the records that are there
+  int descriptor_ = -1;
+  bool failed_ = false;  // and told
+  bool keeps_ = false;
+  bool walks_ = false;  // in adopt
+};
+
+}  // namespace damaris::server

@@ -1,0 +1,48 @@
+// What back-pressure leaves out stands in the record and in the file, and verify says it.
+#include "recover.hpp"
+
+namespace damaris::test {
+
+TEST_CASE("a step that was dropped or skipped in part is told by the code, the record, the file and verify") {
+  const bool drops = GENERATE(true, false);
+  const std::string word = drops ? "drop" : "skip";
+  Run run("<clients count='1'/><buffer size='64KiB' timeout='0s' on-full='" + word + "'/>",
+          "<storage><hdf5 basename='out/x'/></storage>");
+  std::filesystem::create_directory(run.folder().file("out"));
+  const InFolder folder(run.folder().path());
+  TestClient& client = run.attached(0);
+  CHECK(client("fill 0").code == (drops ? DC_N_DROPPED : DC_N_SKIPPED));
+  for (const char* command : {"end 0", "flush 0 60000", "write 1", "end 1", "finalize"}) client.must(command);
+  CHECK(run.ends());
+  const Output output = damaris({"verify", "out/x"});
+  CHECK(output.status == 1);
+  CHECK_THAT(output.text, Catch::Contains("step 0") && Catch::Contains("'x' was " + word + "ped for want of room"));
+  CHECK_THAT(output.text, !Catch::Contains("step 1"));
+  std::ifstream record("out/x.jsonl");
+  const std::string text(std::istreambuf_iterator<char>(record), {});
+  CHECK_THAT(text, Catch::Contains("\"skipped\":[\"x\"]"));
+  CHECK((text.find("\"dropped\":true") != std::string::npos) == drops);
+}
+
+TEST_CASE("a server that was killed after it had spilled loses nothing of it") {
+  Run run("<clients count='1'/><buffer size='64KiB' timeout='60s' on-full='spill' spill='spill' spill-size='100KiB'/>",
+          "<storage>" + Run::kRecorder + "</storage>");
+  const std::string spill = run.folder().file("spill");
+  std::filesystem::create_directory(spill);
+  const InFolder folder(run.folder().path());
+  TestClient& client = run.attached(0);
+  int written = 0;
+  while (std::filesystem::is_empty(spill)) client.must("write 0 " + std::to_string(written++));
+  const shm::FoundRegion region = run.region();
+  const ProcessWatch watch(region.server);
+  ::kill(region.server.pid, SIGKILL);
+  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  run.drop(0);
+  const Output output = damaris({"recover", region.name});
+  INFO(output.text);
+  CHECK(output.status == 0);
+  CHECK_THAT(run.lines("iteration 0 ").at(0), Catch::Contains("datasets " + std::to_string(written) + " "));
+  CHECK(std::filesystem::is_empty(spill));
+}
+
+}  // namespace damaris::test

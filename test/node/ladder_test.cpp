@@ -1,0 +1,199 @@
+// The back-pressure ladder (DESIGN 4b rule 9): what is skipped, dropped, reduced harder and spilled, and that every bit of it is counted.
+#include <cstring>
+#include <filesystem>
+
+#include "core/shm/decision.hpp"
+#include "node.hpp"
+
+namespace damaris::test {
+namespace {
+
+const std::int32_t kFour[4] = {1, 2, 3, 4};
+const std::vector<double> kVec(100, 1.0);  // 800 bytes
+
+// 8 KiB for each of two clients: seven vectors.
+model::Model tight(model::OnFull on_full = model::OnFull::block) {
+  model::Model model = node_model();
+  model.architecture.buffer_bytes = 2 * 8 * 1024;
+  model.architecture.buffer_timeout_ms = 20;
+  model.variables[1].on_full = on_full;
+  add_recorder(model, true);
+  return model;
+}
+
+int write_vec(Node& node, int id, std::int64_t step, int block = 0) {
+  return node.client(id).write(node.variable(id, "vec"), step, block, kVec.data());
+}
+int write_small(Node& node, int id, std::int64_t step, int block = 0) {
+  return node.client(id).write(node.variable(id, "small"), step, block, kFour);
+}
+// As many as there is room for. Returns the code of the first that was not copied.
+int fill(Node& node, int id, std::int64_t step) {
+  int code = DC_OK;
+  for (int block = 0; code == DC_OK; ++block) code = write_vec(node, id, step, block);
+  return code;
+}
+void poll_all(Node& node) {
+  while (node.server().poll()) {
+  }
+}
+
+}  // namespace
+
+TEST_CASE("rule 9: a variable that may be skipped is skipped for all of the node, for that step, and recorded") {
+  Node node(tight(model::OnFull::skip));
+  CHECK(fill(node, 0, 0) == DC_N_SKIPPED);
+  CHECK(write_vec(node, 1, 0) == DC_N_SKIPPED);  // it has room, but the node has decided
+  CHECK(write_small(node, 1, 0) == DC_OK);
+  for (int id : {0, 1}) (void)node.client(id).end_iteration(0);
+  poll_all(node);
+  CHECK(write_vec(node, 0, 1) == DC_OK);
+  CHECK(node.client(0).status().skipped == 1);
+  CHECK(node.client(0).status().waits == 1);
+  CHECK(node.client(1).status().skipped == 1);
+  CHECK(node.client(1).status().waits == 0);
+  node.stop();
+  CHECK_THAT(node.lines("iteration 0 ").at(0), Catch::Contains("datasets 8 ") && Catch::Contains(" skipped:vec waits:1"));
+  CHECK_THAT(node.lines("iteration 1 ").at(0), !Catch::Contains("skipped"));
+}
+
+TEST_CASE("rule 9: a step that is dropped takes nothing more of any variable; what it has taken is stored") {
+  Node node(tight(model::OnFull::drop));
+  CHECK(write_small(node, 1, 0) == DC_OK);
+  CHECK(fill(node, 0, 0) == DC_N_DROPPED);
+  CHECK(write_small(node, 1, 0, 1) == DC_N_DROPPED);
+  for (int id : {0, 1}) (void)node.client(id).end_iteration(0);
+  CHECK(node.client(0).status().dropped == 1);
+  CHECK(node.client(1).status().dropped == 1);
+  node.stop();
+  CHECK_THAT(node.lines("iteration 0 ").at(0),
+             Catch::Contains("datasets 8 small:1.0=16:10 ") && Catch::Contains(" dropped:small dropped:vec"));
+}
+
+TEST_CASE("who may not be skipped gets the error, as without a ladder") {
+  Node node(tight());
+  (void)write_vec(node, 1, 0);
+  CHECK(error_of([&] { (void)fill(node, 0, 0); }).code() == DC_E_ITERATION_TOO_LARGE);
+  (void)node.client(0).end_iteration(0);
+  const Error error = error_of([&] { (void)fill(node, 0, 1); });
+  CHECK(error.code() == DC_E_FULL);
+  CHECK_THAT(error.sentence(), Catch::Contains("or say what to leave out with on-full, in node.xml"));
+  CHECK(write_vec(node, 1, 1) == DC_OK);
+}
+
+TEST_CASE("priority: a variable is skipped with those below it, not with those above") {
+  model::Model model = tight(model::OnFull::skip);
+  model.variables[0].on_full = model::OnFull::skip;
+  model.variables[0].priority = GENERATE(0, 1, 2);
+  model.variables[1].priority = 1;
+  Node node(model);
+  CHECK(fill(node, 0, 0) == DC_N_SKIPPED);
+  CHECK(write_small(node, 1, 0) == (model.variables[0].priority > 1 ? DC_OK : DC_N_SKIPPED));
+}
+
+TEST_CASE("an alloc that is skipped hands out memory, and its commit says the same") {
+  Node node(tight(model::OnFull::skip), 1);
+  while (write_vec(node, 0, 0, static_cast<int>(node.client(0).status().writes)) == DC_OK) {
+  }
+  void* data = nullptr;
+  CHECK(node.client(0).alloc(node.variable(0, "vec"), 0, 100, &data) == DC_N_SKIPPED);
+  REQUIRE(data != nullptr);
+  std::memset(data, 1, 800);
+  CHECK(node.client(0).commit(node.variable(0, "vec"), 0, 100) == DC_N_SKIPPED);
+  CHECK(node.client(0).end_iteration(0).code == DC_OK);
+  CHECK(node.client(0).status().skipped == 2);
+}
+
+TEST_CASE("refusals are recorded also when the step ends by the next one, or by the end of the client") {
+  Node node(tight(model::OnFull::skip), 1);
+  CHECK(fill(node, 0, 0) == DC_N_SKIPPED);
+  CHECK(fill(node, 0, 1) == DC_N_SKIPPED);  // nothing was taken meanwhile
+  node.stop();
+  CHECK(node.lines("skipped:vec").size() == 2);
+}
+
+TEST_CASE("a decision is of one step and of those that share its word, the later one") {
+  const auto skip = shm::Decision::skip(5, 3);
+  CHECK(skip.is_of(5));
+  CHECK_FALSE(skip.is_of(5 + static_cast<std::int64_t>(shm::kDecisions)));
+  CHECK_FALSE(shm::Decision().is_of(0));
+  CHECK(skip.skips(3));
+  CHECK_FALSE(skip.skips(4));
+  CHECK_FALSE(skip.drops());
+  const auto both = skip.with(shm::Decision::drop(5));
+  CHECK(both.drops());
+  CHECK(both.skips(3));
+  Node node(tight(), 1);
+  shm::RegionHeader& header = node.region().header();
+  shm::decide(header, 5, skip);
+  shm::decide(header, 5, shm::Decision::skip(5, 1));
+  CHECK(shm::decided(header, 5).skips(3));
+  const std::int64_t later = 5 + static_cast<std::int64_t>(shm::kDecisions);
+  shm::decide(header, later, shm::Decision::drop(later));
+  shm::decide(header, 5, skip);
+  CHECK(shm::decided(header, later).drops());
+  CHECK_FALSE(shm::decided(header, 5).skips(0));
+}
+
+TEST_CASE("a full buffer spills, also of the open step; what was spilled is stored, and the file goes") {
+  const TempFolder folder;
+  model::Model model = tight();
+  model.architecture.buffer_timeout_ms = 20'000;
+  model.architecture.spill = folder.path();
+  model.architecture.spill_bytes = 1 << 30;
+  Node node(model, 1);
+  node.start();
+  std::vector<double> vec(100);
+  for (int block = 0; block < 200; ++block) {
+    std::fill(vec.begin(), vec.end(), block);
+    REQUIRE(node.client(0).write(node.variable(0, "vec"), 0, block, vec.data()) == DC_OK);
+  }
+  CHECK(node.client(0).end_iteration(0).code == DC_OK);
+  CHECK(node.client(0).flush(0, 20'000).code == DC_OK);
+  CHECK(node.client(0).status().spilled_bytes >= 150 * 800);
+  node.stop();
+  const std::string line = node.lines("iteration 0 ").at(0);
+  CHECK_THAT(line, Catch::Contains("datasets 200 ") && Catch::Contains(" spilled:"));
+  for (int block : {0, 1, 99, 199})
+    CHECK_THAT(line, Catch::Contains(" vec:0." + std::to_string(block) + "=800:" + std::to_string(block * 100) + " "));
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("when the spill file may grow no more, a write waits and is refused as without one") {
+  const TempFolder folder;
+  model::Model model = tight();
+  model.architecture.spill = folder.path();
+  model.architecture.spill_bytes = 5 * 4096;
+  Node node(model, 1);
+  node.start();
+  int written = 0;
+  const Error error = error_of([&] {
+    for (;; ++written) (void)write_vec(node, 0, 0, written);
+  });
+  CHECK(error.code() == DC_E_FULL);
+  CHECK(written == 14 + 5);
+  CHECK(node.client(0).end_iteration(0).code == DC_OK);
+  CHECK(node.client(0).flush(0, 20'000).code == DC_OK);
+  node.stop();
+  CHECK(node.lines("datasets 19 ").size() == 1);
+}
+
+TEST_CASE("from half full on, steps are stored with reduce-on-full") {
+  model::Model model = tight();
+  model.architecture.reduces_on_full = true;
+  model.variables[1].reduce = "deflate";
+  model.variables[1].reduce_on_full = "relative:1e-2,deflate";
+  Node node(model, 1);
+  for (int block = 0; block < 8; ++block) (void)write_vec(node, 0, 0, block);
+  (void)node.client(0).end_iteration(0);
+  poll_all(node);
+  (void)write_vec(node, 0, 1);
+  (void)node.client(0).end_iteration(1);
+  poll_all(node);
+  CHECK(node.client(0).status().reduced_steps == 1);
+  node.stop();
+  CHECK_THAT(node.lines("iteration 0 ").at(0), Catch::Contains(" vec as relative:1e-2,deflate"));
+  CHECK_THAT(node.lines("iteration 1 ").at(0), !Catch::Contains(" as "));
+}
+
+}  // namespace damaris::test
