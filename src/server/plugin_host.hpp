@@ -85,7 +85,7 @@ class PluginHost {
   void watch(std::function<void(const std::string&)> busy) { busy_ = std::move(busy); }
 
   // Where `library` is found: an absolute path, the plugin path, beside the XML; never the working directory (DESIGN 4b rule 12).
-  // Throws Error(DC_E_PLUGIN) naming every place that was tried.
+  // Throws Error(DC_E_PLUGIN) naming every place that was tried, or a file that anyone may write or replace.
   static std::string find(const std::string& library, const model::Model& model, const model::Location& where);
 
  private:

@@ -27,6 +27,17 @@ bool is_still_named(int descriptor, const std::string& name) {
   return ::fstat(descriptor, &ours) == 0 && ::stat(("/dev/shm" + name).c_str(), &named) == 0 && ours.st_ino == named.st_ino;
 }
 
+// Its name can be foretold, so another user may have made it first: who holds that could hold up our starts for ever.
+void require_own(int descriptor, const std::string& name) {
+  struct stat info = {};
+  if (::fstat(descriptor, &info) == 0 && info.st_uid == ::geteuid()) return;
+  ::close(descriptor);
+  throw Error(DC_E_SHM,
+              format("/dev/shm{} belongs to user {}, not to this one, so no server of this run can start; have it removed, or "
+                     "set DAMARIS_JOB to another name",
+                     name, info.st_uid));
+}
+
 }  // namespace
 
 bool is_start_lock(const std::string& name) {
@@ -46,7 +57,8 @@ bool StartLock::try_take() {
   const int descriptor = ::shm_open(name_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
   if (descriptor < 0)
     throw system_error(DC_E_SHM, format("cannot make the start lock /dev/shm{}", name_), errno,
-                       "look at /dev/shm and its permissions");
+                       "look at /dev/shm, its permissions and whose that file is; with another DAMARIS_JOB it has another name");
+  require_own(descriptor, name_);
   const int failure = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
   if (failure == 0 && is_still_named(descriptor, name_)) {
     descriptor_ = descriptor;

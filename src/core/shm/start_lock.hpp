@@ -19,7 +19,7 @@ class StartLock {
   StartLock(const StartLock&) = delete;
   StartLock& operator=(const StartLock&) = delete;
 
-  // False while another process holds it. Throws Error(DC_E_SHM) when the file cannot be locked for another reason.
+  // False while another process holds it. Throws Error(DC_E_SHM) when the file cannot be locked for another reason, or is another user's.
   bool try_take();
   // Waits for it. Throws Error(DC_E_TIMEOUT) naming the file after `timeout_ms`, or once `stop` is set.
   void take(std::int64_t timeout_ms, const std::atomic<bool>* stop = nullptr);

@@ -67,6 +67,23 @@ TEST_CASE("a start lock that cannot be made is an error, not a lock") {
   CHECK_THAT(error.sentence(), Catch::Contains("cannot make the start lock " + path_of(lock)));
 }
 
+TEST_CASE("a start lock that another user has made first is not trusted") {
+  if (::geteuid() != 0) {
+    WARN("skipped: only root can give a file away");
+    return;
+  }
+  StartLock lock("lock");
+  const int file = ::open(path_of(lock).c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+  REQUIRE(file >= 0);
+  REQUIRE(::fchown(file, 65534, 65534) == 0);
+  const Error error = error_of([&] { lock.try_take(); });
+  ::close(file);
+  ::unlink(path_of(lock).c_str());
+  CHECK(error.code() == DC_E_SHM);
+  CHECK_THAT(error.sentence(),
+             Catch::Contains(path_of(lock)) && (Catch::Contains(" belongs to user 65534") || Catch::Contains("whose")));
+}
+
 TEST_CASE("a start lock is no region") {
   StartLock lock("lock");
   REQUIRE(lock.try_take());
