@@ -20,12 +20,14 @@ class Remains {
       model.architecture.spill = spill;
       model.architecture.spill_bytes = 1 << 30;
     }
-    add_recorder(model, true, settings);
     add_event(model, "look", {DC_SCOPE_CORE});
+    // Without the plugin, which knows of one server at a time.
+    const auto before = std::make_shared<model::Model>(model);
+    add_recorder(model, true, settings);
     model_ = std::make_shared<model::Model>(model);
     ::setenv("DAMARIS_TEST_LOG", folder_.file("before").c_str(), 1);
     region_ = server::make_region(*model_, "<simulation/>", clients, {"", "host", 0, false});
-    first_ = std::make_unique<server::Server>(model_, region_, std::make_unique<server::SingleCoordinator>(), sources_);
+    first_ = std::make_unique<server::Server>(before, region_, std::make_unique<server::SingleCoordinator>(), sources_);
     for (int id = 0; id < clients; ++id) {
       client::try_claim(*region_, static_cast<std::uint32_t>(id), id);
       clients_.push_back(std::make_unique<client::Client>(region_, model_, static_cast<std::uint32_t>(id), id));
