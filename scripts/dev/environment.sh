@@ -50,6 +50,16 @@ dev_bench() {
   fi
 }
 
+dev_torture() {
+  case ${1:-} in
+    --help | -h) exec python3 test/torture/torture.py --help ;;
+  esac
+  setup_for_use
+  dev_build "$PRESET" torture
+  use_built_tree
+  "$PYTHON" test/torture/torture.py "$@"
+}
+
 dev_demo() {
   setup_for_use
   dev_build "$PRESET" demo

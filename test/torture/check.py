@@ -1,0 +1,166 @@
+"""The promises: what a run must have kept, whatever was done to it.
+
+A block that a client was told to have handed over (DC_OK) is in the files with its values, or the client was told that it is not;
+what dc_flush called durable was there at once; no call was longer than its bound; nothing is damaged, and nothing is left.
+"""
+
+import json
+import re
+import stat
+import subprocess
+
+from faults import ALWAYS, EARLIER_IO, SERVER_LOST, TIMEOUT
+from ledger import read_ledger
+from processes import MARGIN_S
+from scenario import base_of
+from stored import expected, read_stored, same
+
+STEP = re.compile(r"(?:step|iteration) (\d+)")
+TOO_LATE = re.compile(r"the last (\d+) writes and signals of client (\d+) came too late")
+DATA = ("write", "alloc")
+
+
+class Check:
+    def __init__(self, runner, result):
+        self.runner, self.result, self.run = runner, result, runner.run
+        self.kind = self.run.fault.kind
+        self.ledgers = []
+
+    def broken(self, sentence):
+        self.result.lost.append(sentence)
+
+    # ---- the calls
+
+    def calls(self, phase):
+        for source in range(self.run.clients):
+            ledger = read_ledger(self.runner, phase, source)
+            self.ledgers.append((phase, ledger))
+            self.codes(phase, ledger)
+            if not ledger.ended and not self.may_die(phase):
+                self.broken(f"{phase}: client {source} ended without being killed, in: {ledger.calls[-1].line if ledger.calls else '-'}")
+
+    def may_die(self, phase):
+        launcher_ends_it = self.run.mode == "mpi" and (self.kind.server_dies or self.kind.server_leaves)
+        return phase == "first" and (self.kind.client_dies or launcher_ends_it)
+
+    def codes(self, phase, ledger):
+        kind = self.kind if phase == "first" else None
+        for call in ledger.returned(*{call.words[0] for call in ledger.calls}):
+            where = f"{phase}: client {ledger.source}: {call.line}: "
+            bound = self.run.bound_s(call.words[0], call.line) + MARGIN_S + (self.run.fault.hold_s if kind else 0)
+            if call.seconds > bound and call.words[0] != "sleep":
+                self.result.hung.append(f"{where}took {call.seconds:.1f} s, more than {bound:.1f} s")
+            if call.code < 0 and not self.explained(kind, call):
+                self.broken(f"{where}{call.code} {call.sentence}: nothing that was done to the run explains that")
+
+    @staticmethod
+    def explained(kind, call):
+        word, code = call.words[0], call.code
+        if word == "init":
+            return kind is not None and code in kind.init_codes
+        if code in ALWAYS or (word == "flush" and code == TIMEOUT):
+            return True
+        return kind is not None and code in kind.codes
+
+    # ---- the data
+
+    def blocks(self, phase, ledger, only_returned=True):
+        """(variable, step, source, block) and the call, of what was handed over, or also of what may have been."""
+        for call in ledger.calls:
+            if call.words[0] in DATA and (call.code == 0 or (call.code is None and not only_returned)):
+                yield (call.words[1], int(call.words[2]), ledger.source, int(call.words[3])), call
+
+    def durable_at_once(self):
+        """What a flush had promised, before anybody recovers anything."""
+        stored = read_stored(self.runner.out)
+        promised = {}
+        for _, ledger in self.ledgers:
+            for flush in ledger.returned("flush"):
+                if flush.code == 0:
+                    promised[ledger.source] = int(flush.words[1])
+        for phase, ledger in self.ledgers:
+            until = promised.get(ledger.source, -1) if self.run.mode == "in-place" else max(promised.values(), default=-1)
+            for key, _ in self.blocks(phase, ledger):
+                if key[1] <= until and key not in stored.blocks and not self.told_failed(stored, ledger, key[1]):
+                    self.broken(f"{self.name(key)} was not on disk although dc_flush had called step {until} durable")
+
+    def stored(self):
+        stored = read_stored(self.runner.out)
+        for sentence in stored.damaged:
+            self.broken(sentence)
+        known = set()
+        for phase, ledger in self.ledgers:
+            too_late = self.too_late(ledger)
+            for key, call in self.blocks(phase, ledger, only_returned=False):
+                known.add(key)
+                self.one_block(stored, phase, ledger, key, call, too_late)
+        for key in stored.blocks.keys() - known:
+            self.broken(f"{self.name(key)} is in the files, but nobody wrote it")
+        if stored.missing and not (self.kind.client_dies or self.kind.server_dies or self.kind.server_leaves):
+            self.broken(f"the record calls clients {sorted(stored.missing)} missing, but none was")
+
+    def one_block(self, stored, phase, ledger, key, call, too_late):
+        variable = next(v for v in self.run.variables if v.name == key[0])
+        self.result.datasets += call.code == 0
+        if key not in stored.blocks:
+            if call.code == 0 and call.number not in too_late and not self.excused(stored, phase, ledger, key):
+                self.broken(f"{self.name(key)} was handed over and is nowhere")
+            return
+        length = int(call.words[5])
+        wanted = expected(base_of(self.run.seed, *key), length, variable.type)
+        if not same(stored.blocks[key], wanted, variable.tolerance()):
+            self.broken(f"{self.name(key)} is stored with other values")
+
+    def excused(self, stored, phase, ledger, key):
+        if phase == "first" and self.run.mode == "in-place" and self.kind.client_dies and not ledger.ended:
+            ends = [int(call.words[1]) for call in ledger.returned("end") if call.code in (0, EARLIER_IO)]
+            return key[1] > max(ends, default=-1)  # its memory went with it: what it had not ended was nobody else's
+        return phase == "first" and self.told_failed(stored, ledger, key[1])
+
+    def told_failed(self, stored, ledger, step):
+        """The storage could not, and said so: in the record, or to this client."""
+        if not self.kind.storage:
+            return False
+        told = {int(s) for call in ledger.calls if call.code == EARLIER_IO for s in STEP.findall(call.sentence)}
+        return step in stored.failed_steps or step in told
+
+    def too_late(self, ledger):
+        """The calls whose events nobody took: a server that was told to stop counts them for the client."""
+        if not self.kind.server_leaves:
+            return set()
+        counts = [int(n) for call in ledger.calls if call.code == SERVER_LOST for n, _ in TOO_LATE.findall(call.sentence)]
+        sent = [call.number for call in ledger.returned(*DATA, "time", "end") if call.code == 0]
+        return set(sent[-max(counts):]) if counts else set()
+
+    @staticmethod
+    def name(key):
+        return f"{key[0]} of step {key[1]} by client {key[2]}, block {key[3]}"
+
+    # ---- what is left
+
+    def verified(self):
+        if not (self.runner.out / "x.jsonl").exists():
+            return
+        done = subprocess.run([self.runner.build / "bin/damaris-verify", "--json", self.runner.out / "x"], capture_output=True, text=True,
+                              timeout=60, check=False)
+        try:
+            found = json.loads(done.stdout)
+        except ValueError:
+            return self.broken(f"damaris verify: {done.stderr}")
+        for damage in found["damaged"]:
+            self.broken(f"damaris verify: step {damage['step']}: {damage['file']} {damage['dataset']}: {damage['what']}")
+        unknown = [name for name in found["not_recorded"] if not name.startswith(".")]
+        if unknown and not self.kind.storage and not (self.run.mode == "in-place" and self.kind.client_dies):
+            self.broken(f"no line of the record tells of {unknown}")
+        if found["partial"] and self.kind.name == "none":
+            self.broken(f"damaris verify calls it partial: {found['partial']}")
+
+    def nothing_left(self):
+        for name in self.runner.shm_names():
+            self.broken(f"/dev/shm/{name} is left")
+        for path in self.runner.out.iterdir():
+            if ".tmp." in path.name:
+                self.broken(f"the temporary file {path.name} is left")
+        for path in self.runner.folder.rglob("*"):
+            if stat.S_ISSOCK(path.lstat().st_mode):
+                self.broken(f"the socket {path.name} is left")

@@ -1,0 +1,189 @@
+"""The faults: what is done to a run, when, and what the run may say because of it.
+
+A kind is drawn into a Fault (scenario.py), made by runner.py through `act` and taken back through `undo`; check.py asks what it
+explains. A new kind is one entry of FAULTS. `environment` is for faults that come with a preload library.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+
+FULL, TOO_LARGE, STEP_TOO_LARGE, TIMEOUT = -302, -300, -301, -305
+EARLIER_IO, IO, NO_OUTPUT, SERVER_LOST = -401, -400, -402, -600
+STALE, IN_USE = -203, -204
+ALWAYS = {FULL, TOO_LARGE, STEP_TOO_LARGE}  # of any call; a flush may always time out
+DETACHED, ANY = ("detached",), ("detached", "in-place", "mpi")
+
+
+@dataclass
+class Fault:
+    kind: "Kind"
+    client: int = 0
+    at_start: bool = False  # of the server; else when a client tells
+    delay_s: float = 0.0
+    hold_s: float = 0.0  # until it is taken back
+    for_ever: bool = False  # taken back when the clients are through, not before
+    recovery_kills_s: list = field(default_factory=list)
+    tried: bool = False
+
+
+@dataclass
+class Kind:
+    name: str
+    weight: float
+    modes: tuple
+    act: object = None  # act(runner, fault), False when nobody was there; None: a script does it, or nothing is done
+    undo: object = None
+    armed: bool = False  # the client kills itself
+    codes: frozenset = frozenset()  # what calls may return because of it
+    init_codes: frozenset = frozenset()
+    storage: bool = False  # steps may fail, if somebody is told
+    server_dies: bool = False
+    client_dies: bool = False
+    server_leaves: bool = False  # and says what came too late
+    can_start_with_it: bool = False
+    holds: bool = False
+    prepare: object = None
+    why_not: object = None  # a sentence when it cannot be made here
+    environment: object = None  # environment(runner, fault): more of it for the run's processes
+
+
+def kill_server(runner, _fault):
+    return runner.signal(runner.servers(), signal.SIGKILL)
+
+
+def stop_server(runner, _fault):
+    return runner.signal(runner.servers(), signal.SIGSTOP)
+
+
+def continue_all(runner, _fault):
+    runner.signal(runner.processes(), signal.SIGCONT)
+
+
+def terminate_server(runner, _fault):
+    return runner.signal(runner.servers(), signal.SIGTERM)
+
+
+def kill_clients(runner, _fault):
+    return runner.signal(runner.client_pids(), signal.SIGKILL)
+
+
+def kill_all(runner, fault):
+    pids = runner.processes()
+    return runner.signal(sorted(pids, reverse=fault.client % 2 == 0), signal.SIGKILL)
+
+
+def stop_client(runner, fault):
+    return runner.signal(runner.client_pid(fault.client), signal.SIGSTOP)
+
+
+def end_stopped_client(runner, fault):
+    runner.signal(runner.client_pid(fault.client), signal.SIGKILL if fault.for_ever else signal.SIGCONT)
+
+
+def take_folder_away(runner, _fault):
+    os.rename(runner.out, runner.folder / "away")
+
+
+def put_folder_back(runner, _fault):
+    os.rename(runner.folder / "away", runner.out)
+
+
+def forbid_folder(runner, _fault):
+    os.chmod(runner.out, 0o555)
+
+
+def allow_folder(runner, _fault):
+    os.chmod(runner.out, 0o755)
+
+
+def mount_small_disk(runner, _fault):
+    runner.mount(runner.out, "size=8m,mode=700")
+
+
+def fill_disk(runner, fault):
+    """Leaves a few pages: where exactly it overflows is part of the draw."""
+    left = int(fault.delay_s * 37e6) % 65536
+    with open(runner.out / "ballast", "wb") as ballast, suppress(OSError):  # the run may be faster to take the rest
+        room = os.statvfs(runner.out)
+        os.posix_fallocate(ballast.fileno(), 0, max(4096, room.f_bavail * room.f_bsize - left))
+
+
+def empty_disk(runner, _fault):
+    (runner.out / "ballast").unlink(missing_ok=True)
+
+
+@cache
+def cannot_mount():
+    return "" if os.geteuid() == 0 and shutil.which("mount") else "a small disk of its own needs root"
+
+
+@cache
+def cannot_forbid():
+    """Root writes into every folder, unless it lays that right down."""
+    if os.geteuid() != 0:
+        return ""
+    done = subprocess.run([*ordinary_user(), "true"], capture_output=True, timeout=20, check=False)
+    return "" if done.returncode == 0 else "root may write everywhere here"
+
+
+def ordinary_user():
+    return ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+
+
+LOST_AT_START = frozenset({SERVER_LOST, TIMEOUT, STALE, IN_USE})
+KINDS = [
+    Kind("none", 1.0, ANY),
+    Kind("client killed", 4.0, ANY, armed=True, client_dies=True, codes=frozenset({EARLIER_IO}), init_codes=frozenset({TIMEOUT})),
+    Kind("all clients killed", 1.5, ANY, act=kill_clients, client_dies=True),
+    Kind("server killed", 4.0, ("detached", "mpi"), act=kill_server, server_dies=True, can_start_with_it=True,
+         codes=frozenset({SERVER_LOST}), init_codes=LOST_AT_START),
+    Kind("all killed", 2.0, ANY, act=kill_all, client_dies=True, server_dies=True, can_start_with_it=True,
+         codes=frozenset({SERVER_LOST}), init_codes=LOST_AT_START),
+    Kind("recovery killed", 2.5, DETACHED, act=kill_server, server_dies=True, codes=frozenset({SERVER_LOST}),
+         init_codes=LOST_AT_START),
+    Kind("server stopped a while", 1.5, ("detached", "mpi"), act=stop_server, undo=continue_all, holds=True),
+    Kind("server terminated", 2.5, ("detached", "mpi"), act=terminate_server, server_leaves=True, can_start_with_it=True,
+         codes=frozenset({SERVER_LOST, EARLIER_IO}), init_codes=LOST_AT_START),
+    Kind("client stopped", 1.0, DETACHED, act=stop_client, undo=end_stopped_client, holds=True, client_dies=True,
+         codes=frozenset({EARLIER_IO, TIMEOUT}), init_codes=frozenset({TIMEOUT})),
+    Kind("folder away", 1.0, ("detached", "in-place"), act=take_folder_away, undo=put_folder_back, holds=True, storage=True,
+         codes=frozenset({EARLIER_IO, IO}), init_codes=frozenset({NO_OUTPUT, IO})),
+    Kind("folder read-only", 1.0, ("detached", "in-place"), act=forbid_folder, undo=allow_folder, holds=True, storage=True,
+         codes=frozenset({EARLIER_IO, IO}), init_codes=frozenset({NO_OUTPUT, IO}), why_not=cannot_forbid),
+    Kind("disk full", 1.5, ("detached", "in-place"), act=fill_disk, undo=empty_disk, holds=True, storage=True,
+         codes=frozenset({EARLIER_IO, IO}), init_codes=frozenset({NO_OUTPUT, IO}), prepare=mount_small_disk, why_not=cannot_mount),
+]
+FAULTS = {kind.name: kind for kind in KINDS}
+
+
+def draw_fault(rng, run, kind):
+    """The fault of a run, woven into the clients' scripts."""
+    fault = Fault(kind, client=rng.randrange(run.clients))
+    fault.delay_s = rng.choice((0.0, 2 ** rng.uniform(-16, -5)))
+    fault.at_start = kind.can_start_with_it and run.mode == "detached" and run.started_by == "hand" and rng.random() < 0.12
+    if kind.holds:
+        fault.hold_s = 2 ** rng.uniform(-8, -1.5)
+        fault.for_ever = kind.name != "server stopped a while" and rng.random() < 0.3
+    if kind.server_dies or kind.server_leaves or kind.client_dies:
+        run.attach_timeout_s = 2.0
+    if kind.name == "client stopped" and fault.for_ever:
+        run.finalize_timeout_s = 0.5  # the others wait for it in vain
+        for script in run.scripts["first"]:
+            script[:] = [" ".join([*line.split()[:2], "20"]) if line.startswith("flush") else line for line in script]
+    if kind.name == "recovery killed":
+        run.recover = "command"
+        fault.recovery_kills_s = [2 ** rng.uniform(-12, -4.5) for _ in range(rng.randint(1, 3))]
+    if fault.at_start or kind.storage or (run.mode == "in-place" and kind.client_dies):
+        run.recover = "next"  # a server that was never ready, a process in place, a lost folder: what they left, the next one takes away
+    script = run.scripts["first"][fault.client]
+    place = rng.randrange(1 if rng.random() < 0.95 else 0, len(script)) if kind.armed else rng.randrange(1, len(script))
+    if kind.armed:
+        script.insert(place, f"arm {rng.choice((0, int(2 ** rng.uniform(0, 12))))}")
+    elif kind.act and not fault.at_start:
+        script.insert(place, "tell")
+    return fault

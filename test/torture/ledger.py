@@ -1,0 +1,43 @@
+"""What a client noted: which calls it began, what each returned and after how long. Written by client.c, also by one that was killed."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Call:
+    number: int
+    words: list
+    line: str
+    code: int = None  # None: it never returned
+    seconds: float = 0.0
+    sentence: str = ""
+
+
+@dataclass
+class Ledger:
+    source: int
+    calls: list = field(default_factory=list)
+    ended: bool = False  # the program came to its end
+
+    def returned(self, *words):
+        return [call for call in self.calls if call.words[0] in words and call.code is not None]
+
+
+def read_ledger(runner, phase, source):
+    ledger = Ledger(source)
+    path = runner.ledger_path(phase, source)
+    if not path.exists():
+        return ledger
+    script = runner.run.scripts[phase][source]
+    for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        mark, *rest = text.split(" ", 4)
+        if mark == ">":
+            number = int(rest[0])
+            ledger.calls.append(Call(number, script[number].split(), script[number]))
+        elif mark == "=":
+            call = ledger.calls[-1]
+            call.code, call.seconds = int(rest[1]), int(rest[2]) / 1e6
+            call.sentence = rest[3] if len(rest) > 3 else ""
+        elif mark == ".":
+            ledger.ended = True
+    return ledger

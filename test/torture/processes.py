@@ -1,0 +1,116 @@
+"""The processes of one run, found by a mark in their environment also when they have left their parents; its names in /dev/shm.
+
+Every wait has a bound; who is over it is named with the stacks of all processes of the run.
+"""
+
+import ctypes
+import os
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+
+MARGIN_S = 20.0  # beyond every bound: the machine may be loaded
+SHM = Path("/dev/shm")
+
+
+class Hung(Exception):
+    """Something did not end within its bound."""
+
+    def __init__(self, what, stacks):
+        super().__init__(what)
+        self.stacks = stacks
+
+
+def adopt_orphans():
+    """Servers that a client starts become children of this process when their parent ends, so that it can bury them."""
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+
+
+class Processes:
+    def __init__(self, mark):
+        self.mark = f"TORTURE_RUN={mark}".encode()
+        self.own = []  # Popen objects
+
+    def start(self, command, **options):
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)
+        self.own.append(process)
+        return process
+
+    def pids(self):
+        self.bury()
+        found = []
+        for name in os.listdir("/proc"):
+            if not name.isdigit():
+                continue
+            with suppress(OSError), open(f"/proc/{name}/environ", "rb") as environment:
+                if self.mark in environment.read().split(b"\0"):
+                    found.append(int(name))
+        return sorted(found)
+
+    def bury(self):
+        for process in self.own:
+            process.poll()
+        with suppress(ChildProcessError):
+            while True:  # orphans; WNOWAIT: those of Popen are for it
+                dead = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                if dead is None or any(process.pid == dead.si_pid for process in self.own):
+                    break
+                os.waitpid(dead.si_pid, os.WNOHANG)
+
+    @staticmethod
+    def name(pid):
+        with suppress(OSError), open(f"/proc/{pid}/comm", encoding="ascii") as comm:
+            return comm.read().strip()
+        return ""
+
+    @staticmethod
+    def environment(pid, key):
+        with suppress(OSError), open(f"/proc/{pid}/environ", "rb") as environment:
+            for entry in environment.read().split(b"\0"):
+                if entry.startswith(key.encode() + b"="):
+                    return entry.split(b"=", 1)[1].decode()
+        return ""
+
+    @staticmethod
+    def signal(pids, number):
+        """Returns whether there was anybody to get it."""
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+        return bool(pids)
+
+    def wait_until(self, done, bound_s, what):
+        """Polls `done`; throws Hung with the stacks when `bound_s` and the margin are over."""
+        deadline = time.monotonic() + bound_s + MARGIN_S
+        pause = 0.0005
+        while not done():
+            if time.monotonic() > deadline:
+                raise Hung(f"{what}: not after {bound_s + MARGIN_S:.0f} s", self.stacks())
+            time.sleep(pause)
+            pause = min(pause * 1.3, 0.01)
+
+    def stacks(self):
+        text = ""
+        for pid in self.pids():
+            state = Path(f"/proc/{pid}/status").read_text(encoding="ascii").split("State:")[1].split("\n")[0].strip()
+            text += f"--- {pid} {self.name(pid)} ({state})\n"
+            if self.name(pid) in ("mpirun", "orterun", "hydra_pmi_proxy", "mpiexec.hydra"):
+                continue
+            command = ["gdb", "-batch", "-iex", "set debuginfod enabled off", "-ex", "thread apply all bt 30", "-p", str(pid)]
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+                text += "".join(line + "\n" for line in done.stdout.splitlines() if line.startswith(("#", "Thread")))
+            except (OSError, subprocess.TimeoutExpired) as error:
+                text += f"(no stack: {error})\n"
+        return text
+
+    def kill_all(self):
+        deadline = time.monotonic() + 10
+        while (left := self.pids()) and time.monotonic() < deadline:
+            self.signal(left, signal.SIGKILL)
+            time.sleep(0.01)
+        for process in self.own:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(1)

@@ -1,0 +1,165 @@
+"""Draws a run from its seed: variables, scripts of the clients, XML, one fault and how its data are recovered.
+
+Before it: the seed. After it: runner.py, which writes the files of the run and makes it happen.
+"""
+
+import random
+import zlib
+from dataclasses import dataclass, field
+
+from faults import FAULTS, Fault, draw_fault
+
+TYPES = {"d": "double", "f": "float", "i": "int"}
+
+
+@dataclass
+class Variable:
+    name: str
+    type: str
+    kind: str  # fixed, varying (each block its own length) or joined (parts of one array)
+    elements: int
+    blocks: int
+    reduce: str = ""
+    every: int = 1
+
+    def length(self, step, source, block):
+        if self.kind != "varying":
+            return self.elements
+        return zlib.crc32(f"{self.name} {step} {source} {block}".encode()) % (self.elements + 1)
+
+    def tolerance(self):
+        return 0.01 if self.reduce.startswith("relative:0.01") else 0.0
+
+
+@dataclass
+class Scenario:
+    seed: int
+    mode: str = "detached"  # detached, in-place or mpi
+    started_by: str = "hand"  # of a detached server: hand or the first client
+    clients: int = 1
+    variables: list = field(default_factory=list)
+    scripts: dict = field(default_factory=dict)  # phase -> one list of lines for each client
+    fault: Fault = None
+    recover: str = "command"  # or next: a server with stale="recover"
+    on_disk: bool = False  # its folder; else in memory, which is ten times as fast
+    flush_timeout_ms: int = 10000
+    buffer_timeout_ms: int = 5000
+    attach_timeout_s: float = 20.0
+    finalize_timeout_s: float = 20.0
+    xml: dict = field(default_factory=dict)  # phase -> text
+
+    def bound_s(self, word, line):
+        """How long the call of a script's line may take, by the XML's time-outs."""
+        if word == "flush":
+            return int(line.split()[2]) / 1000 + self.buffer_timeout_ms / 1000
+        if word == "init":
+            return self.attach_timeout_s + 60  # a server that it starts has its own
+        if word == "finalize" or (word == "end" and self.mode == "in-place"):
+            return self.finalize_timeout_s + self.buffer_timeout_ms / 1000
+        return 2 * self.buffer_timeout_ms / 1000  # a full lane, then a full arena
+
+
+def base_of(seed, variable, step, source, block):
+    """From where the values of a block count: what client.c is told and check.py computes."""
+    return zlib.crc32(f"{seed} {variable} {step} {source} {block}".encode())
+
+
+def draw(seed, kinds, with_mpi=True):
+    """The scenario of a seed. `kinds`: the faults to choose from."""
+    rng = random.Random(f"torture {seed}")
+    run = Scenario(seed)
+    weights = [FAULTS[kind].weight for kind in kinds]
+    kind = FAULTS[rng.choices(kinds, weights)[0]]
+    run.mode = rng.choices(kind.modes, [{"detached": 80, "in-place": 14, "mpi": 6 * with_mpi}[mode] for mode in kind.modes])[0]
+    run.clients = 2 if run.mode == "mpi" else rng.choices((1, 2, 3, 4), (3, 5, 3, 2))[0]
+    run.started_by = rng.choices(("hand", "client"), (7, 3))[0]
+    run.on_disk = rng.random() < 0.04
+    run.recover = rng.choice(("command", "next"))
+    run.flush_timeout_ms = rng.choice((20, 300, 10000))
+    run.buffer_timeout_ms = rng.choice((0, 20, 300, 5000))
+    run.variables = [draw_variable(rng, number, run.clients) for number in range(rng.randint(1, 3))]
+    steps = rng.randint(1, 7)
+    run.scripts["first"] = [draw_script(rng, run, source, range(steps)) for source in range(run.clients)]
+    run.fault = draw_fault(rng, run, kind)
+    run.scripts["second"] = [draw_script(rng, run, source, range(steps + 10, steps + 12), calm=True) for source in range(run.clients)]
+    draw_xml(rng, run)
+    return run
+
+
+def draw_variable(rng, number, clients):
+    kind = rng.choices(("fixed", "varying", "joined"), (4, 3, 3))[0]
+    type_ = rng.choice("dfi")
+    elements = max(1, int(2 ** rng.uniform(0, 13)))
+    reduce = rng.choices(("", "deflate", "relative:0.01,deflate"), (6, 2, 0 if type_ == "i" else 2))[0]
+    every = rng.choices((1, 2), (5, 1))[0]
+    return Variable(f"v{number}", type_, kind, elements, rng.choices((1, 2, 4), (4, 2, 1))[0], reduce, every)
+
+
+def draw_script(rng, run, source, steps, calm=False):
+    lines = ["init"]
+    flushes = rng.choice((0.0, 0.3, 1.0))
+    for step in steps:
+        if rng.random() < 0.2:
+            lines.append(f"time {step} {step * 2}")
+        for variable in run.variables:
+            if calm or rng.random() < 0.93:  # a client may leave one out
+                lines += lines_of_writes(rng, run, variable, source, step)
+        if calm or rng.random() < 0.9:  # else the next step ends it
+            lines.append(f"end {step}")
+            if rng.random() < flushes:
+                lines.append(f"flush {step} {10000 if calm else run.flush_timeout_ms}")
+        if rng.random() < 0.3:
+            lines.append(f"sleep {int(2 ** rng.uniform(0, 13))}")
+    return lines + ["finalize"]
+
+
+def lines_of_writes(rng, run, variable, source, step):
+    lines = []
+    for block in range(variable.blocks):
+        length = variable.length(step, source, block)
+        if variable.kind == "varying":
+            lines.append(f"shape {variable.name} {length}")
+        if variable.kind == "joined":
+            lines.append(f"place {variable.name} {(source * variable.blocks + block) * length}")
+        word = rng.choices(("write", "alloc"), (3, 1))[0]
+        base = base_of(run.seed, variable.name, step, source, block)
+        lines.append(f"{word} {variable.name} {step} {block} {variable.type} {length} {base}")
+    return lines
+
+
+def draw_xml(rng, run):
+    step_bytes = sum(v.elements * 8 * v.blocks for v in run.variables) * run.clients
+    fields = {
+        "size": max(65536, int(step_bytes * 2 ** rng.uniform(0, 4)) + 16384 * run.clients),
+        "checksum": rng.choice(("true", "false")),
+        "events": rng.choice((16, 64, 1024)),
+        "schedule": rng.choice(("immediate", "immediate", "slots")),
+    }
+    earlier = {"stale": rng.choice(("refuse", "recover")), "exists": rng.choice(("overwrite", "append", "refuse"))}
+    later = {"stale": "recover", "exists": "append"}
+    run.xml = {"first": xml(run, {**fields, **earlier}), "second": xml(run, {**fields, **later})}
+
+
+def xml(run, fields):
+    layouts, variables = "", ""
+    for v in run.variables:
+        whole = f' global="{v.elements * v.blocks * run.clients}"' if v.kind == "joined" else ""
+        layouts += f'    <layout name="l_{v.name}" type="{TYPES[v.type]}" dimensions="{v.elements}"{whole}/>\n'
+        reduce = f' reduce="{v.reduce}"' if v.reduce else ""
+        variables += f'    <variable name="{v.name}" layout="l_{v.name}" every="{v.every}"{reduce}/>\n'
+    return f"""<simulation name="torture">
+  <architecture>
+    <dedicated cores="{0 if run.mode == 'in-place' else 1}"/>
+    <clients count="{run.clients}"/>
+    <server start="auto" attach-timeout="{run.attach_timeout_s:.0f}s" finalize-timeout="{run.finalize_timeout_s * 1000:.0f}ms"/>
+    <buffer size="{fields['size']}" timeout="{run.buffer_timeout_ms}ms" checksum="{fields['checksum']}" stale="{fields['stale']}"/>
+    <lanes events="{fields['events']}"/>
+  </architecture>
+  <data>
+{layouts}{variables}  </data>
+  <storage>
+    <hdf5 basename="out/x" exists="{fields['exists']}" schedule="{fields['schedule']}"/>
+  </storage>
+  <log level="info" file="log"/>
+</simulation>
+"""

@@ -1,0 +1,77 @@
+"""What a run left on disk, read by its commit record: the values of each block, and what the record says of each step."""
+
+import json
+from dataclasses import dataclass, field
+
+import h5py
+import numpy
+
+
+@dataclass
+class Stored:
+    blocks: dict = field(default_factory=dict)  # (variable, step, source, block) -> values
+    failed_steps: set = field(default_factory=set)
+    missing: set = field(default_factory=set)  # clients
+    damaged: list = field(default_factory=list)  # sentences
+
+
+def read_stored(out):
+    stored = Stored()
+    files = {}  # name -> step and what the last line says of it
+    for step in lines_of(out / "x.jsonl", stored):
+        if step.get("failures"):
+            stored.failed_steps.add(step["step"])
+        stored.missing.update(step.get("missing", []))
+        for file in step.get("files", []):
+            files[file["name"]] = (step["step"], file)
+    for name, (step, told) in files.items():
+        try:
+            with h5py.File(out / name, "r") as file:
+                for dataset in told["datasets"]:
+                    for source, block, values in parts_of(file[dataset["path"]], dataset):
+                        stored.blocks[dataset["variable"], step, source, block] = values
+        except (OSError, KeyError, ValueError) as error:
+            stored.damaged.append(f"{name} of step {step} cannot be read: {error}")
+    return stored
+
+
+def lines_of(path, stored):
+    """The iterations. The last line may be cut off where its writer was killed."""
+    lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else []
+    for number, line in enumerate(lines):
+        try:
+            read = json.loads(line) if line else {}
+        except ValueError:
+            if number + 1 < len(lines):
+                stored.damaged.append(f"line {number + 1} of the record is no JSON: {line[:80]}")
+            continue
+        if "step" in read:
+            yield read
+
+
+def parts_of(dataset, told):
+    values, attributes = dataset[()], dataset.attrs
+    if "part_positions" in attributes:
+        begin = attributes["position"]
+        parts = zip(attributes["sources"], attributes["blocks"], attributes["part_positions"], attributes["part_extents"])
+        for source, block, position, extents in parts:
+            place = tuple(slice(p - b, p - b + e) for p, b, e in zip(position, begin, extents))
+            yield int(source), int(block), values[place]
+    elif "sources" in told:
+        for source, block, part in zip(told["sources"], told["blocks"], values):
+            yield source, block, part
+    else:
+        yield told["source"], told["block"], values
+
+
+def expected(base, length, type_):
+    counted = (numpy.uint32(base) + numpy.arange(length, dtype=numpy.uint32) * numpy.uint32(40503)) & numpy.uint32(0xFFFFFF)
+    return counted.astype({"d": "f8", "f": "f4", "i": "i4"}[type_])
+
+
+def same(values, wanted, tolerance):
+    if values.shape != wanted.shape:
+        return False
+    if tolerance == 0:
+        return bool(numpy.array_equal(values, wanted))
+    return bool(numpy.all(numpy.abs(values.astype("f8") - wanted) <= tolerance * numpy.abs(wanted)))
