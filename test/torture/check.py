@@ -9,13 +9,14 @@ import re
 import stat
 import subprocess
 
-from faults import ALWAYS, EARLIER_IO, SERVER_LOST, TIMEOUT
+from faults import ALWAYS, EARLIER_IO, FULL, NOT_ENDED, SERVER_LOST, TIMEOUT
 from ledger import read_ledger
 from processes import MARGIN_S
 from scenario import base_of
 from stored import expected, read_stored, same
 
 STEP = re.compile(r"(?:step|iteration) (\d+)")
+DIED = re.compile(r"client (\d+) died after")
 TOO_LATE = re.compile(r"the last (\d+) writes and signals of client (\d+) came too late")
 DATA = ("write", "alloc")
 
@@ -25,6 +26,7 @@ class Check:
         self.runner, self.result, self.run = runner, result, runner.run
         self.kind = self.run.fault.kind
         self.ledgers = []
+        self.cut_off = set()  # clients whose finalize gave up at a full lane: the server hears of their end only
 
     def broken(self, sentence):
         self.result.lost.append(sentence)
@@ -35,6 +37,8 @@ class Check:
         for source in range(self.run.clients):
             ledger = read_ledger(self.runner, phase, source)
             self.ledgers.append((phase, ledger))
+            self.cut_off |= {source for call in ledger.returned("finalize") if call.code == FULL}
+        for source, (_, ledger) in enumerate(self.ledgers[-self.run.clients:]):
             self.codes(phase, ledger)
             if not ledger.ended and not self.may_die(phase):
                 self.broken(f"{phase}: client {source} ended without being killed, in: {ledger.calls[-1].line if ledger.calls else '-'}")
@@ -50,7 +54,7 @@ class Check:
             bound = self.run.bound_s(call.words[0], call.line) + MARGIN_S + (self.run.fault.hold_s if kind else 0)
             if call.seconds > bound and call.words[0] != "sleep":
                 self.result.hung.append(f"{where}took {call.seconds:.1f} s, more than {bound:.1f} s")
-            if call.code < 0 and not self.explained(kind, call):
+            if call.code < 0 and not (self.explained(kind, call) or self.lane_was_full(ledger, call)):
                 self.broken(f"{where}{call.code} {call.sentence}: nothing that was done to the run explains that")
 
     @staticmethod
@@ -61,6 +65,13 @@ class Check:
         if code in ALWAYS or (word == "flush" and code == TIMEOUT):
             return True
         return kind is not None and code in kind.codes
+
+    def lane_was_full(self, ledger, told):
+        """What follows when a lane stays full for the buffer's time-out: a step that has not ended, a client that is cut off."""
+        if told.code == NOT_ENDED:
+            return any(call.code == FULL and call.line == f"end {told.words[1]}" for call in ledger.calls)
+        died = DIED.search(told.sentence) if told.code == EARLIER_IO else None
+        return died is not None and int(died[1]) in self.cut_off
 
     # ---- the data
 
@@ -96,7 +107,7 @@ class Check:
                 self.one_block(stored, phase, ledger, key, call, too_late)
         for key in stored.blocks.keys() - known:
             self.broken(f"{self.name(key)} is in the files, but nobody wrote it")
-        if stored.missing and not (self.kind.client_dies or self.kind.server_dies or self.kind.server_leaves):
+        if stored.missing - self.cut_off and not (self.kind.client_dies or self.kind.server_dies or self.kind.server_leaves):
             self.broken(f"the record calls clients {sorted(stored.missing)} missing, but none was")
 
     def one_block(self, stored, phase, ledger, key, call, too_late):

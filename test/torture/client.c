@@ -5,6 +5,7 @@
  *
  *   init | shape VAR N | place VAR AT | write VAR STEP BLOCK TYPE N BASE | alloc (the same) | time STEP T | end STEP | flush STEP MS
  *   finalize | sleep US | tell (the runner, through the pipe "trigger") | arm US (SIGKILL itself then, wherever it is)
+ *   meet (waits until the runner has made PHASE.go)
  * Element i of an array is (BASE + i * 40503) modulo 2^24, which every type holds exactly.
  */
 #ifdef TORTURE_MPI
@@ -22,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char* config;
+static const char *config, *phase;
 static int id, ledger, is_client = 1;
 
 static int64_t now_us(void) {
@@ -101,6 +102,14 @@ static void die_after(int64_t us) {
   if (timer_create(CLOCK_MONOTONIC, &how, &timer) != 0 || timer_settime(timer, 0, &when, NULL) != 0) _exit(3);
 }
 
+static int meet(void) {
+  char path[64];
+  snprintf(path, sizeof path, "%.20s.go", phase);
+  for (const int64_t deadline = now_us() + 60000000; access(path, F_OK) != 0; usleep(200))
+    if (now_us() > deadline) _exit(3);
+  return DC_OK;
+}
+
 static int obey(const char* line) {
   char word[16] = "", name[32] = "";
   int64_t first = 0, second = 0;
@@ -109,6 +118,7 @@ static int obey(const char* line) {
   if (strcmp(word, "write") == 0) return do_write(line);
   if (strcmp(word, "alloc") == 0) return do_alloc(line);
   if (strcmp(word, "finalize") == 0) return dc_finalize();
+  if (strcmp(word, "meet") == 0) return meet();
   if (strcmp(word, "tell") == 0) return tell(), DC_OK;
   if (sscanf(line, "shape %31s %" SCNd64, name, &first) == 2) return dc_set_shape(name, 1, &first);
   if (sscanf(line, "place %31s %" SCNd64, name, &first) == 2) return dc_set_position(name, 1, &first);
@@ -142,15 +152,16 @@ int main(int argc, char** argv) {
   char path[64];
   if (argc < 3) return 2;
   config = argv[1];
+  phase = argv[2];
 #ifdef TORTURE_MPI
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &id);
 #else
   id = argc > 3 ? atoi(argv[3]) : 0;
 #endif
-  snprintf(path, sizeof path, "%.20s.%d.ledger", argv[2], id);
+  snprintf(path, sizeof path, "%.20s.%d.ledger", phase, id);
   ledger = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  snprintf(path, sizeof path, "%.20s.%d.script", argv[2], id);
+  snprintf(path, sizeof path, "%.20s.%d.script", phase, id);
   FILE* script = fopen(path, "re");
   if (ledger < 0 || script == NULL) return 2;
   follow(script);

@@ -14,7 +14,7 @@ from functools import cache
 
 FULL, TOO_LARGE, STEP_TOO_LARGE, TIMEOUT = -302, -300, -301, -305
 EARLIER_IO, IO, NO_OUTPUT, SERVER_LOST = -401, -400, -402, -600
-STALE, IN_USE = -203, -204
+STALE, IN_USE, NOT_ENDED = -203, -204, -110
 ALWAYS = {FULL, TOO_LARGE, STEP_TOO_LARGE}  # of any call; a flush may always time out
 DETACHED, ANY = ("detached",), ("detached", "in-place", "mpi")
 
@@ -181,7 +181,8 @@ def draw_fault(rng, run, kind):
     if fault.at_start or kind.storage or (run.mode == "in-place" and kind.client_dies):
         run.recover = "next"  # a server that was never ready, a process in place, a lost folder: what they left, the next one takes away
     script = run.scripts["first"][fault.client]
-    place = rng.randrange(1 if rng.random() < 0.95 else 0, len(script)) if kind.armed else rng.randrange(1, len(script))
+    attached = 2 if run.mode == "in-place" else 1
+    place = rng.randrange(attached, len(script)) if attached == 2 or rng.random() < 0.95 or not kind.armed else 0
     if kind.armed:
         script.insert(place, f"arm {rng.choice((0, int(2 ** rng.uniform(0, 12))))}")
     elif kind.act and not fault.at_start:

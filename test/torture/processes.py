@@ -40,14 +40,19 @@ class Processes:
 
     def pids(self):
         self.bury()
-        found = []
+        found = self.children()  # one that is about to end has no environment any more
         for name in os.listdir("/proc"):
             if not name.isdigit():
                 continue
             with suppress(OSError), open(f"/proc/{name}/environ", "rb") as environment:
                 if self.mark in environment.read().split(b"\0"):
-                    found.append(int(name))
+                    found.add(int(name))
         return sorted(found)
+
+    @staticmethod
+    def children():
+        lists = [path.read_text(encoding="ascii") for path in Path("/proc/self/task").glob("*/children")]
+        return {int(pid) for text in lists for pid in text.split()}
 
     def bury(self):
         for process in self.own:

@@ -158,9 +158,12 @@ class Runner:
         due = undo = None
         seen, since = None, time.monotonic()
         waiting = bool(fault and fault.kind.act and not fault.at_start)
+        go = self.folder / f"{phase}.go" if self.run.mode == "in-place" else None
         bound = max(self.run.bound_s(line.split()[0], line) for script in self.run.scripts[phase] for line in script)
         while any(client.poll() is None for client in self.clients) or due:
             now = time.monotonic()
+            if go and self.all_attached(phase):
+                go = go.touch()
             waiting = waiting and not self.told()
             if fault and fault.kind.act and not (waiting or fault.tried or due) and self.all_attached(phase):
                 due = now + fault.delay_s

@@ -96,7 +96,8 @@ def draw_variable(rng, number, clients):
 
 
 def draw_script(rng, run, source, steps, calm=False):
-    lines = ["init"]
+    # In place, who comes when all others have gone begins a run of its own, which replaces theirs.
+    lines = ["init", "meet"] if run.mode == "in-place" else ["init"]
     flushes = rng.choice((0.0, 0.3, 1.0))
     for step in steps:
         if rng.random() < 0.2:

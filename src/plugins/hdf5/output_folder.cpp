@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 
 #include "output_file.hpp"
@@ -40,6 +41,16 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
+// A dead process keeps its number until its parent has asked how it ended, which some parents do late or never.
+bool is_dead(int process) {
+  if (::kill(process, 0) != 0) return errno == ESRCH;
+  std::ifstream stat("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  std::getline(stat, text);
+  const std::size_t name_end = text.rfind(") ");
+  return name_end != std::string::npos && (text.compare(name_end + 2, 1, "Z") == 0 || text.compare(name_end + 2, 1, "X") == 0);
+}
+
 }  // namespace
 
 void check_can_write(const FileNames& names) {
@@ -60,8 +71,7 @@ int remove_leftovers(const FileNames& names) {
   int removed = 0;
   for (const std::string& name : names_in(names.folder())) {
     const int owner = names.owner_of_temporary(name);
-    const bool dead = owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH;
-    if (dead && ::unlink((names.folder() + "/" + name).c_str()) == 0) ++removed;
+    if (owner > 0 && is_dead(owner) && ::unlink((names.folder() + "/" + name).c_str()) == 0) ++removed;
   }
   return removed;
 }

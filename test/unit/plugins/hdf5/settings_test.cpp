@@ -202,3 +202,17 @@ TEST_CASE("incomplete files of a killed server are removed at the next start, a 
   REQUIRE(host.lines.size() == 1);
   CHECK(host.lines[0].second == "hdf5: removed 1 incomplete files that a killed server left in '" + folder.path().string() + "'");
 }
+
+TEST_CASE("incomplete files of a killed server are removed also while nobody has asked how it ended") {
+  const TempFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  siginfo_t end = {};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOWAIT) == 0);
+  const std::string left = ".storm.node7.s3.i5.h5.tmp." + std::to_string(child);
+  folder.write(left, "");
+  const FakeHost host(Settings{{"basename", folder.file("storm")}});
+  REQUIRE(RunningPlugin("hdf5", host).init_code == DC_OK);
+  ::waitpid(child, nullptr, 0);
+  CHECK_FALSE(std::filesystem::exists(folder.file(left)));
+}
