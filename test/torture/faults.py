@@ -139,11 +139,11 @@ LOST_AT_START = frozenset({SERVER_LOST, TIMEOUT, STALE, IN_USE})
 KINDS = [
     Kind("none", 1.0, ANY),
     Kind("client killed", 4.0, ANY, armed=True, client_dies=True, codes=frozenset({EARLIER_IO}), init_codes=frozenset({TIMEOUT})),
-    Kind("all clients killed", 1.5, ANY, act=kill_clients, client_dies=True),
+    Kind("all clients killed", 1.5, ANY, act=kill_clients, client_dies=True, codes=frozenset({EARLIER_IO})),  # the last to be killed hears
     Kind("server killed", 4.0, ("detached", "mpi"), act=kill_server, server_dies=True, can_start_with_it=True,
          codes=frozenset({SERVER_LOST}), init_codes=LOST_AT_START),
     Kind("all killed", 2.0, ANY, act=kill_all, client_dies=True, server_dies=True, can_start_with_it=True,
-         codes=frozenset({SERVER_LOST}), init_codes=LOST_AT_START),
+         codes=frozenset({SERVER_LOST, EARLIER_IO}), init_codes=LOST_AT_START),
     Kind("recovery killed", 2.5, DETACHED, act=kill_server, server_dies=True, codes=frozenset({SERVER_LOST}),
          init_codes=LOST_AT_START),
     Kind("server stopped a while", 1.5, ("detached", "mpi"), act=stop_server, undo=continue_all, holds=True),

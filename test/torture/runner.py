@@ -117,6 +117,8 @@ class Runner:
         variables = {**os.environ, "DAMARIS_JOB": self.job, "TORTURE_RUN": self.job, "LC_ALL": "C"}
         variables["PATH"] = f"{self.build / 'bin'}:{variables['PATH']}"
         variables["DAMARIS_PLUGIN_PATH"] = str(self.build / "lib/damaris/plugins")
+        # What a killed OpenMPI job leaves goes with the folder.
+        variables["OMPI_MCA_btl_vader_backing_directory"] = variables["OMPI_MCA_orte_tmpdir_base"] = str(self.folder)
         fault = self.run.fault
         if fault.kind.environment and self.phase == "first":
             variables.update(fault.kind.environment(self, fault))

@@ -53,7 +53,7 @@ class Scenario:
         if word == "flush":
             return int(line.split()[2]) / 1000 + self.buffer_timeout_ms / 1000
         if word == "init":
-            return self.attach_timeout_s + 60  # a server that it starts has its own
+            return 20 + 60  # a server that it starts has its own
         if word == "finalize" or (word == "end" and self.mode == "in-place"):
             return self.finalize_timeout_s + self.buffer_timeout_ms / 1000
         return 2 * self.buffer_timeout_ms / 1000  # a full lane, then a full arena
@@ -138,6 +138,10 @@ def draw_xml(rng, run):
     }
     earlier = {"stale": rng.choice(("refuse", "recover")), "exists": rng.choice(("overwrite", "append", "refuse"))}
     later = {"stale": "recover", "exists": "append"}
+    by_hand = run.mode == "detached" and run.started_by == "hand"  # then clients start none beside it, unless it dies early
+    earlier["start"] = "manual" if by_hand and not run.fault.at_start else "auto"
+    later["start"] = "manual" if by_hand else "auto"
+    earlier["attach"], later["attach"] = run.attach_timeout_s, 20
     run.xml = {"first": xml(run, {**fields, **earlier}), "second": xml(run, {**fields, **later})}
 
 
@@ -152,7 +156,7 @@ def xml(run, fields):
   <architecture>
     <dedicated cores="{0 if run.mode == 'in-place' else 1}"/>
     <clients count="{run.clients}"/>
-    <server start="auto" attach-timeout="{run.attach_timeout_s:.0f}s" finalize-timeout="{run.finalize_timeout_s * 1000:.0f}ms"/>
+    <server start="{fields['start']}" attach-timeout="{fields['attach']:.0f}s" finalize-timeout="{run.finalize_timeout_s * 1000:.0f}ms"/>
     <buffer size="{fields['size']}" timeout="{run.buffer_timeout_ms}ms" checksum="{fields['checksum']}" stale="{fields['stale']}"/>
     <lanes events="{fields['events']}"/>
   </architecture>
