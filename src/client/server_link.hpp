@@ -58,16 +58,17 @@ class ServerLink {
   ProcessWatch process_;
 };
 
-// In pieces, because a server that dies wakes nobody.
+// In pieces, because a server that dies wakes nobody. In place the work is the caller's own: only what others have to bring is waited for.
 template <class Done>
 bool ServerLink::wait_until(const Deadline& deadline, Done&& done) {
   constexpr std::int64_t kPieceMs = 100;
   while (!done()) {
-    if (deadline.passed()) return false;
     if (pump_) {
-      if (pump_() == Pumped::idle) return done();
+      const Pumped news = pump_();
+      if (news == Pumped::idle || (news == Pumped::waiting && deadline.passed())) return done();
       continue;
     }
+    if (deadline.passed()) return false;
     if (!serves() && !done()) throw_lost();
     shm::wait_for_progress(region_->header(), deadline.left_ms(kPieceMs), done);
   }

@@ -241,6 +241,16 @@ TEST_CASE("a dataset larger than the buffer, and an iteration larger than it, ar
   CHECK(dc_write("height", 1, kFour) == DC_OK);
 }
 
+TEST_CASE("in place a full lane is emptied by the call that finds it so, also with a time-out of nothing") {
+  Session session(
+      "<simulation name='usage'><architecture><dedicated cores='0'/><buffer timeout='0s'/><lanes events='16'/></architecture>"
+      "<data><layout name='line' type='int' dimensions='4'/><variable name='height' layout='line'/></data></simulation>");
+  for (int block = 0; block < 40; ++block) CHECK(dc_write_block("height", 0, block, kFour) == DC_OK);
+  CHECK(dc_end_iteration(0) == DC_OK);
+  CHECK(dc_flush(0, 0) == DC_OK);
+  CHECK(session.finalize() == DC_OK);
+}
+
 TEST_CASE("a variable that is switched off is a notice") {
   Session session;
   CHECK(dc_write("quiet", 0, kFour) == DC_N_DISABLED);
