@@ -93,11 +93,11 @@ TEST_CASE("a million events of one client: none is lost, and the buffer is empty
   const std::int64_t last = kEvents / kOfAStep - 1;
   REQUIRE(node.client(0).end_iteration(last).code == DC_OK);
   REQUIRE(node.client(0).flush(last, 60'000).code == DC_OK);
+  while (node.client(0).status().events_waiting > 0) std::this_thread::yield();  // a slot is given back after the answer
   const dc_status_t status = node.client(0).status();
   CHECK(status.writes == kEvents / 100 * 99);
   CHECK(status.last_durable == last);
   CHECK(status.buffer_used_bytes == 0);
-  CHECK(status.events_waiting == 0);
 }
 
 TEST_CASE("iterations of nothing, and of 90 % of the buffer, in turn") {
