@@ -199,6 +199,9 @@ typedef struct dc_host_t {
   int (*send)(void* self, int server, const void* data, uint64_t bytes);
   const char* job;     /* the batch job, or DAMARIS_JOB: servers of one run have the same */
   const char* regions; /* how the names of the run's regions begin: no other run has the same; "" in place */
+  /* In on_iteration, before it returns DC_WAIT: what it waits for, as in "which waits for its turn". Clients whose time is over meanwhile
+   * read it behind the plugin's name. Forgotten when the iteration is done. */
+  void (*waits)(void* self, const char* text);
 } dc_host_t;
 
 /* The shortest plugin: one function that the XML names as an action. The views are valid during the call.

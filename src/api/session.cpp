@@ -13,6 +13,8 @@ namespace {
 // Not destroyed at exit: a program that ends without dc_finalize has died, and its server shall see it so.
 Session* the_session = nullptr;
 thread_local std::string last_sentence;
+constexpr auto kShortWait = std::chrono::milliseconds(20);
+constexpr auto kLookEvery = std::chrono::microseconds(500);
 
 }  // namespace
 
@@ -35,9 +37,16 @@ client::Pumped Session::pump() {
     std::this_thread::yield();
     return client::Pumped::waiting;
   }
-  if (server_->poll()) return client::Pumped::worked;
+  if (server_->poll()) {
+    worked_ = Clock::now();
+    return client::Pumped::worked;
+  }
   if (!server_->busy()) return client::Pumped::idle;
-  std::this_thread::yield();
+  // Another process of the same core may be what is waited for; after a while it is something slow, such as a disk.
+  if (Clock::now() - worked_ < kShortWait)
+    std::this_thread::yield();
+  else
+    std::this_thread::sleep_for(kLookEvery);
   return client::Pumped::waiting;
 }
 

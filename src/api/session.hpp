@@ -31,6 +31,7 @@ class Session {
  private:
   client::Pumped pump();
   std::mutex pumping_;
+  Clock::time_point worked_ = {};           // when the server last had something to do; under pumping_
   std::unique_ptr<server::Server> server_;  // in place only; outlives the client
   std::unique_ptr<client::Client> client_;
   std::int64_t finalize_timeout_ms_ = 0;  // in place

@@ -66,7 +66,9 @@ bool ServerLink::settle(Pumped until, std::int64_t timeout_ms) {
 
 std::string ServerLink::busy_text() const {
   const shm::Busy busy = shm::busy_with(region_->header());
-  return busy.since_ns == 0 ? "" : format(", in {} for {:.1f} s", busy.what, busy.seconds);
+  if (busy.since_ns == 0) return "";
+  // A plugin that waits is shown anew with every look it takes.
+  return busy.seconds < 0.01 ? format(", in {}", busy.what) : format(", in {} for {:.1f} s", busy.what, busy.seconds);
 }
 
 std::string ServerLink::late_clients(std::int64_t step) const {

@@ -64,7 +64,7 @@ struct PluginHost::Loaded {
   void* state = nullptr;
   std::vector<dc_setting_t> settings;
   dc_host_t host = {};
-  std::string failure;
+  std::string failure, waits;
   std::vector<StoredFile> files;
   std::uint32_t index = 0;  // in the model
   const RunFacts* facts = nullptr;
@@ -74,6 +74,7 @@ struct PluginHost::Loaded {
   static void stored(void* self, const char* path, std::uint64_t bytes, std::uint64_t raw_bytes) {
     static_cast<Loaded*>(self)->files.push_back({path == nullptr ? "" : path, bytes, raw_bytes});
   }
+  static void wait(void* self, const char* text) { static_cast<Loaded*>(self)->waits = text == nullptr ? "" : text; }
   static int send(void* self, int server, const void* data, std::uint64_t bytes) {
     const Loaded& sender = *static_cast<Loaded*>(self);
     if (!sender.has_table || server < 0 || server >= sender.facts->server_count || (data == nullptr && bytes > 0))
@@ -212,6 +213,7 @@ void PluginHost::initialize(const RunFacts& facts) {
     host.send = Loaded::send;
     host.job = facts_.job.c_str();
     host.regions = facts_.regions.c_str();
+    host.waits = Loaded::wait;
     loaded.facts = &facts_;
   };
   for (auto& function : functions_) prepare(*function);
@@ -253,7 +255,7 @@ CallResult PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& c
     result.code = DC_E_PLUGIN;
     plugin.failure = "it threw something that is no std::exception";
   }
-  if (busy_) busy_("");
+  if (busy_) busy_(waiting_);
   if (const double seconds = seconds_since(start); seconds > kLongSeconds)
     log_line(LogLevel::warning, format("{} took {:.1f} s {}; meanwhile the server did nothing else", plugin.name, seconds, what));
   if (result.code >= DC_OK) return result;
@@ -307,12 +309,21 @@ PluginHost::Pass PluginHost::process(const dc_iteration_t& iteration) {
       return plugin.table.on_iteration(plugin.state, plugin.storage ? &to_store_ : &iteration);
     });
     take_files(plugin);
+    show_wait(plugin, call);
     if (call.code == DC_AGAIN) return Pass::again;
     if (call.code == DC_WAIT) return Pass::waiting;
     note(plugin, call);
   }
   begun_ = false;
   return Pass::done;
+}
+
+// Between its callbacks the server is in no plugin, but what it does next is this one's to say.
+void PluginHost::show_wait(Loaded& plugin, const CallResult& call) {
+  if (call.code != DC_AGAIN && call.code != DC_WAIT) plugin.waits.clear();
+  if (plugin.waits.empty() && waiting_.empty()) return;
+  waiting_ = plugin.waits.empty() ? "" : format("{}, {}", plugin.name, plugin.waits);
+  if (busy_) busy_(waiting_);
 }
 
 PluginHost::IterationResult PluginHost::take_result() { return std::exchange(result_, {}); }

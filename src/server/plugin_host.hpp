@@ -81,7 +81,8 @@ class PluginHost {
   // Hands a post to its plugin. Returns its failure, if any.
   CallResult deliver(const Post& post);
   CallResult finalize();
-  // Called with "plugin 'x' in on_iteration of step 5" before and "" after every callback: who waits can then say for whom.
+  // Called with "plugin 'x' in on_iteration of step 5" before every callback, and after it with "", or with what a plugin says that it waits
+  // for: who waits can then say for whom.
   void watch(std::function<void(const std::string&)> busy) { busy_ = std::move(busy); }
 
   // Where `library` is found: an absolute path, the plugin path, beside the XML; never the working directory (DESIGN 4b rule 12).
@@ -99,6 +100,7 @@ class PluginHost {
   CallResult ask_storage(Callback callback, const std::string& what, Rest... rest);
   void take_files(Loaded& plugin);
   void note(Loaded& plugin, const CallResult& call);
+  void show_wait(Loaded& plugin, const CallResult& call);
   template <class Call>
   CallResult guarded(Loaded& plugin, const std::string& what, Call&& call);
   std::string place(const model::Location& where) const;
@@ -114,6 +116,7 @@ class PluginHost {
   dc_iteration_t to_store_ = {};
   IterationResult result_;
   std::function<void(const std::string&)> busy_;
+  std::string waiting_;  // what is to be read while no callback runs
 };
 
 // The folders of DAMARIS_PLUGIN_PATH, then the one installed beside the library.

@@ -163,7 +163,7 @@ def xml(run, fields):
   <data>
 {layouts}{variables}  </data>
   <storage>
-    <hdf5 basename="out/x" exists="{fields['exists']}" schedule="{fields['schedule']}"/>
+    <hdf5 basename="out/x" exists="{fields['exists']}" schedule="{fields['schedule']}" retry="2s"/>
   </storage>
   <log level="info" file="log"/>
 </simulation>

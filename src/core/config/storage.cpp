@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
 #include "core/base/units.hpp"
@@ -90,6 +92,11 @@ std::uint64_t memory(Build& build, const Attribute& attribute) {
   return kLeast;
 }
 
+// Who waits for the end hears what was given up, and not that his time is over.
+std::int64_t retry_ms(Build& build, const Attribute& attribute) {
+  return std::min(duration(build, attribute, 0), build.model.architecture.finalize_timeout_ms / 2);
+}
+
 model::Plugin hdf5(Build& build, const Element& element) {
   model::Plugin plugin;
   plugin.name = "hdf5";
@@ -97,10 +104,11 @@ model::Plugin hdf5(Build& build, const Element& element) {
   plugin.storage = true;
   plugin.where = element.where;
   for (const Attribute& attribute : element.attributes)
-    if (attribute.name != "reduce" && attribute.name != "turn-timeout" && attribute.name != "memory")
+    if (attribute.name != "reduce" && attribute.name != "turn-timeout" && attribute.name != "retry" && attribute.name != "memory")
       plugin.settings.emplace_back(attribute.name, attribute.value);
   plugin.settings.emplace_back("memory-bytes", std::to_string(memory(build, *element.find("memory"))));
   plugin.settings.emplace_back("turn-timeout-ms", std::to_string(duration(build, *element.find("turn-timeout"), 1)));
+  plugin.settings.emplace_back("retry-ms", std::to_string(retry_ms(build, *element.find("retry"))));
   check_schedule(build, element);
   if (const Attribute* reduce = element.find("reduce")) reduce_the_others(build, *reduce);
   check_files(build, element);

@@ -9,7 +9,7 @@
 
 namespace damaris::shm {
 
-// "" : not in a plugin.
+// "" : not in a plugin, nor is one waited for.
 void show_busy(RegionHeader& header, const std::string& what) noexcept;
 
 struct Busy {

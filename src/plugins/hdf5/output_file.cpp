@@ -18,6 +18,16 @@ void sync_folder_of(const std::string& path) {
   if (error != 0 && error != EINVAL && error != ENOTSUP) throw_system_failure(error, "sync the folder", folder);
 }
 
+int write_all(int descriptor, const std::string& bytes) {
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t written = ::write(descriptor, bytes.data() + done, bytes.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return written < 0 ? errno : ENOSPC;
+    done += static_cast<std::size_t>(written);
+  }
+  return 0;
+}
+
 OutputFile::OutputFile(std::string temporary_path, std::string final_path)
     : temporary_path_(std::move(temporary_path)), final_path_(std::move(final_path)) {
   // A file of this name can only be ours: left by a process that had our id and was killed.
@@ -33,12 +43,11 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::append(const std::string& bytes) {
-  const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-  if (written < 0) throw_system_failure(errno, "write to", temporary_path_);
-  if (static_cast<std::size_t>(written) < bytes.size()) throw_system_failure(ENOSPC, "write to", temporary_path_);
+  if (const int error = write_all(descriptor_, bytes); error != 0) throw_system_failure(error, "write to", temporary_path_);
 }
 
 void OutputFile::sync() {
+  // Once: what could not be written may have been dropped from memory, and a second fsync would not know of it.
   if (::fsync(descriptor_) != 0) throw_system_failure(errno, "sync", temporary_path_);
 }
 
@@ -49,7 +58,12 @@ std::uint64_t OutputFile::publish(bool overwrite) {
   if (!overwrite && ::access(final_path_.c_str(), F_OK) == 0) throw_system_failure(EEXIST, "name the file", final_path_);
   if (::rename(temporary_path_.c_str(), final_path_.c_str()) != 0) throw_system_failure(errno, "rename to", final_path_);
   published_ = true;
-  sync_folder_of(final_path_);
+  try {
+    sync_folder_of(final_path_);
+  } catch (const Failure&) {
+    ::unlink(final_path_.c_str());  // its name may be lost: written anew, or not there
+    throw;
+  }
   return static_cast<std::uint64_t>(facts.st_size);
 }
 

@@ -13,6 +13,9 @@ namespace damaris::hdf5 {
 // Makes names in the folder of `path` durable. Throws Failure.
 void sync_folder_of(const std::string& path);
 
+// Adds all of it where the descriptor stands. Returns 0, or the errno that kept it from being written whole.
+int write_all(int descriptor, const std::string& bytes);
+
 class OutputFile {
  public:
   // Makes the temporary file; throws Failure. Left without publish() the temporary file is removed.

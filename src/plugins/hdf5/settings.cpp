@@ -75,6 +75,12 @@ void take_schedule(Settings& settings, const std::string& value) {
   refuse("schedule", value, "allowed are immediate, slots and coordinated");
 }
 
+void take_retry(Settings& settings, const std::string& value) {
+  char* end = nullptr;
+  settings.retry_ms = std::strtoll(value.c_str(), &end, 10);
+  if (value.empty() || *end != '\0' || settings.retry_ms < 0) refuse("retry-ms", value, "give 0 or more milliseconds");
+}
+
 void take_group_size(Settings& settings, const std::string& value) {
   settings.group_size = number(value);
   if (settings.group_size < 1) refuse("group-size", value, "give 1 or more");
@@ -106,12 +112,15 @@ void take(Settings& settings, const std::string& key, const std::string& value) 
     take_writers(settings, value);
   } else if (key == "turn-timeout-ms") {
     settings.turn_timeout_ms = std::max(number(value), 1);
+  } else if (key == "retry-ms") {
+    take_retry(settings, value);
   } else if (key == "exists") {
     take_exists(settings, value);
   } else {
     refuse(
         key, value,
-        "<hdf5> knows basename, files, group-size, filters, threads, memory, schedule, writers, turn-timeout, restart and exists");
+        "<hdf5> knows basename, files, group-size, filters, threads, memory, schedule, writers, turn-timeout, retry, restart and "
+        "exists");
   }
 }
 

@@ -36,6 +36,7 @@ struct Settings {
   Existing existing = Existing::overwrite;
   Turns turns = Turns::immediate;
   int writers = 1;                        // coordinated: servers that may write at the same time
+  std::int64_t retry_ms = 30'000;         // how long is tried again what the file system refuses
   std::int64_t turn_timeout_ms = 60'000;  // coordinated: after it a server writes without a turn; files of several: it fails
 };
 

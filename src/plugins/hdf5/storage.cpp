@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <set>
 #include <string>
 #include <vector>
@@ -75,6 +76,10 @@ void check_earlier_files(const dc_host_t& host, const Settings& settings, const 
 using Clock = std::chrono::steady_clock;
 
 double seconds_between(Instant from, Instant to) { return std::chrono::duration<double>(to - from).count(); }
+
+Instant completed(const dc_iteration_t& iteration, Instant now) {
+  return now - std::chrono::duration_cast<Instant::duration>(std::chrono::duration<double>(iteration.age_s));
+}
 
 std::string remedy_for(int error) {
   switch (error) {
@@ -153,7 +158,8 @@ Storage::Storage(const dc_host_t& host)
     : host_(host),
       settings_(read_settings(host)),
       names_(settings_.basename, name_part(host, settings_)),
-      writer_(settings_.filters, settings_.threads, MemoryBound(settings_.memory_bytes)) {
+      writer_(settings_.filters, settings_.threads, MemoryBound(settings_.memory_bytes)),
+      retry_(settings_.files == Files::per_server ? settings_.retry_ms : 0) {
   if (!settings_.restart.empty()) restart_.emplace(settings_.restart);
   continues_ = restart_ && same_place(settings_.restart, settings_.basename);
   check_names(host);
@@ -207,46 +213,94 @@ void Storage::passed(std::int64_t step) {
 
 bool Storage::store(const dc_iteration_t& iteration) {
   const Instant now = Clock::now();
-  if (!waiting_since_) waiting_since_ = now;
-  if (iteration.dataset_count > 0 && !schedule_->may_write(iteration, now)) return false;
-  StepRecord record = record_of(host_, iteration, settings_.existing == Existing::recover);
-  record.waited_s = seconds_between(*std::exchange(waiting_since_, std::nullopt), now);
-  const auto report = [&] {
-    record.stored_s = seconds_between(now, Clock::now());
-    record.memory_bytes = taken_bytes();
-    record.at = utc_now_ms();
-    if (iteration.dataset_count > 0)
-      schedule_->written(record.stored_s);
-    else
-      schedule_->passed(iteration.step);
-    log_->report(std::move(record));
-  };
+  if (!in_hand_) in_hand_.emplace(InHand{{}, completed(iteration, now), now});
   try {
-    if (iteration.dataset_count > 0) record.files.push_back(write_file(iteration));
-  } catch (const Error& error) {
-    record.complete = false;
-    record.failures.push_back(error.sentence());
-    try {
-      report();
-    } catch (const Error& also) {
-      host_.log(host_.self, 0, ("hdf5: " + also.sentence()).c_str());
-    }
+    if (!in_hand_->written && !try_to_write(iteration, now)) return false;
+    if (!log_->write()) return false;
+  } catch (...) {
+    in_hand_.reset();
+    retry_.next_thing();
     throw;
   }
-  if (!record.files.empty() && !first_stored_) first_stored_ = iteration.step;  // recorded or not: the file has taken its place
-  report();
+  in_hand_.reset();
   return true;
 }
 
-StoredFile Storage::write_file(const dc_iteration_t& iteration) try {
+// Returns false when it is not written yet, true when the record waits for its line.
+bool Storage::try_to_write(const dc_iteration_t& iteration, Instant now) {
+  if (retry_.resting(now) || (iteration.dataset_count > 0 && !schedule_->may_write(iteration, now))) return false;
+  if (!in_hand_->begun) in_hand_->begun = now;
+  StepRecord& record = in_hand_->record;
+  record = record_of(host_, iteration, settings_.existing == Existing::recover);  // anew: between two tries blocks may be spilled
+  record.waited_s = seconds_between(in_hand_->seen, *in_hand_->begun);
+  try {
+    if (iteration.dataset_count > 0) record.files.push_back(write_file(iteration));
+  } catch (const Failure& failure) {
+    return failed(iteration, failure, now);
+  } catch (const Error& error) {
+    give_up(iteration, error);
+  }
+  if (retry_.failed() > 0) {
+    const std::string line =
+        "hdf5: iteration " + std::to_string(iteration.step) + " is stored, after " + retry_.effort(Clock::now());
+    host_.log(host_.self, 2, line.c_str());
+  }
+  record.retries = retry_.failed();
+  retry_.stored();
+  if (!record.files.empty() && !first_stored_) first_stored_ = iteration.step;  // recorded or not: the file has taken its place
+  report(iteration);
+  return in_hand_->written = true;
+}
+
+// The turn is another's while this server rests.
+bool Storage::failed(const dc_iteration_t& iteration, const Failure& failure, Instant begun) {
+  const Instant now = Clock::now();
+  const std::string step = std::to_string(iteration.step);
+  const std::string what = "iteration " + step + " is not stored as " + names_.final_path(iteration.step) + ": " + failure.what();
+  const std::string remedy = "; " + remedy_for(failure.system_error());
+  if (retry_.again(failure.system_error(), in_hand_->complete, begun, now)) {
+    schedule_->written(seconds_between(begun, now));
+    if (retry_.failed() == 1) host_.log(host_.self, 1, ("hdf5: " + what + "; it is tried again" + remedy).c_str());
+    const std::string waits =
+        "which tries step " + step + " again (" + retry_.effort(now) + "): " + std::strerror(failure.system_error());
+    host_.waits(host_.self, waits.c_str());
+    return false;
+  }
+  in_hand_->record.retries = retry_.failed() - 1;
+  const std::string effort = retry_.failed() > 1 ? "; given up after " + retry_.effort(now) : "";
+  give_up(iteration, Error(DC_E_IO, what + effort + remedy));
+}
+
+void Storage::give_up(const dc_iteration_t& iteration, const Error& error) {
+  in_hand_->record.complete = false;
+  in_hand_->record.failures.push_back(error.sentence());
+  report(iteration);
+  try {
+    log_->write();
+  } catch (const Error& also) {
+    host_.log(host_.self, 0, ("hdf5: " + also.sentence()).c_str());
+  }
+  throw error;
+}
+
+void Storage::report(const dc_iteration_t& iteration) {
+  StepRecord& record = in_hand_->record;
+  record.stored_s = seconds_between(*in_hand_->begun, Clock::now());
+  record.memory_bytes = taken_bytes();
+  record.at = utc_now_ms();
+  if (iteration.dataset_count > 0)
+    schedule_->written(record.stored_s);
+  else
+    schedule_->passed(iteration.step);
+  log_->report(std::move(record), in_hand_->complete);
+}
+
+StoredFile Storage::write_file(const dc_iteration_t& iteration) {
   schedule_->begin(iteration.step);
   const auto check = [&] { check_blocks(iteration); };
   if (shared_) return shared_->write(iteration, check);
   check();
   return write_own_file(iteration);
-} catch (const Failure& failure) {
-  throw Error(DC_E_IO, "iteration " + std::to_string(iteration.step) + " is not stored as " + names_.final_path(iteration.step) +
-                           ": " + failure.what() + "; " + remedy_for(failure.system_error()));
 }
 
 StoredFile Storage::write_own_file(const dc_iteration_t& iteration) {

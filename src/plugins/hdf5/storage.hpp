@@ -4,6 +4,7 @@
 #pragma once
 
 #include <damaris/plugin.h>
+#include <damaris/error.hpp>
 
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "dataset_writer.hpp"
 #include "file_names.hpp"
 #include "hdf5_file.hpp"
+#include "retry.hpp"
 #include "run/commit_log.hpp"
 #include "run/restart_reader.hpp"
 #include "settings.hpp"
@@ -27,7 +29,8 @@ class Storage {
   explicit Storage(const dc_host_t& host);
 
   // Returns true when the iteration is durable under its final name and told to the host and the record; without datasets there is no
-  // file. Returns false while it is not this server's turn: to be called again. Throws damaris::Error and leaves no file behind.
+  // file. Returns false while it is not this server's turn, and while the file system refuses what it may take later: to be called again.
+  // Throws damaris::Error and leaves no file behind.
   bool store(const dc_iteration_t& iteration);
   // A message of the storage of server `from`.
   void take(int from, const std::string& message);
@@ -43,6 +46,18 @@ class Storage {
   RestartReader& restart();
 
  private:
+  // The iteration that is due, from when it was first seen until it is recorded.
+  struct InHand {
+    StepRecord record;  // as of the last try
+    Instant complete, seen;
+    std::optional<Instant> begun = {};  // the first try
+    bool written = false;               // its file is there, or it has none
+  };
+
+  bool try_to_write(const dc_iteration_t& iteration, Instant now);
+  bool failed(const dc_iteration_t& iteration, const Failure& failure, Instant begun);
+  [[noreturn]] void give_up(const dc_iteration_t& iteration, const Error& error);
+  void report(const dc_iteration_t& iteration);
   StoredFile write_file(const dc_iteration_t& iteration);
   void share();
   StoredFile write_own_file(const dc_iteration_t& iteration);
@@ -58,7 +73,8 @@ class Storage {
   std::optional<std::int64_t> first_stored_;  // of the steps with files
   std::unique_ptr<SharedFiles> shared_;       // nullptr: this server writes its own files
   std::unique_ptr<Schedule> schedule_;
-  std::optional<Instant> waiting_since_;  // with the iteration that is due
+  std::optional<InHand> in_hand_;
+  Retry retry_;
 };
 
 }  // namespace damaris::hdf5

@@ -49,6 +49,7 @@ class FakeHost {
       of(self).sent.emplace_back(server, std::string(static_cast<const char*>(data), bytes));
       return DC_OK;
     };
+    host_.waits = [](void* self, const char* text) { of(self).waits = text; };
     host_.communicator = this;  // only looked at
   }
   FakeHost(const FakeHost&) = delete;
@@ -69,6 +70,7 @@ class FakeHost {
 
   std::vector<std::pair<int, std::string>> lines;  // level and text of each host->log
   std::string failure;                             // of the last host->fail
+  std::string waits;                               // of the last host->waits
   std::vector<StoredFile> files;
   std::vector<std::pair<int, std::string>> sent;  // to which server, and what
   bool connected = true;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <thread>
 #include <utility>
 
 #include "../failure.hpp"
@@ -15,6 +16,9 @@
 
 namespace damaris::hdf5 {
 namespace {
+
+using Clock = Instant::clock;
+constexpr auto kLookEvery = std::chrono::milliseconds(5);
 
 std::string run_id(const dc_host_t& host) {
   return utc_now() + "-" + host.host_name + "-" + std::to_string(::getpid()) + "-" + std::to_string(host.server_index);
@@ -59,6 +63,8 @@ CommitLog::CommitLog(const dc_host_t& host, const Settings& settings, const File
            host.regions != nullptr ? host.regions : ""},
       connected_(greet(host, names)),
       collector_(connected_ ? host.server_count : 1),
+      retry_(settings.retry_ms),
+      room_(names.folder()),
       prefixes_{names.prefix()} {
   if (!keeps()) return;
   views_ = std::make_unique<RunViews>(host, names.of_run(".jsonl"), MemoryBound(settings.memory_bytes).views_bytes());
@@ -71,9 +77,13 @@ CommitLog::CommitLog(const dc_host_t& host, const Settings& settings, const File
 
 // Not before: a run that does not store anything destroys no data.
 void CommitLog::begin(const std::string& stored) {
-  if (std::exchange(begun_, true) || existing_ != Existing::overwrite) return;
-  for (const std::string& name : files_of_earlier_run(names_))
-    if (name != stored) ::unlink((names_.folder() + "/" + name).c_str());
+  if (!std::exchange(begun_, true) && existing_ == Existing::overwrite)
+    for (std::string& name : files_of_earlier_run(names_)) earlier_.insert(std::move(name));
+  earlier_.erase(stored);
+}
+
+void CommitLog::remove_earlier() {
+  for (const std::string& name : std::exchange(earlier_, {})) ::unlink((names_.folder() + "/" + name).c_str());
 }
 
 void CommitLog::open() {
@@ -81,11 +91,23 @@ void CommitLog::open() {
   file_ = std::make_unique<RecordFile>(names_.of_run(".jsonl"), existing_, shared(), run_, std::chrono::seconds(30), again);
 }
 
-// The views of earlier runs, and what servers stored that this run does not have, go when the first line of this run replaces theirs.
+// What earlier runs left goes when the first line of this run has replaced theirs.
 void CommitLog::replace_earlier_runs() {
-  if (std::exchange(replaced_, true) || existing_ != Existing::overwrite || !file_->is_first()) return;
+  if (std::exchange(replaced_, true) || existing_ != Existing::overwrite) return;
+  remove_earlier();
+  if (connected_)
+    for (int other = 1; other < host_.server_count; ++other) {
+      const std::string told = Json{{"replaced", true}}.dump();
+      host_.send(host_.self, other, told.data(), told.size());  // one that does not hear of it removes them at its end
+    }
+  if (!file_->is_first()) return;
   for (const char* suffix : {".h5", ".xmf"}) ::unlink(names_.of_run(suffix).c_str());
   if (!shared()) remove_files_of_others(files_in_record(names_.of_run(".jsonl")));
+  try {
+    file_->drop_replaced_lines();
+  } catch (const Failure& failure) {
+    warn(std::string(failure.what()) + "; what earlier runs wrote there stays, and does not count");
+  }
 }
 
 // Those of servers that this run does not have. Its own servers have removed theirs, and perhaps made them anew.
@@ -96,7 +118,7 @@ void CommitLog::remove_files_of_others(const std::set<std::string>& earlier) con
   }
 }
 
-void CommitLog::report(StepRecord&& record) {
+void CommitLog::report(StepRecord&& record, Instant since) {
   if (!keeps()) {
     const std::string text = to_json(record).dump();
     if (host_.send(host_.self, 0, text.data(), text.size()) != DC_OK)
@@ -104,14 +126,15 @@ void CommitLog::report(StepRecord&& record) {
     return;
   }
   collector_.add(connected_ ? host_.server_index : 0, std::move(record));
-  add_due(collector_.ready());
+  add_due(collector_.ready(), since);
 }
 
 void CommitLog::passed(std::int64_t step) {
   if (keeps()) {
     if (!connected_) return;
     collector_.pass(host_.server_index, step);
-    return add_due(collector_.ready());
+    add_due(collector_.ready(), Clock::now());
+    return void(write());
   }
   const std::string text = Json{{"passed", step}}.dump();
   if (host_.send(host_.self, 0, text.data(), text.size()) != DC_OK)
@@ -120,23 +143,73 @@ void CommitLog::passed(std::int64_t step) {
 
 void CommitLog::take(int from, const std::string& message) {
   const Json json = Json::parse(message);
+  if (json.contains("replaced")) return remove_earlier();
   if (json.contains("prefix")) return void(prefixes_.insert(json.at("prefix").get<std::string>()));
   if (json.contains("passed"))
     collector_.pass(from, json.at("passed").get<std::int64_t>());
   else
     collector_.add(from, step_from_json(json));
-  add_due(collector_.ready());
+  add_due(collector_.ready(), Clock::now());
+  write();
 }
 
-void CommitLog::add_due(std::vector<StepRecord>&& due) {
-  for (StepRecord& step : due) lines_.push_back(std::move(step));
+void CommitLog::add_due(std::vector<StepRecord>&& due, Instant since) {
+  if (!due.empty()) since_ = since;
+  for (StepRecord& step : due) {
+    foresee(step);
+    lines_.push_back(std::move(step));
+  }
+}
+
+// Where each server adds its own lines the others store about as much.
+void CommitLog::foresee(StepRecord& step) {
+  if (step.files.empty()) return;
+  std::uint64_t bytes = 0;
+  for (const StoredFile& file : step.files) bytes += file.bytes;
+  const Room::Said said = room_.stored(connected_ ? bytes : bytes * static_cast<std::uint64_t>(run_.servers));
+  if (said.what == Room::Tells::nothing) return;
+  tell(said.what == Room::Tells::warning ? 1 : 2, said.sentence);
+  if (said.what == Room::Tells::warning) step.warnings.push_back(said.sentence);
+}
+
+bool CommitLog::write() {
   try {
-    // Where several servers in place share the record, one of them is enough until the end.
-    if (write_lines() && host_.server_index == 0) views_->note();
+    return try_lines();
   } catch (const Failure& failure) {
     throw Error(DC_E_IO, "step " + std::to_string(lines_.front().step) + " is stored, but the commit record cannot tell of it: " +
                              failure.what() + "; its line is kept and tried again with the next");
   }
+}
+
+bool CommitLog::try_lines() {
+  if (lines_.empty()) return true;
+  const Instant begun = Clock::now();
+  if (retry_.resting(begun)) return false;
+  const std::string record = "the commit record " + names_.of_run(".jsonl");
+  try {
+    write_lines();
+  } catch (const Failure& failure) {
+    if (!retry_.again(failure.system_error(), since_, begun, Clock::now())) {
+      retry_.next_thing();
+      throw;
+    }
+    if (retry_.failed() == 1)
+      warn(record + " cannot tell of step " + std::to_string(lines_.front().step) + " yet: " + failure.what() +
+           "; it is tried again");
+    return false;
+  }
+  if (retry_.failed() > 0) tell(2, record + " has got its lines after " + retry_.effort(Clock::now()));
+  retry_.stored();
+  if (host_.server_index == 0)
+    views_->note();  // where several servers in place share the record, one of them is enough until the end
+  return true;
+}
+
+// Lines that messages of other servers have brought are tried again here.
+RunViews::Work CommitLog::work() {
+  if (views_ == nullptr) return RunViews::Work::none;
+  if (retry_.failed() > 0 && !write()) return RunViews::Work::later;
+  return views_->work();
 }
 
 // Another process of this run may give the record another file.
@@ -148,24 +221,21 @@ void CommitLog::append(const Json& line) {
   }
 }
 
-bool CommitLog::write_lines() {
-  if (lines_.empty()) return false;
+void CommitLog::write_lines() {
   if (file_ == nullptr || file_->is_gone()) open();
-  for (; !lines_.empty(); lines_.pop_front()) {
-    const bool replaces = !lines_.front().files.empty();
-    if (replaces) replace_earlier_runs();
+  while (!lines_.empty()) {
     append(to_json(lines_.front()));
-    if (replaces && !std::exchange(dropped_, true) && existing_ == Existing::overwrite && file_->is_first())
-      file_->drop_replaced_lines();
+    const bool replaces = !lines_.front().files.empty();
+    lines_.pop_front();
+    if (replaces) replace_earlier_runs();
   }
-  return true;
 }
 
 void CommitLog::finish() {
-  if (!keeps()) return;
-  for (StepRecord& step : collector_.rest()) lines_.push_back(std::move(step));
+  if (!keeps()) return remove_earlier();
+  add_due(collector_.rest(), Clock::now());
   try {
-    write_lines();
+    while (!try_lines()) std::this_thread::sleep_for(kLookEvery);  // nobody else is served any more
   } catch (const Failure& failure) {
     throw Error(DC_E_IO,
                 std::string("the commit record misses ") + std::to_string(lines_.size()) + " iterations: " + failure.what());

@@ -11,6 +11,8 @@
 #include <string>
 
 #include "../file_names.hpp"
+#include "../retry.hpp"
+#include "../room.hpp"
 #include "../settings.hpp"
 #include "record_file.hpp"
 #include "run_record.hpp"
@@ -26,16 +28,20 @@ class CommitLog {
   // Throws damaris::Error(DC_E_NO_OUTPUT): there is an earlier run, or the record cannot be made.
   CommitLog(const dc_host_t& host, const Settings& settings, const FileNames& names);
 
-  // This server has stored `name`, perhaps its first file: removes the others of an earlier run that is to be overwritten.
+  // This server has stored `name`, perhaps its first file: the others of an earlier run that is to be overwritten go when a line of this
+  // run stands in the record. Until then the earlier one's lines count, and a crash must leave what they tell of.
   void begin(const std::string& name);
-  // What this server stored of a step, in step order. Adds the lines that are due.
-  void report(StepRecord&& record);
+  // What this server stored of a step that is complete since `since`, in step order. The line, where it is due, waits for write().
+  void report(StepRecord&& record, Instant since);
+  // Adds the lines that are due. Returns false while one cannot be added and is to be tried again: to be called again. Throws damaris::Error
+  // when it has been tried long enough; then the line is kept for the next.
+  bool write();
   // This server has nothing of the steps up to `step` but what it has reported.
   void passed(std::int64_t step);
   // A message of the log of server `from`.
   void take(int from, const std::string& message);
   // For when nobody waits: shows what the record has got.
-  RunViews::Work work() { return views_ == nullptr ? RunViews::Work::none : views_->work(); }
+  RunViews::Work work();
   // After the last step: adds what is left and lets the views show it. Throws damaris::Error when one of both could not be written.
   void finish();
 
@@ -44,13 +50,16 @@ class CommitLog {
   // Without MPI there may be servers on other nodes that nobody here knows of.
   bool shared() const { return !connected_ || host_.communicator == nullptr; }
   void open();
+  void remove_earlier();
   void replace_earlier_runs();
   void remove_files_of_others(const std::set<std::string>& earlier) const;
-  void add_due(std::vector<StepRecord>&& due);
+  void add_due(std::vector<StepRecord>&& due, Instant since);
+  void foresee(StepRecord& step);
+  bool try_lines();
   void append(const Json& line);
-  // Whether there were any.
-  bool write_lines();
-  void warn(const std::string& text) const { host_.log(host_.self, 1, ("hdf5: " + text).c_str()); }
+  void write_lines();
+  void tell(int level, const std::string& text) const { host_.log(host_.self, level, ("hdf5: " + text).c_str()); }
+  void warn(const std::string& text) const { tell(1, text); }
 
   const dc_host_t& host_;
   const FileNames& names_;
@@ -58,11 +67,15 @@ class CommitLog {
   RunRecord run_;
   bool connected_;  // to the other servers by messages
   bool begun_ = false;
-  bool replaced_ = false, dropped_ = false;  // what earlier runs left, and their lines
+  bool replaced_ = false;          // what earlier runs left, and their lines
+  std::set<std::string> earlier_;  // this server's files of an earlier run that are to go, without those that it has made anew
   std::unique_ptr<RecordFile> file_;
   std::unique_ptr<RunViews> views_;  // of a server that keeps the record
   StepCollector collector_;
-  std::deque<StepRecord> lines_;    // to be written
+  std::deque<StepRecord> lines_;  // to be written
+  Instant since_ = {};            // when the last of them was there to be written
+  Retry retry_;
+  Room room_;
   std::set<std::string> prefixes_;  // of the files of all servers of this run
 };
 

@@ -187,6 +187,8 @@ void merge(StepRecord& into, StepRecord&& other) {
   into.reduced = into.reduced || other.reduced;
   into.waits += other.waits;
   into.spilled_bytes += other.spilled_bytes;
+  for (std::string& warning : other.warnings) add_new(into.warnings, std::move(warning));
+  into.retries = std::max(into.retries, other.retries);
   into.waited_s = std::max(into.waited_s, other.waited_s);
   into.stored_s = std::max(into.stored_s, other.stored_s);
   into.memory_bytes = std::max(into.memory_bytes, other.memory_bytes);
@@ -210,6 +212,7 @@ Json to_json(const StepRecord& record) {
   json["stored_s"] = record.stored_s;
   if (record.memory_bytes > 0) json["memory_bytes"] = record.memory_bytes;
   json["at"] = record.at;
+  if (record.retries > 0) json["retries"] = record.retries;
   put(json, "absent", record.absent);
   put(json, "missing", record.missing);
   put(json, "skipped", record.skipped);
@@ -218,6 +221,7 @@ Json to_json(const StepRecord& record) {
   if (record.waits > 0) json["waits"] = record.waits;
   if (record.spilled_bytes > 0) json["spilled_bytes"] = record.spilled_bytes;
   put(json, "failures", record.failures);
+  put(json, "warnings", record.warnings);
   json["files"] = Json::array();
   for (const StoredFile& file : record.files) json["files"].push_back(to_json(file));
   return json;
@@ -243,6 +247,7 @@ StepRecord step_from_json(const Json& json) {
     json.at("complete").get_to(record.complete);
     json.at("servers").get_to(record.servers);
     take(json, "recovered", record.recovered);
+    take(json, "retries", record.retries);
     take(json, "waited_s", record.waited_s);
     take(json, "stored_s", record.stored_s);
     take(json, "memory_bytes", record.memory_bytes);
@@ -255,6 +260,7 @@ StepRecord step_from_json(const Json& json) {
     take(json, "waits", record.waits);
     take(json, "spilled_bytes", record.spilled_bytes);
     take(json, "failures", record.failures);
+    take(json, "warnings", record.warnings);
     for (const Json& file : json.at("files")) record.files.push_back(file_from(file));
     return record;
   });

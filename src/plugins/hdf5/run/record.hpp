@@ -62,10 +62,12 @@ struct StepRecord {
   std::uint64_t waits = 0;            // writes that waited for room
   std::uint64_t spilled_bytes = 0;    // that were moved out of the buffer before
   std::vector<std::string> failures;  // sentences
-  double waited_s = 0;                // for its slot or grant: the longest of the servers
-  double stored_s = 0;                // from the first byte to durable: the longest
-  std::uint64_t memory_bytes = 0;     // that the process held beyond the region when all was written: the largest; 0: not known
-  std::string at;                     // when it became durable, UTC: "2025-03-01T12:00:00.123Z"
+  std::vector<std::string> warnings;  // of what has changed with this step: sentences
+  int retries = 0;                 // tries that the file system refused before it was stored, or given up: the most of the servers
+  double waited_s = 0;             // for its slot or grant: the longest of the servers
+  double stored_s = 0;             // from the first byte to durable: the longest
+  std::uint64_t memory_bytes = 0;  // that the process held beyond the region when all was written: the largest; 0: not known
+  std::string at;                  // when it became durable, UTC: "2025-03-01T12:00:00.123Z"
 };
 
 // Adds what another server says of the same step. What servers say of one file is joined.

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <limits>
 #include <thread>
 #include <vector>
@@ -19,6 +20,8 @@
 
 namespace damaris::hdf5 {
 namespace {
+
+constexpr char kAside[] = ".tmp.";  // before the process id, in the name of a record that is being made
 
 std::uint64_t size_of(int descriptor, const std::string& path) {
   struct stat facts = {};
@@ -165,6 +168,7 @@ void RecordFile::join(const RunRecord& run) {
 }
 
 void RecordFile::start(Existing existing, const RunRecord& run) {
+  remove_leftovers();
   if (existing == Existing::recover && size_of(descriptor_, path_) > 0) return go_on(run);
   if (existing == Existing::refuse && outline_of(path_).tells_of_iterations) throw earlier_record(path_);
   drop_replaced_lines();
@@ -175,8 +179,18 @@ void RecordFile::start(Existing existing, const RunRecord& run) {
   sync_folder_of(path_);
 }
 
+// Whoever made them held the record, which is ours now.
+void RecordFile::remove_leftovers() const {
+  const std::filesystem::path record(path_);
+  const std::string start = record.filename().string() + kAside;
+  std::error_code unreadable;
+  for (std::filesystem::directory_iterator next(record.parent_path(), unreadable), end; !unreadable && next != end;
+       next.increment(unreadable))
+    if (next->path().filename().string().compare(0, start.size(), start) == 0) ::unlink(next->path().c_str());
+}
+
 void RecordFile::drop_replaced_lines() {
-  const std::string aside = path_ + ".tmp." + std::to_string(::getpid());
+  const std::string aside = path_ + kAside + std::to_string(::getpid());
   const LineLock lock(descriptor_, timeout_, path_);
   const std::uint64_t from = is_gone() ? 0 : outline_of(path_).replaced_until;
   if (from == 0) return;
@@ -210,13 +224,21 @@ bool RecordFile::append(const Json& line) {
   const std::string text = line.dump() + "\n";
   const LineLock lock(descriptor_, timeout_, path_);
   if (is_gone()) return false;
-  const std::uint64_t before = size_of(descriptor_, path_);
-  const ssize_t written = ::write(descriptor_, text.data(), text.size());
-  const int error = written < 0 ? errno : written < static_cast<ssize_t>(text.size()) ? ENOSPC : 0;
-  if (error == 0 && ::fdatasync(descriptor_) == 0) return true;
-  const int cause = error != 0 ? error : errno;
-  if (::ftruncate(descriptor_, static_cast<off_t>(before)) != 0) throw_system_failure(errno, "shorten", path_);
-  throw_system_failure(cause, "write to", path_);
+  take_back_line();
+  line_begin_ = size_of(descriptor_, path_);
+  int error = write_all(descriptor_, text);
+  if (error == 0 && ::fdatasync(descriptor_) != 0) error = errno;
+  if (error == 0) return true;
+  line_end_ = size_of(descriptor_, path_);
+  take_back_line();
+  throw_system_failure(error, "write to", path_);
+}
+
+// Of a line that could not be made durable. Where that fails too it is done before the next one, unless another process has gone on behind.
+void RecordFile::take_back_line() {
+  const bool is_last = line_end_ > line_begin_ && size_of(descriptor_, path_) == line_end_;
+  if (is_last && ::ftruncate(descriptor_, static_cast<off_t>(line_begin_)) != 0) throw_system_failure(errno, "shorten", path_);
+  line_end_ = 0;
 }
 
 }  // namespace damaris::hdf5

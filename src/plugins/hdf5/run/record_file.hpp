@@ -50,14 +50,17 @@ class RecordFile {
   void start(Existing existing, const RunRecord& run);
   void go_on(const RunRecord& run);
   void cut_broken_line();
+  void remove_leftovers() const;
   void take_back();
+  void take_back_line();
 
   std::string path_;
   std::chrono::milliseconds timeout_;
   int descriptor_ = -1;
   bool shared_;
   bool first_ = false;
-  std::uint64_t begin_ = 0, end_ = 0;  // of the run's line, if this object has added it
+  std::uint64_t begin_ = 0, end_ = 0;            // of the run's line, if this object has added it
+  std::uint64_t line_begin_ = 0, line_end_ = 0;  // of a line that failed and is still there
 };
 
 }  // namespace damaris::hdf5

@@ -314,7 +314,7 @@ TEST_CASE("lines that do not fit on a full disk are kept and added later; at the
     return;
   }
   {
-    FakeHost host(Settings{{"basename", folder.file("disk/storm")}});
+    FakeHost host(Settings{{"basename", folder.file("disk/storm")}, {"retry-ms", "0"}});
     host.place(0, 2);
     RunningPlugin plugin("hdf5", host);
     REQUIRE(plugin.init_code == DC_OK);

@@ -59,7 +59,7 @@ TEST_CASE("an output folder that vanishes in the run fails the iteration with th
   const auto variable = variable_info(0, "v", DC_UINT8, 1);
   const TempFolder folder;
   std::filesystem::create_directory(folder.file("out"));
-  FakeHost host(Settings{{"basename", folder.file("out/storm")}});
+  FakeHost host(Settings{{"basename", folder.file("out/storm")}, {"retry-ms", "0"}});
   RunningPlugin plugin("hdf5", host);
   REQUIRE(plugin.init_code == DC_OK);
   Blocks blocks(0), next(1);
@@ -106,11 +106,11 @@ TEST_CASE("a read-only file system is refused by init and fails an iteration, al
   const TempFolder folder;
   const Mount disk(folder.file("disk"), "size=256k");
   if (!disk) return;
-  FakeHost host(Settings{{"basename", folder.file("disk/storm")}});
+  FakeHost host(Settings{{"basename", folder.file("disk/storm")}, {"retry-ms", "0"}});
   RunningPlugin plugin("hdf5", host);
   REQUIRE(plugin.init_code == DC_OK);
   disk.make_read_only();
-  FakeHost late_host(Settings{{"basename", folder.file("disk/storm")}});
+  FakeHost late_host(Settings{{"basename", folder.file("disk/storm")}, {"retry-ms", "0"}});
   REQUIRE(RunningPlugin("hdf5", late_host).init_code == DC_E_NO_OUTPUT);
   CHECK_THAT(late_host.failure, EndsWith("Read-only file system; make it writable or choose another basename"));
   Blocks blocks(0);
@@ -125,7 +125,7 @@ TEST_CASE("a full disk fails the iteration, leaves no file and no descriptor, an
     const TempFolder folder;
     const Mount disk(folder.file("disk"), "size=256k");
     if (!disk) return;
-    FakeHost host(Settings{{"basename", folder.file("disk/storm")}, {"filters", filters}});
+    FakeHost host(Settings{{"basename", folder.file("disk/storm")}, {"retry-ms", "0"}, {"filters", filters}});
     RunningPlugin plugin("hdf5", host);
     REQUIRE(plugin.init_code == DC_OK);
     const std::size_t descriptors = open_descriptors();
@@ -151,7 +151,7 @@ TEST_CASE("init on a full disk is refused") {
   const Mount disk(folder.file("disk"), "size=64k");
   if (!disk) return;
   std::ofstream(folder.file("disk/filler")) << std::string(65536, 'x');
-  FakeHost host(Settings{{"basename", folder.file("disk/storm")}});
+  FakeHost host(Settings{{"basename", folder.file("disk/storm")}, {"retry-ms", "0"}});
   REQUIRE(RunningPlugin("hdf5", host).init_code == DC_E_NO_OUTPUT);
   CHECK_THAT(host.failure, EndsWith("No space left on device; free space there or choose another basename"));
 }

@@ -44,7 +44,7 @@ class Fixture {
 
  private:
   static Settings with_basename(Settings settings, const std::string& basename) {
-    settings.insert(settings.begin(), {"basename", basename});
+    settings.insert(settings.begin(), {{"basename", basename}, {"retry-ms", "0"}});
     return settings;
   }
 };

@@ -20,7 +20,7 @@ struct ServerOf {
     plugin.emplace("hdf5", host);
   }
   static Settings with_basename(Settings settings, const std::string& basename) {
-    settings.insert(settings.begin(), {"basename", basename});
+    settings.insert(settings.begin(), {{"basename", basename}, {"retry-ms", "0"}});
     return settings;
   }
   int store(std::int64_t step, std::size_t values = 4) {

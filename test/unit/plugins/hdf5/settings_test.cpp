@@ -64,7 +64,8 @@ TEST_CASE("files, exists, basename and unknown settings are refused with what is
       {"exists", "ask", "allowed are overwrite, refuse and append"},
       {"basename", "out/", "give a folder and the start of the file names, such as out/storm"},
       {"basname", "out/storm",
-       "<hdf5> knows basename, files, group-size, filters, threads, memory, schedule, writers, turn-timeout, restart and exists"},
+       "<hdf5> knows basename, files, group-size, filters, threads, memory, schedule, writers, turn-timeout, retry, restart and "
+       "exists"},
   };
   for (const auto& [key, value, remedy] : cases) {
     const Refusal refusal = refusal_with(key, value);

@@ -1,0 +1,62 @@
+#include "retry.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+namespace damaris::hdf5 {
+namespace {
+
+constexpr std::chrono::milliseconds kFirstPause{20}, kLongestPause{1000};
+
+}  // namespace
+
+bool may_pass(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+    case EIO:
+    case EROFS:
+    case ENOENT:  // of a folder whose mount has gone
+    case ESTALE:
+    case ETIMEDOUT:
+    case ENOTCONN:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// A try may be long: pauses are at least as long, so that the disk is not kept busy with what fails.
+bool Retry::again(int error, Instant since, Instant begun, Instant now) {
+  ++failed_;
+  if (!first_) first_ = begun;
+  if (!may_pass(error)) return false;
+  if (!trouble_since_) trouble_since_ = begun;
+  const Instant end = std::max(since, *trouble_since_) + window_;
+  if (now >= end) return false;
+  pause_ = failed_ == 1 ? Instant::duration(kFirstPause) : std::min<Instant::duration>(2 * pause_, kLongestPause);
+  next_ = std::min(end, now + std::max(pause_, now - begun));
+  return true;
+}
+
+void Retry::stored() {
+  trouble_since_.reset();
+  next_thing();
+}
+
+void Retry::next_thing() {
+  first_.reset();
+  next_ = {};
+  failed_ = 0;
+}
+
+double Retry::seconds(Instant now) const { return first_ ? std::chrono::duration<double>(now - *first_).count() : 0; }
+
+std::string Retry::effort(Instant now) const {
+  char text[64];
+  std::snprintf(text, sizeof text, "%d tries within %.1f s", failed_, seconds(now));
+  return text;
+}
+
+}  // namespace damaris::hdf5
