@@ -1,0 +1,149 @@
+// A process that is killed at its k-th call of the file system, for every k of a small run: what was told to be durable stays.
+#include <damaris/damaris.h>
+#include <dlfcn.h>
+
+#include <iostream>
+#include <set>
+
+#include "disk_run.hpp"
+#include "plugins/hdf5/run/verify.hpp"
+
+namespace damaris::test {
+namespace {
+
+// Where runs are made, in place: a forked process stores and is killed. All share a basename.
+class Place {
+ public:
+  Place() { std::filesystem::create_directory(folder_.file("out")); }
+  // Begins with what was stored in another one.
+  explicit Place(const Place& other) {
+    std::filesystem::copy(other.path() + "/out", folder_.file("out"), std::filesystem::copy_options::recursive);
+  }
+  std::string path() const { return folder_.path().string(); }
+
+  struct Outcome {
+    bool killed = false;
+    std::set<int> durable;  // steps of which dc_flush has said so
+  };
+  // A run of the given steps under a rule of faulty_disk.c.
+  Outcome run(const std::string& exists, const std::vector<int>& steps, const std::string& rule = "",
+              const std::string& retry = "0") const {
+    folder_.write(
+        "run.xml",
+        "<simulation name='run'><architecture><dedicated cores='0'/></architecture><data><layout name='line' type='double' "
+        "dimensions='16'/><variable name='x' layout='line'/></data><storage><hdf5 basename='out/run' retry='" +
+            retry + "' exists='" + exists + "'/></storage></simulation>");
+    folder_.write("rules", rule);
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(store(steps));
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    REQUIRE((killed || (WIFEXITED(status) && WEXITSTATUS(status) == 0)));
+    Outcome outcome;
+    outcome.killed = killed;
+    for (const std::string& step : lines_of(folder_.file("durable"))) outcome.durable.insert(std::stoi(step));
+    if (!killed) REQUIRE(outcome.durable.size() == steps.size());
+    return outcome;
+  }
+  // Everything that is recorded is whole, and these steps are.
+  void check(const std::set<int>& durable) const {
+    if (durable.empty() && !std::filesystem::exists(folder_.file("out/run.jsonl"))) return;
+    const hdf5::Verification found = hdf5::verify(folder_.file("out/run.jsonl"), {});  // what damaris verify asks
+    for (const hdf5::Finding& one : found.damaged) FAIL_CHECK("step " << one.step << " " << one.file << ": " << one.what);
+    for (const int step : durable) {
+      INFO("step " << step);
+      const Json record = recorded(path(), step);
+      REQUIRE(record.is_object());
+      CHECK(record.at("complete") == true);
+      CHECK(record.at("files").size() == 1);
+    }
+  }
+  std::vector<std::string> leftovers() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(path() + "/out"))
+      if (const std::string name = entry.path().filename(); name.find(".tmp") != std::string::npos) names.push_back(name);
+    return names;
+  }
+
+ private:
+  // The process that may be killed. What fails in it is told by its exit status and, on the error output, by the call.
+  int store(const std::vector<int>& steps) const {
+    ::setenv("DAMARIS_FAULT_UNDER", folder_.file("out").c_str(), 1);
+    ::setenv("DAMARIS_FAULT_RULES", folder_.file("rules").c_str(), 1);
+    const int durable = ::open(folder_.file("durable").c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    if (::chdir(path().c_str()) != 0 || durable < 0) return 2;
+    const std::vector<double> data(16, 1.0);
+    const auto failed = [](int code) {
+      if (code != DC_OK) std::cerr << dc_last_error() << "\n";
+      return code != DC_OK;
+    };
+    if (failed(dc_initialize("run.xml", 0))) return 1;
+    for (const int step : steps) {
+      if (failed(dc_write("x", step, data.data())) || failed(dc_end_iteration(step)) || failed(dc_flush(step, 60'000))) return 1;
+      ::dprintf(durable, "%d\n", step);
+    }
+    return failed(dc_finalize()) ? 1 : 0;
+  }
+
+  TempFolder folder_;
+};
+
+// Once for all processes that are forked: most of the time of so small a run would be spent with it.
+void load_plugin() {
+  const std::string path = std::getenv("DAMARIS_PLUGIN_PATH");
+  const std::string file = path.substr(path.rfind(':') + 1) + "/damaris_hdf5.so";
+  static void* const plugin = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  REQUIRE(plugin != nullptr);
+}
+
+std::set<int> joined(std::set<int> a, const std::set<int>& b) {
+  a.insert(b.begin(), b.end());
+  return a;
+}
+
+// A run of three steps that is killed at its k-th call, and one that goes on. `before`: with what an earlier run has stored.
+Place::Outcome crash_at(int k, const Place& before) {
+  const Place place(before);
+  const bool replaces = !recorded(place.path(), 7).is_null();
+  INFO("call " << k << (replaces ? " of a run that replaces another" : ""));
+  const Place::Outcome crashed = place.run("overwrite", {0, 1, 2}, "all kill-before " + std::to_string(k));
+  // Nothing of the earlier run is gone before there is something in its place.
+  const bool stays = replaces && recorded(place.path(), 0).is_null();
+  place.check(stays ? std::set<int>{7, 8} : crashed.durable);
+  const auto next = place.run("append", {9});
+  CHECK(next.durable.size() == 1);
+  CHECK(place.leftovers().empty());
+  place.check(joined(crashed.durable, next.durable));
+  return crashed;
+}
+
+TEST_CASE("a run that is killed at any call of the file system keeps what it told to be durable, and the next one goes on") {
+  load_plugin();
+  const Place nothing;
+  int k = 1;
+  while (crash_at(k, nothing).killed) ++k;
+  CHECK(k > 100);
+  std::cout << k - 1 << " calls to be killed at\n";
+}
+
+TEST_CASE("a run that replaces another one and is killed while it does leaves the one or the other") {
+  load_plugin();
+  const Place earlier;
+  REQUIRE(earlier.run("overwrite", {7, 8}).durable.size() == 2);
+  int k = 1;
+  while (crash_at(k, earlier).durable.size() < 2) ++k;
+  CHECK(k > 50);
+  std::cout << k - 1 << " calls to be killed at\n";
+}
+
+TEST_CASE("without a dedicated core what is refused is tried again inside the end of the iteration") {
+  const Place place;
+  const auto outcome = place.run("overwrite", {0, 1}, "write ENOSPC 1 2 @.i0.h5", "60s");
+  CHECK(outcome.durable == std::set<int>{0, 1});
+  CHECK(recorded(place.path(), 0).at("retries") == 2);
+  place.check(outcome.durable);
+}
+
+}  // namespace
+}  // namespace damaris::test

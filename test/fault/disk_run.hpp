@@ -1,0 +1,120 @@
+// A run of a detached server with one client whose disk fails as the test says: <folder>/out below the preloaded faulty_disk.c.
+// Used by: the tests of storage faults, one thread.
+// Before it: the attributes of <hdf5>. After it: the client's answers, the server's log, the record, what is left in the folder.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "api/detached/run.hpp"
+#include "core/base/json.hpp"
+
+namespace damaris::test {
+
+// What to put before a command so that it runs in `folder`, with a disk that does what <folder>/rules says.
+inline std::vector<std::string> on_faulty_disk(const std::string& folder) {
+  return {"env",
+          "-C",
+          folder,
+          std::string("LD_PRELOAD=") + std::getenv("DAMARIS_TEST_FAULTY_DISK"),
+          "DAMARIS_FAULT_UNDER=" + folder + "/out",
+          "DAMARIS_FAULT_RULES=" + folder + "/rules",
+          "DAMARIS_FAULT_LOG=" + folder + "/calls"};
+}
+
+inline std::vector<std::string> lines_of(const std::string& path, const std::string& part = "") {
+  std::ifstream file(path);
+  std::vector<std::string> found;
+  for (std::string line; std::getline(file, line);)
+    if (line.find(part) != std::string::npos) found.push_back(line);
+  return found;
+}
+
+// What the record says of a step; no object when nothing.
+inline Json recorded(const std::string& folder, std::int64_t step) {
+  Json found;
+  for (const std::string& line : lines_of(folder + "/out/run.jsonl"))
+    if (const Json json = Json::parse(line); json.value("step", std::int64_t{-1}) == step) found = json;
+  return found;
+}
+
+// All that a command printed.
+inline std::string printed_by(const std::vector<std::string>& command) {
+  Process process(command);
+  std::string text;
+  for (std::string line = process.line(); !line.empty(); line = process.line()) text += line + "\n";
+  process.wait();
+  return text;
+}
+
+// As `damaris verify --json` prints it.
+inline Json verified(const std::string& folder) {
+  const std::string text = printed_by({"damaris-verify", "--json", folder + "/out/run"});
+  INFO(text);
+  REQUIRE(Json::accept(text));
+  return Json::parse(text);
+}
+
+class DiskRun {
+ public:
+  explicit DiskRun(const std::string& hdf5 = "", const std::string& architecture = "<clients count='1'/>")
+      : run_(architecture, "<storage><hdf5 basename='out/run' " + hdf5 + "/></storage><log file='log'/>" + Run::kRecorder +
+                               "<event name='e' plugin='recorder'/>") {
+    std::filesystem::create_directory(file("out"));
+    std::vector<std::string> command = on_faulty_disk(folder());
+    for (const char* word : {"DAMARIS_LOG=info", "damaris-server"}) command.emplace_back(word);
+    command.push_back(run_.config());
+    server_ = std::make_unique<Process>(command, true);
+    run_.region();
+    client.must("init 0");
+  }
+
+  std::string folder() const { return run_.folder().path().string(); }
+  std::string file(const std::string& name) const { return run_.folder().file(name); }
+  // From now on; "" ends all faults.
+  void rule(const std::string& text) const {
+    run_.folder().write("rules.next", text);
+    std::filesystem::rename(file("rules.next"), file("rules"));
+  }
+  void write(int step) {
+    client.must("write " + std::to_string(step));
+    client.must("end " + std::to_string(step));
+  }
+  void store(int step) {
+    write(step);
+    client.must("flush " + std::to_string(step) + " 60000");
+  }
+  // Asks until the time-out of a flush tells of `part`.
+  bool waits_for(int step, const std::string& part) {
+    return wait_until([&] {
+      const Answer answer = client("flush " + std::to_string(step) + " 20");
+      return answer.code == DC_E_TIMEOUT && answer.sentence.find(part) != std::string::npos;
+    });
+  }
+  // The client has finalized: the server leaves with this status.
+  int ends() {
+    const int status = server_->wait();
+    CHECK(run_.regions().empty());
+    return status;
+  }
+  std::vector<std::string> logged(const std::string& part) const { return lines_of(file("log"), part); }
+  std::vector<std::string> calls(const std::string& part = "") const { return lines_of(file("calls"), part); }
+  // Files that have no business there any more.
+  std::vector<std::string> leftovers() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(file("out")))
+      if (entry.path().filename().string().find(".tmp") != std::string::npos) names.push_back(entry.path().filename().string());
+    return names;
+  }
+  const Run& run() const { return run_; }
+
+ private:
+  Run run_;
+  std::unique_ptr<Process> server_;
+
+ public:
+  TestClient& client = run_.client(0);
+};
+
+}  // namespace damaris::test

@@ -1,0 +1,223 @@
+// A file system that refuses to store for a while, or for good: what is tried again, what is given up, who hears of it.
+#include "disk_run.hpp"
+
+namespace damaris::test {
+namespace {
+
+using Catch::Contains;
+
+TEST_CASE("what the file system refuses for a while is stored when it takes it again, and the server goes on meanwhile") {
+  const std::string fault = GENERATE("write ENOSPC", "write EDQUOT", "open EROFS", "open ENOENT", "open ESTALE", "truncate EIO",
+                                     "write EIO", "fsync EIO", "rename EIO", "rename ENOSPC");
+  INFO(fault);
+  DiskRun run("retry='60s'");
+  run.store(0);
+  run.rule(fault);
+  run.write(1);
+  CHECK(run.waits_for(1, "in plugin 'hdf5', which tries step 1 again ("));
+  // What comes in meanwhile is taken.
+  run.client.must("signal e 2");
+  CHECK(wait_until([&] { return !run.run().lines("event e").empty(); }));
+  run.write(2);
+  run.rule("");
+  run.client.must("flush 2 60000");
+  run.client.must("finalize");
+  CHECK(run.ends() == 0);
+  CHECK(run.logged("iteration 1 is not stored as ").size() == 1);
+  CHECK(run.logged("hdf5: iteration 1 is stored, after ").size() == 1);
+  CHECK(recorded(run.folder(), 1).value("retries", 0) > 0);
+  CHECK(recorded(run.folder(), 1).at("complete") == true);
+  CHECK_FALSE(recorded(run.folder(), 2).contains("retries"));
+  CHECK(verified(run.folder()).at("damaged").empty());
+  CHECK(verified(run.folder()).at("steps") == 3);
+  CHECK(run.leftovers().empty());
+}
+
+TEST_CASE(
+    "what is refused for longer than retry is given up: the client hears of it, the record tells, and the next one is stored") {
+  DiskRun run("retry='2s'");
+  run.store(0);
+  run.rule("fsync EIO");
+  run.write(1);
+  const Answer lost = run.client("flush 1 60000");
+  CHECK(lost.code == DC_E_EARLIER_IO);
+  CHECK_THAT(lost.sentence, Contains("cannot sync") && Contains("Input/output error; given up after ") &&
+                                Contains(" tries within ") && Contains("; look at that file system"));
+  run.rule("");
+  run.store(2);
+  run.client.must("finalize");
+  CHECK(run.ends() == 1);
+  const Json record = recorded(run.folder(), 1);
+  CHECK(record.at("complete") == false);
+  CHECK(record.at("retries") > 0);
+  CHECK(record.at("files").empty());
+  CHECK_THAT(record.at("failures").at(0).get<std::string>(), Contains("given up after"));
+  CHECK(verified(run.folder()).at("damaged").empty());
+  CHECK(verified(run.folder()).at("not_recorded").empty());
+  CHECK(run.leftovers().empty());
+}
+
+TEST_CASE("retry=0 gives up at the first refusal") {
+  DiskRun run("retry='0'");
+  run.rule("write ENOSPC 1 1");
+  run.write(0);
+  const Answer lost = run.client("flush 0 60000");
+  CHECK(lost.code == DC_E_EARLIER_IO);
+  CHECK_THAT(lost.sentence, Contains("No space left on device; free space there"));
+  run.store(1);
+  run.client.must("finalize");
+  CHECK(run.ends() == 1);
+  CHECK_FALSE(recorded(run.folder(), 0).contains("retries"));
+}
+
+TEST_CASE("a failure that does not pass by itself is not tried again") {
+  DiskRun run("retry='60s'");
+  run.store(0);
+  std::string name = recorded(run.folder(), 0).at("files").at(0).at("name");
+  std::filesystem::create_directory(run.file("out/" + name.replace(name.find(".i0."), 4, ".i1.")));
+  run.write(1);
+  const Answer lost = run.client("flush 1 60000");
+  CHECK(lost.code == DC_E_EARLIER_IO);
+  CHECK_THAT(lost.sentence, Contains("Is a directory"));
+  run.client.must("finalize");
+  CHECK(run.ends() == 1);
+}
+
+// The n-th file system call of that kind on the path, from 0, as a place in `calls`.
+std::size_t place_of(const std::vector<std::string>& calls, const std::string& kind, std::size_t n) {
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    if (calls[i].rfind(kind + " ", 0) == 0 && n-- == 0) return i;
+  FAIL("there are too few calls of " + kind);
+  return 0;
+}
+
+std::ptrdiff_t writes_between(const std::vector<std::string>& calls, std::size_t from, std::size_t to) {
+  return std::count_if(calls.begin() + static_cast<std::ptrdiff_t>(from), calls.begin() + static_cast<std::ptrdiff_t>(to),
+                       [](const std::string& call) { return call.rfind("write ", 0) == 0; });
+}
+
+TEST_CASE("after an fsync that fails a file is written anew as a whole, never only synced again") {
+  DiskRun run("retry='60s'");
+  run.rule("fsync EIO 1 1 @.i0.h5");
+  run.store(0);
+  run.client.must("finalize");
+  CHECK(run.ends() == 0);
+  const std::vector<std::string> calls = run.calls(".i0.h5.tmp");
+  const std::size_t failed = place_of(calls, "fsync", 0), good = place_of(calls, "fsync", 1);
+  const std::size_t made = place_of(calls, "open", 1);
+  CHECK(failed < made);
+  CHECK(made < good);
+  CHECK(writes_between(calls, 0, failed) > 0);
+  CHECK(writes_between(calls, made, good) == writes_between(calls, 0, failed));
+  CHECK(recorded(run.folder(), 0).at("retries") == 1);
+  CHECK(verified(run.folder()).at("damaged").empty());
+}
+
+TEST_CASE("a line of the record that cannot be made durable is taken back and written anew, once, and the step is durable then") {
+  const std::string exists = GENERATE("overwrite", "append");
+  DiskRun run("retry='60s' exists='" + exists + "'");
+  const std::string rule =
+      GENERATE("fsync EIO 1 1 @.jsonl", "write ENOSPC 1 1 @.jsonl", "fsync EIO 1 1 @.jsonl\ntruncate EIO 1 1 @.jsonl");
+  INFO(rule);
+  run.rule(rule);
+  run.store(0);
+  run.client.must("finalize");
+  CHECK(run.ends() == 0);
+  const std::vector<std::string> calls = run.calls("/run.jsonl");
+  const auto count = [&](const std::string& kind) {
+    return std::count_if(calls.begin(), calls.end(), [&](const std::string& call) { return call.rfind(kind + " ", 0) == 0; });
+  };
+  CHECK(count("write") == 3);  // the line of the run, and twice that of the step
+  CHECK(lines_of(run.file("out/run.jsonl"), "\"step\":0").size() == 1);
+  CHECK(run.logged("cannot tell of step 0 yet").size() == 1);
+  CHECK(run.logged("has got its lines after 1 tries").size() == 1);
+  CHECK(verified(run.folder()).at("damaged").empty());
+}
+
+TEST_CASE("a record that refuses its line for longer than retry fails the step; the line is kept and comes with the next") {
+  DiskRun run("retry='200ms'");
+  run.store(0);
+  run.rule("fsync EIO @.jsonl");
+  run.write(1);
+  const Answer lost = run.client("flush 1 60000");
+  CHECK(lost.code == DC_E_EARLIER_IO);
+  CHECK_THAT(lost.sentence, Contains("step 1 is stored, but the commit record cannot tell of it"));
+  run.rule("");
+  run.store(2);
+  run.client.must("finalize");
+  CHECK(run.ends() == 1);
+  for (const int step : {0, 1, 2}) CHECK(recorded(run.folder(), step).at("files").size() == 1);
+  CHECK(verified(run.folder()).at("damaged").empty());
+}
+
+TEST_CASE("a folder whose sync fails loses the name it got, also where files are not replaced") {
+  DiskRun run("retry='60s' exists='refuse'");
+  run.rule("fsync EIO 2 2");  // of the file, of the folder
+  run.store(0);
+  run.client.must("finalize");
+  CHECK(run.ends() == 0);
+  CHECK(recorded(run.folder(), 0).at("retries") == 1);
+  CHECK(verified(run.folder()).at("damaged").empty());
+}
+
+TEST_CASE("a disk that writes only half of what it is asked to is asked for the other half") {
+  DiskRun run("retry='0'");
+  run.rule("write short");
+  for (const int step : {0, 1}) run.store(step);
+  run.client.must("finalize");
+  CHECK(run.ends() == 0);
+  const Json found = verified(run.folder());
+  CHECK(found.at("damaged").empty());
+  CHECK(found.at("steps") == 2);
+}
+
+TEST_CASE("at the end what is refused is still tried for as long as retry says") {
+  DiskRun run("retry='60s'");
+  run.store(0);
+  run.rule("write ENOSPC");
+  run.write(1);
+  run.client.ask("finalize");
+  REQUIRE(wait_until([&] { return run.logged("iteration 1 is not stored as ").size() == 1; }));
+  run.rule("");
+  CHECK(run.client.answer().code == DC_OK);
+  CHECK(run.ends() == 0);
+  CHECK(recorded(run.folder(), 1).at("complete") == true);
+}
+
+TEST_CASE("who finalizes hears what was given up before his own time is over, however long retry is") {
+  DiskRun run("retry='1h'", "<clients count='1'/><server finalize-timeout='10s'/>");
+  run.store(0);
+  run.rule("write ENOSPC");
+  run.write(1);
+  const Answer answer = run.client("finalize");
+  CHECK(answer.code == DC_E_EARLIER_IO);
+  CHECK_THAT(answer.sentence, Contains("given up after"));
+  run.rule("");
+  CHECK(run.ends() == 1);
+}
+
+TEST_CASE("the server warns how many iterations still fit, once, in the log and in the record") {
+  DiskRun run;
+  run.rule("room room:1000000000");
+  run.store(0);
+  const std::int64_t bytes = recorded(run.folder(), 0).at("stored_bytes").get<std::int64_t>();
+  run.rule("room room:" + std::to_string(8 * bytes));
+  for (const int step : {1, 2}) run.store(step);
+  run.rule("room room:" + std::to_string(bytes));
+  for (const int step : {3, 4}) run.store(step);
+  run.rule("room room:1000000000");
+  for (const int step : {5, 6}) run.store(step);
+  run.client.must("finalize");
+  CHECK(run.ends() == 0);
+  for (const int step : {0, 2, 4, 5, 6}) CHECK_FALSE(recorded(run.folder(), step).contains("warnings"));
+  for (const int step : {1, 3}) {
+    const Json warnings = recorded(run.folder(), step).value("warnings", Json::array());
+    REQUIRE(warnings.size() == 1);
+    CHECK_THAT(warnings.at(0).get<std::string>(), Contains("room for ") && Contains(" more iterations"));
+    CHECK(run.logged(warnings.at(0).get<std::string>()).size() == 1);
+  }
+  CHECK(run.logged("there is room again").size() == 1);
+}
+
+}  // namespace
+}  // namespace damaris::test
