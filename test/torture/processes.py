@@ -7,6 +7,7 @@ import ctypes
 import os
 import signal
 import subprocess
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -23,9 +24,14 @@ class Hung(Exception):
         self.stacks = stacks
 
 
-def adopt_orphans():
-    """Servers that a client starts become children of this process when their parent ends, so that it can bury them."""
-    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+def begin_worker():
+    """Servers that a client starts become children of this process when their parent ends, so that it can bury them. When the
+    campaign is ended before its time this process ends too, and cleans up."""
+    prctl = ctypes.CDLL(None).prctl
+    prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+    prctl(1, signal.SIGTERM, 0, 0, 0)  # PR_SET_PDEATHSIG
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(143))
 
 
 class Processes:

@@ -158,10 +158,9 @@ class Runner:
     def follow(self, phase, fault):
         """Until all clients are over: the fault when its time has come, and an eye on who does not get on."""
         due = undo = None
-        seen, since = None, time.monotonic()
+        watched = {source: (-1, time.monotonic()) for source in self.sources()}
         waiting = bool(fault and fault.kind.act and not fault.at_start)
         go = self.folder / f"{phase}.go" if self.run.mode == "in-place" else None
-        bound = max(self.run.bound_s(line.split()[0], line) for script in self.run.scripts[phase] for line in script)
         while any(client.poll() is None for client in self.clients) or due:
             now = time.monotonic()
             if go and self.all_attached(phase):
@@ -179,14 +178,28 @@ class Runner:
             if fault and self.fault_made and fault.kind.undo and fault.for_ever and self.only_the_stopped_are_left(fault):
                 fault.kind.undo(self, fault)
                 fault = None
-            sizes = [self.ledger_path(phase, source).stat().st_size for source in self.sources() if self.ledger_path(phase, source).exists()]
-            if sizes != seen:
-                seen, since = sizes, now
-            if now - since > bound + MARGIN_S:
-                raise Hung(f"a client is in a call for more than {bound + MARGIN_S:.0f} s", self.group.stacks())
+            for source in self.sources():
+                self.watch(phase, source, watched)
             time.sleep(0.0003 if due else 0.001)
         if fault and self.fault_made and fault.kind.undo:
             fault.kind.undo(self, fault)
+
+    def watch(self, phase, source, watched):
+        """Who has noted nothing new for longer than its call may take is hung. `watched`: size of the ledger, and since when."""
+        path, (size, since) = self.ledger_path(phase, source), watched[source]
+        now_size, now = path.stat().st_size if path.exists() else 0, time.monotonic()
+        if now_size != size:
+            watched[source] = (now_size, now)
+        elif now - since > MARGIN_S and not self.is_over(source):
+            calls = read_ledger(self, phase, source).calls
+            line = calls[-1].line if calls and calls[-1].code is None else "init"
+            bound = self.run.bound_s(line.split()[0], line) + MARGIN_S
+            if now - since > bound:
+                raise Hung(f"{phase}: client {source} is in '{line}' for more than {bound:.0f} s", self.group.stacks())
+
+    def is_over(self, source):
+        """Of an MPI job only all of it can be told to be over."""
+        return self.clients[0 if self.run.mode == "mpi" else source].poll() is not None
 
     def only_the_stopped_are_left(self, fault):
         if fault.kind.name != "client stopped":
@@ -269,7 +282,9 @@ def run_one(seed, kinds, build, keep):
         (runner.folder / "stacks").write_text(hung.stacks, encoding="utf-8")
     except Exception:  # of the runner itself: a run that was not checked is no good run
         result.lost.append("the runner failed:\n" + traceback.format_exc())
-    finally:
-        result.folder = runner.close(keep or bool(result.lost or result.hung))
+    except SystemExit as end:  # the campaign was ended; its pool would go on
+        runner.close(keep=False)
+        os._exit(end.code)
+    result.folder = runner.close(keep or bool(result.lost or result.hung))
     result.seconds = time.monotonic() - begun
     return result

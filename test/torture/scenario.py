@@ -52,7 +52,7 @@ class Scenario:
         """How long the call of a script's line may take, by the XML's time-outs."""
         if word == "flush":
             return int(line.split()[2]) / 1000 + self.buffer_timeout_ms / 1000
-        if word == "init":
+        if word in ("init", "meet"):
             return 20 + 60  # a server that it starts has its own
         if word == "finalize" or (word == "end" and self.mode == "in-place"):
             return self.finalize_timeout_s + self.buffer_timeout_ms / 1000

@@ -14,7 +14,7 @@ import time
 from collections import Counter
 
 from faults import FAULTS
-from processes import adopt_orphans
+from processes import begin_worker
 
 
 def parse(words):
@@ -43,7 +43,7 @@ def campaign(options):
 
     kinds, build = options.only or list(FAULTS), os.environ["DAMARIS_BUILD_DIR"]
     fork = multiprocessing.get_context("fork")
-    with concurrent.futures.ProcessPoolExecutor(options.jobs, mp_context=fork, initializer=adopt_orphans) as pool:
+    with concurrent.futures.ProcessPoolExecutor(options.jobs, mp_context=fork, initializer=begin_worker) as pool:
         waiting = [pool.submit(run_one, options.seed + k, kinds, build, options.keep) for k in range(options.runs)]
         for done in concurrent.futures.as_completed(waiting):
             yield done.result()
@@ -95,4 +95,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
