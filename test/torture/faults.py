@@ -12,9 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 
+from disk_faults import cannot_preload, draw_death, draw_delay, draw_failure, no_rule, preload, set_rule
+
 FULL, TOO_LARGE, STEP_TOO_LARGE, TIMEOUT = -302, -300, -301, -305
 EARLIER_IO, IO, NO_OUTPUT, SERVER_LOST = -401, -400, -402, -600
 STALE, IN_USE, NOT_ENDED = -203, -204, -110
+CONFIG, NO_REGION = -200, -303
 ALWAYS = {FULL, TOO_LARGE, STEP_TOO_LARGE}  # of any call; a flush may always time out
 DETACHED, ANY = ("detached",), ("detached", "in-place", "mpi")
 
@@ -28,6 +31,7 @@ class Fault:
     hold_s: float = 0.0  # until it is taken back
     for_ever: bool = False  # taken back when the clients are through, not before
     recovery_kills_s: list = field(default_factory=list)
+    rule: str = ""  # of the faulty disk
     tried: bool = False
 
 
@@ -47,7 +51,9 @@ class Kind:
     server_leaves: bool = False  # and says what came too late
     can_start_with_it: bool = False
     holds: bool = False
+    draw_rule: object = None  # draw_rule(rng)
     prepare: object = None
+    dies_at_a_call: bool = False  # of the file system, wherever it comes: prepared before the start
     why_not: object = None  # a sentence when it cannot be made here
     environment: object = None  # environment(runner, fault): more of it for the run's processes
 
@@ -135,13 +141,14 @@ def ordinary_user():
     return ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
 
 
-LOST_AT_START = frozenset({SERVER_LOST, TIMEOUT, STALE, IN_USE})
+# With a server or a client that is gone before all have attached: on which one comes upon which remains depends on the moment.
+LOST_AT_START = frozenset({SERVER_LOST, TIMEOUT, STALE, IN_USE, CONFIG, NO_REGION})
 KINDS = [
     Kind("none", 1.0, ANY),
-    Kind("client killed", 4.0, ANY, armed=True, client_dies=True, codes=frozenset({EARLIER_IO}), init_codes=frozenset({TIMEOUT})),
+    Kind("client killed", 4.0, ANY, armed=True, client_dies=True, codes=frozenset({EARLIER_IO}), init_codes=LOST_AT_START),
     Kind("all clients killed", 1.5, ANY, act=kill_clients, client_dies=True, codes=frozenset({EARLIER_IO})),  # the last to be killed hears
     Kind("server killed", 4.0, ("detached", "mpi"), act=kill_server, server_dies=True, can_start_with_it=True,
-         codes=frozenset({SERVER_LOST}), init_codes=LOST_AT_START),
+         codes=frozenset({SERVER_LOST, EARLIER_IO}), init_codes=LOST_AT_START),
     Kind("all killed", 2.0, ANY, act=kill_all, client_dies=True, server_dies=True, can_start_with_it=True,
          codes=frozenset({SERVER_LOST, EARLIER_IO}), init_codes=LOST_AT_START),
     Kind("recovery killed", 2.5, DETACHED, act=kill_server, server_dies=True, codes=frozenset({SERVER_LOST}),
@@ -157,6 +164,13 @@ KINDS = [
          codes=frozenset({EARLIER_IO, IO}), init_codes=frozenset({NO_OUTPUT, IO}), why_not=cannot_forbid),
     Kind("disk full", 1.5, ("detached", "in-place"), act=fill_disk, undo=empty_disk, holds=True, storage=True,
          codes=frozenset({EARLIER_IO, IO}), init_codes=frozenset({NO_OUTPUT, IO}), prepare=mount_small_disk, why_not=cannot_mount),
+    Kind("disk fails", 2.0, ("detached", "in-place"), act=set_rule, undo=no_rule, holds=True, storage=True, draw_rule=draw_failure,
+         codes=frozenset({EARLIER_IO, IO}), init_codes=frozenset({NO_OUTPUT, IO}), environment=preload, why_not=cannot_preload),
+    Kind("disk slow or hanging", 1.0, ("detached", "in-place"), act=set_rule, undo=no_rule, holds=True, draw_rule=draw_delay,
+         environment=preload, why_not=cannot_preload),
+    Kind("killed at a disk call", 3.0, ("detached", "in-place"), prepare=set_rule, undo=no_rule, draw_rule=draw_death,
+         dies_at_a_call=True, server_dies=True, client_dies=True, codes=frozenset({SERVER_LOST, EARLIER_IO}),
+         init_codes=LOST_AT_START | {NO_OUTPUT}, environment=preload, why_not=cannot_preload),
 ]
 FAULTS = {kind.name: kind for kind in KINDS}
 
@@ -166,11 +180,12 @@ def draw_fault(rng, run, kind):
     fault = Fault(kind, client=rng.randrange(run.clients))
     fault.delay_s = rng.choice((0.0, 2 ** rng.uniform(-16, -5)))
     fault.at_start = kind.can_start_with_it and run.mode == "detached" and run.started_by == "hand" and rng.random() < 0.12
+    fault.rule = kind.draw_rule(rng) if kind.draw_rule else ""
+    if kind.storage and not cannot_preload():  # who has the one has the other
+        run.retry_ms = rng.choice((0, 0, 50, 300))
     if kind.holds:
         fault.hold_s = 2 ** rng.uniform(-8, -1.5)
-        fault.for_ever = kind.name != "server stopped a while" and rng.random() < 0.3
-    if kind.server_dies or kind.server_leaves or kind.client_dies:
-        run.attach_timeout_s = 2.0
+        fault.for_ever = kind.name != "server stopped a while" and rng.random() < 0.3 and not fault.rule.endswith("hang")
     if kind.name == "client stopped" and fault.for_ever:
         run.finalize_timeout_s = 0.5  # the others wait for it in vain
         for script in run.scripts["first"]:
@@ -183,6 +198,8 @@ def draw_fault(rng, run, kind):
     script = run.scripts["first"][fault.client]
     attached = 2 if run.mode == "in-place" else 1
     place = rng.randrange(attached, len(script)) if attached == 2 or rng.random() < 0.95 or not kind.armed else 0
+    if fault.at_start or kind.dies_at_a_call or (kind.armed and place == 0):
+        run.attach_timeout_s = 2.0  # somebody waits for one that never comes
     if kind.armed:
         script.insert(place, f"arm {rng.choice((0, int(2 ** rng.uniform(0, 12))))}")
     elif kind.act and not fault.at_start:

@@ -79,9 +79,14 @@ class Runner:
             if fault.kind.prepare:
                 fault.kind.prepare(self, fault)
             self.play("first", fault)
-            made = self.fault_made or (fault.kind.armed and not all(read_ledger(self, "first", c).ended for c in self.sources()))
+            made = self.fault_made or ((fault.kind.armed or fault.kind.dies_at_a_call) and self.somebody_died())
+            if fault.kind.dies_at_a_call:
+                fault.kind.undo(self, fault)
             result.outcome = "none" if fault.kind.name == "none" else "made" if made else "not reached"
             self.after_play(result)
+
+    def somebody_died(self):
+        return bool(self.regions()) or not all(read_ledger(self, "first", source).ended for source in self.sources())
 
     def after_play(self, result):
         check = Check(self, result)
@@ -262,11 +267,17 @@ class Runner:
             (SHM / name).unlink(missing_ok=True)
         kept = tempfile.mkdtemp(prefix=f"torture-{self.run.seed}-") if keep else ""
         if keep:
-            shutil.copytree(self.folder, kept, dirs_exist_ok=True)
+            shutil.copytree(self.folder, kept, dirs_exist_ok=True, ignore=no_plain_files)
         for where in self.mounted:
             subprocess.run(["umount", "-l", where], check=False, timeout=20)
         shutil.rmtree(self.folder, ignore_errors=True)
         return kept
+
+
+def no_plain_files(folder, names):
+    """Pipes and sockets, of a launcher for instance: they cannot be copied."""
+    return [name for name in names if not os.path.islink(path := os.path.join(folder, name))
+            and not (os.path.isfile(path) or os.path.isdir(path))]
 
 
 def run_one(seed, kinds, build, keep):

@@ -44,8 +44,9 @@ class Scenario:
     on_disk: bool = False  # its folder; else in memory, which is ten times as fast
     flush_timeout_ms: int = 10000
     buffer_timeout_ms: int = 5000
-    attach_timeout_s: float = 20.0
-    finalize_timeout_s: float = 20.0
+    retry_ms: int = 2000  # of the storage
+    attach_timeout_s: float = 60.0
+    finalize_timeout_s: float = 60.0
     xml: dict = field(default_factory=dict)  # phase -> text
 
     def bound_s(self, word, line):
@@ -53,7 +54,7 @@ class Scenario:
         if word == "flush":
             return int(line.split()[2]) / 1000 + self.buffer_timeout_ms / 1000
         if word in ("init", "meet"):
-            return 20 + 60  # a server that it starts has its own
+            return 60 + 60  # a server that it starts has its own
         if word == "finalize" or (word == "end" and self.mode == "in-place"):
             return self.finalize_timeout_s + self.buffer_timeout_ms / 1000
         return 2 * self.buffer_timeout_ms / 1000  # a full lane, then a full arena
@@ -141,7 +142,7 @@ def draw_xml(rng, run):
     by_hand = run.mode == "detached" and run.started_by == "hand"  # then clients start none beside it, unless it dies early
     earlier["start"] = "manual" if by_hand and not run.fault.at_start else "auto"
     later["start"] = "manual" if by_hand else "auto"
-    earlier["attach"], later["attach"] = run.attach_timeout_s, 20
+    earlier["attach"], later["attach"] = run.attach_timeout_s, 60
     run.xml = {"first": xml(run, {**fields, **earlier}), "second": xml(run, {**fields, **later})}
 
 
@@ -163,7 +164,7 @@ def xml(run, fields):
   <data>
 {layouts}{variables}  </data>
   <storage>
-    <hdf5 basename="out/x" exists="{fields['exists']}" schedule="{fields['schedule']}" retry="2s"/>
+    <hdf5 basename="out/x" exists="{fields['exists']}" schedule="{fields['schedule']}" retry="{run.retry_ms}ms"/>
   </storage>
   <log level="info" file="log"/>
 </simulation>

@@ -1,0 +1,46 @@
+"""Faults of the disk, made by test/support/faulty_disk.c under the run's processes: calls that fail, short writes, a slow disk, one that
+hangs, death before or after any call. Kinds like those of faults.py, which has them in its table."""
+
+import os
+from pathlib import Path
+
+ERRORS = ("ENOSPC", "EIO", "EROFS", "EDQUOT", "ENOENT", "ESTALE")
+CALLS = ("open", "write", "fsync", "truncate", "reserve", "rename", "unlink", "close")
+LIBRARY = "test/lib/damaris_test_faulty_disk.so"
+
+
+def preload(runner, _fault):
+    return {"LD_PRELOAD": str(runner.build / LIBRARY), "DAMARIS_FAULT_UNDER": str(runner.out),
+            "DAMARIS_FAULT_RULES": str(runner.folder / "rules")}
+
+
+def cannot_preload():
+    return "" if (Path(os.environ["DAMARIS_BUILD_DIR"]) / LIBRARY).exists() else "the faulty disk is not built"
+
+
+def set_rule(runner, fault):
+    """By a rename: the library reads the file at any moment."""
+    (runner.folder / "rules.new").write_text(fault.rule + "\n", encoding="ascii")
+    os.rename(runner.folder / "rules.new", runner.folder / "rules")
+
+
+def no_rule(runner, _fault):
+    (runner.folder / "rules").write_text("", encoding="ascii")
+
+
+def draw_failure(rng):
+    calls = ",".join(rng.sample(CALLS, rng.choice((1, 1, 2, len(CALLS)))))
+    first = rng.randint(1, 8)
+    span = rng.choice(("", f" {first}", f" {first} {first + rng.randint(0, 8)}"))
+    part = rng.choice(("", "", "", " @.jsonl", " @.tmp."))
+    return f"{calls} {rng.choice(ERRORS)}{span}{part}"
+
+
+def draw_delay(rng):
+    calls = ",".join(rng.sample(("write", "fsync", "rename", "open"), rng.randint(1, 3)))
+    what = rng.choice(("hang", "hang", f"slow:{rng.randint(1, 20)}", "short"))
+    return f"{'write' if what == 'short' else calls} {what}"
+
+
+def draw_death(rng):
+    return f"all {rng.choice(('kill-before', 'kill-after'))} {rng.randint(1, 90)}"
