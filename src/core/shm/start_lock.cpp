@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <string_view>
 #include <thread>
 
@@ -42,6 +43,20 @@ void require_own(int descriptor, const std::string& name) {
 
 bool is_start_lock(const std::string& name) {
   return name.size() > kEnding.size() && name.compare(name.size() - kEnding.size(), kEnding.size(), kEnding) == 0;
+}
+
+void remove_dead_start_locks() {
+  std::error_code ignored;  // an entry may vanish under the walk
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", ignored)) {
+    const std::string name = "/" + entry.path().filename().string();
+    if (name.rfind(user_prefix(), 0) != 0 || !is_start_lock(name)) continue;
+    const int descriptor = ::shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0);
+    if (descriptor < 0) continue;
+    struct stat info = {};
+    const bool own = ::fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid();
+    if (own && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && is_still_named(descriptor, name)) ::shm_unlink(name.c_str());
+    ::close(descriptor);
+  }
 }
 
 StartLock::StartLock(const std::string& simulation) : simulation_(simulation), name_(region_prefix(simulation) + "lock") {}

@@ -34,4 +34,7 @@ class StartLock {
 // Whether a name in /dev/shm is that of a start lock, which is no region.
 bool is_start_lock(const std::string& name);
 
+// Takes away what killed holders of this user left, of any job: no obstacle, but nobody else may come to do so.
+void remove_dead_start_locks();
+
 }  // namespace damaris::shm

@@ -16,6 +16,7 @@
 #include "core/base/log.hpp"
 #include "core/base/units.hpp"
 #include "core/shm/dead_regions.hpp"
+#include "core/shm/start_lock.hpp"
 #include "server/recovery.hpp"
 #include "tools/usage.hpp"
 
@@ -90,6 +91,7 @@ int run(const Options& options) {
       std::fprintf(stderr, "damaris-recover: %s\n", error.what());
       all = false;
     }
+  if (!options.list) shm::remove_dead_start_locks();
   return all ? 0 : 1;
 }
 

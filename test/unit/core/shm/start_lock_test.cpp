@@ -58,6 +58,15 @@ TEST_CASE("what a killed holder left does not stop the next one, which takes it 
   CHECK_FALSE(exists(lock));
 }
 
+TEST_CASE("what killed holders left can be taken away, what is held stays") {
+  StartLock dead("dead"), held("held");
+  ::close(::open(path_of(dead).c_str(), O_CREAT | O_RDWR, 0600));
+  REQUIRE(held.try_take());
+  remove_dead_start_locks();
+  CHECK_FALSE(exists(dead));
+  CHECK(exists(held));
+}
+
 TEST_CASE("a start lock that cannot be made is an error, not a lock") {
   StartLock lock("lock");
   REQUIRE(::mkdir(path_of(lock).c_str(), 0700) == 0);
