@@ -66,7 +66,7 @@ TEST_CASE("a server that is stopped is a time-out of the read, one that is kille
   client.must("write 1");
   client.must("end 1");
   client.must("flush 1 60000");
-  client.must("read 6");
+  CHECK(wait_until([&] { return client("read 6").code == DC_OK; }));  // within the same 200 ms, which may be too few
   const ProcessWatch watch(region.server);
   ::kill(region.server.pid, SIGKILL);
   REQUIRE(wait_until([&] { return !watch.alive(); }));
