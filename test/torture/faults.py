@@ -17,7 +17,7 @@ from disk_faults import cannot_preload, draw_death, draw_delay, draw_failure, no
 FULL, TOO_LARGE, STEP_TOO_LARGE, TIMEOUT = -302, -300, -301, -305
 EARLIER_IO, IO, NO_OUTPUT, SERVER_LOST = -401, -400, -402, -600
 STALE, IN_USE, NOT_ENDED = -203, -204, -110
-CONFIG, NO_REGION = -200, -303
+SHM = -303
 ALWAYS = {FULL, TOO_LARGE, STEP_TOO_LARGE}  # of any call; a flush may always time out
 DETACHED, ANY = ("detached",), ("detached", "in-place", "mpi")
 
@@ -142,7 +142,7 @@ def ordinary_user():
 
 
 # With a server or a client that is gone before all have attached: on which one comes upon which remains depends on the moment.
-LOST_AT_START = frozenset({SERVER_LOST, TIMEOUT, STALE, IN_USE, CONFIG, NO_REGION})
+LOST_AT_START = frozenset({SERVER_LOST, TIMEOUT, STALE, IN_USE, SHM})
 KINDS = [
     Kind("none", 1.0, ANY),
     Kind("client killed", 4.0, ANY, armed=True, client_dies=True, codes=frozenset({EARLIER_IO}), init_codes=LOST_AT_START),

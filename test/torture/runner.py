@@ -27,6 +27,9 @@ class Result:
     mode: str
     outcome: str = "none"  # of the fault: made, not reached, not possible here
     datasets: int = 0
+    left_out: int = 0  # writes, by the ladder
+    spilled_bytes: int = 0
+    reduced_steps: int = 0
     lost: list = field(default_factory=list)  # sentences: what was promised and not kept
     hung: list = field(default_factory=list)
     folder: str = ""
@@ -109,6 +112,7 @@ class Runner:
 
     def prepare(self):
         self.out.mkdir()
+        (self.folder / "spill").mkdir()
         os.mkfifo(self.folder / "trigger")
         self.pipe = os.open(self.folder / "trigger", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         for phase, scripts in self.run.scripts.items():

@@ -8,6 +8,7 @@ import zlib
 from dataclasses import dataclass, field
 
 from faults import FAULTS, Fault, draw_fault
+from ladder import attributes_of_buffer, attributes_of_variable, draw_ladder
 
 TYPES = {"d": "double", "f": "float", "i": "int"}
 
@@ -21,13 +22,19 @@ class Variable:
     blocks: int
     reduce: str = ""
     every: int = 1
+    on_full: str = "block"  # what holds for it, and what is said of itself
+    own_on_full: str = ""
+    priority: int = 0
+    reduce_on_full: str = ""
 
     def length(self, step, source, block):
         if self.kind != "varying":
             return self.elements
         return zlib.crc32(f"{self.name} {step} {source} {block}".encode()) % (self.elements + 1)
 
-    def tolerance(self):
+    def tolerance(self, harder):
+        if harder and self.reduce_on_full:
+            return 0.05
         return 0.01 if self.reduce.startswith("relative:0.01") else 0.0
 
 
@@ -45,6 +52,8 @@ class Scenario:
     flush_timeout_ms: int = 10000
     buffer_timeout_ms: int = 5000
     retry_ms: int = 2000  # of the storage
+    rungs: list = field(default_factory=list)  # of the buffer's on-full
+    spill_size: str = ""
     attach_timeout_s: float = 60.0
     finalize_timeout_s: float = 60.0
     xml: dict = field(default_factory=dict)  # phase -> text
@@ -79,6 +88,7 @@ def draw(seed, kinds, with_mpi=True):
     run.flush_timeout_ms = rng.choice((20, 300, 10000))
     run.buffer_timeout_ms = rng.choice((0, 20, 300, 5000))
     run.variables = [draw_variable(rng, number, run.clients) for number in range(rng.randint(1, 3))]
+    draw_ladder(rng, run)
     steps = rng.randint(1, 7)
     run.scripts["first"] = [draw_script(rng, run, source, range(steps)) for source in range(run.clients)]
     run.fault = draw_fault(rng, run, kind)
@@ -131,8 +141,9 @@ def lines_of_writes(rng, run, variable, source, step):
 
 def draw_xml(rng, run):
     step_bytes = sum(v.elements * 8 * v.blocks for v in run.variables) * run.clients
+    least_buffer = run.clients * max(9 * v.elements + 20480 for v in run.variables)  # else the XML is refused
     fields = {
-        "size": max(65536, int(step_bytes * 2 ** rng.uniform(0, 4)) + 16384 * run.clients),
+        "size": max(65536, least_buffer, int(step_bytes * 2 ** (rng.uniform(-1.5, 1.5) if run.rungs else rng.uniform(0, 4)))),
         "checksum": rng.choice(("true", "false")),
         "events": rng.choice((16, 64, 1024)),
         "schedule": rng.choice(("immediate", "immediate", "slots")),
@@ -152,13 +163,14 @@ def xml(run, fields):
         whole = f' global="{v.elements * v.blocks * run.clients}"' if v.kind == "joined" else ""
         layouts += f'    <layout name="l_{v.name}" type="{TYPES[v.type]}" dimensions="{v.elements}"{whole}/>\n'
         reduce = f' reduce="{v.reduce}"' if v.reduce else ""
-        variables += f'    <variable name="{v.name}" layout="l_{v.name}" every="{v.every}"{reduce}/>\n'
+        variables += f'    <variable name="{v.name}" layout="l_{v.name}" every="{v.every}"{reduce}{attributes_of_variable(v)}/>\n'
     return f"""<simulation name="torture">
   <architecture>
     <dedicated cores="{0 if run.mode == 'in-place' else 1}"/>
     <clients count="{run.clients}"/>
     <server start="{fields['start']}" attach-timeout="{fields['attach']:.0f}s" finalize-timeout="{run.finalize_timeout_s * 1000:.0f}ms"/>
-    <buffer size="{fields['size']}" timeout="{run.buffer_timeout_ms}ms" checksum="{fields['checksum']}" stale="{fields['stale']}"/>
+    <buffer size="{fields['size']}" timeout="{run.buffer_timeout_ms}ms" checksum="{fields['checksum']}" stale="{fields['stale']}"
+      {attributes_of_buffer(run)}/>
     <lanes events="{fields['events']}"/>
   </architecture>
   <data>

@@ -12,6 +12,10 @@ class Stored:
     blocks: dict = field(default_factory=dict)  # (variable, step, source, block) -> values
     failed_steps: set = field(default_factory=set)
     missing: set = field(default_factory=set)  # clients
+    left_out: set = field(default_factory=set)  # (variable, step) of which a node was told to take no more, for want of room
+    dropped_steps: set = field(default_factory=set)
+    reduced_steps: set = field(default_factory=set)
+    spilled_bytes: int = 0
     damaged: list = field(default_factory=list)  # sentences
 
 
@@ -22,6 +26,7 @@ def read_stored(out):
         if step.get("failures"):
             stored.failed_steps.add(step["step"])
         stored.missing.update(step.get("missing", []))
+        take_ladder(stored, step)
         for file in step.get("files", []):
             files[file["name"]] = (step["step"], file)
     for name, (step, told) in files.items():
@@ -33,6 +38,14 @@ def read_stored(out):
         except (OSError, KeyError, ValueError) as error:
             stored.damaged.append(f"{name} of step {step} cannot be read: {error}")
     return stored
+
+
+def take_ladder(stored, line):
+    step = line["step"]
+    stored.left_out.update((variable, step) for variable in line.get("skipped", []))
+    stored.dropped_steps |= {step} if line.get("dropped") else set()
+    stored.reduced_steps |= {step} if line.get("reduced") else set()
+    stored.spilled_bytes += line.get("spilled_bytes", 0)
 
 
 def lines_of(path, stored):

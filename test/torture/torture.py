@@ -88,6 +88,8 @@ def main():
     slowest = max(results, key=lambda r: r.seconds)
     print(f"\n{time.monotonic() - begun:.0f} s; a run took {sum(r.seconds for r in results) / len(results):.2f} s, the longest "
           f"{slowest.seconds:.1f} s (seed {slowest.seed}, {slowest.kind})")
+    print(f"back-pressure: {sum(r.left_out for r in results)} writes left out and told, {sum(r.reduced_steps for r in results)} steps reduced "
+          f"harder, {sum(r.spilled_bytes for r in results) >> 10} KiB spilled")
     lost, hung = sum(len(r.lost) for r in results), sum(len(r.hung) for r in results)
     faults = sum(r.outcome == "made" for r in results)
     print(f"{len(results)} runs, {faults} faults, {sum(r.datasets for r in results)} datasets, {lost} lost, {hung} hung")

@@ -1,0 +1,60 @@
+"""The back-pressure ladder in a run (docs/back-pressure.md): what its XML allows, and whether each write that it has refused is told.
+
+Before it: scenario.py, which draws it into the XML. After it: check.py, with what the clients were told and what the record says.
+"""
+
+FULL, STEP_TOO_LARGE = -302, -301
+SKIPPED, DROPPED = 3, 4
+DATA = ("write", "alloc")
+
+
+def draw_ladder(rng, run):
+    """The rungs of the run's buffer, and of each variable what differs; mostly none. Blocks are large then, so that it does fill."""
+    if rng.random() < 0.6:
+        return
+    servers = ("reduce", "spill") if run.mode != "in-place" else ()  # these need a dedicated core
+    end = rng.choice(("", "block", "skip", "skip", "drop"))
+    run.rungs = [rung for rung in servers if rng.random() < 0.5] + [end] * bool(end)
+    run.spill_size = rng.choice(("64KiB", "16GiB"))
+    run.buffer_timeout_ms = rng.choice((0, 0, 20, 300))
+    for variable in run.variables:
+        variable.elements = int(2 ** rng.uniform(9, 13))
+        variable.own_on_full = rng.choice(("", "", "block", "skip", "drop"))
+        variable.on_full = variable.own_on_full or end or "block"
+        variable.priority = rng.choice((0, 0, 1, 2))
+        if "reduce" in run.rungs and variable.type != "i" and rng.random() < 0.6:
+            variable.reduce_on_full = "relative:0.05,deflate"
+
+
+def attributes_of_buffer(run):
+    text = f' on-full="{" ".join(run.rungs)}"' if run.rungs else ""
+    return text + (f' spill="spill" spill-size="{run.spill_size}"' if "spill" in run.rungs else "")
+
+
+def attributes_of_variable(variable):
+    given = {"on-full": variable.own_on_full, "priority": variable.priority, "reduce-on-full": variable.reduce_on_full}
+    return "".join(f' {name}="{value}"' for name, value in given.items() if value)
+
+
+def refused(ledger):
+    """The calls that were told that their data are left out."""
+    return [call for call in ledger.returned(*DATA) if call.code in (SKIPPED, DROPPED)]
+
+
+def wrong_refusal(run, call):
+    """A sentence when the XML does not allow what a call that hands data over was told."""
+    policies = {variable.name: variable.on_full for variable in run.variables}
+    own = policies[call.words[1]]
+    if call.code == SKIPPED and own != "skip":
+        return f"was skipped, but its variable has on-full={own}"
+    if call.code == DROPPED and "drop" not in policies.values():
+        return "was dropped, but no variable has on-full=drop"
+    if call.code in (FULL, STEP_TOO_LARGE) and own != "block" and not call.sentence.startswith("the lane of"):
+        return f"was refused with {call.code}, but its variable has on-full={own}"
+    return ""
+
+
+def is_told(stored, call):
+    """Whether the record names the variable in that step, and a step that was dropped as such."""
+    name, step = call.words[1], int(call.words[2])
+    return (name, step) in stored.left_out and (call.code == SKIPPED or step in stored.dropped_steps)
