@@ -83,6 +83,16 @@ int hold(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host
   return DC_OK;
 }
 
+/* Takes 256 MiB, and gives them back where nobody minds. */
+int take_memory(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host) {
+  const size_t bytes = (size_t)256 << 20;
+  volatile char* memory = malloc(bytes);
+  (void)event, (void)iteration, (void)host;
+  for (size_t at = 0; memory != NULL && at < bytes; at += 4096) memory[at] = 1;
+  free((void*)memory);
+  return DC_OK;
+}
+
 static int init(const dc_host_t* host, void** state) {
   the_host = host;
   *state = NULL;
