@@ -278,9 +278,15 @@ Client::Report Client::flush(std::int64_t step, std::int64_t timeout_ms) {
   return next_report(step);
 }
 
+void Client::throw_leaves_early(std::int64_t last) {
+  throw Error(DC_E_TIMEOUT, format("client {} leaves although its data are not durable: waited {} ms for {}", id_,
+                                   model_->architecture.finalize_timeout_ms, link_.describe(last)));
+}
+
 Client::Report Client::finalize() {
   if (finalized_) return {};
   finalized_ = true;
+  leaving_ = Deadline::after_ms(model_->architecture.finalize_timeout_ms);
   const std::int64_t last = std::max(ended_, open_.load());
   link_.require_taking();
   if (open_ != shm::kNoStep) tell_refused(open_);
@@ -288,9 +294,7 @@ Client::Report Client::finalize() {
   push_to_all(make_event(Kind::finalize, last));
   link_.ring();
   const auto drained = [&] { return state_of(region_->slot(slot_)) != shm::SlotState::attached; };
-  if (!link_.wait_until(Deadline::after_ms(model_->architecture.finalize_timeout_ms), drained))
-    throw Error(DC_E_TIMEOUT, format("client {} leaves although its data are not durable: waited {} ms for {}", id_,
-                                     model_->architecture.finalize_timeout_ms, link_.describe(last)));
+  if (!link_.wait_until(*leaving_, drained)) throw_leaves_early(last);
   constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
   Report first = next_report(kAll);
   for (Report next = first.code == DC_OK ? first : next_report(kAll); next.code != DC_OK; next = next_report(kAll))

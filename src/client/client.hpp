@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "client/shapes.hpp"
 #include "client/source.hpp"
 #include "client/writer.hpp"
+#include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/shm/region.hpp"
 
@@ -101,6 +103,7 @@ class Client {
   void push_to_all(const event::Event& event);
   void tell_refused(std::int64_t step);
   void wait_for_lane(Writer& writer);
+  [[noreturn]] void throw_leaves_early(std::int64_t last);
   Report next_report(std::int64_t up_to_step);
   const std::string& name_of(const Variable& variable) const { return model_->variables[variable.id].path; }
 
@@ -121,6 +124,7 @@ class Client {
   std::atomic<bool> writing_{false};              // the open step has a write: parameters wait for the next one
   std::string cancelled_;                         // names of uncommitted allocations, told once
   bool finalized_ = false;
+  std::optional<Deadline> leaving_;  // of finalize, from its begin
 };
 
 }  // namespace damaris::client

@@ -156,11 +156,14 @@ void Client::throw_full(Writer& writer, const Variable& variable, std::int64_t s
           name_of(variable), bytes, step, model_->architecture.buffer_timeout_ms, link_.describe(step - 1), model_->file));
 }
 
+// Who leaves waits for it, too, within the time that finalize has: else the server would take him for dead.
 void Client::wait_for_lane(Writer& writer) {
   link_.ring();
-  if (!link_.wait_until(Deadline::after_ms(model_->architecture.buffer_timeout_ms), [&] { return writer.lane.has_room(); }))
-    throw Error(DC_E_FULL, format("the lane of client {} stayed full for {} ms: waited for {}; give <lanes events=...> more in {}",
-                                  id_, model_->architecture.buffer_timeout_ms, link_.describe(shm::kNoStep), model_->file));
+  const Deadline deadline = leaving_.value_or(Deadline::after_ms(model_->architecture.buffer_timeout_ms));
+  if (link_.wait_until(deadline, [&] { return writer.lane.has_room(); })) return;
+  if (leaving_) throw_leaves_early(shm::kNoStep);
+  throw Error(DC_E_FULL, format("the lane of client {} stayed full for {} ms: waited for {}; give <lanes events=...> more in {}",
+                                id_, model_->architecture.buffer_timeout_ms, link_.describe(shm::kNoStep), model_->file));
 }
 
 void Client::publish(Writer& writer, shm::BlockHeader* block) {

@@ -95,6 +95,30 @@ TEST_CASE("a server that is only stopped is a time-out, not a loss, and goes on 
   CHECK(run.lines("iteration 1 complete 1 ").size() == 1);
 }
 
+TEST_CASE("who finalizes waits for room in a full lane as long as finalize may wait, not as long as a write") {
+  const bool goes_on = GENERATE(true, false);
+  const std::string finalize_timeout = goes_on ? "60s" : "300ms";
+  Run run("<clients count='1'/><server finalize-timeout='" + finalize_timeout + "'/><buffer timeout='0'/><lanes events='16'/>");
+  TestClient& client = run.attached(0);
+  const pid_t server = run.region().server.pid;
+  ::kill(server, SIGSTOP);
+  const Answer full = client("fill 0");
+  CHECK(full.code == DC_E_FULL);
+  CHECK_THAT(full.sentence, Catch::StartsWith("the lane of client 0 stayed full for 0 ms"));
+  client.ask("finalize");
+  if (goes_on) ::kill(server, SIGCONT);
+  const Answer answer = client.answer();
+  run.drop(0);  // the server could not be told that it leaves
+  ::kill(server, SIGCONT);
+  CHECK(answer.code == (goes_on ? DC_OK : DC_E_TIMEOUT));
+  CHECK_THAT(answer.sentence,
+             Catch::Contains(goes_on ? "" : "leaves although its data are not durable: waited 300 ms for server 0"));
+  CHECK(run.ends());
+  const std::string line = run.lines("iteration 0").at(0);
+  CHECK_THAT(line, Catch::Contains("datasets 1"));
+  CHECK((line.find("missing:0") == std::string::npos) == goes_on);
+}
+
 TEST_CASE("SIGTERM to a detached server: it stores what was published and leaves, its clients are told") {
   const int signal = GENERATE(SIGTERM, SIGINT);
   Run run("<clients count='2'/>");
