@@ -108,6 +108,15 @@ void require_nobody_uses(shm::Region& region, const Leftover& found) {
     throw Error(DC_E_REGION_IN_USE, format("another process recovers {} at this moment; wait for its end", found.name));
 }
 
+CallResult store(const std::shared_ptr<shm::Region>& region, const model::Model& model, const std::string& basename) {
+  const WorkingFolder folder(model.folder, region->name());
+  const shm::RegionHeader& header = region->header();
+  Server server(model_to_store(model, basename), region,
+                std::make_unique<SingleCoordinator>(header.server_index, header.server_count), {});
+  server.adopt();
+  return server.run();
+}
+
 }  // namespace
 
 Leftover look_at_leftover(const std::string& name) {
@@ -122,12 +131,13 @@ Recovery recover(const std::string& name, const std::string& basename) {
   require_nobody_uses(*region, before);
   Recovery recovery;
   if (!region->memory().has_name()) return recovery;  // another process has just done it
-  const WorkingFolder folder(model.folder, name);
-  const shm::RegionHeader& header = region->header();
-  Server server(model_to_store(model, basename), region,
-                std::make_unique<SingleCoordinator>(header.server_index, header.server_count), {});
-  server.adopt();
-  const CallResult result = server.run();
+  CallResult result;
+  try {
+    result = store(region, model, basename);
+  } catch (const Error& error) {
+    if (region->unreleased_blocks() > 0) throw;
+    log_line(LogLevel::info, format("there was nothing to store in {}: {}", name, error.what()));
+  }
   recovery.left = region->unreleased_blocks();
   recovery.stored = before.datasets - std::min(before.datasets, recovery.left);
   if (recovery.left > 0) {

@@ -1,6 +1,6 @@
 // `damaris recover` and stale="recover", after a server that was killed.
-#include "core/shm/start_lock.hpp"
 #include "recover.hpp"
+#include "core/shm/start_lock.hpp"
 
 namespace damaris::test {
 namespace {
@@ -47,6 +47,24 @@ TEST_CASE("a region whose storage cannot be started stays, and can be recovered 
   CHECK(run.regions() == std::vector<std::string>{"/dev/shm" + region.name});
   CHECK(damaris({"recover", region.name}).status == 0);
   CHECK(run.lines("iteration 1 ").size() == 1);
+}
+
+TEST_CASE("a region with nothing to store goes, also where its storage cannot be started") {
+  Run run("<clients count='1'/>", kStorage);
+  run.attached(0);
+  const shm::FoundRegion region = run.region();
+  const ProcessWatch watch(region.server);
+  ::kill(region.server.pid, SIGKILL);
+  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  run.drop(0);
+  const char* before = std::getenv("DAMARIS_PLUGIN_PATH");
+  const std::string path = before == nullptr ? "" : before;
+  ::setenv("DAMARIS_PLUGIN_PATH", "/nowhere", 1);
+  const Output output = damaris({"recover", region.name});
+  ::setenv("DAMARIS_PLUGIN_PATH", path.c_str(), 1);
+  CHECK(output.status == 0);
+  CHECK_THAT(output.text, Catch::Contains(region.name + ": 0 datasets, region removed\n"));
+  CHECK(run.regions().empty());
 }
 
 TEST_CASE("rule 16: with stale=\"recover\" the next server stores a killed server's data before it starts") {
