@@ -27,7 +27,7 @@ class Check:
         self.runner, self.result, self.run = runner, result, runner.run
         self.kind = self.run.fault.kind
         self.ledgers = []
-        self.cut_off = set()  # clients whose finalize gave up at a full lane: the server hears of their end only
+        self.cut_off = set()  # clients whose finalize gave up, perhaps at a full lane: the server hears of their end only
 
     def broken(self, sentence):
         self.result.lost.append(sentence)
@@ -38,7 +38,7 @@ class Check:
         for source in range(self.run.clients):
             ledger = read_ledger(self.runner, phase, source)
             self.ledgers.append((phase, ledger))
-            self.cut_off |= {source for call in ledger.returned("finalize") if call.code == FULL}
+            self.cut_off |= {source for call in ledger.returned("finalize") if call.code in (FULL, TIMEOUT)}
         for source, (_, ledger) in enumerate(self.ledgers[-self.run.clients:]):
             self.codes(phase, ledger)
             if not ledger.ended and not self.may_die(phase):
