@@ -25,11 +25,10 @@ Event make_event(Kind kind, std::int64_t step) {
   return event;
 }
 
-constexpr std::int64_t kHighestStep = std::int64_t{1} << 62;  // far from where a sum of steps overflows
-
 void require_step(std::int64_t step) {
   if (step < 0) throw Error(DC_E_ARGUMENT, format("step {} is negative; steps count from 0", step));
-  if (step > kHighestStep) throw Error(DC_E_ARGUMENT, format("step {} is higher than {}, the highest", step, kHighestStep));
+  if (step > event::kHighestStep)
+    throw Error(DC_E_ARGUMENT, format("step {} is higher than {}, the highest", step, event::kHighestStep));
 }
 
 // The lane of the calling thread, of the last client it called.
@@ -101,7 +100,7 @@ void Client::make_writers() {
     const shm::LaneSpan span = region_->span(slot_ * region_->threads() + thread);
     region_->memory().allocate(span.arena_offset, span.arena_bytes);
     auto* lane = reinterpret_cast<shm::LaneHeader*>(region_->at(span.lane_offset));
-    writers_.push_back(std::make_unique<Writer>(shm::LaneWriter(lane, region_->header().lane_events),
+    writers_.push_back(std::make_unique<Writer>(shm::LaneWriter(lane, region_->lane_events()),
                                                 shm::Arena(region_->at(span.arena_offset), span.arena_bytes, lane),
                                                 model_->variables.size()));
   }

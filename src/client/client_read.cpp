@@ -5,6 +5,7 @@
 
 #include "client/client.hpp"
 #include "core/base/format.hpp"
+#include "core/shm/publish.hpp"
 
 namespace damaris::client {
 namespace {
@@ -71,8 +72,7 @@ shm::BlockHeader* Client::reserve_to_read(Writer& writer, const std::string& wha
 void Client::ask(Writer& writer, shm::BlockHeader* block, event::Event& event, const std::string& what) {
   event.step = block->step;
   event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_->at(0));
-  block->state.store(static_cast<std::uint32_t>(shm::BlockState::asked), std::memory_order_release);
-  writer.lane.try_push(event);  // reserve_to_read() made sure of the room, and only this thread fills it
+  shm::hand_over(*block, shm::BlockState::asked, writer.lane, event);  // reserve_to_read() made sure of the room
   link_.ring();
   const std::int64_t timeout_ms = model_->architecture.buffer_timeout_ms;
   if (!link_.wait_until(Deadline::after_ms(timeout_ms), [&] { return state_of(*block) == shm::BlockState::released; }))

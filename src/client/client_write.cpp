@@ -6,6 +6,7 @@
 #include "core/base/checksum.hpp"
 #include "core/base/format.hpp"
 #include "core/shm/decision.hpp"
+#include "core/shm/publish.hpp"
 
 namespace damaris::client {
 namespace {
@@ -175,8 +176,7 @@ void Client::publish(Writer& writer, shm::BlockHeader* block) {
     block->checksum = checksum(shm::Arena::data(block), block->data_bytes);
     block->flags |= shm::kHasChecksum;
   }
-  block->state.store(static_cast<std::uint32_t>(shm::BlockState::published), std::memory_order_release);
-  writer.lane.try_push(event);  // reserve() made sure of the room, and only this thread fills it
+  shm::hand_over(*block, shm::BlockState::published, writer.lane, event);  // reserve() made sure of the room
   writer.count_write();
   const bool half = writer.lane.more_than_half_full() || writer.arena.more_than_half_full();
   if (half && !writer.rang) link_.ring();

@@ -24,8 +24,13 @@ namespace {
 namespace fs = std::filesystem;
 
 // Its own symbol scope (DESIGN 4b rule 17): a plugin's HDF5 must not meet another one that the application brought.
-// Sanitizers refuse RTLD_DEEPBIND.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// Sanitizers refuse RTLD_DEEPBIND; gcc and clang tell of them in their own ways.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define DAMARIS_SANITIZED
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(DAMARIS_SANITIZED)
 constexpr int kOwnScope = RTLD_NOW | RTLD_LOCAL;
 #else
 constexpr int kOwnScope = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;

@@ -17,8 +17,7 @@ Roster::Roster(shm::Region& region) : region_(region), members_(region.client_co
       Lane lane;
       lane.index = slot * region.threads() + thread;
       lane.span = region.span(lane.index);
-      lane.reader =
-          shm::LaneReader(reinterpret_cast<shm::LaneHeader*>(region.at(lane.span.lane_offset)), region.header().lane_events);
+      lane.reader = shm::LaneReader(reinterpret_cast<shm::LaneHeader*>(region.at(lane.span.lane_offset)), region.lane_events());
       member.lanes.push_back(lane);
     }
   }
@@ -31,13 +30,19 @@ bool Roster::admit() {
     if (member.presence != Member::Presence::expected ||
         slot.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(shm::SlotState::attached))
       continue;
+    came = true;
+    ++present_;
+    if (const std::int32_t id = slot.id.load(std::memory_order_relaxed); is_free(id)) {
+      member.id = id;
+    } else {
+      log_line(LogLevel::error, format("the client of slot {} is not served: its id {} is another one's, or none", member.slot, id));
+      leave(member, Member::Presence::gone);
+      continue;
+    }
     member.presence = Member::Presence::attached;
-    member.id = slot.id.load(std::memory_order_relaxed);
     member.watch = ProcessWatch({slot.pid, slot.start_time});
     for (const Lane& lane : member.lanes) region_.memory().populate(lane.span.arena_offset, lane.span.arena_bytes);
     log_line(LogLevel::info, format("client {} attached (process {})", member.id, slot.pid));
-    ++present_;
-    came = true;
   }
   return came;
 }
@@ -54,6 +59,11 @@ void Roster::adopt() {
     ++present_;
   }
   give_up_waiting();
+}
+
+// Clients see to it themselves, when they claim their slots; but what stands there is not believed: datasets are told apart by it.
+bool Roster::is_free(std::int32_t id) const {
+  return id >= 0 && std::none_of(members_.begin(), members_.end(), [&](const Member& other) { return other.id == id; });
 }
 
 std::vector<Member*> Roster::find_dead() {
@@ -103,6 +113,12 @@ void Roster::leave(Member& member, Member::Presence how) {
   if (how != Member::Presence::gone) return;
   log_line(LogLevel::warning, format("client {} is gone before it finalized", member.id));
   region_.slot(member.slot).state.store(static_cast<std::uint32_t>(shm::SlotState::dead), std::memory_order_release);
+}
+
+// Bounded: a client may send nothing but nonsense, and never look into its mailbox.
+void Roster::tell(Member& member, Mail mail) {
+  if (member.outbox.size() < kMostMail) return member.outbox.push_back(std::move(mail));
+  log_line(LogLevel::warning, format("client {} takes no mail; it is not told: {}", member.id, mail.sentence));
 }
 
 void Roster::tell_all(const Mail& mail) {

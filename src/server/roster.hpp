@@ -72,7 +72,7 @@ class Roster {
   void end(Member& member, Lane& lane, std::int64_t step);
   void leave(Member& member, Member::Presence how);
 
-  void tell(Member& member, Mail mail) { member.outbox.push_back(std::move(mail)); }
+  void tell(Member& member, Mail mail);
   void tell_all(const Mail& mail);
   // Moves mail into mailboxes as far as there is room. Returns whether any moved.
   bool deliver();
@@ -80,6 +80,9 @@ class Roster {
   void mark_drained(Member& member);
 
  private:
+  static constexpr std::size_t kMostMail = 4096;  // waiting for one client
+  bool is_free(std::int32_t id) const;
+
   shm::Region& region_;
   std::vector<Member> members_;
   std::size_t present_ = 0;

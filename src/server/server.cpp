@@ -131,7 +131,7 @@ bool Server::admit() {
   if (ids_are_told_) return true;
   std::vector<std::int32_t> ids;
   for (const Member& member : roster_.members())
-    if (member.presence != Member::Presence::expected) ids.push_back(member.id);
+    if (member.id >= 0) ids.push_back(member.id);
   std::sort(ids.begin(), ids.end());
   host_.set_clients(ids);
   return true;
@@ -173,6 +173,7 @@ void Server::reject(Member& member, Lane& lane, const std::string& why) {
 void Server::dispatch(Member& member, Lane& lane, const event::Event& event) {
   if (event.kind == event::Kind::read || event.kind == event::Kind::last_step) return take_question(member, lane, event);
   if (event.kind != event::Kind::flush && event.kind != event::Kind::finalize) {
+    if (event.step > event::kHighestStep) return reject(member, lane, format("there is no step {}", event.step));
     if (event.step < 0 || event.step <= lane.frontier)
       return reject(member, lane, format("{} after step {} had ended", event::to_string(event), lane.frontier));
     roster_.end(member, lane, event.step - 1);

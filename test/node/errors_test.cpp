@@ -170,6 +170,51 @@ TEST_CASE("a header that lies about its size, its variable or its extents is ref
   CHECK(node.lines("datasets 1 small:0.1=16:10").size() == 1);
 }
 
+TEST_CASE("a slot whose id another client has, or that has none, is not served, and the rest goes on") {
+  model::Model model = node_model();
+  add_recorder(model);
+  Node node(model, 2);
+  node.region().slot(1).id.store(GENERATE(0, -1));
+  node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
+  node.client(0).end_iteration(0);
+  while (node.server().poll()) {
+  }
+  CHECK(node.region().slot(1).state.load() == static_cast<std::uint32_t>(shm::SlotState::dead));
+  CHECK(node.lines("iteration 0 complete 1 time -1 datasets 1 small:0.0=16:10").size() == 1);
+}
+
+TEST_CASE("the server writes only where the region lay when it was made, whatever a client writes into the header") {
+  Node node(node_model(), 1);
+  auto* spans = reinterpret_cast<shm::LaneSpan*>(node.region().at(node.region().header().spans_offset));
+  node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
+  node.client(0).end_iteration(0);
+  spans[0] = {~0ull, ~0ull, ~0ull};
+  node.region().header().slots_offset = ~0ull;
+  while (node.server().poll()) {
+  }
+  CHECK(node.region().lane(0)->released.load() > 0);
+  CHECK(node.server().first_failure().code == DC_OK);
+}
+
+TEST_CASE("a step that no client can name ends its lane") {
+  Node node(node_model(), 1);
+  shm::LaneWriter lane(node.region().lane(0), node.region().lane_events());
+  event::Event event = {};
+  event.kind = event::Kind::end_iteration;
+  event.step = std::numeric_limits<std::int64_t>::max();
+  lane.try_push(event);
+  while (node.server().poll()) {
+  }
+  CHECK(node.server().first_failure().sentence.find("the lane of client 0 is damaged (there is no step 9223372036854775807)") == 0);
+}
+
+TEST_CASE("mail that a client never takes does not pile up") {
+  Node node(node_model(), 1);
+  server::Roster roster(node.region());
+  for (int mail = 0; mail < 10'000; ++mail) roster.tell(roster.members()[0], {0, DC_E_SHAPE, "refused"});
+  CHECK(roster.members()[0].outbox.size() < 5'000);
+}
+
 TEST_CASE("a client process that dies is noticed, its published data are kept, the iteration names it as missing") {
   model::Model model = node_model();
   add_recorder(model);

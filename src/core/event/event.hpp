@@ -35,6 +35,7 @@ struct alignas(64) Event {
 static_assert(sizeof(Event) == 64 && std::is_trivially_copyable_v<Event>);
 
 inline constexpr std::uint32_t kAnyVariable = ~std::uint32_t{0};
+inline constexpr std::int64_t kHighestStep = std::int64_t{1} << 62;  // far from where a sum of steps overflows
 
 // True for the kinds of this version: the server checks before it dispatches.
 bool known(Kind kind) noexcept;

@@ -22,7 +22,8 @@ Busy busy_with(const RegionHeader& header) {
     if (c == '\0') break;
     busy.what += c;
   }
-  busy.seconds = static_cast<double>(Clock::now().time_since_epoch().count() - busy.since_ns) * 1e-9;
+  // Not as whole numbers: what others wrote into the region may be far from any time.
+  busy.seconds = (static_cast<double>(Clock::now().time_since_epoch().count()) - static_cast<double>(busy.since_ns)) * 1e-9;
   return busy;
 }
 

@@ -64,7 +64,21 @@ void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g
   header.releasing.store(kNoStep, std::memory_order_relaxed);
 }
 
+constexpr std::uint64_t kMostLanes = 1u << 24, kMostEvents = 1u << 24;
+
 bool fits(std::uint64_t offset, std::uint64_t bytes, std::uint64_t total) { return offset <= total && bytes <= total - offset; }
+
+bool is_sound(const LaneSpan& s, std::uint64_t events, std::uint64_t total) {
+  return fits(s.lane_offset, lane_bytes(events), total) && fits(s.arena_offset, s.arena_bytes, total) &&
+         s.lane_offset % kLine == 0 && s.arena_offset % kLine == 0 && s.arena_bytes >= kMinBlock && s.arena_bytes % kLine == 0;
+}
+
+struct Text {
+  std::uint64_t offset, bytes;
+};
+std::string_view text_at(const SharedMemory& memory, const Text& text) {
+  return {reinterpret_cast<const char*>(memory.data() + text.offset), text.bytes};
+}
 
 }  // namespace
 
@@ -107,6 +121,7 @@ Region Region::create(const RegionSpec& spec) {
     new (region.at(g.spans + lane * sizeof(LaneSpan))) LaneSpan{offset, arena, shares[lane]};
     arena += shares[lane];
   }
+  region.learn_places();
   // Last: a region without it was never finished, so it holds no data, whoever died while making it.
   __atomic_store_n(&header->magic, kMagic, __ATOMIC_RELEASE);
   return region;
@@ -116,50 +131,50 @@ void Region::announce() noexcept {
   header().state.store(static_cast<std::uint32_t>(RegionState::ready), std::memory_order_release);
 }
 
-Region Region::attach(const std::string& name) {
-  Region region(SharedMemory::open(name, sizeof(RegionHeader)));
-  region.check();
+Region Region::attach(const std::string& name) { return attach(SharedMemory::open(name, sizeof(RegionHeader))); }
+
+Region Region::attach(SharedMemory memory) {
+  Region region(std::move(memory));
+  region.require_header();
+  if (!region.learn_places())
+    throw Error(DC_E_SHM, format("the header of the region {} is damaged; remove /dev/shm{}", region.name(), region.name()));
   return region;
 }
 
-// Offsets are looked at once, here; afterwards both sides use their own copies of the spans.
-void Region::check() const {
+void Region::require_header() const {
   const RegionHeader& h = header();
-  const std::uint64_t size = memory_.size_bytes();
-  if (h.magic != kMagic) throw Error(DC_E_SHM, format("{} is not a finished region of Damaris", name()));
+  if (memory_.size_bytes() < sizeof(RegionHeader) || h.magic != kMagic)
+    throw Error(DC_E_SHM, format("{} is not a finished region of Damaris", name()));
   if (h.abi != kAbi || h.header_bytes != sizeof(RegionHeader))
     throw Error(DC_E_VERSION,
                 format("the region {} has ABI version {}, this library has {}; use the same Damaris for server and clients", name(),
                        h.abi, kAbi));
-  const std::uint64_t lanes = static_cast<std::uint64_t>(h.client_count) * h.threads;
-  bool sound = h.total_bytes <= size && lanes > 0 && lanes < (1u << 24) && h.lane_events > 0 && h.lane_events <= (1u << 24) &&
-               (h.lane_events & (h.lane_events - 1)) == 0 && fits(h.slots_offset, h.client_count * sizeof(ClientSlot), size) &&
-               fits(h.spans_offset, lanes * sizeof(LaneSpan), size) && fits(h.xml_offset, h.xml_bytes, size) &&
-               fits(h.model_offset, h.model_bytes, size) && h.slots_offset % kLine == 0;
-  for (std::uint32_t lane = 0; sound && lane < lanes; ++lane) {
-    const LaneSpan s = span(lane);
-    sound = fits(s.lane_offset, lane_bytes(h.lane_events), size) && fits(s.arena_offset, s.arena_bytes, size) &&
-            s.lane_offset % kLine == 0 && s.arena_offset % kLine == 0 && s.arena_bytes >= kMinBlock;
-  }
-  if (!sound) throw Error(DC_E_SHM, format("the header of the region {} is damaged; remove /dev/shm{}", name(), name()));
+}
+
+// Each field is read once and looked at as it was read; false when the region cannot be as it says.
+bool Region::learn_places() {
+  const std::uint64_t size = memory_.size_bytes();
+  RegionHeader& h = header();
+  places_ = {h.client_count, h.threads, h.lane_events, h.slots_offset, {}, {}, {}};
+  const Text xml = {h.xml_offset, h.xml_bytes}, model = {h.model_offset, h.model_bytes};
+  const std::uint64_t spans = h.spans_offset, events = places_.lane_events, slots = places_.slots_offset;
+  const std::uint64_t lanes = std::uint64_t{places_.clients} * places_.threads;
+  if (h.total_bytes > size || lanes == 0 || lanes >= kMostLanes || events == 0 || events > kMostEvents ||
+      (events & (events - 1)) != 0)
+    return false;
+  if (!fits(slots, places_.clients * sizeof(ClientSlot), size) || slots % kLine != 0 ||
+      !fits(spans, lanes * sizeof(LaneSpan), size) || spans % alignof(LaneSpan) != 0 || !fits(xml.offset, xml.bytes, size) ||
+      !fits(model.offset, model.bytes, size))
+    return false;
+  places_.xml = text_at(memory_, xml);
+  places_.model = text_at(memory_, model);
+  const auto* span = reinterpret_cast<const LaneSpan*>(at(spans));
+  places_.spans.assign(span, span + lanes);
+  return std::all_of(places_.spans.begin(), places_.spans.end(), [&](const LaneSpan& s) { return is_sound(s, events, size); });
 }
 
 ClientSlot& Region::slot(std::uint32_t client) const noexcept {
-  return *reinterpret_cast<ClientSlot*>(at(header().slots_offset + client * sizeof(ClientSlot)));
-}
-
-LaneSpan Region::span(std::uint32_t lane) const noexcept {
-  return *reinterpret_cast<const LaneSpan*>(at(header().spans_offset + lane * sizeof(LaneSpan)));
-}
-
-LaneHeader* Region::lane(std::uint32_t lane) const noexcept { return reinterpret_cast<LaneHeader*>(at(span(lane).lane_offset)); }
-
-std::string_view Region::xml() const noexcept {
-  return {reinterpret_cast<const char*>(at(header().xml_offset)), header().xml_bytes};
-}
-
-std::string_view Region::model() const noexcept {
-  return {reinterpret_cast<const char*>(at(header().model_offset)), header().model_bytes};
+  return *reinterpret_cast<ClientSlot*>(at(places_.slots_offset + client * sizeof(ClientSlot)));
 }
 
 // A client makes its arenas between claiming a slot and attaching; the server may give a slot up before that.
@@ -172,7 +187,7 @@ bool Region::never_made(std::uint32_t lane) const noexcept {
 std::size_t Region::unreleased_blocks() const {
   std::size_t count = header().spilled_blocks.load(std::memory_order_acquire);
   for (std::uint32_t lane = 0; lane < client_count() * threads(); ++lane) {
-    const LaneSpan s = span(lane);
+    const LaneSpan& s = span(lane);
     const bool sound = walk_arena(at(s.arena_offset), s.arena_bytes, [&](BlockHeader& block, std::uint64_t) {
       count += block.state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(BlockState::published) ? 1 : 0;
     });

@@ -37,19 +37,22 @@ class Region {
   // Maps the region `name` and checks magic, ABI version, sizes and offsets before anything else is read.
   // Throws Error(DC_E_SHM) or Error(DC_E_VERSION).
   static Region attach(const std::string& name);
+  // The same for memory that holds a region.
+  static Region attach(SharedMemory memory);
 
   // The server is able to serve: clients may attach.
   void announce() noexcept;
 
   RegionHeader& header() const noexcept { return *reinterpret_cast<RegionHeader*>(memory_.data()); }
   ClientSlot& slot(std::uint32_t client) const noexcept;
-  LaneSpan span(std::uint32_t lane) const noexcept;  // a copy: the server keeps it, clients cannot change it afterwards
-  LaneHeader* lane(std::uint32_t lane) const noexcept;
+  const LaneSpan& span(std::uint32_t lane) const noexcept { return places_.spans[lane]; }
+  LaneHeader* lane(std::uint32_t lane) const noexcept { return reinterpret_cast<LaneHeader*>(at(span(lane).lane_offset)); }
   std::byte* at(std::uint64_t offset) const noexcept { return memory_.data() + offset; }
-  std::uint32_t client_count() const noexcept { return header().client_count; }
-  std::uint32_t threads() const noexcept { return header().threads; }
-  std::string_view xml() const noexcept;
-  std::string_view model() const noexcept;
+  std::uint32_t client_count() const noexcept { return places_.clients; }
+  std::uint32_t threads() const noexcept { return places_.threads; }
+  std::uint64_t lane_events() const noexcept { return places_.lane_events; }
+  std::string_view xml() const noexcept { return places_.xml; }
+  std::string_view model() const noexcept { return places_.model; }
   const std::string& name() const noexcept { return memory_.name(); }
   SharedMemory& memory() noexcept { return memory_; }
 
@@ -59,9 +62,20 @@ class Region {
 
  private:
   explicit Region(SharedMemory memory) : memory_(std::move(memory)) {}
-  void check() const;
+  void require_header() const;
+  bool learn_places();
   bool never_made(std::uint32_t lane) const noexcept;
+
+  // This process's own copy of what stands constant in the region: others can write there, and are not believed later.
+  struct Places {
+    std::uint32_t clients = 0, threads = 0;
+    std::uint64_t lane_events = 0, slots_offset = 0;
+    std::string_view xml, model;
+    std::vector<LaneSpan> spans;
+  };
+
   SharedMemory memory_;
+  Places places_;
 };
 
 // Divides `total_bytes` among `clients` x `threads` lanes by weight; every share is a multiple of the page size.

@@ -78,6 +78,14 @@ SharedMemory SharedMemory::make_private(std::uint64_t bytes) {
   return memory;
 }
 
+SharedMemory SharedMemory::lent(std::byte* data, std::uint64_t bytes) {
+  SharedMemory memory;
+  memory.data_ = data;
+  memory.bytes_ = bytes;
+  memory.is_lent_ = true;
+  return memory;
+}
+
 void SharedMemory::map(int descriptor, std::uint64_t bytes) {
   const int flags = descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
   void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, descriptor, 0);
@@ -93,7 +101,8 @@ SharedMemory::SharedMemory(SharedMemory&& other) noexcept
       bytes_(std::exchange(other.bytes_, 0)),
       name_(std::exchange(other.name_, {})),
       descriptor_(std::exchange(other.descriptor_, -1)),
-      owns_name_(std::exchange(other.owns_name_, false)) {}
+      owns_name_(std::exchange(other.owns_name_, false)),
+      is_lent_(std::exchange(other.is_lent_, false)) {}
 
 SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   std::swap(data_, other.data_);
@@ -101,11 +110,12 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   std::swap(name_, other.name_);
   std::swap(descriptor_, other.descriptor_);
   std::swap(owns_name_, other.owns_name_);
+  std::swap(is_lent_, other.is_lent_);
   return *this;
 }
 
 SharedMemory::~SharedMemory() {
-  if (data_ != nullptr) ::munmap(data_, bytes_);
+  if (data_ != nullptr && !is_lent_) ::munmap(data_, bytes_);
   if (descriptor_ >= 0) ::close(descriptor_);
   unlink_name();
 }

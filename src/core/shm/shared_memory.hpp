@@ -18,6 +18,8 @@ class SharedMemory {
   static SharedMemory open(const std::string& name, std::uint64_t least_bytes);
   // Memory of this process (and its threads) alone; no name.
   static SharedMemory make_private(std::uint64_t bytes);
+  // Memory of the caller, who keeps it longer than this object: a region that lies somewhere else, such as in a copy.
+  static SharedMemory lent(std::byte* data, std::uint64_t bytes);
 
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&& other) noexcept;
@@ -51,6 +53,7 @@ class SharedMemory {
   std::string name_;
   int descriptor_ = -1;
   bool owns_name_ = false;
+  bool is_lent_ = false;
 };
 
 }  // namespace damaris::shm

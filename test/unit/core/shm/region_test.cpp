@@ -99,6 +99,26 @@ TEST_CASE("attach refuses another ABI version, a damaged header, a short file an
   }
 }
 
+TEST_CASE("where things lie is read once: what is written into the header later is not believed") {
+  const std::string name = fresh_name();
+  Region region = Region::create(spec(name));
+  const Region attached = Region::attach(name);
+  const LaneSpan before = attached.span(2);
+  RegionHeader& header = region.header();
+  auto* spans = reinterpret_cast<LaneSpan*>(region.at(header.spans_offset));
+  header.slots_offset = header.spans_offset = header.xml_bytes = header.lane_events = ~0ull;
+  header.client_count = header.threads = ~0u;
+  spans[2] = {~0ull, ~0ull, ~0ull};
+  for (const Region* one : {&std::as_const(region), &attached}) {
+    CHECK(one->client_count() == 3);
+    CHECK(one->xml() == "<simulation/>");
+    CHECK(one->span(2).lane_offset == before.lane_offset);
+    CHECK(one->lane(2)->head.load() == 0);
+    CHECK(one->slot(2).state.load() == 0);
+    CHECK(one->unreleased_blocks() == 0);
+  }
+}
+
 TEST_CASE("a /dev/shm that is too small is an error that gives both figures") {
   RegionSpec large = spec(fresh_name());
   large.buffer_bytes = 1ull << 50;
