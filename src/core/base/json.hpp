@@ -2,8 +2,38 @@
 // Used by: the compiled model in the region, commit records, tools and benchmarks; never on the hot path.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <type_traits>
+#include <vector>
 
 namespace damaris {
 using Json = nlohmann::ordered_json;
+
+// Whether the number is whole and in the range of T. Signed JSON numbers are the negative ones.
+template <class T>
+bool holds_whole(const Json& json) {
+  if (json.is_number_unsigned()) return json.get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+  if (!json.is_number_integer()) return false;
+  const auto number = json.get<std::int64_t>();
+  if constexpr (std::is_unsigned_v<T>) return number >= 0 && static_cast<std::uint64_t>(number) <= std::numeric_limits<T>::max();
+  return number >= static_cast<std::int64_t>(std::numeric_limits<T>::min()) &&
+         (number < 0 || static_cast<std::uint64_t>(number) <= static_cast<std::uint64_t>(std::numeric_limits<T>::max()));
+}
+
+// A value of a text that others wrote: a number that does not fit is refused, where the library's own conversions cut it off.
+// Throws Json::exception.
+template <class T>
+void read_value(const Json& json, T& value) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+    if (!holds_whole<T>(json)) throw Json::out_of_range::create(406, "the number " + json.dump() + " does not fit", &json);
+  json.get_to(value);
+}
+
+template <class T>
+void read_value(const Json& json, std::vector<T>& list) {
+  list.clear();
+  for (const Json& item : json.get_ref<const Json::array_t&>()) read_value(item, list.emplace_back());
+}
 }  // namespace damaris

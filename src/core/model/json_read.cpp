@@ -10,9 +10,16 @@ namespace {
 // The text may come from a damaged region: every number that is used as an index or an enumerator is checked.
 [[noreturn]] void refuse(const std::string& why) { throw Error(DC_E_CONFIG, "the compiled model cannot be used: " + why); }
 
+template <class T>
+T value_of(const Json& json) {
+  T value = {};
+  read_value(json, value);
+  return value;
+}
+
 template <class E>
 E enumerator(const Json& value, int last) {
-  const int number = value.get<int>();
+  const int number = value_of<int>(value);
   if (number < 0 || number > last) refuse(format("{} is no known enumerator", number));
   return static_cast<E>(number);
 }
@@ -21,7 +28,7 @@ void check_index(std::int64_t index, std::size_t size, const char* what) {
   if (index < 0 || static_cast<std::size_t>(index) >= size) refuse(format("{} {} does not exist", what, index));
 }
 
-Location location(const Json& j) { return {j.at(0).get<int>(), j.at(1).get<int>()}; }
+Location location(const Json& j) { return {value_of<int>(j.at(0)), value_of<int>(j.at(1))}; }
 
 std::vector<Expression> expressions(const Json& j) {
   std::vector<Expression> list;
@@ -31,25 +38,25 @@ std::vector<Expression> expressions(const Json& j) {
 
 Parameter parameter(const Json& j) {
   Parameter p;
-  p.name = j.at("name");
+  read_value(j.at("name"), p.name);
   p.type = enumerator<dc_type>(j.at("type"), DC_COMPOUND);
   p.expression = Expression::parse(j.at("expression").get_ref<const std::string&>());
-  p.value = j.at("value");
-  p.constant = j.at("constant");
+  read_value(j.at("value"), p.value);
+  read_value(j.at("constant"), p.constant);
   p.where = location(j.at("where"));
   return p;
 }
 
 Compound compound(const Json& j) {
   Compound c;
-  c.name = j.at("name");
-  c.size_bytes = j.at("size_bytes");
+  read_value(j.at("name"), c.name);
+  read_value(j.at("size_bytes"), c.size_bytes);
   for (const Json& f : j.at("fields")) {
     Field field;
-    field.name = f.at("name");
+    read_value(f.at("name"), field.name);
     field.type = enumerator<dc_type>(f.at("type"), DC_CHAR);
-    field.count = f.at("count");
-    field.offset_bytes = f.at("offset_bytes");
+    read_value(f.at("count"), field.count);
+    read_value(f.at("offset_bytes"), field.offset_bytes);
     c.fields.push_back(field);
   }
   return c;
@@ -57,11 +64,11 @@ Compound compound(const Json& j) {
 
 Layout layout(const Json& j) {
   Layout l;
-  l.name = j.at("name");
+  read_value(j.at("name"), l.name);
   l.type = enumerator<dc_type>(j.at("type"), DC_COMPOUND);
-  l.compound = j.at("compound");
-  l.element_bytes = j.at("element_bytes");
-  l.fortran_order = j.at("fortran_order");
+  read_value(j.at("compound"), l.compound);
+  read_value(j.at("element_bytes"), l.element_bytes);
+  read_value(j.at("fortran_order"), l.fortran_order);
   l.dimensions = expressions(j.at("dimensions"));
   l.global = expressions(j.at("global"));
   for (const Json& width : j.at("ghost")) {
@@ -76,37 +83,38 @@ Layout layout(const Json& j) {
 dc_reduction_t reduction(const Json& j) {
   dc_reduction_t r = {};
   r.precision = enumerator<dc_precision>(j.at("precision"), DC_FLOAT16);
-  r.bound = j.at("bound");
-  r.has_packing = j.at("has_packing");
-  r.scale = j.at("scale");
-  r.offset = j.at("offset");
-  r.keep_on_overflow = j.at("keep_on_overflow");
+  read_value(j.at("bound"), r.bound);
+  read_value(j.at("has_packing"), r.has_packing);
+  read_value(j.at("scale"), r.scale);
+  read_value(j.at("offset"), r.offset);
+  read_value(j.at("keep_on_overflow"), r.keep_on_overflow);
   r.codec = enumerator<dc_codec>(j.at("codec"), DC_CODEC_ZSTD);
-  r.level = j.at("level");
+  read_value(j.at("level"), r.level);
   return r;
 }
 
 Variable variable(const Json& j) {
   Variable v;
-  v.id = j.at("id");
-  v.name = j.at("name");
-  v.path = j.at("path");
-  v.layout = j.at("layout");
-  v.unit = j.at("unit");
-  v.description = j.at("description");
-  v.mesh = j.at("mesh");
-  v.coordinates = j.at("coordinates").get<std::vector<std::uint32_t>>();
-  v.enabled = j.at("enabled");
+  read_value(j.at("id"), v.id);
+  read_value(j.at("name"), v.name);
+  read_value(j.at("path"), v.path);
+  read_value(j.at("layout"), v.layout);
+  read_value(j.at("unit"), v.unit);
+  read_value(j.at("description"), v.description);
+  read_value(j.at("mesh"), v.mesh);
+  read_value(j.at("coordinates"), v.coordinates);
+  read_value(j.at("enabled"), v.enabled);
   const Json& schedule = j.at("schedule");
-  v.schedule = {schedule.at(0).get<std::int64_t>(), schedule.at(1).get<std::int64_t>(), schedule.at(2).get<std::int64_t>()};
+  v.schedule = {value_of<std::int64_t>(schedule.at(0)), value_of<std::int64_t>(schedule.at(1)),
+                value_of<std::int64_t>(schedule.at(2))};
   if (v.schedule.every < 1) refuse(format("variable '{}' is due every {} steps", v.path, v.schedule.every));
-  v.store = j.at("store");
-  v.priority = j.at("priority");
-  v.chunk = j.at("chunk").get<std::vector<std::int64_t>>();
+  read_value(j.at("store"), v.store);
+  read_value(j.at("priority"), v.priority);
+  read_value(j.at("chunk"), v.chunk);
   if (v.chunk.size() > DC_MAX_DIMS) refuse(format("variable '{}' has chunks of {} dimensions", v.path, v.chunk.size()));
-  v.reduce = j.at("reduce");
+  read_value(j.at("reduce"), v.reduce);
   v.reduction = reduction(j.at("reduction"));
-  v.reduce_on_full = j.at("reduce_on_full");
+  read_value(j.at("reduce_on_full"), v.reduce_on_full);
   v.reduction_on_full = reduction(j.at("reduction_on_full"));
   v.on_full = enumerator<OnFull>(j.at("on_full"), static_cast<int>(OnFull::drop));
   v.where = location(j.at("where"));
@@ -115,19 +123,19 @@ Variable variable(const Json& j) {
 
 Action action(const Json& j) {
   Action a;
-  a.function = j.at("function");
-  a.library = j.at("library");
-  a.plugin = j.at("plugin");
+  read_value(j.at("function"), a.function);
+  read_value(j.at("library"), a.library);
+  read_value(j.at("plugin"), a.plugin);
   a.scope = enumerator<dc_scope>(j.at("scope"), DC_SCOPE_GLOBAL);
-  a.on_root = j.at("on_root");
+  read_value(j.at("on_root"), a.on_root);
   a.where = location(j.at("where"));
   return a;
 }
 
 Event event(const Json& j) {
   Event e;
-  e.id = j.at("id");
-  e.name = j.at("name");
+  read_value(j.at("id"), e.id);
+  read_value(j.at("name"), e.name);
   for (const Json& item : j.at("actions")) e.actions.push_back(action(item));
   e.where = location(j.at("where"));
   return e;
@@ -135,9 +143,9 @@ Event event(const Json& j) {
 
 Plugin plugin(const Json& j) {
   Plugin p;
-  p.name = j.at("name");
-  p.library = j.at("library");
-  p.storage = j.at("storage");
+  read_value(j.at("name"), p.name);
+  read_value(j.at("library"), p.library);
+  read_value(j.at("storage"), p.storage);
   for (const Json& pair : j.at("settings")) p.settings.emplace_back(pair.at(0).get<std::string>(), pair.at(1).get<std::string>());
   p.where = location(j.at("where"));
   return p;
@@ -145,23 +153,23 @@ Plugin plugin(const Json& j) {
 
 Architecture architecture(const Json& j) {
   Architecture a;
-  a.dedicated_cores = j.at("dedicated_cores");
-  a.clients = j.at("clients");
-  a.threads = j.at("threads");
-  a.start_server = j.at("start_server");
-  a.pin = j.at("pin");
-  a.buffer_bytes = j.at("buffer_bytes");
-  a.weights = j.at("weights").get<std::vector<std::int64_t>>();
-  a.checksums = j.at("checksums");
-  a.buffer_timeout_ms = j.at("buffer_timeout_ms");
+  read_value(j.at("dedicated_cores"), a.dedicated_cores);
+  read_value(j.at("clients"), a.clients);
+  read_value(j.at("threads"), a.threads);
+  read_value(j.at("start_server"), a.start_server);
+  read_value(j.at("pin"), a.pin);
+  read_value(j.at("buffer_bytes"), a.buffer_bytes);
+  read_value(j.at("weights"), a.weights);
+  read_value(j.at("checksums"), a.checksums);
+  read_value(j.at("buffer_timeout_ms"), a.buffer_timeout_ms);
   a.on_full = enumerator<OnFull>(j.at("on_full"), static_cast<int>(OnFull::drop));
-  a.reduces_on_full = j.at("reduces_on_full");
-  a.spill = j.at("spill");
-  a.spill_bytes = j.at("spill_bytes");
-  a.lane_events = j.at("lane_events");
-  a.attach_timeout_ms = j.at("attach_timeout_ms");
-  a.finalize_timeout_ms = j.at("finalize_timeout_ms");
-  a.global_timeout_ms = j.at("global_timeout_ms");
+  read_value(j.at("reduces_on_full"), a.reduces_on_full);
+  read_value(j.at("spill"), a.spill);
+  read_value(j.at("spill_bytes"), a.spill_bytes);
+  read_value(j.at("lane_events"), a.lane_events);
+  read_value(j.at("attach_timeout_ms"), a.attach_timeout_ms);
+  read_value(j.at("finalize_timeout_ms"), a.finalize_timeout_ms);
+  read_value(j.at("global_timeout_ms"), a.global_timeout_ms);
   a.stale = enumerator<StalePolicy>(j.at("stale"), static_cast<int>(StalePolicy::discard));
   a.plugin_policy = enumerator<PluginPolicy>(j.at("plugin_policy"), static_cast<int>(PluginPolicy::fail_iteration));
   return a;
@@ -172,6 +180,7 @@ void check_layout(const Layout& l, std::size_t compounds) {
   if (dims < 1 || dims > DC_MAX_DIMS) refuse(format("layout '{}' has {} dimensions", l.name, dims));
   if (!l.global.empty() && l.global.size() != dims) refuse(format("layout '{}' has {} global extents", l.name, l.global.size()));
   if (!l.ghost.empty() && l.ghost.size() != dims) refuse(format("layout '{}' has {} ghost widths", l.name, l.ghost.size()));
+  if (l.element_bytes == 0) refuse(format("layout '{}' has elements without bytes", l.name));
   if (l.type == DC_COMPOUND) check_index(l.compound, compounds, "compound");
 }
 
@@ -190,11 +199,11 @@ void check(const Model& model) {
 }
 
 Model read(const Json& j) {
-  if (!j.is_object() || j.value("damaris_model", 0) != kJsonVersion) refuse("it is not of this version of Damaris");
+  if (!j.is_object() || !j.contains("damaris_model") || j.at("damaris_model") != kJsonVersion) refuse("it is not of this version of Damaris");
   Model model;
-  model.simulation = j.at("simulation");
-  model.file = j.at("file");
-  model.folder = j.at("folder");
+  read_value(j.at("simulation"), model.simulation);
+  read_value(j.at("file"), model.file);
+  read_value(j.at("folder"), model.folder);
   model.architecture = architecture(j.at("architecture"));
   for (const Json& item : j.at("parameters")) model.parameters.push_back(parameter(item));
   for (const Json& item : j.at("compounds")) model.compounds.push_back(compound(item));
@@ -202,8 +211,8 @@ Model read(const Json& j) {
   for (const Json& item : j.at("variables")) model.variables.push_back(variable(item));
   for (const Json& item : j.at("events")) model.events.push_back(event(item));
   for (const Json& item : j.at("plugins")) model.plugins.push_back(plugin(item));
-  model.log.level = j.at("log").at("level");
-  model.log.file = j.at("log").at("file");
+  read_value(j.at("log").at("level"), model.log.level);
+  read_value(j.at("log").at("file"), model.log.file);
   check(model);
   return model;
 }

@@ -10,6 +10,8 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
+constexpr int kMostServers = 1'000'000;  // more than any machine has nodes; a reader counts them
+
 template <class T>
 void append_sorted(std::vector<T>& into, std::vector<T>&& more) {
   into.insert(into.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
@@ -45,22 +47,23 @@ void put(Json& json, const char* key, const std::vector<T>& list) {
 }
 template <class T>
 void take(const Json& json, const char* key, T& value) {
-  if (const auto found = json.find(key); found != json.end()) found->get_to(value);
+  if (const auto found = json.find(key); found != json.end()) read_value(*found, value);
 }
 template <class T>
 void take(const Json& json, const char* key, std::optional<T>& value) {
-  if (const auto found = json.find(key); found != json.end() && !found->is_null()) value = found->get<T>();
+  if (const auto found = json.find(key); found != json.end() && !found->is_null()) read_value(*found, value.emplace());
+}
+
+Numbers extents_of(const Box& box) {
+  Numbers extents;
+  for (int d = 0; d < box.ndims; ++d) extents.push_back(box.extent(d));
+  return extents;
 }
 
 Json to_json(const StoredDataset& dataset) {
   Json json = {{"path", dataset.path}, {"variable", dataset.variable}};
-  Numbers low, extents;
-  for (int d = 0; d < dataset.box.ndims; ++d) {
-    low.push_back(dataset.box.low[d]);
-    extents.push_back(dataset.box.extent(d));
-  }
-  json["extents"] = extents;
-  if (dataset.has_position) json["position"] = low;
+  json["extents"] = extents_of(dataset.box);
+  if (dataset.has_position) json["position"] = Numbers(dataset.box.low.begin(), dataset.box.low.begin() + dataset.box.ndims);
   put(json, "global", dataset.global);
   put(json, "start", dataset.start);
   if (dataset.source >= 0) {
@@ -81,10 +84,22 @@ Json to_json(const StoredDataset& dataset) {
   return json;
 }
 
+// What begins at `low` can be an array in memory: so that nobody who counts with it leaves the range of the numbers.
+void check_place(const Numbers& low, const Numbers& extents, const char* what) {
+  std::int64_t elements = 1, end = 0;
+  bool fits = extents.size() <= DC_MAX_DIMS && low.size() == extents.size();
+  for (std::size_t d = 0; fits && d < extents.size(); ++d)
+    fits = low[d] >= 0 && extents[d] >= 0 && !__builtin_add_overflow(low[d], extents[d], &end) &&
+           !__builtin_mul_overflow(elements, std::max<std::int64_t>(extents[d], 1), &elements);
+  if (!fits) throw Error(DC_E_IO, std::string(what) + " and extents do not fit");
+}
+
 Box box_from(const Json& json) {
-  const auto extents = json.at("extents").get<Numbers>();
-  const auto low = json.value("position", Numbers(extents.size(), 0));
-  if (extents.size() > DC_MAX_DIMS || low.size() != extents.size()) throw Error(DC_E_IO, "position and extents do not fit");
+  Numbers extents;
+  read_value(json.at("extents"), extents);
+  Numbers low(extents.size(), 0);
+  take(json, "position", low);
+  check_place(low, extents, "position");
   Box box;
   box.ndims = static_cast<int>(extents.size());
   for (int d = 0; d < box.ndims; ++d) {
@@ -102,21 +117,20 @@ void check_stack(const StoredDataset& dataset) {
 
 StoredDataset dataset_from(const Json& json) {
   StoredDataset dataset;
-  json.at("path").get_to(dataset.path);
-  json.at("variable").get_to(dataset.variable);
+  read_value(json.at("path"), dataset.path);
+  read_value(json.at("variable"), dataset.variable);
   dataset.has_position = json.contains("position");
   dataset.box = box_from(json);
   take(json, "global", dataset.global);
   take(json, "start", dataset.start);
-  if (dataset.start && dataset.start->size() != static_cast<std::size_t>(dataset.box.ndims))
-    throw Error(DC_E_IO, "start and extents do not fit");
+  if (dataset.start) check_place(*dataset.start, extents_of(dataset.box), "start");
   take(json, "source", dataset.source);
   take(json, "block", dataset.block);
   take(json, "sources", dataset.sources);
   take(json, "blocks", dataset.blocks);
   check_stack(dataset);
-  json.at("raw_bytes").get_to(dataset.raw_bytes);
-  json.at("stored_bytes").get_to(dataset.stored_bytes);
+  read_value(json.at("raw_bytes"), dataset.raw_bytes);
+  read_value(json.at("stored_bytes"), dataset.stored_bytes);
   dataset.checksum = checksum_from(json.at("checksum").get<std::string>());
   take(json, "min", dataset.min);
   take(json, "max", dataset.max);
@@ -137,10 +151,10 @@ Json to_json(const StoredFile& file) {
 
 StoredFile file_from(const Json& json) {
   StoredFile file;
-  json.at("name").get_to(file.name);
+  read_value(json.at("name"), file.name);
   if (file.name.empty() || file.name.find('/') != std::string::npos) throw Error(DC_E_IO, "a file's name is '" + file.name + "'");
-  json.at("server").get_to(file.server);
-  json.at("bytes").get_to(file.bytes);
+  read_value(json.at("server"), file.server);
+  read_value(json.at("bytes"), file.bytes);
   if (json.contains("checksum")) file.checksum = checksum_from(json.at("checksum").get<std::string>());
   for (const Json& dataset : json.at("datasets")) file.datasets.push_back(dataset_from(dataset));
   return file;
@@ -242,10 +256,10 @@ Json to_json(const RunRecord& record) {
 StepRecord step_from_json(const Json& json) {
   return reading("an iteration", [&] {
     StepRecord record;
-    json.at("step").get_to(record.step);
+    read_value(json.at("step"), record.step);
     take(json, "time", record.time);
-    json.at("complete").get_to(record.complete);
-    json.at("servers").get_to(record.servers);
+    read_value(json.at("complete"), record.complete);
+    read_value(json.at("servers"), record.servers);
     take(json, "recovered", record.recovered);
     take(json, "retries", record.retries);
     take(json, "waited_s", record.waited_s);
@@ -268,15 +282,21 @@ StepRecord step_from_json(const Json& json) {
 
 RunRecord run_from_json(const Json& json) {
   return reading("the line of the run", [&] {
-    if (const int version = json.at("format_version").get<int>(); version > kRecordVersion)
+    int version = 0;
+    read_value(json.at("format_version"), version);
+    if (version > kRecordVersion)
       throw Error(DC_E_VERSION, "the record has version " + std::to_string(version) + ", this program knows up to " +
                                     std::to_string(kRecordVersion) + "; use a newer Damaris");
-    return RunRecord{json.at("run").get<std::string>(),
-                     json.at("simulation").get<std::string>(),
-                     json.at("servers").get<int>(),
-                     json.value("job", ""),
-                     json.value("replaces", "later") == "all",
-                     json.value("regions", "")};
+    RunRecord record = {json.at("run").get<std::string>(),
+                        json.at("simulation").get<std::string>(),
+                        0,
+                        json.value("job", ""),
+                        json.value("replaces", "later") == "all",
+                        json.value("regions", "")};
+    read_value(json.at("servers"), record.servers);
+    if (record.servers < 1 || record.servers > kMostServers)
+      throw Error(DC_E_IO, "the line of the run is damaged: it tells of " + std::to_string(record.servers) + " servers");
+    return record;
   });
 }
 

@@ -75,7 +75,8 @@ void check_global(const StoredDataset& dataset, const dc_read_t& read) {
   if (dataset.box.ndims != ndims) refuse_shape("dimensions", std::to_string(dataset.box.ndims), std::to_string(ndims));
   if (dataset.global.empty() || read.variable->has_global == 0) return;
   if (!std::equal(dataset.global.begin(), dataset.global.end(), read.global, read.global + ndims))
-    refuse_shape("the global extents", list_of(ndims, dataset.global.data()), list_of(ndims, read.global));
+    refuse_shape("the global extents", list_of(static_cast<int>(dataset.global.size()), dataset.global.data()),
+                 list_of(ndims, read.global));
 }
 
 FoundParts parts_at_position(const StepRecord& step, const std::vector<Candidate>& candidates, const dc_read_t& read) {

@@ -94,8 +94,10 @@ Offer offer_from(const std::string& text, const dc_host_t& host) try {
     told.at(0).get_to(variable.id);
     told.at(2).get_to(variable.global);
     if (variable.id >= host.variable_count) throw Error(DC_E_INTERNAL, "another server has other variables");
-    variable.blocks =
-        blocks_from(json.at("lists").at(told.at(1).get<std::size_t>()).get<Numbers>(), host.variables[variable.id].ndims);
+    const int ndims = host.variables[variable.id].ndims;
+    if (!variable.global.empty() && variable.global.size() != static_cast<std::size_t>(ndims))
+      throw Error(DC_E_INTERNAL, "another server has a variable of other dimensions");
+    variable.blocks = blocks_from(json.at("lists").at(told.at(1).get<std::size_t>()).get<Numbers>(), ndims);
   }
   return offer;
 } catch (const Json::exception& error) {

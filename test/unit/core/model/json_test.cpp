@@ -75,4 +75,12 @@ TEST_CASE("a damaged compiled model never gives an index outside its lists") {
   REQUIRE_THAT(refusal(damaged("/layouts/0/global", Json::array({"1"}))), Contains("has 1 global extents"));
   REQUIRE_THAT(refusal(damaged("/layouts/1/dimensions/0", "1+")), Contains("expected a number"));
   REQUIRE_THAT(refusal(damaged("/events/0/actions/0/plugin", 5)), Contains("plugin 5 does not exist"));
+  REQUIRE_THAT(refusal(damaged("/layouts/1/element_bytes", 0)), Contains("has elements without bytes"));
+}
+
+TEST_CASE("a number that does not fit is refused, not cut off") {
+  REQUIRE_THAT(refusal(damaged("/variables/0/layout", 1e300)), Contains("does not fit"));
+  REQUIRE_THAT(refusal(damaged("/variables/0/coordinates/0", std::int64_t{1} << 32)), Contains("does not fit"));
+  REQUIRE_THAT(refusal(damaged("/architecture/threads", std::int64_t{1} << 40)), Contains("does not fit"));
+  REQUIRE_THAT(refusal(damaged("/architecture/lane_events", -1)), Contains("does not fit"));
 }

@@ -171,6 +171,22 @@ TEST_CASE("damage in a record is named with file, line and cause") {
     file.add_line(line);
     cause = "position and extents do not fit";
   }
+  SECTION("extents beyond all numbers") {
+    line["files"][0]["datasets"][0]["extents"] = {std::int64_t{1} << 62, std::int64_t{1} << 62};
+    file.add_line(line);
+    cause = "position and extents do not fit";
+  }
+  SECTION("a number that is none of its kind") {
+    line["step"] = 1e300;
+    file.add_line(line);
+    cause = "does not fit";
+  }
+  SECTION("a run of more servers than there are machines") {
+    Json run = kRun;
+    run["servers"] = 2147483647;
+    file.add_line(run);
+    cause = "it tells of 2147483647 servers";
+  }
   SECTION("a stack with fewer blocks than its first dimension") {
     line["files"][0]["datasets"][2]["sources"] = {1};
     line["files"][0]["datasets"][2]["blocks"] = {0};
