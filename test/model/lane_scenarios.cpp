@@ -1,0 +1,175 @@
+// Lane, doorbell, news of room and mailbox, without a region around them.
+#include <cstring>
+#include <new>
+
+#include "core/shm/doorbell.hpp"
+#include "core/shm/lane.hpp"
+#include "core/shm/mailbox.hpp"
+#include "model/common.hpp"
+
+namespace damaris::explorer {
+namespace {
+
+using shm::LaneHeader;
+using shm::RegionHeader;
+
+// Header, lane and slot, without a region around them.
+class Bare : public Scenario {
+ public:
+  explicit Bare(std::byte* memory)
+      : base_(memory),
+        region_(*new (memory) RegionHeader{}),
+        lane_(new (memory + 4096) LaneHeader{}),
+        slot_(*new (memory + 8192) shm::ClientSlot{}) {
+    std::memset(static_cast<void*>(shm::ring_of(lane_)), 0, kRing * sizeof(event::Event));
+  }
+  std::string field(std::size_t offset) const override {
+    const auto is = [&](const auto& field) { return reinterpret_cast<const std::byte*>(&field) == base_ + offset; };
+    if (is(lane_->head)) return "head";
+    if (is(lane_->tail)) return "tail";
+    if (is(region_.doorbell)) return "doorbell";
+    if (is(region_.server_sleeping)) return "server_sleeping";
+    if (is(region_.progress)) return "progress";
+    if (is(region_.clients_waiting)) return "clients_waiting";
+    if (is(slot_.mail_head)) return "mail_head";
+    if (is(slot_.mail_tail)) return "mail_tail";
+    return "bytes";
+  }
+
+ protected:
+  void check(const event::Event& event, std::int64_t step) {
+    expect(event.step == step && event.serial == static_cast<std::uint64_t>(step) && event.block_offset == 7u * event.serial,
+           "events come in order, whole, none lost or doubled");
+  }
+
+  std::byte* base_;
+  RegionHeader& region_;
+  LaneHeader* lane_;
+  shm::ClientSlot& slot_;
+};
+
+class LaneScenario : public Bare {
+ public:
+  LaneScenario(std::byte* memory, int events) : Bare(memory), events_(events) {}
+
+  std::vector<std::function<void()>> threads() override {
+    return {[this] { send(); }, [this] { take(); }};
+  }
+
+ private:
+  void send() {
+    shm::LaneWriter writer(lane_, kRing);
+    for (int step = 0; step < events_; ++step)
+      while (!writer.try_push(event_of(step))) wait_for_change();
+  }
+  void take() {
+    shm::LaneReader reader(lane_, kRing);
+    event::Event event;
+    for (int step = 0; step < events_; ++step) {
+      while (!reader.try_take(event)) wait_for_change();
+      check(event, step);
+    }
+    expect(reader.empty() && !reader.damaged(), "nothing is left in the lane");
+  }
+
+  int events_;
+};
+
+class DoorbellScenario : public Bare {
+ public:
+  DoorbellScenario(std::byte* memory, int events) : Bare(memory), events_(events) {}
+
+  std::vector<std::function<void()>> threads() override {
+    return {[this] { send(); }, [this] { take(); }};
+  }
+
+ private:
+  void send() {
+    shm::LaneWriter writer(lane_, kRing);
+    for (int step = 0; step < events_; ++step) {
+      while (!writer.try_push(event_of(step))) wait_for_change();
+      shm::ring_server(region_);
+    }
+  }
+  void take() {
+    shm::LaneReader reader(lane_, kRing);
+    event::Event event;
+    for (int step = 0; step < events_;) {
+      if (reader.try_take(event))
+        check(event, step++);
+      else
+        shm::sleep_as_server(region_, 10, [&] { return !reader.empty(); });
+    }
+  }
+
+  int events_;
+};
+
+class RoomScenario : public Bare {
+ public:
+  RoomScenario(std::byte* memory, int events) : Bare(memory), events_(events) {}
+
+  std::vector<std::function<void()>> threads() override {
+    return {[this] { send(); }, [this] { take(); }};
+  }
+
+ private:
+  void send() {
+    shm::LaneWriter writer(lane_, kRing);
+    for (int step = 0; step < events_;) {
+      if (writer.try_push(event_of(step)))
+        ++step;
+      else
+        shm::wait_for_progress(region_, 100, [&] { return writer.has_room(); });
+    }
+  }
+  void take() {
+    shm::LaneReader reader(lane_, kRing);
+    event::Event event;
+    for (int step = 0; step < events_; ++step) {
+      while (!reader.try_take(event)) wait_for_change();
+      check(event, step);
+      shm::tell_room(region_);
+    }
+  }
+
+  int events_;
+};
+
+class MailScenario : public Bare {
+ public:
+  MailScenario(std::byte* memory, const Mails& how) : Bare(memory), how_(how) {
+    for (int mail = 0; mail < how.before; ++mail) shm::try_post(slot_, mail, DC_E_IO, "sentence");
+  }
+
+  std::vector<std::function<void()>> threads() override {
+    return {[this] { take(); }, [this] { post(); }};
+  }
+
+ private:
+  void post() {
+    for (int mail = how_.before; mail < how_.before + how_.posted; ++mail)
+      while (!shm::try_post(slot_, mail, DC_E_IO, "sentence")) wait_for_change();
+  }
+  void take() {
+    for (int mail = 0; mail < how_.taken;) {
+      const auto taken = shm::try_take_mail(slot_, 100);
+      if (taken)
+        expect(taken->step == mail++ && taken->code == DC_E_IO && std::strcmp(taken->sentence, "sentence") == 0,
+               "mails come in order and whole");
+      else
+        wait_for_change();
+    }
+  }
+
+  Mails how_;
+};
+
+}  // namespace
+
+Make lane(int events) { return maker<LaneScenario>(events); }
+Make doorbell(int events) { return maker<DoorbellScenario>(events); }
+Make room(int events) { return maker<RoomScenario>(events); }
+Make mailbox(const Mails& how) { return maker<MailScenario>(how); }
+
+}  // namespace damaris::explorer
