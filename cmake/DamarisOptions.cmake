@@ -8,6 +8,7 @@ option(DAMARIS_BUILD_TESTS "Build the tests (needs Catch2)" ${PROJECT_IS_TOP_LEV
 option(DAMARIS_BUILD_EXAMPLES "Build the example ladder and the CM1 mini-app" ${PROJECT_IS_TOP_LEVEL})
 option(DAMARIS_BUILD_BENCH "Build damaris-bench" ${PROJECT_IS_TOP_LEVEL})
 option(DAMARIS_PCH "Precompile heavy third-party headers (OFF to check that each file includes what it uses)" ON)
+option(DAMARIS_FUZZ "Build the fuzz targets and nothing else (needs clang with libFuzzer)" OFF)
 set(DAMARIS_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=: address,undefined or thread")
 
 if(NOT DAMARIS_MPI MATCHES "^(openmpi|mpich|OFF)$")

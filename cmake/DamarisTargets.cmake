@@ -10,9 +10,12 @@ target_compile_options(damaris_options INTERFACE
 if(DAMARIS_SANITIZE)
   target_compile_options(damaris_options INTERFACE
     -fsanitize=${DAMARIS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
-    $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>) # instrumented code makes gcc see it everywhere
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>) # instrumented code makes gcc see it everywhere
   target_compile_options(damaris_options INTERFACE -Og -g1) # instrumented, -O1 and above take minutes a file
   target_link_options(damaris_options INTERFACE -fsanitize=${DAMARIS_SANITIZE})
+endif()
+if(DAMARIS_FUZZ)
+  target_compile_options(damaris_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 # The installed headers, version.h among them: what plugins and users' code may know.

@@ -8,6 +8,7 @@ labels_of() {
     mpich) echo '^(mpi|api|examples|cm1|install)$' ;;
     serial) echo '^(unit|node|api|examples|install)$' ;;
     asan | tsan) echo '^(unit|node)$' ;;
+    fuzz) echo '^fuzz$' ;;
   esac
 }
 
@@ -21,7 +22,13 @@ run_ctest() {
 }
 
 test_preset() {
+  local why=''
   say "${BOLD}== $1${PLAIN}"
+  [ "$1" != fuzz ] || why=$(why_no_fuzzing)
+  if [ -n "$why" ]; then
+    say "skipped fuzz: $why"
+    return 0
+  fi
   dev_build "$1" || return 1
   run_ctest "$1" "$1" -L "$(labels_of "$1")" -LE '^lint$'
 }
@@ -90,11 +97,13 @@ dev_test() {
   REGIONS_BEFORE="|$(printf '%s|' "$SHM_DIR"/damaris*)"
   dev_setup
   rm -f "$LOG_DIR"/ctest-*.xml
-  if [ $# -gt 0 ]; then
+  if [ "${1:-}" = fuzz ]; then
+    test_preset fuzz || rc=1
+  elif [ $# -gt 0 ]; then
     test_selection "$1" || rc=1
   else
     test_lint || rc=1
-    for preset in dev mpich serial asan tsan; do test_preset "$preset" || rc=1; done
+    for preset in dev mpich serial asan tsan fuzz; do test_preset "$preset" || rc=1; done
   fi
   nothing_left || rc=1
   "$PYTHON" scripts/summarise-tests "$((SECONDS - start))" "$rc" "$LOG_DIR"/ctest-*.xml

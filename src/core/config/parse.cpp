@@ -1,16 +1,13 @@
+#include "core/config/parse.hpp"
 #include "core/config/build.hpp"
 #include "core/config/config.hpp"
 #include "core/config/explain.hpp"
-#include "core/config/schema.hpp"
-#include "core/config/xerces.hpp"
 #include "core/config/xml_reader.hpp"
 
 namespace damaris::config {
 namespace {
 
-Element read_valid(const std::string& text, Problems& problems) {
-  const XercesUse use;
-  const Schema schema;
+Element read_valid(const std::string& text, const Schema& schema, Problems& problems) {
   Document document = read_xml(text, schema, problems);
   if (!document.objections.empty()) explain(document, schema, problems);
   problems.throw_if_any();
@@ -19,9 +16,11 @@ Element read_valid(const std::string& text, Problems& problems) {
 
 }  // namespace
 
-model::Model parse(const std::string& text, const std::string& path) {
+model::Model parse(const std::string& text, const std::string& path) { return parse(text, path, Schema()); }
+
+model::Model parse(const std::string& text, const std::string& path, const Schema& schema) {
   Problems problems(path);
-  const Element root = read_valid(text, problems);
+  const Element root = read_valid(text, schema, problems);
   model::Model model;
   model.file = path;
   Build build = start_build(root, model, problems);

@@ -1,0 +1,19 @@
+# shellcheck shell=bash
+# Hostile input: the fuzz targets of test/fuzz. Read by ./dev; needs ROOT, PYTHON.
+
+# Says why the fuzz targets cannot be built here; nothing when they can.
+why_no_fuzzing() {
+  command -v clang++-14 >/dev/null || { echo "clang-14 is not installed; ./dev setup installs it"; return; }
+  [ -e "$(clang++-14 -print-file-name=libclang_rt.fuzzer-x86_64.a)" ] ||
+    [ -e "$(clang++-14 -print-resource-dir)/lib/linux/libclang_rt.fuzzer-$(uname -m).a" ] ||
+    echo "libFuzzer is not installed; ./dev setup installs libclang-rt-14-dev"
+}
+
+dev_fuzz() {
+  local why
+  setup_packages
+  why=$(why_no_fuzzing)
+  [ -z "$why" ] || fail "fuzz: $why"
+  dev_build fuzz || exit 1
+  exec "$(command -v python3)" scripts/fuzz build/fuzz "$@"
+}

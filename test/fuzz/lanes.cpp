@@ -1,0 +1,234 @@
+// A server with two clients: one is well-behaved, the other writes what it likes into its slot, its lane, its arena and the header.
+// The server must neither crash nor hang nor read outside, and the first client's datasets must all arrive as they were written.
+#include <damaris/error.hpp>
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <memory>
+
+#include "client/client.hpp"
+#include "core/config/config.hpp"
+#include "core/shm/arena.hpp"
+#include "fuzz.hpp"
+#include "server/make_region.hpp"
+#include "server/server.hpp"
+
+using namespace damaris;
+using fuzz::Input;
+using fuzz::require;
+
+namespace {
+
+constexpr std::uint32_t kGood = 0, kHostile = 1;  // slots
+constexpr int kGoodId = 7, kHostileId = 8;
+
+constexpr char kXml[] = R"(<simulation name="fuzz">
+  <architecture><buffer size="128KiB"/><lanes events="16"/></architecture>
+  <data>
+    <layout name="four" type="int" dimensions="4"/>
+    <layout name="tile" type="real" dimensions="2,3" global="4,3" ghost="0:0,1:1"/>
+    <variable name="small" layout="four"/>
+    <variable name="tile" layout="tile"/>
+  </data>
+  <actions>
+    <plugin name="fuzz" using=")" FUZZ_PLUGIN R"("/>
+    <event name="go" plugin="fuzz" scope="node"/>
+  </actions>
+</simulation>)";
+
+// What the good client wrote, and what of it came: by step and block, the first of four equal numbers.
+using Written = std::map<std::pair<std::int64_t, std::int32_t>, std::int32_t>;
+Written written, arrived;
+
+std::uint64_t checksum_of(const dc_dataset_t& dataset) {
+  std::uint64_t sum = 0;
+  for (std::uint64_t i = 0; i < dataset.bytes; ++i) sum += static_cast<const unsigned char*>(dataset.data)[i];
+  return sum;
+}
+
+void take_iteration(const dc_iteration_t* iteration) {
+  for (std::size_t i = 0; i < iteration->dataset_count; ++i) {
+    const dc_dataset_t& dataset = iteration->datasets[i];
+    checksum_of(dataset);
+    require(dataset.step == iteration->step, "a dataset is of its iteration");
+    if (dataset.source != kGoodId) continue;
+    const auto* values = static_cast<const std::int32_t*>(dataset.data);
+    const bool equal = dataset.bytes == 16 && values[0] == values[1] && values[0] == values[2] && values[0] == values[3];
+    require(equal, "the good client's values are whole");
+    require(arrived.emplace(std::make_pair(dataset.step, dataset.block), values[0]).second, "a dataset comes once");
+  }
+}
+
+std::shared_ptr<const model::Model> make_model() {
+  void* plugin = ::dlopen(FUZZ_PLUGIN, RTLD_NOW);
+  require(plugin != nullptr, "the plugin loads", plugin == nullptr ? ::dlerror() : "");
+  *static_cast<void (**)(const dc_iteration_t*)>(::dlsym(plugin, "fuzz_iteration")) = take_iteration;
+  return std::make_shared<const model::Model>(config::parse(kXml, "/fuzz.xml"));
+}
+
+// The server's region on the heap, so that the sanitizer guards its begin and end.
+class Node {
+ public:
+  Node(const std::shared_ptr<const model::Model>& model, std::int32_t hostile_id) {
+    const auto made = server::make_region(*model, kXml, 2, {});
+    size_ = made->header().total_bytes;
+    bytes_ = static_cast<std::byte*>(::aligned_alloc(shm::kPage, shm::round_up(size_, shm::kPage)));
+    std::memcpy(bytes_, made->at(0), size_);
+    region_ = std::make_shared<shm::Region>(shm::Region::attach(shm::SharedMemory::lent(bytes_, size_)));
+    server_ = std::make_unique<server::Server>(model, region_, std::make_unique<server::SingleCoordinator>(),
+                                               std::vector<std::int32_t>{kGoodId, kHostileId});
+    client::try_claim(*region_, kGood, kGoodId);
+    good_ = std::make_unique<client::Client>(region_, model, kGood, kGoodId);
+    client::try_claim(*region_, kHostile, kHostileId);
+    const shm::LaneSpan& span = region_->span(kHostile);
+    shm::Arena(region_->at(span.arena_offset), span.arena_bytes, region_->lane(kHostile));
+    region_->slot(kHostile).id.store(hostile_id);
+    region_->slot(kHostile).state.store(static_cast<std::uint32_t>(shm::SlotState::attached));
+  }
+  ~Node() {
+    good_.reset();
+    server_.reset();
+    region_.reset();
+    std::free(bytes_);
+  }
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  shm::Region& region() { return *region_; }
+  server::Server& server() { return *server_; }
+  client::Client& good() { return *good_; }
+
+ private:
+  std::uint64_t size_ = 0;
+  std::byte* bytes_ = nullptr;
+  std::shared_ptr<shm::Region> region_;
+  std::unique_ptr<server::Server> server_;
+  std::unique_ptr<client::Client> good_;
+};
+
+// What the hostile client may write to: all of its own, and the part of the header that is constant.
+void scribble(Input& input, shm::Region& region) {
+  const shm::LaneSpan& span = region.span(kHostile);
+  const std::uint64_t ring = shm::lane_bytes(region.lane_events());
+  const std::uint64_t slot = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(&region.slot(kHostile)) - region.at(0));
+  const struct {
+    std::uint64_t begin, bytes;
+  } parts[] = {{slot, sizeof(shm::ClientSlot)},
+               {span.lane_offset, sizeof(shm::LaneHeader)},
+               {span.lane_offset, ring},
+               {span.arena_offset, 2048},
+               {0, offsetof(shm::RegionHeader, simulation)},
+               {sizeof(shm::RegionHeader) + 2 * sizeof(shm::ClientSlot), 2 * sizeof(shm::LaneSpan)}};
+  const auto& part = parts[input.below(std::size(parts))];
+  const std::uint64_t offset = input.take<std::uint16_t>() % part.bytes;
+  const std::string_view bytes = input.take_bytes(1 + input.below(32));
+  std::memcpy(region.at(part.begin + offset), bytes.data(), std::min<std::uint64_t>(bytes.size(), part.bytes - offset));
+}
+
+std::uint64_t block_place(Input& input) { return input.take<std::uint8_t>() * shm::kLine; }
+
+// An event whose place in the lane is right, and all else what it likes.
+void push(Input& input, shm::Region& region) {
+  shm::LaneWriter writer(region.lane(kHostile), region.lane_events());
+  event::Event event = {};
+  event.kind = static_cast<event::Kind>(input.below(10));
+  event.name = static_cast<std::uint32_t>(input.below(4)) - 1;
+  event.step = input.take<std::uint8_t>() < 200 ? static_cast<std::int64_t>(input.below(6)) : input.take<std::int64_t>();
+  event.block_offset = region.span(kHostile).arena_offset + block_place(input);
+  event.time = input.take<double>();
+  writer.try_push(event);
+}
+
+// A block that looks as if it were published, with some of its fields wrong.
+void publish(Input& input, shm::Region& region) {
+  const std::uint64_t place = block_place(input) % (region.span(kHostile).arena_bytes - sizeof(shm::BlockHeader));
+  auto* block = reinterpret_cast<shm::BlockHeader*>(region.at(region.span(kHostile).arena_offset + place));
+  block->magic = shm::kBlockMagic;
+  block->state.store(input.below(2) == 0 ? static_cast<std::uint32_t>(shm::BlockState::published)
+                                         : static_cast<std::uint32_t>(shm::BlockState::asked));
+  const bool small = input.below(2) == 0;
+  block->size_bytes.store(input.below(8) == 0 ? input.take<std::uint64_t>() : 4096);
+  block->data_bytes = input.below(8) == 0 ? input.take<std::uint64_t>() : small ? 16 : 24;
+  block->step = static_cast<std::int64_t>(input.below(6));
+  block->variable = small ? 0 : 1;
+  block->source = region.slot(kHostile).id.load();
+  block->block = static_cast<std::int32_t>(input.below(4));
+  block->ndims = small ? 1 : 2;
+  block->flags = input.take<std::uint8_t>() % 16;
+  block->extents[0] = small ? 4 : 2;
+  block->extents[1] = 3;
+  const std::uint8_t field = input.take<std::uint8_t>();
+  if (field < 4) block->extents[field % 2] = input.take<std::int64_t>();
+  if (field >= 4 && field < 8) block->position[field % 2] = input.take<std::int64_t>();
+  if (field >= 8 && field < 12) block->global[field % 2] = input.take<std::int64_t>();
+  if (field >= 12 && field < 16) block->ghost_low[field % 2] = input.take<std::uint32_t>();
+}
+
+// Steps of the good client: each is written and ended in turn.
+class GoodClient {
+ public:
+  explicit GoodClient(client::Client& client) : client_(client), variable_(client.shapes().find("small")) {}
+  void write(std::int32_t value) {
+    if (block_ == 8) return;  // its arena and lane always have room
+    const std::int32_t values[4] = {value, value, value, value};
+    require(client_.write(variable_, step_, block_, values) == DC_OK, "the good client can write");
+    written[{step_, block_++}] = value;
+  }
+  void end() {
+    if (client_.end_iteration(step_).code == DC_E_INTERNAL) std::abort();
+    ++step_;
+    block_ = 0;
+  }
+
+ private:
+  client::Client& client_;
+  client::Variable& variable_;
+  std::int64_t step_ = 0;
+  std::int32_t block_ = 0;
+};
+
+void act(Input& input, Node& node, GoodClient& good) {
+  switch (input.below(8)) {
+    case 0:
+      return good.write(input.take<std::int32_t>());
+    case 1:
+      return good.end();
+    case 2:
+    case 3:
+      return scribble(input, node.region());
+    case 4:
+      return publish(input, node.region());
+    case 5:
+    case 6:
+      return push(input, node.region());
+    default:
+      break;
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const std::shared_ptr<const model::Model> model = make_model();
+  written.clear();
+  arrived.clear();
+  Input input(data, size);
+  {
+    constexpr std::int32_t kIds[] = {kHostileId, kHostileId, kGoodId, -1};
+    Node node(model, kIds[input.below(4)]);
+    GoodClient good(node.good());
+    for (int acts = 0; acts < 200 && !input.empty(); ++acts) {
+      act(input, node, good);
+      if (input.below(2) == 0 || acts % 8 == 7) node.server().poll();
+    }
+    const std::atomic<bool> stop{true};
+    node.server().run(&stop);
+  }
+  require(arrived == written, "all datasets of the good client arrived",
+          std::to_string(arrived.size()) + " of " + std::to_string(written.size()));
+  return 0;
+}
