@@ -87,7 +87,9 @@ void write_file(Input& input) {
       sizes[d] = huge ? static_cast<hsize_t>(std::max<std::int64_t>(number(input), 0)) : input.below(5);
       chunk[d] = huge ? 1 + (input.take<std::uint32_t>() >> 1) : 1 + input.below(4);
     }
-    const hid_t space = kind == 4 ? H5Screate(H5S_NULL) : rank == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(rank, sizes, nullptr);
+    const hid_t space = kind == 4   ? H5Screate(H5S_NULL)
+                        : rank == 0 ? H5Screate(H5S_SCALAR)
+                                    : H5Screate_simple(rank, sizes, nullptr);
     const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
     if (rank > 0 && kind != 4 && (huge || kind % 2 == 0)) H5Pset_chunk(properties, rank, chunk);
     const hid_t dataset = H5Dcreate2(file, "t", type_of(input), space, H5P_DEFAULT, properties, H5P_DEFAULT);

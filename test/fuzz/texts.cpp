@@ -74,7 +74,8 @@ void read_offer(const std::string& text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  constexpr void (*kReaders[])(const std::string&) = {read_units, read_nodes, name_regions, read_setting, read_file_name, read_offer};
+  constexpr void (*kReaders[])(const std::string&) = {read_units,   read_nodes,     name_regions,
+                                                      read_setting, read_file_name, read_offer};
   fuzz::Input input(data, size);
   const std::size_t reader = input.below(std::size(kReaders));
   const std::string text(input.rest().substr(0, input.rest().find('\0')));

@@ -1,5 +1,8 @@
 #include "stored_values.hpp"
 
+#include <algorithm>
+#include <new>
+#include <string>
 #include <vector>
 
 #include "../bricks.hpp"
@@ -16,7 +19,12 @@ Box box_of(const Dataset& dataset) {
   if (box.ndims > DC_MAX_DIMS) throw Failure("it has more dimensions than Damaris writes", 0);
   Sizes sizes = {};
   checked(H5Sget_simple_extent_dims(space.id(), sizes.data(), nullptr), "look at a dataset");
-  for (int d = 0; d < box.ndims; ++d) box.high[d] = static_cast<std::int64_t>(sizes[d]);
+  std::int64_t elements = 1;
+  for (int d = 0; d < box.ndims; ++d) {
+    box.high[d] = static_cast<std::int64_t>(sizes[d]);
+    if (box.high[d] < 0 || __builtin_mul_overflow(elements, std::max<std::int64_t>(box.high[d], 1), &elements))
+      throw Failure("its extents are beyond all numbers", 0);
+  }
   return box;
 }
 
@@ -30,9 +38,29 @@ Extents brick_of(const Dataset& dataset, const Box& box, std::size_t element_byt
   return extents;
 }
 
+// What lies elsewhere in the file has no bytes here, and HDF5 would hand out memory for it.
+void require_plain(const Type& type) {
+  if (H5Tdetect_class(type.id(), H5T_VLEN) != 0 || H5Tdetect_class(type.id(), H5T_REFERENCE) != 0 ||
+      (H5Tget_class(type.id()) == H5T_STRING && H5Tis_variable_str(type.id()) != 0))
+    throw Failure("its elements are none that Damaris writes", 0);
+}
+
+// Makes room for a brick, whose chunk and elements may be of any size that a damaged file can tell.
+void make_room(std::vector<std::byte>& values, const Box& brick, std::size_t element_bytes) {
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(static_cast<std::size_t>(volume(brick)), element_bytes, &bytes) || bytes > values.max_size())
+    throw Failure("its chunks are larger than the memory", 0);
+  try {
+    values.resize(bytes);
+  } catch (const std::bad_alloc&) {
+    throw Failure("there is no memory for a chunk of " + std::to_string(bytes) + " bytes", 0);
+  }
+}
+
 // Of the bricks of `part` one after the other.
 std::uint32_t checksum_of(const Dataset& dataset, const std::string& path, const Box& part, const Extents& brick_extents) {
   const Type type(H5Dget_type(dataset.id()), "look at a dataset");
+  require_plain(type);
   const std::size_t element_bytes = H5Tget_size(type.id());
   Piece whole;
   whole.box = box_of(dataset);
@@ -44,11 +72,17 @@ std::uint32_t checksum_of(const Dataset& dataset, const std::string& path, const
       checked(
           H5Sselect_hyperslab(file.id(), H5S_SELECT_SET, start_of(whole, brick).data(), nullptr, sizes_of(brick).data(), nullptr),
           "select a part of", path);
-    values.resize(static_cast<std::size_t>(volume(brick)) * element_bytes);
+    make_room(values, brick, element_bytes);
     checked(H5Dread(dataset.id(), type.id(), memory.id(), file.id(), H5P_DEFAULT, values.data()), "read", path);
     checksum = reduce::crc32(values.data(), values.size(), checksum);
   });
   return checksum;
+}
+
+bool has_extents(const Box& whole, const Box& recorded) {
+  bool same = whole.ndims == recorded.ndims;
+  for (int d = 0; same && d < whole.ndims; ++d) same = whole.extent(d) == recorded.extent(d);
+  return same;
 }
 
 // The box inside the dataset that holds it.
@@ -80,7 +114,9 @@ std::uint32_t checksum_of_part(const Dataset& dataset, const std::string& path, 
 
 std::uint32_t checksum_of(const File& file, const StoredDataset& dataset) {
   const Dataset found(H5Dopen2(file.id(), dataset.path.c_str(), H5P_DEFAULT), "open", dataset.path);
-  return dataset.start ? checksum_of_part(found, dataset.path, part_of(dataset)) : checksum_of_values(found, dataset.path);
+  if (dataset.start) return checksum_of_part(found, dataset.path, part_of(dataset));
+  if (!has_extents(box_of(found), dataset.box)) throw Failure("it has other extents than the record says", 0);
+  return checksum_of_values(found, dataset.path);
 }
 
 }  // namespace damaris::hdf5
