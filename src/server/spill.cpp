@@ -77,7 +77,12 @@ std::string Spill::path_for(const std::string& folder, const std::string& region
 }
 
 std::string Spill::path_of(const shm::RegionHeader& header) {
-  return std::string(header.spill, ::strnlen(header.spill, sizeof header.spill));
+  const std::string path(header.spill, ::strnlen(header.spill, sizeof header.spill));
+  // It is opened, and removed in the end: of a damaged region's words no other file shall be.
+  const std::string name = std::filesystem::path(path).filename().string();
+  const bool ours =
+      !path.empty() && path.front() == '/' && name.rfind("damaris.", 0) == 0 && std::filesystem::path(name).extension() == ".spill";
+  return ours ? path : "";
 }
 
 Spill::Spill(shm::RegionHeader& header, std::uint64_t most_bytes)
@@ -122,6 +127,7 @@ bool Spill::store(const dc_dataset_t& dataset, SpilledBlock& place) {
   end_ += bytes;
   bytes_ += bytes;
   failed_ = false;
+  ++records_;
   header_.spilled_blocks.fetch_add(1, std::memory_order_release);
   header_.spilled_bytes.fetch_add(dataset.bytes, std::memory_order_relaxed);
   return true;
@@ -130,6 +136,7 @@ bool Spill::store(const dc_dataset_t& dataset, SpilledBlock& place) {
 void Spill::release(const SpilledBlock& block) {
   ::munmap(block.record, block.bytes);
   bytes_ -= block.bytes;
+  --records_;
   header_.spilled_blocks.fetch_sub(1, std::memory_order_release);
   if (remove_if_empty()) return;
   // A file system that makes no holes at least knows that the record is over.
@@ -140,7 +147,7 @@ void Spill::release(const SpilledBlock& block) {
 }
 
 bool Spill::remove_if_empty() {
-  if (walks_ || descriptor_ < 0 || header_.spilled_blocks.load(std::memory_order_relaxed) > 0) return false;
+  if (walks_ || descriptor_ < 0 || records_ > 0) return false;
   ::close(descriptor_);
   ::unlink(path_.c_str());
   descriptor_ = -1;
@@ -170,6 +177,7 @@ void Spill::adopt(const std::function<void(const shm::BlockHeader&, const Spille
     const SpilledBlock block = map(offset, bytes);
     if (block.record == nullptr) continue;
     header_.spilled_blocks.fetch_add(1, std::memory_order_relaxed);
+    ++records_;
     bytes_ += bytes;
     visit(header, block);
   }

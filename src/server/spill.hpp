@@ -52,8 +52,9 @@ class Spill {
   shm::RegionHeader& header_;
   std::string path_;
   std::uint64_t most_bytes_;
-  std::uint64_t end_ = 0;    // of the last record
-  std::uint64_t bytes_ = 0;  // of the records that are there
+  std::uint64_t end_ = 0;      // of the last record
+  std::uint64_t bytes_ = 0;    // of the records that are there
+  std::uint64_t records_ = 0;  // as many; the header's count is for others, who may write there
   int descriptor_ = -1;
   bool failed_ = false;  // and told
   bool keeps_ = false;

@@ -57,7 +57,7 @@ class RegionScenario : public Scenario {
   RegionScenario(std::byte* memory, const Blocks& how)
       : how_(how),
         region_(region_in(memory)),
-        ledger_(region_),
+        ledger_(region_, 0),
         arena_(region_.at(region_.span(0).arena_offset), region_.span(0).arena_bytes, region_.lane(0)),
         writer_(region_.lane(0), kRing),
         reader_(region_.lane(0), kRing) {}
