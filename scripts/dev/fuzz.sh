@@ -4,8 +4,7 @@
 # Says why the fuzz targets cannot be built here; nothing when they can.
 why_no_fuzzing() {
   command -v clang++-14 >/dev/null || { echo "clang-14 is not installed; ./dev setup installs it"; return; }
-  [ -e "$(clang++-14 -print-file-name=libclang_rt.fuzzer-x86_64.a)" ] ||
-    [ -e "$(clang++-14 -print-resource-dir)/lib/linux/libclang_rt.fuzzer-$(uname -m).a" ] ||
+  [ -e "$(clang++-14 -print-resource-dir)/lib/linux/libclang_rt.fuzzer-$(uname -m).a" ] ||
     echo "libFuzzer is not installed; ./dev setup installs libclang-rt-14-dev"
 }
 

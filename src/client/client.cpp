@@ -91,7 +91,7 @@ Client::Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model:
   if (!mine.state.compare_exchange_strong(claimed, static_cast<std::uint32_t>(shm::SlotState::attached)))
     throw Error(DC_E_TIMEOUT,
                 format("client {} came too late: server {} on {} has stopped waiting for it; give <server attach-timeout=...> more",
-                       id_, region_->header().server_index, region_->header().host));
+                       id_, region_->header().server_index, region_->host()));
   link_.ring();
 }
 

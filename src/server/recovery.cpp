@@ -41,7 +41,7 @@ Leftover describe(const shm::Region& region, const model::Model& model) {
   Leftover found;
   found.name = region.name();
   found.simulation = model.simulation;
-  found.host = std::string(header.host, ::strnlen(header.host, sizeof header.host));
+  found.host = region.host();
   found.folder = model.folder;
   found.server_index = header.server_index;
   found.server = {header.server_pid, header.server_start_time};

@@ -35,7 +35,8 @@ bool Roster::admit() {
     if (const std::int32_t id = slot.id.load(std::memory_order_relaxed); is_free(id)) {
       member.id = id;
     } else {
-      log_line(LogLevel::error, format("the client of slot {} is not served: its id {} is another one's, or none", member.slot, id));
+      log_line(LogLevel::error,
+               format("the client of slot {} is not served: its id {} is another one's, or none", member.slot, id));
       leave(member, Member::Presence::gone);
       continue;
     }

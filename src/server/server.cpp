@@ -40,7 +40,7 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
       attach_deadline_(Deadline::after_ms(model_->architecture.attach_timeout_ms)) {
   host_.watch([this](const std::string& what) { shm::show_busy(region_->header(), what); });
   RunFacts facts;
-  facts.host_name = region_->header().host;
+  facts.host_name = region_->host();
   facts.job = shm::job_name();
   facts.regions = shm::run_of_region(region_->name());
   facts.server_index = coordinator_->index();

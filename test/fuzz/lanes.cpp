@@ -3,7 +3,6 @@
 #include <damaris/error.hpp>
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstring>

@@ -199,7 +199,8 @@ void check(const Model& model) {
 }
 
 Model read(const Json& j) {
-  if (!j.is_object() || !j.contains("damaris_model") || j.at("damaris_model") != kJsonVersion) refuse("it is not of this version of Damaris");
+  if (!j.is_object() || !j.contains("damaris_model") || j.at("damaris_model") != kJsonVersion)
+    refuse("it is not of this version of Damaris");
   Model model;
   read_value(j.at("simulation"), model.simulation);
   read_value(j.at("file"), model.file);

@@ -77,8 +77,8 @@ class LaneReader {
   // Calls `visit(event)` for each event that was not taken, the oldest first, and takes none.
   template <class Visit>
   void for_each_waiting(Visit&& visit) const {
-    if (damaged()) return;
     const std::uint64_t head = lane_->head.load(std::memory_order_acquire);
+    if (head - tail_ > mask_ + 1) return;
     for (std::uint64_t place = tail_; place != head; ++place) visit(ring_of(lane_)[place & mask_]);
   }
 

@@ -121,7 +121,9 @@ Region Region::create(const RegionSpec& spec) {
     new (region.at(g.spans + lane * sizeof(LaneSpan))) LaneSpan{offset, arena, shares[lane]};
     arena += shares[lane];
   }
-  region.learn_places();
+  if (!region.learn_places())
+    throw Error(DC_E_CONFIG,
+                format("{} clients with {} threads are more than a region can serve; give fewer", spec.clients, spec.threads));
   // Last: a region without it was never finished, so it holds no data, whoever died while making it.
   __atomic_store_n(&header->magic, kMagic, __ATOMIC_RELEASE);
   return region;
@@ -171,6 +173,12 @@ bool Region::learn_places() {
   const auto* span = reinterpret_cast<const LaneSpan*>(at(spans));
   places_.spans.assign(span, span + lanes);
   return std::all_of(places_.spans.begin(), places_.spans.end(), [&](const LaneSpan& s) { return is_sound(s, events, size); });
+}
+
+std::string Region::host() const {
+  std::string name(header().host, ::strnlen(header().host, sizeof header().host));
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
 }
 
 ClientSlot& Region::slot(std::uint32_t client) const noexcept {

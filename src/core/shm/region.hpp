@@ -53,6 +53,8 @@ class Region {
   std::uint64_t lane_events() const noexcept { return places_.lane_events; }
   std::string_view xml() const noexcept { return places_.xml; }
   std::string_view model() const noexcept { return places_.model; }
+  // Of the machine that made it. A part of files' names, so never a path.
+  std::string host() const;
   const std::string& name() const noexcept { return memory_.name(); }
   SharedMemory& memory() noexcept { return memory_; }
 
