@@ -119,6 +119,14 @@ TEST_CASE("where things lie is read once: what is written into the header later 
   }
 }
 
+TEST_CASE("the machine's name in a damaged region ends where its field ends, and is no path") {
+  const Region region = Region::create(spec(fresh_name()));
+  RegionHeader& header = region.header();
+  std::memset(header.host, 'h', sizeof header.host);
+  std::memcpy(header.host, "../", 3);
+  CHECK(region.host() == ".._" + std::string(sizeof header.host - 3, 'h'));
+}
+
 TEST_CASE("a /dev/shm that is too small is an error that gives both figures") {
   RegionSpec large = spec(fresh_name());
   large.buffer_bytes = 1ull << 50;
