@@ -98,18 +98,29 @@ Client::Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model:
 void Client::make_writers() {
   for (std::uint32_t thread = 0; thread < region_->threads(); ++thread) {
     const shm::LaneSpan span = region_->span(slot_ * region_->threads() + thread);
-    region_->memory().allocate(span.arena_offset, span.arena_bytes);
     auto* lane = reinterpret_cast<shm::LaneHeader*>(region_->at(span.lane_offset));
     writers_.push_back(std::make_unique<Writer>(shm::LaneWriter(lane, region_->lane_events()),
-                                                shm::Arena(region_->at(span.arena_offset), span.arena_bytes, lane),
+                                                shm::PooledArena(own_arena(span), region_->pool(), slot_),
                                                 model_->variables.size()));
   }
+}
+
+// Of a pool the server has made it.
+shm::Arena Client::own_arena(const shm::LaneSpan& span) {
+  region_->memory().allocate(span.arena_offset, span.arena_bytes);
+  shm::LaneHeader* keeper = region_->lane(static_cast<std::uint32_t>(span.arena));
+  std::byte* base = region_->at(span.arena_offset);
+  if (region_->pool() != nullptr) return shm::Arena::existing(base, span.arena_bytes, keeper);
+  return {base, span.arena_bytes, keeper};
 }
 
 // Reached without finalize only when the program is unwinding: say goodbye, wait for nothing.
 Client::~Client() {
   if (finalized_) return;
-  for (auto& writer : writers_) writer->lane.try_push(make_event(Kind::finalize, std::max(ended_, open_.load())));
+  for (auto& writer : writers_) {
+    for (const auto& [key, block] : writer->allocated) writer->arena.cancel(*block);
+    writer->lane.try_push(make_event(Kind::finalize, std::max(ended_, open_.load())));
+  }
   link_.ring();
 }
 
@@ -162,7 +173,7 @@ void Client::close_steps_below(std::int64_t step) {
     for (const auto& [key, block] : writer->allocated) {
       cancelled_ += format("{}'{}' block {} of step {}", cancelled_.empty() ? "" : ", ", model_->variables[key.first].path,
                            key.second, block->step);
-      writer->arena.cancel(block);
+      writer->arena.cancel(*block);
     }
     writer->allocated.clear();
     writer->scratch.clear();
@@ -301,6 +312,14 @@ Client::Report Client::finalize() {
   return first;
 }
 
+// A pool is everyone's: it counts once, and each thread knows of all of it.
+void Client::add_arena(const Writer& writer, dc_status_t& status) const {
+  const std::uint64_t used = writer.used_bytes.load(std::memory_order_relaxed);
+  const bool shared = writer.arena.is_shared();
+  status.buffer_bytes = writer.arena.size_bytes() + (shared ? 0 : status.buffer_bytes);
+  status.buffer_used_bytes = shared ? std::max(used, status.buffer_used_bytes) : status.buffer_used_bytes + used;
+}
+
 dc_status_t Client::status() {
   const shm::RegionHeader& header = region_->header();
   dc_status_t status = {};
@@ -312,8 +331,7 @@ dc_status_t Client::status() {
     own->used_bytes.store(own->arena.used_bytes(), std::memory_order_relaxed);
   }
   for (const auto& writer : writers_) {
-    status.buffer_bytes += writer->arena.size_bytes();
-    status.buffer_used_bytes += writer->used_bytes.load(std::memory_order_relaxed);
+    add_arena(*writer, status);
     status.events_waiting += writer->lane.waiting();
     status.writes += writer->writes.load(std::memory_order_relaxed);
     status.waits += writer->waits.load(std::memory_order_relaxed);

@@ -74,6 +74,8 @@ class Client {
   void close_steps_below(std::int64_t step);
   void start_writing();
   void make_writers();
+  shm::Arena own_arena(const shm::LaneSpan& span);
+  void add_arena(const Writer& writer, dc_status_t& status) const;
   // Why nothing is to be copied, or DC_OK.
   int notice_for(const Variable& variable, std::int64_t step) const {
     if (variable.plain) return DC_OK;

@@ -31,6 +31,19 @@ shm::BlockState state_of(const shm::BlockHeader& block) {
   return static_cast<shm::BlockState>(block.state.load(std::memory_order_acquire));
 }
 
+// Gives the block back when its answer has been read.
+class Answered {
+ public:
+  Answered(shm::PooledArena& arena, shm::BlockHeader& block) : arena_(arena), block_(block) {}
+  ~Answered() { arena_.cancel(block_); }
+  Answered(const Answered&) = delete;
+  Answered& operator=(const Answered&) = delete;
+
+ private:
+  shm::PooledArena& arena_;
+  shm::BlockHeader& block_;
+};
+
 void throw_refusal(const shm::BlockHeader& block) {
   shm::Answer answer;
   std::memcpy(&answer, reinterpret_cast<const std::byte*>(&block + 1) + shm::answer_offset(block.data_bytes), sizeof answer);
@@ -52,7 +65,7 @@ shm::BlockHeader* Client::reserve_to_read(Writer& writer, const std::string& wha
   if (header == nullptr) {
     writer.count_wait();
     link_.ring();
-    const auto alone = [&] { return writer.arena.used_bytes() <= writer.step_bytes; };
+    const auto alone = [&] { return writer.waits_in_vain(bytes); };
     const auto done = [&] { return header != nullptr || (header = writer.arena.try_reserve(bytes)) != nullptr || alone(); };
     link_.wait_until(Deadline::after_ms(model_->architecture.buffer_timeout_ms), done);
     // The last release may have come between the two looks of done().
@@ -75,10 +88,10 @@ void Client::ask(Writer& writer, shm::BlockHeader* block, event::Event& event, c
   shm::hand_over(*block, shm::BlockState::asked, writer.lane, event);  // reserve_to_read() made sure of the room
   link_.ring();
   const std::int64_t timeout_ms = model_->architecture.buffer_timeout_ms;
-  if (!link_.wait_until(Deadline::after_ms(timeout_ms), [&] { return state_of(*block) == shm::BlockState::released; }))
+  const auto answered = [&] { return state_of(*block) == shm::BlockState::answered; };
+  if (!link_.wait_until(Deadline::after_ms(timeout_ms), answered) && shm::give_up(*block))
     throw Error(DC_E_TIMEOUT, format("{} is not read after {} ms: waited for {}; give <buffer timeout=...> more in {}", what,
                                      timeout_ms, link_.describe(shm::kNoStep), model_->file));
-  throw_refusal(*block);
 }
 
 void Client::read(Variable& variable, std::int64_t step, std::int32_t block, const Target& target) {
@@ -98,6 +111,8 @@ void Client::read(Variable& variable, std::int64_t step, std::int32_t block, con
   event::Event event = {};
   event.kind = event::Kind::read;
   ask(writer, header, event, what);
+  const Answered answered(writer.arena, *header);
+  throw_refusal(*header);
   place_interior(shm::Arena::data(header), variable, target);
 }
 
@@ -111,6 +126,8 @@ std::int64_t Client::last_step(const Variable* variable) {
   event.kind = event::Kind::last_step;
   event.name = variable == nullptr ? event::kAnyVariable : variable->id;
   ask(writer, header, event, "the last step");
+  const Answered answered(writer.arena, *header);
+  throw_refusal(*header);
   std::memcpy(&step, shm::Arena::data(header), sizeof step);
   return step;
 }

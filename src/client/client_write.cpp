@@ -105,7 +105,7 @@ shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variabl
                        name_of(variable), bytes, step, writer.arena.size_bytes(), id_, model_->file));
   // Only the open step is left: waiting is in vain, unless the server spills that, too.
   const bool spills = !model_->architecture.spill.empty();
-  const auto alone = [&] { return !spills && writer.arena.used_bytes() <= writer.step_bytes; };
+  const auto alone = [&] { return !spills && writer.waits_in_vain(bytes); };
   const auto refused = [&] { return (notice = refusal_of(variable, step)) != DC_OK; };
   writer.count_wait();
   shm::BlockHeader* header = nullptr;

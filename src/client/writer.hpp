@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/shm/arena.hpp"
 #include "core/shm/lane.hpp"
+#include "core/shm/pool.hpp"
 
 namespace damaris::client {
 
 struct Writer {
-  Writer(shm::LaneWriter lane_writer, shm::Arena lane_arena, std::size_t variables)
+  Writer(shm::LaneWriter lane_writer, const shm::PooledArena& lane_arena, std::size_t variables)
       : lane(lane_writer), arena(lane_arena), last_step(variables, shm::kNoStep) {}
 
   // True when (variable, block) was written or allocated at `step` before; remembers it otherwise. Block 0 costs one compare.
@@ -47,6 +47,13 @@ struct Writer {
     add_one(drops ? dropped : skipped);
   }
 
+  // Only the open step is left in the arena, so that nothing will make room for `bytes`. Of a pool that is known only when both together
+  // are more than all of it: others come and go.
+  bool waits_in_vain(std::uint64_t bytes) noexcept {
+    if (arena.is_shared()) return step_bytes + shm::Arena::block_bytes(bytes) > arena.size_bytes();
+    return arena.used_bytes() <= step_bytes;
+  }
+
   void count_write() noexcept {
     add_one(writes);
     used_bytes.store(arena.used_hint_bytes(), std::memory_order_relaxed);
@@ -67,7 +74,7 @@ struct Writer {
   };
 
   shm::LaneWriter lane;
-  shm::Arena arena;
+  shm::PooledArena arena;
   std::vector<std::int64_t> last_step;                                            // by variable: step of its block 0
   std::set<std::pair<std::uint32_t, std::int32_t>> more_blocks;                   // blocks other than 0 of the open step
   std::map<std::pair<std::uint32_t, std::int32_t>, shm::BlockHeader*> allocated;  // handed out, not committed

@@ -37,9 +37,15 @@ bool place_is_sound(const shm::LaneSpan& span, std::uint64_t offset) {
          offset - span.arena_offset <= span.arena_bytes - sizeof(shm::BlockHeader);
 }
 
+// Who asks may have given up before the question was taken.
+bool is_handed_over(std::uint32_t state, shm::BlockState expected) {
+  const bool given_up = expected == shm::BlockState::asked && state == static_cast<std::uint32_t>(shm::BlockState::given_up);
+  return given_up || state == static_cast<std::uint32_t>(expected);
+}
+
 std::string fault_of_block(const Copy& copy, const shm::LaneSpan& span, const event::Event& event, shm::BlockState expected) {
   const std::uint64_t room = span.arena_offset + span.arena_bytes - event.block_offset;
-  if (copy.magic != shm::kBlockMagic || copy.state != static_cast<std::uint32_t>(expected)) return "it was not published";
+  if (copy.magic != shm::kBlockMagic || !is_handed_over(copy.state, expected)) return "it was not published";
   if (copy.size_bytes < sizeof(shm::BlockHeader) || copy.size_bytes > room) return "its size cannot be";
   const std::uint64_t inside = copy.size_bytes - sizeof(shm::BlockHeader);
   if (copy.data_bytes > inside) return "its size cannot be";
@@ -142,8 +148,8 @@ VariableInfos::VariableInfos(const model::Model& model) {
   }
 }
 
-Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::uint32_t lane, std::int32_t source,
-                   const event::Event& event, const VariableInfos& infos) {
+Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const event::Event& event,
+                   const VariableInfos& infos) {
   Intake intake;
   if (!place_is_sound(span, event.block_offset)) {
     intake.fault = "it lies outside the client's arena";
@@ -156,7 +162,7 @@ Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::ui
   if (!intake.fault.empty()) return intake;
   intake.dataset = labels_of(copy, infos);
   intake.dataset.data = region.at(event.block_offset + sizeof(shm::BlockHeader));
-  intake.block = {lane, event.block_offset, copy.size_bytes};
+  intake.block = {static_cast<std::uint32_t>(span.arena), event.block_offset, copy.size_bytes};
   intake.fault = fill_lists(header, copy, intake.dataset);
   return intake;
 }
@@ -175,8 +181,8 @@ Intake check_spilled(const shm::BlockHeader& header, const SpilledBlock& place, 
   return intake;
 }
 
-Asked check_asked(const shm::Region& region, const shm::LaneSpan& span, std::uint32_t lane, std::int32_t source,
-                  const event::Event& event, const VariableInfos& infos) {
+Asked check_asked(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const event::Event& event,
+                  const VariableInfos& infos) {
   Asked asked;
   asked.last_step = event.kind == event::Kind::last_step;
   if (!place_is_sound(span, event.block_offset)) {
@@ -188,7 +194,7 @@ Asked check_asked(const shm::Region& region, const shm::LaneSpan& span, std::uin
   asked.fault = fault_of_block(copy, span, event, shm::BlockState::asked);
   if (asked.fault.empty() && !asked.last_step) asked.fault = fault_of_labels(copy, event, source, infos);
   if (!asked.fault.empty()) return asked;
-  asked.block = {lane, event.block_offset, copy.size_bytes};
+  asked.block = {static_cast<std::uint32_t>(span.arena), event.block_offset, copy.size_bytes};
   asked.read.data = const_cast<std::byte*>(region.at(event.block_offset + sizeof(shm::BlockHeader)));
   asked.read.bytes = copy.data_bytes;
   if (asked.last_step) {

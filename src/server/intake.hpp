@@ -40,16 +40,16 @@ struct Asked {
   HeldBlock block;
 };
 
-// `span` is the server's own copy of where lane `lane` and its arena lie; `source` the id of the client that owns the lane.
+// `span` is the server's own copy of where a lane and its arena lie; `source` the id of the client that owns the lane.
 // A sound result has copies of everything but the data themselves.
-Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::uint32_t lane, std::int32_t source,
-                   const event::Event& event, const VariableInfos& infos);
+Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const event::Event& event,
+                   const VariableInfos& infos);
 
 // The same for a record of a dead server's spill file.
 Intake check_spilled(const shm::BlockHeader& header, const SpilledBlock& place, const VariableInfos& infos);
 
 // The same for a block that is to be filled: of an event read or last_step.
-Asked check_asked(const shm::Region& region, const shm::LaneSpan& span, std::uint32_t lane, std::int32_t source,
-                  const event::Event& event, const VariableInfos& infos);
+Asked check_asked(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const event::Event& event,
+                  const VariableInfos& infos);
 
 }  // namespace damaris::server

@@ -8,15 +8,15 @@ constexpr double kSpillForWaiting = 0.25;  // below that what a client waits for
 
 }  // namespace
 
-double Ladder::fill(std::uint32_t lane) const {
-  return static_cast<double>(ledger_.held_bytes(lane)) / static_cast<double>(ledger_.arena_bytes(lane));
+double Ladder::fill(const Lane& lane) const {
+  return static_cast<double>(ledger_.held_bytes(lane.arena())) / static_cast<double>(lane.span.arena_bytes);
 }
 
 bool Ladder::should_reduce() const {
   if (!model_.architecture.reduces_on_full) return false;
   for (const Member& member : roster_.members())
     for (const Lane& lane : member.lanes)
-      if (fill(lane.index) > kReduceFrom) return true;
+      if (fill(lane) > kReduceFrom) return true;
   return false;
 }
 
@@ -26,16 +26,16 @@ bool Ladder::spill_one(std::optional<std::int64_t> untouchable) {
     if (member.presence != Member::Presence::attached) continue;
     const bool waits = region_.slot(member.slot).waits_for_room.load(std::memory_order_acquire) != 0;
     for (const Lane& lane : member.lanes)
-      if (fill(lane.index) > (waits ? kSpillForWaiting : kSpillFrom) && spill_of_lane(lane.index, untouchable)) return true;
+      if (fill(lane) > (waits ? kSpillForWaiting : kSpillFrom) && spill_of(lane.arena(), untouchable)) return true;
   }
   return false;
 }
 
 // What will be stored last goes first.
-bool Ladder::spill_of_lane(std::uint32_t lane, std::optional<std::int64_t> untouchable) {
+bool Ladder::spill_of(std::uint32_t arena, std::optional<std::int64_t> untouchable) {
   for (Iteration* iteration : ledger_.newest_first()) {
     if (iteration->step() == untouchable || iteration->processed) continue;
-    if (const auto index = iteration->find_block_of(lane)) return ledger_.spill(*iteration, *index);
+    if (const auto index = iteration->find_block_of(arena)) return ledger_.spill(*iteration, *index);
   }
   return false;
 }

@@ -24,8 +24,8 @@ class Ladder {
   bool spill_one(std::optional<std::int64_t> untouchable);
 
  private:
-  double fill(std::uint32_t lane) const;
-  bool spill_of_lane(std::uint32_t lane, std::optional<std::int64_t> untouchable);
+  double fill(const Lane& lane) const;
+  bool spill_of(std::uint32_t arena, std::optional<std::int64_t> untouchable);
 
   shm::Region& region_;
   const model::Model& model_;

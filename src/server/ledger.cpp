@@ -4,6 +4,8 @@
 #include <numeric>
 
 #include "core/base/format.hpp"
+#include "core/shm/arena.hpp"
+#include "core/shm/publish.hpp"
 
 namespace damaris::server {
 
@@ -73,8 +75,8 @@ void Iteration::reduce_harder(const std::vector<dc_variable_info_t>& infos) {
   }
 }
 
-std::optional<std::size_t> Iteration::find_block_of(std::uint32_t lane) const {
-  const auto lies_there = [&](const HeldBlock& block) { return block.lane == lane && block.spilled.record == nullptr; };
+std::optional<std::size_t> Iteration::find_block_of(std::uint32_t arena) const {
+  const auto lies_there = [&](const HeldBlock& block) { return block.arena == arena && block.spilled.record == nullptr; };
   const auto found = std::find_if(blocks_.begin(), blocks_.end(), lies_there);
   if (found == blocks_.end()) return std::nullopt;
   return static_cast<std::size_t>(found - blocks_.begin());
@@ -91,11 +93,10 @@ Ledger::Ledger(shm::Region& region, std::uint64_t most_spilled_bytes)
   const std::uint32_t lanes = region.client_count() * region.threads();
   live_.resize(lanes);
   held_bytes_.resize(lanes);
-  for (std::uint32_t lane = 0; lane < lanes; ++lane) arena_bytes_.push_back(region.span(lane).arena_bytes);
 }
 
 void Ledger::hold(const HeldBlock& block) {
-  if (live_[block.lane].insert(block.offset).second) held_bytes_[block.lane] += block.size_bytes;
+  if (live_[block.arena].insert(block.offset).second) held_bytes_[block.arena] += block.size_bytes;
 }
 
 bool Ledger::holds(const dc_dataset_t& dataset) const {
@@ -159,13 +160,21 @@ bool Ledger::try_release(std::int64_t step) {
   return true;
 }
 
-// The client's next sweep finds the state; `released` tells it that a sweep is worth while, or that nothing is held any more.
+void Ledger::forget(const HeldBlock& block) {
+  if (live_[block.arena].erase(block.offset) != 0) held_bytes_[block.arena] -= block.size_bytes;
+}
+
+void Ledger::hand_back(const HeldBlock& block) {
+  forget(block);
+  auto* header = reinterpret_cast<shm::BlockHeader*>(region_.at(block.offset));
+  if (!shm::answer(*header)) shm::release_block(*header, block.size_bytes, *region_.lane(block.arena));
+}
+
 void Ledger::release(const HeldBlock& block) {
   if (block.spilled.record != nullptr) return spill_.release(block.spilled);
-  if (live_[block.lane].erase(block.offset) != 0) held_bytes_[block.lane] -= block.size_bytes;
+  forget(block);
   auto* header = reinterpret_cast<shm::BlockHeader*>(region_.at(block.offset));
-  header->state.store(static_cast<std::uint32_t>(shm::BlockState::released), std::memory_order_release);
-  region_.lane(block.lane)->released.fetch_add(block.size_bytes, std::memory_order_release);
+  shm::release_block(*header, block.size_bytes, *region_.lane(block.arena));
 }
 
 }  // namespace damaris::server

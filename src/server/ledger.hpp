@@ -21,7 +21,7 @@ namespace damaris::server {
 
 // Where a dataset lies; enough to release it without trusting the header again.
 struct HeldBlock {
-  std::uint32_t lane = 0;
+  std::uint32_t arena = 0;
   std::uint64_t offset = 0;  // of the header in the region
   std::uint64_t size_bytes = 0;
   SpilledBlock spilled = {};  // with a record: it lies there, and not in the region
@@ -47,8 +47,8 @@ class Iteration {
   // From now on its datasets come with `infos` of their variables, where those have something to reduce.
   void reduce_harder(const std::vector<dc_variable_info_t>& infos);
 
-  // A dataset that lies in that lane's arena.
-  std::optional<std::size_t> find_block_of(std::uint32_t lane) const;
+  // A dataset that lies in that arena.
+  std::optional<std::size_t> find_block_of(std::uint32_t arena) const;
   const HeldBlock& block(std::size_t index) const { return blocks_[index]; }
   const dc_dataset_t& dataset(std::size_t index) const { return datasets_[index]; }
   void move_to(std::size_t index, const SpilledBlock& place);
@@ -96,24 +96,27 @@ class Ledger {
   void leave(std::int64_t step) { iterations_.erase(step); }
   bool holds(const dc_dataset_t& dataset) const;
 
-  std::uint64_t held_bytes(std::uint32_t lane) const { return held_bytes_[lane]; }
-  std::uint64_t arena_bytes(std::uint32_t lane) const { return arena_bytes_[lane]; }
+  std::uint64_t held_bytes(std::uint32_t arena) const { return held_bytes_[arena]; }
   std::vector<Iteration*> newest_first();
   // Moves a dataset to the spill file and gives its block back. Returns false, nothing changed, when there is no room there.
   bool spill(Iteration& iteration, std::size_t index);
   Spill& spill_file() noexcept { return spill_; }
   bool empty() const noexcept { return iterations_.empty(); }
-  bool live(const HeldBlock& block) const { return live_[block.lane].count(block.offset) != 0; }
+  bool live(const HeldBlock& block) const { return live_[block.arena].count(block.offset) != 0; }
   // A block that belongs to no iteration: in hand until it is released.
   void hold(const HeldBlock& block);
   void release(const HeldBlock& block);
+  // The same for one that is answered: its client gives it back once it has read it.
+  void hand_back(const HeldBlock& block);
 
  private:
+  void forget(const HeldBlock& block);
+
   shm::Region& region_;
   std::map<std::int64_t, Iteration> iterations_;
   Spill spill_;
-  std::vector<std::unordered_set<std::uint64_t>> live_;  // by lane: offsets of blocks in hand; none may be published twice
-  std::vector<std::uint64_t> held_bytes_, arena_bytes_;  // by lane
+  std::vector<std::unordered_set<std::uint64_t>> live_;  // by arena: offsets of blocks in hand; none may be published twice
+  std::vector<std::uint64_t> held_bytes_;                // by arena
 };
 
 }  // namespace damaris::server

@@ -30,6 +30,7 @@ std::shared_ptr<shm::Region> make_region(const model::Model& model, const std::s
   spec.lane_events = model.architecture.lane_events;
   spec.buffer_bytes = model.architecture.buffer_bytes;
   spec.weights = model.architecture.weights;
+  spec.pooled = model.architecture.pooled;
   return std::make_shared<shm::Region>(shm::Region::create(spec));
 }
 

@@ -29,7 +29,7 @@ bool Reads::serve_next() {
   answer.code = result.code;
   std::memcpy(answer.sentence, result.sentence.data(), std::min(result.sentence.size(), sizeof answer.sentence - 1));
   std::memcpy(static_cast<std::byte*>(asked.read.data) + shm::answer_offset(asked.read.bytes), &answer, sizeof answer);
-  ledger_.release(asked.block);
+  ledger_.hand_back(asked.block);
   shm::tell_progress(region_.header());
   return true;
 }

@@ -26,6 +26,7 @@ shm::Region open_dead(const std::string& name) {
 void count_blocks(const shm::Region& region, Leftover& found) {
   for (std::uint32_t lane = 0; lane < region.client_count() * region.threads(); ++lane) {
     const shm::LaneSpan span = region.span(lane);
+    if (!region.keeps_arena(lane)) continue;
     shm::walk_arena(region.at(span.arena_offset), span.arena_bytes, [&](shm::BlockHeader& block, std::uint64_t) {
       if (block.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(shm::BlockState::published)) return;
       found.first_step = found.datasets == 0 ? block.step : std::min(found.first_step, block.step);

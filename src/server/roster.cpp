@@ -42,7 +42,8 @@ bool Roster::admit() {
     }
     member.presence = Member::Presence::attached;
     member.watch = ProcessWatch({slot.pid, slot.start_time});
-    for (const Lane& lane : member.lanes) region_.memory().populate(lane.span.arena_offset, lane.span.arena_bytes);
+    for (const Lane& lane : member.lanes)
+      if (region_.pool() == nullptr) region_.memory().populate(lane.span.arena_offset, lane.span.arena_bytes);
     log_line(LogLevel::info, format("client {} attached (process {})", member.id, slot.pid));
   }
   return came;
@@ -62,10 +63,13 @@ void Roster::adopt() {
   give_up_waiting();
 }
 
-// Clients see to it themselves, when they claim their slots; but what stands there is not believed: datasets are told apart by it.
-bool Roster::is_free(std::int32_t id) const {
-  return id >= 0 && std::none_of(members_.begin(), members_.end(), [&](const Member& other) { return other.id == id; });
+Member* Roster::find(std::int32_t id) {
+  const auto found = std::find_if(members_.begin(), members_.end(), [&](const Member& member) { return member.id == id; });
+  return id < 0 || found == members_.end() ? nullptr : &*found;
 }
+
+// Clients see to it themselves, when they claim their slots; but what stands there is not believed: datasets are told apart by it.
+bool Roster::is_free(std::int32_t id) { return id >= 0 && find(id) == nullptr; }
 
 std::vector<Member*> Roster::find_dead() {
   std::vector<Member*> dead;

@@ -23,6 +23,7 @@ struct Lane {
   shm::LaneReader reader;
   std::int64_t frontier = shm::kNoStep;  // this lane has ended all steps up to it
   bool broken = false;                   // its contents made no sense; it is not read any more
+  std::uint32_t arena() const noexcept { return static_cast<std::uint32_t>(span.arena); }
 };
 
 struct Mail {
@@ -42,6 +43,7 @@ struct Member {
   std::int64_t own_frontier = shm::kNoStep;  // what it ended itself: a member that died before is missing from later steps
   std::int64_t last_step = shm::kNoStep;     // highest step it named
   std::deque<Mail> outbox;                   // not yet in its mailbox
+  bool reclaimed = false;                    // gone, and what it had in hand of a pool is given back
   bool over() const noexcept {
     return presence == Presence::finalized || presence == Presence::drained || presence == Presence::gone;
   }
@@ -62,6 +64,8 @@ class Roster {
 
   std::vector<Member>& members() noexcept { return members_; }
   const std::vector<Member>& members() const noexcept { return members_; }
+  // nullptr when no client has that id.
+  Member* find(std::int32_t id);
   bool all_present() const noexcept { return present_ == members_.size(); }
   bool everyone_over() const;
   std::size_t present() const noexcept { return present_; }
@@ -81,7 +85,7 @@ class Roster {
 
  private:
   static constexpr std::size_t kMostMail = 4096;  // waiting for one client
-  bool is_free(std::int32_t id) const;
+  bool is_free(std::int32_t id);
 
   shm::Region& region_;
   std::vector<Member> members_;

@@ -1,15 +1,14 @@
 #include "server/server.hpp"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
-#include "core/shm/arena.hpp"
 #include "core/shm/busy.hpp"
 #include "core/shm/dead_regions.hpp"
 #include "core/shm/doorbell.hpp"
+#include "core/shm/pool.hpp"
 #include "server/watchdog.hpp"
 
 namespace damaris::server {
@@ -64,8 +63,15 @@ void Server::adopt() {
   roster_.adopt();
   const std::int64_t released = region_->header().releasing.load(std::memory_order_acquire);
   adopt_spilled(released);
+  std::unordered_set<std::uint64_t> waiting;
   for (Member& member : roster_.members())
-    for (Lane& lane : member.lanes) adopt_lane(member, lane, released);
+    for (Lane& lane : member.lanes)
+      lane.reader.for_each_waiting([&](const event::Event& event) {
+        if (event.kind == event::Kind::write) waiting.insert(event.block_offset);
+      });
+  for (Member& member : roster_.members())
+    for (Lane& lane : member.lanes)
+      if (region_->keeps_arena(lane.index)) adopt_arena(member, lane, released, waiting);
 }
 
 // A block that was being spilled may be in the region as well: the first one counts.
@@ -81,12 +87,8 @@ void Server::adopt_spilled(std::int64_t released) {
   });
 }
 
-// Blocks whose events wait in the lane come with these; the dead server had taken the others.
-void Server::adopt_lane(Member& member, Lane& lane, std::int64_t released) {
-  std::unordered_set<std::uint64_t> waiting;
-  lane.reader.for_each_waiting([&](const event::Event& event) {
-    if (event.kind == event::Kind::write) waiting.insert(event.block_offset);
-  });
+// Blocks whose events wait in a lane come with these; the dead server had taken the others.
+void Server::adopt_arena(Member& keeper, Lane& lane, std::int64_t released, const std::unordered_set<std::uint64_t>& waiting) {
   shm::walk_arena(region_->at(lane.span.arena_offset), lane.span.arena_bytes, [&](shm::BlockHeader& block, std::uint64_t offset) {
     const std::uint64_t place = lane.span.arena_offset + offset;
     if (block.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(shm::BlockState::published)) return;
@@ -96,9 +98,11 @@ void Server::adopt_lane(Member& member, Lane& lane, std::int64_t released) {
     event.kind = event::Kind::write;
     event.step = block.step;
     event.block_offset = place;
-    member.last_step = std::max(member.last_step, event.step);
+    Member* member = region_->pool() == nullptr ? &keeper : roster_.find(block.source);
+    if (member == nullptr) return;  // nobody's: it stays, and is told of as what is left
+    member->last_step = std::max(member->last_step, event.step);
     highest_step_ = std::max(highest_step_, event.step);
-    take_block(member, lane, event);
+    take_block(*member, lane, event);
   });
 }
 
@@ -216,7 +220,7 @@ void Server::take_refusal(Member& member, Lane& lane, const event::Event& event)
 }
 
 void Server::take_question(Member& member, Lane& lane, const event::Event& event) {
-  const Asked asked = check_asked(*region_, lane.span, lane.index, member.id, event, infos_);
+  const Asked asked = check_asked(*region_, lane.span, member.id, event, infos_);
   const bool in_hand = asked.block.size_bytes > 0 && ledger_.live(asked.block);
   if (in_hand || !asked.fault.empty())
     return reject(member, lane, format("{}: {}", event::to_string(event), in_hand ? "its block is already in hand" : asked.fault));
@@ -224,7 +228,7 @@ void Server::take_question(Member& member, Lane& lane, const event::Event& event
 }
 
 void Server::take_block(Member& member, const Lane& lane, const event::Event& event) {
-  const Intake intake = check_block(*region_, lane.span, lane.index, member.id, event, infos_);
+  const Intake intake = check_block(*region_, lane.span, member.id, event, infos_);
   const bool in_hand = intake.block.size_bytes > 0 && ledger_.live(intake.block);
   if (adopted_ && intake.fault.empty() && !in_hand && ledger_.holds(intake.dataset)) return ledger_.release(intake.block);
   std::string fault = intake.fault;
@@ -269,7 +273,25 @@ bool Server::watch_clients() {
     note_failure(DC_E_CLIENT_LOST, sentence);
     roster_.tell_all({std::max<std::int64_t>(member->last_step, 0), DC_E_CLIENT_LOST, sentence});
   }
+  reclaim();
   return !dead.empty();
+}
+
+// In a pool what a dead client had in hand is missing to the others. Who lives may still fill it, though it is not served any more; and
+// who holds the lock may have been stopped: then at the next look.
+void Server::reclaim() {
+  shm::PoolHeader* pool = region_->pool();
+  if (pool == nullptr || adopted_) return;
+  const shm::LaneSpan& span = region_->span(0);
+  for (Member& member : roster_.members()) {
+    if (member.presence != Member::Presence::gone || member.reclaimed || member.watch.alive()) continue;
+    const shm::Arena arena = shm::Arena::existing(region_->at(span.arena_offset), span.arena_bytes, region_->lane(0));
+    const auto is_taken = [&](const shm::BlockHeader& block) {
+      const auto offset = static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(&block) - region_->at(0));
+      return ledger_.live({0, offset});
+    };
+    member.reclaimed = shm::reclaim(*pool, arena, member.slot, is_taken);
+  }
 }
 
 // One iteration a pass, so that the lanes are drained between two of them.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_set>
 
 #include "core/model/model.hpp"
 #include "core/shm/region.hpp"
@@ -56,13 +57,14 @@ class Server {
   void dispatch(Member& member, Lane& lane, const event::Event& event);
   void take_question(Member& member, Lane& lane, const event::Event& event);
   void adopt_spilled(std::int64_t released);
-  void adopt_lane(Member& member, Lane& lane, std::int64_t released);
+  void adopt_arena(Member& keeper, Lane& lane, std::int64_t released, const std::unordered_set<std::uint64_t>& waiting);
   void take_refusal(Member& member, Lane& lane, const event::Event& event);
   bool relieve();
   void release(std::int64_t step, bool durable);
   void take_block(Member& member, const Lane& lane, const event::Event& event);
   void reject(Member& member, Lane& lane, const std::string& why);
   bool watch_clients();
+  void reclaim();
   bool process_next();
   bool process(Iteration& iteration, bool another_waits);
   void begin(Iteration& iteration);

@@ -109,7 +109,7 @@ class RegionScenario : public Scenario {
     event::Event event;
     if (!reader_.try_take(event)) return false;
     expect(event.step == step && event.serial == static_cast<std::uint64_t>(step), "events come in order, none lost or doubled");
-    const server::Intake intake = server::check_block(region_, region_.span(0), 0, kClient, event, infos());
+    const server::Intake intake = server::check_block(region_, region_.span(0), kClient, event, infos());
     expect(intake.fault.empty(), "a block that was handed over is sound: " + intake.fault);
     const auto* data = static_cast<const std::byte*>(intake.dataset.data);
     expect(data[0] == mark(step) && data[kDataBytes - 1] == mark(step), "its contents are whole");
@@ -227,15 +227,52 @@ class TurnsScenario : public RegionScenario {
       hand_over(try_write(step + 1));
       expect(try_take(step, first) && try_take(step + 1, second), "what was handed over is there");
       release(step % 4 == 0 ? second : first);
-      if (BlockHeader* spare = arena_.try_reserve(kDataBytes)) arena_.cancel(spare);
+      if (BlockHeader* spare = arena_.try_reserve(kDataBytes)) arena_.cancel(*spare);
       release(step % 4 == 0 ? first : second);
       arena_.used_bytes();
     }
   }
 };
 
+// A question and its answer, of a client that may stop waiting at any moment.
+class QuestionScenario : public RegionScenario {
+ public:
+  using RegionScenario::RegionScenario;
+
+  std::vector<std::function<void()>> threads() override {
+    infos();
+    return {[this] { ask(); }, [this] { serve(); }};
+  }
+  void check_end() override { expect(arena_.used_bytes() == 0, "the block comes back, answered or given up"); }
+
+ private:
+  static constexpr std::byte kAnswer{0x77};
+
+  void ask() {
+    BlockHeader* block = arena_.try_reserve(kDataBytes);
+    event::Event event = event_of(0);
+    event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_.at(0));
+    shm::hand_over(*block, BlockState::asked, writer_, event);
+    const bool patient = block->state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(BlockState::answered);
+    if (!patient && shm::give_up(*block)) return;
+    expect(shm::Arena::data(block)[0] == kAnswer, "an answer is whole");
+    arena_.cancel(*block);
+  }
+
+  void serve() {
+    event::Event event;
+    while (!reader_.try_take(event)) wait_for_change();
+    auto* block = reinterpret_cast<BlockHeader*>(region_.at(event.block_offset));
+    const server::HeldBlock held = {0, event.block_offset, block->size_bytes.load()};
+    ledger_.hold(held);
+    shm::Arena::data(block)[0] = kAnswer;
+    ledger_.hand_back(held);
+  }
+};
+
 }  // namespace
 
+Make question() { return maker<QuestionScenario>(Blocks{}); }
 Make blocks(const Blocks& how) { return maker<BlocksScenario>(how); }
 Make one_after_the_other(int steps) {
   Blocks how;

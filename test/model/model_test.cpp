@@ -53,6 +53,8 @@ TEST_CASE("a block is never handed out while it is published, and its contents c
   check_all("blocks, the newest released first", blocks(held_blocks(3, 2, true)));
 }
 
+TEST_CASE("an answer comes whole or not at all, and the block comes back either way") { check_all("question", question()); }
+
 TEST_CASE("a client that stops at any access leaves an arena whose walk finds the published blocks") {
   Options options;
   options.mortal = 0;

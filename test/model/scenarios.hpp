@@ -28,6 +28,8 @@ struct Blocks {
 };
 // A client reserves, fills and hands over blocks; a server takes, checks, reads and releases them.
 Make blocks(const Blocks& how);
+// A client asks, a server answers; the client may give up before the answer comes.
+Make question();
 // One thread does all of both in turn. For a mortal thread: what it leaves is looked at as recovery does.
 Make one_after_the_other(int steps);
 

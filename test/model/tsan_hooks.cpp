@@ -31,6 +31,18 @@ T add(volatile T* address, T value, int order) {
       [](std::uint64_t old, std::uint64_t more) { return std::uint64_t{static_cast<T>(old + more)}; }, value));
 }
 
+// Of 32 bits, so that what is expected and what comes in its place fit into one operand. One that fails counts as a store of the old value.
+bool exchange(volatile std::uint32_t* address, std::uint32_t* expected, std::uint32_t value, int order) {
+  void* place = const_cast<std::uint32_t*>(address);
+  if (!watches(place)) return __atomic_compare_exchange_n(address, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  const auto change = [](std::uint64_t old, std::uint64_t both) { return old == both >> 32 ? both & 0xffffffff : old; };
+  const std::uint64_t both = std::uint64_t{*expected} << 32 | value;
+  const auto old = static_cast<std::uint32_t>(hooked_update(place, sizeof value, static_cast<Order>(order), change, both));
+  const bool changed = old == *expected;
+  *expected = old;
+  return changed;
+}
+
 }  // namespace
 
 #define HOOK_PLAIN(bytes)                                                                   \
@@ -62,6 +74,10 @@ HOOK_PLAIN(16)
 HOOK_ATOMIC(8, std::uint8_t)
 HOOK_ATOMIC(32, std::uint32_t)
 HOOK_ATOMIC(64, std::uint64_t)
+int __tsan_atomic32_compare_exchange_strong(volatile std::uint32_t* address, std::uint32_t* expected, std::uint32_t value,
+                                            int order, int) {
+  return exchange(address, expected, value, order);
+}
 
 // The linker sends the calls of instrumented code here (--wrap): the compiler leaves copies of unknown length to the library.
 void* __real_memcpy(void* to, const void* from, std::size_t bytes);

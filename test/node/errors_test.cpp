@@ -188,7 +188,7 @@ TEST_CASE("the server writes only where the region lay when it was made, whateve
   auto* spans = reinterpret_cast<shm::LaneSpan*>(node.region().at(node.region().header().spans_offset));
   node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
   node.client(0).end_iteration(0);
-  spans[0] = {~0ull, ~0ull, ~0ull};
+  spans[0] = {~0ull, ~0ull, ~0ull, ~0ull};
   node.region().header().slots_offset = ~0ull;
   while (node.server().poll()) {
   }

@@ -133,6 +133,7 @@ class Node {
   void drop_client(int id) { clients_[static_cast<std::size_t>(id)].reset(); }
   server::Server& server() { return *server_; }
   shm::Region& region() { return *region_; }
+  std::shared_ptr<shm::Region> shared_region() { return region_; }
   client::Variable& variable(int id, const std::string& name) { return client(id).shapes().find(name); }
   const TempFolder& folder() const { return folder_; }
 

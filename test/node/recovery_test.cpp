@@ -13,8 +13,9 @@ const std::int32_t kFour[4] = {1, 2, 3, 4};
 class Remains {
  public:
   explicit Remains(int clients = 2, const std::vector<std::pair<std::string, std::string>>& settings = {},
-                   const std::string& spill = "") {
+                   const std::string& spill = "", bool pooled = false) {
     model::Model model = node_model();
+    model.architecture.pooled = pooled;
     if (!spill.empty()) {
       model.architecture.buffer_bytes = 12 * 1024;
       model.architecture.spill = spill;
@@ -81,7 +82,7 @@ shm::BlockHeader& first_block(shm::Region& region, int client) {
 }  // namespace
 
 TEST_CASE("recovery stores what waits in the lanes, what the dead server had taken, and each dataset once") {
-  Remains remains;
+  Remains remains(2, {}, "", GENERATE(false, true));
   remains.write(0, 0);
   remains.write(1, 0);
   if (GENERATE(true, false)) remains.poll();  // taken by the server, or still in the lanes
@@ -96,7 +97,7 @@ TEST_CASE("recovery stores what waits in the lanes, what the dead server had tak
 }
 
 TEST_CASE("recovery names as missing who had not ended a step, and nobody where all had") {
-  Remains remains;
+  Remains remains(2, {}, "", GENERATE(false, true));
   for (int id : {0, 1}) remains.write(id, 0);
   for (int id : {0, 1}) remains.client(id).end_iteration(0);
   remains.write(0, 1);

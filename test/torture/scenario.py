@@ -147,6 +147,7 @@ def draw_xml(rng, run):
         "checksum": rng.choice(("true", "false")),
         "events": rng.choice((16, 64, 1024)),
         "schedule": rng.choice(("immediate", "immediate", "slots")),
+        "split": rng.choice(("equal", "shared")),
     }
     earlier = {"stale": rng.choice(("refuse", "recover")), "exists": rng.choice(("overwrite", "append", "refuse"))}
     later = {"stale": "recover", "exists": "append"}
@@ -169,8 +170,8 @@ def xml(run, fields):
     <dedicated cores="{0 if run.mode == 'in-place' else 1}"/>
     <clients count="{run.clients}"/>
     <server start="{fields['start']}" attach-timeout="{fields['attach']:.0f}s" finalize-timeout="{run.finalize_timeout_s * 1000:.0f}ms"/>
-    <buffer size="{fields['size']}" timeout="{run.buffer_timeout_ms}ms" checksum="{fields['checksum']}" stale="{fields['stale']}"
-      {attributes_of_buffer(run)}/>
+    <buffer size="{fields['size']}" split="{fields['split']}" timeout="{run.buffer_timeout_ms}ms" checksum="{fields['checksum']}"
+      stale="{fields['stale']}" {attributes_of_buffer(run)}/>
     <lanes events="{fields['events']}"/>
   </architecture>
   <data>

@@ -44,8 +44,15 @@ void unresolved(const model::Model& model, std::vector<std::pair<const model::La
   }
 }
 
+// What a dataset must fit into.
+std::uint64_t most_of_a_dataset(const model::Model& model, int clients) {
+  const model::Architecture& a = model.architecture;
+  return a.pooled ? a.buffer_bytes : smallest_arena(model, clients);
+}
+
 std::string room(const model::Model& model, int clients) {
   const model::Architecture& a = model.architecture;
+  if (a.pooled) return format("the {} clients share {}", clients, size_text(a.buffer_bytes));
   return format("one of {} clients{} gets {} of the buffer", clients, a.threads > 1 ? format(" with {} threads", a.threads) : "",
                 size_text(smallest_arena(model, clients)));
 }
@@ -54,7 +61,7 @@ void check_datasets(Build& build) {
   const int clients = clients_per_server(build.model);
   if (clients == 0) return;
   const auto values = model::initial_parameters(build.model);
-  const std::uint64_t arena = smallest_arena(build.model, clients);
+  const std::uint64_t arena = most_of_a_dataset(build.model, clients);
   for (const model::Variable& variable : build.model.variables) {
     const model::Layout& layout = build.model.layouts[variable.layout];
     if (!variable.enabled || !is_fixed(build.model, layout)) continue;

@@ -38,6 +38,7 @@ std::uint64_t next_power_of_two(std::int64_t value) {
 void weights(Build& build, const Element& buffer) {
   const Attribute* given = buffer.find("weights");
   const bool weighted = buffer.value("split") == "weighted";
+  build.model.architecture.pooled = buffer.value("split") == "shared";
   if (weighted && given == nullptr)
     return build.problems.add(buffer.where, "split=\"weighted\" needs weights=\"...\", one number per client");
   if (!weighted && given != nullptr)

@@ -160,6 +160,7 @@ Architecture architecture(const Json& j) {
   read_value(j.at("pin"), a.pin);
   read_value(j.at("buffer_bytes"), a.buffer_bytes);
   read_value(j.at("weights"), a.weights);
+  read_value(j.at("pooled"), a.pooled);
   read_value(j.at("checksums"), a.checksums);
   read_value(j.at("buffer_timeout_ms"), a.buffer_timeout_ms);
   a.on_full = enumerator<OnFull>(j.at("on_full"), static_cast<int>(OnFull::drop));

@@ -4,5 +4,5 @@
 #pragma once
 
 namespace damaris::model {
-constexpr int kJsonVersion = 7;
+constexpr int kJsonVersion = 8;
 }

@@ -92,6 +92,7 @@ Json json(const Architecture& a) {
           {"pin", a.pin},
           {"buffer_bytes", a.buffer_bytes},
           {"weights", a.weights},
+          {"pooled", a.pooled},
           {"checksums", a.checksums},
           {"buffer_timeout_ms", a.buffer_timeout_ms},
           {"on_full", a.on_full},

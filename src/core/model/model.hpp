@@ -133,6 +133,7 @@ struct Architecture {
   bool pin = true;                          // servers pin themselves where allowed
   std::uint64_t buffer_bytes = 64u << 20;   // per server: all arenas together
   std::vector<std::int64_t> weights;        // empty: equal arenas
+  bool pooled = false;                      // one arena for all clients
   bool checksums = false;                   // clients take one of each block at hand-over
   std::int64_t buffer_timeout_ms = 10'000;  // block(timeout) of a full buffer or lane
   OnFull on_full = OnFull::block;           // of variables that say nothing

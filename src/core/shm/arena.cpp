@@ -11,6 +11,10 @@ BlockState state_of(const BlockHeader& block, std::memory_order order) noexcept 
   return static_cast<BlockState>(block.state.load(order));
 }
 
+bool size_is_sound(std::uint64_t size, std::uint64_t room) noexcept {
+  return size >= sizeof(BlockHeader) && size % kLine == 0 && size <= room;
+}
+
 void set_state(BlockHeader& block, BlockState state) noexcept {
   block.state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
 }
@@ -18,16 +22,17 @@ void set_state(BlockHeader& block, BlockState state) noexcept {
 }  // namespace
 
 Arena::Arena(std::byte* base, std::uint64_t bytes, LaneHeader* lane) noexcept
-    : base_(base),
-      bytes_(bytes / kLine * kLine),
-      first_free_(0),
-      free_bytes_(bytes_),
-      swept_(lane->released.load(std::memory_order_acquire)),
-      given_(swept_),
-      given_at_start_over_(swept_),
-      lane_(lane) {
-  make_free(0, bytes_);
-  at(0)->next_free = kNoBlock;
+    : base_(base), bytes_(bytes / kLine * kLine), lane_(lane) {
+  state_.given = lane->released.load(std::memory_order_acquire);
+  start_over(state_.given);
+}
+
+Arena Arena::existing(std::byte* base, std::uint64_t bytes, LaneHeader* lane) noexcept {
+  Arena arena;
+  arena.base_ = base;
+  arena.bytes_ = bytes / kLine * kLine;
+  arena.lane_ = lane;
+  return arena;
 }
 
 void Arena::make_free(std::uint64_t offset, std::uint64_t size) noexcept {
@@ -40,7 +45,7 @@ void Arena::make_free(std::uint64_t offset, std::uint64_t size) noexcept {
 BlockHeader* Arena::try_reserve(std::uint64_t data_bytes) noexcept {
   if (!can_ever_hold(data_bytes)) return nullptr;
   const std::uint64_t released = lane_->released.load(std::memory_order_acquire);
-  if (released == given_ && given_ != given_at_start_over_) start_over(released);
+  if (released == state_.given && state_.given != state_.given_at_start_over) start_over(released);
   const std::uint64_t need = block_bytes(data_bytes);
   BlockHeader* block = first_fit(need);
   if (block == nullptr && sweep()) block = first_fit(need);
@@ -49,17 +54,24 @@ BlockHeader* Arena::try_reserve(std::uint64_t data_bytes) noexcept {
 
 BlockHeader* Arena::first_fit(std::uint64_t need) noexcept {
   std::uint64_t previous = kNoBlock;
-  for (std::uint64_t offset = first_free_; offset != kNoBlock; previous = offset, offset = at(offset)->next_free) {
+  for (std::uint64_t offset = state_.first_free; offset < bytes_; previous = offset, offset = next_free(offset)) {
     if (at(offset)->size_bytes.load(std::memory_order_relaxed) < need) continue;
     split(offset, previous, need);
     BlockHeader* block = at(offset);
+    block->next_free = owner_;
     set_state(*block, BlockState::reserved);
     const std::uint64_t size = block->size_bytes.load(std::memory_order_relaxed);
-    free_bytes_ -= size;
-    given_ += size;
+    state_.free_bytes -= size;
+    state_.given += size;
     return block;
   }
   return nullptr;
+}
+
+// Ascending, whatever a stray write of the program has left there: a look at the list comes to an end.
+std::uint64_t Arena::next_free(std::uint64_t offset) const noexcept {
+  const std::uint64_t next = at(offset)->next_free;
+  return next > offset ? next : kNoBlock;
 }
 
 // The remainder gets its header before the block shrinks, so that a walk after a kill finds whole blocks at every instant.
@@ -76,41 +88,40 @@ void Arena::split(std::uint64_t offset, std::uint64_t previous, std::uint64_t ne
     prefetch_for_write(at(offset + need) + 1);
     prefetch_for_write(at(std::min(offset + 2 * need, bytes_ - kLine)));
   }
-  (previous == kNoBlock ? first_free_ : at(previous)->next_free) = next;
+  (previous == kNoBlock ? state_.first_free : at(previous)->next_free) = next;
 }
 
 // Everything is back: no walk over what may be a million blocks, and the next step goes where the caches were last.
 void Arena::start_over(std::uint64_t released) noexcept {
   make_free(0, bytes_);
   at(0)->next_free = kNoBlock;
-  first_free_ = 0;
-  free_bytes_ = bytes_;
-  swept_ = released;
-  given_at_start_over_ = given_;
-  cancelled_ = false;
+  state_.first_free = 0;
+  state_.free_bytes = bytes_;
+  state_.swept = released;
+  state_.given_at_start_over = state_.given;
 }
 
-void Arena::cancel(BlockHeader* block) noexcept {
-  given_ -= block->size_bytes.load(std::memory_order_relaxed);
-  set_state(*block, BlockState::free);
-  cancelled_ = true;
-}
+void Arena::cancel(BlockHeader& block) noexcept { release_block(block, block.size_bytes.load(std::memory_order_relaxed), *lane_); }
 
-// Walks the arena once, merges neighbours that are free or released and rebuilds the free list in address order.
 // Returns false, without a walk, when nothing was released since the last one.
 bool Arena::sweep() noexcept {
-  const std::uint64_t released = lane_->released.load(std::memory_order_acquire);
-  if (released == swept_ && !cancelled_) return false;
-  swept_ = released;
-  cancelled_ = false;
-  free_bytes_ = 0;
-  std::uint64_t* link = &first_free_;
+  if (lane_->released.load(std::memory_order_acquire) == state_.swept) return false;
+  walk_and_merge();
+  return true;
+}
+
+// Merges neighbours that are free or released and rebuilds the free list in address order.
+void Arena::walk_and_merge() noexcept {
+  state_.swept = lane_->released.load(std::memory_order_acquire);
+  state_.free_bytes = 0;
+  std::uint64_t* link = &state_.first_free;
   std::uint64_t hole = kNoBlock;  // start of the run of free blocks being merged
   for (std::uint64_t offset = 0; offset < bytes_;) {
     const std::uint64_t size = at(offset)->size_bytes.load(std::memory_order_relaxed);
+    if (!size_is_sound(size, bytes_ - offset)) break;  // a stray write of the program: what lies behind it is out of use
     const BlockState state = state_of(*at(offset), std::memory_order_acquire);
     if (state == BlockState::free || state == BlockState::released) {
-      free_bytes_ += size;
+      state_.free_bytes += size;
       if (hole == kNoBlock) {
         hole = offset;
         set_state(*at(hole), BlockState::free);
@@ -125,18 +136,24 @@ bool Arena::sweep() noexcept {
     offset += size;
   }
   *link = kNoBlock;
-  return true;
+}
+
+// How much is out is known no more, so that only sweeps bring it back.
+void Arena::rebuild() noexcept {
+  constexpr std::uint64_t kNeverReleased = 1ull << 63;
+  state_.given = kNeverReleased;
+  walk_and_merge();
 }
 
 std::uint64_t Arena::used_bytes() noexcept {
   sweep();
-  return bytes_ - free_bytes_;
+  return bytes_ - state_.free_bytes;
 }
 
 std::uint64_t Arena::largest_hole_bytes() noexcept {
   sweep();
   std::uint64_t largest = 0;
-  for (std::uint64_t offset = first_free_; offset != kNoBlock; offset = at(offset)->next_free)
+  for (std::uint64_t offset = state_.first_free; offset < bytes_; offset = next_free(offset))
     largest = std::max(largest, at(offset)->size_bytes.load(std::memory_order_relaxed));
   return largest < sizeof(BlockHeader) ? 0 : largest - sizeof(BlockHeader);
 }
@@ -146,7 +163,7 @@ bool walk_arena(std::byte* base, std::uint64_t bytes, const std::function<void(B
     if (bytes - offset < sizeof(BlockHeader)) return false;
     auto& block = *reinterpret_cast<BlockHeader*>(base + offset);
     const std::uint64_t size = block.size_bytes.load(std::memory_order_acquire);
-    if (block.magic != kBlockMagic || size < sizeof(BlockHeader) || size % kLine != 0 || size > bytes - offset) return false;
+    if (block.magic != kBlockMagic || !size_is_sound(size, bytes - offset)) return false;
     visit(block, offset);
     offset += size;
   }

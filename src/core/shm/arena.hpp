@@ -1,5 +1,5 @@
 // An arena: one client thread's part of the buffer. Reserved only by that thread, released only by the server: no lock, no call.
-// Used by: Arena by one client thread; ArenaWalk by the server and by recovery, which trust nothing in it.
+// Used by: Arena by one client thread, or under the lock of a pool (pool.hpp); walk_arena by the server and by recovery.
 // Before it: the layout gives the bytes. After it: a published block travels through the lane.
 #pragma once
 
@@ -16,45 +16,61 @@ class Arena {
   Arena() = default;
   // Takes over an arena of `bytes` at `base` (64-byte aligned, `bytes` a multiple of 64) and makes it one free block.
   Arena(std::byte* base, std::uint64_t bytes, LaneHeader* lane) noexcept;
+  // One that another has made; what it remembers of it comes with resume().
+  static Arena existing(std::byte* base, std::uint64_t bytes, LaneHeader* lane) noexcept;
 
   // Returns a reserved block with room for `data_bytes`, or nullptr when there is no hole. Never blocks.
   BlockHeader* try_reserve(std::uint64_t data_bytes) noexcept;
-  // Gives an unpublished block back.
-  void cancel(BlockHeader* block) noexcept;
+  // Gives back a block that is not published: reserved, or answered.
+  void cancel(BlockHeader& block) noexcept;
 
   // True when a block of `data_bytes` would fit into the empty arena.
   bool can_ever_hold(std::uint64_t data_bytes) const noexcept { return data_bytes <= bytes_ && block_bytes(data_bytes) <= bytes_; }
   static std::uint64_t block_bytes(std::uint64_t data_bytes) noexcept { return round_up(data_bytes + sizeof(BlockHeader), kLine); }
   static std::byte* data(BlockHeader* block) noexcept { return reinterpret_cast<std::byte*>(block + 1); }
 
+  std::byte* base() const noexcept { return base_; }
   std::uint64_t size_bytes() const noexcept { return bytes_; }
   // Both first take in what the server has released.
   std::uint64_t used_bytes() noexcept;
   std::uint64_t largest_hole_bytes() noexcept;
+  // The owner stands in the header of each block that is reserved from now on.
+  void set_owner(std::uint32_t owner) noexcept { owner_ = owner; }
+  // Of an arena that several hold in turn: what one has left is what the next one begins with.
+  const ArenaState& state() const noexcept { return state_; }
+  void resume(const ArenaState& state) noexcept { state_ = state; }
+  // Learns everything anew from the headers; what lies behind a damaged one is out of use.
+  void rebuild() noexcept;
+
   // Hints without a walk: what was released since the last sweep counts as free.
   std::uint64_t used_hint_bytes() const noexcept {
-    return bytes_ - free_bytes_ - (lane_->released.load(std::memory_order_relaxed) - swept_);
+    return bytes_ - state_.free_bytes - (lane_->released.load(std::memory_order_relaxed) - state_.swept);
   }
   bool more_than_half_full() const noexcept { return used_hint_bytes() * 2 > bytes_; }
 
  private:
   BlockHeader* at(std::uint64_t offset) const noexcept { return reinterpret_cast<BlockHeader*>(base_ + offset); }
+  std::uint64_t next_free(std::uint64_t offset) const noexcept;
   BlockHeader* first_fit(std::uint64_t need) noexcept;
   void split(std::uint64_t offset, std::uint64_t previous, std::uint64_t need) noexcept;
   void make_free(std::uint64_t offset, std::uint64_t size) noexcept;
   bool sweep() noexcept;
+  void walk_and_merge() noexcept;
   void start_over(std::uint64_t released) noexcept;
 
   std::byte* base_ = nullptr;
   std::uint64_t bytes_ = 0;
-  std::uint64_t first_free_ = kNoBlock;
-  std::uint64_t free_bytes_ = 0;
-  std::uint64_t swept_ = 0;  // value of lane->released at the last sweep
-  std::uint64_t given_ = 0;  // bytes reserved so far, without the cancelled; the server has released as many: all is back
-  std::uint64_t given_at_start_over_ = 0;
-  bool cancelled_ = false;  // a cancelled block waits for the next sweep
+  ArenaState state_;
+  std::uint32_t owner_ = 0;
   LaneHeader* lane_ = nullptr;
 };
+
+// The next sweep finds the state; `released` tells that a sweep is worth while, or that nothing is held any more. `size_bytes`: of the
+// block, as the caller knows it: once released, its header may be gone.
+inline void release_block(BlockHeader& block, std::uint64_t size_bytes, LaneHeader& lane) noexcept {
+  block.state.store(static_cast<std::uint32_t>(BlockState::released), std::memory_order_release);
+  lane.released.fetch_add(size_bytes, std::memory_order_release);
+}
 
 // Calls `visit(header, offset)` for each block of an arena in address order, as long as the headers make sense.
 // Returns false when it met a header that cannot be; what came before was visited.

@@ -2,11 +2,13 @@
 // Used by: the server (makes it), clients (attach to it), recovery (reads it after a death).
 // Before it: the compiled model gives the sizes. After it: Lane, Arena, Mailbox give these bytes their behaviour.
 //
-// [header | slots | lane spans | XML text | compiled model | lanes | arenas]; offsets are bytes from the start of the region.
+// [header | slots | lane spans | XML text | compiled model | lanes | arenas]; offsets are bytes from the start of the region. With a
+// shared pool there is one arena, for all lanes.
 // Every field says who writes it (S server, C client) and the memory order where it is shared after start-up.
 #pragma once
 
 #include <damaris/damaris.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <cstdint>
@@ -16,7 +18,7 @@
 namespace damaris::shm {
 
 inline constexpr std::uint64_t kMagic = 0x3153495241414d44;  // "DMAARIS1" read as little-endian bytes
-inline constexpr std::uint32_t kAbi = 5;                     // raised with every change of this file
+inline constexpr std::uint32_t kAbi = 6;                     // raised with every change of this file
 inline constexpr std::uint64_t kLine = 64;                   // cache line, and alignment of everything
 inline constexpr std::uint64_t kPage = 4096;
 inline constexpr std::uint64_t kDecisions = 16;  // steps that clients of a node may be apart while they decide alike
@@ -48,6 +50,7 @@ struct alignas(kLine) RegionHeader {
   std::int32_t server_index;
   std::int32_t server_count;  // of the run
   std::uint32_t detached;     // 1: clients without MPI may look for it
+  std::uint64_t pool_offset;  // of the PoolHeader, 0 when every lane has an arena of its own
   char simulation[64];
   char host[64];
   char spill[256];  // absolute path of the spill file, "" for none
@@ -115,12 +118,14 @@ struct LaneSpan {
   std::uint64_t lane_offset;
   std::uint64_t arena_offset;
   std::uint64_t arena_bytes;
+  std::uint64_t arena;  // the lane whose `released` counts for the arena: its own, or 0 in a shared pool
 };
 
 struct LaneHeader {
-  alignas(kLine) std::atomic<std::uint64_t> head;      // C release, S acquire: events pushed
-  alignas(kLine) std::atomic<std::uint64_t> tail;      // S release, C acquire: events taken
-  alignas(kLine) std::atomic<std::uint64_t> released;  // S release, C acquire: bytes of blocks released in this lane's arena
+  alignas(kLine) std::atomic<std::uint64_t> head;  // C release, S acquire: events pushed
+  alignas(kLine) std::atomic<std::uint64_t> tail;  // S release, C acquire: events taken
+  alignas(
+      kLine) std::atomic<std::uint64_t> released;  // S and C release, C acquire: bytes of blocks given back in this lane's arena
   // event::Event ring[lane_events] follows
 };
 
@@ -128,10 +133,13 @@ enum class BlockState : std::uint32_t {
   free = 1,       // C: part of the free list, or to be merged
   reserved = 2,   // C: being filled
   published = 3,  // C release: belongs to the server
-  released = 4,   // S release: the client may merge it
+  released = 4,   // S release, or C of what it cancels: the client may merge it
   asked = 5,      // C release: belongs to the server, which puts what the client wants to read into it
+  answered = 6,   // S release: the client may read it, and gives it back as it does one it cancels
+  given_up = 7,   // C: asked, but it does not wait any more; the server releases it
 };
 
+inline constexpr std::uint64_t kNoBlock = ~0ull;
 inline constexpr std::uint32_t kBlockMagic = 0x4b4c4244;  // "DBLK"
 
 // In front of every block of an arena; blocks follow each other without gaps, so the arena can be walked from its start.
@@ -140,7 +148,7 @@ struct alignas(kLine) BlockHeader {
   std::uint32_t magic;
   std::atomic<std::uint32_t> state;
   std::atomic<std::uint64_t> size_bytes;  // header included; one store moves a boundary, so a walk never sees half a split
-  std::uint64_t next_free;                // C only: offset in the arena of the next free block, kNoBlock at the end
+  std::uint64_t next_free;  // C only: offset in the arena of the next free block, kNoBlock at the end; not free: owner
   std::uint64_t data_bytes;
   std::int64_t step;
   std::uint32_t variable;
@@ -158,14 +166,28 @@ struct alignas(kLine) BlockHeader {
 inline constexpr std::uint16_t kHasPosition = 1, kHasGlobal = 2, kHasGhost = 4, kHasChecksum = 8;
 static_assert(sizeof(BlockHeader) == 320);
 
-// Behind the data of a block that was asked for, at answer_offset: S before released, C after. Until the client reserves again it may
-// read the released block.
+// What an arena remembers of its blocks, and can learn again from their headers.
+struct ArenaState {
+  std::uint64_t first_free = kNoBlock;
+  std::uint64_t free_bytes = 0;
+  std::uint64_t swept = 0;  // value of `released` at the last sweep
+  std::uint64_t given = 0;  // bytes reserved so far; as many are released: all is back
+  std::uint64_t given_at_start_over = 0;
+};
+
+// Of a pool that all clients share. The lock is robust: whoever gets it after an owner that died rebuilds `state` from the blocks.
+struct alignas(kLine) PoolHeader {
+  pthread_mutex_t lock;              // C, and S when a client has died
+  std::atomic<std::int32_t> holder;  // process that has the lock, or had it last: for messages
+  ArenaState state;                  // under the lock
+};
+
+// Behind the data of a block that was asked for, at answer_offset: S before answered, C after.
 struct Answer {
   std::int32_t code;
   char sentence[1020];
 };
 
-inline constexpr std::uint64_t kNoBlock = ~0ull;
 inline constexpr std::uint64_t kMinBlock = sizeof(BlockHeader) + kLine;
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);

@@ -1,5 +1,6 @@
-// The moment at which a block changes hands: first the block is published, then the event that tells of it is pushed.
-// Used by: client threads, after the last byte of a block.
+// The moments at which a block changes hands: first the block is published, then the event that tells of it is pushed; one that was asked
+// for comes back when it is answered.
+// Used by: client threads, after the last byte of a block; the server, after the last byte of an answer.
 // Before it: a reserved block, filled. After it: the server takes the event and finds the block published.
 #pragma once
 
@@ -12,6 +13,18 @@ namespace damaris::shm {
 inline void hand_over(BlockHeader& block, BlockState state, LaneWriter& lane, const event::Event& event) noexcept {
   block.state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
   lane.try_push(event);
+}
+
+// Of a block that was asked for: the client does not wait any more. False when the answer has come after all.
+inline bool give_up(BlockHeader& block) noexcept {
+  auto asked = static_cast<std::uint32_t>(BlockState::asked);
+  return block.state.compare_exchange_strong(asked, static_cast<std::uint32_t>(BlockState::given_up), std::memory_order_acq_rel);
+}
+
+// The other side of it: false when the client has given it up, so that nobody will look at the answer.
+inline bool answer(BlockHeader& block) noexcept {
+  auto asked = static_cast<std::uint32_t>(BlockState::asked);
+  return block.state.compare_exchange_strong(asked, static_cast<std::uint32_t>(BlockState::answered), std::memory_order_acq_rel);
 }
 
 }  // namespace damaris::shm

@@ -11,20 +11,28 @@
 #include "core/base/units.hpp"
 #include "core/shm/arena.hpp"
 #include "core/shm/lane.hpp"
+#include "core/shm/pool.hpp"
 
 namespace damaris::shm {
 namespace {
 
 struct Geometry {
-  std::uint64_t slots, spans, xml, model, lanes, lane_stride, arenas, total;
+  std::uint64_t slots, spans, pool, xml, model, lanes, lane_stride, arenas, total;
 };
+
+// Of the lanes in turn, or of the one pool.
+std::vector<std::uint64_t> shares_of(const RegionSpec& spec) {
+  if (is_pooled(spec.pooled, spec.clients, spec.threads)) return {spec.buffer_bytes / kPage * kPage};
+  return arena_shares(spec.buffer_bytes, spec.clients, spec.threads, spec.weights);
+}
 
 Geometry geometry(const RegionSpec& spec, const std::vector<std::uint64_t>& shares) {
   Geometry g = {};
   const std::uint64_t lanes = static_cast<std::uint64_t>(spec.clients) * spec.threads;
   g.slots = round_up(sizeof(RegionHeader), kLine);
   g.spans = g.slots + spec.clients * sizeof(ClientSlot);
-  g.xml = round_up(g.spans + lanes * sizeof(LaneSpan), kLine);
+  g.pool = round_up(g.spans + lanes * sizeof(LaneSpan), kLine);
+  g.xml = g.pool + sizeof(PoolHeader);
   g.model = round_up(g.xml + spec.xml.size(), kLine);
   g.lanes = round_up(g.model + spec.model.size(), kPage);
   g.lane_stride = round_up(lane_bytes(spec.lane_events), kPage);
@@ -45,6 +53,7 @@ void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g
   header.lane_events = spec.lane_events;
   header.slots_offset = g.slots;
   header.spans_offset = g.spans;
+  header.pool_offset = is_pooled(spec.pooled, spec.clients, spec.threads) ? g.pool : 0;
   header.xml_offset = g.xml;
   header.xml_bytes = spec.xml.size();
   header.model_offset = g.model;
@@ -68,8 +77,8 @@ constexpr std::uint64_t kMostLanes = 1u << 24, kMostEvents = 1u << 24;
 
 bool fits(std::uint64_t offset, std::uint64_t bytes, std::uint64_t total) { return offset <= total && bytes <= total - offset; }
 
-bool is_sound(const LaneSpan& s, std::uint64_t events, std::uint64_t total) {
-  return fits(s.lane_offset, lane_bytes(events), total) && fits(s.arena_offset, s.arena_bytes, total) &&
+bool is_sound(const LaneSpan& s, std::uint64_t lanes, std::uint64_t events, std::uint64_t total) {
+  return s.arena < lanes && fits(s.lane_offset, lane_bytes(events), total) && fits(s.arena_offset, s.arena_bytes, total) &&
          s.lane_offset % kLine == 0 && s.arena_offset % kLine == 0 && s.arena_bytes >= kMinBlock && s.arena_bytes % kLine == 0;
 }
 
@@ -98,7 +107,7 @@ std::vector<std::uint64_t> arena_shares(std::uint64_t total_bytes, std::uint32_t
 }
 
 Region Region::create(const RegionSpec& spec) {
-  const std::vector<std::uint64_t> shares = arena_shares(spec.buffer_bytes, spec.clients, spec.threads, spec.weights);
+  const std::vector<std::uint64_t> shares = shares_of(spec);
   if (*std::min_element(shares.begin(), shares.end()) < kPage)
     throw Error(DC_E_CONFIG,
                 format("a buffer of {} leaves less than {} for one of {} clients with {} threads; give <buffer size=...> more",
@@ -114,19 +123,36 @@ Region Region::create(const RegionSpec& spec) {
     slot->id.store(-1, std::memory_order_relaxed);
     slot->ended_step.store(kNoStep, std::memory_order_relaxed);
   }
-  std::uint64_t arena = g.arenas;
-  for (std::size_t lane = 0; lane < shares.size(); ++lane) {
-    const std::uint64_t offset = g.lanes + lane * g.lane_stride;
-    new (region.at(offset)) LaneHeader{};
-    new (region.at(g.spans + lane * sizeof(LaneSpan))) LaneSpan{offset, arena, shares[lane]};
-    arena += shares[lane];
-  }
+  region.make_lanes(g.lanes, g.lane_stride, g.arenas, shares);
   if (!region.learn_places())
     throw Error(DC_E_CONFIG,
                 format("{} clients with {} threads are more than a region can serve; give fewer", spec.clients, spec.threads));
+  if (region.pool() != nullptr) region.make_pool();
   // Last: a region without it was never finished, so it holds no data, whoever died while making it.
   __atomic_store_n(&header->magic, kMagic, __ATOMIC_RELEASE);
   return region;
+}
+
+// One lane per share; of a pool's one share as many as there are.
+void Region::make_lanes(std::uint64_t lanes, std::uint64_t stride, std::uint64_t arenas, const std::vector<std::uint64_t>& shares) {
+  const RegionHeader& h = header();
+  auto* spans = reinterpret_cast<LaneSpan*>(at(h.spans_offset));
+  for (std::uint64_t lane = 0; lane < std::uint64_t{h.client_count} * h.threads; ++lane) {
+    const std::uint64_t offset = lanes + lane * stride;
+    new (at(offset)) LaneHeader{};
+    if (h.pool_offset != 0) {
+      new (spans + lane) LaneSpan{offset, arenas, shares[0], 0};
+    } else {
+      new (spans + lane) LaneSpan{offset, arenas, shares[lane], lane};
+      arenas += shares[lane];
+    }
+  }
+}
+
+void Region::make_pool() {
+  const LaneSpan& s = span(0);
+  memory_.allocate(s.arena_offset, s.arena_bytes);
+  shm::make_pool(*pool(), at(s.arena_offset), s.arena_bytes, lane(0));
 }
 
 void Region::announce() noexcept {
@@ -157,7 +183,7 @@ void Region::require_header() const {
 bool Region::learn_places() {
   const std::uint64_t size = memory_.size_bytes();
   RegionHeader& h = header();
-  places_ = {h.client_count, h.threads, h.lane_events, h.slots_offset, {}, {}, {}};
+  places_ = {h.client_count, h.threads, h.lane_events, h.slots_offset, h.pool_offset, {}, {}, {}};
   const Text xml = {h.xml_offset, h.xml_bytes}, model = {h.model_offset, h.model_bytes};
   const std::uint64_t spans = h.spans_offset, events = places_.lane_events, slots = places_.slots_offset;
   const std::uint64_t lanes = std::uint64_t{places_.clients} * places_.threads;
@@ -166,13 +192,14 @@ bool Region::learn_places() {
     return false;
   if (!fits(slots, places_.clients * sizeof(ClientSlot), size) || slots % kLine != 0 ||
       !fits(spans, lanes * sizeof(LaneSpan), size) || spans % alignof(LaneSpan) != 0 || !fits(xml.offset, xml.bytes, size) ||
-      !fits(model.offset, model.bytes, size))
+      !fits(model.offset, model.bytes, size) || !fits(places_.pool, sizeof(PoolHeader), size) || places_.pool % kLine != 0)
     return false;
   places_.xml = text_at(memory_, xml);
   places_.model = text_at(memory_, model);
   const auto* span = reinterpret_cast<const LaneSpan*>(at(spans));
   places_.spans.assign(span, span + lanes);
-  return std::all_of(places_.spans.begin(), places_.spans.end(), [&](const LaneSpan& s) { return is_sound(s, events, size); });
+  return std::all_of(places_.spans.begin(), places_.spans.end(),
+                     [&](const LaneSpan& s) { return is_sound(s, lanes, events, size); });
 }
 
 std::string Region::host() const {
@@ -187,6 +214,7 @@ ClientSlot& Region::slot(std::uint32_t client) const noexcept {
 
 // A client makes its arenas between claiming a slot and attaching; the server may give a slot up before that.
 bool Region::never_made(std::uint32_t lane) const noexcept {
+  if (pool() != nullptr) return false;
   const auto state = static_cast<SlotState>(slot(lane / threads()).state.load(std::memory_order_acquire));
   if (state == SlotState::free || state == SlotState::claimed) return true;
   return state == SlotState::dead && reinterpret_cast<const BlockHeader*>(at(span(lane).arena_offset))->magic == 0;
@@ -196,6 +224,7 @@ std::size_t Region::unreleased_blocks() const {
   std::size_t count = header().spilled_blocks.load(std::memory_order_acquire);
   for (std::uint32_t lane = 0; lane < client_count() * threads(); ++lane) {
     const LaneSpan& s = span(lane);
+    if (!keeps_arena(lane)) continue;
     const bool sound = walk_arena(at(s.arena_offset), s.arena_bytes, [&](BlockHeader& block, std::uint64_t) {
       count += block.state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(BlockState::published) ? 1 : 0;
     });

@@ -27,11 +27,13 @@ struct RegionSpec {
   std::uint64_t lane_events = 1024;      // a power of two
   std::uint64_t buffer_bytes = 1 << 20;  // all arenas together
   std::vector<std::int64_t> weights;     // of the clients' arenas; empty: equal; the last one repeats
+  bool pooled = false;                   // one arena for all lanes, under a lock; without effect when there is one lane
 };
 
 class Region {
  public:
-  // Makes the region; it is not ready before announce(). Header and lanes are allocated here, each arena by the client that attaches.
+  // Makes the region; it is not ready before announce(). Header, lanes and a pool are allocated here, each arena by the client that
+  // attaches.
   // Throws Error(DC_E_SHM) when memory is short, Error(DC_E_CONFIG) when an arena would be too small to hold anything.
   static Region create(const RegionSpec& spec);
   // Maps the region `name` and checks magic, ABI version, sizes and offsets before anything else is read.
@@ -47,6 +49,9 @@ class Region {
   ClientSlot& slot(std::uint32_t client) const noexcept;
   const LaneSpan& span(std::uint32_t lane) const noexcept { return places_.spans[lane]; }
   LaneHeader* lane(std::uint32_t lane) const noexcept { return reinterpret_cast<LaneHeader*>(at(span(lane).lane_offset)); }
+  PoolHeader* pool() const noexcept { return places_.pool == 0 ? nullptr : reinterpret_cast<PoolHeader*>(at(places_.pool)); }
+  // Whether the arena of that lane is its own, or it is the first one of a pool: every arena has one lane that keeps it.
+  bool keeps_arena(std::uint32_t lane) const noexcept { return span(lane).arena == lane; }
   std::byte* at(std::uint64_t offset) const noexcept { return memory_.data() + offset; }
   std::uint32_t client_count() const noexcept { return places_.clients; }
   std::uint32_t threads() const noexcept { return places_.threads; }
@@ -66,12 +71,14 @@ class Region {
   explicit Region(SharedMemory memory) : memory_(std::move(memory)) {}
   void require_header() const;
   bool learn_places();
+  void make_lanes(std::uint64_t lanes, std::uint64_t stride, std::uint64_t arenas, const std::vector<std::uint64_t>& shares);
+  void make_pool();
   bool never_made(std::uint32_t lane) const noexcept;
 
   // This process's own copy of what stands constant in the region: others can write there, and are not believed later.
   struct Places {
     std::uint32_t clients = 0, threads = 0;
-    std::uint64_t lane_events = 0, slots_offset = 0;
+    std::uint64_t lane_events = 0, slots_offset = 0, pool = 0;
     std::string_view xml, model;
     std::vector<LaneSpan> spans;
   };
@@ -79,6 +86,11 @@ class Region {
   SharedMemory memory_;
   Places places_;
 };
+
+// A pool is made of more than one lane's share.
+constexpr bool is_pooled(bool wanted, std::uint32_t clients, std::uint32_t threads) {
+  return wanted && std::uint64_t{clients} * threads > 1;
+}
 
 // Divides `total_bytes` among `clients` x `threads` lanes by weight; every share is a multiple of the page size.
 std::vector<std::uint64_t> arena_shares(std::uint64_t total_bytes, std::uint32_t clients, std::uint32_t threads,

@@ -30,7 +30,8 @@ std::string type_of(const model::Model& model, const model::Layout& layout) {
 }
 
 std::string buffer_text(const model::Architecture& a) {
-  const std::string shares = a.weights.empty() ? "equal shares" : format("shares {}", join(a.weights, ":"));
+  const std::string equal = a.pooled ? "shared by all clients" : "equal shares";
+  const std::string shares = a.weights.empty() ? equal : format("shares {}", join(a.weights, ":"));
   const std::string wait = a.buffer_timeout_ms == 0
                                ? "a full one refuses at once"
                                : format("a full one makes a write wait up to {}", time_text(a.buffer_timeout_ms));

@@ -2,7 +2,7 @@
  * Runs as a process of its own, started by the detached tests (or by mpirun with the rank as its id), without MPI.
  * Before it: a test writes "init 0", "write 3", "end 3", ... After it: the test reads code and sentence.
  *
- *   init ID | write STEP [BLOCK] | read STEP | end STEP | flush STEP MS | signal NAME STEP | status | finalize | quit
+ *   init ID | write STEP [BLOCK] | alloc STEP COUNT | read STEP | end STEP | flush STEP MS | signal NAME STEP | status | finalize | quit
  * "write" writes the variable x: 16 doubles of the value STEP. "fill STEP" writes blocks until one is refused and answers for that.
  * With a file name as second argument it listens to nobody: it attaches with its rank in the launcher's job as its id, stores step 0,
  * begins step 1, writes its process id to FILE.RANK and waits to be killed.
@@ -19,6 +19,13 @@ static int write_block(int64_t step, int block) {
   double data[16];
   for (int i = 0; i < 16; ++i) data[i] = (double)step;
   return dc_write_block("x", step, block, data);
+}
+
+static int alloc_blocks(int64_t step, int count) {
+  void* data;
+  int code = DC_OK;
+  for (int block = 0; code == DC_OK && block < count; ++block) code = dc_alloc("x", step, block, &data);
+  return code;
 }
 
 static int fill(int64_t step) {
@@ -47,6 +54,7 @@ static int obey(const char* config, const char* line) {
   sscanf(line, "%*s %" SCNd64 " %d", &step, &number);
   if (strcmp(word, "init") == 0) return dc_initialize(config, (int)step);
   if (strcmp(word, "write") == 0) return write_block(step, number);
+  if (strcmp(word, "alloc") == 0) return alloc_blocks(step, number);
   if (strcmp(word, "read") == 0) return read_back(step);
   if (strcmp(word, "fill") == 0) return fill(step);
   if (strcmp(word, "end") == 0) return dc_end_iteration(step);

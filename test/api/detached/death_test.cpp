@@ -37,6 +37,20 @@ TEST_CASE("a client that is killed leaves a partial iteration, and the others go
   CHECK_THAT(run.lines("iteration 2").at(0), Catch::EndsWith("datasets 1 x:0.0=128:32 missing:1"));
 }
 
+TEST_CASE("what a killed client had allocated of a shared pool comes back to the others") {
+  Run run("<clients count='2'/><buffer size='64KiB' split='shared' timeout='60s'/>");
+  TestClient &first = run.attached(0), &second = run.attached(1);
+  second.must("write 0 1000");
+  second.must("alloc 0 140");  // blocks of 448 bytes: all but 5
+  second.process().kill(SIGKILL);
+  second.process().wait();
+  for (int block = 0; block < 20; ++block) first.must("write 0 " + std::to_string(block));
+  (void)first("end 0");
+  (void)first("finalize");
+  CHECK(run.ends());
+  CHECK_THAT(run.lines("iteration 0").at(0), Catch::Contains("datasets 21 ") && Catch::Contains("x:1.1000=128:0 missing:1"));
+}
+
 TEST_CASE("a run whose clients are all killed is stored as far as it came, and its server leaves") {
   Run run("<clients count='2'/>");
   for (int id = 0; id < 2; ++id) run.attached(id).must("write 3");

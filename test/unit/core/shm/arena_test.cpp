@@ -85,7 +85,7 @@ TEST_CASE("a cancelled block is free again") {
   Fixture f(8 * 1024);
   BlockHeader* block = f.arena.try_reserve(6 * 1024);
   REQUIRE(f.arena.try_reserve(6 * 1024) == nullptr);
-  f.arena.cancel(block);
+  f.arena.cancel(*block);
   CHECK(f.arena.try_reserve(6 * 1024) == block);
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("when everything is back the arena starts over, whatever the order of 
     BlockHeader* cancelled = f.arena.try_reserve(200);
     BlockHeader* second = f.arena.try_reserve(300);
     CHECK(first == reinterpret_cast<BlockHeader*>(f.base()));
-    f.arena.cancel(cancelled);
+    f.arena.cancel(*cancelled);
     f.release(second);
     CHECK(f.arena.try_reserve(400) > second);  // the first one is still held
     f.release(first);

@@ -108,7 +108,7 @@ TEST_CASE("where things lie is read once: what is written into the header later 
   auto* spans = reinterpret_cast<LaneSpan*>(region.at(header.spans_offset));
   header.slots_offset = header.spans_offset = header.xml_bytes = header.lane_events = ~0ull;
   header.client_count = header.threads = ~0u;
-  spans[2] = {~0ull, ~0ull, ~0ull};
+  spans[2] = {~0ull, ~0ull, ~0ull, ~0ull};
   for (const Region* one : {&std::as_const(region), &attached}) {
     CHECK(one->client_count() == 3);
     CHECK(one->xml() == "<simulation/>");

@@ -1,0 +1,70 @@
+// The paper's shared pool (split="shared"): one arena that all clients of a server reserve from, under a lock that survives its owner.
+// Used by: PooledArena by one client thread; reclaim by the server when a client has died.
+// Before it: Region makes the pool. After it: a published block travels through its client's lane like any other.
+#pragma once
+
+#include <functional>
+
+#include "core/shm/arena.hpp"
+
+namespace damaris::shm {
+
+// Makes `pool` ready for other processes, with the arena at `base` as one free block.
+// Throws Error(DC_E_SHM) when the system has no robust locks.
+void make_pool(PoolHeader& pool, std::byte* base, std::uint64_t bytes, LaneHeader* lane);
+
+// The lock, held for the time of this object unless it could not be had in time.
+class PoolLock {
+ public:
+  // Waits for at most a tenth of a second: an owner may have been stopped.
+  explicit PoolLock(PoolHeader& pool) noexcept;
+  ~PoolLock();
+  PoolLock(const PoolLock&) = delete;
+  PoolLock& operator=(const PoolLock&) = delete;
+
+  explicit operator bool() const noexcept { return held_; }
+  // The one who had it before died with it: the blocks are sound, the state may not be.
+  bool is_orphan() const noexcept { return orphan_; }
+
+ private:
+  PoolHeader& pool_;
+  bool held_ = false, orphan_ = false;
+};
+
+// What a client thread writes into: an arena of its own, or, with a pool, its turn at the one that all share. Calls as of Arena; a turn
+// that does not come in time looks like a full buffer.
+class PooledArena {
+ public:
+  // `pool`: nullptr for an arena of its own. `owner`: the client's slot.
+  PooledArena(const Arena& arena, PoolHeader* pool, std::uint32_t owner) noexcept : arena_(arena), pool_(pool) {
+    arena_.set_owner(owner);
+  }
+
+  BlockHeader* try_reserve(std::uint64_t data_bytes) noexcept {
+    return pool_ == nullptr ? arena_.try_reserve(data_bytes) : reserve_in_turn(data_bytes);
+  }
+  void cancel(BlockHeader& block) noexcept { arena_.cancel(block); }
+  bool can_ever_hold(std::uint64_t data_bytes) const noexcept { return arena_.can_ever_hold(data_bytes); }
+  bool is_shared() const noexcept { return pool_ != nullptr; }
+
+  std::uint64_t size_bytes() const noexcept { return arena_.size_bytes(); }
+  std::uint64_t used_bytes() noexcept;
+  std::uint64_t largest_hole_bytes() noexcept;
+  // In a pool: as it was when this thread was last at it.
+  std::uint64_t used_hint_bytes() const noexcept { return arena_.used_hint_bytes(); }
+  bool more_than_half_full() const noexcept { return arena_.more_than_half_full(); }
+
+ private:
+  BlockHeader* reserve_in_turn(std::uint64_t data_bytes) noexcept;
+  template <class Work>
+  void in_turn(Work&& work) noexcept;
+
+  Arena arena_;
+  PoolHeader* pool_;
+};
+
+// Gives back what a dead client had in hand: each of its blocks that `is_taken` does not know. Returns false, nothing changed, when the
+// lock could not be had: try again later.
+bool reclaim(PoolHeader& pool, Arena arena, std::uint32_t owner, const std::function<bool(const BlockHeader&)>& is_taken);
+
+}  // namespace damaris::shm

@@ -1,0 +1,167 @@
+#include "core/shm/pool.hpp"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include <csignal>
+#include <cstring>
+#include <new>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace damaris::shm {
+namespace {
+
+constexpr std::uint64_t kBytes = 64 * 1024;
+
+// A pool in memory that children share.
+class SharedPool {
+ public:
+  SharedPool()
+      : memory_(static_cast<std::byte*>(::mmap(nullptr, kAll, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
+    new (&lane()) LaneHeader{};
+    make_pool(pool(), base(), kBytes, &lane());
+  }
+  ~SharedPool() { ::munmap(memory_, kAll); }
+  SharedPool(const SharedPool&) = delete;
+  SharedPool& operator=(const SharedPool&) = delete;
+
+  PoolHeader& pool() { return *reinterpret_cast<PoolHeader*>(memory_); }
+  LaneHeader& lane() { return *reinterpret_cast<LaneHeader*>(memory_ + kPage); }
+  std::byte* base() { return memory_ + 2 * kPage; }
+  Arena arena() { return Arena::existing(base(), kBytes, &lane()); }
+  PooledArena client(std::uint32_t owner) { return {arena(), &pool(), owner}; }
+  void release(BlockHeader* block) { release_block(*block, block->size_bytes, lane()); }
+
+  // Runs `work` in a process that then dies as it stands.
+  template <class Work>
+  void in_a_process_that_dies(Work&& work) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      work();
+      ::_exit(0);
+    }
+    int status = 1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(status == 0);
+  }
+
+ private:
+  static constexpr std::size_t kAll = 2 * kPage + kBytes;
+  std::byte* memory_;
+};
+
+bool overlap(const BlockHeader* a, const BlockHeader* b) {
+  const auto* first = reinterpret_cast<const std::byte*>(a);
+  const auto* second = reinterpret_cast<const std::byte*>(b);
+  return first < second + b->size_bytes && second < first + a->size_bytes;
+}
+
+}  // namespace
+
+TEST_CASE("clients of a pool share its room: each may have nearly all of it, and gets none that another has") {
+  SharedPool shared;
+  PooledArena one = shared.client(0), two = shared.client(1);
+  CHECK(one.can_ever_hold(kBytes - sizeof(BlockHeader)));
+  BlockHeader* large = one.try_reserve(48 * 1024);
+  BlockHeader* small = two.try_reserve(8 * 1024);
+  REQUIRE(large != nullptr);
+  REQUIRE(small != nullptr);
+  CHECK_FALSE(overlap(large, small));
+  CHECK(two.try_reserve(16 * 1024) == nullptr);
+  CHECK(two.used_bytes() == large->size_bytes + small->size_bytes);
+  shared.release(large);
+  CHECK(two.try_reserve(16 * 1024) == large);
+}
+
+TEST_CASE("a pool whose owner dies with the lock is rebuilt from the blocks: what they say is out stays out") {
+  SharedPool shared;
+  PooledArena survivor = shared.client(0);
+  BlockHeader* before = survivor.try_reserve(1000);
+  shared.in_a_process_that_dies([&] {
+    auto* lock = new PoolLock(shared.pool());  // never unlocked
+    Arena arena = shared.arena();
+    arena.resume(shared.pool().state);
+    arena.set_owner(1);
+    (void)lock;
+    (void)arena.try_reserve(2000);  // and the state does not know of it
+    std::memset(static_cast<void*>(&shared.pool().state), 0x55, sizeof(ArenaState));
+  });
+  BlockHeader* after = survivor.try_reserve(1000);
+  REQUIRE(after != nullptr);
+  BlockHeader* lost = nullptr;
+  walk_arena(shared.base(), kBytes, [&](BlockHeader& block, std::uint64_t) {
+    if (block.state == static_cast<std::uint32_t>(BlockState::reserved) && block.next_free == 1) lost = &block;
+  });
+  REQUIRE(lost != nullptr);
+  CHECK_FALSE(overlap(before, after));
+  CHECK_FALSE(overlap(lost, after));
+  CHECK(survivor.used_bytes() == before->size_bytes + lost->size_bytes + after->size_bytes);
+  for (BlockHeader* block : {before, lost, after}) shared.release(block);
+  CHECK(survivor.largest_hole_bytes() == kBytes - sizeof(BlockHeader));
+}
+
+TEST_CASE("who holds the lock and does not go on makes the others wait for a while, not for ever") {
+  SharedPool shared;
+  int ready[2];
+  REQUIRE(::pipe(ready) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const PoolLock lock(shared.pool());
+    (void)!::write(ready[1], "x", 1);
+    for (;;) ::pause();
+  }
+  char byte = 0;
+  REQUIRE(::read(ready[0], &byte, 1) == 1);
+  PooledArena client = shared.client(0);
+  CHECK(client.try_reserve(100) == nullptr);
+  CHECK(shared.pool().holder == child);
+  CHECK_FALSE(reclaim(shared.pool(), shared.arena(), 1, [](const BlockHeader&) { return false; }));
+  ::kill(child, SIGKILL);
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  CHECK(client.try_reserve(100) != nullptr);
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+TEST_CASE("what a dead client had in hand comes back, except what the server has taken, and nothing of others") {
+  SharedPool shared;
+  PooledArena dead = shared.client(7), living = shared.client(8);
+  BlockHeader* taken = dead.try_reserve(100);
+  BlockHeader* reserved = dead.try_reserve(200);
+  BlockHeader* others = living.try_reserve(300);
+  BlockHeader* answered = dead.try_reserve(400);
+  taken->state = static_cast<std::uint32_t>(BlockState::published);
+  answered->state = static_cast<std::uint32_t>(BlockState::answered);
+  CHECK(reclaim(shared.pool(), shared.arena(), 7, [&](const BlockHeader& block) { return &block == taken; }));
+  CHECK(living.used_bytes() == taken->size_bytes + others->size_bytes);
+  CHECK(living.try_reserve(200) == reserved);
+}
+
+TEST_CASE("threads that reserve and give back at the same time never have the same bytes, and leave an empty pool") {
+  SharedPool shared;
+  std::vector<std::thread> threads;
+  std::atomic<int> spoiled{0};
+  for (std::uint32_t owner = 0; owner < 4; ++owner)
+    threads.emplace_back([&, owner] {
+      PooledArena client = shared.client(owner);
+      std::mt19937 random(owner);
+      for (int round = 0; round < 5'000; ++round) {
+        const std::size_t bytes = random() % 8'000 + 1;
+        BlockHeader* block = client.try_reserve(bytes);
+        if (block == nullptr) continue;
+        std::memset(static_cast<void*>(Arena::data(block)), static_cast<int>(owner), bytes);
+        for (std::size_t at = 0; at < bytes; at += 97) spoiled += Arena::data(block)[at] != static_cast<std::byte>(owner);
+        client.cancel(*block);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(spoiled == 0);
+  CHECK(shared.client(9).used_bytes() == 0);
+}
+
+}  // namespace damaris::shm
