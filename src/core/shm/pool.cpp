@@ -14,12 +14,22 @@ namespace {
 constexpr long kTurnNs = 100'000'000;
 constexpr long kSecondNs = 1'000'000'000;
 
-timespec end_of_turn() noexcept {
+timespec end_of_turn(clockid_t clock) noexcept {
   timespec end = {};
-  ::clock_gettime(CLOCK_MONOTONIC, &end);
+  ::clock_gettime(clock, &end);
   end.tv_nsec += kTurnNs;
   if (end.tv_nsec >= kSecondNs) ++end.tv_sec, end.tv_nsec -= kSecondNs;
   return end;
+}
+
+int wait_for_lock(pthread_mutex_t& lock) noexcept {
+#if defined(__SANITIZE_THREAD__)  // which does not know the other call
+  const timespec end = end_of_turn(CLOCK_REALTIME);
+  return ::pthread_mutex_timedlock(&lock, &end);
+#else
+  const timespec end = end_of_turn(CLOCK_MONOTONIC);
+  return ::pthread_mutex_clocklock(&lock, CLOCK_MONOTONIC, &end);
+#endif
 }
 
 void make_lock(pthread_mutex_t& lock) {
@@ -42,10 +52,7 @@ void make_pool(PoolHeader& pool, std::byte* base, std::uint64_t bytes, LaneHeade
 
 PoolLock::PoolLock(PoolHeader& pool) noexcept : pool_(pool) {
   int result = ::pthread_mutex_trylock(&pool.lock);
-  if (result == EBUSY) {
-    const timespec end = end_of_turn();
-    result = ::pthread_mutex_clocklock(&pool.lock, CLOCK_MONOTONIC, &end);
-  }
+  if (result == EBUSY) result = wait_for_lock(pool.lock);
   orphan_ = result == EOWNERDEAD;
   held_ = result == 0 || orphan_;
   if (held_) pool_.holder.store(::getpid(), std::memory_order_relaxed);
