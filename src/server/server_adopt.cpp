@@ -1,0 +1,58 @@
+// How a server takes over what a dead one left in its region. The rest of the server is in server.cpp.
+#include <algorithm>
+
+#include "core/shm/arena.hpp"
+#include "server/server.hpp"
+
+namespace damaris::server {
+
+void Server::adopt() {
+  adopted_ = true;
+  take_no_more();
+  roster_.adopt();
+  const std::int64_t released = region_->header().releasing.load(std::memory_order_acquire);
+  adopt_spilled(released);
+  std::unordered_set<std::uint64_t> waiting;
+  for (Member& member : roster_.members())
+    for (Lane& lane : member.lanes)
+      lane.reader.for_each_waiting([&](const event::Event& event) {
+        if (event.kind == event::Kind::write) waiting.insert(event.block_offset);
+      });
+  for (Member& member : roster_.members())
+    for (Lane& lane : member.lanes)
+      if (region_->keeps_arena(lane.index)) adopt_arena(member, lane, released, waiting);
+}
+
+// A block that was being spilled may be in the region as well: the first one counts.
+void Server::adopt_spilled(std::int64_t released) {
+  Spill& file = ledger_.spill_file();
+  file.keep();
+  file.adopt([&](const shm::BlockHeader& header, const SpilledBlock& place) {
+    const Intake intake = check_spilled(header, place, infos_);
+    const bool is_new = intake.fault.empty() && header.step != released && !ledger_.holds(intake.dataset);
+    if (!is_new) return file.release(place);
+    highest_step_ = std::max(highest_step_, header.step);
+    (void)ledger_.add(intake.dataset, intake.block);
+  });
+}
+
+// Blocks whose events wait in a lane come with these; the dead server had taken the others.
+void Server::adopt_arena(Member& keeper, Lane& lane, std::int64_t released, const std::unordered_set<std::uint64_t>& waiting) {
+  shm::walk_arena(region_->at(lane.span.arena_offset), lane.span.arena_bytes, [&](shm::BlockHeader& block, std::uint64_t offset) {
+    const std::uint64_t place = lane.span.arena_offset + offset;
+    if (block.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(shm::BlockState::published)) return;
+    if (waiting.count(place) > 0 || block.step < 0) return;
+    if (block.step == released) return block.state.store(static_cast<std::uint32_t>(shm::BlockState::released));
+    event::Event event = {};
+    event.kind = event::Kind::write;
+    event.step = block.step;
+    event.block_offset = place;
+    Member* member = region_->pool() == nullptr ? &keeper : roster_.find(block.source);
+    if (member == nullptr) return;  // nobody's: it stays, and is told of as what is left
+    member->last_step = std::max(member->last_step, event.step);
+    highest_step_ = std::max(highest_step_, event.step);
+    take_block(*member, lane, event);
+  });
+}
+
+}  // namespace damaris::server
