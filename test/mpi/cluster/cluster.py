@@ -1,0 +1,29 @@
+"""cluster.py FOLDER: step 0 is whole and recorded, and of step 1 the parts of the nodes that live are in files."""
+import json
+import pathlib
+import sys
+
+import h5py
+
+folder = pathlib.Path(sys.argv[1])
+
+
+def holds(item, value):
+    datasets = [item] if isinstance(item, h5py.Dataset) else list(item.values())
+    return any((dataset[...] == value).sum() == 1000 for dataset in datasets)
+
+
+def parts(step):
+    """The clients whose part of x is in a file of that step, as they wrote it."""
+    found = set()
+    for path in folder.glob(f"storm.*.i{step}.h5"):
+        with h5py.File(path) as file:
+            found |= {client for client in range(6) if holds(file["x"], 1000.0 * step + client)}
+    return found
+
+
+lines = [json.loads(line) for line in (folder / "storm.jsonl").read_text().splitlines()]
+complete = {line["step"] for line in lines if line.get("complete")}
+assert parts(0) == set(range(6)) and complete == {0}, f"step 0: {parts(0)}; complete: {complete}"
+assert parts(1) >= set(range(4)), f"step 1: {parts(1)}"
+print("step 0 is whole; of step 1 there are the parts of clients", sorted(parts(1)))
