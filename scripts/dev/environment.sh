@@ -60,6 +60,16 @@ dev_torture() {
   "$PYTHON" test/torture/torture.py "$@"
 }
 
+dev_soak() {
+  case ${1:-} in
+    --help | -h) exec python3 test/soak/soak.py --help ;;
+  esac
+  setup_for_use
+  dev_build "$PRESET" soak
+  use_built_tree
+  "$PYTHON" test/soak/soak.py "$@"
+}
+
 dev_demo() {
   setup_for_use
   dev_build "$PRESET" demo
