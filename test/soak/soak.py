@@ -17,7 +17,7 @@ import tempfile
 import time
 
 XML = """<simulation name="soak">
-  <architecture><clients count="{clients}"/><server start="manual"/><buffer size="4MiB" split="{split}" timeout="60s"/></architecture>
+  <architecture><clients count="{clients}"/><server start="manual"/><buffer size="4MiB" split="{split}" timeout="10min"/></architecture>
   <data>
     <parameter name="n" type="int" value="512"/>
     <layout name="cloud" type="double" dimensions="n"/><layout name="wave" type="double" dimensions="512"/>

@@ -10,7 +10,7 @@
 
 #include <damaris/damaris.h>
 
-enum { kMost = 512, kBlocks = 4, kFlushEvery = 64, kTimeout = 60000 };
+enum { kMost = 512, kBlocks = 4, kFlushEvery = 64, kTimeout = 600000 };
 
 static void must(int code) {
   if (code >= 0) return;

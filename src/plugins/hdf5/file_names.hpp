@@ -21,6 +21,8 @@ class FileNames {
   const std::string& prefix() const { return prefix_; }
   // The commit record of the run, and what else stands beside it: "<folder>/<stem>.jsonl".
   std::string of_run(const std::string& suffix) const { return folder_ + "/" + stem_ + suffix; }
+  // The same for what no user looks for.
+  std::string hidden(const std::string& suffix) const { return folder_ + "/." + stem_ + suffix; }
   std::string final_path(std::int64_t iteration) const { return folder_ + "/" + final_name(iteration); }
   // Beside the final one, hidden, and with the process id, so that it is nobody else's.
   std::string temporary_path(std::int64_t iteration) const;

@@ -1,4 +1,4 @@
-"""cluster.py FOLDER: step 0 is whole and recorded, and of step 1 the parts of the nodes that live are in files."""
+"""cluster.py FOLDER: step 0 is whole, and of step 1 the parts of the nodes that live are in files; the record tells of both."""
 import json
 import pathlib
 import sys
@@ -25,5 +25,6 @@ def parts(step):
 lines = [json.loads(line) for line in (folder / "storm.jsonl").read_text().splitlines()]
 complete = {line["step"] for line in lines if line.get("complete")}
 assert parts(0) == set(range(6)) and complete == {0}, f"step 0: {parts(0)}; complete: {complete}"
-assert parts(1) >= set(range(4)), f"step 1: {parts(1)}"
+servers = {server for line in lines if line.get("step") == 1 for server in line["servers"]}
+assert parts(1) >= set(range(4)) and servers >= {0, 1}, f"step 1: {parts(1)} of servers {servers}"
 print("step 0 is whole; of step 1 there are the parts of clients", sorted(parts(1)))

@@ -63,6 +63,7 @@ CommitLog::CommitLog(const dc_host_t& host, const Settings& settings, const File
            host.regions != nullptr ? host.regions : ""},
       connected_(greet(host, names)),
       collector_(connected_ ? host.server_count : 1),
+      unrecorded_(names, host.server_index),
       retry_(settings.retry_ms),
       room_(names.folder()),
       prefixes_{names.prefix()} {
@@ -70,8 +71,28 @@ CommitLog::CommitLog(const dc_host_t& host, const Settings& settings, const File
   views_ = std::make_unique<RunViews>(host, names.of_run(".jsonl"), MemoryBound(settings.memory_bytes).views_bytes());
   try {
     open();
+    if (existing_ == Existing::recover) record_what_is_not();
   } catch (const Failure& failure) {
     throw Error(DC_E_NO_OUTPUT, failure.what());
+  }
+}
+
+// The dead server had stored it, and who was to record it died as well.
+void CommitLog::record_what_is_not() {
+  for (const StepRecord& step : unrecorded_.missing_in(names_.of_run(".jsonl"), host_.server_index)) {
+    append(to_json(step));
+    tell(2, "step " + std::to_string(step.step) + " had been stored, and is recorded now");
+  }
+  unrecorded_.remove();
+}
+
+// Of a step that is stored: that nobody may ever hear of it is no reason to give it up.
+void CommitLog::note_unrecorded(const StepRecord& record) {
+  if (!connected_ || host_.server_count == 1 || record.files.empty()) return;
+  try {
+    unrecorded_.add(record);
+  } catch (const Failure& failure) {
+    warn(failure.what());
   }
 }
 
@@ -119,6 +140,7 @@ void CommitLog::remove_files_of_others(const std::set<std::string>& earlier) con
 }
 
 void CommitLog::report(StepRecord&& record, Instant since) {
+  note_unrecorded(record);
   if (!keeps()) {
     const std::string text = to_json(record).dump();
     if (host_.send(host_.self, 0, text.data(), text.size()) != DC_OK)
@@ -240,6 +262,8 @@ void CommitLog::finish() {
     throw Error(DC_E_IO,
                 std::string("the commit record misses ") + std::to_string(lines_.size()) + " iterations: " + failure.what());
   }
+  // All others have told this server everything, or are dead.
+  for (int server = 0; connected_ && server < host_.server_count; ++server) Unrecorded(names_, server).remove();
   views_->finish();
 }
 

@@ -18,6 +18,7 @@
 #include "run_record.hpp"
 #include "run_views.hpp"
 #include "step_collector.hpp"
+#include "unrecorded.hpp"
 
 namespace damaris::hdf5 {
 
@@ -50,6 +51,8 @@ class CommitLog {
   // Without MPI there may be servers on other nodes that nobody here knows of.
   bool shared() const { return !connected_ || host_.communicator == nullptr; }
   void open();
+  void note_unrecorded(const StepRecord& record);
+  void record_what_is_not();
   void remove_earlier();
   void replace_earlier_runs();
   void remove_files_of_others(const std::set<std::string>& earlier) const;
@@ -72,6 +75,7 @@ class CommitLog {
   std::unique_ptr<RecordFile> file_;
   std::unique_ptr<RunViews> views_;  // of a server that keeps the record
   StepCollector collector_;
+  Unrecorded unrecorded_;
   std::deque<StepRecord> lines_;  // to be written
   Instant since_ = {};            // when the last of them was there to be written
   Retry retry_;

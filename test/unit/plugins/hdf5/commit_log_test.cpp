@@ -13,6 +13,7 @@
 #include "plugins/hdf5/failure.hpp"
 #include "plugins/hdf5/run/record_file.hpp"
 #include "plugins/hdf5/run/run_record.hpp"
+#include "plugins/hdf5/run/unrecorded.hpp"
 #include "plugins/reduce/crc32.hpp"
 #include "unit/plugins/hdf5/run_server.hpp"
 
@@ -22,6 +23,7 @@ using damaris::hdf5::QuietErrors;
 using damaris::hdf5::RecordFile;
 using damaris::hdf5::RunRecordReader;
 using damaris::hdf5::StepRecord;
+using damaris::hdf5::Unrecorded;
 
 namespace {
 
@@ -108,6 +110,44 @@ TEST_CASE("a line appears when all servers have reported the step or a later one
   REQUIRE(keeper.store(3) == DC_OK);
   CHECK(keeper.plugin->finalize() == DC_OK);
   CHECK_FALSE(steps_in(folder.file("storm.jsonl")).at(3).complete);
+}
+
+TEST_CASE("what a server has stored is kept until it is recorded, and a run that ends leaves nothing of that") {
+  const TempFolder folder;
+  const std::string kept = folder.file(".storm.s1.unrecorded");
+  {
+    ServerOf keeper(folder, 0, 2), other(folder, 1, 2);
+    REQUIRE(keeper.store(1) == DC_OK);
+    REQUIRE(other.store(1) == DC_OK);
+    CHECK(content(kept).find("storm.node7.s1.i1.h5") != std::string::npos);
+    for (const auto& [to, text] : other.host.sent) REQUIRE(keeper.plugin->on_message(1, text) == DC_OK);
+    CHECK(other.plugin->finalize() == DC_OK);
+    CHECK(std::filesystem::exists(kept));  // the other one may still be at it
+    CHECK(keeper.plugin->finalize() == DC_OK);
+  }
+  CHECK_FALSE(std::filesystem::exists(kept));
+  CHECK_FALSE(std::filesystem::exists(folder.file(".storm.s0.unrecorded")));
+}
+
+TEST_CASE("recovery finds the steps of its server that no line tells of, and no cut one") {
+  const TempFolder folder;
+  const damaris::hdf5::FileNames names(folder.file("storm"), "node7", 1);
+  const std::string record = folder.file("storm.jsonl"), kept = folder.file(".storm.s1.unrecorded");
+  StepRecord told, untold;
+  told.step = 3;
+  told.servers = {0, 1};
+  untold.step = 4;
+  untold.servers = {1};
+  std::ofstream(kept) << "of an earlier run\n";
+  Unrecorded unrecorded(names, 1);
+  for (const StepRecord& step : {told, untold}) unrecorded.add(step);
+  std::ofstream(kept, std::ios::app) << to_json(untold).dump().substr(0, 20);
+  std::ofstream(record) << to_json(damaris::hdf5::RunRecord{"id", "storm", 2, "", false, ""}).dump() << "\n"
+                        << to_json(told).dump() << "\n";
+  const auto missing = unrecorded.missing_in(record, 1);
+  REQUIRE(missing.size() == 1);
+  CHECK(missing[0].step == 4);
+  CHECK(unrecorded.missing_in(record, 0).size() == 1);  // of server 0 there is a line of step 3 too
 }
 
 TEST_CASE("a server that passes a step without data has told of it: the line appears, and it is complete") {

@@ -50,7 +50,8 @@ void add_bytes(Blocks& blocks, const dc_variable_info_t& variable, std::int32_t 
 
 std::size_t files_in(const std::string& folder) {
   const std::filesystem::directory_iterator all(folder);
-  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+  const auto counts = [](const auto& entry) { return entry.path().extension() != ".unrecorded"; };
+  return static_cast<std::size_t>(std::count_if(begin(all), end(all), counts));
 }
 
 }  // namespace
