@@ -137,7 +137,8 @@ void push(Input& input, shm::Region& region) {
   event.kind = static_cast<event::Kind>(input.below(10));
   event.name = static_cast<std::uint32_t>(input.below(4)) - 1;
   event.step = input.take<std::uint8_t>() < 200 ? static_cast<std::int64_t>(input.below(6)) : input.take<std::int64_t>();
-  event.block_offset = region.span(kHostile).arena_offset + block_place(input);
+  const auto place = input.take<std::uint8_t>();  // mostly where publish() puts blocks
+  event.block_offset = place == 255 ? input.take<std::uint64_t>() : region.span(kHostile).arena_offset + place * shm::kLine;
   event.time = input.take<double>();
   writer.try_push(event);
 }

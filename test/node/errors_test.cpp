@@ -162,11 +162,15 @@ TEST_CASE("a header that lies about its size, its variable or its extents is ref
   SECTION("extents") { block->extents[0] = -4; }
   SECTION("source") { block->source = 17; }
   SECTION("state") { block->state = 77; }
-  SECTION("place") { shm::ring_of(node.region().lane(0))[0].block_offset = 64; }
+  std::string why;
+  SECTION("place") {
+    shm::ring_of(node.region().lane(0))[0].block_offset = GENERATE(std::uint64_t{64}, ~std::uint64_t{0} << 20);
+    why = "it lies outside the client's arena";
+  }
   node.client(0).end_iteration(0);
   while (node.server().poll()) {
   }
-  CHECK(node.server().first_failure().sentence.find(" of client 0 in step 0 was refused: ") != std::string::npos);
+  CHECK(node.server().first_failure().sentence.find(" of client 0 in step 0 was refused: " + why) != std::string::npos);
   CHECK(node.lines("datasets 1 small:0.1=16:10").size() == 1);
 }
 
