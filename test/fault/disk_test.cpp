@@ -185,7 +185,7 @@ TEST_CASE("at the end what is refused is still tried for as long as retry says")
 }
 
 TEST_CASE("who finalizes hears what was given up before his own time is over, however long retry is") {
-  DiskRun run("retry='1h'", "<clients count='1'/><server finalize-timeout='10s'/>");
+  DiskRun run("retry='1h'", "<clients count='1'/><server finalize-timeout='30s'/>");
   run.store(0);
   run.rule("write ENOSPC");
   run.write(1);

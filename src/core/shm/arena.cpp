@@ -42,32 +42,6 @@ void Arena::make_free(std::uint64_t offset, std::uint64_t size) noexcept {
   set_state(*block, BlockState::free);
 }
 
-BlockHeader* Arena::try_reserve(std::uint64_t data_bytes) noexcept {
-  if (!can_ever_hold(data_bytes)) return nullptr;
-  const std::uint64_t released = lane_->released.load(std::memory_order_acquire);
-  if (released == state_.given && state_.given != state_.given_at_start_over) start_over(released);
-  const std::uint64_t need = block_bytes(data_bytes);
-  BlockHeader* block = first_fit(need);
-  if (block == nullptr && sweep()) block = first_fit(need);
-  return block;
-}
-
-BlockHeader* Arena::first_fit(std::uint64_t need) noexcept {
-  std::uint64_t previous = kNoBlock;
-  for (std::uint64_t offset = state_.first_free; offset < bytes_; previous = offset, offset = next_free(offset)) {
-    if (at(offset)->size_bytes.load(std::memory_order_relaxed) < need) continue;
-    split(offset, previous, need);
-    BlockHeader* block = at(offset);
-    block->next_free = owner_;
-    set_state(*block, BlockState::reserved);
-    const std::uint64_t size = block->size_bytes.load(std::memory_order_relaxed);
-    state_.free_bytes -= size;
-    state_.given += size;
-    return block;
-  }
-  return nullptr;
-}
-
 // Ascending, whatever a stray write of the program has left there: a look at the list comes to an end.
 std::uint64_t Arena::next_free(std::uint64_t offset) const noexcept {
   const std::uint64_t next = at(offset)->next_free;
@@ -89,6 +63,33 @@ void Arena::split(std::uint64_t offset, std::uint64_t previous, std::uint64_t ne
     prefetch_for_write(at(std::min(offset + 2 * need, bytes_ - kLine)));
   }
   (previous == kNoBlock ? state_.first_free : at(previous)->next_free) = next;
+}
+
+// Inline: of the path of every write.
+inline BlockHeader* Arena::first_fit(std::uint64_t need) noexcept {
+  std::uint64_t previous = kNoBlock;
+  for (std::uint64_t offset = state_.first_free; offset < bytes_; previous = offset, offset = next_free(offset)) {
+    if (at(offset)->size_bytes.load(std::memory_order_relaxed) < need) continue;
+    split(offset, previous, need);
+    BlockHeader* block = at(offset);
+    block->next_free = owner_;
+    set_state(*block, BlockState::reserved);
+    const std::uint64_t size = block->size_bytes.load(std::memory_order_relaxed);
+    state_.free_bytes -= size;
+    state_.given += size;
+    return block;
+  }
+  return nullptr;
+}
+
+BlockHeader* Arena::try_reserve(std::uint64_t data_bytes) noexcept {
+  if (!can_ever_hold(data_bytes)) return nullptr;
+  const std::uint64_t released = lane_->released.load(std::memory_order_acquire);
+  if (released == state_.given && state_.given != state_.given_at_start_over) start_over(released);
+  const std::uint64_t need = block_bytes(data_bytes);
+  BlockHeader* block = first_fit(need);
+  if (block == nullptr && sweep()) block = first_fit(need);
+  return block;
 }
 
 // Everything is back: no walk over what may be a million blocks, and the next step goes where the caches were last.
