@@ -10,6 +10,9 @@ why_no_fuzzing() {
 
 dev_fuzz() {
   local why
+  case ${1:-} in
+    --help | -h) exec python3 scripts/fuzz build/fuzz --help ;;
+  esac
   setup_packages
   why=$(why_no_fuzzing)
   [ -z "$why" ] || fail "fuzz: $why"

@@ -46,6 +46,11 @@ case $1 in
     for verb in demo test setup build bench lint install run clean; do
       expect 0 '^usage: ./dev VERB' "$copy/substitutes:$PATH" ./dev $verb --help >/dev/null || { echo "$verb"; exit 1; }
     done
+    mkdir test
+    cp -r "$DAMARIS_SOURCE_DIR"/test/{torture,soak} test/
+    for verb in torture soak fuzz; do # these have more to say
+      expect 0 "^usage: ./dev $verb " "$copy/substitutes:$PATH" ./dev $verb --help >/dev/null || { echo "$verb"; exit 1; }
+    done
     if [ -e build ] || [ -e asked ] || [ -e ./--help ]; then echo "something was done" && exit 1; fi ;;
   unknown_test_builds_nothing)
     ready_machine
