@@ -62,6 +62,7 @@ class FakeHost {
     host_.server_count = count;
   }
   void set_job(const char* job) { host_.job = job; }
+  void set_regions(const char* regions) { host_.regions = regions; }
   // Before init: no way to the other servers.
   void cut_off() {
     connected = false;

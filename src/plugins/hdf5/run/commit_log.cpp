@@ -63,7 +63,7 @@ CommitLog::CommitLog(const dc_host_t& host, const Settings& settings, const File
            host.regions != nullptr ? host.regions : ""},
       connected_(greet(host, names)),
       collector_(connected_ ? host.server_count : 1),
-      unrecorded_(names, host.server_index),
+      unrecorded_(names, host.server_index, run_.regions),
       retry_(settings.retry_ms),
       room_(names.folder()),
       prefixes_{names.prefix()} {
@@ -77,13 +77,53 @@ CommitLog::CommitLog(const dc_host_t& host, const Settings& settings, const File
   }
 }
 
-// The dead server had stored it, and who was to record it died as well.
+// What servers of the last run in the record have stored and it does not tell of.
+std::vector<StepRecord> CommitLog::unrecorded_of(const std::string& regions, int servers) const {
+  std::vector<Unrecorded> kept;
+  for (int server = 0; server < servers; ++server)
+    if (Unrecorded one(names_, server, regions); one.is_there()) kept.push_back(std::move(one));
+  std::vector<StepRecord> missing;
+  if (kept.empty()) return missing;  // a record may be long
+  const ToldSteps told = told_by_last_run(names_.of_run(".jsonl"));
+  for (const Unrecorded& one : kept)
+    for (StepRecord& step : one.missing_in(told)) missing.push_back(std::move(step));
+  return missing;
+}
+
+void CommitLog::remove_unrecorded(const std::string& regions, int servers) const {
+  for (int server = 0; server < servers; ++server)
+    if (const Unrecorded one(names_, server, regions); one.is_there()) one.remove();
+}
+
+// The dead servers had stored it, and who was to record it died as well. Of all of them: regions of others may have gone with their nodes.
+// Two recoveries at once may both add a line; readers take them for one.
 void CommitLog::record_what_is_not() {
-  for (const StepRecord& step : unrecorded_.missing_in(names_.of_run(".jsonl"), host_.server_index)) {
+  for (const StepRecord& step : unrecorded_of(run_.regions, host_.server_count)) {
     append(to_json(step));
     tell(2, "step " + std::to_string(step.step) + " had been stored, and is recorded now");
   }
-  unrecorded_.remove();
+  remove_unrecorded(run_.regions, host_.server_count);
+}
+
+// At the end: all others have told this server everything, or died before they could.
+void CommitLog::record_untold() {
+  int silent = 0;
+  while (silent < host_.server_count && collector_.has_told_all(silent)) ++silent;
+  if (silent == host_.server_count) return;
+  for (StepRecord& step : unrecorded_of(run_.regions, host_.server_count)) {
+    tell(2, "step " + std::to_string(step.step) + " had been stored by a server that died, and is recorded now");
+    lines_.push_back(std::move(step));
+  }
+}
+
+// A run that goes on where another one was killed: what that had stored counts as its own.
+std::vector<Json> CommitLog::lines_of_earlier(const RecordOutline& earlier) const {
+  std::vector<Json> lines;
+  for (const StepRecord& step : unrecorded_of(earlier.regions, earlier.servers)) {
+    lines.push_back(to_json(step));
+    tell(2, "step " + std::to_string(step.step) + " had been stored by the run before, and is recorded now");
+  }
+  return lines;
 }
 
 // Of a step that is stored: that nobody may ever hear of it is no reason to give it up.
@@ -109,7 +149,12 @@ void CommitLog::remove_earlier() {
 
 void CommitLog::open() {
   const bool again = file_ != nullptr;
-  file_ = std::make_unique<RecordFile>(names_.of_run(".jsonl"), existing_, shared(), run_, std::chrono::seconds(30), again);
+  const std::string path = names_.of_run(".jsonl");
+  const bool goes_on = existing_ == Existing::append && !again;
+  const RecordOutline earlier = goes_on ? outline_of(path) : RecordOutline{};
+  const std::vector<Json> of_earlier = lines_of_earlier(earlier);
+  file_ = std::make_unique<RecordFile>(path, existing_, shared(), run_, std::chrono::seconds(30), again, of_earlier);
+  if (file_->is_first()) remove_unrecorded(earlier.regions, earlier.servers);
 }
 
 // What earlier runs left goes when the first line of this run has replaced theirs.
@@ -257,13 +302,18 @@ void CommitLog::finish() {
   if (!keeps()) return remove_earlier();
   add_due(collector_.rest(), Clock::now());
   try {
-    while (!try_lines()) std::this_thread::sleep_for(kLookEvery);  // nobody else is served any more
+    const auto write_all_lines = [&] {
+      while (!try_lines()) std::this_thread::sleep_for(kLookEvery);  // nobody else is served any more
+    };
+    write_all_lines();
+    if (connected_) record_untold();
+    write_all_lines();
   } catch (const Failure& failure) {
     throw Error(DC_E_IO,
                 std::string("the commit record misses ") + std::to_string(lines_.size()) + " iterations: " + failure.what());
   }
-  // All others have told this server everything, or are dead.
-  for (int server = 0; connected_ && server < host_.server_count; ++server) Unrecorded(names_, server).remove();
+  for (int server = 0; connected_ && server < host_.server_count; ++server)
+    if (const Unrecorded one(names_, server, run_.regions); replaced_ || one.is_there()) one.remove();
   views_->finish();
 }
 

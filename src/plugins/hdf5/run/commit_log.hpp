@@ -52,7 +52,11 @@ class CommitLog {
   bool shared() const { return !connected_ || host_.communicator == nullptr; }
   void open();
   void note_unrecorded(const StepRecord& record);
+  std::vector<StepRecord> unrecorded_of(const std::string& regions, int servers) const;
+  void remove_unrecorded(const std::string& regions, int servers) const;
   void record_what_is_not();
+  void record_untold();
+  std::vector<Json> lines_of_earlier(const RecordOutline& earlier) const;
   void remove_earlier();
   void replace_earlier_runs();
   void remove_files_of_others(const std::set<std::string>& earlier) const;

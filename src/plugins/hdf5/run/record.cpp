@@ -175,12 +175,29 @@ void add_new(std::vector<std::string>& sentences, std::string&& more) {
   if (std::find(sentences.begin(), sentences.end(), more) == sentences.end()) sentences.push_back(std::move(more));
 }
 
+// How what a line says of a file goes together with what others have said.
+enum class Said { by_another, again, of_recovered };
+
+// A line that was added twice, by two recoveries at once for instance.
+void add_datasets_once(StoredFile& file, std::vector<StoredDataset>&& more) {
+  const std::size_t known = file.datasets.size();
+  for (StoredDataset& dataset : more) {
+    const auto end = file.datasets.begin() + static_cast<std::ptrdiff_t>(known);
+    const auto is_it = [&, text = to_json(dataset)](const StoredDataset& other) {
+      return other.path == dataset.path && to_json(other) == text;
+    };
+    if (std::none_of(file.datasets.begin(), end, is_it)) file.datasets.push_back(std::move(dataset));
+  }
+}
+
 // A recovered file has taken the place of what the dead server had made.
-void add_file(std::vector<StoredFile>& files, StoredFile&& more, bool instead) {
+void add_file(std::vector<StoredFile>& files, StoredFile&& more, Said said) {
   const auto same = std::find_if(files.begin(), files.end(), [&](const StoredFile& file) { return file.name == more.name; });
   if (same == files.end()) return void(files.push_back(std::move(more)));
-  if (instead) return void(*same = std::move(more));
+  if (said == Said::of_recovered) return void(*same = std::move(more));
   same->server = std::min(same->server, more.server);
+  if (said == Said::again && more.checksum) return;  // one server wrote it, and the line that is there may be a recovery's
+  if (said == Said::again) return add_datasets_once(*same, std::move(more.datasets));
   std::move(more.datasets.begin(), more.datasets.end(), std::back_inserter(same->datasets));
 }
 
@@ -188,10 +205,14 @@ void add_file(std::vector<StoredFile>& files, StoredFile&& more, bool instead) {
 
 void merge(StepRecord& into, StepRecord&& other) {
   if (!into.time) into.time = other.time;
+  const bool again = std::any_of(other.servers.begin(), other.servers.end(), [&](int server) {
+    return std::find(into.servers.begin(), into.servers.end(), server) != into.servers.end();
+  });
   append_sorted(into.servers, std::move(other.servers));
   into.complete = into.complete && other.complete;
+  const Said said = other.recovered ? Said::of_recovered : again ? Said::again : Said::by_another;
+  for (StoredFile& file : other.files) add_file(into.files, std::move(file), said);
   into.recovered = into.recovered || other.recovered;
-  for (StoredFile& file : other.files) add_file(into.files, std::move(file), other.recovered);
   std::sort(into.files.begin(), into.files.end(), [](const StoredFile& a, const StoredFile& b) { return a.server < b.server; });
   append_sorted(into.absent, std::move(other.absent));
   append_sorted(into.missing, std::move(other.missing));
@@ -199,8 +220,8 @@ void merge(StepRecord& into, StepRecord&& other) {
   for (std::string& failure : other.failures) add_new(into.failures, std::move(failure));
   into.dropped = into.dropped || other.dropped;
   into.reduced = into.reduced || other.reduced;
-  into.waits += other.waits;
-  into.spilled_bytes += other.spilled_bytes;
+  into.waits = again ? std::max(into.waits, other.waits) : into.waits + other.waits;
+  into.spilled_bytes = again ? std::max(into.spilled_bytes, other.spilled_bytes) : into.spilled_bytes + other.spilled_bytes;
   for (std::string& warning : other.warnings) add_new(into.warnings, std::move(warning));
   into.retries = std::max(into.retries, other.retries);
   into.waited_s = std::max(into.waited_s, other.waited_s);

@@ -100,12 +100,12 @@ Error other_run(const std::string& path) {
 }
 
 RecordFile::RecordFile(std::string path, Existing existing, bool shared, const RunRecord& run, std::chrono::milliseconds timeout,
-                       bool again)
+                       bool again, const std::vector<Json>& of_earlier)
     : path_(std::move(path)), timeout_(timeout), shared_(shared) {
   try {
     open();
     first_ = hold(shared, run);
-    if (first_ && !(again && size_of(descriptor_, path_) > 0)) start(existing, run);
+    if (first_ && !(again && size_of(descriptor_, path_) > 0)) start(existing, run, of_earlier);
     if (shared) wait_for([&] { return ::flock(descriptor_, LOCK_SH | LOCK_NB); }, timeout_, path_);  // until it is closed
   } catch (...) {
     close();
@@ -167,12 +167,14 @@ void RecordFile::join(const RunRecord& run) {
   if (!outline.job.empty() && outline.job != run.job) throw held_record(path_);
 }
 
-void RecordFile::start(Existing existing, const RunRecord& run) {
+void RecordFile::start(Existing existing, const RunRecord& run, const std::vector<Json>& of_earlier) {
   remove_leftovers();
   if (existing == Existing::recover && size_of(descriptor_, path_) > 0) return go_on(run);
   if (existing == Existing::refuse && outline_of(path_).tells_of_iterations) throw earlier_record(path_);
   drop_replaced_lines();
   cut_broken_line();
+  for (const Json& line : of_earlier)
+    if (!append(line)) throw_system_failure(ENOENT, "go on with the commit record", path_);
   begin_ = size_of(descriptor_, path_);
   if (!append(to_json(run))) throw_system_failure(ENOENT, "begin the commit record", path_);
   end_ = size_of(descriptor_, path_);

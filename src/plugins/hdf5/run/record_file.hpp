@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "../settings.hpp"
 #include "record.hpp"
@@ -26,8 +27,10 @@ class RecordFile {
   // earlier run with `existing` refuse. `timeout`: for another process that is at it, here and in append.
   // With `existing` recover the run has its line already; damaris::Error(DC_E_NO_OUTPUT) when the last line is another run's.
   // `again`: this process had it open before, and the run's line is there unless the file is empty.
+  // `of_earlier`: lines that the run before has not come to add; they stand before this run's.
   RecordFile(std::string path, Existing existing, bool shared, const RunRecord& run,
-             std::chrono::milliseconds timeout = std::chrono::seconds(30), bool again = false);
+             std::chrono::milliseconds timeout = std::chrono::seconds(30), bool again = false,
+             const std::vector<Json>& of_earlier = {});
   ~RecordFile();
   RecordFile(const RecordFile&) = delete;
   RecordFile& operator=(const RecordFile&) = delete;
@@ -47,7 +50,7 @@ class RecordFile {
   void close();
   bool hold(bool shared, const RunRecord& run);
   void join(const RunRecord& run);
-  void start(Existing existing, const RunRecord& run);
+  void start(Existing existing, const RunRecord& run, const std::vector<Json>& of_earlier);
   void go_on(const RunRecord& run);
   void cut_broken_line();
   void remove_leftovers() const;

@@ -8,6 +8,17 @@
 #include <utility>
 
 namespace damaris::hdf5 {
+namespace {
+
+int servers_of(const Json& run) {
+  try {
+    return run_from_json(run).servers;
+  } catch (const Error&) {
+    return 0;  // whoever reads the record says so
+  }
+}
+
+}  // namespace
 
 RecordOutline outline_of(const std::string& path) {
   RecordOutline outline;
@@ -22,6 +33,7 @@ RecordOutline outline_of(const std::string& path) {
     if (json.is_object() && json.contains("run")) {
       outline.job = text("job");
       outline.regions = text("regions");
+      outline.servers = servers_of(json);
       replaces_all = text("replaces") == "all";
       run_begin = offset;
       continue;

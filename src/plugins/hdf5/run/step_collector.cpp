@@ -23,6 +23,10 @@ void StepCollector::pass(int server, std::int64_t step) {
   last = std::max(last, step);
 }
 
+bool StepCollector::has_told_all(int server) const {
+  return last_.at(static_cast<std::size_t>(server)) == std::numeric_limits<std::int64_t>::max();
+}
+
 // Who has passed a step has told of it too: that there is nothing. A collector of one knows only its own number.
 std::vector<StepRecord> StepCollector::ready() {
   const std::int64_t passed = *std::min_element(last_.begin(), last_.end());

@@ -18,6 +18,8 @@ class StepCollector {
   void add(int server, StepRecord&& record);
   // It has nothing to say of the steps up to `step` either.
   void pass(int server, std::int64_t step);
+  // Whether the server has passed all steps there can be.
+  bool has_told_all(int server) const;
   // The steps that every server has reported or passed; each is returned once.
   std::vector<StepRecord> ready();
   // At the end: all that is left. Steps that some server has neither reported nor passed are not complete.

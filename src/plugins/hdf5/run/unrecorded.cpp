@@ -3,21 +3,54 @@
 #include <damaris/error.hpp>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <fstream>
 
 #include "../failure.hpp"
-#include "run_record.hpp"
+#include "../output_file.hpp"
 
 namespace damaris::hdf5 {
 namespace {
 
 constexpr const char* kKeep = "keep what is not yet recorded";
 
+// Its first line.
+Json heading(const std::string& regions) { return {{"unrecorded", regions}}; }
+
+// Whole or not at all: the next line would be glued to a part of this one. Returns 0 or errno.
+int add_whole(int descriptor, const std::string& heading, const std::string& line) {
+  struct stat before = {};
+  if (::fstat(descriptor, &before) != 0) return errno;
+  const int error = write_all(descriptor, before.st_size == 0 ? heading + line : line);
+  if (error != 0 && ::ftruncate(descriptor, before.st_size) != 0) return errno;
+  return error;
+}
+
 }  // namespace
+
+// What earlier runs recorded of the same steps is of another future.
+ToldSteps told_by_last_run(const std::string& record) {
+  ToldSteps told;
+  std::ifstream file(record, std::ios::binary);
+  for (std::string line; std::getline(file, line) && !file.eof();) {
+    const Json json = Json::parse(line, nullptr, false);
+    if (json.is_object() && json.contains("run")) {
+      told = {};
+      if (json.contains("regions") && json["regions"].is_string()) told.regions = json["regions"].get<std::string>();
+      continue;
+    }
+    try {
+      const StepRecord step = step_from_json(json);
+      told.servers[step.step].insert(step.servers.begin(), step.servers.end());
+    } catch (const Error&) {
+      continue;  // nobody can read this line, so it tells of nothing
+    }
+  }
+  return told;
+}
 
 // Not synchronized: who dies is a process, and what it had written stays. A power failure takes the region along as well.
 void Unrecorded::add(const StepRecord& step) {
@@ -25,29 +58,32 @@ void Unrecorded::add(const StepRecord& step) {
   const int descriptor = ::open(path_.c_str(), flags, 0644);
   if (descriptor < 0) throw_system_failure(errno, kKeep, path_);
   begun_ = true;
-  const std::string line = to_json(step).dump() + "\n";
-  const ssize_t written = ::write(descriptor, line.data(), line.size());
-  const int error = errno;
+  const int error = add_whole(descriptor, heading(regions_).dump() + "\n", to_json(step).dump() + "\n");
   ::close(descriptor);
-  if (written != static_cast<ssize_t>(line.size())) throw_system_failure(written < 0 ? error : ENOSPC, kKeep, path_);
+  if (error != 0) throw_system_failure(error, kKeep, path_);
 }
 
-std::vector<StepRecord> Unrecorded::missing_in(const std::string& record, int server) const {
-  RunRecordReader recorded(record);
-  recorded.read_on();
-  std::vector<StepRecord> missing;
+bool Unrecorded::is_there() const {
   std::ifstream file(path_, std::ios::binary);
-  for (std::string line; std::getline(file, line) && !file.eof();) {
+  std::string line;
+  return std::getline(file, line) && Json::parse(line, nullptr, false) == heading(regions_);
+}
+
+std::vector<StepRecord> Unrecorded::missing_in(const ToldSteps& told) const {
+  std::vector<StepRecord> missing;
+  if (told.regions != regions_ || !is_there()) return missing;
+  std::ifstream file(path_, std::ios::binary);
+  std::string line;
+  std::getline(file, line);
+  while (std::getline(file, line) && !file.eof()) {
     StepRecord step;
     try {
       step = step_from_json(Json::parse(line, nullptr, false));
     } catch (const Error&) {
       continue;  // cut off: its writer was killed in it, and the step is still in the region
     }
-    const auto found = recorded.steps().find(step.step);
-    const bool known =
-        found != recorded.steps().end() && std::count(found->second.servers.begin(), found->second.servers.end(), server) > 0;
-    if (!known) missing.push_back(std::move(step));
+    const auto found = told.servers.find(step.step);
+    if (found == told.servers.end() || found->second.count(server_) == 0) missing.push_back(std::move(step));
   }
   return missing;
 }

@@ -1,9 +1,12 @@
 // What a server has stored, in a file of its own beside the others, for as long as only another server can record it: when that one dies
 // first, recovery finds here what stands in no line of the record.
 // Used by: the hdf5 plugin, on the server's dispatch thread; with several servers that reach each other.
-// Before it: a step is stored. After it: commit_log.hpp, in the run or in the recovery of this server.
+// Before it: a step is stored. After it: commit_log.hpp, at the end of the run, in the recovery of any of its servers, or in a run that
+// goes on in the same record.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,18 +15,33 @@
 
 namespace damaris::hdf5 {
 
+// What the last run of a record has told: step -> servers.
+struct ToldSteps {
+  std::string regions;  // of the run
+  std::map<std::int64_t, std::set<int>> servers;
+};
+
+// Goes through the file a line at a time and keeps nothing else of it.
+ToldSteps told_by_last_run(const std::string& record);
+
 class Unrecorded {
  public:
-  Unrecorded(const FileNames& names, int server) : path_(names.hidden(".s" + std::to_string(server) + ".unrecorded")) {}
+  // `regions` tells runs apart: RunRecord.
+  Unrecorded(const FileNames& names, int server, std::string regions)
+      : path_(names.hidden(".s" + std::to_string(server) + ".unrecorded")), server_(server), regions_(std::move(regions)) {}
 
-  // The first call takes away what an earlier run has left. Throws Failure.
+  // The first call takes away what an earlier run has left. Throws Failure; nothing of the step is left in the file then.
   void add(const StepRecord& step);
-  // Those that `record` does not tell of, in the order in which they were stored.
-  std::vector<StepRecord> missing_in(const std::string& record, int server) const;
+  // Whether the file is there, and of this run.
+  bool is_there() const;
+  // Those of this run that `told` does not know, in the order in which they were stored; none where it is of another run.
+  std::vector<StepRecord> missing_in(const ToldSteps& told) const;
   void remove() const;
 
  private:
   std::string path_;
+  int server_;
+  std::string regions_;
   bool begun_ = false;
 };
 

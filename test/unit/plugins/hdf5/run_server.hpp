@@ -13,9 +13,10 @@ namespace damaris::test {
 
 // A server of a run, its plugin started.
 struct ServerOf {
-  ServerOf(const TempFolder& folder, int index, int count, Settings more = {}, bool connected = true)
+  ServerOf(const TempFolder& folder, int index, int count, Settings more = {}, bool connected = true, const char* regions = "")
       : host(with_basename(std::move(more), folder.file("storm")), {}) {
     host.place(index, count);
+    host.set_regions(regions);
     if (!connected) host.cut_off();
     plugin.emplace("hdf5", host);
   }
