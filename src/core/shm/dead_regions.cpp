@@ -53,6 +53,7 @@ FoundRegion look_at(const std::string& name) {
   found.ready = found.alive && state == RegionState::ready;
   found.leaving = found.alive && state == RegionState::leaving;
   found.detached = header.detached != 0;
+  found.servers = header.server_count;
   found.simulation = std::string(header.simulation, ::strnlen(header.simulation, sizeof header.simulation));
   found.config_digest = header.config_digest;
   found.config_place = header.config_place;
@@ -107,7 +108,8 @@ void clear_unreadable(const std::string& name, model::StalePolicy policy, const 
 
 void clear_if_dead(const FoundRegion& region, model::StalePolicy policy, const Recover& recover) {
   if (region.alive) return;
-  if (region.unreleased_blocks > 0 && policy == model::StalePolicy::recover && recover) return recover(region.name);
+  const bool may_hold = region.unreleased_blocks > 0 || region.servers > 1;
+  if (may_hold && policy == model::StalePolicy::recover && recover) return recover(region.name);
   if (region.unreleased_blocks > 0 && policy != model::StalePolicy::discard)
     throw Error(DC_E_STALE_REGION,
                 format("the region {} of a dead server (pid {}) still holds {} datasets that were never stored; store them with "

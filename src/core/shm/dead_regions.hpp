@@ -41,6 +41,7 @@ struct FoundRegion {
   std::string simulation;
   std::uint64_t config_digest = 0, config_place = 0;
   std::size_t unreleased_blocks = 0;
+  int servers = 1;         // of its run
   std::string spill_file;  // "": none
 };
 
@@ -56,7 +57,8 @@ std::optional<FoundRegion> wait_for_way(const std::string& prefix, std::int64_t 
 // Stores what a region holds, and takes it away. Throws Error when it cannot.
 using Recover = std::function<void(const std::string& region)>;
 
-// Takes away what dead servers left: regions without unreleased published blocks, and those that were never finished, always; others
+// Takes away what dead servers left: regions without unreleased published blocks, and those that were never finished, always, but with
+// `policy` recover those of a run of several servers after `recover`, as their storage may still have to tell of what it has; others
 // by `policy`, as those of another version or damaged that no process has open any more.
 // Throws Error(DC_E_STALE_REGION) naming the region and what to do, when `policy` is refuse or there is no `recover`, and what that
 // throws.

@@ -23,10 +23,11 @@ bool exists(const std::string& name) { return ::access(("/dev/shm" + name).c_str
 
 // A region whose server has died: made here, then given the identity of a process that cannot be.
 struct DeadRegion {
-  explicit DeadRegion(bool with_data) {
+  explicit DeadRegion(bool with_data, int servers = 1) {
     RegionSpec spec;
     spec.name = name = region_name("dead", make_nonce(), 0, 0);
     spec.simulation = "dead";
+    spec.server_count = servers;
     spec.buffer_bytes = 64 * 1024;
     Region region = Region::create(spec);
     region.announce();
@@ -60,6 +61,16 @@ TEST_CASE("rule 16: with stale=discard a dead job's data are given up") {
   const DeadRegion dead(true);
   clear_dead_regions(region_prefix("dead"), StalePolicy::discard);
   CHECK_FALSE(exists(dead.name));
+}
+
+TEST_CASE(
+    "with stale=recover the region of one of several servers is recovered without data too, that of a lone one is taken away") {
+  const int servers = GENERATE(1, 2);
+  const DeadRegion dead(false, servers);
+  std::vector<std::string> recovered;
+  clear_dead_regions(region_prefix("dead"), StalePolicy::recover, [&](const std::string& region) { recovered.push_back(region); });
+  CHECK(recovered == (servers == 1 ? std::vector<std::string>{} : std::vector<std::string>{dead.name}));
+  CHECK(exists(dead.name) == (servers > 1));  // the recovery takes it away
 }
 
 // Changes a dead region as a server of another version, or damage, would have left it.
