@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -99,6 +100,11 @@ class DiskRun {
     return status;
   }
   std::vector<std::string> logged(const std::string& part) const { return lines_of(file("log"), part); }
+  // Whether the watchdog has said of the server's main loop that it has been in `place`, after how many seconds it ever came to that.
+  bool named_by_watchdog(const std::string& place) const {
+    const std::vector<std::string> lines = logged("the server has been " + place);
+    return lines.size() == 1 && std::atof(lines[0].c_str() + lines[0].find(place) + place.size()) >= 10;
+  }
   std::vector<std::string> calls(const std::string& part = "") const { return lines_of(file("calls"), part); }
   // Files that have no business there any more.
   std::vector<std::string> leftovers() const {

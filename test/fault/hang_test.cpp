@@ -16,7 +16,7 @@ TEST_CASE("a disk that hangs is named by time-outs and by the watchdog; what cam
   const Answer late = run.client("finalize");
   CHECK(late.code == DC_E_TIMEOUT);
   CHECK_THAT(late.sentence, Contains("client 0 leaves although its data are not durable: waited 12000 ms for") && Contains(place));
-  CHECK(wait_until([&] { return run.logged("the server has been in plugin 'hdf5' in on_iteration of step 1 for 1").size() == 1; }));
+  CHECK(wait_until([&] { return run.named_by_watchdog(place); }));
   run.rule("");
   CHECK(run.ends() == 0);
   const Json found = verified(run.folder());
