@@ -1,11 +1,11 @@
-"""cluster.py FOLDER: step 0 is whole, and of step 1 the parts of the nodes that live are in files; the record tells of both."""
+"""cluster.py FOLDER DEAD: node DEAD has died. Step 0 is whole, and of step 1 the parts of the nodes that live are in files; the record tells of both."""
 import json
 import pathlib
 import sys
 
 import h5py
 
-folder = pathlib.Path(sys.argv[1])
+folder, dead = pathlib.Path(sys.argv[1]), int(sys.argv[2])
 
 
 def holds(item, value):
@@ -26,5 +26,6 @@ lines = [json.loads(line) for line in (folder / "storm.jsonl").read_text().split
 complete = {line["step"] for line in lines if line.get("complete")}
 assert parts(0) == set(range(6)) and complete == {0}, f"step 0: {parts(0)}; complete: {complete}"
 servers = {server for line in lines if line.get("step") == 1 for server in line["servers"]}
-assert parts(1) >= set(range(4)) and servers >= {0, 1}, f"step 1: {parts(1)} of servers {servers}"
+living = set(range(6)) - {2 * dead, 2 * dead + 1}
+assert parts(1) >= living and servers >= {0, 1, 2} - {dead}, f"step 1: {parts(1)} of servers {servers}"
 print("step 0 is whole; of step 1 there are the parts of clients", sorted(parts(1)))
