@@ -2,8 +2,8 @@
 
 One stores in HDF5, at most 72 000 steps, a file each, with views of the run that soon reach the memory that they may take; the other gives
 its data away as fast as it can, in a shared pool.
-Private memory (RssAnon), open files and mappings of each server and client are looked at all the time; what they are in the last tenth of
-the time is compared with the second tenth.
+Private memory (RssAnon), open files and mappings of each server and client, and what their jobs take of /dev/shm, are looked at all the
+time; what they are in the last tenth of the time is compared with the second tenth. At the end nothing of the jobs may be in /dev/shm.
 """
 
 import argparse
@@ -34,7 +34,9 @@ JOBS = {  # name: how the buffer is shared, what becomes of the data
 MOST_STEPS = {"hdf5": 72_000}
 LEAST_PAUSE_S = 0.002  # between two steps of such a job
 GROWTH = 1.05  # of memory that counts as flat, beside
-SLACK_KIB = 8192  # half of what the hdf5 job may take for its views
+SLACK_KIB = 1024
+VIEWS_KIB = 8192  # of the hdf5 server instead: half of what it may take for its views
+SHM = pathlib.Path("/dev/shm")
 
 
 def parse(words):
@@ -54,6 +56,7 @@ class Process:
 
     def __init__(self, name, pid):
         self.name, self.pid, self.seen = name, pid, []
+        self.slack_kib = VIEWS_KIB if name == "hdf5 server" else SLACK_KIB
 
     def look(self):
         status = pathlib.Path(f"/proc/{self.pid}/status").read_text()
@@ -70,7 +73,22 @@ class Process:
 
     def is_flat(self):
         before, after = self.tenth(1), self.tenth(9)
-        return after[0] <= before[0] * GROWTH + SLACK_KIB and after[1] <= before[1] + 1 and after[2] <= before[2] * GROWTH + 8
+        return after[0] <= before[0] * GROWTH + self.slack_kib and after[1] <= before[1] + 1 and after[2] <= before[2] * GROWTH + 8
+
+
+class SharedMemory(Process):
+    """What a job has in /dev/shm: the memory and the number of its names there."""
+
+    def __init__(self, name, job):
+        super().__init__(f"{name} /dev/shm", 0)
+        self.job = job
+
+    def names(self):
+        return sorted(path for path in SHM.iterdir() if f".{self.job}." in path.name)
+
+    def look(self):
+        blocks = sum(path.stat().st_blocks for path in self.names())
+        self.seen.append((blocks // 2, len(self.names()), 0))
 
 
 class Job:
@@ -80,7 +98,9 @@ class Job:
         pause_s = max(LEAST_PAUSE_S, seconds / MOST_STEPS[name]) if name in MOST_STEPS else 0
         (self.folder / "out").mkdir(parents=True)
         (self.folder / "soak.xml").write_text(XML.format(clients=clients, split=split, storage=storage))
-        self.environment = os.environ | {"DAMARIS_JOB": f"soak_{os.getpid()}_{name}"}
+        self.job = f"soak_{os.getpid()}_{name}"
+        self.environment = os.environ | {"DAMARIS_JOB": self.job}
+        self.shared = SharedMemory(name, self.job)
         self.server = self.start("server", "damaris-server", "soak.xml")
         self.clients = [self.start(f"client{i}", os.environ["DAMARIS_BUILD_DIR"] + "/test/bin/soak_client", "soak.xml", str(i), "stop", str(int(pause_s * 1e6))) for i in range(clients)]
 
@@ -92,6 +112,12 @@ class Job:
 
     def processes(self):
         return [self.server, *self.clients]
+
+    def watched(self):
+        return [*(process.watched for process in self.processes()), self.shared]
+
+    def left(self):
+        return [f"{name} is left" for name in self.shared.names()]
 
     def failures(self):
         return [f"{p.watched.name} ended with {p.returncode}: {(self.folder / (p.watched.name.split()[1] + '.log')).read_text()[-500:]}"
@@ -119,7 +145,7 @@ def soak(jobs, seconds):
     """Looks at all processes until the time is over. Returns what failed."""
     begun = told = time.monotonic()
     pause = min(1.0, seconds / 100)
-    watched = [process.watched for job in jobs for process in job.processes()]
+    watched = [one for job in jobs for one in job.watched()]
     while time.monotonic() - begun < seconds:
         time.sleep(pause)
         for job in jobs:
@@ -130,14 +156,14 @@ def soak(jobs, seconds):
         if time.monotonic() - told >= min(60, max(5, seconds / 10)):
             told = time.monotonic()
             print(f"{(told - begun) / 60:.1f} of {seconds / 60:.1f} min: " +
-                  ", ".join(f"{one.name} {one.seen[-1][0] / 1024:.1f} MiB" for one in watched if "server" in one.name), flush=True)
+                  ", ".join(f"{one.name} {one.seen[-1][0] / 1024:.1f} MiB" for one in watched if "client" not in one.name), flush=True)
     return []
 
 
 def table(jobs):
     print(f"\n{'process':16}{'memory MiB':>20}{'open files':>16}{'mappings':>16}")
     flat = True
-    for process in (process.watched for job in jobs for process in job.processes()):
+    for process in (one for job in jobs for one in job.watched()):
         (kib, files, maps), (kib2, files2, maps2) = process.tenth(1), process.tenth(9)
         flat &= process.is_flat()
         print(f"{process.name:16}{kib / 1024:>9.1f} -> {kib2 / 1024:<7.1f}{files:>9} -> {files2:<4}{maps:>8} -> {maps2:<5}"
@@ -156,7 +182,7 @@ def main(words):
         if not failed:
             flat = table(jobs)
             steps = {job.name: min(job.stop()) for job in jobs}
-            failed = [failure for job in jobs for failure in job.failures()]
+            failed = [failure for job in jobs for failure in job.failures() + job.left()]
     finally:
         for process in (process for job in jobs for process in job.processes()):
             end(process)
