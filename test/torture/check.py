@@ -8,6 +8,7 @@ import json
 import re
 import stat
 import subprocess
+from functools import partial
 
 from faults import ALWAYS, EARLIER_IO, FULL, NOT_ENDED, SERVER_LOST, TIMEOUT
 from ladder import is_told, refused, wrong_refusal
@@ -15,6 +16,7 @@ from ledger import read_ledger
 from processes import MARGIN_S
 from scenario import base_of
 from stored import expected, read_stored, same
+from times import wrong_times
 
 STEP = re.compile(r"(?:step|iteration) (\d+)")
 DIED = re.compile(r"client (\d+) died after")
@@ -104,6 +106,8 @@ class Check:
             self.broken(sentence)
         self.result.spilled_bytes, self.result.reduced_steps = stored.spilled_bytes, len(stored.reduced_steps)
         self.left_out(stored)
+        for sentence in wrong_times(stored, self.ledgers, self.too_late, partial(self.excused, stored)):
+            self.broken(sentence)
         known = set()
         for phase, ledger in self.ledgers:
             too_late = self.too_late(ledger)
@@ -119,7 +123,7 @@ class Check:
         variable = next(v for v in self.run.variables if v.name == key[0])
         self.result.datasets += call.code == 0
         if key not in stored.blocks:
-            if call.code == 0 and call.number not in too_late and not self.excused(stored, phase, ledger, key):
+            if call.code == 0 and call.number not in too_late and not self.excused(stored, phase, ledger, key[1]):
                 self.broken(f"{self.name(key)} was handed over and is nowhere")
             return
         length = int(call.words[5])
@@ -146,11 +150,11 @@ class Check:
         lost = any(call.code == SERVER_LOST for call in ledger.calls)
         return not ledger.ended or lost or ledger.source in self.cut_off or (phase == "first" and self.told_failed(stored, ledger, step))
 
-    def excused(self, stored, phase, ledger, key):
+    def excused(self, stored, phase, ledger, step):
         if phase == "first" and self.run.mode == "in-place" and self.kind.client_dies and not ledger.ended:
             ends = [int(call.words[1]) for call in ledger.returned("end") if call.code in (0, EARLIER_IO)]
-            return key[1] > max(ends, default=-1)  # its memory went with it: what it had not ended was nobody else's
-        return phase == "first" and self.told_failed(stored, ledger, key[1])
+            return step > max(ends, default=-1)  # its memory went with it: what it had not ended was nobody else's
+        return phase == "first" and self.told_failed(stored, ledger, step)
 
     def told_failed(self, stored, ledger, step):
         """The storage could not, and said so: in the record, or to this client."""
@@ -187,18 +191,18 @@ class Check:
         unknown = [name for name in found["not_recorded"] if not name.startswith(".")]
         if unknown and not self.kind.storage and not (self.run.mode == "in-place" and self.kind.client_dies):
             self.broken(f"no line of the record tells of {unknown}")
-        partial = [one for one in found["partial"] if "for want of room" not in one["what"]]
-        if partial and self.kind.name == "none":
-            self.broken(f"damaris verify calls it partial: {partial}")
+        lacking = [one for one in found["partial"] if "for want of room" not in one["what"]]
+        if lacking and self.kind.name == "none":
+            self.broken(f"damaris verify calls it partial: {lacking}")
 
     def nothing_left(self):
         for name in self.runner.shm_names():
             self.broken(f"/dev/shm/{name} is left")
         for path in self.runner.out.iterdir():
-            if ".tmp." in path.name:
-                self.broken(f"the temporary file {path.name} is left")
+            if ".tmp." in path.name or path.name.startswith("."):
+                self.broken(f"the temporary file {path.name} is left")  # docs/file-format.md: none is for longer than the run
         for path in self.runner.folder.rglob("*"):
-            if path.parent.name == "spill":
+            if path.parent.name == "spill" or path.suffix == ".spill":
                 self.broken(f"the spilled data {path.name} are left")
             if stat.S_ISSOCK(path.lstat().st_mode):
                 self.broken(f"the socket {path.name} is left")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from faults import FAULTS, Fault, draw_fault
 from ladder import attributes_of_buffer, attributes_of_variable, draw_ladder
+from times import line_of_time
 
 TYPES = {"d": "double", "f": "float", "i": "int"}
 
@@ -112,7 +113,7 @@ def draw_script(rng, run, source, steps, calm=False):
     flushes = rng.choice((0.0, 0.3, 1.0))
     for step in steps:
         if rng.random() < 0.2:
-            lines.append(f"time {step} {step * 2}")
+            lines.append(line_of_time(step))
         for variable in run.variables:
             if calm or rng.random() < 0.93:  # a client may leave one out
                 lines += lines_of_writes(rng, run, variable, source, step)

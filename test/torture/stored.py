@@ -15,6 +15,9 @@ class Stored:
     left_out: set = field(default_factory=set)  # (variable, step) of which a node was told to take no more, for want of room
     dropped_steps: set = field(default_factory=set)
     reduced_steps: set = field(default_factory=set)
+    complete_steps: set = field(default_factory=set)
+    recovered_steps: set = field(default_factory=set)
+    times: dict = field(default_factory=dict)  # step -> physical time, where one is told
     spilled_bytes: int = 0
     damaged: list = field(default_factory=list)  # sentences
 
@@ -27,6 +30,7 @@ def read_stored(out):
             stored.failed_steps.add(step["step"])
         stored.missing.update(step.get("missing", []))
         take_ladder(stored, step)
+        take_time(stored, step)
         for file in step.get("files", []):
             files[file["name"]] = (step["step"], file)
     for name, (step, told) in files.items():
@@ -46,6 +50,15 @@ def take_ladder(stored, line):
     stored.dropped_steps |= {step} if line.get("dropped") else set()
     stored.reduced_steps |= {step} if line.get("reduced") else set()
     stored.spilled_bytes += line.get("spilled_bytes", 0)
+
+
+def take_time(stored, line):
+    """The last line of a step says whether it is complete; what one line tells and a later one does not is still told."""
+    step = line["step"]
+    (stored.complete_steps.add if line.get("complete") else stored.complete_steps.discard)(step)
+    stored.recovered_steps |= {step} if line.get("recovered") else set()
+    if "time" in line:
+        stored.times[step] = line["time"]
 
 
 def lines_of(path, stored):
