@@ -31,6 +31,14 @@ void require_step(std::int64_t step) {
     throw Error(DC_E_ARGUMENT, format("step {} is higher than {}, the highest", step, event::kHighestStep));
 }
 
+// `key`: the variable, and whether its step was dropped or it was skipped.
+Event refusal(const std::pair<std::uint32_t, bool>& key, std::uint64_t count, std::int64_t step) {
+  Event event = make_event(key.second ? Kind::dropped : Kind::skipped, step);
+  event.name = key.first;
+  event.count = count;
+  return event;
+}
+
 // The lane of the calling thread, of the last client it called.
 struct ThreadPlace {
   std::uint64_t client = 0;
@@ -119,6 +127,7 @@ Client::~Client() {
   if (finalized_) return;
   for (auto& writer : writers_) {
     for (const auto& [key, block] : writer->allocated) writer->arena.cancel(*block);
+    for (const auto& [key, count] : writer->refused) writer->lane.try_push(refusal(key, count, open_));
     writer->lane.try_push(make_event(Kind::finalize, std::max(ended_, open_.load())));
   }
   link_.ring();
@@ -161,10 +170,7 @@ void Client::change_step(std::int64_t step) {
 void Client::tell_refused(std::int64_t step) {
   for (auto& writer : writers_)
     for (auto next = writer->refused.begin(); next != writer->refused.end(); next = writer->refused.erase(next)) {
-      Event event = make_event(next->first.second ? Kind::dropped : Kind::skipped, step);
-      event.name = next->first.first;
-      event.count = next->second;
-      push(*writer, event);
+      push(*writer, refusal(next->first, next->second, step));
     }
 }
 

@@ -88,8 +88,7 @@ void Iteration::move_to(std::size_t index, const SpilledBlock& place) {
   spilled_bytes_ += datasets_[index].bytes;
 }
 
-Ledger::Ledger(shm::Region& region, std::uint64_t most_spilled_bytes)
-    : region_(region), spill_(region.header(), most_spilled_bytes) {
+Ledger::Ledger(shm::Region& region, std::uint64_t most_spilled_bytes) : region_(region), spill_(region, most_spilled_bytes) {
   const std::uint32_t lanes = region.client_count() * region.threads();
   live_.resize(lanes);
   held_bytes_.resize(lanes);

@@ -139,7 +139,8 @@ void Server::begin(Iteration& iteration) {
   region_->header().last_complete.store(iteration.step(), std::memory_order_release);
   signals_.complete(iteration.step());
   account_for(iteration);
-  if (ladder_.should_reduce()) {
+  if (adopted_) restore(iteration);
+  if (!adopted_ && ladder_.should_reduce()) {
     iteration.reduce_harder(infos_.on_full());
     region_->header().reduced_steps.fetch_add(1, std::memory_order_relaxed);
   }
@@ -189,7 +190,8 @@ void Server::publish_frontier() {
   shm::RegionHeader& header = region_->header();
   header.last_complete.store(completed_, std::memory_order_release);
   if (!storage_failed_) header.last_durable.store(completed_, std::memory_order_release);
-  header.last_processed.store(completed_, std::memory_order_release);
+  // Of a dead server's region what could not be stored stays, for another recovery.
+  if (!adopted_ || !storage_failed_) header.last_processed.store(completed_, std::memory_order_release);
   shm::tell_progress(header);
 }
 
@@ -237,7 +239,8 @@ void Server::stop_clients() {
   signals_.stop();
   take_no_more();
   admit();  // who has come since the last look may have published something
-  while (drain()) {
+  // What the lanes hold now; a client that goes on is not listened to for ever.
+  for (std::uint64_t passes = region_->lane_events() / kEventsPerVisit + 1; passes > 0 && drain(); --passes) {
   }
   for (Member& member : roster_.members())
     if (member.presence == Member::Presence::attached || member.presence == Member::Presence::expected)

@@ -56,8 +56,11 @@ class Server {
   bool drain_lane(Member& member, Lane& lane);
   void dispatch(Member& member, Lane& lane, const event::Event& event);
   void take_question(Member& member, Lane& lane, const event::Event& event);
-  void adopt_spilled(std::int64_t released);
-  void adopt_arena(Member& keeper, Lane& lane, std::int64_t released, const std::unordered_set<std::uint64_t>& waiting);
+  void adopt_spilled();
+  void restore(Iteration& iteration);
+  void adopt_arena(Member& keeper, Lane& lane, const std::unordered_set<std::uint64_t>& waiting);
+  void take_time(const event::Event& event);
+  void leave_out(Member& member, const Lane& lane, const event::Event& event);
   void take_refusal(Member& member, Lane& lane, const event::Event& event);
   bool relieve();
   void release(std::int64_t step, bool durable);
@@ -79,6 +82,8 @@ class Server {
   void take_no_more();
   void note_failure(int code, const std::string& sentence);
 
+  static constexpr int kEventsPerVisit = 256;  // of one lane, so that no client starves the others
+
   std::shared_ptr<const model::Model> model_;
   std::shared_ptr<shm::Region> region_;
   std::unique_ptr<Coordinator> coordinator_;
@@ -96,7 +101,8 @@ class Server {
   dc_iteration_t in_hand_ = {};         // of the iteration that the plugins are at
   bool in_work_ = false;                // a plugin has begun with it, and does not wait
   bool storage_failed_ = false;
-  bool adopted_ = false;  // the region is a dead server's
+  bool adopted_ = false;                 // the region is a dead server's
+  std::int64_t settled_ = shm::kNoStep;  // which had stored all steps up to this one, or given them up
   bool stopping_ = false;
   bool closed_ = false;
   bool closing_ = false;                // the plugins have ended

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/shm/arena.hpp"
+#include "core/shm/decision.hpp"
 #include "server/server.hpp"
 
 namespace damaris::server {
@@ -10,8 +11,10 @@ void Server::adopt() {
   adopted_ = true;
   take_no_more();
   roster_.adopt();
-  const std::int64_t released = region_->header().releasing.load(std::memory_order_acquire);
-  adopt_spilled(released);
+  // Steps are stored in order, and given back then: what is left of these is no step's whole.
+  const shm::RegionHeader& header = region_->header();
+  settled_ = std::max(header.releasing.load(std::memory_order_acquire), header.last_processed.load(std::memory_order_acquire));
+  adopt_spilled();
   std::unordered_set<std::uint64_t> waiting;
   for (Member& member : roster_.members())
     for (Lane& lane : member.lanes)
@@ -20,16 +23,29 @@ void Server::adopt() {
       });
   for (Member& member : roster_.members())
     for (Lane& lane : member.lanes)
-      if (region_->keeps_arena(lane.index)) adopt_arena(member, lane, released, waiting);
+      if (region_->keeps_arena(lane.index)) adopt_arena(member, lane, waiting);
+}
+
+// What the dead server had taken of it beside its blocks. Which writes were refused only their clients knew: all that may have been count.
+void Server::restore(Iteration& iteration) {
+  shm::RegionHeader& header = region_->header();
+  const shm::StepTime& entry = header.times[static_cast<std::uint64_t>(iteration.step()) % shm::kDecisions];
+  if (entry.step.load(std::memory_order_acquire) == iteration.step())
+    iteration.set_time(entry.time.load(std::memory_order_relaxed));
+  const shm::Decision decision = shm::decided(header, iteration.step());
+  for (const model::Variable& variable : model_->variables) {
+    const bool skipped = variable.on_full == model::OnFull::skip && decision.skips(variable.priority);
+    if (variable.enabled && (decision.drops() || skipped)) iteration.refuse(variable.id, decision.drops());
+  }
 }
 
 // A block that was being spilled may be in the region as well: the first one counts.
-void Server::adopt_spilled(std::int64_t released) {
+void Server::adopt_spilled() {
   Spill& file = ledger_.spill_file();
   file.keep();
   file.adopt([&](const shm::BlockHeader& header, const SpilledBlock& place) {
     const Intake intake = check_spilled(header, place, infos_);
-    const bool is_new = intake.fault.empty() && header.step != released && !ledger_.holds(intake.dataset);
+    const bool is_new = intake.fault.empty() && header.step > settled_ && !ledger_.holds(intake.dataset);
     if (!is_new) return file.release(place);
     highest_step_ = std::max(highest_step_, header.step);
     (void)ledger_.add(intake.dataset, intake.block);
@@ -37,12 +53,12 @@ void Server::adopt_spilled(std::int64_t released) {
 }
 
 // Blocks whose events wait in a lane come with these; the dead server had taken the others.
-void Server::adopt_arena(Member& keeper, Lane& lane, std::int64_t released, const std::unordered_set<std::uint64_t>& waiting) {
+void Server::adopt_arena(Member& keeper, Lane& lane, const std::unordered_set<std::uint64_t>& waiting) {
   shm::walk_arena(region_->at(lane.span.arena_offset), lane.span.arena_bytes, [&](shm::BlockHeader& block, std::uint64_t offset) {
     const std::uint64_t place = lane.span.arena_offset + offset;
     if (block.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(shm::BlockState::published)) return;
     if (waiting.count(place) > 0 || block.step < 0) return;
-    if (block.step == released) return block.state.store(static_cast<std::uint32_t>(shm::BlockState::released));
+    if (block.step <= settled_) return block.state.store(static_cast<std::uint32_t>(shm::BlockState::released));
     event::Event event = {};
     event.kind = event::Kind::write;
     event.step = block.step;

@@ -10,7 +10,6 @@
 namespace damaris::server {
 namespace {
 
-constexpr int kEventsPerVisit = 256;                        // of one lane, so that no client starves the others
 constexpr auto kLookEvery = std::chrono::milliseconds(50);  // after the clients' processes
 
 }  // namespace
@@ -62,6 +61,7 @@ void Server::reject(Member& member, Lane& lane, const std::string& why) {
 // An event of step j ends all earlier steps of its lane (DESIGN 4b rule 2); a read is of another run's step and ends none.
 void Server::dispatch(Member& member, Lane& lane, const event::Event& event) {
   if (event.kind == event::Kind::read || event.kind == event::Kind::last_step) return take_question(member, lane, event);
+  if (adopted_ && event.step <= settled_ && event.kind != event::Kind::finalize) return leave_out(member, lane, event);
   if (event.kind != event::Kind::flush && event.kind != event::Kind::finalize) {
     if (event.step > event::kHighestStep) return reject(member, lane, format("there is no step {}", event.step));
     if (event.step < 0 || event.step <= lane.frontier)
@@ -85,7 +85,7 @@ void Server::dispatch(Member& member, Lane& lane, const event::Event& event) {
     case event::Kind::dropped:
       return take_refusal(member, lane, event);
     case event::Kind::set_time:
-      return ledger_.open(event.step).set_time(event.time);
+      return take_time(event);
     case event::Kind::flush:
     case event::Kind::read:
     case event::Kind::last_step:
@@ -95,6 +95,22 @@ void Server::dispatch(Member& member, Lane& lane, const event::Event& event) {
       if (member.frontier == kAllSteps) roster_.leave(member, Member::Presence::finalized);
       return;
   }
+}
+
+void Server::take_time(const event::Event& event) {
+  ledger_.open(event.step).set_time(event.time);
+  shm::StepTime& entry = region_->header().times[static_cast<std::uint64_t>(event.step) % shm::kDecisions];
+  entry.step.store(shm::kNoStep, std::memory_order_relaxed);
+  entry.time.store(event.time, std::memory_order_release);
+  entry.step.store(event.step, std::memory_order_release);
+}
+
+// Of a step that the dead server had stored: what was left of it came too late for that, from a client that was dead or damaged then. It
+// must not be taken for the whole step.
+void Server::leave_out(Member& member, const Lane& lane, const event::Event& event) {
+  if (event.kind != event::Kind::write) return;
+  const Intake intake = check_block(*region_, lane.span, member.id, event, infos_);
+  if (intake.fault.empty()) ledger_.release(intake.block);
 }
 
 void Server::take_refusal(Member& member, Lane& lane, const event::Event& event) {
@@ -160,11 +176,14 @@ void Server::reclaim() {
   for (Member& member : roster_.members()) {
     if (member.presence != Member::Presence::gone || member.reclaimed || member.watch.alive()) continue;
     const shm::Arena arena = shm::Arena::existing(region_->at(span.arena_offset), span.arena_bytes, region_->lane(0));
+    bool asks = false;  // it is answered before it is given back
     const auto is_taken = [&](const shm::BlockHeader& block) {
       const auto offset = static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(&block) - region_->at(0));
-      return ledger_.live({0, offset});
+      const bool taken = ledger_.live({0, offset});
+      asks |= taken && block.state.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(shm::BlockState::asked);
+      return taken;
     };
-    member.reclaimed = shm::reclaim(*pool, arena, member.slot, is_taken);
+    member.reclaimed = shm::reclaim(*pool, arena, member.slot, is_taken) && !asks;
   }
 }
 

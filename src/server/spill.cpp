@@ -76,17 +76,8 @@ std::string Spill::path_for(const std::string& folder, const std::string& region
   return path;
 }
 
-std::string Spill::path_of(const shm::RegionHeader& header) {
-  const std::string path(header.spill, ::strnlen(header.spill, sizeof header.spill));
-  // It is opened, and removed in the end: of a damaged region's words no other file shall be.
-  const std::string name = std::filesystem::path(path).filename().string();
-  const bool ours =
-      !path.empty() && path.front() == '/' && name.rfind("damaris.", 0) == 0 && std::filesystem::path(name).extension() == ".spill";
-  return ours ? path : "";
-}
-
-Spill::Spill(shm::RegionHeader& header, std::uint64_t most_bytes)
-    : header_(header), path_(path_of(header)), most_bytes_(most_bytes) {}
+Spill::Spill(const shm::Region& region, std::uint64_t most_bytes)
+    : header_(region.header()), path_(region.spill_file()), most_bytes_(most_bytes) {}
 
 Spill::~Spill() {
   if (descriptor_ < 0) return;

@@ -9,7 +9,7 @@
 #include <functional>
 #include <string>
 
-#include "core/shm/layout.hpp"
+#include "core/shm/region.hpp"
 
 namespace damaris::server {
 
@@ -25,7 +25,7 @@ struct SpilledBlock {
 class Spill {
  public:
   // Of a new region: makes no file yet. Throws Error(DC_E_NO_OUTPUT) when the folder cannot be written.
-  Spill(shm::RegionHeader& header, std::uint64_t most_bytes);
+  Spill(const shm::Region& region, std::uint64_t most_bytes);
   ~Spill();  // removes the file, unless keep() was called
   Spill(const Spill&) = delete;
   Spill& operator=(const Spill&) = delete;
@@ -38,8 +38,6 @@ class Spill {
   void adopt(const std::function<void(const shm::BlockHeader&, const SpilledBlock&)>& visit);
   void keep() noexcept { keeps_ = true; }
 
-  // The file of a region, "" for none; absolute.
-  static std::string path_of(const shm::RegionHeader& header);
   // For a region that is about to be made. Throws Error(DC_E_CONFIG) for a folder whose name is too long.
   static std::string path_for(const std::string& folder, const std::string& region);
 

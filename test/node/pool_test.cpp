@@ -1,6 +1,10 @@
 // The shared pool in a node: unequal clients, reads. Recovery: recovery_test.cpp. What happens when a process dies: test/api/detached.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <array>
 
+#include "core/shm/publish.hpp"
 #include "node.hpp"
 
 namespace damaris::test {
@@ -88,6 +92,33 @@ TEST_CASE("what is read stays the reader's until it has it, also while others ta
   other.join();
   CHECK(refusal == "");
   CHECK(wrong == 0);
+}
+
+TEST_CASE("the room of a question comes back also when its client dies before the answer") {
+  const pid_t dead = ::fork();
+  if (dead == 0) ::_exit(0);
+  REQUIRE(::waitpid(dead, nullptr, 0) == dead);
+  Node node(pooled_model());
+  const shm::LaneSpan& span = node.region().span(1);
+  shm::Arena existing = shm::Arena::existing(node.region().at(span.arena_offset), span.arena_bytes, node.region().lane(0));
+  shm::PooledArena arena(existing, node.region().pool(), 1);
+  shm::BlockHeader* block = arena.try_reserve(shm::asked_bytes(sizeof(std::int64_t)));
+  REQUIRE(block != nullptr);
+  block->data_bytes = sizeof(std::int64_t);
+  block->source = 1;
+  event::Event event = {};
+  event.kind = event::Kind::last_step;
+  event.name = event::kAnyVariable;
+  event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - node.region().at(0));
+  shm::LaneWriter lane(node.region().lane(1), node.region().lane_events());
+  shm::hand_over(*block, shm::BlockState::asked, lane, event);
+  node.region().slot(1).pid = dead;
+  const Deadline deadline = Deadline::after_ms(30'000);
+  const auto used = [&] { return node.client(0).status().buffer_used_bytes; };
+  while ((used() > 0 || node.region().slot(1).state.load() != static_cast<std::uint32_t>(shm::SlotState::dead)) && !deadline.passed())
+    node.server().poll();
+  CHECK(used() == 0);
+  node.drop_client(1);
 }
 
 }  // namespace damaris::test

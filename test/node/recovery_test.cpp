@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "core/shm/arena.hpp"
+#include "core/shm/decision.hpp"
 #include "node.hpp"
 
 namespace damaris::test {
@@ -16,6 +17,7 @@ class Remains {
                    const std::string& spill = "", bool pooled = false) {
     model::Model model = node_model();
     model.architecture.pooled = pooled;
+    model.variables[0].on_full = model::OnFull::skip;
     if (!spill.empty()) {
       model.architecture.buffer_bytes = 12 * 1024;
       model.architecture.spill = spill;
@@ -64,6 +66,12 @@ class Remains {
     return found;
   }
   const server::CallResult& result() const { return result_; }
+  // What hindered the storage is mended.
+  void mend() {
+    model::Model model = *model_;
+    model.plugins[0].settings.clear();
+    model_ = std::make_shared<model::Model>(model);
+  }
 
  private:
   TempFolder folder_;
@@ -133,6 +141,55 @@ TEST_CASE("a step whose blocks were being given back is not stored again with th
   first_block(remains.region(), 0).state.store(static_cast<std::uint32_t>(shm::BlockState::released));
   remains.region().header().releasing.store(3);
   CHECK(remains.recover().empty());
+  CHECK(remains.region().unreleased_blocks() == 0);
+}
+
+TEST_CASE("what a client left of a step that was stored, as it died in a call, is not taken for the step") {
+  Remains remains(2, {}, "", GENERATE(false, true));
+  for (int id : {0, 1}) {
+    remains.write(id, 0);
+    remains.client(id).end_iteration(0);
+  }
+  remains.poll();
+  REQUIRE(remains.region().header().last_processed.load() == 0);
+  void* data = nullptr;
+  (void)remains.client(1).alloc(remains.client(1).shapes().find("small"), 1, 7, &data);
+  shm::BlockHeader& left = *(static_cast<shm::BlockHeader*>(data) - 1);
+  left.step = 0;
+  left.state.store(static_cast<std::uint32_t>(shm::BlockState::published));
+  remains.write(0, 1);
+  const auto lines = remains.recover();
+  REQUIRE(lines.size() == 1);
+  CHECK_THAT(lines[0], Catch::Contains("iteration 1 ") && Catch::Contains("datasets 1 "));
+  CHECK(remains.region().unreleased_blocks() == 0);
+}
+
+TEST_CASE("recovery knows the time of a step, and what may have been skipped of it, also when the dead server had taken both") {
+  Remains remains;
+  remains.write(0, 0);
+  remains.client(0).set_time(0, 4.5);
+  remains.client(0).end_iteration(0);
+  shm::decide(remains.region().header(), 0, shm::Decision::skip(0, 3));
+  remains.poll();
+  remains.write(1, 1);
+  const auto lines = remains.recover();
+  REQUIRE(lines.size() == 2);
+  CHECK_THAT(lines[0], Catch::Contains("time 4.5") && Catch::Contains("skipped:small"));
+  CHECK_THAT(lines[1], Catch::Contains("time -1") && !Catch::Contains("skipped"));
+}
+
+TEST_CASE("what one recovery could not store the next one does") {
+  Remains remains(1, {{"fail_at", "0"}});
+  for (int step : {0, 1}) {
+    remains.write(0, step);
+    remains.client(0).end_iteration(step);
+  }
+  CHECK(remains.recover().size() == 2);
+  CHECK(remains.region().unreleased_blocks() == 1);
+  remains.mend();
+  const auto lines = remains.recover();
+  REQUIRE(lines.size() == 3);  // two of the first time
+  CHECK_THAT(lines[2], Catch::Contains("iteration 0 ") && Catch::Contains("datasets 1 "));
   CHECK(remains.region().unreleased_blocks() == 0);
 }
 

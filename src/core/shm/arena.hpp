@@ -44,7 +44,9 @@ class Arena {
 
   // Hints without a walk: what was released since the last sweep counts as free.
   std::uint64_t used_hint_bytes() const noexcept {
-    return bytes_ - state_.free_bytes - (lane_->released.load(std::memory_order_relaxed) - state_.swept);
+    // A sweep may have seen a block before its bytes were counted.
+    const std::uint64_t free = state_.free_bytes + (lane_->released.load(std::memory_order_relaxed) - state_.swept);
+    return free < bytes_ ? bytes_ - free : 0;
   }
   bool more_than_half_full() const noexcept { return used_hint_bytes() * 2 > bytes_; }
 

@@ -57,7 +57,7 @@ FoundRegion look_at(const std::string& name) {
   found.simulation = std::string(header.simulation, ::strnlen(header.simulation, sizeof header.simulation));
   found.config_digest = header.config_digest;
   found.config_place = header.config_place;
-  found.spill_file = std::string(header.spill, ::strnlen(header.spill, sizeof header.spill));
+  found.spill_file = region.spill_file();
   if (!found.alive) found.unreleased_blocks = region.unreleased_blocks();
   return found;
 }

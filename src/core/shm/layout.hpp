@@ -8,7 +8,6 @@
 #pragma once
 
 #include <damaris/damaris.h>
-#include <pthread.h>
 
 #include <atomic>
 #include <cstdint>
@@ -28,6 +27,12 @@ enum class RegionState : std::uint32_t {
   ready = 1,
   closed = 2,   // everything is stored; the server is gone or about to go
   leaving = 3,  // all clients are over, or the server was told to stop: it stores what was published and takes nothing more
+};
+
+// Written time first: one that names a step has its time.
+struct StepTime {
+  std::atomic<std::int64_t> step;
+  std::atomic<double> time;
 };
 
 struct alignas(kLine) RegionHeader {
@@ -71,6 +76,9 @@ struct alignas(kLine) RegionHeader {
   std::atomic<std::uint64_t> reduced_steps;                  // stored with reduce-on-full
   // C compares and exchanges: what is left out of a step (decision.hpp). Of its own: every write may look at it.
   alignas(kLine) std::atomic<std::uint64_t> decisions[kDecisions];
+
+  // S writes, recovery reads: the physical times of the steps that are open, a step a word as above.
+  alignas(kLine) StepTime times[kDecisions];
 
   // S writes with release, C reads with acquire. kNoStep: none yet.
   alignas(kLine) std::atomic<std::int64_t> last_complete;
@@ -175,11 +183,13 @@ struct ArenaState {
   std::uint64_t given_at_start_over = 0;
 };
 
-// Of a pool that all clients share. The lock is robust: whoever gets it after an owner that died rebuilds `state` from the blocks.
+// Of a pool that all clients share. Whoever gets the lock after an owner that died rebuilds `state` from the blocks.
 struct alignas(kLine) PoolHeader {
-  pthread_mutex_t lock;              // C, and S when a client has died
-  std::atomic<std::int32_t> holder;  // process that has the lock, or had it last: for messages
-  ArenaState state;                  // under the lock
+  std::atomic<std::uint64_t>
+      owner;  // C, and S when a client has died: the process that has the lock, its start time above its number; 0: none
+  std::atomic<std::uint32_t> bell;     // who gives the lock back rings it
+  std::atomic<std::uint32_t> waiting;  // when somebody waits; one that died doing so counts on
+  ArenaState state;                    // under the lock
 };
 
 // Behind the data of a block that was asked for, at answer_offset: S before answered, C after.

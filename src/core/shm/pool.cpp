@@ -1,78 +1,75 @@
 #include "core/shm/pool.hpp"
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <ctime>
 #include <new>
 
-#include "core/base/error.hpp"
+#include "core/base/clock.hpp"
+#include "core/shm/futex.hpp"
 
 namespace damaris::shm {
 namespace {
 
-constexpr long kTurnNs = 100'000'000;
-constexpr long kSecondNs = 1'000'000'000;
+constexpr std::int64_t kTurnMs = 100,
+                       kLookMs = 5;  // how long a client waits for its turn, and how often it looks whether the owner lives
 
-timespec end_of_turn(clockid_t clock) noexcept {
-  timespec end = {};
-  ::clock_gettime(clock, &end);
-  end.tv_nsec += kTurnNs;
-  if (end.tv_nsec >= kSecondNs) ++end.tv_sec, end.tv_nsec -= kSecondNs;
-  return end;
+// A start time that is too large for it counts as unknown.
+std::uint64_t word_of(const ProcessId& process) noexcept {
+  const std::uint64_t start = process.start_time >> 32 == 0 ? process.start_time : 0;
+  return start << 32 | static_cast<std::uint32_t>(process.pid);
 }
 
-int wait_for_lock(pthread_mutex_t& lock) noexcept {
-#if defined(__SANITIZE_THREAD__)  // which does not know the other call
-  const timespec end = end_of_turn(CLOCK_REALTIME);
-  return ::pthread_mutex_timedlock(&lock, &end);
-#else
-  const timespec end = end_of_turn(CLOCK_MONOTONIC);
-  return ::pthread_mutex_clocklock(&lock, CLOCK_MONOTONIC, &end);
-#endif
-}
-
-void make_lock(pthread_mutex_t& lock) {
-  pthread_mutexattr_t shared;
-  ::pthread_mutexattr_init(&shared);
-  int failure = ::pthread_mutexattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
-  if (failure == 0) failure = ::pthread_mutexattr_setrobust(&shared, PTHREAD_MUTEX_ROBUST);
-  if (failure == 0) failure = ::pthread_mutex_init(&lock, &shared);
-  ::pthread_mutexattr_destroy(&shared);
-  if (failure != 0) throw system_error(DC_E_SHM, "cannot make the lock of the shared pool", failure, "use split=\"equal\"");
-}
+ProcessId process_of(std::uint64_t word) noexcept { return {static_cast<std::int32_t>(word & 0xffffffff), word >> 32}; }
 
 }  // namespace
 
 void make_pool(PoolHeader& pool, std::byte* base, std::uint64_t bytes, LaneHeader* lane) {
   new (&pool) PoolHeader{};
-  make_lock(pool.lock);
   pool.state = Arena(base, bytes, lane).state();
 }
 
-PoolLock::PoolLock(PoolHeader& pool) noexcept : pool_(pool) {
-  int result = ::pthread_mutex_trylock(&pool.lock);
-  if (result == EBUSY) result = wait_for_lock(pool.lock);
-  orphan_ = result == EOWNERDEAD;
-  held_ = result == 0 || orphan_;
-  if (held_) pool_.holder.store(::getpid(), std::memory_order_relaxed);
+PoolLock::PoolLock(PoolHeader& pool, const ProcessId& self, std::int64_t wait_ms) noexcept : pool_(pool), self_(word_of(self)) {
+  take(0);
+  if (held_) return;
+  const Deadline deadline = Deadline::after_ms(wait_ms);
+  pool_.waiting.fetch_add(1, std::memory_order_seq_cst);
+  while (!held_) {
+    const std::uint32_t seen = pool_.bell.load(std::memory_order_seq_cst);
+    take(0);
+    if (!held_) take_from_dead();
+    if (held_ || deadline.passed()) break;
+    futex_wait(pool_.bell, seen, deadline.left_ms(kLookMs));
+  }
+  pool_.waiting.fetch_sub(1, std::memory_order_seq_cst);
 }
 
-// Consistent only now: who dies while it rebuilds leaves an orphan again.
+void PoolLock::take(std::uint64_t from) noexcept {
+  held_ = pool_.owner.compare_exchange_strong(from, self_, std::memory_order_seq_cst);
+}
+
+void PoolLock::take_from_dead() noexcept {
+  const std::uint64_t owner = pool_.owner.load(std::memory_order_acquire);
+  if (owner == 0 || owner == self_ || is_alive(process_of(owner))) return;
+  take(owner);
+  orphan_ = held_;
+}
+
+// Who dies before that leaves an orphan, also when it was one itself.
 PoolLock::~PoolLock() {
   if (!held_) return;
-  if (orphan_) ::pthread_mutex_consistent(&pool_.lock);
-  ::pthread_mutex_unlock(&pool_.lock);
+  pool_.owner.store(0, std::memory_order_seq_cst);
+  if (pool_.waiting.load(std::memory_order_seq_cst) == 0) return;
+  pool_.bell.fetch_add(1, std::memory_order_seq_cst);
+  futex_wake_all(pool_.bell);
 }
 
 template <class Work>
 void PooledArena::in_turn(Work&& work) noexcept {
-  const PoolLock lock(*pool_);
+  const PoolLock lock(*pool_, self_, kTurnMs);
   if (!lock) return;
   arena_.resume(pool_->state);
   if (lock.is_orphan()) arena_.rebuild();
   work();
   pool_->state = arena_.state();
+  used_ = arena_.used_hint_bytes();
 }
 
 BlockHeader* PooledArena::reserve_in_turn(std::uint64_t data_bytes) noexcept {
@@ -83,9 +80,8 @@ BlockHeader* PooledArena::reserve_in_turn(std::uint64_t data_bytes) noexcept {
 
 std::uint64_t PooledArena::used_bytes() noexcept {
   if (pool_ == nullptr) return arena_.used_bytes();
-  std::uint64_t bytes = arena_.used_hint_bytes();
-  in_turn([&] { bytes = arena_.used_bytes(); });
-  return bytes;
+  in_turn([&] { (void)arena_.used_bytes(); });
+  return used_;
 }
 
 std::uint64_t PooledArena::largest_hole_bytes() noexcept {
@@ -96,7 +92,7 @@ std::uint64_t PooledArena::largest_hole_bytes() noexcept {
 }
 
 bool reclaim(PoolHeader& pool, Arena arena, std::uint32_t owner, const std::function<bool(const BlockHeader&)>& is_taken) {
-  const PoolLock lock(pool);
+  const PoolLock lock(pool, this_process(), 0);
   if (!lock) return false;
   arena.resume(pool.state);
   if (lock.is_orphan()) arena.rebuild();

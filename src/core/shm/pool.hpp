@@ -5,19 +5,20 @@
 
 #include <functional>
 
+#include "core/base/process.hpp"
 #include "core/shm/arena.hpp"
 
 namespace damaris::shm {
 
 // Makes `pool` ready for other processes, with the arena at `base` as one free block.
-// Throws Error(DC_E_SHM) when the system has no robust locks.
 void make_pool(PoolHeader& pool, std::byte* base, std::uint64_t bytes, LaneHeader* lane);
 
-// The lock, held for the time of this object unless it could not be had in time.
+// The lock, held for the time of this object unless it could not be had in time. A word that names its owner, so that the next one can see
+// that this is dead; nothing in it is followed, so that no client can harm a server that takes it.
 class PoolLock {
  public:
-  // Waits for at most a tenth of a second: an owner may have been stopped.
-  explicit PoolLock(PoolHeader& pool) noexcept;
+  // `self`: the calling process. Waits at most `wait_ms`: an owner may have been stopped.
+  PoolLock(PoolHeader& pool, const ProcessId& self, std::int64_t wait_ms) noexcept;
   ~PoolLock();
   PoolLock(const PoolLock&) = delete;
   PoolLock& operator=(const PoolLock&) = delete;
@@ -27,7 +28,11 @@ class PoolLock {
   bool is_orphan() const noexcept { return orphan_; }
 
  private:
+  void take(std::uint64_t from) noexcept;
+  void take_from_dead() noexcept;
+
   PoolHeader& pool_;
+  std::uint64_t self_;
   bool held_ = false, orphan_ = false;
 };
 
@@ -36,7 +41,8 @@ class PoolLock {
 class PooledArena {
  public:
   // `pool`: nullptr for an arena of its own. `owner`: the client's slot.
-  PooledArena(const Arena& arena, PoolHeader* pool, std::uint32_t owner) noexcept : arena_(arena), pool_(pool) {
+  PooledArena(const Arena& arena, PoolHeader* pool, std::uint32_t owner) noexcept
+      : arena_(arena), pool_(pool), self_(this_process()) {
     arena_.set_owner(owner);
   }
 
@@ -51,8 +57,8 @@ class PooledArena {
   std::uint64_t used_bytes() noexcept;
   std::uint64_t largest_hole_bytes() noexcept;
   // In a pool: as it was when this thread was last at it.
-  std::uint64_t used_hint_bytes() const noexcept { return arena_.used_hint_bytes(); }
-  bool more_than_half_full() const noexcept { return arena_.more_than_half_full(); }
+  std::uint64_t used_hint_bytes() const noexcept { return pool_ == nullptr ? arena_.used_hint_bytes() : used_; }
+  bool more_than_half_full() const noexcept { return used_hint_bytes() * 2 > arena_.size_bytes(); }
 
  private:
   BlockHeader* reserve_in_turn(std::uint64_t data_bytes) noexcept;
@@ -61,10 +67,12 @@ class PooledArena {
 
   Arena arena_;
   PoolHeader* pool_;
+  ProcessId self_;
+  std::uint64_t used_ = 0;  // of the pool, at the end of the last turn
 };
 
-// Gives back what a dead client had in hand: each of its blocks that `is_taken` does not know. Returns false, nothing changed, when the
-// lock could not be had: try again later.
+// Gives back what a dead client had in hand: each of its blocks that `is_taken` does not know. Returns false, nothing changed, when somebody
+// else has the lock: try again later. For the server: does not wait.
 bool reclaim(PoolHeader& pool, Arena arena, std::uint32_t owner, const std::function<bool(const BlockHeader&)>& is_taken);
 
 }  // namespace damaris::shm

@@ -71,6 +71,7 @@ void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g
   header.last_processed.store(kNoStep, std::memory_order_relaxed);
   header.last_durable.store(kNoStep, std::memory_order_relaxed);
   header.releasing.store(kNoStep, std::memory_order_relaxed);
+  for (StepTime& entry : header.times) entry.step.store(kNoStep, std::memory_order_relaxed);
 }
 
 constexpr std::uint64_t kMostLanes = 1u << 24, kMostEvents = 1u << 24;
@@ -200,6 +201,14 @@ bool Region::learn_places() {
   places_.spans.assign(span, span + lanes);
   return std::all_of(places_.spans.begin(), places_.spans.end(),
                      [&](const LaneSpan& s) { return is_sound(s, lanes, events, size); });
+}
+
+std::string Region::spill_file() const {
+  const std::string path(header().spill, ::strnlen(header().spill, sizeof header().spill));
+  const std::string own = name().empty() ? "" : name() + ".spill", end = ".spill";
+  const bool has_end = path.size() > end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0;
+  const bool is_own = path.size() >= own.size() && path.compare(path.size() - own.size(), own.size(), own) == 0;
+  return has_end && is_own && path.front() == '/' ? path : "";
 }
 
 std::string Region::host() const {

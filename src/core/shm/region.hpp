@@ -60,6 +60,8 @@ class Region {
   std::string_view model() const noexcept { return places_.model; }
   // Of the machine that made it. A part of files' names, so never a path.
   std::string host() const;
+  // Of the server; "" for none, and when what stands there can be none of this region: it is opened, and removed in the end.
+  std::string spill_file() const;
   const std::string& name() const noexcept { return memory_.name(); }
   SharedMemory& memory() noexcept { return memory_; }
 
