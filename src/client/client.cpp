@@ -168,10 +168,11 @@ void Client::change_step(std::int64_t step) {
 
 // What the ladder has refused of the step that ends here, so that the server can record it.
 void Client::tell_refused(std::int64_t step) {
-  for (auto& writer : writers_)
-    for (auto next = writer->refused.begin(); next != writer->refused.end(); next = writer->refused.erase(next)) {
+  for (auto& writer : writers_) {
+    writer->refuse_what_was_full(step);
+    for (auto next = writer->refused.begin(); next != writer->refused.end(); next = writer->refused.erase(next))
       push(*writer, refusal(next->first, next->second, step));
-    }
+  }
 }
 
 void Client::close_steps_below(std::int64_t step) {
@@ -184,6 +185,7 @@ void Client::close_steps_below(std::int64_t step) {
     writer->allocated.clear();
     writer->scratch.clear();
     writer->more_blocks.clear();
+    writer->full.clear();
     writer->step_bytes = 0;
   }
   ended_ = std::max(ended_, step - 1);
@@ -282,10 +284,10 @@ Client::Report Client::next_report(std::int64_t up_to_step) {
 }
 
 Client::Report Client::flush(std::int64_t step, std::int64_t timeout_ms) {
+  link_.require_taking();
   if (step > ended_)
     throw Error(DC_E_NOT_ENDED,
                 format("flush of step {}: client {} has not ended it; call dc_end_iteration({}) first", step, id_, step));
-  link_.require_taking();
   push(own_writer(), make_event(Kind::flush, step));
   link_.ring();
   if (!link_.wait_until(Deadline::after_ms(timeout_ms),

@@ -75,6 +75,7 @@ shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64
       header = wait_for_block(writer, variable, step, notice);
     } catch (...) {
       writer.forget(variable.id, block);
+      writer.full.emplace(variable.id, block);
       throw;
     }
     if (header == nullptr) {

@@ -71,6 +71,15 @@ std::string ServerLink::busy_text() const {
   return busy.seconds < 0.01 ? format(", in {}", busy.what) : format(", in {} for {:.1f} s", busy.what, busy.seconds);
 }
 
+// The server has not taken what it sent: who knows what that ends.
+bool ServerLink::waits_for_server(std::uint32_t client) const {
+  for (std::uint32_t thread = 0; thread < region_->threads(); ++thread) {
+    const shm::LaneHeader* lane = region_->lane(client * region_->threads() + thread);
+    if (lane->head.load(std::memory_order_acquire) != lane->tail.load(std::memory_order_acquire)) return true;
+  }
+  return false;
+}
+
 std::string ServerLink::late_clients(std::int64_t step) const {
   std::vector<std::string> late;
   for (std::uint32_t index = 0; index < region_->client_count(); ++index) {
@@ -78,7 +87,7 @@ std::string ServerLink::late_clients(std::int64_t step) const {
     const shm::ClientSlot& slot = region_->slot(index);
     const auto state = static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
     if (state == shm::SlotState::free) late.push_back(format("slot {} (not attached yet)", index));
-    if (state == shm::SlotState::attached && slot.ended_step.load(std::memory_order_acquire) < step)
+    if (state == shm::SlotState::attached && slot.ended_step.load(std::memory_order_acquire) < step && !waits_for_server(index))
       late.push_back(format("client {}", slot.id.load()));
   }
   return late.empty() ? "" : format("; step {} is not ended by {}", step, join(late, ", "));

@@ -54,6 +54,13 @@ struct Writer {
     return arena.used_bytes() <= step_bytes;
   }
 
+  // Writes that returned an error for want of room count as skipped, unless they were made again.
+  void refuse_what_was_full(std::int64_t step) {
+    for (const auto& [variable, block] : full)
+      if (block == 0 ? last_step[variable] != step : more_blocks.count({variable, block}) == 0) ++refused[{variable, false}];
+    full.clear();
+  }
+
   void count_write() noexcept {
     add_one(writes);
     used_bytes.store(arena.used_hint_bytes(), std::memory_order_relaxed);
@@ -80,6 +87,7 @@ struct Writer {
   std::map<std::pair<std::uint32_t, std::int32_t>, shm::BlockHeader*> allocated;  // handed out, not committed
   std::map<std::pair<std::uint32_t, std::int32_t>, Scratch> scratch;              // of the open step
   std::map<std::pair<std::uint32_t, bool>, std::uint64_t> refused;  // by variable, dropped or skipped: of the open step
+  std::set<std::pair<std::uint32_t, std::int32_t>> full;            // refused with an error in the open step
   std::uint64_t waits_told = 0;                                     // to the server
   std::uint64_t step_bytes = 0;                                     // of the arena, held by the open step
   bool rang = false;  // the server was woken when lane or arena passed half; once is enough

@@ -109,12 +109,14 @@ void require_nobody_uses(shm::Region& region, const Leftover& found) {
     throw Error(DC_E_REGION_IN_USE, format("another process recovers {} at this moment; wait for its end", found.name));
 }
 
-CallResult store(const std::shared_ptr<shm::Region>& region, const model::Model& model, const std::string& basename) {
+CallResult store(const std::shared_ptr<shm::Region>& region, const model::Model& model, const std::string& basename,
+                 bool gives_up_spilled, Recovery& recovery) {
   const WorkingFolder folder(model.folder, region->name());
   const shm::RegionHeader& header = region->header();
   Server server(model_to_store(model, basename), region,
                 std::make_unique<SingleCoordinator>(header.server_index, header.server_count), {});
-  server.adopt();
+  server.adopt(gives_up_spilled);
+  recovery.given_up = server.given_up();
   return server.run();
 }
 
@@ -125,7 +127,7 @@ Leftover look_at_leftover(const std::string& name) {
   return describe(region, model::from_json(std::string(region.model())));
 }
 
-Recovery recover(const std::string& name, const std::string& basename) {
+Recovery recover(const std::string& name, const std::string& basename, bool gives_up_spilled) {
   const auto region = std::make_shared<shm::Region>(open_dead(name));
   const model::Model model = model::from_json(std::string(region->model()));
   const Leftover before = describe(*region, model);
@@ -134,14 +136,14 @@ Recovery recover(const std::string& name, const std::string& basename) {
   if (!region->memory().has_name()) return recovery;  // another process has just done it
   CallResult result;
   try {
-    result = store(region, model, basename);
+    result = store(region, model, basename, gives_up_spilled, recovery);
   } catch (const Error& error) {
     // The storage of several servers may have to record what it had stored; a lone one has recorded it.
     if (region->unreleased_blocks() > 0 || region->header().server_count > 1) throw;
     log_line(LogLevel::info, format("there was nothing to store in {}: {}", name, error.what()));
   }
   recovery.left = region->unreleased_blocks();
-  recovery.stored = before.datasets - std::min(before.datasets, recovery.left);
+  recovery.stored = before.datasets - std::min(before.datasets, recovery.left + recovery.given_up);
   if (recovery.left > 0) {
     recovery.code = result.code != DC_OK ? result.code : DC_E_SHM;
     recovery.sentence = result.code != DC_OK ? result.sentence : "what lies behind damage in it cannot be told";

@@ -28,7 +28,7 @@ struct Leftover {
 Leftover look_at_leftover(const std::string& region);
 
 struct Recovery {
-  std::size_t stored = 0, left = 0;  // datasets
+  std::size_t stored = 0, left = 0, given_up = 0;  // datasets
   int code = DC_OK;                  // of the first that was not stored
   std::string sentence;
 };
@@ -36,9 +36,10 @@ struct Recovery {
 // Stores every published dataset; steps that not all clients had ended are marked partial. What cannot be stored stays, and the region
 // with it; else its name is taken away. `basename` replaces that of the XML's storage unless it is empty; it, too, is relative to the
 // folder that the dead server ran in. A region with nothing to store goes, whatever the storage says.
-// Throws Error as above, Error(DC_E_REGION_IN_USE) while a client lives or another process recovers it, and what the storage's start
+// Nothing is stored while spilled datasets are missing, unless `gives_up_spilled`: a step is stored once.
+// Throws Error as above, Error(DC_E_NO_OUTPUT) then, Error(DC_E_REGION_IN_USE) while a client lives or another process recovers it, and what the storage's start
 // throws.
-Recovery recover(const std::string& region, const std::string& basename = "");
+Recovery recover(const std::string& region, const std::string& basename = "", bool gives_up_spilled = false);
 
 // The same for a server that is about to start. Throws Error(DC_E_STALE_REGION) also when something cannot be stored.
 void recover_before_start(const std::string& region);

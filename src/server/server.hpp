@@ -39,7 +39,9 @@ class Server {
 
   // Takes over what a dead server had in hand, in a region that it made: every published block, and of each client how far it had come.
   // Once, before run(). Iterations that cannot be stored then stay in the region.
-  void adopt();
+  // `gives_up_spilled`: what cannot be found in its spill file; else that throws Error(DC_E_NO_OUTPUT).
+  void adopt(bool gives_up_spilled = false);
+  std::uint64_t given_up() const noexcept { return given_up_; }
   // Serves until finished. `stop` set (by a signal handler): drains what was published, ends every client's steps, leaves.
   // Returns the first failure of the run: a storage or plugin error, or DC_E_CLIENT_LOST.
   CallResult run(const std::atomic<bool>* stop = nullptr);
@@ -56,7 +58,7 @@ class Server {
   bool drain_lane(Member& member, Lane& lane);
   void dispatch(Member& member, Lane& lane, const event::Event& event);
   void take_question(Member& member, Lane& lane, const event::Event& event);
-  void adopt_spilled();
+  void adopt_spilled(bool gives_up_missing);
   void restore(Iteration& iteration);
   void adopt_arena(Member& keeper, Lane& lane, const std::unordered_set<std::uint64_t>& waiting);
   void take_time(const event::Event& event);
@@ -102,6 +104,7 @@ class Server {
   bool in_work_ = false;                // a plugin has begun with it, and does not wait
   bool storage_failed_ = false;
   bool adopted_ = false;                 // the region is a dead server's
+  std::uint64_t given_up_ = 0;           // spilled datasets that were lost
   std::int64_t settled_ = shm::kNoStep;  // which had stored all steps up to this one, or given them up
   bool stopping_ = false;
   bool closed_ = false;

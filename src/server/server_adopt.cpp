@@ -1,20 +1,22 @@
 // How a server takes over what a dead one left in its region. The rest of the server is in server.cpp.
 #include <algorithm>
 
+#include "core/base/error.hpp"
+#include "core/base/format.hpp"
 #include "core/shm/arena.hpp"
 #include "core/shm/decision.hpp"
 #include "server/server.hpp"
 
 namespace damaris::server {
 
-void Server::adopt() {
+void Server::adopt(bool gives_up_spilled) {
   adopted_ = true;
   take_no_more();
   roster_.adopt();
   // Steps are stored in order, and given back then: what is left of these is no step's whole.
   const shm::RegionHeader& header = region_->header();
   settled_ = std::max(header.releasing.load(std::memory_order_acquire), header.last_processed.load(std::memory_order_acquire));
-  adopt_spilled();
+  adopt_spilled(gives_up_spilled);
   std::unordered_set<std::uint64_t> waiting;
   for (Member& member : roster_.members())
     for (Lane& lane : member.lanes)
@@ -40,7 +42,7 @@ void Server::restore(Iteration& iteration) {
 }
 
 // A block that was being spilled may be in the region as well: the first one counts.
-void Server::adopt_spilled() {
+void Server::adopt_spilled(bool gives_up_missing) {
   Spill& file = ledger_.spill_file();
   file.keep();
   file.adopt([&](const shm::BlockHeader& header, const SpilledBlock& place) {
@@ -50,6 +52,14 @@ void Server::adopt_spilled() {
     highest_step_ = std::max(highest_step_, header.step);
     (void)ledger_.add(intake.dataset, intake.block);
   });
+  if (file.missing() == 0) return;
+  const std::string what = format("{} datasets that were spilled to {} cannot be found there: the file is gone, cut or damaged",
+                                  file.missing(), file.path());
+  if (!gives_up_missing)
+    throw Error(DC_E_NO_OUTPUT, what + "; put it back, or give them up with 'damaris recover --give-up-spilled'");
+  given_up_ = file.missing();
+  file.give_up_missing();
+  note_failure(DC_E_IO, what + ", and are given up");
 }
 
 // Blocks whose events wait in a lane come with these; the dead server had taken the others.

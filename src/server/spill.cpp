@@ -138,7 +138,7 @@ void Spill::release(const SpilledBlock& block) {
 }
 
 bool Spill::remove_if_empty() {
-  if (walks_ || descriptor_ < 0 || records_ > 0) return false;
+  if (walks_ || descriptor_ < 0 || records_ > 0 || missing_ > 0) return false;
   ::close(descriptor_);
   ::unlink(path_.c_str());
   descriptor_ = -1;
@@ -147,10 +147,24 @@ bool Spill::remove_if_empty() {
 }
 
 void Spill::adopt(const std::function<void(const shm::BlockHeader&, const SpilledBlock&)>& visit) {
-  header_.spilled_blocks.store(0, std::memory_order_relaxed);
-  if (path_.empty() || !open(0)) return;
+  const std::uint64_t expected = header_.spilled_blocks.exchange(0, std::memory_order_acq_rel);
+  const std::uint64_t found = walk(visit);
+  // Of a server that was killed while it wrote or released one there may be one more than it had counted.
+  missing_ = expected > found ? expected - found : 0;
+  header_.spilled_blocks.fetch_add(missing_, std::memory_order_release);
+  remove_if_empty();
+}
+
+void Spill::give_up_missing() noexcept {
+  header_.spilled_blocks.fetch_sub(missing_, std::memory_order_release);
+  missing_ = 0;
+}
+
+std::uint64_t Spill::walk(const std::function<void(const shm::BlockHeader&, const SpilledBlock&)>& visit) {
+  if (path_.empty() || !open(0)) return 0;
   struct stat facts = {};
-  if (::fstat(descriptor_, &facts) != 0 || facts.st_uid != ::geteuid()) return;
+  if (::fstat(descriptor_, &facts) != 0 || facts.st_uid != ::geteuid()) return 0;
+  std::uint64_t found = 0;
   const auto size = static_cast<std::uint64_t>(facts.st_size);
   walks_ = true;
   while (size - end_ >= shm::kPage) {
@@ -169,11 +183,12 @@ void Spill::adopt(const std::function<void(const shm::BlockHeader&, const Spille
     if (block.record == nullptr) continue;
     header_.spilled_blocks.fetch_add(1, std::memory_order_relaxed);
     ++records_;
+    ++found;
     bytes_ += bytes;
     visit(header, block);
   }
   walks_ = false;
-  remove_if_empty();
+  return found;
 }
 
 }  // namespace damaris::server

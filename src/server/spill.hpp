@@ -37,11 +37,16 @@ class Spill {
   // Of a dead server's file: maps every whole record and hands it over.
   void adopt(const std::function<void(const shm::BlockHeader&, const SpilledBlock&)>& visit);
   void keep() noexcept { keeps_ = true; }
+  // How many blocks the dead server had there that are not: the file is gone, cut or damaged. They count as in the region until given up.
+  std::uint64_t missing() const noexcept { return missing_; }
+  void give_up_missing() noexcept;
+  const std::string& path() const noexcept { return path_; }
 
   // For a region that is about to be made. Throws Error(DC_E_CONFIG) for a folder whose name is too long.
   static std::string path_for(const std::string& folder, const std::string& region);
 
  private:
+  std::uint64_t walk(const std::function<void(const shm::BlockHeader&, const SpilledBlock&)>& visit);
   bool open(int flags);
   bool remove_if_empty();
   bool fail(const std::string& what);
@@ -52,6 +57,7 @@ class Spill {
   std::uint64_t most_bytes_;
   std::uint64_t end_ = 0;      // of the last record
   std::uint64_t bytes_ = 0;    // of the records that are there
+  std::uint64_t missing_ = 0;  // see missing()
   std::uint64_t records_ = 0;  // as many; the header's count is for others, who may write there
   int descriptor_ = -1;
   bool failed_ = false;  // and told

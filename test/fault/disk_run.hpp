@@ -14,11 +14,14 @@
 namespace damaris::test {
 
 // What to put before a command so that it runs in `folder`, with a disk that does what <folder>/rules says.
+// LD_PRELOAD takes no path with a space.
 inline std::vector<std::string> on_faulty_disk(const std::string& folder) {
+  const std::string library = folder + "/disk.so";
+  if (!std::filesystem::exists(library)) std::filesystem::create_symlink(std::getenv("DAMARIS_TEST_FAULTY_DISK"), library);
   return {"env",
           "-C",
           folder,
-          std::string("LD_PRELOAD=") + std::getenv("DAMARIS_TEST_FAULTY_DISK"),
+          "LD_PRELOAD=" + library,
           "DAMARIS_FAULT_UNDER=" + folder + "/out",
           "DAMARIS_FAULT_RULES=" + folder + "/rules",
           "DAMARIS_FAULT_LOG=" + folder + "/calls"};

@@ -115,7 +115,8 @@ TEST_CASE("the room of a question comes back also when its client dies before th
   node.region().slot(1).pid = dead;
   const Deadline deadline = Deadline::after_ms(30'000);
   const auto used = [&] { return node.client(0).status().buffer_used_bytes; };
-  while ((used() > 0 || node.region().slot(1).state.load() != static_cast<std::uint32_t>(shm::SlotState::dead)) && !deadline.passed())
+  while ((used() > 0 || node.region().slot(1).state.load() != static_cast<std::uint32_t>(shm::SlotState::dead)) &&
+         !deadline.passed())
     node.server().poll();
   CHECK(used() == 0);
   node.drop_client(1);

@@ -55,6 +55,25 @@ TEST_CASE("a full buffer blocks for its time-out and then says on whom it waited
   CHECK(node.client(0).write(node.variable(0, "vec"), 1, 0, vec.data()) == DC_OK);
 }
 
+TEST_CASE("a write that was refused with an error and not made again is missing in its step, one that was made again is not") {
+  const bool again = GENERATE(false, true);
+  model::Model model = small_buffer();
+  add_recorder(model, true);
+  Node node(model);
+  node.start();
+  const std::vector<double> vec(100);
+  for (int block = 0; block < 14; ++block) node.client(0).write(node.variable(0, "vec"), 0, block, vec.data());
+  node.client(0).end_iteration(0);
+  CHECK(error_of([&] { node.client(0).write(node.variable(0, "vec"), 1, 0, vec.data()); }).code() == DC_E_FULL);
+  node.client(1).end_iteration(0);
+  CHECK(node.client(0).flush(0, 60'000).code == DC_OK);
+  if (again) CHECK(node.client(0).write(node.variable(0, "vec"), 1, 0, vec.data()) == DC_OK);
+  for (int id : {0, 1}) node.client(id).end_iteration(1);
+  node.stop();
+  REQUIRE(node.lines("iteration 1 ").size() == 1);
+  CHECK((node.lines("iteration 1 ")[0].find("skipped:vec") != std::string::npos) != again);
+}
+
 TEST_CASE("waits for room lose no room: after thousands of them and a flush the buffer is empty") {
   model::Model model = small_buffer();
   model.architecture.buffer_timeout_ms = 20'000;

@@ -10,7 +10,10 @@ LIBRARY = "test/lib/damaris_test_faulty_disk.so"
 
 
 def preload(runner, _fault):
-    return {"LD_PRELOAD": str(runner.build / LIBRARY), "DAMARIS_FAULT_UNDER": str(runner.out),
+    link = runner.folder / "disk.so"  # LD_PRELOAD takes no path with a space
+    if not link.exists():
+        link.symlink_to(runner.build / LIBRARY)
+    return {"LD_PRELOAD": str(link), "DAMARIS_FAULT_UNDER": str(runner.out),
             "DAMARIS_FAULT_RULES": str(runner.folder / "rules")}
 
 

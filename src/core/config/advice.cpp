@@ -72,6 +72,14 @@ void check_datasets(Build& build) {
   }
 }
 
+bool overwrites_what_it_recovers(const model::Model& model) {
+  if (model.architecture.stale != model::StalePolicy::recover) return false;
+  for (const model::Plugin& plugin : model.plugins)
+    for (const auto& [key, value] : plugin.settings)
+      if (plugin.name == "hdf5" && key == "exists" && value == "overwrite") return true;
+  return false;
+}
+
 void warn_of_buffer(const model::Model& model, std::vector<std::string>& told) {
   const int clients = clients_per_server(model);
   const std::uint64_t bytes = model::iteration_bytes(model, model::initial_parameters(model));
@@ -117,6 +125,11 @@ std::vector<std::string> warnings(const model::Model& model) {
     told.push_back(
         format("{}: {} at the start; set the parameters before the first write", model::place(model, layout->where), sentence));
   if (wrong.empty()) warn_of_buffer(model, told);
+  if (overwrites_what_it_recovers(model))
+    told.push_back(format(
+        "{}: stale=\"recover\" stores what a dead run had left, and exists=\"overwrite\" of <hdf5> removes it when this run stores "
+        "its first iteration; say exists=\"append\" to keep it",
+        model.file));
   if (std::none_of(model.plugins.begin(), model.plugins.end(), [](const model::Plugin& plugin) { return plugin.storage; }))
     told.push_back(format("{}: no <storage>: nothing will be stored, only actions see the data", model.file));
   return told;

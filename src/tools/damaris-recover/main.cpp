@@ -28,6 +28,7 @@ struct Options {
   std::vector<std::string> regions;
   std::string basename;
   bool list = false;
+  bool gives_up_spilled = false;
 };
 
 // As people copy them from a message or from /dev/shm.
@@ -63,12 +64,13 @@ void list(const std::string& name) {
 }
 
 // Returns whether all of it is stored.
-bool recover(const std::string& name, const std::string& basename) {
+bool recover(const std::string& name, const Options& options) {
   const server::Leftover found = server::look_at_leftover(name);
-  const server::Recovery result = server::recover(name, basename);
+  const server::Recovery result = server::recover(name, options.basename, options.gives_up_spilled);
   if (result.left == 0) {
-    std::printf("%s: %s%s%s, region removed\n", name.c_str(), datasets(result.stored).c_str(),
-                found.datasets == 0 ? "" : " stored, ", found.datasets == 0 ? "" : steps(found).c_str());
+    std::printf("%s: %s%s%s%s, region removed\n", name.c_str(), datasets(result.stored).c_str(),
+                found.datasets == 0 ? "" : " stored, ", found.datasets == 0 ? "" : steps(found).c_str(),
+                result.given_up == 0 ? "" : format(", {} given up", datasets(result.given_up)).c_str());
     return true;
   }
   std::printf("%s: %s stored, %zu left in it: %s\n", name.c_str(), datasets(result.stored).c_str(), result.left,
@@ -86,7 +88,7 @@ int run(const Options& options) {
       if (options.list)
         list(name);
       else
-        all &= recover(name, options.basename);
+        all &= recover(name, options);
     } catch (const Error& error) {
       std::fprintf(stderr, "damaris-recover: %s\n", error.what());
       all = false;
@@ -102,6 +104,8 @@ void describe(CLI::App& app, Options& options) {
   app.add_option("--basename", options.basename,
                  "Store it below this name instead of the XML's,\nfor instance when another run writes there now")
       ->type_name("PATH");
+  app.add_flag("--give-up-spilled", options.gives_up_spilled,
+               "Store the rest when the spill file is lost or\ndamaged, without what was in it");
   app.set_version_flag("--version", "damaris " DAMARIS_VERSION);
   app.footer("Exit status: 0 all is stored, 1 something is not, 2 wrong usage.\n");
 }

@@ -45,4 +45,36 @@ TEST_CASE("a server that was killed after it had spilled loses nothing of it") {
   CHECK(std::filesystem::is_empty(spill));
 }
 
+TEST_CASE("recovery stores nothing while spilled data are missing, and says what to do") {
+  Run run("<clients count='1'/><buffer size='64KiB' timeout='60s' on-full='spill' spill='spill' spill-size='100KiB'/>",
+          "<storage>" + Run::kRecorder + "</storage>");
+  const std::string spill = run.folder().file("spill"), away = run.folder().file("away");
+  std::filesystem::create_directory(spill);
+  const InFolder folder(run.folder().path());
+  TestClient& client = run.attached(0);
+  int written = 0;
+  while (std::filesystem::is_empty(spill)) client.must("write 0 " + std::to_string(written++));
+  const shm::FoundRegion region = run.region();
+  const ProcessWatch watch(region.server);
+  ::kill(region.server.pid, SIGKILL);
+  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  run.drop(0);
+  const std::filesystem::path file = std::filesystem::directory_iterator(spill)->path();
+  const bool cut = GENERATE(false, true);
+  std::filesystem::copy_file(file, away);
+  cut ? std::filesystem::resize_file(file, 0) : static_cast<void>(std::filesystem::remove(file));
+  Output output = damaris({"recover", region.name});
+  CHECK(output.status == 1);
+  CHECK_THAT(output.text, Catch::Contains("that were spilled to " + file.string()) && Catch::Contains("put it back"));
+  CHECK(run.lines("iteration 0 ").empty());
+  const bool gives_up = GENERATE(false, true);
+  if (!gives_up) std::filesystem::copy_file(away, file, std::filesystem::copy_options::overwrite_existing);
+  output = gives_up ? damaris({"recover", "--give-up-spilled", region.name}) : damaris({"recover", region.name});
+  INFO(output.text);
+  CHECK(output.status == 0);
+  CHECK((output.text.find(" given up, region removed") != std::string::npos) == gives_up);
+  REQUIRE(run.lines("iteration 0 ").size() == 1);
+  CHECK((run.lines("iteration 0 ")[0].find("datasets " + std::to_string(written) + " ") != std::string::npos) == !gives_up);
+}
+
 }  // namespace damaris::test
