@@ -29,7 +29,7 @@ Leftover look_at_leftover(const std::string& region);
 
 struct Recovery {
   std::size_t stored = 0, left = 0, given_up = 0;  // datasets
-  int code = DC_OK;                  // of the first that was not stored
+  int code = DC_OK;                                // of the first that was not stored
   std::string sentence;
 };
 
