@@ -11,6 +11,7 @@
 #include <xercesc/util/SecurityManager.hpp>
 #include <xercesc/util/XMLUni.hpp>
 
+#include <algorithm>
 #include <memory>
 
 #include "core/base/error.hpp"
@@ -111,7 +112,8 @@ void Handler::fatalError(const xerces::SAXParseException& wrong) {
   if (open_.empty() && !document_.root.name.empty()) sentence += format("; nothing may follow </{}>", document_.root.name);
   if (!open_.empty())
     sentence += format("; the innermost open element is <{}> of line {}", open_.back()->name, open_.back()->where.line);
-  stop({static_cast<int>(wrong.getLineNumber()), static_cast<int>(wrong.getColumnNumber())}, sentence);
+  // A first line that cannot be decoded has no number yet.
+  stop({std::max(1, static_cast<int>(wrong.getLineNumber())), std::max(1, static_cast<int>(wrong.getColumnNumber()))}, sentence);
 }
 
 // Everything that could make the parser look outside the text, or beyond the schema, is set here.

@@ -137,6 +137,7 @@ TEST_CASE("encodings: UTF-8 needs no word, others are declared, what is neither 
 TEST_CASE("no text at all, blanks, and text that is no XML are told apart") {
   REQUIRE(error_text("") == "x.xml:1:1: it is empty; a configuration holds one <simulation> element");
   REQUIRE(error_text(" \n\t") == "x.xml:1:1: it is empty; a configuration holds one <simulation> element");
+  REQUIRE_THAT(error_text("<?xml \xEF\xBB\xBF%- 2*nx\n"), Catch::Matchers::StartsWith("x.xml:1:1: this is no well-formed XML: "));
   REQUIRE_THAT(error_text("[simulation]"), Contains("this is no XML: it does not start with '<'"));
 }
 
