@@ -3,7 +3,7 @@
 Before it: scenario.py, which draws it into the XML. After it: check.py, with what the clients were told and what the record says.
 """
 
-FULL, STEP_TOO_LARGE = -302, -301
+FULL, TOO_LARGE, STEP_TOO_LARGE = -302, -300, -301
 SKIPPED, DROPPED = 3, 4
 DATA = ("write", "alloc")
 
@@ -37,8 +37,12 @@ def attributes_of_variable(variable):
 
 
 def refused(ledger):
-    """The calls that were told that their data are left out."""
-    return [call for call in ledger.returned(*DATA) if call.code in (SKIPPED, DROPPED)]
+    """The calls that were told that their data are left out, or that there is no room for them: no script makes one again."""
+    return [call for call in ledger.returned(*DATA) if call.code in (SKIPPED, DROPPED) or has_no_room(call)]
+
+
+def has_no_room(call):
+    return call.code in (FULL, TOO_LARGE, STEP_TOO_LARGE) and not call.sentence.startswith("the lane of")
 
 
 def wrong_refusal(run, call):
@@ -57,4 +61,4 @@ def wrong_refusal(run, call):
 def is_told(stored, call):
     """Whether the record names the variable in that step, and a step that was dropped as such."""
     name, step = call.words[1], int(call.words[2])
-    return (name, step) in stored.left_out and (call.code == SKIPPED or step in stored.dropped_steps)
+    return (name, step) in stored.left_out and (call.code != DROPPED or step in stored.dropped_steps)
