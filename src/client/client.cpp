@@ -31,10 +31,10 @@ void require_step(std::int64_t step) {
     throw Error(DC_E_ARGUMENT, format("step {} is higher than {}, the highest", step, event::kHighestStep));
 }
 
-// `key`: the variable, and whether its step was dropped or it was skipped.
-Event refusal(const std::pair<std::uint32_t, bool>& key, std::uint64_t count, std::int64_t step) {
-  Event event = make_event(key.second ? Kind::dropped : Kind::skipped, step);
-  event.name = key.first;
+Event refusal(const Writer::Refused& what, std::uint64_t count) {
+  const auto [step, variable, dropped] = what;
+  Event event = make_event(dropped ? Kind::dropped : Kind::skipped, step);
+  event.name = variable;
   event.count = count;
   return event;
 }
@@ -125,10 +125,12 @@ shm::Arena Client::own_arena(const shm::LaneSpan& span) {
 // Reached without finalize only when the program is unwinding: say goodbye, wait for nothing.
 Client::~Client() {
   if (finalized_) return;
+  const std::int64_t last = last_step();
   for (auto& writer : writers_) {
     for (const auto& [key, block] : writer->allocated) writer->arena.cancel(*block);
-    for (const auto& [key, count] : writer->refused) writer->lane.try_push(refusal(key, count, open_));
-    writer->lane.try_push(make_event(Kind::finalize, std::max(ended_, open_.load())));
+    writer->refuse_what_was_full(open_, last);
+    for (const auto& [what, count] : writer->refused) writer->lane.try_push(refusal(what, count));
+    writer->lane.try_push(make_event(Kind::finalize, last));
   }
   link_.ring();
 }
@@ -161,18 +163,26 @@ void Client::change_step(std::int64_t step) {
   if (step < lowest)
     throw Error(DC_E_BACKWARD, format("step {} comes after step {} of client {}; steps only count upwards", step,
                                       lowest - (open_ == lowest ? 0 : 1), id_));
-  if (open_.load(std::memory_order_relaxed) != shm::kNoStep) tell_refused(open_);
+  tell_refused(step - 1);
   close_steps_below(step);
   open_.store(step, std::memory_order_release);
 }
 
-// What the ladder has refused of the step that ends here, so that the server can record it.
-void Client::tell_refused(std::int64_t step) {
+// What was refused of the steps that end here, so that the server can record it.
+void Client::tell_refused(std::int64_t last) {
   for (auto& writer : writers_) {
-    writer->refuse_what_was_full(step);
+    writer->refuse_what_was_full(open_, last);
     for (auto next = writer->refused.begin(); next != writer->refused.end(); next = writer->refused.erase(next))
-      push(*writer, refusal(next->first, next->second, step));
+      push(*writer, refusal(next->first, next->second));
   }
+}
+
+// Of which the program has tried to write something; of a step that a full lane has kept from opening nothing was taken.
+std::int64_t Client::last_step() const {
+  std::int64_t last = std::max(ended_, open_.load());
+  for (const auto& writer : writers_)
+    if (!writer->full.empty()) last = std::max(last, std::get<0>(*writer->full.rbegin()));
+  return last;
 }
 
 void Client::close_steps_below(std::int64_t step) {
@@ -185,7 +195,6 @@ void Client::close_steps_below(std::int64_t step) {
     writer->allocated.clear();
     writer->scratch.clear();
     writer->more_blocks.clear();
-    writer->full.clear();
     writer->step_bytes = 0;
   }
   ended_ = std::max(ended_, step - 1);
@@ -305,9 +314,9 @@ Client::Report Client::finalize() {
   if (finalized_) return {};
   finalized_ = true;
   leaving_ = Deadline::after_ms(model_->architecture.finalize_timeout_ms);
-  const std::int64_t last = std::max(ended_, open_.load());
+  const std::int64_t last = last_step();
   link_.require_taking();
-  if (open_ != shm::kNoStep) tell_refused(open_);
+  tell_refused(last);
   close_steps_below(last + 1);
   push_to_all(make_event(Kind::finalize, last));
   link_.ring();

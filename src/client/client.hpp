@@ -70,7 +70,11 @@ class Client {
   void open_step(std::int64_t step) {
     if (step != open_.load(std::memory_order_acquire) || step < 0) change_step(step);
   }
+  void open_step_to_write(Writer& writer, const Variable& variable, std::int64_t step, std::int32_t block) {
+    if (step != open_.load(std::memory_order_acquire) || step < 0) change_step_to_write(writer, variable, step, block);
+  }
   void change_step(std::int64_t step);
+  void change_step_to_write(Writer& writer, const Variable& variable, std::int64_t step, std::int32_t block);
   void close_steps_below(std::int64_t step);
   void start_writing();
   void make_writers();
@@ -103,8 +107,10 @@ class Client {
   void ask(Writer& writer, shm::BlockHeader* block, event::Event& event, const std::string& what);
   void push(Writer& writer, const event::Event& event);
   void push_to_all(const event::Event& event);
-  void tell_refused(std::int64_t step);
+  void tell_refused(std::int64_t last);
+  std::int64_t last_step() const;
   void wait_for_lane(Writer& writer);
+  void wait_for_lane_to_write(Writer& writer, const Variable& variable, std::int64_t step, std::int32_t block);
   [[noreturn]] void throw_leaves_early(std::int64_t last);
   Report next_report(std::int64_t up_to_step);
   const std::string& name_of(const Variable& variable) const { return model_->variables[variable.id].path; }

@@ -54,13 +54,13 @@ int Client::look_at_decision(const Variable& variable, std::int64_t step) const 
 }
 
 int Client::refuse(Writer& writer, const Variable& variable, int notice) {
-  writer.refuse(variable.id, notice == DC_N_DROPPED);
+  writer.refuse(variable.id, open_.load(std::memory_order_relaxed), notice == DC_N_DROPPED);
   return notice;
 }
 
 shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block, int& notice) {
   if (!variable.place_checked.load(std::memory_order_relaxed)) shapes_.check_place(variable);
-  if (!writer.lane.has_room()) wait_for_lane(writer);
+  if (!writer.lane.has_room()) wait_for_lane_to_write(writer, variable, step, block);
   if (writer.seen_before(variable.id, step, block))
     throw Error(DC_E_DUPLICATE,
                 format("'{}' block {} was already written in step {} by client {}; use another block number, or end the step",
@@ -75,7 +75,7 @@ shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64
       header = wait_for_block(writer, variable, step, notice);
     } catch (...) {
       writer.forget(variable.id, block);
-      writer.full.emplace(variable.id, block);
+      writer.full.emplace(step, variable.id, block);
       throw;
     }
     if (header == nullptr) {
@@ -168,6 +168,26 @@ void Client::wait_for_lane(Writer& writer) {
                                 id_, model_->architecture.buffer_timeout_ms, link_.describe(shm::kNoStep), model_->file));
 }
 
+// A step that is known to lack a block is partial, whatever kept the block out.
+void Client::wait_for_lane_to_write(Writer& writer, const Variable& variable, std::int64_t step, std::int32_t block) {
+  try {
+    wait_for_lane(writer);
+  } catch (...) {
+    writer.full.emplace(step, variable.id, block);
+    throw;
+  }
+}
+
+// Of the step before something may have to be told first, in a full lane.
+void Client::change_step_to_write(Writer& writer, const Variable& variable, std::int64_t step, std::int32_t block) {
+  try {
+    change_step(step);
+  } catch (const Error& error) {
+    if (error.code() == DC_E_FULL) writer.full.emplace(step, variable.id, block);
+    throw;
+  }
+}
+
 void Client::publish(Writer& writer, shm::BlockHeader* block) {
   event::Event event = {};
   event.kind = event::Kind::write;
@@ -188,7 +208,7 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
   __builtin_prefetch(&variable + 1);  // most programs write their variables in the order of the XML
   Writer& writer = own_writer();
   require_arguments(variable, block, data, DC_ANY);
-  open_step(step);
+  open_step_to_write(writer, variable, step, block);
   int notice = notice_for(variable, step);
   if (notice != DC_OK) return notice;
   if (!writing_.load(std::memory_order_acquire)) start_writing();
@@ -203,7 +223,7 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
 int Client::write(Variable& variable, std::int64_t step, std::int32_t block, const Source& source) {
   Writer& writer = own_writer();
   require_arguments(variable, block, source.data, source.type);
-  open_step(step);
+  open_step_to_write(writer, variable, step, block);
   int notice = notice_for(variable, step);
   if (notice != DC_OK) return notice;
   if (!writing_.load(std::memory_order_acquire)) start_writing();
@@ -219,7 +239,7 @@ int Client::alloc(Variable& variable, std::int64_t step, std::int32_t block, voi
   Writer& writer = own_writer();
   *data = nullptr;
   require_block(variable, block);
-  open_step(step);
+  open_step_to_write(writer, variable, step, block);
   if (!writing_.load(std::memory_order_acquire)) start_writing();
   int notice = notice_for(variable, step);
   shm::BlockHeader* header = notice == DC_OK ? reserve(writer, variable, step, block, notice) : nullptr;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -42,8 +43,8 @@ struct Writer {
   }
 
   // A write was refused by the ladder; the server hears of it before the step ends.
-  void refuse(std::uint32_t variable, bool drops) {
-    ++refused[{variable, drops}];
+  void refuse(std::uint32_t variable, std::int64_t step, bool drops) {
+    ++refused[{step, variable, drops}];
     add_one(drops ? dropped : skipped);
   }
 
@@ -54,11 +55,14 @@ struct Writer {
     return arena.used_bytes() <= step_bytes;
   }
 
-  // Writes that returned an error for want of room count as skipped, unless they were made again.
-  void refuse_what_was_full(std::int64_t step) {
-    for (const auto& [variable, block] : full)
-      if (block == 0 ? last_step[variable] != step : more_blocks.count({variable, block}) == 0) ++refused[{variable, false}];
-    full.clear();
+  // Writes of steps up to `last` that returned an error for want of room count as skipped, unless they were made again.
+  void refuse_what_was_full(std::int64_t open, std::int64_t last) {
+    const auto end = full.lower_bound({last + 1, 0, 0});
+    for (auto next = full.begin(); next != end; next = full.erase(next)) {
+      const auto [step, variable, block] = *next;
+      const bool again = block == 0 ? last_step[variable] == step : step == open && more_blocks.count({variable, block}) != 0;
+      if (!again) ++refused[{step, variable, false}];
+    }
   }
 
   void count_write() noexcept {
@@ -86,10 +90,11 @@ struct Writer {
   std::set<std::pair<std::uint32_t, std::int32_t>> more_blocks;                   // blocks other than 0 of the open step
   std::map<std::pair<std::uint32_t, std::int32_t>, shm::BlockHeader*> allocated;  // handed out, not committed
   std::map<std::pair<std::uint32_t, std::int32_t>, Scratch> scratch;              // of the open step
-  std::map<std::pair<std::uint32_t, bool>, std::uint64_t> refused;  // by variable, dropped or skipped: of the open step
-  std::set<std::pair<std::uint32_t, std::int32_t>> full;            // refused with an error in the open step
-  std::uint64_t waits_told = 0;                                     // to the server
-  std::uint64_t step_bytes = 0;                                     // of the arena, held by the open step
+  using Refused = std::tuple<std::int64_t, std::uint32_t, bool>;                  // step, variable, dropped or skipped
+  std::map<Refused, std::uint64_t> refused;                                       // not told to the server yet: how many
+  std::set<std::tuple<std::int64_t, std::uint32_t, std::int32_t>> full;           // step, variable, block: refused with an error
+  std::uint64_t waits_told = 0;                                                   // to the server
+  std::uint64_t step_bytes = 0;                                                   // of the arena, held by the open step
   bool rang = false;  // the server was woken when lane or arena passed half; once is enough
   // For dc_status of other threads; only this thread writes, so an addition needs no locked instruction.
   std::atomic<std::uint64_t> writes{0}, waits{0}, skipped{0}, dropped{0}, used_bytes{0};

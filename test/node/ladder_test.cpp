@@ -81,6 +81,24 @@ TEST_CASE("who may not be skipped gets the error, as without a ladder") {
   CHECK(write_vec(node, 1, 1) == DC_OK);
 }
 
+TEST_CASE("what a full lane has refused makes its step partial, also of a step that it kept from opening") {
+  model::Model model = node_model();
+  model.architecture.lane_events = 4;
+  model.architecture.buffer_timeout_ms = 0;
+  add_recorder(model);
+  Node node(model, 1);
+  for (int block = 0; block < 4; ++block) CHECK(write_small(node, 0, 0, block) == DC_OK);
+  for (int step : {0, 1, 2}) CHECK(error_of([&] { (void)write_small(node, 0, step, 4); }).code() == DC_E_FULL);
+  node.start();
+  while (node.client(0).status().events_waiting > 0) std::this_thread::yield();
+  CHECK(write_small(node, 0, 2, 4) == DC_OK);
+  (void)node.client(0).finalize();
+  node.stop();
+  CHECK_THAT(node.lines("iteration 0 ").at(0), Catch::Contains("datasets 4 ") && Catch::Contains(" skipped:small"));
+  CHECK_THAT(node.lines("iteration 1 ").at(0), Catch::Contains("datasets 0 ") && Catch::Contains(" skipped:small"));
+  CHECK_THAT(node.lines("iteration 2 ").at(0), Catch::Contains("datasets 1 ") && !Catch::Contains("skipped"));
+}
+
 TEST_CASE("priority: a variable is skipped with those below it, not with those above") {
   model::Model model = tight(model::OnFull::skip);
   model.variables[0].on_full = model::OnFull::skip;

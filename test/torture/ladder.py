@@ -42,7 +42,7 @@ def refused(ledger):
 
 
 def has_no_room(call):
-    return call.code in (FULL, TOO_LARGE, STEP_TOO_LARGE) and not call.sentence.startswith("the lane of")
+    return call.code in (FULL, TOO_LARGE, STEP_TOO_LARGE)
 
 
 def wrong_refusal(run, call):
