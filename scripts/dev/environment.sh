@@ -50,24 +50,20 @@ dev_bench() {
   fi
 }
 
-dev_torture() {
-  case ${1:-} in
-    --help | -h) exec python3 test/torture/torture.py --help ;;
-  esac
-  setup_for_use
-  dev_build "$PRESET" torture
-  use_built_tree
-  "$PYTHON" test/torture/torture.py "$@"
-}
+dev_torture() { run_campaign torture "$@"; }
+dev_soak() { run_campaign soak "$@"; }
 
-dev_soak() {
+# run_campaign NAME ARGS...: the program test/NAME/NAME.py, with what the target NAME builds. Its help needs nothing.
+run_campaign() {
+  local name=$1
+  shift
   case ${1:-} in
-    --help | -h) exec python3 test/soak/soak.py --help ;;
+    --help | -h) exec python3 "test/$name/$name.py" --help ;;
   esac
   setup_for_use
-  dev_build "$PRESET" soak
+  dev_build "$PRESET" "$name"
   use_built_tree
-  "$PYTHON" test/soak/soak.py "$@"
+  "$PYTHON" "test/$name/$name.py" "$@"
 }
 
 dev_demo() {

@@ -1,14 +1,10 @@
 #include "server/plugin_host.hpp"
 
 #include <dlfcn.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <iterator>
 #include <utility>
 
@@ -16,12 +12,10 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
-#include "core/base/module_path.hpp"
+#include "server/find_plugin.hpp"
 
 namespace damaris::server {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Its own symbol scope (DESIGN 4b rule 17): a plugin's HDF5 must not meet another one that the application brought.
 // Sanitizers refuse RTLD_DEEPBIND; gcc and clang tell of them in their own ways.
@@ -88,61 +82,6 @@ struct PluginHost::Loaded {
   }
 };
 
-namespace {
-
-// In a sticky folder, as /tmp is, others can add files but not replace ours.
-bool anyone_may_replace(const struct stat& file, const struct stat& folder) {
-  const bool ours = file.st_uid == ::geteuid() || file.st_uid == 0;
-  if ((file.st_mode & S_IWOTH) != 0) return true;
-  return (folder.st_mode & S_IWOTH) != 0 && !((folder.st_mode & S_ISVTX) != 0 && ours);
-}
-
-// The server runs what it loads, with the rights of this user.
-void require_trusted(const std::string& path, const std::string& place) {
-  struct stat file = {}, folder = {};
-  const std::string parent = fs::path(path).parent_path().string();
-  if (::stat(path.c_str(), &file) != 0 || ::stat(parent.c_str(), &folder) != 0 || !anyone_may_replace(file, folder)) return;
-  throw Error(DC_E_PLUGIN, format("{}: {} is not loaded: it or its folder may be written by anyone; take that right away "
-                                  "('chmod o-w') or put the plugin elsewhere",
-                                  place, path));
-}
-
-}  // namespace
-
-std::vector<std::string> plugin_path() {
-  std::vector<std::string> folders;
-  if (const char* value = std::getenv("DAMARIS_PLUGIN_PATH")) {
-    const std::string text = value;
-    for (std::size_t begin = 0; begin <= text.size();) {
-      const std::size_t end = std::min(text.find(':', begin), text.size());
-      if (end > begin) folders.push_back(text.substr(begin, end - begin));
-      begin = end + 1;
-    }
-  }
-  folders.push_back((fs::path(library_folder()) / "damaris" / "plugins").string());
-  return folders;
-}
-
-std::string PluginHost::find(const std::string& library, const model::Model& model, const model::Location& where) {
-  const std::string place = model::place(model, where);
-  std::vector<std::string> tried;
-  if (fs::path(library).is_absolute()) {
-    tried.push_back(library);
-  } else {
-    for (const std::string& folder : plugin_path())
-      if (fs::path(folder).is_absolute()) tried.push_back((fs::path(folder) / library).string());
-    tried.push_back((fs::absolute(model.file).parent_path() / library).string());
-  }
-  for (const std::string& path : tried) {
-    if (::access(path.c_str(), R_OK) != 0) continue;
-    require_trusted(path, place);
-    return path;
-  }
-  throw Error(DC_E_PLUGIN,
-              format("{}: no plugin '{}'; looked for {}; give an absolute path, set DAMARIS_PLUGIN_PATH or put it beside the XML",
-                     place, library, join(tried, ", ")));
-}
-
 PluginHost::PluginHost(std::shared_ptr<const model::Model> model) : model_(std::move(model)) {
   for (const model::Plugin& plugin : model_->plugins) load_plugin(plugin);
   for (const model::Event& event : model_->events)
@@ -159,7 +98,7 @@ void PluginHost::load_plugin(const model::Plugin& plugin) {
   loaded->name = format("plugin '{}'", plugin.name);
   loaded->where = plugin.where;
   loaded->storage = plugin.storage;
-  const std::string path = find(plugin.library, *model_, plugin.where);
+  const std::string path = find_plugin(plugin.library, *model_, plugin.where);
   loaded->library = open_library(path, place(plugin.where), model::calls_mpi(plugin) ? kProgramScope : kOwnScope);
   const auto entry = reinterpret_cast<dc_plugin_entry_fn>(::dlsym(loaded->library, DC_PLUGIN_ENTRY));
   if (entry == nullptr)
@@ -184,7 +123,7 @@ void PluginHost::load_function(const model::Action& action) {
   loaded->where = action.where;
   loaded->library_name = action.library;
   loaded->function_name = action.function;
-  const std::string path = find(action.library, *model_, action.where);
+  const std::string path = find_plugin(action.library, *model_, action.where);
   loaded->library = open_library(path, place(action.where));
   loaded->function = reinterpret_cast<dc_action_fn>(::dlsym(loaded->library, action.function.c_str()));
   if (loaded->function == nullptr)

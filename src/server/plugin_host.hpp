@@ -85,10 +85,6 @@ class PluginHost {
   // for: who waits can then say for whom.
   void watch(std::function<void(const std::string&)> busy) { busy_ = std::move(busy); }
 
-  // Where `library` is found: an absolute path, the plugin path, beside the XML; never the working directory (DESIGN 4b rule 12).
-  // Throws Error(DC_E_PLUGIN) naming every place that was tried, or a file that anyone may write or replace.
-  static std::string find(const std::string& library, const model::Model& model, const model::Location& where);
-
  private:
   struct Loaded;
   struct Function;
@@ -118,8 +114,5 @@ class PluginHost {
   std::function<void(const std::string&)> busy_;
   std::string waiting_;  // what is to be read while no callback runs
 };
-
-// The folders of DAMARIS_PLUGIN_PATH, then the one installed beside the library.
-std::vector<std::string> plugin_path();
 
 }  // namespace damaris::server

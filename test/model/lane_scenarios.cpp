@@ -48,21 +48,33 @@ class Bare : public Scenario {
   shm::ClientSlot& slot_;
 };
 
-class LaneScenario : public Bare {
+// One sends events, one takes them.
+class Events : public Bare {
  public:
-  LaneScenario(std::byte* memory, int events) : Bare(memory), events_(events) {}
+  Events(std::byte* memory, int events) : Bare(memory), events_(events) {}
 
   std::vector<std::function<void()>> threads() override {
     return {[this] { send(); }, [this] { take(); }};
   }
 
+ protected:
+  virtual void send() = 0;
+  virtual void take() = 0;
+
+  const int events_;
+};
+
+class LaneScenario : public Events {
+ public:
+  using Events::Events;
+
  private:
-  void send() {
+  void send() override {
     shm::LaneWriter writer(lane_, kRing);
     for (int step = 0; step < events_; ++step)
       while (!writer.try_push(event_of(step))) wait_for_change();
   }
-  void take() {
+  void take() override {
     shm::LaneReader reader(lane_, kRing);
     event::Event event;
     for (int step = 0; step < events_; ++step) {
@@ -71,27 +83,21 @@ class LaneScenario : public Bare {
     }
     expect(reader.empty() && !reader.damaged(), "nothing is left in the lane");
   }
-
-  int events_;
 };
 
-class DoorbellScenario : public Bare {
+class DoorbellScenario : public Events {
  public:
-  DoorbellScenario(std::byte* memory, int events) : Bare(memory), events_(events) {}
-
-  std::vector<std::function<void()>> threads() override {
-    return {[this] { send(); }, [this] { take(); }};
-  }
+  using Events::Events;
 
  private:
-  void send() {
+  void send() override {
     shm::LaneWriter writer(lane_, kRing);
     for (int step = 0; step < events_; ++step) {
       while (!writer.try_push(event_of(step))) wait_for_change();
       shm::ring_server(region_);
     }
   }
-  void take() {
+  void take() override {
     shm::LaneReader reader(lane_, kRing);
     event::Event event;
     for (int step = 0; step < events_;) {
@@ -101,20 +107,14 @@ class DoorbellScenario : public Bare {
         shm::sleep_as_server(region_, 10, [&] { return !reader.empty(); });
     }
   }
-
-  int events_;
 };
 
-class RoomScenario : public Bare {
+class RoomScenario : public Events {
  public:
-  RoomScenario(std::byte* memory, int events) : Bare(memory), events_(events) {}
-
-  std::vector<std::function<void()>> threads() override {
-    return {[this] { send(); }, [this] { take(); }};
-  }
+  using Events::Events;
 
  private:
-  void send() {
+  void send() override {
     shm::LaneWriter writer(lane_, kRing);
     for (int step = 0; step < events_;) {
       if (writer.try_push(event_of(step)))
@@ -123,7 +123,7 @@ class RoomScenario : public Bare {
         shm::wait_for_progress(region_, 100, [&] { return writer.has_room(); });
     }
   }
-  void take() {
+  void take() override {
     shm::LaneReader reader(lane_, kRing);
     event::Event event;
     for (int step = 0; step < events_; ++step) {
@@ -132,8 +132,6 @@ class RoomScenario : public Bare {
       shm::tell_room(region_);
     }
   }
-
-  int events_;
 };
 
 class MailScenario : public Bare {

@@ -3,6 +3,7 @@
 
 #include "core/shm/dead_regions.hpp"
 #include "node.hpp"
+#include "server/find_plugin.hpp"
 
 namespace damaris::test {
 namespace {
@@ -121,10 +122,10 @@ TEST_CASE("rule 12: a plugin is sought in the plugin path, then beside the XML, 
   working.write("q.so", "");
   model::Model model;
   model.file = beside.file("x.xml");
-  CHECK(server::PluginHost::find("p.so", model, {}) == beside.file("p.so"));
+  CHECK(server::find_plugin("p.so", model, {}) == beside.file("p.so"));
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(working.path());
-  CHECK_THROWS_AS(server::PluginHost::find("q.so", model, {}), Error);
+  CHECK_THROWS_AS(server::find_plugin("q.so", model, {}), Error);
   std::filesystem::current_path(before);
 }
 

@@ -37,14 +37,22 @@ def parse(words):
     return options
 
 
-def campaign(options):
-    """The results, as they come."""
+def run_or_leave(*arguments):
+    """A run in a worker. One that is told to end has cleaned up; the pool would take that for a result, and wait for more work."""
     from runner import run_one  # not for --help, which needs neither HDF5 nor anything built
 
+    try:
+        return run_one(*arguments)
+    except SystemExit as end:
+        os._exit(end.code)
+
+
+def campaign(options):
+    """The results, as they come."""
     kinds, build = options.only or list(FAULTS), os.environ["DAMARIS_BUILD_DIR"]
     fork = multiprocessing.get_context("fork")
     with concurrent.futures.ProcessPoolExecutor(options.jobs, mp_context=fork, initializer=begin_worker) as pool:
-        waiting = [pool.submit(run_one, options.seed + k, kinds, build, options.keep) for k in range(options.runs)]
+        waiting = [pool.submit(run_or_leave, options.seed + k, kinds, build, options.keep) for k in range(options.runs)]
         for done in concurrent.futures.as_completed(waiting):
             yield done.result()
 

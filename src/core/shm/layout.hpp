@@ -132,8 +132,8 @@ struct LaneSpan {
 struct LaneHeader {
   alignas(kLine) std::atomic<std::uint64_t> head;  // C release, S acquire: events pushed
   alignas(kLine) std::atomic<std::uint64_t> tail;  // S release, C acquire: events taken
-  alignas(
-      kLine) std::atomic<std::uint64_t> released;  // S and C release, C acquire: bytes of blocks given back in this lane's arena
+  // S and C release, C acquire: bytes of blocks given back in this lane's arena.
+  alignas(kLine) std::atomic<std::uint64_t> released;
   // event::Event ring[lane_events] follows
 };
 
@@ -185,8 +185,8 @@ struct ArenaState {
 
 // Of a pool that all clients share. Whoever gets the lock after an owner that died rebuilds `state` from the blocks.
 struct alignas(kLine) PoolHeader {
-  std::atomic<std::uint64_t>
-      owner;  // C, and S when a client has died: the process that has the lock, its start time above its number; 0: none
+  // C, and S when a client has died: the process that has the lock, its start time above its number; 0: none.
+  std::atomic<std::uint64_t> owner;
   std::atomic<std::uint32_t> bell;     // who gives the lock back rings it
   std::atomic<std::uint32_t> waiting;  // when somebody waits; one that died doing so counts on
   ArenaState state;                    // under the lock

@@ -8,8 +8,8 @@
 namespace damaris::shm {
 namespace {
 
-constexpr std::int64_t kTurnMs = 100,
-                       kLookMs = 5;  // how long a client waits for its turn, and how often it looks whether the owner lives
+constexpr std::int64_t kTurnMs = 100;  // how long a client waits for its turn
+constexpr std::int64_t kLookMs = 5;    // how long one owner may have the lock before somebody looks whether it lives
 
 // A start time that is too large for it counts as unknown.
 std::uint64_t word_of(const ProcessId& process) noexcept {
@@ -31,13 +31,13 @@ PoolLock::PoolLock(PoolHeader& pool, const ProcessId& self, std::int64_t wait_ms
   if (held_) return;
   const Deadline deadline = Deadline::after_ms(wait_ms);
   pool_.waiting.fetch_add(1, std::memory_order_seq_cst);
-  while (!held_) {
+  do {
     const std::uint32_t seen = pool_.bell.load(std::memory_order_seq_cst);
+    const std::uint64_t owner = pool_.owner.load(std::memory_order_seq_cst);
+    if (owner != 0) futex_wait(pool_.bell, seen, deadline.left_ms(kLookMs));
     take(0);
-    if (!held_) take_from_dead();
-    if (held_ || deadline.passed()) break;
-    futex_wait(pool_.bell, seen, deadline.left_ms(kLookMs));
-  }
+    if (!held_) take_from_dead(owner);
+  } while (!held_ && !deadline.passed());
   pool_.waiting.fetch_sub(1, std::memory_order_seq_cst);
 }
 
@@ -45,9 +45,10 @@ void PoolLock::take(std::uint64_t from) noexcept {
   held_ = pool_.owner.compare_exchange_strong(from, self_, std::memory_order_seq_cst);
 }
 
-void PoolLock::take_from_dead() noexcept {
-  const std::uint64_t owner = pool_.owner.load(std::memory_order_acquire);
-  if (owner == 0 || owner == self_ || is_alive(process_of(owner))) return;
+// A look costs a system call: not at one that has only just got it.
+void PoolLock::take_from_dead(std::uint64_t owner) noexcept {
+  if (owner == 0 || owner == self_ || pool_.owner.load(std::memory_order_acquire) != owner) return;
+  if (is_alive(process_of(owner))) return;
   take(owner);
   orphan_ = held_;
 }

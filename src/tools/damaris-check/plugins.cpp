@@ -5,6 +5,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
+#include "server/find_plugin.hpp"
 #include "server/plugin_host.hpp"
 
 namespace damaris::check {
@@ -26,7 +27,7 @@ std::vector<std::string> missing_plugins(const model::Model& model) {
   for_each(model, [&](const std::string&, const std::string& library, model::Location where) {
     if (!seen.insert(library).second) return;
     try {
-      server::PluginHost::find(library, model, where);
+      server::find_plugin(library, model, where);
     } catch (const Error& error) {
       sentences.push_back(error.sentence());
     }
@@ -38,7 +39,7 @@ std::vector<Row> load_plugins(const std::shared_ptr<const model::Model>& model) 
   const server::PluginHost host(model);
   std::vector<Row> rows;
   for_each(*model, [&](const std::string& name, const std::string& library, model::Location where) {
-    rows.push_back({name, server::PluginHost::find(library, *model, where)});
+    rows.push_back({name, server::find_plugin(library, *model, where)});
   });
   return rows;
 }

@@ -2,6 +2,30 @@
 #include "recover.hpp"
 
 namespace damaris::test {
+namespace {
+
+const std::string kSpills =
+    "<clients count='1'/><buffer size='64KiB' timeout='60s' on-full='spill' spill='spill' spill-size='100KiB'/>";
+
+struct Killed {
+  shm::FoundRegion region;
+  int written;
+};
+
+// Writes blocks of step 0 until some are spilled, then kills server and client.
+Killed spill_and_kill(Run& run) {
+  std::filesystem::create_directory("spill");
+  TestClient& client = run.attached(0);
+  Killed killed = {run.region(), 0};
+  while (std::filesystem::is_empty("spill")) client.must("write 0 " + std::to_string(killed.written++));
+  const ProcessWatch watch(killed.region.server);
+  ::kill(killed.region.server.pid, SIGKILL);
+  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  run.drop(0);
+  return killed;
+}
+
+}  // namespace
 
 TEST_CASE("a step that was dropped or skipped in part is told by the code, the record, the file and verify") {
   const bool drops = GENERATE(true, false);
@@ -25,19 +49,10 @@ TEST_CASE("a step that was dropped or skipped in part is told by the code, the r
 }
 
 TEST_CASE("a server that was killed after it had spilled loses nothing of it") {
-  Run run("<clients count='1'/><buffer size='64KiB' timeout='60s' on-full='spill' spill='spill' spill-size='100KiB'/>",
-          "<storage>" + Run::kRecorder + "</storage>");
+  Run run(kSpills, "<storage>" + Run::kRecorder + "</storage>");
   const std::string spill = run.folder().file("spill");
-  std::filesystem::create_directory(spill);
   const InFolder folder(run.folder().path());
-  TestClient& client = run.attached(0);
-  int written = 0;
-  while (std::filesystem::is_empty(spill)) client.must("write 0 " + std::to_string(written++));
-  const shm::FoundRegion region = run.region();
-  const ProcessWatch watch(region.server);
-  ::kill(region.server.pid, SIGKILL);
-  REQUIRE(wait_until([&] { return !watch.alive(); }));
-  run.drop(0);
+  const auto [region, written] = spill_and_kill(run);
   const Output output = damaris({"recover", region.name});
   INFO(output.text);
   CHECK(output.status == 0);
@@ -46,19 +61,10 @@ TEST_CASE("a server that was killed after it had spilled loses nothing of it") {
 }
 
 TEST_CASE("recovery stores nothing while spilled data are missing, and says what to do") {
-  Run run("<clients count='1'/><buffer size='64KiB' timeout='60s' on-full='spill' spill='spill' spill-size='100KiB'/>",
-          "<storage>" + Run::kRecorder + "</storage>");
+  Run run(kSpills, "<storage>" + Run::kRecorder + "</storage>");
   const std::string spill = run.folder().file("spill"), away = run.folder().file("away");
-  std::filesystem::create_directory(spill);
   const InFolder folder(run.folder().path());
-  TestClient& client = run.attached(0);
-  int written = 0;
-  while (std::filesystem::is_empty(spill)) client.must("write 0 " + std::to_string(written++));
-  const shm::FoundRegion region = run.region();
-  const ProcessWatch watch(region.server);
-  ::kill(region.server.pid, SIGKILL);
-  REQUIRE(wait_until([&] { return !watch.alive(); }));
-  run.drop(0);
+  const auto [region, written] = spill_and_kill(run);
   const std::filesystem::path file = std::filesystem::directory_iterator(spill)->path();
   const bool cut = GENERATE(false, true);
   std::filesystem::copy_file(file, away);

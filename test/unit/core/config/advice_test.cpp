@@ -37,6 +37,16 @@ TEST_CASE("an iteration of all variables that does not fit is a warning: nobody 
   REQUIRE_THAT(told[0], Contains("an iteration of all variables has 2 MiB per client, but one of 3 clients gets 1.3 MiB"));
 }
 
+TEST_CASE("a warning says when what is recovered at the start would be overwritten") {
+  const auto told = [](const std::string& exists) {
+    return config::warnings(model_of("<architecture><buffer stale='recover'/></architecture><data/>" +
+                                     std::string("<storage><hdf5 basename='x' exists='") + exists + "'/></storage>"));
+  };
+  REQUIRE(told("append").empty());
+  REQUIRE(told("overwrite").size() == 1);
+  REQUIRE_THAT(told("overwrite")[0], Contains("say exists=\"append\" to keep it"));
+}
+
 TEST_CASE("without a number of clients, and with enough room, there is nothing to say of the buffer") {
   REQUIRE(config::warnings(model_of(buffer("size='64KiB'") + kArray)).empty());
   REQUIRE(config::warnings(model_of(buffer("size='64MiB'", "<clients count='4'/>") + kArray)).empty());

@@ -1,0 +1,16 @@
+// Where the code of a plugin lies, and whether it may be trusted.
+// Used by: PluginHost before it loads anything; `damaris check`, which loads nothing.
+// Before it: the name in the XML. After it: dlopen.
+#pragma once
+
+#include <string>
+
+#include "core/model/model.hpp"
+
+namespace damaris::server {
+
+// An absolute path, the plugin path (DAMARIS_PLUGIN_PATH, then the folder beside the library), beside the XML; never the working directory
+// (DESIGN 4b rule 12). Throws Error(DC_E_PLUGIN) naming every place that was tried, or a file that anyone may write or replace.
+std::string find_plugin(const std::string& library, const model::Model& model, const model::Location& where);
+
+}  // namespace damaris::server
