@@ -15,6 +15,8 @@ namespace damaris::server {
 namespace {
 
 shm::Region open_dead(const std::string& name) {
+  if (!std::filesystem::exists("/dev/shm" + name))
+    throw Error(DC_E_SHM, format("there is no region {} on this node; 'damaris recover --list' tells what there is", name));
   shm::Region region = shm::Region::attach(name);
   const shm::RegionHeader& header = region.header();
   if (is_alive({header.server_pid, header.server_start_time}))
@@ -47,6 +49,7 @@ Leftover describe(const shm::Region& region, const model::Model& model) {
   found.server_index = header.server_index;
   found.server = {header.server_pid, header.server_start_time};
   count_blocks(region, found);
+  found.spill_file = region.spill_file();
   found.spilled = header.spilled_blocks.load(std::memory_order_acquire);
   found.datasets += found.spilled;
   for (std::uint32_t client = 0; client < region.client_count(); ++client) {

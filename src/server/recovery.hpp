@@ -15,12 +15,12 @@ namespace damaris::server {
 
 // What a region tells of itself, and of what was never stored.
 struct Leftover {
-  std::string name, simulation, host, folder;
+  std::string name, simulation, host, folder, spill_file;
   int server_index = 0;
   ProcessId server;
-  std::size_t datasets = 0, spilled = 0;  // in all, and of them in the spill file
-  std::uint64_t bytes = 0;
-  std::int64_t first_step = 0, last_step = 0;  // of them
+  std::size_t datasets = 0, spilled = 0;       // in all, and of them in the spill file
+  std::uint64_t bytes = 0;                     // of those that are not spilled
+  std::int64_t first_step = 0, last_step = 0;  // of them too
   std::vector<std::int32_t> living_clients;    // processes that may still publish
 };
 

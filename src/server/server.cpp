@@ -17,6 +17,7 @@ constexpr int kPostsPerVisit = 256;                       // from other servers
 constexpr std::int64_t kShortSleepMs = 2;                 // DESIGN 4b rule 15
 constexpr std::int64_t kLongSleepMs = 10;                 // when looks have been in vain: a wake may cost 30 us
 constexpr std::int64_t kHoldMs = 10'000;                  // how long clients wait at the end for other servers
+constexpr std::int64_t kTellAwaitedMs = 10'000;           // after which it says that it waits for them itself
 constexpr auto kLongCallback = std::chrono::seconds(10);  // worth a line in the log
 
 }  // namespace
@@ -227,7 +228,19 @@ bool Server::finished() {
   if (!roster_.everyone_over() || !ledger_.empty() || !reads_.empty() || signals_.pending()) return false;
   tell_passed(kAllSteps);  // before the coordinator hears it: then the message is on its way
   signals_.complete(kAllSteps);
-  return coordinator_->leave();
+  if (coordinator_->leave()) return true;
+  tell_who_is_awaited();
+  return false;
+}
+
+// No bound would be right: their clients may compute for hours. But nobody waits in silence.
+void Server::tell_who_is_awaited() {
+  if (!tells_awaited_at_) tells_awaited_at_ = Deadline::after_ms(kTellAwaitedMs);
+  if (told_awaited_ || !tells_awaited_at_->passed()) return;
+  told_awaited_ = true;
+  log_line(LogLevel::info,
+           "all clients of this server have left and everything is stored; it stays until server 0 tells that those of "
+           "the other servers have left, too");
 }
 
 void Server::take_no_more() {

@@ -80,6 +80,7 @@ class Server {
   void tell_passed(std::int64_t step);
   void let_go();
   bool is_held();
+  void tell_who_is_awaited();
   void stop_clients();
   void take_no_more();
   void note_failure(int code, const std::string& sentence);
@@ -111,6 +112,8 @@ class Server {
   bool closing_ = false;                // the plugins have ended
   bool runs_ = false;                   // by itself, and not in place
   std::optional<Deadline> held_until_;  // all clients are over
+  std::optional<Deadline> tells_awaited_at_;
+  bool told_awaited_ = false;
   CallResult end_failure_;
   Deadline attach_deadline_;
   Clock::time_point next_look_ = Clock::now();

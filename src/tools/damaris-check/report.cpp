@@ -132,16 +132,29 @@ std::string layouts(const model::Model& model) {
          table({"name", "type", "extents", "global", "bytes"}, rows, {4});
 }
 
-// "disabled", "every 2 from 10 until 90", "not stored", or nothing to say.
+// "skipped when the buffer is full, priority 2", or nothing to say.
+std::string place_on_ladder(const model::Variable& v) {
+  std::string text;
+  if (v.on_full == model::OnFull::skip) text = format("skipped when full, priority {}", v.priority);
+  if (v.on_full == model::OnFull::drop) text = "drops the step when full";
+  if (!v.reduce_on_full.empty()) text += format("{}reduce={} when half full", text.empty() ? "" : ", ", v.reduce_on_full);
+  return text;
+}
+
+// "disabled", "every 2 from 10 until 90", "not stored", how it is reduced, or nothing to say.
 std::string state_of(const model::Variable& v) {
   if (!v.enabled) return "disabled";
   const model::Schedule none;
   std::vector<std::string> words;
-  if (v.schedule.every != none.every) words.push_back(format("every {}", v.schedule.every));
-  if (v.schedule.from != none.from) words.push_back(format("from {}", v.schedule.from));
-  if (v.schedule.until != none.until) words.push_back(format("until {}", v.schedule.until));
+  std::vector<std::string> when;
+  if (v.schedule.every != none.every) when.push_back(format("every {}", v.schedule.every));
+  if (v.schedule.from != none.from) when.push_back(format("from {}", v.schedule.from));
+  if (v.schedule.until != none.until) when.push_back(format("until {}", v.schedule.until));
+  if (!when.empty()) words.push_back(format("{}", join(when, " ")));
   if (!v.store) words.push_back("not stored");
-  return format("{}", join(words, " "));
+  if (!v.reduce.empty()) words.push_back("reduce=" + v.reduce);
+  if (std::string place = place_on_ladder(v); !place.empty()) words.push_back(std::move(place));
+  return format("{}", join(words, ", "));
 }
 
 std::string variables(const model::Model& model) {

@@ -52,6 +52,15 @@ std::string steps(const server::Leftover& found) {
                                              : format("steps {} to {}", found.first_step, found.last_step);
 }
 
+// Of what lies in the spill file, the header tells the number only.
+std::string contents(const server::Leftover& found) {
+  const std::size_t here = found.datasets - found.spilled;
+  std::string text;
+  if (here > 0) text = format("{} of {}, {}", datasets(here), steps(found), size_text(found.bytes));
+  if (found.spilled > 0) text += format("{}{} spilled to {}", here > 0 ? ", and " : "", datasets(found.spilled), found.spill_file);
+  return text;
+}
+
 void list(const std::string& name) {
   const server::Leftover found = server::look_at_leftover(name);
   std::printf("%s\n  server %d of '%s' on %s (process %d), in %s\n", name.c_str(), found.server_index, found.simulation.c_str(),
@@ -59,7 +68,7 @@ void list(const std::string& name) {
   if (found.datasets == 0)
     std::printf("  nothing that was not stored\n");
   else
-    std::printf("  %s of %s, %s\n", datasets(found.datasets).c_str(), steps(found).c_str(), size_text(found.bytes).c_str());
+    std::printf("  %s\n", contents(found).c_str());
   for (const std::int32_t pid : found.living_clients) std::printf("  process %d is still a client and may publish more\n", pid);
 }
 
@@ -68,8 +77,9 @@ bool recover(const std::string& name, const Options& options) {
   const server::Leftover found = server::look_at_leftover(name);
   const server::Recovery result = server::recover(name, options.basename, options.gives_up_spilled);
   if (result.left == 0) {
+    const bool told = found.datasets > found.spilled;  // of which steps they are
     std::printf("%s: %s%s%s%s, region removed\n", name.c_str(), datasets(result.stored).c_str(),
-                found.datasets == 0 ? "" : " stored, ", found.datasets == 0 ? "" : steps(found).c_str(),
+                found.datasets == 0 ? "" : " stored", told ? format(", {}", steps(found)).c_str() : "",
                 result.given_up == 0 ? "" : format(", {} given up", datasets(result.given_up)).c_str());
     return true;
   }
@@ -103,7 +113,8 @@ void describe(CLI::App& app, Options& options) {
   app.add_flag("--list", options.list, "Only say what is there");
   app.add_option("--basename", options.basename,
                  "Store it below this name instead of the XML's,\nfor instance when another run writes there now")
-      ->type_name("PATH");
+      ->type_name("PATH")
+      ->check(CLI::Validator([](const std::string& path) { return path.empty() ? "it is empty" : ""; }, "", ""));
   app.add_flag("--give-up-spilled", options.gives_up_spilled,
                "Store the rest when the spill file is lost or\ndamaged, without what was in it");
   app.set_version_flag("--version", "damaris " DAMARIS_VERSION);

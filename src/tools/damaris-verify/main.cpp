@@ -12,10 +12,12 @@
 #include <exception>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/base/format.hpp"
 #include "core/base/json.hpp"
 #include "core/base/units.hpp"
+#include "core/shm/dead_regions.hpp"
 #include "plugins/hdf5/run/verify.hpp"
 #include "tools/usage.hpp"
 
@@ -39,13 +41,24 @@ std::string place(const Finding& finding) {
   return text;
 }
 
-std::string text_report(const std::string& record, const Verification& found) {
+// Regions of dead servers of its runs, on this node, with data that were never stored.
+std::vector<std::string> never_stored(const Verification& found) {
+  std::vector<std::string> names;
+  for (const std::string& run : found.regions)
+    for (const shm::FoundRegion& region : shm::find_regions(run))
+      if (!region.alive && region.unreleased_blocks > 0) names.push_back(region.name);
+  return names;
+}
+
+std::string text_report(const std::string& record, const Verification& found, const std::vector<std::string>& regions) {
   std::string text;
   for (const Finding& one : found.damaged) text += format("damaged  {}: {}\n", place(one), one.what);
   for (const Finding& one : found.partial) text += format("partial  {}: {}\n", place(one), one.what);
   for (const std::string& name : found.not_recorded) text += format("unknown  {}: no line of the record tells of it\n", name);
   for (const std::string& name : found.replaced)
     text += format("replaced {}: a later run of the record has taken its step's place\n", name);
+  for (const std::string& region : regions)
+    text += format("unstored {}: a dead server of this run left data in it; 'damaris recover {}' stores them\n", region, region);
   const std::string verdict = !found.damaged.empty() ? format("{} damaged", found.damaged.size()) : "all as recorded";
   std::set<std::int64_t> steps;  // each may have several reasons
   for (const Finding& one : found.partial) steps.insert(one.step);
@@ -61,7 +74,7 @@ Json json_of(const std::vector<Finding>& findings) {
   return list;
 }
 
-std::string json_report(const std::string& record, const Verification& found) {
+std::string json_report(const std::string& record, const Verification& found, const std::vector<std::string>& regions) {
   return Json{{"record", record},
               {"steps", found.steps},
               {"files", found.files},
@@ -70,7 +83,8 @@ std::string json_report(const std::string& record, const Verification& found) {
               {"damaged", json_of(found.damaged)},
               {"partial", json_of(found.partial)},
               {"not_recorded", found.not_recorded},
-              {"replaced", found.replaced}}
+              {"replaced", found.replaced},
+              {"unstored", regions}}
              .dump(2) +
          "\n";
 }
@@ -101,10 +115,11 @@ int run(const Options& options) {
     Progress progress;
     found = hdf5::verify(record, {!options.quick, [&](std::uint64_t done, std::uint64_t all) { progress.show(done, all); }});
   }
-  std::fputs((options.json ? json_report(record, found) : text_report(record, found)).c_str(), stdout);
+  const std::vector<std::string> regions = never_stored(found);
+  std::fputs((options.json ? json_report(record, found, regions) : text_report(record, found, regions)).c_str(), stdout);
   const bool unknown =
       std::any_of(found.not_recorded.begin(), found.not_recorded.end(), [](const std::string& name) { return name[0] != '.'; });
-  return found.damaged.empty() && found.partial.empty() && !unknown ? 0 : 1;
+  return found.damaged.empty() && found.partial.empty() && !unknown && regions.empty() ? 0 : 1;
 }
 
 void describe(CLI::App& app, Options& options) {
@@ -115,9 +130,9 @@ void describe(CLI::App& app, Options& options) {
   app.add_flag("--json", options.json, "Print JSON");
   app.set_version_flag("--version", "damaris " DAMARIS_VERSION);
   app.footer(
-      "What no server came to record, as when it was killed, it cannot know of.\n\nExit status: 0 all as recorded and complete, 1 "
-      "something is damaged, partial, not recorded\nor cannot be read, 2 wrong "
-      "usage.\n");
+      "What no server came to record, as when it was killed, it finds only in the shared memory\nof this node.\n\n"
+      "Exit status: 0 all as recorded and complete, 1 something is damaged, partial, not recorded,\nnot stored or cannot be read, "
+      "2 wrong usage.\n");
 }
 
 }  // namespace

@@ -82,6 +82,8 @@ TEST_CASE("check shows the model: extents in C order, bytes, what an event does"
   CHECK_THAT(storm.out, Contains("one client writes per iteration  2,488,472 bytes  2.4 MiB"));
   const Run galaxy = check({example("particles.xml")});
   CHECK_THAT(galaxy.out, Contains("body     40  position  real64[3]       0"));
+  const Run everything = check({example("everything.xml")});
+  CHECK_THAT(everything.out, Contains("reduce=relative:1e-3,deflate:1,") && Contains("skipped when full, priority 0,"));
   const Run reactor = check({example("actions.xml")});
   CHECK_THAT(reactor.out, Contains("trouble    on_trouble of actions.so     client"));
   CHECK_THAT(reactor.out, Contains("needs MPI        yes: "));

@@ -53,7 +53,9 @@ TEST_CASE("a server that was killed after it had spilled loses nothing of it") {
   const std::string spill = run.folder().file("spill");
   const InFolder folder(run.folder().path());
   const auto [region, written] = spill_and_kill(run);
-  const Output output = damaris({"recover", region.name});
+  Output output = damaris({"recover", "--list", region.name});
+  CHECK_THAT(output.text, Catch::Contains(" of step 0, ") && Catch::Contains(" spilled to " + spill + "/damaris."));
+  output = damaris({"recover", region.name});
   INFO(output.text);
   CHECK(output.status == 0);
   CHECK_THAT(run.lines("iteration 0 ").at(0), Catch::Contains("datasets " + std::to_string(written) + " "));

@@ -38,7 +38,10 @@ TEST_CASE("recovery adds to the run: the files, the record, the master file, and
   }
   run.drop(0);
   CHECK(count(text_of(run.folder().file("out/x.jsonl")), "\n") == 2);
-  Output output = damaris({"recover", region.name});
+  Output output = damaris({"verify", run.folder().file("out/x")});
+  CHECK(output.status == 1);
+  CHECK_THAT(output.text, Catch::Contains("unstored " + region.name + ": ") && Catch::Contains("'damaris recover " + region.name));
+  output = damaris({"recover", region.name});
   INFO(output.text);
   CHECK(output.status == 0);
 

@@ -83,7 +83,8 @@ TEST_CASE("damaris recover says that there is nothing to do, and refuses what is
   Run run("<clients count='1'/>", kStorage);
   Output output = damaris({"recover", "/damaris.none"});
   CHECK(output.status == 1);
-  CHECK_THAT(output.text, Catch::StartsWith("damaris-recover: cannot open the region /damaris.none"));
+  CHECK_THAT(output.text,
+             Catch::StartsWith("damaris-recover: there is no region /damaris.none on this node; 'damaris recover --list' "));
   run.attached(0);
   output = damaris({"recover", run.region().name});
   CHECK(output.status == 1);
@@ -91,6 +92,7 @@ TEST_CASE("damaris recover says that there is nothing to do, and refuses what is
   run.client(0).must("finalize");
   CHECK(run.ends());
   CHECK(damaris({"recover", "--nonsense"}).status == 2);
+  CHECK(damaris({"recover", "--basename", ""}).status == 2);
 }
 
 }  // namespace damaris::test

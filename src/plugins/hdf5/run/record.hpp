@@ -55,7 +55,7 @@ struct StepRecord {
   bool recovered = false;             // stored from the region of a dead server, instead of what that may have stored
   std::vector<StoredFile> files;      // by server
   std::vector<std::int32_t> absent;   // clients without a write, sorted
-  std::vector<std::int32_t> missing;  // clients that died, sorted
+  std::vector<std::int32_t> missing;  // clients that never ended it: they, or a server that was told to stop; sorted
   std::vector<std::string> skipped;   // variables of which writes were refused for want of room, sorted
   bool dropped = false;               // because the rest of the step was dropped
   bool reduced = false;               // stored with reduce-on-full

@@ -46,7 +46,7 @@ std::string joined(const char* what, const std::vector<T>& list) {
 
 // What the record knows of an iteration that is not whole.
 std::string reasons(const StepRecord& step) {
-  return joined("clients that died: ", step.missing) +
+  return joined("clients that never ended it: ", step.missing) +
          joined(step.dropped ? "dropped for want of room: " : "skipped for want of room: ", step.skipped) +
          joined("not stored: ", step.failures) + (step.complete ? "" : "; the iteration is not complete");
 }

@@ -45,6 +45,8 @@ class Check {
       result_.partial.push_back(
           {-1, "", "", run_.path() + ": its last line is cut off: an iteration may be missing, or is being recorded"});
     look_for_others();
+    for (const RunRecord& run : run_.runs())
+      if (!run.regions.empty()) result_.regions.push_back(run.regions);
     return std::move(result_);
   }
 
@@ -63,7 +65,7 @@ class Check {
     const auto note = [&](const std::string& why) { result_.partial.push_back({record.step, "", "", why}); };
     const std::size_t before = result_.partial.size();
     for (const std::string& failure : record.failures) note(failure);
-    if (!record.missing.empty()) note("clients died before they ended it: " + list(record.missing));
+    if (!record.missing.empty()) note("clients that never ended it: " + list(record.missing));
     for (const std::string& variable : record.skipped)
       note("'" + variable + (record.dropped ? "' was dropped for want of room" : "' was skipped for want of room"));
     if (result_.partial.size() == before)
