@@ -1,50 +1,30 @@
 // The commit record that the plugin leaves beside its files: what stands in it, when, and what an earlier run's becomes.
 #include <fcntl.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 
-#include <csignal>
 #include <fstream>
 #include <iostream>
-#include <optional>
-#include <sstream>
 
 #include "plugins/hdf5/failure.hpp"
 #include "plugins/hdf5/run/record_file.hpp"
-#include "plugins/hdf5/run/run_record.hpp"
-#include "plugins/hdf5/run/unrecorded.hpp"
 #include "plugins/reduce/crc32.hpp"
+#include "unit/plugins/hdf5/record_text.hpp"
 #include "unit/plugins/hdf5/run_server.hpp"
 
 using namespace damaris::test;
 using damaris::hdf5::Existing;
 using damaris::hdf5::QuietErrors;
 using damaris::hdf5::RecordFile;
-using damaris::hdf5::RunRecordReader;
 using damaris::hdf5::StepRecord;
-using damaris::hdf5::told_by_last_run;
-using damaris::hdf5::Unrecorded;
 
 namespace {
-
-std::string content(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 std::uint32_t checksum_of_file(const std::string& path) {
   const std::string text = content(path);
   return damaris::reduce::crc32(text.data(), text.size());
-}
-
-std::map<std::int64_t, StepRecord> steps_in(const std::string& path) {
-  RunRecordReader reader(path);
-  reader.read_on();
-  return reader.steps();
 }
 
 }  // namespace
@@ -113,174 +93,6 @@ TEST_CASE("a line appears when all servers have reported the step or a later one
   REQUIRE(keeper.store(3) == DC_OK);
   CHECK(keeper.plugin->finalize() == DC_OK);
   CHECK_FALSE(steps_in(folder.file("storm.jsonl")).at(3).complete);
-}
-
-TEST_CASE("what a server has stored is kept until it is recorded, and a run that ends leaves nothing of that") {
-  const TempFolder folder;
-  const std::string kept = folder.file(".storm.s1.unrecorded");
-  {
-    ServerOf keeper(folder, 0, 2), other(folder, 1, 2);
-    REQUIRE(keeper.store(1) == DC_OK);
-    REQUIRE(other.store(1) == DC_OK);
-    CHECK(content(kept).find("storm.node7.s1.i1.h5") != std::string::npos);
-    for (const auto& [to, text] : other.host.sent) REQUIRE(keeper.plugin->on_message(1, text) == DC_OK);
-    CHECK(other.plugin->finalize() == DC_OK);
-    CHECK(std::filesystem::exists(kept));  // the other one may still be at it
-    CHECK(keeper.plugin->finalize() == DC_OK);
-  }
-  CHECK_FALSE(std::filesystem::exists(kept));
-  CHECK_FALSE(std::filesystem::exists(folder.file(".storm.s0.unrecorded")));
-}
-
-TEST_CASE("recovery finds the steps of its server that no line tells of, and no cut one") {
-  const TempFolder folder;
-  const damaris::hdf5::FileNames names(folder.file("storm"), "node7", 1);
-  const std::string record = folder.file("storm.jsonl"), kept = folder.file(".storm.s1.unrecorded");
-  StepRecord told, untold;
-  told.step = 3;
-  told.servers = {0, 1};
-  untold.step = 4;
-  untold.servers = {1};
-  std::ofstream(kept) << "of an earlier run\n";
-  Unrecorded unrecorded(names, 1, "");
-  for (const StepRecord& step : {told, untold}) unrecorded.add(step);
-  std::ofstream(kept, std::ios::app) << to_json(untold).dump().substr(0, 20);
-  std::ofstream(record) << to_json(damaris::hdf5::RunRecord{"id", "storm", 2, "", false, ""}).dump() << "\n"
-                        << to_json(told).dump() << "\n";
-  const auto missing = unrecorded.missing_in(told_by_last_run(record));
-  REQUIRE(missing.size() == 1);
-  CHECK(missing[0].step == 4);
-}
-
-TEST_CASE("that an earlier run in the same record had recorded a step too says nothing of this run's") {
-  const TempFolder folder;
-  const damaris::hdf5::FileNames names(folder.file("storm"), "node7", 1);
-  StepRecord old, fresh;
-  old.step = fresh.step = 5;
-  old.servers = {0, 1};
-  fresh.servers = {1};
-  Unrecorded unrecorded(names, 1, "");
-  unrecorded.add(fresh);
-  std::ofstream(folder.file("storm.jsonl")) << to_json(damaris::hdf5::RunRecord{"run1", "storm", 2, "", false, ""}).dump() << "\n"
-                                            << to_json(old).dump() << "\n"
-                                            << to_json(damaris::hdf5::RunRecord{"run2", "storm", 2, "", false, ""}).dump() << "\n";
-  CHECK(unrecorded.missing_in(told_by_last_run(folder.file("storm.jsonl"))).size() == 1);
-}
-
-TEST_CASE("of a step for which there is no room nothing is kept, and the next one is whole") {
-  const TempFolder folder;
-  const damaris::hdf5::FileNames names(folder.file("storm"), "node7", 1);
-  StepRecord step;
-  step.step = 5;
-  step.servers = {1};
-  Unrecorded unrecorded(names, 1, "");
-  unrecorded.add(step);
-  const auto size = std::filesystem::file_size(folder.file(".storm.s1.unrecorded"));
-  struct rlimit before = {};
-  ::getrlimit(RLIMIT_FSIZE, &before);
-  struct rlimit small = before;
-  small.rlim_cur = size + 20;  // ends in the middle of the next line
-  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
-  ::setrlimit(RLIMIT_FSIZE, &small);
-  step.step = 6;
-  std::string failure;
-  try {
-    unrecorded.add(step);
-  } catch (const damaris::hdf5::Failure& caught) {
-    failure = caught.what();
-  }
-  ::setrlimit(RLIMIT_FSIZE, &before);
-  ::signal(SIGXFSZ, handler);
-  CHECK_THAT(failure, Catch::Contains("keep what is not yet recorded"));
-  CHECK(std::filesystem::file_size(folder.file(".storm.s1.unrecorded")) == size);
-  step.step = 7;
-  unrecorded.add(step);
-  const auto missing = unrecorded.missing_in({});
-  REQUIRE(missing.size() == 2);
-  CHECK(missing[1].step == 7);
-}
-
-TEST_CASE("what a server had stored that died before it could tell is recorded at the end of the run") {
-  const TempFolder folder;
-  ServerOf keeper(folder, 0, 2, {}, true, "run1");
-  {
-    ServerOf other(folder, 1, 2, {}, true, "run1");
-    for (const int step : {1, 2}) REQUIRE(other.store(step) == DC_OK);
-    REQUIRE(keeper.plugin->on_message(1, other.host.sent.at(1).second) == DC_OK);  // after the greeting; of step 2 it hears nothing
-  }
-  REQUIRE(keeper.store(1) == DC_OK);
-  REQUIRE(keeper.plugin->finalize() == DC_OK);
-  const auto steps = steps_in(folder.file("storm.jsonl"));
-  REQUIRE(steps.size() == 2);
-  CHECK(steps.at(1).files.size() == 2);
-  CHECK(steps.at(2).servers == std::vector<int>{1});
-  CHECK(steps.at(2).files.size() == 1);
-  CHECK_FALSE(std::filesystem::exists(folder.file(".storm.s1.unrecorded")));
-}
-
-namespace {
-
-// A run of three servers that was killed: no line tells of the steps 1 and 2 that server 1 has stored, none of step 1 of server 2.
-void leave_untold(const TempFolder& folder) {
-  std::ofstream(folder.file("storm.jsonl")) << to_json(damaris::hdf5::RunRecord{"run1", "storm", 3, "", false, "run1"}).dump()
-                                            << "\n";
-  ServerOf second(folder, 1, 3, {}, true, "run1"), third(folder, 2, 3, {}, true, "run1");
-  for (const int step : {1, 2}) REQUIRE(second.store(step) == DC_OK);
-  REQUIRE(third.store(1) == DC_OK);
-}
-
-}  // namespace
-
-TEST_CASE("the recovery of any server records what all servers of the run have stored") {
-  const TempFolder folder;
-  leave_untold(folder);
-  {
-    ServerOf recovery(folder, 0, 3, {{"exists", "recover"}}, false, "run1");
-    REQUIRE(recovery.plugin->init_code == DC_OK);
-    REQUIRE(recovery.plugin->finalize() == DC_OK);
-  }
-  const auto steps = steps_in(folder.file("storm.jsonl"));
-  REQUIRE(steps.size() == 2);
-  CHECK(steps.at(1).servers == std::vector<int>{1, 2});
-  CHECK(steps.at(1).files.size() == 2);
-  CHECK(steps.at(2).servers == std::vector<int>{1});
-  for (const char* kept : {".storm.s1.unrecorded", ".storm.s2.unrecorded"}) CHECK_FALSE(std::filesystem::exists(folder.file(kept)));
-}
-
-TEST_CASE("a run that goes on in the record of a killed one first records what that had stored, as that one's") {
-  const TempFolder folder;
-  leave_untold(folder);
-  const std::string other_run = GENERATE("run1", "run0");
-  if (other_run == "run0")  // by no means this record's
-    folder.write(".storm.s1.unrecorded", "{\"unrecorded\":\"run0\"}\n" + content(folder.file(".storm.s1.unrecorded")));
-  ServerOf keeper(folder, 0, 2, {{"exists", "append"}}, true, "run2"), other(folder, 1, 2, {{"exists", "append"}}, true, "run2");
-  REQUIRE(keeper.plugin->init_code == DC_OK);
-  REQUIRE(other.store(2) == DC_OK);
-  const auto steps = steps_in(folder.file("storm.jsonl"));
-  CHECK(steps.at(1).servers == (other_run == "run1" ? std::vector<int>{1, 2} : std::vector<int>{2}));
-  CHECK(steps.count(2) == (other_run == "run1" ? 1 : 0));
-  const std::string record = content(folder.file("storm.jsonl"));
-  CHECK(record.find("\"step\"") < record.find("run2"));
-}
-
-TEST_CASE("a line that was added twice counts once, also behind that of a recovery") {
-  StepRecord line;
-  line.step = 1;
-  line.servers = {1};
-  line.waits = 3;
-  damaris::hdf5::StoredFile file;
-  file.name = "storm.h5";
-  file.server = 1;
-  if (GENERATE(true, false)) file.checksum = 7;  // else several servers wrote it
-  for (const char* path : {"v/0", "v/1"}) file.datasets.emplace_back().path = path;
-  line.files = {file};
-  const bool behind_recovery = GENERATE(true, false);
-  StepRecord merged = line;
-  merged.recovered = behind_recovery;
-  merge(merged, StepRecord(line));
-  REQUIRE(merged.files.size() == 1);
-  CHECK(merged.files[0].datasets.size() == 2);
-  CHECK(merged.waits == 3);
 }
 
 TEST_CASE("a server that passes a step without data has told of it: the line appears, and it is complete") {
