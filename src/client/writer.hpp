@@ -57,6 +57,7 @@ struct Writer {
 
   // Writes of steps up to `last` that returned an error for want of room count as skipped, unless they were made again.
   void refuse_what_was_full(std::int64_t open, std::int64_t last) {
+    if (full.empty()) return;
     const auto end = full.lower_bound({last + 1, 0, 0});
     for (auto next = full.begin(); next != end; next = full.erase(next)) {
       const auto [step, variable, block] = *next;
