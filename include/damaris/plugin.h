@@ -143,6 +143,7 @@ typedef struct dc_iteration_t {
   uint64_t spilled_bytes;  /* that were moved out of the buffer before they were stored */
   int hurry; /* on_iteration: 1: who waits for his turn should not wait any longer: a client waits for room, for a flush or for the
                    end, or the next iteration is already complete */
+  size_t never_attached; /* clients of this server that had not come when it gave up waiting for them; they have no ids */
 } dc_iteration_t;
 
 /* Why an action runs. */

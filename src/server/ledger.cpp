@@ -58,6 +58,7 @@ dc_iteration_t Iteration::view(std::size_t client_count) {
   view.absent = absent.data();
   view.missing_count = missing.size();
   view.missing = missing.data();
+  view.never_attached = never_attached;
   view.skipped_count = refused_.size();
   view.skipped = refused_.data();
   view.dropped = dropped_ ? 1 : 0;

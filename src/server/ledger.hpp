@@ -54,6 +54,7 @@ class Iteration {
   void move_to(std::size_t index, const SpilledBlock& place);
 
   std::vector<std::int32_t> absent, missing;        // filled when the step completes
+  std::size_t never_attached = 0;                   // clients
   std::optional<Clock::time_point> complete_since;  // every client has ended it
   bool begun = false;                               // plugins have begun with it
   bool processed = false;                           // plugins have seen it; only pending global instances keep its blocks

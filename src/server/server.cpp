@@ -177,8 +177,9 @@ void Server::release(std::int64_t step, bool durable) {
 
 void Server::account_for(Iteration& iteration) {
   for (const Member& member : roster_.members()) {
-    if (member.id < 0) continue;  // never came, and has no name
-    if (member.own_frontier < iteration.step())
+    if (member.id < 0)
+      ++iteration.never_attached;
+    else if (member.own_frontier < iteration.step())
       iteration.missing.push_back(member.id);
     else if (!iteration.has_source(member.id))
       iteration.absent.push_back(member.id);

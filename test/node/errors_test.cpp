@@ -77,6 +77,8 @@ TEST_CASE("rule 7: a client that comes after the server has given up is refused,
   model::Model model = node_model();
   model.architecture.attach_timeout_ms = 0;
   add_recorder(model);
+  const TempFolder folder;
+  ::setenv("DAMARIS_TEST_LOG", folder.file("log").c_str(), 1);
   const auto shared = std::make_shared<model::Model>(model);
   const auto region = server::make_region(*shared, "<simulation/>", 2, {"", "host", 0, false});
   server::Server server(shared, region, std::make_unique<server::SingleCoordinator>(), {0, 1});
@@ -90,6 +92,10 @@ TEST_CASE("rule 7: a client that comes after the server has given up is refused,
   while (server.poll()) {
   }
   CHECK(early.status().last_complete == 0);
+  std::ifstream log(folder.file("log.s0"));
+  std::string line;
+  std::getline(log, line);
+  CHECK(line == "iteration 0 complete 1 time -1 datasets 0 absent:0 never_attached:1");
 }
 
 TEST_CASE("a plugin that refuses its settings stops the start with its own sentence") {

@@ -127,6 +127,7 @@ static int on_iteration(void* state, const dc_iteration_t* iteration) {
     list_datasets(log, iteration);
     for (size_t i = 0; i < iteration->absent_count; ++i) fprintf(log, " absent:%d", (int)iteration->absent[i]);
     for (size_t i = 0; i < iteration->missing_count; ++i) fprintf(log, " missing:%d", (int)iteration->missing[i]);
+    if (iteration->never_attached > 0) fprintf(log, " never_attached:%zu", iteration->never_attached);
     list_ladder(log, iteration);
     fprintf(log, "\n");
     fclose(log);

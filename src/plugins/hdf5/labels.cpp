@@ -97,6 +97,7 @@ void label_file(hid_t file, const dc_host_t& host, const dc_iteration_t& iterati
   write_attribute(file, "absent_clients", std::vector<std::int32_t>(iteration.absent, iteration.absent + iteration.absent_count));
   write_attribute(file, "missing_clients",
                   std::vector<std::int32_t>(iteration.missing, iteration.missing + iteration.missing_count));
+  write_attribute(file, "never_attached", static_cast<std::int64_t>(iteration.never_attached));
   label_ladder(file, host, iteration);
 }
 

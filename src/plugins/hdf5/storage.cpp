@@ -127,7 +127,8 @@ StepRecord record_of(const dc_host_t& host, const dc_iteration_t& iteration, boo
   record.reduced = iteration.reduced != 0;
   record.waits = iteration.waits;
   record.spilled_bytes = iteration.spilled_bytes;
-  record.complete = iteration.missing_count == 0 && iteration.skipped_count == 0;
+  record.never_attached = iteration.never_attached;
+  record.complete = iteration.missing_count == 0 && iteration.never_attached == 0 && iteration.skipped_count == 0;
   return record;
 }
 

@@ -1,4 +1,5 @@
 // What back-pressure leaves out stands in the record and in the file, and verify says it.
+#include "core/shm/region.hpp"
 #include "recover.hpp"
 
 namespace damaris::test {
@@ -17,7 +18,9 @@ Killed spill_and_kill(Run& run) {
   std::filesystem::create_directory("spill");
   TestClient& client = run.attached(0);
   Killed killed = {run.region(), 0};
-  while (std::filesystem::is_empty("spill")) client.must("write 0 " + std::to_string(killed.written++));
+  const shm::Region region = shm::Region::attach(killed.region.name);
+  const auto spilled = [&] { return region.header().spilled_blocks.load() > 0; };
+  while (!spilled()) client.must("write 0 " + std::to_string(killed.written++));
   const ProcessWatch watch(killed.region.server);
   ::kill(killed.region.server.pid, SIGKILL);
   REQUIRE(wait_until([&] { return !watch.alive(); }));

@@ -216,6 +216,7 @@ void merge(StepRecord& into, StepRecord&& other) {
   std::sort(into.files.begin(), into.files.end(), [](const StoredFile& a, const StoredFile& b) { return a.server < b.server; });
   append_sorted(into.absent, std::move(other.absent));
   append_sorted(into.missing, std::move(other.missing));
+  into.never_attached = again ? std::max(into.never_attached, other.never_attached) : into.never_attached + other.never_attached;
   append_sorted(into.skipped, std::move(other.skipped));
   for (std::string& failure : other.failures) add_new(into.failures, std::move(failure));
   into.dropped = into.dropped || other.dropped;
@@ -250,6 +251,7 @@ Json to_json(const StepRecord& record) {
   if (record.retries > 0) json["retries"] = record.retries;
   put(json, "absent", record.absent);
   put(json, "missing", record.missing);
+  if (record.never_attached > 0) json["never_attached"] = record.never_attached;
   put(json, "skipped", record.skipped);
   if (record.dropped) json["dropped"] = true;
   if (record.reduced) json["reduced"] = true;
@@ -289,6 +291,7 @@ StepRecord step_from_json(const Json& json) {
     take(json, "at", record.at);
     take(json, "absent", record.absent);
     take(json, "missing", record.missing);
+    take(json, "never_attached", record.never_attached);
     take(json, "skipped", record.skipped);
     take(json, "dropped", record.dropped);
     take(json, "reduced", record.reduced);

@@ -56,6 +56,7 @@ struct StepRecord {
   std::vector<StoredFile> files;      // by server
   std::vector<std::int32_t> absent;   // clients without a write, sorted
   std::vector<std::int32_t> missing;  // clients that never ended it: they, or a server that was told to stop; sorted
+  std::uint64_t never_attached = 0;   // clients that a server did not wait for any longer
   std::vector<std::string> skipped;   // variables of which writes were refused for want of room, sorted
   bool dropped = false;               // because the rest of the step was dropped
   bool reduced = false;               // stored with reduce-on-full

@@ -47,6 +47,7 @@ std::string joined(const char* what, const std::vector<T>& list) {
 // What the record knows of an iteration that is not whole.
 std::string reasons(const StepRecord& step) {
   return joined("clients that never ended it: ", step.missing) +
+         (step.never_attached > 0 ? "; clients that never attached: " + std::to_string(step.never_attached) : "") +
          joined(step.dropped ? "dropped for want of room: " : "skipped for want of room: ", step.skipped) +
          joined("not stored: ", step.failures) + (step.complete ? "" : "; the iteration is not complete");
 }

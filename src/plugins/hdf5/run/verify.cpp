@@ -66,6 +66,7 @@ class Check {
     const std::size_t before = result_.partial.size();
     for (const std::string& failure : record.failures) note(failure);
     if (!record.missing.empty()) note("clients that never ended it: " + list(record.missing));
+    if (record.never_attached > 0) note("clients that never attached: " + std::to_string(record.never_attached));
     for (const std::string& variable : record.skipped)
       note("'" + variable + (record.dropped ? "' was dropped for want of room" : "' was skipped for want of room"));
     if (result_.partial.size() == before)

@@ -57,6 +57,7 @@ Offer offer_of(const dc_host_t& host, const dc_iteration_t* iteration) {
   }
   offer.absent.assign(iteration->absent, iteration->absent + iteration->absent_count);
   offer.missing.assign(iteration->missing, iteration->missing + iteration->missing_count);
+  offer.never_attached = static_cast<std::int64_t>(iteration->never_attached);
   if (iteration->has_time != 0) offer.time = iteration->time;
   for (std::size_t i = 0; i < iteration->dataset_count; ++i) {
     const dc_dataset_t& block = iteration->datasets[i];
@@ -66,7 +67,8 @@ Offer offer_of(const dc_host_t& host, const dc_iteration_t* iteration) {
 }
 
 std::string to_text(const Offer& offer) {
-  Json json = {{"clients", offer.clients}, {"absent", offer.absent}, {"missing", offer.missing}};
+  Json json = {
+      {"clients", offer.clients}, {"absent", offer.absent}, {"missing", offer.missing}, {"never_attached", offer.never_attached}};
   if (offer.time) json["time"] = *offer.time;
   std::map<Numbers, std::size_t> known;
   Json lists = Json::array(), variables = Json::array();
@@ -88,6 +90,7 @@ Offer offer_from(const std::string& text, const dc_host_t& host) try {
   json.at("clients").get_to(offer.clients);
   json.at("absent").get_to(offer.absent);
   json.at("missing").get_to(offer.missing);
+  json.at("never_attached").get_to(offer.never_attached);
   if (json.contains("time")) offer.time = json.at("time").get<double>();
   for (const Json& told : json.at("variables")) {
     OfferedVariable& variable = offer.variables.emplace_back();

@@ -28,6 +28,7 @@ struct OfferedVariable {
 
 struct Offer {
   std::vector<std::int32_t> clients, absent, missing;
+  std::int64_t never_attached = 0;  // clients
   std::optional<double> time;
   std::vector<OfferedVariable> variables;
 };

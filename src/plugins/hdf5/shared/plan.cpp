@@ -141,6 +141,7 @@ Plan plan_of(const std::vector<Offer>& offers, const dc_host_t& host) {
     append_sorted(plan.clients, offer.clients);
     append_sorted(plan.absent, offer.absent);
     append_sorted(plan.missing, offer.missing);
+    plan.never_attached += offer.never_attached;
     if (!plan.time) plan.time = offer.time;
   }
   for (const auto& [id, offered] : variables_of(offers)) add_datasets(plan.datasets, host.variables[id], offered);

@@ -36,6 +36,7 @@ struct SharedDataset {
 struct Plan {
   std::vector<SharedDataset> datasets;                 // by priority, then in the order of the variables
   std::vector<std::int32_t> clients, absent, missing;  // of all members, sorted
+  std::int64_t never_attached = 0;                     // clients of all members
   std::optional<double> time;
 };
 

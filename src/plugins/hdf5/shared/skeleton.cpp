@@ -119,6 +119,7 @@ void Skeleton::label_file(hid_t file, std::int64_t step, const Plan& plan) const
   write_attribute(file, "clients", plan.clients);
   write_attribute(file, "absent_clients", plan.absent);
   write_attribute(file, "missing_clients", plan.missing);
+  write_attribute(file, "never_attached", plan.never_attached);
 }
 
 // Holes of contiguous datasets are written like values; chunks are filled by HDF5 when all open the file.

@@ -10,6 +10,7 @@
 
 #include "plugins/hdf5/failure.hpp"
 #include "plugins/hdf5/run/record_file.hpp"
+#include "plugins/hdf5/run/verify.hpp"
 #include "plugins/reduce/crc32.hpp"
 #include "unit/plugins/hdf5/record_text.hpp"
 #include "unit/plugins/hdf5/run_server.hpp"
@@ -72,6 +73,21 @@ TEST_CASE("the record tells of each file and dataset what is in them") {
   CHECK(file.datasets[1].largest_error.value_or(9) <= 0.5);
   const auto stored = ReadFile(folder.file(file.name)).values<double>("w/1");
   CHECK(file.datasets[1].checksum == damaris::reduce::crc32(stored.data(), 24));
+}
+
+TEST_CASE("a step that a client never came for is partial, and verify says so") {
+  const TempFolder folder;
+  {
+    ServerOf server(folder, 0, 1);
+    Blocks blocks(7);
+    const auto variable = variable_info(0, "v", DC_FLOAT32, 1);
+    blocks.add(variable, 0, {1}, std::vector<float>{3});
+    blocks.view().never_attached = 2;
+    REQUIRE(server.plugin->on_iteration(blocks.view()) == DC_OK);
+  }
+  const damaris::hdf5::Verification found = damaris::hdf5::verify(folder.file("storm.jsonl"), {});
+  REQUIRE(found.partial.size() == 1);
+  CHECK(found.partial[0].what == "clients that never attached: 2");
 }
 
 TEST_CASE("a line appears when all servers have reported the step or a later one") {

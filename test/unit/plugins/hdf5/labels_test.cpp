@@ -102,6 +102,7 @@ TEST_CASE("the file tells simulation, iteration, time, host, server, clients, an
   view.absent_count = absent.size();
   view.missing = missing.data();
   view.missing_count = missing.size();
+  view.never_attached = 4;
   const ReadFile file = run.stored(blocks);
   CHECK(file.text("/", "format") == "damaris-hdf5");
   CHECK(file.attribute<std::int32_t>("/", "format_version") == Ints{1});
@@ -116,6 +117,7 @@ TEST_CASE("the file tells simulation, iteration, time, host, server, clients, an
   CHECK(file.attribute<std::int32_t>("/", "clients") == Ints{0, 1, 2, 3});
   CHECK(file.attribute<std::int32_t>("/", "absent_clients") == absent);
   CHECK(file.attribute<std::int32_t>("/", "missing_clients") == missing);
+  CHECK(file.attribute<std::int64_t>("/", "never_attached") == Longs{4});
 }
 
 TEST_CASE("nobody absent or missing gives empty lists, a hundred thousand of them long ones") {

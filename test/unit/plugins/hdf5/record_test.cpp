@@ -80,6 +80,7 @@ TEST_CASE("a line of the record says the same after it was written and read") {
   StepRecord record = step(7, 1);
   record.complete = false;
   record.missing = {2};
+  record.never_attached = 3;
   record.skipped = {"fields/u"};
   record.failures = {"no room"};
   record.waited_s = 1.5;
@@ -88,6 +89,7 @@ TEST_CASE("a line of the record says the same after it was written and read") {
   CHECK(line["files"][0]["checksum"] == "crc32:89abcdef");
   CHECK(line["raw_bytes"] == 384);
   CHECK(line["stored_bytes"] == 5000);
+  CHECK(line["never_attached"] == 3);
 }
 
 TEST_CASE("lines of several servers about one step become one record, ordered by server") {

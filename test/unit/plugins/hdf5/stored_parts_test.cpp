@@ -73,13 +73,13 @@ TEST_CASE("what nobody stored is named with what the record knows of the reason"
   step.files.pop_back();
   step.complete = false;
   step.missing = {2, 3};
+  step.never_attached = 1;
   step.failures = {"server 1: no space"};
   const Error error = refusal([&] { find_parts(step, Question<float>(kTheta, 5, {2, 8}).at({1, 4}).read); });
   CHECK(error.code() == DC_E_NOT_STORED);
   CHECK(std::string(error.what()) ==
-        "of the elements (1,4) to (2,11) nobody stored (1,9) to (2,11); clients that never ended it: 2, 3; not stored: server 1: "
-        "no space; the "
-        "iteration is not complete");
+        "of the elements (1,4) to (2,11) nobody stored (1,9) to (2,11); clients that never ended it: 2, 3; clients that never "
+        "attached: 1; not stored: server 1: no space; the iteration is not complete");
 }
 
 TEST_CASE("a step that is not complete is good enough for who asks only for what was stored") {
