@@ -7,7 +7,8 @@ labels_of() {
     dev) echo '.' ;;
     mpich) echo '^(mpi|api|examples|cm1|install)$' ;;
     serial) echo '^(unit|node|api|examples|install)$' ;;
-    asan | tsan) echo '^(unit|node)$' ;;
+    asan) echo '^(unit|node|api|torture)$' ;;
+    tsan) echo '^(unit|node)$' ;;
     fuzz) echo '^fuzz$' ;;
   esac
 }
