@@ -44,9 +44,10 @@ class Answered {
   shm::BlockHeader& block_;
 };
 
-void throw_refusal(const shm::BlockHeader& block) {
+// `data_bytes`: as this client asked; in a pool others may have written over the header since.
+void throw_refusal(const shm::BlockHeader& block, std::uint64_t data_bytes) {
   shm::Answer answer;
-  std::memcpy(&answer, reinterpret_cast<const std::byte*>(&block + 1) + shm::answer_offset(block.data_bytes), sizeof answer);
+  std::memcpy(&answer, reinterpret_cast<const std::byte*>(&block + 1) + shm::answer_offset(data_bytes), sizeof answer);
   answer.sentence[sizeof answer.sentence - 1] = '\0';
   if (answer.code < DC_OK) throw Error(static_cast<dc_code>(answer.code), answer.sentence);
 }
@@ -103,7 +104,8 @@ void Client::read(Variable& variable, std::int64_t step, std::int32_t block, con
   if (!variable.place_checked.load(std::memory_order_relaxed)) shapes_.check_place(variable);
   link_.require_taking();
   const std::string what = format("'{}' of step {}", name_of(variable), step);
-  shm::BlockHeader* header = reserve_to_read(writer, what, interior_bytes(variable));
+  const std::uint64_t bytes = interior_bytes(variable);
+  shm::BlockHeader* header = reserve_to_read(writer, what, bytes);
   header->step = step;
   header->variable = variable.id;
   header->block = block;
@@ -112,7 +114,7 @@ void Client::read(Variable& variable, std::int64_t step, std::int32_t block, con
   event.kind = event::Kind::read;
   ask(writer, header, event, what);
   const Answered answered(writer.arena, *header);
-  throw_refusal(*header);
+  throw_refusal(*header, bytes);
   place_interior(shm::Arena::data(header), variable, target);
 }
 
@@ -127,7 +129,7 @@ std::int64_t Client::last_step(const Variable* variable) {
   event.name = variable == nullptr ? event::kAnyVariable : variable->id;
   ask(writer, header, event, "the last step");
   const Answered answered(writer.arena, *header);
-  throw_refusal(*header);
+  throw_refusal(*header, sizeof step);
   std::memcpy(&step, shm::Arena::data(header), sizeof step);
   return step;
 }

@@ -42,39 +42,39 @@ void Arena::make_free(std::uint64_t offset, std::uint64_t size) noexcept {
   set_state(*block, BlockState::free);
 }
 
-// Ascending, whatever a stray write of the program has left there: a look at the list comes to an end.
-std::uint64_t Arena::next_free(std::uint64_t offset) const noexcept {
-  const std::uint64_t next = at(offset)->next_free;
-  return next > offset ? next : kNoBlock;
-}
+// Ascending, whatever a stray write of the program, or of another one that shares a pool, has left there: a look at the list comes to an end.
+std::uint64_t Arena::next_free(std::uint64_t offset) const noexcept { return place_of(at(offset)->next_free, offset + 1); }
 
-// The remainder gets its header before the block shrinks, so that a walk after a kill finds whole blocks at every instant.
-void Arena::split(std::uint64_t offset, std::uint64_t previous, std::uint64_t need) noexcept {
+// Returns the size of the block. The remainder gets its header before the block shrinks, so that a walk after a kill finds whole blocks at every instant.
+std::uint64_t Arena::split(std::uint64_t offset, std::uint64_t previous, std::uint64_t size, std::uint64_t need) noexcept {
   BlockHeader* block = at(offset);
-  const std::uint64_t size = block->size_bytes.load(std::memory_order_relaxed);
-  std::uint64_t next = block->next_free;
+  std::uint64_t next = next_free(offset);
+  std::uint64_t taken = size;
   if (size - need >= kMinBlock) {
     make_free(offset + need, size - need);
     at(offset + need)->next_free = next;
     next = offset + need;
+    taken = need;
     block->size_bytes.store(need, std::memory_order_release);
     // The next block is often of the same size: its data, and the header after it, are on their way before it is asked for.
     prefetch_for_write(at(offset + need) + 1);
     prefetch_for_write(at(std::min(offset + 2 * need, bytes_ - kLine)));
   }
   (previous == kNoBlock ? state_.first_free : at(previous)->next_free) = next;
+  return taken;
 }
 
 // Inline: of the path of every write.
 inline BlockHeader* Arena::first_fit(std::uint64_t need) noexcept {
   std::uint64_t previous = kNoBlock;
   for (std::uint64_t offset = state_.first_free; offset < bytes_; previous = offset, offset = next_free(offset)) {
-    if (at(offset)->size_bytes.load(std::memory_order_relaxed) < need) continue;
-    split(offset, previous, need);
+    const std::uint64_t room = at(offset)->size_bytes.load(std::memory_order_relaxed);
+    if (room < need) continue;
+    if (!size_is_sound(room, bytes_ - offset)) return nullptr;  // a stray write again: as full
+    const std::uint64_t size = split(offset, previous, room, need);
     BlockHeader* block = at(offset);
     block->next_free = owner_;
     set_state(*block, BlockState::reserved);
-    const std::uint64_t size = block->size_bytes.load(std::memory_order_relaxed);
     state_.free_bytes -= size;
     state_.given += size;
     return block;

@@ -38,7 +38,10 @@ class Arena {
   void set_owner(std::uint32_t owner) noexcept { owner_ = owner; }
   // Of an arena that several hold in turn: what one has left is what the next one begins with.
   const ArenaState& state() const noexcept { return state_; }
-  void resume(const ArenaState& state) noexcept { state_ = state; }
+  void resume(const ArenaState& state) noexcept {
+    state_ = state;
+    state_.first_free = place_of(state.first_free, 0);
+  }
   // Learns everything anew from the headers; what lies behind a damaged one is out of use.
   void rebuild() noexcept;
 
@@ -54,7 +57,11 @@ class Arena {
   BlockHeader* at(std::uint64_t offset) const noexcept { return reinterpret_cast<BlockHeader*>(base_ + offset); }
   std::uint64_t next_free(std::uint64_t offset) const noexcept;
   BlockHeader* first_fit(std::uint64_t need) noexcept;
-  void split(std::uint64_t offset, std::uint64_t previous, std::uint64_t need) noexcept;
+  std::uint64_t split(std::uint64_t offset, std::uint64_t previous, std::uint64_t size, std::uint64_t need) noexcept;
+  // Of a free block at or behind `least`; kNoBlock where none can be.
+  static std::uint64_t place_of(std::uint64_t offset, std::uint64_t least) noexcept {
+    return offset >= least && offset % kLine == 0 ? offset : kNoBlock;
+  }
   void make_free(std::uint64_t offset, std::uint64_t size) noexcept;
   bool sweep() noexcept;
   void walk_and_merge() noexcept;

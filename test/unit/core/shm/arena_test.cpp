@@ -81,6 +81,24 @@ TEST_CASE("data of a block are aligned to 64 bytes, also for sizes that are not"
   }
 }
 
+TEST_CASE("a free block that a stray write has made larger than its arena, or linked beyond its end, is never handed out") {
+  Fixture f(8 * 1024);
+  BlockHeader* first = f.arena.try_reserve(1024);
+  BlockHeader* second = f.arena.try_reserve(1024);
+  REQUIRE(second != nullptr);
+  auto* hole = reinterpret_cast<BlockHeader*>(reinterpret_cast<std::byte*>(second) + second->size_bytes);
+  SECTION("its size") { hole->size_bytes = 1 << 20; }
+  SECTION("its size, just beyond the end") { hole->size_bytes += kLine; }
+  SECTION("its size, not of whole lines") { hole->size_bytes -= 1; }
+  SECTION("where the next one is") {
+    f.release(first);
+    CHECK(f.arena.largest_hole_bytes() > 0);  // the list begins with the first block now
+    first->next_free = 8 * 1024 - 4;
+  }
+  CHECK(f.arena.try_reserve(4 * 1024) == nullptr);
+  CHECK(f.arena.try_reserve(16) == (first->state == static_cast<std::uint32_t>(BlockState::reserved) ? nullptr : first));
+}
+
 TEST_CASE("a cancelled block is free again") {
   Fixture f(8 * 1024);
   BlockHeader* block = f.arena.try_reserve(6 * 1024);

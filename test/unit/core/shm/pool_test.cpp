@@ -105,6 +105,18 @@ TEST_CASE("a pool whose owner dies with the lock is rebuilt from the blocks: wha
   CHECK(survivor.largest_hole_bytes() == kBytes - sizeof(BlockHeader));
 }
 
+TEST_CASE("what a client has written over the state of a pool makes no other one write outside of it") {
+  SharedPool shared;
+  PooledArena client = shared.client(0);
+  BlockHeader* before = client.try_reserve(100);
+  REQUIRE(before != nullptr);
+  shared.pool().state.first_free = GENERATE(kBytes - 8, kBytes, ~0ull - 7, 1ull << 63, 100ull);
+  CHECK(client.try_reserve(100) == nullptr);
+  CHECK(client.largest_hole_bytes() == 0);
+  client.cancel(*before);  // the next one walks over the headers
+  CHECK(client.try_reserve(100) == before);
+}
+
 TEST_CASE("who holds the lock and does not go on makes the others wait for a while, not for ever") {
   SharedPool shared;
   int ready[2];
