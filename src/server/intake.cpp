@@ -172,7 +172,8 @@ Intake check_spilled(const shm::BlockHeader& header, const SpilledBlock& place, 
   const Copy copy = copy_of(header);
   event::Event event = {};
   event.step = copy.step;
-  intake.fault = copy.step < 0 ? "its step is negative" : fault_of_labels(copy, event, copy.source, infos);
+  const bool can_be = copy.step >= 0 && copy.step <= event::kHighestStep && copy.source >= 0;
+  intake.fault = can_be ? fault_of_labels(copy, event, copy.source, infos) : "its step or source cannot be";
   if (!intake.fault.empty()) return intake;
   intake.dataset = labels_of(copy, infos);
   intake.dataset.data = place.data();

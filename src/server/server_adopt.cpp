@@ -3,6 +3,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
+#include "core/base/log.hpp"
 #include "core/shm/arena.hpp"
 #include "core/shm/decision.hpp"
 #include "server/server.hpp"
@@ -47,10 +48,17 @@ void Server::adopt_spilled(bool gives_up_missing) {
   file.keep();
   file.adopt([&](const shm::BlockHeader& header, const SpilledBlock& place) {
     const Intake intake = check_spilled(header, place, infos_);
-    const bool is_new = intake.fault.empty() && header.step > settled_ && !ledger_.holds(intake.dataset);
-    if (!is_new) return file.release(place);
+    if (!intake.fault.empty()) {
+      log_line(LogLevel::error, format("a dataset in {} is damaged: {}", file.path(), intake.fault));
+      return false;
+    }
+    if (header.step <= settled_ || ledger_.holds(intake.dataset)) {
+      file.release(place);
+      return true;
+    }
     highest_step_ = std::max(highest_step_, header.step);
     (void)ledger_.add(intake.dataset, intake.block);
+    return true;
   });
   if (file.missing() == 0) return;
   const std::string what = format("{} datasets that were spilled to {} cannot be found there: the file is gone, cut or damaged",
@@ -67,7 +75,7 @@ void Server::adopt_arena(Member& keeper, Lane& lane, const std::unordered_set<st
   shm::walk_arena(region_->at(lane.span.arena_offset), lane.span.arena_bytes, [&](shm::BlockHeader& block, std::uint64_t offset) {
     const std::uint64_t place = lane.span.arena_offset + offset;
     if (block.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(shm::BlockState::published)) return;
-    if (waiting.count(place) > 0 || block.step < 0) return;
+    if (waiting.count(place) > 0 || block.step < 0 || block.step > event::kHighestStep) return;
     if (block.step <= settled_) return block.state.store(static_cast<std::uint32_t>(shm::BlockState::released));
     event::Event event = {};
     event.kind = event::Kind::write;

@@ -124,11 +124,15 @@ bool Spill::store(const dc_dataset_t& dataset, SpilledBlock& place) {
   return true;
 }
 
-void Spill::release(const SpilledBlock& block) {
+void Spill::forget(const SpilledBlock& block) noexcept {
   ::munmap(block.record, block.bytes);
   bytes_ -= block.bytes;
   --records_;
   header_.spilled_blocks.fetch_sub(1, std::memory_order_release);
+}
+
+void Spill::release(const SpilledBlock& block) {
+  forget(block);
   if (remove_if_empty()) return;
   // A file system that makes no holes at least knows that the record is over.
   if (::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(block.offset),
@@ -146,7 +150,7 @@ bool Spill::remove_if_empty() {
   return true;
 }
 
-void Spill::adopt(const std::function<void(const shm::BlockHeader&, const SpilledBlock&)>& visit) {
+void Spill::adopt(const Visit& visit) {
   const std::uint64_t expected = header_.spilled_blocks.exchange(0, std::memory_order_acq_rel);
   const std::uint64_t found = walk(visit);
   // Of a server that was killed while it wrote or released one there may be one more than it had counted.
@@ -155,12 +159,13 @@ void Spill::adopt(const std::function<void(const shm::BlockHeader&, const Spille
   remove_if_empty();
 }
 
-void Spill::give_up_missing() noexcept {
+void Spill::give_up_missing() {
   header_.spilled_blocks.fetch_sub(missing_, std::memory_order_release);
   missing_ = 0;
+  remove_if_empty();
 }
 
-std::uint64_t Spill::walk(const std::function<void(const shm::BlockHeader&, const SpilledBlock&)>& visit) {
+std::uint64_t Spill::walk(const Visit& visit) {
   if (path_.empty() || !open(0)) return 0;
   struct stat facts = {};
   if (::fstat(descriptor_, &facts) != 0 || facts.st_uid != ::geteuid()) return 0;
@@ -183,9 +188,11 @@ std::uint64_t Spill::walk(const std::function<void(const shm::BlockHeader&, cons
     if (block.record == nullptr) continue;
     header_.spilled_blocks.fetch_add(1, std::memory_order_relaxed);
     ++records_;
-    ++found;
     bytes_ += bytes;
-    visit(header, block);
+    if (visit(header, block))
+      ++found;
+    else
+      forget(block);
   }
   walks_ = false;
   return found;

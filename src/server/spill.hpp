@@ -34,20 +34,23 @@ class Spill {
   bool store(const dc_dataset_t& dataset, SpilledBlock& place);
   void release(const SpilledBlock& block);
 
-  // Of a dead server's file: maps every whole record and hands it over.
-  void adopt(const std::function<void(const shm::BlockHeader&, const SpilledBlock&)>& visit);
+  // Of a dead server's file: maps every whole record and hands it over. `visit` returns false for one that makes no sense: it is damaged,
+  // and counts as not there.
+  using Visit = std::function<bool(const shm::BlockHeader&, const SpilledBlock&)>;
+  void adopt(const Visit& visit);
   void keep() noexcept { keeps_ = true; }
   // How many blocks the dead server had there that are not: the file is gone, cut or damaged. They count as in the region until given up.
   std::uint64_t missing() const noexcept { return missing_; }
-  void give_up_missing() noexcept;
+  void give_up_missing();
   const std::string& path() const noexcept { return path_; }
 
   // For a region that is about to be made. Throws Error(DC_E_CONFIG) for a folder whose name is too long.
   static std::string path_for(const std::string& folder, const std::string& region);
 
  private:
-  std::uint64_t walk(const std::function<void(const shm::BlockHeader&, const SpilledBlock&)>& visit);
+  std::uint64_t walk(const Visit& visit);
   bool open(int flags);
+  void forget(const SpilledBlock& block) noexcept;
   bool remove_if_empty();
   bool fail(const std::string& what);
   SpilledBlock map(std::uint64_t offset, std::uint64_t bytes) const;

@@ -1,5 +1,7 @@
 // What a second server takes over from the region of one that is gone. The first one just stops being polled, at any point.
+#include <cstddef>
 #include <filesystem>
+#include <fstream>
 
 #include "core/shm/arena.hpp"
 #include "core/shm/decision.hpp"
@@ -54,10 +56,10 @@ class Remains {
   }
 
   // As `damaris recover` does. Returns the lines of the storage.
-  std::vector<std::string> recover() {
+  std::vector<std::string> recover(bool gives_up_spilled = false) {
     ::setenv("DAMARIS_TEST_LOG", folder_.file("after").c_str(), 1);
     server::Server second(model_, region_, std::make_unique<server::SingleCoordinator>(), {});
-    second.adopt();
+    second.adopt(gives_up_spilled);
     result_ = second.run();
     std::ifstream log(folder_.file("after.s0"));
     std::vector<std::string> found;
@@ -237,6 +239,39 @@ TEST_CASE("recovery stores what had been spilled, and what was in the region as 
   if (twice) remains.republish_one_that_was_spilled();
   CHECK(remains.region().unreleased_blocks() == 30u + (twice ? 1 : 0));
   CHECK_THAT(remains.recover().at(0), Catch::Contains("datasets 30 small:0.0=16:10 "));
+  CHECK(remains.region().unreleased_blocks() == 0);
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("a spilled dataset whose labels cannot be is missing: recovery names it, and stores the others when it is given up") {
+  const TempFolder folder;
+  Remains remains(1, {}, folder.path());
+  for (int block = 0; block < 30; ++block) remains.write(0, 0, block);
+  remains.poll();
+  const std::uint64_t spilled = remains.region().header().spilled_blocks.load();
+  REQUIRE(spilled > 1);
+  {
+    std::fstream file(std::filesystem::directory_iterator(folder.path())->path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(offsetof(shm::BlockHeader, variable));
+    file.put(77);
+    REQUIRE(file.good());
+  }
+  CHECK_THROWS_WITH(remains.recover(), Catch::Contains("1 datasets that were spilled to") && Catch::Contains("damaged"));
+  CHECK(remains.region().header().spilled_blocks.load() == spilled);
+  CHECK_THAT(remains.recover(true).at(0), Catch::Contains("datasets 29 "));
+  CHECK(remains.region().unreleased_blocks() == 0);
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("a spill file of which nothing can be used goes when it is given up") {
+  const TempFolder folder;
+  Remains remains(1, {}, folder.path());
+  for (int block = 0; block < 30; ++block) remains.write(0, 0, block);
+  remains.poll();
+  REQUIRE(remains.region().header().spilled_blocks.load() > 0);
+  std::filesystem::resize_file(std::filesystem::directory_iterator(folder.path())->path(), 1);
+  CHECK_THROWS_WITH(remains.recover(), Catch::Contains("cannot be found there"));
+  (void)remains.recover(true);
   CHECK(remains.region().unreleased_blocks() == 0);
   CHECK(std::filesystem::is_empty(folder.path()));
 }
