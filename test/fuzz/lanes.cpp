@@ -1,5 +1,6 @@
 // A server with two clients: one is well-behaved, the other writes what it likes into its slot, its lane, its arena and the header.
-// The server must neither crash nor hang nor read outside, and the first client's datasets must all arrive as they were written.
+// The server must neither crash nor hang nor read outside, and the first client's datasets must all arrive as they were written. In a
+// shared pool the hostile one may also write into the other's blocks and into the lock: then neither the server nor the client may be harmed.
 #include <damaris/error.hpp>
 
 #include <dlfcn.h>
@@ -11,7 +12,7 @@
 
 #include "client/client.hpp"
 #include "core/config/config.hpp"
-#include "core/shm/arena.hpp"
+#include "core/shm/pool.hpp"
 #include "fuzz.hpp"
 #include "server/make_region.hpp"
 #include "server/server.hpp"
@@ -25,8 +26,9 @@ namespace {
 constexpr std::uint32_t kGood = 0, kHostile = 1;  // slots
 constexpr int kGoodId = 7, kHostileId = 8;
 
-constexpr char kXml[] = R"(<simulation name="fuzz">
-  <architecture><buffer size="128KiB"/><lanes events="16"/></architecture>
+constexpr char kBegin[] = R"(<simulation name="fuzz">
+  <architecture><lanes events="16"/><buffer )";
+constexpr char kEnd[] = R"(/></architecture>
   <data>
     <layout name="four" type="int" dimensions="4"/>
     <layout name="tile" type="real" dimensions="2,3" global="4,3" ghost="0:0,1:1"/>
@@ -42,6 +44,7 @@ constexpr char kXml[] = R"(<simulation name="fuzz">
 // What the good client wrote, and what of it came: by step and block, the first of four equal numbers.
 using Written = std::map<std::pair<std::int64_t, std::int32_t>, std::int32_t>;
 Written written, arrived;
+bool pooled;  // one pool for both: of the good client's values nothing is sure then
 
 std::uint64_t checksum_of(const dc_dataset_t& dataset) {
   std::uint64_t sum = 0;
@@ -54,7 +57,7 @@ void take_iteration(const dc_iteration_t* iteration) {
     const dc_dataset_t& dataset = iteration->datasets[i];
     checksum_of(dataset);
     require(dataset.step == iteration->step, "a dataset is of its iteration");
-    if (dataset.source != kGoodId) continue;
+    if (dataset.source != kGoodId || pooled) continue;
     const auto* values = static_cast<const std::int32_t*>(dataset.data);
     const bool equal = dataset.bytes == 16 && values[0] == values[1] && values[0] == values[2] && values[0] == values[3];
     require(equal, "the good client's values are whole");
@@ -62,18 +65,22 @@ void take_iteration(const dc_iteration_t* iteration) {
   }
 }
 
+std::string xml_text() {
+  return kBegin + std::string(pooled ? R"(size="64KiB" split="shared" timeout="0")" : R"(size="128KiB")") + kEnd;
+}
+
 std::shared_ptr<const model::Model> make_model() {
   void* plugin = ::dlopen(FUZZ_PLUGIN, RTLD_NOW);
   require(plugin != nullptr, "the plugin loads", plugin == nullptr ? ::dlerror() : "");
   *static_cast<void (**)(const dc_iteration_t*)>(::dlsym(plugin, "fuzz_iteration")) = take_iteration;
-  return std::make_shared<const model::Model>(config::parse(kXml, "/fuzz.xml"));
+  return std::make_shared<const model::Model>(config::parse(xml_text(), "/fuzz.xml"));
 }
 
 // The server's region on the heap, so that the sanitizer guards its begin and end.
 class Node {
  public:
   Node(const std::shared_ptr<const model::Model>& model, std::int32_t hostile_id) {
-    const auto made = server::make_region(*model, kXml, 2, {});
+    const auto made = server::make_region(*model, xml_text(), 2, {});
     size_ = made->header().total_bytes;
     bytes_ = static_cast<std::byte*>(::aligned_alloc(shm::kPage, shm::round_up(size_, shm::kPage)));
     std::memcpy(bytes_, made->at(0), size_);
@@ -84,7 +91,7 @@ class Node {
     good_ = std::make_unique<client::Client>(region_, model, kGood, kGoodId);
     client::try_claim(*region_, kHostile, kHostileId);
     const shm::LaneSpan& span = region_->span(kHostile);
-    shm::Arena(region_->at(span.arena_offset), span.arena_bytes, region_->lane(kHostile));
+    if (!pooled) shm::Arena(region_->at(span.arena_offset), span.arena_bytes, region_->lane(kHostile));
     region_->slot(kHostile).id.store(hostile_id);
     region_->slot(kHostile).state.store(static_cast<std::uint32_t>(shm::SlotState::attached));
   }
@@ -121,8 +128,9 @@ void scribble(Input& input, shm::Region& region) {
                {span.lane_offset, ring},
                {span.arena_offset, 2048},
                {0, offsetof(shm::RegionHeader, simulation)},
-               {sizeof(shm::RegionHeader) + 2 * sizeof(shm::ClientSlot), 2 * sizeof(shm::LaneSpan)}};
-  const auto& part = parts[input.below(std::size(parts))];
+               {sizeof(shm::RegionHeader) + 2 * sizeof(shm::ClientSlot), 2 * sizeof(shm::LaneSpan)},
+               {region.header().pool_offset, sizeof(shm::PoolHeader)}};
+  const auto& part = parts[input.below(pooled ? 7 : 6)];
   const std::uint64_t offset = input.take<std::uint16_t>() % part.bytes;
   const std::string_view bytes = input.take_bytes(1 + input.below(32));
   std::memcpy(region.at(part.begin + offset), bytes.data(), std::min<std::uint64_t>(bytes.size(), part.bytes - offset));
@@ -168,14 +176,50 @@ void publish(Input& input, shm::Region& region) {
   if (field >= 12 && field < 16) block->ghost_low[field % 2] = input.take<std::uint32_t>();
 }
 
+// The lock in the name of one that lives, is dead, cannot be, or is the good client; room that is taken and kept; a death.
+void misuse_pool(Input& input, shm::Region& region) {
+  shm::PoolHeader& pool = *region.pool();
+  const ProcessId self = this_process();
+  const std::uint64_t words[] = {0,
+                                 1,
+                                 0x7fffffff,
+                                 0xffffffff,
+                                 ~0ull,
+                                 self.start_time << 32 | static_cast<std::uint32_t>(self.pid),
+                                 static_cast<std::uint32_t>(self.pid),
+                                 1ull << 32 | static_cast<std::uint32_t>(self.pid)};
+  const shm::LaneSpan& span = region.span(kHostile);
+  switch (input.below(4)) {
+    case 0:
+      return pool.owner.store(words[input.below(std::size(words))]);
+    case 1:
+      return pool.owner.store(input.take<std::uint64_t>());
+    case 2:
+      region.slot(kHostile).pid = 0x7fffffff;
+      return;
+    default: {
+      if (pool.owner.load() != 0) return;
+      const shm::Arena arena = shm::Arena::existing(region.at(span.arena_offset), span.arena_bytes, region.lane(0));
+      (void)shm::PooledArena(arena, &pool, kHostile).try_reserve(input.take<std::uint16_t>() % span.arena_bytes);
+    }
+  }
+}
+
 // Steps of the good client: each is written and ended in turn.
 class GoodClient {
  public:
   explicit GoodClient(client::Client& client) : client_(client), variable_(client.shapes().find("small")) {}
   void write(std::int32_t value) {
-    if (block_ == 8) return;  // its arena and lane always have room
+    if (block_ == 8 || refused_ == 3) return;  // its arena and lane always have room; at a pool's lock it waits
     const std::int32_t values[4] = {value, value, value, value};
-    require(client_.write(variable_, step_, block_, values) == DC_OK, "the good client can write");
+    try {
+      require(client_.write(variable_, step_, block_, values) == DC_OK, "the good client can write");
+    } catch (const Error& error) {
+      const bool is_full = error.code() == DC_E_FULL || error.code() == DC_E_ITERATION_TOO_LARGE;
+      require(pooled && is_full, "only a pool may be full", error.sentence());
+      ++refused_;
+      return;
+    }
     written[{step_, block_++}] = value;
   }
   void end() {
@@ -189,6 +233,7 @@ class GoodClient {
   client::Variable& variable_;
   std::int64_t step_ = 0;
   std::int32_t block_ = 0;
+  int refused_ = 0;
 };
 
 void act(Input& input, Node& node, GoodClient& good) {
@@ -206,20 +251,27 @@ void act(Input& input, Node& node, GoodClient& good) {
     case 6:
       return push(input, node.region());
     default:
-      break;
+      if (pooled) misuse_pool(input, node.region());
   }
+}
+
+std::shared_ptr<const model::Model> model_of_split() {
+  static std::shared_ptr<const model::Model> models[2];
+  if (models[pooled] == nullptr) models[pooled] = make_model();
+  return models[pooled];
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const std::shared_ptr<const model::Model> model = make_model();
   written.clear();
   arrived.clear();
   Input input(data, size);
   {
     constexpr std::int32_t kIds[] = {kHostileId, kHostileId, kGoodId, -1};
-    Node node(model, kIds[input.below(4)]);
+    const std::size_t kind = input.below(8);
+    pooled = kind >= 4;
+    Node node(model_of_split(), kIds[kind % 4]);
     GoodClient good(node.good());
     for (int acts = 0; acts < 200 && !input.empty(); ++acts) {
       act(input, node, good);
@@ -228,7 +280,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::atomic<bool> stop{true};
     node.server().run(&stop);
   }
-  require(arrived == written, "all datasets of the good client arrived",
+  require(arrived == written || pooled, "all datasets of the good client arrived",
           std::to_string(arrived.size()) + " of " + std::to_string(written.size()));
   return 0;
 }

@@ -1,4 +1,4 @@
-// A region as a crashed or malicious process may have left it: attach, and all that looks at a dead region.
+// A region as a crashed or malicious process may have left it: attach, all that looks at a dead region, and who shares a pool in it.
 #include <damaris/error.hpp>
 
 #include <cstring>
@@ -8,6 +8,7 @@
 #include "core/shm/busy.hpp"
 #include "core/shm/lane.hpp"
 #include "core/shm/mailbox.hpp"
+#include "core/shm/pool.hpp"
 #include "core/shm/region.hpp"
 #include "fuzz.hpp"
 
@@ -32,8 +33,13 @@ class Memory {
   std::byte* bytes_;
 };
 
-// Two clients, one block published by the first.
-shm::Region make_region() {
+shm::PooledArena pool_of(const shm::Region& region, std::uint32_t client) {
+  const shm::LaneSpan& span = region.span(0);
+  return {shm::Arena::existing(region.at(span.arena_offset), span.arena_bytes, region.lane(0)), region.pool(), client};
+}
+
+// Two clients, a block published by each.
+shm::Region make_region(bool pooled) {
   shm::RegionSpec spec;
   spec.simulation = "fuzz";
   spec.xml = "<simulation/>";
@@ -41,9 +47,13 @@ shm::Region make_region() {
   spec.clients = 2;
   spec.lane_events = 4;
   spec.buffer_bytes = 4 * shm::kPage;
+  spec.pooled = pooled;
   shm::Region region = shm::Region::create(spec);
   for (std::uint32_t client = 0; client < 2; ++client) {
-    shm::Arena arena(region.at(region.span(client).arena_offset), region.span(client).arena_bytes, region.lane(client));
+    const shm::LaneSpan& span = region.span(client);
+    shm::PooledArena arena =
+        pooled ? pool_of(region, client)
+               : shm::PooledArena({region.at(span.arena_offset), span.arena_bytes, region.lane(client)}, nullptr, client);
     arena.try_reserve(100)->state.store(static_cast<std::uint32_t>(shm::BlockState::published));
     region.slot(client).state.store(static_cast<std::uint32_t>(shm::SlotState::attached));
   }
@@ -51,18 +61,23 @@ shm::Region make_region() {
   return region;
 }
 
-const shm::Region& whole_region() {
-  static const shm::Region region = make_region();
-  return region;
+const shm::Region& whole_region(bool pooled) {
+  static const shm::Region regions[] = {make_region(false), make_region(true)};
+  return regions[pooled ? 1 : 0];
 }
 
-// Where a change hits the most: anywhere in the header, the spans, a slot, a lane or the begin of an arena.
+// Where a change hits the most: anywhere in the header, the spans, a slot, a lane, the begin of an arena or the pool's header.
 std::uint64_t place_of(Input& input, const shm::Region& region) {
   const shm::RegionHeader& header = region.header();
   const auto client = static_cast<std::uint32_t>(input.below(2));
-  const std::uint64_t bases[] = {0, header.spans_offset, header.slots_offset, region.span(client).lane_offset,
-                                 region.span(client).arena_offset};
-  return bases[input.below(std::size(bases))] + input.take<std::uint16_t>() % 1024;
+  const std::uint64_t bases[] = {0,
+                                 header.spans_offset,
+                                 header.slots_offset,
+                                 region.span(client).lane_offset,
+                                 region.span(client).arena_offset,
+                                 header.pool_offset};
+  const std::size_t base = input.below(region.pool() == nullptr ? 5 : 6);
+  return bases[base] + input.take<std::uint16_t>() % (base == 5 ? sizeof(shm::PoolHeader) : 1024);
 }
 
 void damage(Input& input, const shm::Region& whole, Memory& memory) {
@@ -95,6 +110,33 @@ void look_at_lane(const shm::Region& region, std::uint32_t lane) {
   require(taken <= region.lane_events(), "a lane holds no more than its ring");
 }
 
+// What a client that lives gets of the pool, which it then fills.
+void reserve(shm::PooledArena& arena, const shm::Region& region, std::uint64_t bytes) {
+  shm::BlockHeader* block = arena.try_reserve(bytes);
+  if (block == nullptr) return;
+  const shm::LaneSpan& span = region.span(0);
+  const auto offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region.at(span.arena_offset));
+  const std::uint64_t need = shm::Arena::block_bytes(bytes);
+  require(offset % shm::kLine == 0 && offset < span.arena_bytes && need <= span.arena_bytes - offset,
+          "a block that is reserved lies in the pool");
+  std::memset(shm::Arena::data(block), 0x5a, bytes);
+  if (bytes % 2 != 0) arena.cancel(*block);
+}
+
+// The server gives back what a dead client had in hand; another client goes on. An owner that lives makes it wait, so it asks no more then.
+void share_pool(const shm::Region& region) {
+  const shm::LaneSpan& span = region.span(0);
+  const shm::Arena arena = shm::Arena::existing(region.at(span.arena_offset), span.arena_bytes, region.lane(0));
+  shm::reclaim(*region.pool(), arena, 1, [](const shm::BlockHeader& block) { return block.step % 2 != 0; });
+  shm::PooledArena client = pool_of(region, 0);
+  for (const std::uint64_t bytes : {100u, 1'001u, 0u, 2'000u, 5'001u, 12'000u}) {
+    if (region.pool()->owner.load() != 0 && bytes != 100) return;
+    reserve(client, region, bytes);
+  }
+  client.used_bytes();
+  client.largest_hole_bytes();
+}
+
 void look_at(const shm::Region& region) {
   sum_of(region.xml());
   sum_of(region.model());
@@ -104,14 +146,16 @@ void look_at(const shm::Region& region) {
     for (std::uint32_t mails = 0; mails < 2 * shm::kMails; ++mails)
       if (!shm::try_take_mail(region.slot(client), INT64_MAX)) break;
   for (std::uint32_t lane = 0; lane < region.client_count() * region.threads(); ++lane) look_at_lane(region, lane);
+  if (region.pool() != nullptr) share_pool(region);
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Input input(data, size);
-  const shm::Region& whole = whole_region();
-  const std::size_t cut = input.take<std::uint8_t>() < 16 ? input.take<std::uint16_t>() % whole.header().total_bytes : 0;
+  const auto kind = input.take<std::uint8_t>();
+  const shm::Region& whole = whole_region(kind >= 192);
+  const std::size_t cut = kind < 16 ? input.take<std::uint16_t>() % whole.header().total_bytes : 0;
   Memory memory(shm::round_up(whole.header().total_bytes - cut, shm::kLine));
   std::memcpy(memory.data(), whole.at(0), memory.size());
   damage(input, whole, memory);
