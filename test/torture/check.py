@@ -13,6 +13,7 @@ from functools import partial
 from faults import ALWAYS, EARLIER_IO, FULL, NOT_ENDED, SERVER_LOST, TIMEOUT
 from ladder import is_told, refused, wrong_refusal
 from ledger import read_ledger
+from reads import wrong_read
 from processes import MARGIN_S
 from scenario import base_of
 from stored import expected, read_stored, same
@@ -29,12 +30,22 @@ class Check:
         self.runner, self.result, self.run = runner, result, runner.run
         self.kind = self.run.fault.kind
         self.ledgers = []
+        self.before = set()  # keys of what the earlier run had handed over
         self.cut_off = set()  # clients whose finalize gave up, perhaps at a full lane: the server hears of their end only
 
     def broken(self, sentence):
         self.result.lost.append(sentence)
 
     # ---- the calls
+
+    def earlier(self):
+        """The run that is there to be read; nothing was done to it."""
+        for source in range(self.run.clients if self.run.earlier else 0):
+            ledger = read_ledger(self.runner, "before", source)
+            self.codes("before", ledger)
+            self.before |= {key for key, _ in self.blocks("before", ledger)}
+            if not ledger.ended:
+                self.broken(f"before: client {source} ended without being killed")
 
     def calls(self, phase):
         for source in range(self.run.clients):
@@ -57,10 +68,20 @@ class Check:
             bound = self.run.bound_s(call.words[0], call.line) + MARGIN_S + (self.run.fault.hold_s if kind else 0)
             if call.seconds > bound and call.words[0] != "sleep":
                 self.result.hung.append(f"{where}took {call.seconds:.1f} s, more than {bound:.1f} s")
+            if call.words[0] == "read":
+                self.one_read(phase, kind, call, where)
+                continue
             if call.words[0] in DATA and (wrong := wrong_refusal(self.run, call)):
                 self.broken(f"{where}{wrong}: {call.sentence}")
             if call.code < 0 and not (self.explained(kind, call) or self.lane_was_full(ledger, call)):
                 self.broken(f"{where}{call.code} {call.sentence}: nothing that was done to the run explains that")
+
+    def one_read(self, phase, kind, call, where):
+        """What a later phase has read is the run's own: it is looked at when it is known what was stored."""
+        self.result.reads += call.code == 0
+        stored = self.before if phase == "first" else read_stored(self.runner.out).blocks.keys()
+        if wrong := wrong_read(self.run, kind, call, stored):
+            self.broken(f"{where}{call.code} {call.sentence}: {wrong}")
 
     @staticmethod
     def explained(kind, call):

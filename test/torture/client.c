@@ -1,9 +1,11 @@
 /* A simulation that keeps books: it does what its script says, and notes before and after each call what it was told.
  * One process; attaches to a detached server or works in place, or, built with TORTURE_MPI, is one rank of an MPI job.
  * Before it: scenario.py writes PHASE.ID.script into the working folder. After it: check.py reads PHASE.ID.ledger, which holds
- * "> LINE" when the call of that line began and "= LINE CODE MICROSECONDS SENTENCE" when it had returned, also when it was killed.
+ * "> LINE" when the call of that line began and "= LINE CODE MICROSECONDS SENTENCE" when it had returned, also when it was killed; between
+ * them "! WHAT" when a read has left other values in the array than it should.
  *
  *   init | shape VAR N | place VAR AT | write VAR STEP BLOCK TYPE N BASE | alloc (the same) | time STEP T | end STEP | flush STEP MS
+ *   read VAR STEP BLOCK TYPE N BASE PERCENT (the values may be off by so much) SOURCE (for the books)
  *   finalize | sleep US | tell (the runner, through the pipe "trigger") | arm US (SIGKILL itself then, wherever it is)
  *   meet (waits until the runner has made PHASE.go)
  * Element i of an array is (BASE + i * 40503) modulo 2^24, which every type holds exactly.
@@ -52,12 +54,13 @@ typedef struct {
   int block;
   uint64_t count;
   uint32_t base;
+  int percent;
 } block_t;
 
 static block_t parse_block(const char* line) {
   block_t block = {0};
-  sscanf(line, "%*s %31s %" SCNd64 " %d %c %" SCNu64 " %" SCNu32, block.variable, &block.step, &block.block, &block.type,
-         &block.count, &block.base);
+  sscanf(line, "%*s %31s %" SCNd64 " %d %c %" SCNu64 " %" SCNu32 " %d", block.variable, &block.step, &block.block, &block.type,
+         &block.count, &block.base, &block.percent);
   return block;
 }
 
@@ -77,6 +80,34 @@ static int do_alloc(const char* line) {
   if (code < DC_OK) return code;
   fill(data, block.type, block.count, block.base);
   return dc_commit(block.variable, block.step, block.block);
+}
+
+static double at(const void* data, char type, uint64_t i) {
+  if (type == 'd') return ((const double*)data)[i];
+  return type == 'f' ? ((const float*)data)[i] : ((const int32_t*)data)[i];
+}
+
+/* After an error the array is as it was. */
+static void compare(const block_t* block, const void* data, const void* wanted, double tolerance) {
+  for (uint64_t i = 0; i < block->count; ++i) {
+    const double is = at(data, block->type, i), should = at(wanted, block->type, i);
+    const double off = is > should ? is - should : should - is;
+    if (off <= tolerance * should) continue;
+    if (dprintf(ledger, "! element %" PRIu64 " is %.9g after the read, and not %.9g\n", i, is, should) < 0) _exit(3);
+    return;
+  }
+}
+
+static int do_read(const char* line) {
+  const block_t block = parse_block(line);
+  void *data = malloc(block.count * 8 + 1), *wanted = malloc(block.count * 8 + 1);
+  fill(data, block.type, block.count, ~block.base);
+  const int code = dc_read_block(block.variable, block.step, block.block, data);
+  fill(wanted, block.type, block.count, code < DC_OK ? ~block.base : block.base);
+  compare(&block, data, wanted, code < DC_OK ? 0 : block.percent / 100.0);
+  free(data);
+  free(wanted);
+  return code;
 }
 
 static int do_init(void) {
@@ -117,6 +148,7 @@ static int obey(const char* line) {
   if (strcmp(word, "init") == 0) return do_init();
   if (strcmp(word, "write") == 0) return do_write(line);
   if (strcmp(word, "alloc") == 0) return do_alloc(line);
+  if (strcmp(word, "read") == 0) return do_read(line);
   if (strcmp(word, "finalize") == 0) return dc_finalize();
   if (strcmp(word, "meet") == 0) return meet();
   if (strcmp(word, "tell") == 0) return tell(), DC_OK;

@@ -58,6 +58,7 @@ class Kind:
     environment: object = None  # environment(runner, fault): more of it for the run's processes
 
 
+    needs_empty_folder: bool = False  # the small disk's
 def kill_server(runner, _fault):
     return runner.signal(runner.servers(), signal.SIGKILL)
 
@@ -163,7 +164,7 @@ KINDS = [
     Kind("folder read-only", 1.0, ("detached", "in-place"), act=forbid_folder, undo=allow_folder, holds=True, storage=True,
          codes=frozenset({EARLIER_IO, IO}), init_codes=frozenset({NO_OUTPUT, IO}), why_not=cannot_forbid),
     Kind("disk full", 1.5, ("detached", "in-place"), act=fill_disk, undo=empty_disk, holds=True, storage=True,
-         codes=frozenset({EARLIER_IO, IO}), init_codes=frozenset({NO_OUTPUT, IO}), prepare=mount_small_disk, why_not=cannot_mount),
+         codes=frozenset({EARLIER_IO, IO}), init_codes=frozenset({NO_OUTPUT, IO}), prepare=mount_small_disk, why_not=cannot_mount, needs_empty_folder=True),
     Kind("disk fails", 2.0, ("detached", "in-place"), act=set_rule, undo=no_rule, holds=True, storage=True, draw_rule=draw_failure,
          codes=frozenset({EARLIER_IO, IO}), init_codes=frozenset({NO_OUTPUT, IO}), environment=preload, why_not=cannot_preload),
     Kind("disk slow or hanging", 1.0, ("detached", "in-place"), act=set_rule, undo=no_rule, holds=True, draw_rule=draw_delay,

@@ -11,6 +11,7 @@ class Call:
     code: int = None  # None: it never returned
     seconds: float = 0.0
     sentence: str = ""
+    wrong: str = ""  # what a read did to its array and should not
 
 
 @dataclass
@@ -38,6 +39,8 @@ def read_ledger(runner, phase, source):
             call = ledger.calls[-1]
             call.code, call.seconds = int(rest[1]), int(rest[2]) / 1e6
             call.sentence = rest[3] if len(rest) > 3 else ""
+        elif mark == "!" and ledger.calls:
+            ledger.calls[-1].wrong = text[2:]
         elif mark == ".":
             ledger.ended = True
     return ledger

@@ -29,6 +29,7 @@ class Result:
     datasets: int = 0
     left_out: int = 0  # writes, by the ladder
     spilled_bytes: int = 0
+    reads: int = 0  # that returned values
     reduced_steps: int = 0
     lost: list = field(default_factory=list)  # sentences: what was promised and not kept
     hung: list = field(default_factory=list)
@@ -81,6 +82,10 @@ class Runner:
         else:
             if fault.kind.prepare:
                 fault.kind.prepare(self, fault)
+            if self.run.earlier:
+                self.phase = "before"
+                self.play("before", None)
+                self.phase = "first"
             self.play("first", fault)
             made = self.fault_made or ((fault.kind.armed or fault.kind.dies_at_a_call) and self.somebody_died())
             if fault.kind.dies_at_a_call:
@@ -96,6 +101,7 @@ class Runner:
         check.calls("first")
         recovery_is_due = bool(self.regions())
         if recovery_is_due:
+        check.earlier()
             check.durable_at_once()
         if self.run.recover == "next":
             self.phase = "second"
@@ -116,6 +122,7 @@ class Runner:
         os.mkfifo(self.folder / "trigger")
         self.pipe = os.open(self.folder / "trigger", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         for phase, scripts in self.run.scripts.items():
+        (self.folder / "earlier").mkdir()
             (self.folder / f"{phase}.xml").write_text(self.run.xml[phase], encoding="ascii")
             for source, lines in enumerate(scripts):
                 (self.folder / f"{phase}.{source}.script").write_text("\n".join(lines) + "\n", encoding="ascii")

@@ -8,6 +8,7 @@ import zlib
 from dataclasses import dataclass, field
 
 from faults import FAULTS, Fault, draw_fault
+import reads
 from ladder import attributes_of_buffer, attributes_of_variable, draw_ladder
 from times import line_of_time
 
@@ -46,6 +47,7 @@ class Scenario:
     started_by: str = "hand"  # of a detached server: hand or the first client
     clients: int = 1
     variables: list = field(default_factory=list)
+    earlier: str = ""  # basename of a run that is there to be read: phase "before"
     scripts: dict = field(default_factory=dict)  # phase -> one list of lines for each client
     fault: Fault = None
     recover: str = "command"  # or next: a server with stale="recover"
@@ -63,6 +65,8 @@ class Scenario:
         """How long the call of a script's line may take, by the XML's time-outs."""
         if word == "flush":
             return int(line.split()[2]) / 1000 + self.buffer_timeout_ms / 1000
+        if word == "read":
+            return 3 * self.buffer_timeout_ms / 1000  # and then for the answer
         if word in ("init", "meet"):
             return 60 + 60  # a server that it starts has its own
         if word == "finalize" or (word == "end" and self.mode == "in-place"):
@@ -92,10 +96,31 @@ def draw(seed, kinds, with_mpi=True):
     draw_ladder(rng, run)
     steps = rng.randint(1, 7)
     run.scripts["first"] = [draw_script(rng, run, source, range(steps)) for source in range(run.clients)]
+    draw_reads(run, random.Random(f"torture reads {seed}"), kind, steps)
     run.fault = draw_fault(rng, run, kind)
     run.scripts["second"] = [draw_script(rng, run, source, range(steps + 10, steps + 12), calm=True) for source in range(run.clients)]
+    draw_reads_of_first(run, random.Random(f"torture reads of first {seed}"), steps)
     draw_xml(rng, run)
     return run
+
+
+def draw_reads(run, rng, kind, steps):
+    """An earlier run, which nothing is done to, and reads of its steps, and of one that it has not, in this one."""
+    if rng.random() < 0.65:
+        return
+    run.earlier = "earlier/e" if kind.needs_empty_folder else "out/e"  # where the faults of the storage reach it
+    steps = range(rng.randint(1, 2))
+    run.scripts["before"] = [draw_script(rng, run, source, steps, calm=True, seed=run.seed + reads.WRITTEN_BEFORE) for source in range(run.clients)]
+    share = rng.choice((0.05, 0.2, 0.5))
+    for source, lines in enumerate(run.scripts["first"]):
+        reads.weave(rng, run, source, lines, range(len(steps) + 1), run.seed + reads.WRITTEN_BEFORE, base_of, share)
+
+
+def draw_reads_of_first(run, rng, steps):
+    if rng.random() < 0.5:
+        return
+    for source, lines in enumerate(run.scripts["second"]):
+        reads.weave(rng, run, source, lines, range(steps), run.seed, base_of, 0.2)
 
 
 def draw_variable(rng, number, clients):
@@ -107,7 +132,7 @@ def draw_variable(rng, number, clients):
     return Variable(f"v{number}", type_, kind, elements, rng.choices((1, 2, 4), (4, 2, 1))[0], reduce, every)
 
 
-def draw_script(rng, run, source, steps, calm=False):
+def draw_script(rng, run, source, steps, calm=False, seed=None):
     # In place, who comes when all others have gone begins a run of its own, which replaces theirs.
     lines = ["init", "meet"] if run.mode == "in-place" else ["init"]
     flushes = rng.choice((0.0, 0.3, 1.0))
@@ -116,7 +141,7 @@ def draw_script(rng, run, source, steps, calm=False):
             lines.append(line_of_time(step))
         for variable in run.variables:
             if calm or rng.random() < 0.93:  # a client may leave one out
-                lines += lines_of_writes(rng, run, variable, source, step)
+                lines += lines_of_writes(rng, run, variable, source, step, run.seed if seed is None else seed)
         if calm or rng.random() < 0.9:  # else the next step ends it
             lines.append(f"end {step}")
             if rng.random() < flushes:
@@ -126,7 +151,7 @@ def draw_script(rng, run, source, steps, calm=False):
     return lines + ["finalize"]
 
 
-def lines_of_writes(rng, run, variable, source, step):
+def lines_of_writes(rng, run, variable, source, step, seed):
     lines = []
     for block in range(variable.blocks):
         length = variable.length(step, source, block)
@@ -135,7 +160,7 @@ def lines_of_writes(rng, run, variable, source, step):
         if variable.kind == "joined":
             lines.append(f"place {variable.name} {(source * variable.blocks + block) * length}")
         word = rng.choices(("write", "alloc"), (3, 1))[0]
-        base = base_of(run.seed, variable.name, step, source, block)
+        base = base_of(seed, variable.name, step, source, block)
         lines.append(f"{word} {variable.name} {step} {block} {variable.type} {length} {base}")
     return lines
 
@@ -156,10 +181,15 @@ def draw_xml(rng, run):
     earlier["start"] = "manual" if by_hand and not run.fault.at_start else "auto"
     later["start"] = "manual" if by_hand else "auto"
     earlier["attach"], later["attach"] = run.attach_timeout_s, 60
-    run.xml = {"first": xml(run, {**fields, **earlier}), "second": xml(run, {**fields, **later})}
+    earlier["finalize"], later["finalize"] = run.finalize_timeout_s, 60  # nobody is waited for in vain then
+    run.xml = {"first": xml(run, {**fields, **earlier, "basename": "out/x", "restart": run.earlier}),
+               "second": xml(run, {**fields, **later, "basename": "out/x", "restart": "out/x"})}
+    if run.earlier:
+        run.xml["before"] = xml(run, {**fields, **later, "stale": "refuse", "basename": run.earlier, "restart": ""})
 
 
 def xml(run, fields):
+    restart = f' restart="{fields["restart"]}"' if fields["restart"] else ""
     layouts, variables = "", ""
     for v in run.variables:
         whole = f' global="{v.elements * v.blocks * run.clients}"' if v.kind == "joined" else ""
@@ -170,7 +200,7 @@ def xml(run, fields):
   <architecture>
     <dedicated cores="{0 if run.mode == 'in-place' else 1}"/>
     <clients count="{run.clients}"/>
-    <server start="{fields['start']}" attach-timeout="{fields['attach']:.0f}s" finalize-timeout="{run.finalize_timeout_s * 1000:.0f}ms"/>
+    <server start="{fields['start']}" attach-timeout="{fields['attach']:.0f}s" finalize-timeout="{fields['finalize'] * 1000:.0f}ms"/>
     <buffer size="{fields['size']}" split="{fields['split']}" timeout="{run.buffer_timeout_ms}ms" checksum="{fields['checksum']}"
       stale="{fields['stale']}" {attributes_of_buffer(run)}/>
     <lanes events="{fields['events']}"/>
@@ -178,7 +208,7 @@ def xml(run, fields):
   <data>
 {layouts}{variables}  </data>
   <storage>
-    <hdf5 basename="out/x" exists="{fields['exists']}" schedule="{fields['schedule']}" retry="{run.retry_ms}ms"/>
+    <hdf5 basename="{fields['basename']}"{restart} exists="{fields['exists']}" schedule="{fields['schedule']}" retry="{run.retry_ms}ms"/>
   </storage>
   <log level="info" file="log"/>
 </simulation>

@@ -105,6 +105,7 @@ def main():
 
 
 if __name__ == "__main__":
+    print(f"{sum(r.reads for r in results)} arrays read")
     try:
         sys.exit(main())
     except KeyboardInterrupt:
