@@ -10,7 +10,7 @@ import stat
 import subprocess
 from functools import partial
 
-from faults import ALWAYS, EARLIER_IO, FULL, NOT_ENDED, SERVER_LOST, TIMEOUT
+from faults import ALWAYS, EARLIER_IO, FULL, NOT_ENDED, SERVER_LOST, TIMEOUT, together
 from ladder import is_told, refused, wrong_refusal
 from ledger import read_ledger
 from reads import wrong_read
@@ -28,7 +28,7 @@ DATA = ("write", "alloc")
 class Check:
     def __init__(self, runner, result):
         self.runner, self.result, self.run = runner, result, runner.run
-        self.kind = self.run.fault.kind
+        self.kind = together(self.run.fault)
         self.ledgers = []
         self.before = set()  # keys of what the earlier run had handed over
         self.cut_off = set()  # clients whose finalize gave up, perhaps at a full lane: the server hears of their end only

@@ -5,11 +5,12 @@ explains. A new kind is one entry of FAULTS. `environment` is for faults that co
 """
 
 import os
+import random
 import shutil
 import signal
 import subprocess
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from disk_faults import cannot_preload, draw_death, draw_delay, draw_failure, no_rule, preload, set_rule
@@ -33,6 +34,8 @@ class Fault:
     recovery_kills_s: list = field(default_factory=list)
     rule: str = ""  # of the faulty disk
     tried: bool = False
+    then: "Fault" = None  # made `delay_s` after this one
+    made: bool = False  # of one that came second
 
 
 @dataclass
@@ -55,10 +58,10 @@ class Kind:
     prepare: object = None
     dies_at_a_call: bool = False  # of the file system, wherever it comes: prepared before the start
     why_not: object = None  # a sentence when it cannot be made here
+    needs_empty_folder: bool = False  # the small disk's
     environment: object = None  # environment(runner, fault): more of it for the run's processes
 
 
-    needs_empty_folder: bool = False  # the small disk's
 def kill_server(runner, _fault):
     return runner.signal(runner.servers(), signal.SIGKILL)
 
@@ -82,6 +85,10 @@ def kill_clients(runner, _fault):
 def kill_all(runner, fault):
     pids = runner.processes()
     return runner.signal(sorted(pids, reverse=fault.client % 2 == 0), signal.SIGKILL)
+
+
+def kill_client(runner, fault):
+    return runner.signal(runner.client_pid(fault.client), signal.SIGKILL)
 
 
 def stop_client(runner, fault):
@@ -176,6 +183,33 @@ KINDS = [
 FAULTS = {kind.name: kind for kind in KINDS}
 
 
+# What comes second, on top of a fault that leaves the server alive.
+SECOND = [
+    replace(FAULTS["client killed"], armed=False, act=kill_client),
+    *(FAULTS[name] for name in ("all clients killed", "server killed", "all killed", "server terminated")),
+]
+
+
+def draw_second(run, fault):
+    """Mostly none. By its own numbers, so that a seed's first fault is the same with and without."""
+    rng = random.Random(f"torture second {run.seed}")
+    kind = fault.kind
+    if kind.name == "none" or kind.server_dies or fault.at_start or run.mode != "detached" or rng.random() < 0.6:
+        return
+    fault.then = Fault(rng.choices(SECOND, (1, 1, 3, 1, 1))[0], client=rng.randrange(run.clients))
+    fault.then.delay_s = rng.choice((0.0, 2 ** rng.uniform(-14, -2)))
+
+
+def together(fault):
+    """What the faults that were made explain."""
+    first, then = fault.kind, fault.then.kind if fault.then and fault.then.made else None
+    if then is None:
+        return first
+    both = {name: getattr(first, name) | getattr(then, name)
+            for name in ("codes", "init_codes", "client_dies", "server_dies", "server_leaves", "storage", "holds")}
+    return replace(first, name=f"{first.name}, {then.name}", **both)
+
+
 def draw_fault(rng, run, kind):
     """The fault of a run, woven into the clients' scripts."""
     fault = Fault(kind, client=rng.randrange(run.clients))
@@ -205,4 +239,5 @@ def draw_fault(rng, run, kind):
         script.insert(place, f"arm {rng.choice((0, int(2 ** rng.uniform(0, 12))))}")
     elif kind.act and not fault.at_start:
         script.insert(place, "tell")
+    draw_second(run, fault)
     return fault

@@ -26,10 +26,12 @@ class Result:
     kind: str
     mode: str
     outcome: str = "none"  # of the fault: made, not reached, not possible here
+    second: str = ""  # kind of the one that came after it
+    second_made: bool = False
     datasets: int = 0
+    reads: int = 0  # that returned values
     left_out: int = 0  # writes, by the ladder
     spilled_bytes: int = 0
-    reads: int = 0  # that returned values
     reduced_steps: int = 0
     lost: list = field(default_factory=list)  # sentences: what was promised and not kept
     hung: list = field(default_factory=list)
@@ -80,17 +82,18 @@ class Runner:
         if fault.kind.why_not and fault.kind.why_not():
             result.outcome = "not possible here"
         else:
-            if fault.kind.prepare:
-                fault.kind.prepare(self, fault)
             if self.run.earlier:
                 self.phase = "before"
                 self.play("before", None)
                 self.phase = "first"
+            if fault.kind.prepare:
+                fault.kind.prepare(self, fault)
             self.play("first", fault)
             made = self.fault_made or ((fault.kind.armed or fault.kind.dies_at_a_call) and self.somebody_died())
             if fault.kind.dies_at_a_call:
                 fault.kind.undo(self, fault)
             result.outcome = "none" if fault.kind.name == "none" else "made" if made else "not reached"
+            result.second_made = bool(fault.then and fault.then.made)
             self.after_play(result)
 
     def somebody_died(self):
@@ -98,10 +101,10 @@ class Runner:
 
     def after_play(self, result):
         check = Check(self, result)
+        check.earlier()
         check.calls("first")
         recovery_is_due = bool(self.regions())
         if recovery_is_due:
-        check.earlier()
             check.durable_at_once()
         if self.run.recover == "next":
             self.phase = "second"
@@ -119,10 +122,10 @@ class Runner:
     def prepare(self):
         self.out.mkdir()
         (self.folder / "spill").mkdir()
+        (self.folder / "earlier").mkdir()
         os.mkfifo(self.folder / "trigger")
         self.pipe = os.open(self.folder / "trigger", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         for phase, scripts in self.run.scripts.items():
-        (self.folder / "earlier").mkdir()
             (self.folder / f"{phase}.xml").write_text(self.run.xml[phase], encoding="ascii")
             for source, lines in enumerate(scripts):
                 (self.folder / f"{phase}.{source}.script").write_text("\n".join(lines) + "\n", encoding="ascii")
@@ -173,12 +176,18 @@ class Runner:
 
     def follow(self, phase, fault):
         """Until all clients are over: the fault when its time has come, and an eye on who does not get on."""
-        due = undo = None
+        due = undo = then_due = None
+        first = fault if fault and fault.then else None
         watched = {source: (-1, time.monotonic()) for source in self.sources()}
         waiting = bool(fault and fault.kind.act and not fault.at_start)
         go = self.folder / f"{phase}.go" if self.run.mode == "in-place" else None
-        while any(client.poll() is None for client in self.clients) or due:
+        while any(client.poll() is None for client in self.clients) or due or then_due:
             now = time.monotonic()
+            if first and then_due is None and self.has_come(first):
+                then_due = now + first.then.delay_s
+            if then_due and now >= then_due:
+                first.then.made = first.then.kind.act(self, first.then) is not False
+                first = then_due = None
             if go and self.all_attached(phase):
                 go = go.touch()
             waiting = waiting and not self.told()
@@ -196,9 +205,13 @@ class Runner:
                 fault = None
             for source in self.sources():
                 self.watch(phase, source, watched)
-            time.sleep(0.0003 if due else 0.001)
+            time.sleep(0.0003 if due or then_due else 0.001)
         if fault and self.fault_made and fault.kind.undo:
             fault.kind.undo(self, fault)
+
+    def has_come(self, fault):
+        """One that was armed has come when its client is gone."""
+        return self.clients[fault.client].poll() is not None if fault.kind.armed else self.fault_made
 
     def watch(self, phase, source, watched):
         """Who has noted nothing new for longer than its call may take is hung. `watched`: size of the ledger, and since when."""
@@ -295,7 +308,7 @@ def run_one(seed, kinds, build, keep):
     """One run from its seed; never throws."""
     begun = time.monotonic()
     run = scenarios.draw(seed, kinds, with_mpi=os.environ["DAMARIS_MPI_FLAVOUR"] != "OFF")
-    result = Result(seed, run.fault.kind.name, run.mode)
+    result = Result(seed, run.fault.kind.name, run.mode, second=run.fault.then.kind.name if run.fault.then else "")
     runner = Runner(run, build)
     try:
         runner.go(result)

@@ -59,7 +59,8 @@ def campaign(options):
 
 def tell(result, options):
     only = "".join(f" --only '{kind}'" for kind in options.only or [])
-    print(f"\nFAILED: seed {result.seed} ({result.mode}, {result.kind}), {result.seconds:.1f} s, kept in {result.folder}")
+    kinds = result.kind + (f", then {result.second}" if result.second_made else "")
+    print(f"\nFAILED: seed {result.seed} ({result.mode}, {kinds}), {result.seconds:.1f} s, kept in {result.folder}")
     print(f"  again: ./dev torture --seed {result.seed} --runs 1{only}")
     for sentence in result.lost[:20]:
         print(f"  lost: {sentence}")
@@ -69,14 +70,20 @@ def tell(result, options):
 
 def table(results):
     made, elsewhere, failed = Counter(), Counter(), Counter()
+    second = Counter(result.second for result in results if result.second_made)
     for result in results:
         made[result.kind] += result.outcome in ("made", "none")
         elsewhere[result.kind, result.outcome] += 1
         failed[result.kind] += bool(result.lost or result.hung)
-    print(f"\n{'fault':<24}{'made':>6}{'not reached':>13}{'not possible':>14}{'failed':>8}")
+    print(f"\n{'fault':<24}{'made':>6}{'as second':>11}{'not reached':>13}{'not possible':>14}{'failed':>8}")
     for kind in FAULTS:
-        if made[kind] or elsewhere[kind, "not reached"] or elsewhere[kind, "not possible here"]:
-            print(f"{kind:<24}{made[kind]:>6}{elsewhere[kind, 'not reached']:>13}{elsewhere[kind, 'not possible here']:>14}{failed[kind]:>8}")
+        if made[kind] or second[kind] or elsewhere[kind, "not reached"] or elsewhere[kind, "not possible here"]:
+            print(f"{kind:<24}{made[kind]:>6}{second[kind]:>11}{elsewhere[kind, 'not reached']:>13}"
+                  f"{elsewhere[kind, 'not possible here']:>14}{failed[kind]:>8}")
+
+
+def faults_of(results):
+    return sum((r.outcome == "made") + r.second_made for r in results)
 
 
 def main():
@@ -90,7 +97,7 @@ def main():
         now = time.monotonic()
         if now - shown > (1 if sys.stdout.isatty() else 15):
             shown = now
-            faults = sum(r.outcome == "made" for r in results)
+            faults = faults_of(results)
             print(f"{now - begun:.0f} s: {len(results)} of {options.runs} runs, {faults} faults", flush=True)
     table(results)
     slowest = max(results, key=lambda r: r.seconds)
@@ -98,14 +105,14 @@ def main():
           f"{slowest.seconds:.1f} s (seed {slowest.seed}, {slowest.kind})")
     print(f"back-pressure: {sum(r.left_out for r in results)} writes left out and told, {sum(r.reduced_steps for r in results)} steps reduced "
           f"harder, {sum(r.spilled_bytes for r in results) >> 10} KiB spilled")
+    print(f"{sum(r.reads for r in results)} arrays read")
     lost, hung = sum(len(r.lost) for r in results), sum(len(r.hung) for r in results)
-    faults = sum(r.outcome == "made" for r in results)
+    faults = faults_of(results)
     print(f"{len(results)} runs, {faults} faults, {sum(r.datasets for r in results)} datasets, {lost} lost, {hung} hung")
     return 1 if lost or hung else 0
 
 
 if __name__ == "__main__":
-    print(f"{sum(r.reads for r in results)} arrays read")
     try:
         sys.exit(main())
     except KeyboardInterrupt:
