@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <numeric>
 
@@ -125,6 +126,20 @@ TEST_CASE("a run that is not there is named with the remedy") {
   std::int64_t step = 7;
   CHECK(later.plugin.last_step(nullptr, step) == DC_E_NOT_STORED);
   CHECK(step == 7);
+}
+
+TEST_CASE("a run whose record is there and cannot be opened is not taken for one that is not there") {
+  const std::vector<dc_variable_info_t> variables = {theta()};
+  const TempFolder folder;
+  const HandRecord record(folder.path());
+  std::filesystem::create_symlink(record.path(), record.path());  // root could open any file
+  Later later(record, variables);
+  Question<float> question(variables[0], 4, {2, 2});
+  CHECK(later.plugin.read(question.read) == DC_E_IO);
+  CHECK_THAT(later.host.failure, Contains(record.path() + " cannot be read"));
+  std::int64_t step = 9;
+  CHECK(later.plugin.last_step(nullptr, step) == DC_E_IO);
+  CHECK(step == 9);
 }
 
 TEST_CASE("without restart there is no run to read from") {
