@@ -30,17 +30,25 @@ void ServerLink::throw_lost() const {
   const shm::RegionHeader& header = region_->header();
   const std::string server = format("server {} on {} (process {})", header.server_index, header.host, header.server_pid);
   const std::string place = region_->name().empty() ? "memory" : "/dev/shm" + region_->name();
-  shm::ClientSlot& mine = region_->slot(slot_);
+  const shm::ClientSlot& mine = region_->slot(slot_);
+  const std::string mail = last_mail();
   if (state() == shm::RegionState::closed || (state() == shm::RegionState::leaving && process_.alive()))
     throw Error(DC_E_SERVER_LOST,
-                format("{} has ended: it stored what it had taken until then and takes nothing more{}", server, untaken_text()));
-  if (process_.alive()) {
-    const auto mail = shm::try_take_mail(mine, std::numeric_limits<std::int64_t>::max());
-    throw Error(DC_E_SERVER_LOST, format("{} does not serve client {} any more: {}", server, mine.id.load(),
-                                         mail ? mail->sentence : "its log says why"));
-  }
-  throw Error(DC_E_SERVER_LOST, format("{} is gone{}; what was published stays in {}{}", server, busy_text(), place,
-                                       region_->name().empty() ? "" : ", from where 'damaris recover' stores it"));
+                format("{} has ended{}{}", server,
+                       mail.empty() ? ": it stored what it had taken until then and takes nothing more" : mail, untaken_text()));
+  if (process_.alive())
+    throw Error(DC_E_SERVER_LOST, format("{} does not serve client {} any more{}", server, mine.id.load(),
+                                         mail.empty() ? ": its log says why" : mail));
+  throw Error(DC_E_SERVER_LOST, format("{} is gone{}; what was published stays in {}{}{}", server, busy_text(), place,
+                                       region_->name().empty() ? "" : ", from where 'damaris recover' stores it", mail));
+}
+
+// Nobody asks for it after this: what could not be stored is heard of here, or never.
+std::string ServerLink::last_mail() const {
+  std::string text;
+  while (const auto mail = shm::try_take_mail(region_->slot(slot_), std::numeric_limits<std::int64_t>::max()))
+    text += format("{}{}", text.empty() ? "; it had to say: " : "; also: ", mail->sentence);
+  return text;
 }
 
 // What this client sent and nobody will take: it must hear of it.

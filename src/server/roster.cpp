@@ -128,7 +128,8 @@ void Roster::tell(Member& member, Mail mail) {
 
 void Roster::tell_all(const Mail& mail) {
   for (Member& member : members_)
-    if (member.presence == Member::Presence::attached || member.presence == Member::Presence::finalized) tell(member, mail);
+    if (member.presence != Member::Presence::expected && member.presence != Member::Presence::drained && member.id >= 0)
+      tell(member, mail);
 }
 
 bool Roster::deliver() {

@@ -162,8 +162,8 @@ void Server::end(Iteration& iteration) {
   storage_failed_ |= !result.durable;
   iteration.processed = true;
   completed_ = step;
+  roster_.deliver();  // before the blocks go and the frontier: who is left, or whose flush returns, finds the error in its mailbox
   release(step, result.durable);
-  roster_.deliver();  // before the frontier: a flush that returns finds the error in its mailbox
   publish_frontier();
 }
 
@@ -234,14 +234,15 @@ bool Server::finished() {
   return false;
 }
 
-// No bound would be right: their clients may compute for hours. But nobody waits in silence.
+// No bound would be right: their clients may compute for hours (ADR 4). But nobody waits in silence.
 void Server::tell_who_is_awaited() {
   if (!tells_awaited_at_) tells_awaited_at_ = Deadline::after_ms(kTellAwaitedMs);
   if (told_awaited_ || !tells_awaited_at_->passed()) return;
   told_awaited_ = true;
-  log_line(LogLevel::info,
-           "all clients of this server have left and everything is stored; it stays until server 0 tells that those of "
-           "the other servers have left, too");
+  log_line(LogLevel::warning,
+           format("all clients of server {} have left and everything is stored; it waits until those of the other servers have, "
+                  "{}; if one of them has died, end the job",
+                  coordinator_->index(), coordinator_->index() == 0 ? "too" : "of which server 0 tells"));
 }
 
 void Server::take_no_more() {

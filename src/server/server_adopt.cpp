@@ -50,15 +50,12 @@ void Server::adopt_spilled(bool gives_up_missing) {
     const Intake intake = check_spilled(header, place, infos_);
     if (!intake.fault.empty()) {
       log_line(LogLevel::error, format("a dataset in {} is damaged: {}", file.path(), intake.fault));
-      return false;
+      return Spill::Found::damaged;
     }
-    if (header.step <= settled_ || ledger_.holds(intake.dataset)) {
-      file.release(place);
-      return true;
-    }
+    if (header.step <= settled_ || ledger_.holds(intake.dataset)) return Spill::Found::over;
     highest_step_ = std::max(highest_step_, header.step);
     (void)ledger_.add(intake.dataset, intake.block);
-    return true;
+    return Spill::Found::kept;
   });
   if (file.missing() == 0) return;
   const std::string what = format("{} datasets that were spilled to {} cannot be found there: the file is gone, cut or damaged",

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -128,11 +129,11 @@ void Spill::forget(const SpilledBlock& block) noexcept {
   ::munmap(block.record, block.bytes);
   bytes_ -= block.bytes;
   --records_;
-  header_.spilled_blocks.fetch_sub(1, std::memory_order_release);
 }
 
 void Spill::release(const SpilledBlock& block) {
   forget(block);
+  header_.spilled_blocks.fetch_sub(1, std::memory_order_release);
   if (remove_if_empty()) return;
   // A file system that makes no holes at least knows that the record is over.
   if (::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(block.offset),
@@ -142,7 +143,7 @@ void Spill::release(const SpilledBlock& block) {
 }
 
 bool Spill::remove_if_empty() {
-  if (walks_ || descriptor_ < 0 || records_ > 0 || missing_ > 0) return false;
+  if (descriptor_ < 0 || records_ > 0 || missing_ > 0) return false;
   ::close(descriptor_);
   ::unlink(path_.c_str());
   descriptor_ = -1;
@@ -150,12 +151,15 @@ bool Spill::remove_if_empty() {
   return true;
 }
 
+// The header's count stays while the file is walked: who looks at the region meanwhile, or after a kill, must not find it empty.
 void Spill::adopt(const Visit& visit) {
-  const std::uint64_t expected = header_.spilled_blocks.exchange(0, std::memory_order_acq_rel);
-  const std::uint64_t found = walk(visit);
+  const std::uint64_t expected = header_.spilled_blocks.load(std::memory_order_acquire);
+  std::vector<SpilledBlock> over;
+  const std::uint64_t damaged = walk(visit, over);
   // Of a server that was killed while it wrote or released one there may be one more than it had counted.
-  missing_ = expected > found ? expected - found : 0;
-  header_.spilled_blocks.fetch_add(missing_, std::memory_order_release);
+  missing_ = std::max(damaged, expected > records_ ? expected - records_ : 0);
+  header_.spilled_blocks.store(records_ + missing_, std::memory_order_release);
+  for (const SpilledBlock& block : over) release(block);
   remove_if_empty();
 }
 
@@ -165,13 +169,13 @@ void Spill::give_up_missing() {
   remove_if_empty();
 }
 
-std::uint64_t Spill::walk(const Visit& visit) {
+// Returns how many are damaged.
+std::uint64_t Spill::walk(const Visit& visit, std::vector<SpilledBlock>& over) {
   if (path_.empty() || !open(0)) return 0;
   struct stat facts = {};
   if (::fstat(descriptor_, &facts) != 0 || facts.st_uid != ::geteuid()) return 0;
-  std::uint64_t found = 0;
+  std::uint64_t damaged = 0;
   const auto size = static_cast<std::uint64_t>(facts.st_size);
-  walks_ = true;
   while (size - end_ >= shm::kPage) {
     const off_t next = ::lseek(descriptor_, static_cast<off_t>(end_), SEEK_DATA);
     if (next < 0) break;
@@ -186,16 +190,15 @@ std::uint64_t Spill::walk(const Visit& visit) {
     if (!sound || header.state.load() != static_cast<std::uint32_t>(shm::BlockState::published)) continue;
     const SpilledBlock block = map(offset, bytes);
     if (block.record == nullptr) continue;
-    header_.spilled_blocks.fetch_add(1, std::memory_order_relaxed);
     ++records_;
     bytes_ += bytes;
-    if (visit(header, block))
-      ++found;
-    else
-      forget(block);
+    const Found found = visit(header, block);
+    if (found == Found::over) over.push_back(block);
+    if (found != Found::damaged) continue;
+    forget(block);
+    ++damaged;
   }
-  walks_ = false;
-  return found;
+  return damaged;
 }
 
 }  // namespace damaris::server

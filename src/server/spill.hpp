@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "core/shm/region.hpp"
 
@@ -34,9 +35,9 @@ class Spill {
   bool store(const dc_dataset_t& dataset, SpilledBlock& place);
   void release(const SpilledBlock& block);
 
-  // Of a dead server's file: maps every whole record and hands it over. `visit` returns false for one that makes no sense: it is damaged,
-  // and counts as not there.
-  using Visit = std::function<bool(const shm::BlockHeader&, const SpilledBlock&)>;
+  // Of a dead server's file: maps every whole record and hands it over. One that makes no sense is damaged, and counts as not there.
+  enum class Found { kept, over, damaged };
+  using Visit = std::function<Found(const shm::BlockHeader&, const SpilledBlock&)>;
   void adopt(const Visit& visit);
   void keep() noexcept { keeps_ = true; }
   // How many blocks the dead server had there that are not: the file is gone, cut or damaged. They count as in the region until given up.
@@ -48,7 +49,7 @@ class Spill {
   static std::string path_for(const std::string& folder, const std::string& region);
 
  private:
-  std::uint64_t walk(const Visit& visit);
+  std::uint64_t walk(const Visit& visit, std::vector<SpilledBlock>& over);
   bool open(int flags);
   void forget(const SpilledBlock& block) noexcept;
   bool remove_if_empty();
@@ -65,7 +66,6 @@ class Spill {
   int descriptor_ = -1;
   bool failed_ = false;  // and told
   bool keeps_ = false;
-  bool walks_ = false;  // in adopt
 };
 
 }  // namespace damaris::server

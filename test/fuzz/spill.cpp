@@ -194,12 +194,12 @@ void adopt_file(const std::string& file, const Found& found, const model::Model&
     require(std::memcmp(static_cast<const void*>(&header), file.data() + block.offset, sizeof header) == 0,
             "the header is the file's");
     require(std::memcmp(block.record, file.data() + block.offset, block.bytes) == 0, "the data are the file's");
-    if ((refusals >> visited++ % 8 & 1) != 0) return ++refused, false;
+    if ((refusals >> visited++ % 8 & 1) != 0) return ++refused, server::Spill::Found::damaged;
     kept.push_back(block);
-    return true;
+    return server::Spill::Found::kept;
   });
   require(visited == found.records.size(), "every record is visited");
-  const std::uint64_t missing = spilled - std::min<std::uint64_t>(spilled, kept.size());
+  const std::uint64_t missing = std::max<std::uint64_t>(refused, spilled - std::min<std::uint64_t>(spilled, kept.size()));
   require(spill.missing() == missing, "what the region counts and is not there is missing");
   require(region->header().spilled_blocks.load() == kept.size() + missing, "the region counts what is there and what is missing");
   for (const server::SpilledBlock& block : kept) spill.release(block);
@@ -211,7 +211,8 @@ void adopt_file(const std::string& file, const Found& found, const model::Model&
 // A server that adopts it stores what is sound and new, once, and starts only when nothing is missing, or with that given up.
 void recover(const Found& found, const std::shared_ptr<const model::Model>& model, std::uint64_t spilled, std::int64_t settled) {
   const auto region = make_region(*model, spilled, settled);
-  const std::uint64_t missing = spilled - std::min(spilled, found.sound);
+  const std::uint64_t damaged = found.records.size() - found.sound;
+  const std::uint64_t missing = std::max(damaged, spilled - std::min(spilled, found.sound));
   for (const bool gives_up : {false, true}) {
     server::Server server(model, region, std::make_unique<server::SingleCoordinator>(), {});
     try {
