@@ -6,9 +6,11 @@
  *   Returns   a dc_code (status.h): 0, a negative error with a sentence in dc_last_error(), or a positive notice.
  *             After an error nothing of the call has taken effect, unless the call says otherwise.
  *   Threads   unless said otherwise, one thread of the process at a time. With `threads="T"` in the XML up to T threads may call
- *             at once; one thread ends an iteration, or changes shapes and positions, while the others are in no call.
+ *             at once; one thread ends an iteration, also by the first call with a later step, or changes shapes and positions,
+ *             while the others are in no call.
  *   Collective  no call is collective, except where `dedicated cores="0"` under MPI makes an end of iteration so.
- *   Waiting   only a full buffer, dc_read, dc_last_step, dc_flush, dc_initialize and dc_finalize wait, each within a bound.
+ *   Waiting   only a full buffer, a full lane, dc_read, dc_last_step, dc_flush, dc_initialize and dc_finalize wait, each within a
+ *             bound.
  *   Names     are those of the XML: a variable inside groups is "group/variable"; the bare name is enough where it is unique.
  *   Steps     count upwards; a call with step j ends all earlier steps of this client. Those of dc_read are an earlier run's.
  */
@@ -123,7 +125,7 @@ DC_MUST_CHECK int dc_write_typed(const char* variable, int64_t step, int32_t blo
 DC_MUST_CHECK int dc_alloc(const char* variable, int64_t step, int32_t block, void** data);
 
 /* Publishes what dc_alloc handed out. The pointer is dead afterwards: the server owns the memory.
- *   Returns  DC_E_NOT_ALLOCATED when there is no such allocation. */
+ *   Returns  DC_E_NOT_ALLOCATED when there is no such allocation; DC_E_FULL at a full lane: nothing has happened, call it again. */
 DC_MUST_CHECK int dc_commit(const char* variable, int64_t step, int32_t block);
 
 /* Looks a variable up once and prepares it for dc_write_to. `*handle` stays as it was on failure.

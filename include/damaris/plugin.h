@@ -143,7 +143,7 @@ typedef struct dc_iteration_t {
   uint64_t spilled_bytes;  /* that were moved out of the buffer before they were stored */
   int hurry; /* on_iteration: 1: who waits for his turn should not wait any longer: a client waits for room, for a flush or for the
                    end, or the next iteration is already complete */
-  size_t never_attached; /* clients of this server that had not come when it gave up waiting for them; they have no ids */
+  size_t never_attached; /* clients that this server does not serve: they did not come in time, or had no id of their own */
 } dc_iteration_t;
 
 /* Why an action runs. */

@@ -125,12 +125,14 @@ shm::Arena Client::own_arena(const shm::LaneSpan& span) {
 // Reached without finalize only when the program is unwinding: say goodbye, wait for nothing.
 Client::~Client() {
   if (finalized_) return;
-  const std::int64_t last = last_step();
+  const std::int64_t last = last_step_tried();
   for (auto& writer : writers_) {
     for (const auto& [key, block] : writer->allocated) writer->arena.cancel(*block);
     writer->refuse_what_was_full(open_, last);
-    for (const auto& [what, count] : writer->refused) writer->lane.try_push(refusal(what, count));
-    writer->lane.try_push(make_event(Kind::finalize, last));
+    bool told = true;
+    for (const auto& [what, count] : writer->refused) told = told && writer->lane.try_push(refusal(what, count));
+    if (told)
+      writer->lane.try_push(make_event(Kind::finalize, last));  // else it is missing from the step, once its process has ended
   }
   link_.ring();
 }
@@ -154,7 +156,8 @@ std::unique_lock<std::mutex> Client::lock_step() {
   return writers_.size() > 1 ? std::unique_lock<std::mutex>(step_mutex_) : std::unique_lock<std::mutex>();
 }
 
-void Client::change_step(std::int64_t step) {
+// `wanted`: what is to be written then; a step that is known to lack a block is partial, whatever kept the block out.
+void Client::change_step(std::int64_t step, const Wanted* wanted) {
   const auto lock = lock_step();
   require_step(step);
   if (step == open_.load(std::memory_order_relaxed)) return;
@@ -163,27 +166,39 @@ void Client::change_step(std::int64_t step) {
   if (step < lowest)
     throw Error(DC_E_BACKWARD, format("step {} comes after step {} of client {}; steps only count upwards", step,
                                       lowest - (open_ == lowest ? 0 : 1), id_));
-  tell_refused(step - 1);
+  try {
+    tell_refused(step - 1, lane_deadline());
+  } catch (const Error& error) {
+    if (wanted != nullptr && error.code() == DC_E_FULL) wanted->writer.full.emplace(step, wanted->variable, wanted->block);
+    throw;
+  }
   close_steps_below(step);
   open_.store(step, std::memory_order_release);
 }
 
-// What was refused of the steps that end here, so that the server can record it.
-void Client::tell_refused(std::int64_t last) {
+// What was refused of the steps that end here, so that the server can record it. What was told of a later step than the open one ends that.
+void Client::tell_refused(std::int64_t last, const Deadline& deadline) {
+  for (auto& writer : writers_) writer->refuse_what_was_full(open_, last);
   for (auto& writer : writers_) {
-    writer->refuse_what_was_full(open_, last);
-    for (auto next = writer->refused.begin(); next != writer->refused.end(); next = writer->refused.erase(next))
-      push(*writer, refusal(next->first, next->second));
+    for (auto next = writer->refused.begin(); next != writer->refused.end(); next = writer->refused.erase(next)) {
+      push(*writer, refusal(next->first, next->second), deadline);
+      const std::int64_t step = std::get<0>(next->first);
+      if (step > open_ && step > ended_ + 1) close_steps_below(step);
+    }
   }
 }
 
 // Of which the program has tried to write something; of a step that a full lane has kept from opening nothing was taken.
-std::int64_t Client::last_step() const {
+std::int64_t Client::last_step_tried() const {
   std::int64_t last = std::max(ended_, open_.load());
   for (const auto& writer : writers_)
     if (!writer->full.empty()) last = std::max(last, std::get<0>(*writer->full.rbegin()));
   return last;
 }
+
+// One call waits once for a lane, however many events it has to send. Who leaves has the time that finalize has: else the server would
+// take him for dead.
+Deadline Client::lane_deadline() const { return leaving_.value_or(Deadline::after_ms(model_->architecture.buffer_timeout_ms)); }
 
 void Client::close_steps_below(std::int64_t step) {
   for (auto& writer : writers_) {
@@ -215,15 +230,15 @@ void Client::refresh_shapes() {
   if (!writing_.load(std::memory_order_relaxed) && shapes_.parameters_changed()) shapes_.apply_parameters();
 }
 
-void Client::push(Writer& writer, const Event& event) {
-  if (!writer.lane.has_room()) wait_for_lane(writer);
+void Client::push(Writer& writer, const Event& event, const Deadline& deadline) {
+  if (!writer.lane.has_room()) wait_for_lane(writer, deadline);
   writer.lane.try_push(event);
 }
 
 // All or none: a call that fails for a full lane can be made again.
-void Client::push_to_all(const Event& event) {
+void Client::push_to_all(const Event& event, const Deadline& deadline) {
   for (auto& writer : writers_)
-    if (!writer->lane.has_room()) wait_for_lane(*writer);
+    if (!writer->lane.has_room()) wait_for_lane(*writer, deadline);
   for (auto& writer : writers_) {
     Event own = event;
     if (own.kind == Kind::end_iteration) {
@@ -245,7 +260,7 @@ void Client::signal(const std::string& name, std::int64_t step) {
   open_step(step);
   Event event = make_event(Kind::signal, step);
   event.name = static_cast<std::uint32_t>(id);
-  push(own_writer(), event);
+  push(own_writer(), event, lane_deadline());
   link_.ring();
   link_.settle(Pumped::waiting, model_->architecture.finalize_timeout_ms);
 }
@@ -256,7 +271,7 @@ void Client::set_time(std::int64_t step, double time) {
   open_step(step);
   Event event = make_event(Kind::set_time, step);
   event.time = time;
-  push(own_writer(), event);
+  push(own_writer(), event, lane_deadline());
 }
 
 // Every lane gets the end, so that the server knows it has all that the client's threads wrote before (DESIGN 4b rule 14).
@@ -268,8 +283,9 @@ Client::Report Client::end_iteration(std::int64_t step) {
   if (open_ > step)
     throw Error(DC_E_BACKWARD, format("step {} cannot end: client {} is already in step {}", step, id_, open_.load()));
   link_.require_taking();
-  tell_refused(step);
-  push_to_all(make_event(Kind::end_iteration, step));
+  const Deadline deadline = lane_deadline();
+  tell_refused(step, deadline);
+  push_to_all(make_event(Kind::end_iteration, step), deadline);
   close_steps_below(step + 1);
   link_.ring();
   const std::int64_t timeout_ms = model_->architecture.finalize_timeout_ms;
@@ -297,7 +313,7 @@ Client::Report Client::flush(std::int64_t step, std::int64_t timeout_ms) {
   if (step > ended_)
     throw Error(DC_E_NOT_ENDED,
                 format("flush of step {}: client {} has not ended it; call dc_end_iteration({}) first", step, id_, step));
-  push(own_writer(), make_event(Kind::flush, step));
+  push(own_writer(), make_event(Kind::flush, step), lane_deadline());
   link_.ring();
   if (!link_.wait_until(Deadline::after_ms(timeout_ms),
                         [&] { return region_->header().last_processed.load(std::memory_order_acquire) >= step; }))
@@ -314,11 +330,11 @@ Client::Report Client::finalize() {
   if (finalized_) return {};
   finalized_ = true;
   leaving_ = Deadline::after_ms(model_->architecture.finalize_timeout_ms);
-  const std::int64_t last = last_step();
+  const std::int64_t last = last_step_tried();
   link_.require_taking();
-  tell_refused(last);
+  tell_refused(last, *leaving_);
   close_steps_below(last + 1);
-  push_to_all(make_event(Kind::finalize, last));
+  push_to_all(make_event(Kind::finalize, last), *leaving_);
   link_.ring();
   const auto drained = [&] { return state_of(region_->slot(slot_)) != shm::SlotState::attached; };
   if (!link_.wait_until(*leaving_, drained)) throw_leaves_early(last);

@@ -73,7 +73,12 @@ class Client {
   void open_step_to_write(Writer& writer, const Variable& variable, std::int64_t step, std::int32_t block) {
     if (step != open_.load(std::memory_order_acquire) || step < 0) change_step_to_write(writer, variable, step, block);
   }
-  void change_step(std::int64_t step);
+  struct Wanted {
+    Writer& writer;
+    std::uint32_t variable;
+    std::int32_t block;
+  };
+  void change_step(std::int64_t step, const Wanted* wanted = nullptr);
   void change_step_to_write(Writer& writer, const Variable& variable, std::int64_t step, std::int32_t block);
   void close_steps_below(std::int64_t step);
   void start_writing();
@@ -105,11 +110,12 @@ class Client {
   void publish(Writer& writer, shm::BlockHeader* block);
   shm::BlockHeader* reserve_to_read(Writer& writer, const std::string& what, std::uint64_t bytes);
   void ask(Writer& writer, shm::BlockHeader* block, event::Event& event, const std::string& what);
-  void push(Writer& writer, const event::Event& event);
-  void push_to_all(const event::Event& event);
-  void tell_refused(std::int64_t last);
-  std::int64_t last_step() const;
-  void wait_for_lane(Writer& writer);
+  void push(Writer& writer, const event::Event& event, const Deadline& deadline);
+  void push_to_all(const event::Event& event, const Deadline& deadline);
+  void tell_refused(std::int64_t last, const Deadline& deadline);
+  std::int64_t last_step_tried() const;
+  Deadline lane_deadline() const;
+  void wait_for_lane(Writer& writer, const Deadline& deadline);
   void wait_for_lane_to_write(Writer& writer, const Variable& variable, std::int64_t step, std::int32_t block);
   [[noreturn]] void throw_leaves_early(std::int64_t last);
   Report next_report(std::int64_t up_to_step);

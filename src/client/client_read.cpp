@@ -56,7 +56,7 @@ void throw_refusal(const shm::BlockHeader& block, std::uint64_t data_bytes) {
 
 shm::BlockHeader* Client::reserve_to_read(Writer& writer, const std::string& what, std::uint64_t data_bytes) {
   const std::uint64_t bytes = shm::asked_bytes(data_bytes);
-  if (!writer.lane.has_room()) wait_for_lane(writer);
+  if (!writer.lane.has_room()) wait_for_lane(writer, lane_deadline());
   shm::BlockHeader* header = writer.arena.try_reserve(bytes);
   if (header == nullptr && !writer.arena.can_ever_hold(bytes))
     throw Error(DC_E_TOO_LARGE,

@@ -158,20 +158,17 @@ void Client::throw_full(Writer& writer, const Variable& variable, std::int64_t s
           name_of(variable), bytes, step, model_->architecture.buffer_timeout_ms, link_.describe(step - 1), model_->file));
 }
 
-// Who leaves waits for it, too, within the time that finalize has: else the server would take him for dead.
-void Client::wait_for_lane(Writer& writer) {
+void Client::wait_for_lane(Writer& writer, const Deadline& deadline) {
   link_.ring();
-  const Deadline deadline = leaving_.value_or(Deadline::after_ms(model_->architecture.buffer_timeout_ms));
   if (link_.wait_until(deadline, [&] { return writer.lane.has_room(); })) return;
   if (leaving_) throw_leaves_early(shm::kNoStep);
   throw Error(DC_E_FULL, format("the lane of client {} stayed full for {} ms: waited for {}; give <lanes events=...> more in {}",
                                 id_, model_->architecture.buffer_timeout_ms, link_.describe(shm::kNoStep), model_->file));
 }
 
-// A step that is known to lack a block is partial, whatever kept the block out.
 void Client::wait_for_lane_to_write(Writer& writer, const Variable& variable, std::int64_t step, std::int32_t block) {
   try {
-    wait_for_lane(writer);
+    wait_for_lane(writer, lane_deadline());
   } catch (...) {
     writer.full.emplace(step, variable.id, block);
     throw;
@@ -180,12 +177,8 @@ void Client::wait_for_lane_to_write(Writer& writer, const Variable& variable, st
 
 // Of the step before something may have to be told first, in a full lane.
 void Client::change_step_to_write(Writer& writer, const Variable& variable, std::int64_t step, std::int32_t block) {
-  try {
-    change_step(step);
-  } catch (const Error& error) {
-    if (error.code() == DC_E_FULL) writer.full.emplace(step, variable.id, block);
-    throw;
-  }
+  const Wanted wanted{writer, variable.id, block};
+  change_step(step, notice_for(variable, step) == DC_OK ? &wanted : nullptr);
 }
 
 void Client::publish(Writer& writer, shm::BlockHeader* block) {
@@ -267,7 +260,7 @@ int Client::commit(Variable& variable, std::int64_t step, std::int32_t block) {
         format(
             "commit of '{}' block {} in step {}: nothing was allocated (dc_alloc of the same variable, step and block comes first)",
             name_of(variable), block, step));
-  if (!writer.lane.has_room()) wait_for_lane(writer);
+  if (!writer.lane.has_room()) wait_for_lane_to_write(writer, variable, step, block);
   shm::BlockHeader* header = found->second;
   writer.allocated.erase(found);
   publish(writer, header);

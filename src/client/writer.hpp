@@ -55,14 +55,14 @@ struct Writer {
     return arena.used_bytes() <= step_bytes;
   }
 
-  // Writes of steps up to `last` that returned an error for want of room count as skipped, unless they were made again.
+  // Writes of steps up to `last` that returned an error for want of room count as skipped, unless they were made again. So do commits.
   void refuse_what_was_full(std::int64_t open, std::int64_t last) {
     if (full.empty()) return;
     const auto end = full.lower_bound({last + 1, 0, 0});
     for (auto next = full.begin(); next != end; next = full.erase(next)) {
       const auto [step, variable, block] = *next;
-      const bool again = block == 0 ? last_step[variable] == step : step == open && more_blocks.count({variable, block}) != 0;
-      if (!again) ++refused[{step, variable, false}];
+      const bool reserved = block == 0 ? last_step[variable] == step : step == open && more_blocks.count({variable, block}) != 0;
+      if (!reserved || allocated.count({variable, block}) != 0) ++refused[{step, variable, false}];
     }
   }
 

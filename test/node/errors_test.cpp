@@ -66,8 +66,7 @@ TEST_CASE("rule 4: who waits for a server that is held by a plugin is told which
   node.client(0).end_iteration(0);
   const Error error = error_of([&] { node.client(0).flush(0, 200); });
   CHECK(error.code() == DC_E_TIMEOUT);
-  CHECK(error.sentence().find("in action 'hold' of damaris_test_recorder.so on event 'slow' of step 0 for 0.") !=
-        std::string::npos);
+  CHECK(error.sentence().find("in action 'hold' of damaris_test_recorder.so on event 'slow' of step 0 for ") != std::string::npos);
   node.folder().write("log.go", "");
   CHECK(node.client(0).flush(0, 20'000).code == DC_OK);
   CHECK(node.lines("small:0.0=16:10").size() == 1);

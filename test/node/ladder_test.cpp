@@ -27,6 +27,12 @@ int write_vec(Node& node, int id, std::int64_t step, int block = 0) {
 int write_small(Node& node, int id, std::int64_t step, int block = 0) {
   return node.client(id).write(node.variable(id, "small"), step, block, kFour);
 }
+// The events that client 0 has sent.
+void until_taken(Node& node) {
+  const Deadline deadline = Deadline::after_ms(20'000);
+  while (node.client(0).status().events_waiting > 0 && !deadline.passed()) std::this_thread::yield();
+  REQUIRE(node.client(0).status().events_waiting == 0);
+}
 // As many as there is room for. Returns the code of the first that was not copied.
 int fill(Node& node, int id, std::int64_t step) {
   int code = DC_OK;
@@ -90,13 +96,35 @@ TEST_CASE("what a full lane has refused makes its step partial, also of a step t
   for (int block = 0; block < 4; ++block) CHECK(write_small(node, 0, 0, block) == DC_OK);
   for (int step : {0, 1, 2}) CHECK(error_of([&] { (void)write_small(node, 0, step, 4); }).code() == DC_E_FULL);
   node.start();
-  while (node.client(0).status().events_waiting > 0) std::this_thread::yield();
+  until_taken(node);
   CHECK(write_small(node, 0, 2, 4) == DC_OK);
   (void)node.client(0).finalize();
   node.stop();
   CHECK_THAT(node.lines("iteration 0 ").at(0), Catch::Contains("datasets 4 ") && Catch::Contains(" skipped:small"));
   CHECK_THAT(node.lines("iteration 1 ").at(0), Catch::Contains("datasets 0 ") && Catch::Contains(" skipped:small"));
   CHECK_THAT(node.lines("iteration 2 ").at(0), Catch::Contains("datasets 1 ") && !Catch::Contains("skipped"));
+}
+
+TEST_CASE("what a full lane has kept from being committed makes its step partial, unless it is committed again") {
+  model::Model model = node_model();
+  model.architecture.lane_events = 4;
+  model.architecture.buffer_timeout_ms = 0;
+  add_recorder(model);
+  Node node(model, 1);
+  void* data = nullptr;
+  const bool again = GENERATE(false, true);
+  REQUIRE(node.client(0).alloc(node.variable(0, "small"), 0, 7, &data) == DC_OK);
+  std::memcpy(data, kFour, sizeof kFour);
+  for (int block = 0; block < 4; ++block) CHECK(write_small(node, 0, 0, block) == DC_OK);
+  CHECK(error_of([&] { (void)node.client(0).commit(node.variable(0, "small"), 0, 7); }).code() == DC_E_FULL);
+  node.start();
+  until_taken(node);
+  if (again) CHECK(node.client(0).commit(node.variable(0, "small"), 0, 7) == DC_OK);
+  CHECK(node.client(0).end_iteration(0).code == (again ? DC_OK : DC_E_NOT_COMMITTED));
+  node.stop();
+  const std::string line = node.lines("iteration 0 ").at(0);
+  CHECK_THAT(line, Catch::Contains(again ? "datasets 5 " : "datasets 4 "));
+  CHECK((line.find(" skipped:small") == std::string::npos) == again);
 }
 
 TEST_CASE("priority: a variable is skipped with those below it, not with those above") {

@@ -22,6 +22,7 @@ from times import wrong_times
 STEP = re.compile(r"(?:step|iteration) (\d+)")
 DIED = re.compile(r"client (\d+) died after")
 TOO_LATE = re.compile(r"the last (\d+) writes and signals of client (\d+) came too late")
+LAST_MAIL = "; it had to say: "  # of a server that is lost
 DATA = ("write", "alloc")
 
 
@@ -30,6 +31,7 @@ class Check:
         self.runner, self.result, self.run = runner, result, runner.run
         self.kind = together(self.run.fault)
         self.ledgers = []
+        self.after = None  # keys of what there was to be read in the second phase, once something was
         self.before = set()  # keys of what the earlier run had handed over
         self.cut_off = set()  # clients whose finalize gave up, perhaps at a full lane: the server hears of their end only
 
@@ -79,7 +81,9 @@ class Check:
     def one_read(self, phase, kind, call, where):
         """What a later phase has read is the run's own: it is looked at when it is known what was stored."""
         self.result.reads += call.code == 0
-        stored = self.before if phase == "first" else read_stored(self.runner.out).blocks.keys()
+        if phase != "first" and self.after is None:
+            self.after = read_stored(self.runner.out).blocks.keys()
+        stored = self.before if phase == "first" else self.after
         if wrong := wrong_read(self.run, kind, call, stored):
             self.broken(f"{where}{call.code} {call.sentence}: {wrong}")
 
@@ -171,7 +175,8 @@ class Check:
     def could_not_tell(self, stored, phase, ledger, step):
         """A client tells the server at the end of the step, and the server the record when it stores it."""
         lost = any(call.code == SERVER_LOST for call in ledger.calls)
-        return not ledger.ended or lost or ledger.source in self.cut_off or (phase == "first" and self.told_failed(stored, ledger, step))
+        unheard = ledger.source in stored.missing_of.get(step, ())  # its server had been told to stop
+        return not ledger.ended or lost or unheard or ledger.source in self.cut_off or (phase == "first" and self.told_failed(stored, ledger, step))
 
     def excused(self, stored, phase, ledger, step):
         if phase == "first" and self.run.mode == "in-place" and self.kind.client_dies and not ledger.ended:
@@ -183,7 +188,9 @@ class Check:
         """The storage could not, and said so: in the record, or to this client."""
         if not self.kind.storage:
             return False
-        told = {int(s) for call in ledger.calls if call.code == EARLIER_IO for s in STEP.findall(call.sentence)}
+        heard = [call.sentence for call in ledger.calls if call.code == EARLIER_IO]
+        heard += [call.sentence.split(LAST_MAIL)[1] for call in ledger.calls if call.code == SERVER_LOST and LAST_MAIL in call.sentence]
+        told = {int(s) for sentence in heard for s in STEP.findall(sentence)}
         return step in stored.failed_steps or step in told
 
     def too_late(self, ledger):

@@ -12,6 +12,7 @@ class Stored:
     blocks: dict = field(default_factory=dict)  # (variable, step, source, block) -> values
     failed_steps: set = field(default_factory=set)
     missing: set = field(default_factory=set)  # clients
+    missing_of: dict = field(default_factory=dict)  # step -> clients
     left_out: set = field(default_factory=set)  # (variable, step) of which a node was told to take no more, for want of room
     dropped_steps: set = field(default_factory=set)
     reduced_steps: set = field(default_factory=set)
@@ -29,6 +30,7 @@ def read_stored(out):
         if step.get("failures"):
             stored.failed_steps.add(step["step"])
         stored.missing.update(step.get("missing", []))
+        stored.missing_of.setdefault(step["step"], set()).update(step.get("missing", []))
         take_ladder(stored, step)
         take_time(stored, step)
         for file in step.get("files", []):

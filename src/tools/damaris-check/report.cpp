@@ -132,7 +132,7 @@ std::string layouts(const model::Model& model) {
          table({"name", "type", "extents", "global", "bytes"}, rows, {4});
 }
 
-// "skipped when the buffer is full, priority 2", or nothing to say.
+// "skipped when full, priority 2", or nothing to say.
 std::string place_on_ladder(const model::Variable& v) {
   std::string text;
   if (v.on_full == model::OnFull::skip) text = format("skipped when full, priority {}", v.priority);

@@ -3,6 +3,8 @@
 #include <damaris/error.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <utility>
@@ -68,6 +70,7 @@ bool RunRecordReader::read_on() {
     take_line(line);
     offset_ += line.size() + 1;
   }
+  if (file.bad()) throw Error(DC_E_IO, "the commit record " + path_ + " cannot be read: " + std::strerror(errno));
   std::error_code unknown;
   const std::uintmax_t size = std::filesystem::file_size(path_, unknown);
   is_cut_off_ = !unknown && size > offset_;
