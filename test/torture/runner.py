@@ -183,7 +183,7 @@ class Runner:
         go = self.folder / f"{phase}.go" if self.run.mode == "in-place" else None
         while any(client.poll() is None for client in self.clients) or due or then_due:
             now = time.monotonic()
-            if first and then_due is None and self.has_come(first):
+            if first and then_due is None and self.has_come(first) and self.all_attached(phase):
                 then_due = now + first.then.delay_s
             if then_due and now >= then_due:
                 first.then.made = first.then.kind.act(self, first.then) is not False
