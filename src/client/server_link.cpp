@@ -32,7 +32,13 @@ void ServerLink::throw_lost() const {
   const std::string place = region_->name().empty() ? "memory" : "/dev/shm" + region_->name();
   const shm::ClientSlot& mine = region_->slot(slot_);
   const std::string mail = last_mail();
-  if (state() == shm::RegionState::closed || (state() == shm::RegionState::leaving && process_.alive()))
+  const bool leaving = state() == shm::RegionState::leaving && process_.alive();
+  if (leaving && mail.empty())
+    throw Error(DC_E_SERVER_LOST,
+                format("{} has ended: it takes nothing more, and is storing what it had taken until then; its log "
+                       "says whether all of that could be stored{}",
+                       server, untaken_text()));
+  if (leaving || state() == shm::RegionState::closed)
     throw Error(DC_E_SERVER_LOST,
                 format("{} has ended{}{}", server,
                        mail.empty() ? ": it stored what it had taken until then and takes nothing more" : mail, untaken_text()));

@@ -143,6 +143,10 @@ class Runner:
             variables.update(fault.kind.environment(self, fault))
         return variables
 
+    def log_lines(self):
+        log = self.folder / "log"
+        return log.read_text(errors="replace").splitlines() if log.exists() else []
+
     def start(self, command, log):
         prefix = ordinary_user() if self.run.fault.kind.name == "folder read-only" else []
         with open(self.folder / log, "ab") as out:
