@@ -338,6 +338,7 @@ Client::Report Client::finalize() {
   link_.ring();
   const auto drained = [&] { return state_of(region_->slot(slot_)) != shm::SlotState::attached; };
   if (!link_.wait_until(*leaving_, drained)) throw_leaves_early(last);
+  if (state_of(region_->slot(slot_)) == shm::SlotState::dead) link_.require_taking();  // a stopping server took no more: says so
   constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
   Report first = next_report(kAll);
   for (Report next = first.code == DC_OK ? first : next_report(kAll); next.code != DC_OK; next = next_report(kAll))

@@ -43,8 +43,8 @@ void ServerLink::throw_lost() const {
                 format("{} has ended{}{}", server,
                        mail.empty() ? ": it stored what it had taken until then and takes nothing more" : mail, untaken_text()));
   if (process_.alive())
-    throw Error(DC_E_SERVER_LOST, format("{} does not serve client {} any more{}", server, mine.id.load(),
-                                         mail.empty() ? ": its log says why" : mail));
+    throw Error(DC_E_SERVER_LOST, format("{} does not serve client {} any more{}{}", server, mine.id.load(),
+                                         mail.empty() ? ": its log says why" : mail, untaken_text()));
   throw Error(DC_E_SERVER_LOST, format("{} is gone{}; what was published stays in {}{}{}", server, busy_text(), place,
                                        region_->name().empty() ? "" : ", from where 'damaris recover' stores it", mail));
 }

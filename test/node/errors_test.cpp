@@ -97,6 +97,24 @@ TEST_CASE("rule 7: a client that comes after the server has given up is refused,
   CHECK(line == "iteration 0 complete 1 time -1 datasets 0 absent:0 never_attached:1");
 }
 
+TEST_CASE("a client whose end a stopping server did not take hears that its last calls came too late") {
+  model::Model model = node_model();
+  model.architecture.attach_timeout_ms = 100;  // this server never sees it
+  Node node(model, 1);
+  REQUIRE(node.client(0).write(node.variable(0, "small"), 0, 0, kFour) == DC_OK);
+  std::thread stopping([&] {
+    const Deadline deadline = Deadline::after_ms(20'000);
+    const shm::LaneHeader* lane = node.region().lane(0);
+    while (lane->head.load() < 2 && !deadline.passed()) std::this_thread::yield();
+    node.region().slot(0).state.store(static_cast<std::uint32_t>(shm::SlotState::dead));
+  });
+  const Error error = error_of([&] { (void)node.client(0).finalize(); });
+  stopping.join();
+  CHECK(error.code() == DC_E_SERVER_LOST);
+  CHECK_THAT(error.sentence(), Catch::Contains("does not serve client 0 any more") &&
+                                   Catch::Contains("the last 2 writes and signals of client 0 came too late"));
+}
+
 TEST_CASE("a plugin that refuses its settings stops the start with its own sentence") {
   model::Model model = node_model();
   add_recorder(model, true, {{"refuse", "yes"}});

@@ -196,7 +196,7 @@ class Check:
         heard = [call.sentence for call in ledger.calls if call.code == EARLIER_IO]
         heard += [call.sentence.split(LAST_MAIL)[1] for call in ledger.calls if call.code == SERVER_LOST and LAST_MAIL in call.sentence]
         if any(call.code == SERVER_LOST and IN_ITS_LOG in call.sentence for call in ledger.calls):
-            heard += [line for line in self.runner.log_lines() if "given up" in line or "is not stored as" in line]
+            heard += [line for line in self.runner.log_lines() if " error: step " in line]
         told = {int(s) for sentence in heard for s in STEP.findall(sentence)}
         return step in stored.failed_steps or step in told
 
