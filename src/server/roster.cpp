@@ -126,10 +126,15 @@ void Roster::tell(Member& member, Mail mail) {
   log_line(LogLevel::warning, format("client {} takes no mail; it is not told: {}", member.id, mail.sentence));
 }
 
+// A client that is gone may have been given up alive; one that is dead would only fill its outbox.
 void Roster::tell_all(const Mail& mail) {
+  const auto listens = [](const Member& member) {
+    using Presence = Member::Presence;
+    if (member.presence == Presence::gone) return member.watch.alive();
+    return member.presence != Presence::expected && member.presence != Presence::drained;
+  };
   for (Member& member : members_)
-    if (member.presence != Member::Presence::expected && member.presence != Member::Presence::drained && member.id >= 0)
-      tell(member, mail);
+    if (member.id >= 0 && listens(member)) tell(member, mail);
 }
 
 bool Roster::deliver() {

@@ -21,6 +21,15 @@ model::Model tight(model::OnFull on_full = model::OnFull::block) {
   return model;
 }
 
+// Four events, and no wait for more.
+model::Model short_lane() {
+  model::Model model = node_model();
+  model.architecture.lane_events = 4;
+  model.architecture.buffer_timeout_ms = 0;
+  add_recorder(model);
+  return model;
+}
+
 int write_vec(Node& node, int id, std::int64_t step, int block = 0) {
   return node.client(id).write(node.variable(id, "vec"), step, block, kVec.data());
 }
@@ -88,11 +97,7 @@ TEST_CASE("who may not be skipped gets the error, as without a ladder") {
 }
 
 TEST_CASE("what a full lane has refused makes its step partial, also of a step that it kept from opening") {
-  model::Model model = node_model();
-  model.architecture.lane_events = 4;
-  model.architecture.buffer_timeout_ms = 0;
-  add_recorder(model);
-  Node node(model, 1);
+  Node node(short_lane(), 1);
   for (int block = 0; block < 4; ++block) CHECK(write_small(node, 0, 0, block) == DC_OK);
   for (int step : {0, 1, 2}) CHECK(error_of([&] { (void)write_small(node, 0, step, 4); }).code() == DC_E_FULL);
   node.start();
@@ -106,11 +111,7 @@ TEST_CASE("what a full lane has refused makes its step partial, also of a step t
 }
 
 TEST_CASE("what a full lane has kept from being committed makes its step partial, unless it is committed again") {
-  model::Model model = node_model();
-  model.architecture.lane_events = 4;
-  model.architecture.buffer_timeout_ms = 0;
-  add_recorder(model);
-  Node node(model, 1);
+  Node node(short_lane(), 1);
   void* data = nullptr;
   const bool again = GENERATE(false, true);
   REQUIRE(node.client(0).alloc(node.variable(0, "small"), 0, 7, &data) == DC_OK);

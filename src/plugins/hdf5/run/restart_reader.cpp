@@ -2,13 +2,10 @@
 
 #include <damaris/error.hpp>
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -34,15 +31,6 @@ bool holds(const StepRecord& step, const std::string& variable) {
     if (std::any_of(file.datasets.begin(), file.datasets.end(), [&](const StoredDataset& d) { return d.variable == variable; }))
       return true;
   return false;
-}
-
-// Who takes a run that cannot be read for one that is not there begins anew, and replaces what it should go on from.
-void require_readable(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const int refused = errno;
-  if (descriptor >= 0) ::close(descriptor);
-  if (descriptor < 0 && refused != ENOENT && refused != ENOTDIR)
-    throw Error(DC_E_IO, "the run recorded in " + path + " cannot be read: " + std::strerror(refused));
 }
 
 Error damaged(const std::string& path, const std::string& what) {
@@ -86,7 +74,6 @@ RestartReader::RestartReader(const std::string& basename) : record_(record_path(
 // Once: what is added later is of a run that goes on from this one.
 const std::map<std::int64_t, StepRecord>& RestartReader::steps() {
   if (!has_record_) has_record_ = record_.read_on();
-  if (!has_record_) require_readable(record_.path());
   if (!has_record_)
     throw Error(DC_E_NOT_STORED, "no run is recorded in " + record_.path() +
                                      "; restart=\"...\" must be what basename=\"...\" was in the run to go on from");

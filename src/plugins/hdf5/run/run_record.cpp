@@ -61,7 +61,11 @@ std::vector<int> RunRecordReader::silent_servers(std::int64_t step) const {
 }
 
 bool RunRecordReader::read_on() {
+  errno = 0;
   std::ifstream file(path_, std::ios::binary);
+  // Who takes a run that cannot be read for one that is not there begins anew, and replaces what it should go on from.
+  const auto fail = [this] { throw Error(DC_E_IO, "the run recorded in " + path_ + " cannot be read: " + std::strerror(errno)); };
+  if (!file && errno != ENOENT && errno != ENOTDIR) fail();
   if (!file) return false;
   file.seekg(static_cast<std::streamoff>(offset_));
   const std::uint64_t before = offset_;
@@ -70,7 +74,7 @@ bool RunRecordReader::read_on() {
     take_line(line);
     offset_ += line.size() + 1;
   }
-  if (file.bad()) throw Error(DC_E_IO, "the commit record " + path_ + " cannot be read: " + std::strerror(errno));
+  if (file.bad()) fail();
   std::error_code unknown;
   const std::uintmax_t size = std::filesystem::file_size(path_, unknown);
   is_cut_off_ = !unknown && size > offset_;

@@ -33,7 +33,7 @@ class RunRecordReader {
   explicit RunRecordReader(std::string path) : path_(std::move(path)) {}
 
   // Takes what was added since the last call. Returns whether there was anything. A file that is not there has no lines.
-  // Throws damaris::Error(DC_E_VERSION) for the record of a newer version.
+  // Throws damaris::Error: DC_E_IO for one that is there and cannot be read, DC_E_VERSION for that of a newer version.
   bool read_on();
   // Of each line that cannot be read a sentence with file and line.
   const std::vector<std::string>& damaged() const { return damaged_; }
