@@ -107,9 +107,8 @@ void Client::make_writers() {
   for (std::uint32_t thread = 0; thread < region_->threads(); ++thread) {
     const shm::LaneSpan span = region_->span(slot_ * region_->threads() + thread);
     auto* lane = reinterpret_cast<shm::LaneHeader*>(region_->at(span.lane_offset));
-    writers_.push_back(std::make_unique<Writer>(shm::LaneWriter(lane, region_->lane_events()),
-                                                shm::PooledArena(own_arena(span), region_->pool(), slot_),
-                                                model_->variables.size()));
+    const shm::PooledArena arena(own_arena(span), region_->pool(), slot_, model_->architecture.buffer_timeout_ms);
+    writers_.push_back(std::make_unique<Writer>(shm::LaneWriter(lane, region_->lane_events()), arena, model_->variables.size()));
   }
 }
 

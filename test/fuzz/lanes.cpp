@@ -200,7 +200,7 @@ void misuse_pool(Input& input, shm::Region& region) {
     default: {
       if (pool.owner.load() != 0) return;
       const shm::Arena arena = shm::Arena::existing(region.at(span.arena_offset), span.arena_bytes, region.lane(0));
-      (void)shm::PooledArena(arena, &pool, kHostile).try_reserve(input.take<std::uint16_t>() % span.arena_bytes);
+      (void)shm::PooledArena(arena, &pool, kHostile, 0).try_reserve(input.take<std::uint16_t>() % span.arena_bytes);
     }
   }
 }

@@ -35,7 +35,7 @@ class Memory {
 
 shm::PooledArena pool_of(const shm::Region& region, std::uint32_t client) {
   const shm::LaneSpan& span = region.span(0);
-  return {shm::Arena::existing(region.at(span.arena_offset), span.arena_bytes, region.lane(0)), region.pool(), client};
+  return {shm::Arena::existing(region.at(span.arena_offset), span.arena_bytes, region.lane(0)), region.pool(), client, 0};
 }
 
 // Two clients, a block published by each.
@@ -53,7 +53,7 @@ shm::Region make_region(bool pooled) {
     const shm::LaneSpan& span = region.span(client);
     shm::PooledArena arena =
         pooled ? pool_of(region, client)
-               : shm::PooledArena({region.at(span.arena_offset), span.arena_bytes, region.lane(client)}, nullptr, client);
+               : shm::PooledArena({region.at(span.arena_offset), span.arena_bytes, region.lane(client)}, nullptr, client, 0);
     arena.try_reserve(100)->state.store(static_cast<std::uint32_t>(shm::BlockState::published));
     region.slot(client).state.store(static_cast<std::uint32_t>(shm::SlotState::attached));
   }

@@ -101,7 +101,7 @@ TEST_CASE("the room of a question comes back also when its client dies before th
   Node node(pooled_model());
   const shm::LaneSpan& span = node.region().span(1);
   shm::Arena existing = shm::Arena::existing(node.region().at(span.arena_offset), span.arena_bytes, node.region().lane(0));
-  shm::PooledArena arena(existing, node.region().pool(), 1);
+  shm::PooledArena arena(existing, node.region().pool(), 1, 100);
   shm::BlockHeader* block = arena.try_reserve(shm::asked_bytes(sizeof(std::int64_t)));
   REQUIRE(block != nullptr);
   block->data_bytes = sizeof(std::int64_t);

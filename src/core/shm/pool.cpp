@@ -1,5 +1,6 @@
 #include "core/shm/pool.hpp"
 
+#include <algorithm>
 #include <new>
 
 #include "core/base/clock.hpp"
@@ -8,8 +9,8 @@
 namespace damaris::shm {
 namespace {
 
-constexpr std::int64_t kTurnMs = 100;  // how long a client waits for its turn
-constexpr std::int64_t kLookMs = 5;    // how long one owner may have the lock before somebody looks whether it lives
+constexpr std::int64_t kLongestTurnMs = 100;
+constexpr std::int64_t kLookMs = 5;  // how long one owner may have the lock before somebody looks whether it lives
 
 // A start time that is too large for it counts as unknown.
 std::uint64_t word_of(const ProcessId& process) noexcept {
@@ -62,9 +63,15 @@ PoolLock::~PoolLock() {
   futex_wake_all(pool_.bell);
 }
 
+// Also who does not want to wait gives an owner the time of a look: it has the lock for microseconds, unless it was stopped.
+PooledArena::PooledArena(const Arena& arena, PoolHeader* pool, std::uint32_t owner, std::int64_t wait_ms) noexcept
+    : arena_(arena), pool_(pool), self_(this_process()), turn_ms_(std::clamp(wait_ms, kLookMs, kLongestTurnMs)) {
+  arena_.set_owner(owner);
+}
+
 template <class Work>
 void PooledArena::in_turn(Work&& work) noexcept {
-  const PoolLock lock(*pool_, self_, kTurnMs);
+  const PoolLock lock(*pool_, self_, turn_ms_);
   if (!lock) return;
   arena_.resume(pool_->state);
   if (lock.is_orphan()) arena_.rebuild();

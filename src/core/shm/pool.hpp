@@ -40,11 +40,8 @@ class PoolLock {
 // that does not come in time looks like a full buffer.
 class PooledArena {
  public:
-  // `pool`: nullptr for an arena of its own. `owner`: the client's slot.
-  PooledArena(const Arena& arena, PoolHeader* pool, std::uint32_t owner) noexcept
-      : arena_(arena), pool_(pool), self_(this_process()) {
-    arena_.set_owner(owner);
-  }
+  // `pool`: nullptr for an arena of its own. `owner`: the client's slot. `wait_ms`: how long a call may take; its turn is awaited no longer.
+  PooledArena(const Arena& arena, PoolHeader* pool, std::uint32_t owner, std::int64_t wait_ms) noexcept;
 
   BlockHeader* try_reserve(std::uint64_t data_bytes) noexcept {
     return pool_ == nullptr ? arena_.try_reserve(data_bytes) : reserve_in_turn(data_bytes);
@@ -68,6 +65,7 @@ class PooledArena {
   Arena arena_;
   PoolHeader* pool_;
   ProcessId self_;
+  std::int64_t turn_ms_;
   std::uint64_t used_ = 0;  // of the pool, at the end of the last turn
 };
 

@@ -34,7 +34,7 @@ class SharedPool {
   LaneHeader& lane() { return *reinterpret_cast<LaneHeader*>(memory_ + kPage); }
   std::byte* base() { return memory_ + 2 * kPage; }
   Arena arena() { return Arena::existing(base(), kBytes, &lane()); }
-  PooledArena client(std::uint32_t owner) { return {arena(), &pool(), owner}; }
+  PooledArena client(std::uint32_t owner) { return {arena(), &pool(), owner, 100}; }
   void release(BlockHeader* block) { release_block(*block, block->size_bytes, lane()); }
 
   // Runs `work` in a process that then dies as it stands.
