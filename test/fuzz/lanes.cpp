@@ -120,16 +120,17 @@ class Node {
 void scribble(Input& input, shm::Region& region) {
   const shm::LaneSpan& span = region.span(kHostile);
   const std::uint64_t ring = shm::lane_bytes(region.lane_events());
-  const std::uint64_t slot = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(&region.slot(kHostile)) - region.at(0));
+  const auto place_of = [&](void* part) { return static_cast<std::uint64_t>(static_cast<std::byte*>(part) - region.at(0)); };
+  const std::uint64_t pool = pooled ? place_of(region.pool()) : 0;  // not from the header, which may be scribbled on already
   const struct {
     std::uint64_t begin, bytes;
-  } parts[] = {{slot, sizeof(shm::ClientSlot)},
+  } parts[] = {{place_of(&region.slot(kHostile)), sizeof(shm::ClientSlot)},
                {span.lane_offset, sizeof(shm::LaneHeader)},
                {span.lane_offset, ring},
                {span.arena_offset, 2048},
                {0, offsetof(shm::RegionHeader, simulation)},
                {sizeof(shm::RegionHeader) + 2 * sizeof(shm::ClientSlot), 2 * sizeof(shm::LaneSpan)},
-               {region.header().pool_offset, sizeof(shm::PoolHeader)}};
+               {pool, sizeof(shm::PoolHeader)}};
   const auto& part = parts[input.below(pooled ? 7 : 6)];
   const std::uint64_t offset = input.take<std::uint16_t>() % part.bytes;
   const std::string_view bytes = input.take_bytes(1 + input.below(32));

@@ -127,7 +127,13 @@ void take(Settings& settings, const std::string& key, const std::string& value) 
 }  // namespace
 
 bool same_place(const std::string& basename, const std::string& other) {
-  const auto place = [](const std::string& name) { return std::filesystem::weakly_canonical(std::filesystem::absolute(name)); };
+  // What cannot be looked at is told when it is opened.
+  const auto place = [](const std::string& name) {
+    const std::filesystem::path whole = std::filesystem::absolute(name);
+    std::error_code unreadable;
+    const std::filesystem::path known = std::filesystem::weakly_canonical(whole, unreadable);
+    return unreadable ? whole.lexically_normal() : known;
+  };
   return place(basename) == place(other);
 }
 

@@ -75,6 +75,10 @@ TEST_CASE("files, exists, basename and unknown settings are refused with what is
   CHECK(refusal_with("files", "per-server").code == DC_OK);
 }
 
+TEST_CASE("a run to go on from whose name the file system cannot take is not looked for before it is read from") {
+  CHECK(refusal_with("restart", std::string(5000, 'r')).code == DC_OK);
+}
+
 TEST_CASE("servers without MPI cannot write a file together") {
   for (const char* files : {"per-group", "single"}) {
     const TempFolder folder;
