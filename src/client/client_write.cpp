@@ -1,12 +1,12 @@
 // The path of a write: reserve -> copy -> publish. The rest of the client is in client.cpp.
 #include <algorithm>
-#include <cstring>
 
 #include "client/client.hpp"
 #include "core/base/checksum.hpp"
 #include "core/base/format.hpp"
 #include "core/shm/decision.hpp"
 #include "core/shm/publish.hpp"
+#include "core/shm/stream_copy.hpp"
 
 namespace damaris::client {
 namespace {
@@ -208,7 +208,7 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
   if (data == nullptr) require_data(variable, data);
   shm::BlockHeader* header = reserve(writer, variable, step, block, notice);
   if (header == nullptr) return refuse(writer, variable, notice);
-  if (variable.shape.bytes > 0) std::memcpy(shm::Arena::data(header), data, variable.shape.bytes);
+  shm::copy_in(shm::Arena::data(header), data, variable.shape.bytes);
   publish(writer, header);
   return DC_OK;
 }

@@ -1,12 +1,12 @@
 #include "client/source.hpp"
 
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "client/strided_copy.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
+#include "core/shm/stream_copy.hpp"
 
 namespace damaris::client {
 namespace {
@@ -68,7 +68,7 @@ void copy_source(std::byte* target, const Variable& variable, const Source& sour
   const model::Shape& shape = variable.shape;
   if (shape.bytes == 0) return;
   if (source.strides_bytes == nullptr) {
-    std::memcpy(target, source.data, shape.bytes);
+    shm::copy_in(target, source.data, shape.bytes);
     return;
   }
   std::ptrdiff_t strides[DC_MAX_DIMS];
