@@ -23,7 +23,8 @@ OfferedBlock block_from(const std::int64_t* row, int ndims) {
   OfferedBlock block = {static_cast<std::int32_t>(row[0]), static_cast<std::int32_t>(row[1]), row[2] != 0, {ndims, {}, {}}};
   for (int d = 0; d < ndims; ++d) {
     block.box.low[d] = row[3 + d];
-    block.box.high[d] = row[3 + d] + row[3 + ndims + d];
+    if (__builtin_add_overflow(row[3 + d], row[3 + ndims + d], &block.box.high[d]))
+      throw Error(DC_E_INTERNAL, "another server has a block that ends beyond all numbers");
   }
   return block;
 }
@@ -87,20 +88,24 @@ std::string to_text(const Offer& offer) {
 Offer offer_from(const std::string& text, const dc_host_t& host) try {
   const Json json = Json::parse(text);
   Offer offer;
-  json.at("clients").get_to(offer.clients);
-  json.at("absent").get_to(offer.absent);
-  json.at("missing").get_to(offer.missing);
-  json.at("never_attached").get_to(offer.never_attached);
+  read_value(json.at("clients"), offer.clients);
+  read_value(json.at("absent"), offer.absent);
+  read_value(json.at("missing"), offer.missing);
+  read_value(json.at("never_attached"), offer.never_attached);
   if (json.contains("time")) offer.time = json.at("time").get<double>();
   for (const Json& told : json.at("variables")) {
     OfferedVariable& variable = offer.variables.emplace_back();
-    told.at(0).get_to(variable.id);
-    told.at(2).get_to(variable.global);
+    read_value(told.at(0), variable.id);
+    read_value(told.at(2), variable.global);
     if (variable.id >= host.variable_count) throw Error(DC_E_INTERNAL, "another server has other variables");
     const int ndims = host.variables[variable.id].ndims;
     if (!variable.global.empty() && variable.global.size() != static_cast<std::size_t>(ndims))
       throw Error(DC_E_INTERNAL, "another server has a variable of other dimensions");
-    variable.blocks = blocks_from(json.at("lists").at(told.at(1).get<std::size_t>()).get<Numbers>(), ndims);
+    std::size_t list = 0;
+    Numbers rows;
+    read_value(told.at(1), list);
+    read_value(json.at("lists").at(list), rows);
+    variable.blocks = blocks_from(rows, ndims);
   }
   return offer;
 } catch (const Json::exception& error) {
