@@ -1,0 +1,37 @@
+#include "phases/options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+
+#include "phases/way.hpp"
+
+namespace damaris::bench {
+
+int parse(int argc, char** argv, bool speaks, Options& options) {
+  CLI::App app("One run of one way of writing; bench_phases.py starts it, README.md beside it explains it.",
+               "damaris-bench-phases");
+  const auto size = CLI::AsSizeValue(false);
+  app.add_option("way", options.way)->required()->check(CLI::IsMember(way_names()));
+  app.add_option("--bytes", options.bytes, "Of each process and phase, were all of them to compute")->required()->transform(size);
+  app.add_option("--phases", options.phases)->required()->check(CLI::PositiveNumber);
+  app.add_option("--compute", options.compute_s, "Processor time of a process and phase in s")->check(CLI::NonNegativeNumber);
+  app.add_option("--transfer", options.transfer, "Bytes of a write call; 0: a whole field")->transform(size);
+  app.add_option("--chunk", options.chunk, "Bytes of a chunk where chunks are packed")->required()->transform(size);
+  app.add_option("--stripe", options.stripe, "striping_unit of MPI-IO in bytes; 0: the file system's")->transform(size);
+  app.add_option("--groups", options.groups, "Files of grouped, writers of one-writer, dedicated cores of damaris")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--fields", options.fields, "HDF5 file with groups of 3D float32 datasets")->check(CLI::ExistingFile);
+  app.add_option("--folder", options.folder, "Where to write")->required()->check(CLI::ExistingDirectory);
+  app.add_option("--results", options.results, "Folder for rank<R>.jsonl")->required()->check(CLI::ExistingDirectory);
+  try {
+    app.parse(argc, argv);
+    return -1;
+  } catch (const CLI::ParseError& error) {
+    std::ostream silent(nullptr);
+    const int status = speaks ? app.exit(error) : app.exit(error, silent, silent);
+    return status == 0 ? 0 : 2;
+  }
+}
+
+}  // namespace damaris::bench
