@@ -43,11 +43,10 @@ dev_bench() {
   setup_for_use
   dev_build "$PRESET"
   use_built_tree
-  if [ "${1:-}" = cm1 ]; then
-    "$PYTHON" bench/cm1/bench_cm1.py "${@:2}"
-  else
-    damaris-bench "$@"
-  fi
+  case ${1:-} in
+    cm1 | phases) "$PYTHON" "bench/$1/bench_$1.py" "${@:2}" ;;
+    *) damaris-bench "$@" ;;
+  esac
 }
 
 dev_torture() { run_campaign torture "$@"; }

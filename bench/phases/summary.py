@@ -1,0 +1,70 @@
+"""What is said about runs: pooled times, throughput, idle share, and the rows.
+
+Used by: bench_phases.py and the pictures. Before it: runs as README.md describes them. After it: numbers.
+"""
+
+import numpy as np
+
+from quotients import pooled_quantiles
+
+ROWS = {"file-per-process": ("write phase seen by the simulation, median: file per process / damaris", 10, 30),
+        "collective": ("write phase seen by the simulation, median: collective / damaris", 30, 100)}
+MEMCPY_ROW = ("slowest rank of a write phase over its own memcpy", 10, 3)
+
+
+def slowest(run):
+    """How long each phase kept the simulation: its slowest process. Seconds."""
+    return [max(times) for times in run["visible_s"]]
+
+
+def all_times(runs):
+    return np.concatenate([np.ravel(run["visible_s"]) for run in runs])
+
+
+def throughput(run):
+    """Apparent, of each phase: raw bytes of all processes by the time of the slowest. Bytes per second."""
+    return [sum(run["bytes"]) / seconds for seconds in slowest(run)]
+
+
+def idle_share(times):
+    """Of the time of all processes from the common start to the end of the slowest: what they waited."""
+    return 1 - sum(times) / (len(times) * max(times))
+
+
+def processor_time(run):
+    """Of all computing processes in each phase. Seconds."""
+    return [sum(times) for times in run["cpu_s"]]
+
+
+def over_memcpy(run):
+    """The slowest process of each phase, in copies: its time by the median of its own copies."""
+    copies = np.median(run["memcpy_s"], axis=0)
+    return [float(max(times) / copies[int(np.argmax(times))]) for times in run["visible_s"]]
+
+
+def rows_of(details):
+    runs = {detail["way"]: detail["runs"] for detail in details}
+    if "damaris" not in runs:
+        return []
+    ours = runs["damaris"]
+    rows = [against(runs[way], ours, *ROWS[way]) for way in ROWS if way in runs]
+    copies = [over_memcpy(run) for run in ours]
+    found = pooled_quantiles(copies, [[1.0]] * len(copies), 0.5)
+    return rows + [row(MEMCPY_ROW[0], found, "lower", *MEMCPY_ROW[1:])]
+
+
+def against(theirs, ours, name, good, aim):
+    found = pooled_quantiles([slowest(run) for run in theirs], [slowest(run) for run in ours], 0.5)
+    cpu = np.median([processor_time(run) for run in theirs]) / np.median([processor_time(run) for run in ours])
+    return dict(row(name, found, "higher", good, aim), cpu_ratio=round(float(cpu), 4))
+
+
+def row(name, found, better, good, aim):
+    value, low, high = (round(float(number), 4) for number in found)
+    return dict(name=name, ratio=value, better=better, good=good, aim=aim, interval=[low, high])
+
+
+def mark(one):
+    """'*': the aim is reached, '+': good is."""
+    sign = 1 if one["better"] == "higher" else -1
+    return "*" if sign * one["ratio"] >= sign * one["aim"] else "+" if sign * one["ratio"] >= sign * one["good"] else ""
