@@ -1,0 +1,42 @@
+"""The table that bench phases prints, at most 80 columns wide.
+
+Used by: bench_phases.py. Before it: its report. After it: the terminal.
+"""
+
+import numpy as np
+
+from summary import idle_share, mark, slowest, throughput
+
+
+def print_report(console, report):
+    settings, details = report["settings"], report["details"]
+    console.print(f"\n{settings['ranks']} ranks, {settings['bytes'] / 2**20:.3g} MiB each, {settings['phases']} phases, "
+                  f"{len(details[0]['runs'])} runs;\na write phase takes as long as its slowest process\n", markup=False)
+    console.print(f"{'':25}{'median':>8}{'p95':>8}{'max':>8}{'apparent':>9}{'waiting':>8}{'files':>6}{'stored':>8}")
+    console.print(f"{'':25}{'ms':>8}{'ms':>8}{'ms':>8}{'GB/s':>9}{'%':>8}{'':>6}{'MB':>8}")
+    for detail in details:
+        console.print(line_of(detail), markup=False)
+    console.print(f"\n{'(+ good is reached, * the aim)':42} {'ratio':>6} {'95 % interval':>16} {'good':>4} {'aim':>4}", markup=False)
+    for one in report["rows"]:
+        interval = "[{:.3g}, {:.3g}]".format(*one["interval"])
+        name = one["name"].removeprefix("write phase seen by the simulation, ").replace("of a write phase ", "")
+        console.print(f"{name:42} {one['ratio']:6.3g} {interval:>16} {one['good']:4.3g} {one['aim']:4.3g} {mark(one)}", markup=False)
+    for line in caveats(report):
+        console.print(line, markup=False)
+
+
+def line_of(detail):
+    runs = detail["runs"]
+    times = np.concatenate([slowest(run) for run in runs]) * 1e3
+    rate = np.median(np.concatenate([throughput(run) for run in runs])) / 1e9
+    idle = np.median([idle_share(phase) for run in runs for phase in run["visible_s"]]) * 100
+    return (f"{detail['way']:25}{np.median(times):8.1f}{np.quantile(times, 0.95):8.1f}{times.max():8.1f}{rate:9.2f}{idle:8.0f}"
+            f"{detail['files']:6}{detail['stored_bytes'] / 1e6:8.0f}")
+
+
+def caveats(report):
+    machine, ranks = report["machine"], report["settings"]["ranks"]
+    if machine["cores"] < ranks:
+        yield f"\n{ranks} ranks share {machine['cores']} cores here."
+    if machine["load_1min_at_start"] > 0.5:
+        yield f"load at the start: {machine['load_1min_at_start']:.1f}; others used this machine: look at the medians."
