@@ -1,0 +1,70 @@
+"""What each way of bench phases stores: every value, read back from its files."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = Path(os.environ["DAMARIS_BUILD_DIR"]) / "bench" / "damaris-bench-phases"
+SLICE = ROOT / "test" / "data" / "cm1_slice.h5"
+WAYS = ["file-per-process", "file-per-process-deflate", "file-per-process-core", "collective", "grouped", "independent", "one-writer",
+        "damaris"]
+RANKS, PHASES = 4, 2
+FIELDS = [f"field{number}" for number in range(8)]
+
+
+def one_run(folder, way, *options):
+    """The program by itself, which leaves its files; returns {(phase, field): the whole array}."""
+    (folder / "data").mkdir()
+    (folder / "results").mkdir()
+    done = subprocess.run([ROOT / "scripts" / "mpi-run", os.environ["DAMARIS_MPI_FLAVOUR"], "-n", str(RANKS),
+                           PROGRAM, way, "--phases", str(PHASES), "--folder", folder / "data",
+                           "--results", folder / "results", *map(str, options)],
+                          capture_output=True, text=True, timeout=100, env=dict(os.environ, DAMARIS_JOB=f"test-{os.getpid()}"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {(phase, field): joined(folder / "data", phase, field) for phase in range(PHASES) for field in FIELDS}
+
+
+def joined(folder, phase, field):
+    """The global array of all files of a phase, by their attribute `position`; each row stands in one file."""
+    parts = {}
+    for path in [*folder.glob(f"phases.p{phase}.*.h5"), *folder.glob(f"phases.*.i{phase}.h5")]:
+        with h5py.File(path) as file:
+            _, row, column = file[field].attrs["position"]
+            assert column == 0 and row not in parts, path
+            parts[row] = file[field][()]
+    assert list(np.cumsum([0] + [parts[row].shape[1] for row in sorted(parts)])[:-1]) == sorted(parts)
+    return np.concatenate([parts[row] for row in sorted(parts)], axis=1)
+
+
+def repeated(phase, field):
+    """What --fields asks for: the groups of the file by phase, the datasets by field, side by side."""
+    with h5py.File(SLICE) as file:
+        group = file[sorted(file)[phase % len(file)]]
+        pattern = group[sorted(group)[FIELDS.index(field) % len(group)]][()]
+    return lambda shape: pattern[np.ix_(*(np.arange(extent) % length for extent, length in zip(shape, pattern.shape)))]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_stores_every_value_of_a_file_with_all_parameters_set(tmp_path, way):
+    # 37 rows: no way divides them evenly.
+    found = one_run(tmp_path, way, "--bytes", 37 * 131072 // RANKS, "--fields", SLICE, "--transfer", "16KiB", "--chunk", "32KiB",
+                    "--stripe", "64KiB", "--groups", 2)
+    for (phase, field), values in found.items():
+        assert values.shape == (32, 37, 128)
+        assert np.array_equal(values, repeated(phase, field)(values.shape)), (phase, field)
+
+
+def test_generated_values_do_not_depend_on_how_they_are_divided(tmp_path):
+    found = []
+    for way in ("file-per-process", "damaris"):
+        (tmp_path / way).mkdir()
+        found.append(one_run(tmp_path / way, way, "--bytes", "256KiB", "--chunk", "1MiB"))
+    theirs, ours = found
+    assert all(np.array_equal(theirs[place], ours[place]) for place in theirs)
+    assert len({values.tobytes() for values in ours.values()}) == PHASES * len(FIELDS)
+    assert all(np.isfinite(values).all() and np.unique(values).size > values.size / 4 for values in ours.values())
