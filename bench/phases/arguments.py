@@ -35,7 +35,7 @@ def parse_arguments(description):
     add("--stripe", type=size, default=0, metavar="SIZE", help="hint striping_unit of MPI-IO (none)")
     add("--groups", type=positive, default=2, metavar="N", help="files of grouped (2)")
     add("--writers", type=positive, default=1, metavar="N", help="of one-writer; dedicated cores of damaris (1)")
-    add("--repeats", type=positive, default=5, metavar="N", help="rounds; another one warms up (5, about 15 minutes)")
+    add("--repeats", type=positive, default=5, metavar="N", help="rounds; another one warms up (5)")
     add("--fields", type=Path, metavar="FILE", help="HDF5 with groups of 3D float32 datasets, the values to write")
     add("--sweep", action="store_true", help="also file-per-process and damaris with other sizes")
     add("--json", type=Path, metavar="FILE", help="write machine, rows and all times")
