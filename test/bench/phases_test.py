@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import re
 import signal
 import subprocess
@@ -92,16 +93,19 @@ def test_its_page_holds_every_picture_and_needs_nothing_from_outside(quick):
         assert name in page
 
 
-def test_told_to_stop_it_leaves_no_folder_and_no_process(tmp_path):
+def test_told_to_stop_it_leaves_no_folder_no_memory_and_no_process(tmp_path):
     # Which processes are left is looked at by scripts/bounded.
-    with subprocess.Popen([sys.executable, "-B", BENCH, "--folder", tmp_path, "--phases", "1000"], stdin=subprocess.DEVNULL,
+    with subprocess.Popen([sys.executable, "-B", BENCH, "--ways", "damaris", "--folder", tmp_path, "--phases", "1000"], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         while process.poll() is None and not list(tmp_path.glob("*/run/results/rank0.jsonl")):
             time.sleep(0.05)
+        # A killed server leaves its region only at some moments: this one stands for it.
+        Path(f"/dev/shm/damaris.{os.geteuid()}.bench-{process.pid}.phases.0.n0.s0").touch()
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130 and "nothing is left running" in said
     assert not list(tmp_path.iterdir())
+    assert not list(Path("/dev/shm").glob(f"damaris.*.bench-{process.pid}.*"))
 
 
 def test_a_run_that_fails_is_told_with_its_reason(tmp_path):
