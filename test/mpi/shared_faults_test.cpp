@@ -2,6 +2,7 @@
 #include <sys/mount.h>
 
 #include <cerrno>
+#include <fstream>
 #include <iostream>
 
 #include "shared_run.hpp"
@@ -31,6 +32,16 @@ class SmallDisk {
   std::string folder_;
   bool mounted_ = false;
 };
+
+// A server that hides a folder from itself leaves the namespace of mounts and comes back, which leads out of a chroot.
+bool root_is_a_mount() {
+  std::ifstream mounts("/proc/self/mountinfo");
+  std::string number, parent, device, inside, place;
+  for (std::string rest; mounts >> number >> parent >> device >> inside >> place; std::getline(mounts, rest))
+    if (place == "/") return true;
+  if (rank_in(MPI_COMM_WORLD) == 0) std::cout << "SKIP of a case: inside a chroot a server cannot hide a folder from itself\n";
+  return false;
+}
 
 // Steps 0 and 2 are stored, step 1 is not: so says the record, for both servers with the same words.
 void check_one_lost(const SharedRun& run, const std::string& part) {
@@ -94,6 +105,7 @@ TEST_CASE("an output folder that vanishes under all servers fails the step on ea
 }
 
 TEST_CASE("a folder that one server has lost fails the step on both, whoever of them leads") {
+  if (!root_is_a_mount()) return;
   const int loser = GENERATE(0, 1);
   SharedRun run;
   const SmallDisk disk(run);
