@@ -1,53 +1,40 @@
-"""The CM1 mini-app with its dedicated core compressing and not, in pairs: does the simulation notice?
+"""Does a dedicated core pay? The CM1 mini-app at equal cores: all of them compute, or one is dedicated to the output.
 
-One computing rank and one dedicated core, each on a core of its own, go on from a storm of 40 minutes, whose
-fields are as hard to compress as they get. A pair is one run with reduce="deflate" and one without, in an order
-drawn anew. Rows are quotients, with compression by without.
+The same storm with several multipliers of its compute work, so that the output is a larger or smaller part of it.
+The grid is the same for all: with a dedicated core the others have larger tiles. Every process has a core of its own.
 """
 
 import argparse
 import json
 import os
 import random
+import re
 import shutil
 import signal
-import statistics
 import sys
 import tempfile
-from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "examples" / "cm1"))
+sys.path[1:1] = [str(ROOT / folder) for folder in ("bench/page", "examples/cm1")]
 
 from rich.console import Console  # noqa: E402
-from rich.progress import track  # noqa: E402
+from rich.progress import Progress  # noqa: E402
 
+import equal_cores  # noqa: E402
+from cores_summary import points_of, rows_of  # noqa: E402
+from cores_table import print_report  # noqa: E402
 from machine import describe_machine  # noqa: E402
-from quotients import estimate, pooled_quantiles, quantile  # noqa: E402
-from read_cm1 import timers  # noqa: E402
-from run_cm1 import RunFailed, find_program, launch, prepare  # noqa: E402
+from run_cm1 import RunFailed, find_program  # noqa: E402
 
-RANKS = 2  # of which one is the dedicated core
-LIMIT_S = 300
-STORM = dict(nx=64, ny=64, nz=40, dx=1000.0, dy=1000.0, dz=500.0, dtl=6.0, timax=2400.0, tapfrq=2400.0, rstfrq=2400.0,
-             statfrq=600.0, backend="damaris")
-PAIR = dict(STORM, timax=3000.0, tapfrq=60.0, rstfrq=-1.0, irst=1, rstnum=0)
-QUICK = dict(nx=24, ny=24, nz=20, zd=8000.0)
-PHASES = {"step": "compute", "write phase": "write"}  # what the rows call the mini-app's phases
-WORTH = {"median": (1.05, 1.01), "p99": (1.3, 1.1)}  # good, aim
-
-
-@dataclass
-class Way:
-    """One of the two, and what its runs took in seconds."""
-
-    name: str
-    reduce: str
-    solutions: list = field(default_factory=list)  # one a run
-    phases: dict = field(default_factory=lambda: {label: [] for label in PHASES})  # a list a run
-    stored: int = 0  # bytes of the last run's files
-    memory: int = 0  # bytes that its server held beyond the region, at most
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+QUICK = dict(works=[1, 2], outputs=2, repeats=1)
+EXAMPLES = """
+examples:
+  ./dev bench cm1 --page cm1.html                  about 10 minutes on 2 cores
+  ./dev bench cm1 --storage as-is --folder /scratch
+  ./dev bench cm1 --works 1,4 --repeats 5 --json cm1.json
+"""
 
 
 def main():
@@ -57,12 +44,13 @@ def main():
     folder = Path(tempfile.mkdtemp(prefix="damaris-bench.cm1.", dir=options.folder))
     try:
         find_program()
-        machine = describe_machine()
-        ways = measure(console, folder, options)
-        rows = rows_of(ways)
-        report(console, ways, rows, machine)
-        if options.json:
-            write_json(options.json, machine, ways, rows)
+        report = dict(machine=describe_machine(), settings=dict(cores=options.cores, outputs=options.outputs, repeats=options.repeats,
+                                                                storage_bytes_per_s=options.storage))
+        report["details"] = measure(console, folder, options)
+        report["points"] = points_of(report)
+        report["rows"] = rows_of(report)
+        write_results(options, report)
+        print_report(console, report)
     except (RunFailed, OSError, ValueError) as failure:
         print(f"bench cm1: {failure}", file=sys.stderr)
         return 1
@@ -75,122 +63,90 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(prog="bench cm1", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--pairs", type=positive, default=30, metavar="N", help="how many (default: 30, about 12 minutes)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write machine, rows and all times to this file")
-    parser.add_argument("--folder", type=Path, metavar="DIR", help="where the runs write (default: the folder for temporary files)")
-    parser.add_argument("--quick", action="store_true", help="two pairs of a small storm: does it run; the figures mean little")
+    parser = argparse.ArgumentParser(prog="bench cm1", description=__doc__, epilog=EXAMPLES,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    cores = len(os.sched_getaffinity(0))
+    add("--cores", type=cores_of, default=cores, metavar="N", help="of a run, 2 or more (those of this machine)")
+    add("--works", type=numbers, default=[1, 2, 6], metavar="A,B", help="multipliers of the compute work (1,2,6)")
+    add("--outputs", type=positive, default=6, metavar="N", help="of a run, after the first one (6)")
+    add("--storage", type=rate, default=20 * 10**6, metavar="RATE",
+        help="bytes per second that all processes together may write, or as-is (20MB/s): a local file system takes the output "
+             "into memory, and there is nothing to hide")
+    add("--repeats", type=positive, default=3, metavar="N", help="rounds; another one warms up (3)")
+    add("--json", type=Path, metavar="FILE", help="write machine, rows and all times")
+    add("--page", type=Path, metavar="FILE", help="write an HTML page with pictures")
+    add("--folder", type=Path, metavar="DIR", help="where the runs write (the folder for temporary files)")
+    add("--quick", action="store_true", help="one round of a small storm: does it run; the figures mean little")
     options = parser.parse_args()
     if options.folder and not options.folder.is_dir():
         parser.error(f"argument --folder: there is no folder {options.folder}")
+    for name in ("json", "page"):  # now, not after all runs
+        path = getattr(options, name)
+        if path and not path.parent.is_dir():
+            parser.error(f"argument --{name}: there is no folder {path.parent}")
     if options.quick:
-        options.pairs = 2
+        vars(options).update(QUICK)
     return options
+
+
+def cores_of(text):
+    if positive(text) < 2:
+        raise argparse.ArgumentTypeError("one core cannot be divided into one that computes and one that is dedicated; give 2 or more")
+    return int(text)
 
 
 def positive(text):
     if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"'{text}': how many pairs, 1 or more")
+        raise argparse.ArgumentTypeError(f"'{text}': a whole number, 1 or more")
     return int(text)
 
 
+def numbers(text):
+    return sorted({positive(part) for part in text.split(",")})
+
+
+def rate(text):
+    found = re.fullmatch(r"(\d+)\s*([kmg]?)(b|b/s)?", text.lower())
+    if text != "as-is" and not (found and int(found[1])):
+        raise argparse.ArgumentTypeError(f"'{text}': bytes per second, such as 20MB/s, or as-is")
+    return 0 if text == "as-is" else int(found[1]) * UNITS[found[2]]
+
+
 def measure(console, folder, options):
-    small = QUICK if options.quick else {}
-    with console.status("the storm that the pairs go on from"):
-        run(folder / "storm", dict(STORM, **small))
-    ways = [Way("off", ""), Way("on", "deflate")]
-    warm_up = 0 if options.quick else 1
-    random.seed(7)
-    for pair in track(range(options.pairs + warm_up), "pairs", console=console, disable=not console.is_terminal, transient=True):
-        for way in random.sample(ways, 2):
-            one_run(way, folder, dict(PAIR, **small), keep=pair >= warm_up)
-    return ways
+    """Rounds of all works and ways, in an order drawn anew; the first round is not counted."""
+    settings = equal_cores.Settings(options.cores, options.outputs, options.storage, options.quick)
+    details = {work: dict(work=work, alone={str(dedicated): [] for dedicated in range(min(3, options.cores))},
+                          runs={way: [] for way in equal_cores.WAYS}) for work in options.works}
+    turns = [(work, kind) for work in options.works for kind in [*details[work]["alone"], *equal_cores.WAYS]]
+    rounds = options.repeats + (0 if options.quick else 1)
+    with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
+        task = progress.add_task("runs", total=rounds * len(turns))
+        for number in range(rounds):
+            for work, kind in random.sample(turns, len(turns)):
+                found = one(folder / "place", settings, work, kind)
+                if number >= rounds - options.repeats:
+                    kept = details[work]["alone" if kind.isdecimal() else "runs"]
+                    kept[kind].append(found)
+                progress.advance(task)
+    return list(details.values())
 
 
-def one_run(way, folder, settings, keep):
-    place = folder / "run"
-    seconds = run(place, settings, restart=folder / "storm" / "cm1out", reduce=way.reduce)
-    if keep:
-        way.solutions.append(seconds)
-        for label, phase in PHASES.items():
-            way.phases[label].append([s for _, _, kind, s in timers(place) if kind == phase])
-        way.stored = sum(path.stat().st_size for path in place.glob("cm1out.*.h5"))
-        way.memory = max(way.memory, *memory_of(place / "cm1out.jsonl"))
-    shutil.rmtree(place)
+def one(place, settings, work, kind):
+    try:
+        if kind.isdecimal():
+            return equal_cores.without_output(place, settings, work, int(kind))
+        return equal_cores.run(place, settings, work, kind)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
 
 
-def memory_of(record):
-    return [step["memory_bytes"] for step in map(json.loads, record.read_text().splitlines()) if "memory_bytes" in step]
-
-
-def run(folder, settings, **hdf5):
-    """One run from its start to its last byte on disk; returns its time to solution in seconds."""
-    done = launch(prepare(folder, settings, **hdf5), RANKS, limit_s=LIMIT_S, own_cores=True)
-    seconds = [float(word.split("=")[1]) for word in done.output.split() if word.startswith("time_to_solution_s=")]
-    if done.returncode != 0 or not seconds:
-        raise RunFailed(f"the mini-app ended with {done.returncode}:\n{done.output[-2000:]}")
-    return seconds[0]
-
-
-def rows_of(ways):
-    off, on = ways
-    rows = [row("time to solution, median", estimate(quotients(on.solutions, off.solutions)), "median"),
-            row("time to solution, p99", pooled_quantiles(as_lists(on.solutions), as_lists(off.solutions), 0.99), "p99")]
-    for label in PHASES:
-        for name, q in (("median", 0.5), ("p99", 0.99)):
-            rows.append(row(f"{label}, {name}", pooled_quantiles(on.phases[label], off.phases[label], q), name))
-    return rows
-
-
-def as_lists(values):
-    return [[value] for value in values]
-
-
-def quotients(ours, base):
-    return [a / b for a, b in zip(ours, base)]
-
-
-def row(name, found, kind):
-    """found: value, low, high."""
-    good, aim = WORTH[kind]
-    value, low, high = (round(number, 4) for number in found)
-    return dict(name=f"{name}, compression on / off", ratio=value, better="lower", good=good, aim=aim, interval=[low, high])
-
-
-def report(console, ways, rows, machine):
-    off, on = ways
-    console.print(f"\n{len(off.solutions)} pairs; a run stored {off.stored / 1e6:.0f} MB without, {on.stored / 1e6:.0f} MB with deflate;\n"
-                  f"its server held {off.memory / 1e6:.0f} MB without, {on.memory / 1e6:.0f} MB with it beyond its buffer\n")
-    console.print(f"{'':28}{'off':>12}{'off p99':>12}{'on':>12}{'on p99':>12}", markup=False)
-    for label, scale, unit in (("time to solution", 1, "s"), ("step", 1e3, "ms"), ("write phase", 1e3, "ms")):
-        cells = [quantile(times(way, label), q) * scale for way in ways for q in (0.5, 0.99)]
-        console.print(f"{label + ', ' + unit:28}" + "".join(f"{cell:12.2f}" for cell in cells), markup=False)
-    console.print(f"\n{'(+ good is reached, * the aim)':45} {'ratio':>6} {'95 % interval':>14} {'good':>4} {'aim':>4}", markup=False)
-    for one in rows:
-        interval = "[{:.3g}, {:.3g}]".format(*one["interval"])
-        mark = "*" if one["ratio"] <= one["aim"] else "+" if one["ratio"] <= one["good"] else ""
-        name = one["name"].removesuffix(", compression on / off")
-        console.print(f"{name:45} {one['ratio']:6.3g} {interval:>14} {one['good']:4.3g} {one['aim']:4.3g} {mark}", markup=False)
-    for line in caveats(machine):
-        console.print(line, markup=False)
-
-
-def times(way, label):
-    return way.solutions if label == "time to solution" else [second for one in way.phases[label] for second in one]
-
-
-def caveats(machine):
-    if machine["cores"] < RANKS:
-        yield "\nCaution: the simulation and its dedicated core share one core here."
-    if machine["load_1min_at_start"] > 0.5:
-        yield f"\nload at the start: {machine['load_1min_at_start']:.1f}; others used this machine: look at the medians."
-
-
-def write_json(path, machine, ways, rows):
-    details = [dict(way=way.name, reduce=way.reduce, time_to_solution_s=way.solutions, stored_bytes=way.stored, memory_bytes=way.memory,
-                    median_s={label: statistics.median(times(way, label)) for label in PHASES},
-                    phases_s=way.phases) for way in ways]
-    path.write_text(json.dumps(dict(machine=machine, rows=rows, details=details), indent=1) + os.linesep)
+def write_results(options, report):
+    if options.json:
+        options.json.write_text(json.dumps(report, indent=1) + os.linesep)
+    if options.page:
+        from cores_pictures import draw_page  # matplotlib takes a second
+        draw_page(report, options.page)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The facts of this machine that figures depend on, under the names that damaris-bench uses.
 
-Used by: bench_cm1.py.
+Used by: the benchmarks with the mini-app, bench phases.
 """
 
 import os

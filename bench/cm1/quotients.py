@@ -1,6 +1,6 @@
 """Quotients of quantiles, and how sure they are: percentiles of 1000 resamplings of whole runs, as steps of one run are alike.
 
-Used by: bench_cm1.py. Before it: times of interleaved runs. After it: rows.
+Used by: the benchmarks with the mini-app, bench phases. Before it: times of interleaved runs. After it: rows.
 """
 
 import numpy as np

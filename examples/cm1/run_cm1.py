@@ -91,13 +91,14 @@ def command_line(ranks, arguments=(), own_cores=False):
     return [str(launcher), flavour, *binding, "-n", str(ranks), os.environ["CM1_PROGRAM"], *arguments]
 
 
-def launch(folder, ranks, nodes=None, limit_s=120, arguments=(), on_line=lambda line: None, own_cores=False):
+def launch(folder, ranks, nodes=None, limit_s=120, arguments=(), on_line=lambda line: None, own_cores=False, environment=None):
     """Runs the program in a prepared folder. nodes: ranks of each virtual node, as "3,5". own_cores: each rank is bound to one.
+    environment: what the run has besides this process's.
 
     on_line sees each line of output as it comes. After limit_s, or when on_line raises, the whole
     process group is ended.
     """
-    environment = dict(os.environ)
+    environment = dict(os.environ, **(environment or {}))
     if nodes:
         environment["DAMARIS_RANKS_PER_NODE"] = nodes
     lines = []

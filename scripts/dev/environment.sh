@@ -45,6 +45,7 @@ dev_bench() {
   use_built_tree
   case ${1:-} in
     cm1 | phases) "$PYTHON" "bench/$1/bench_$1.py" "${@:2}" ;;
+    compression) "$PYTHON" bench/cm1/bench_compression.py "${@:2}" ;;
     *) damaris-bench "$@" ;;
   esac
 }

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-BENCH = Path(__file__).resolve().parents[3] / "bench" / "cm1" / "bench_cm1.py"
+BENCH = Path(__file__).resolve().parents[3] / "bench" / "cm1" / "bench_compression.py"
 
 
 def bench(*arguments):

@@ -1,0 +1,61 @@
+"""The table that bench cm1 prints, at most 80 columns wide.
+
+Used by: bench_cm1.py. Before it: its report. After it: the terminal.
+"""
+
+from model import most_gain
+
+
+def print_report(console, report):
+    for line in [*heading(report), "", *lines(report), "", *row_lines(report), *caveats(report)]:
+        console.print(line, markup=False)
+
+
+def heading(report):
+    settings = report["settings"]
+    yield ""
+    yield (f"{settings['cores']} cores, {settings['outputs'] + 1} outputs, {settings['repeats']} runs of each; "
+           f"storage: {storage_text(settings)}")
+
+
+def storage_text(settings):
+    rate = settings["storage_bytes_per_s"]
+    return f"{rate / 1e6:.3g} MB/s for all" if rate else "as it is"
+
+
+def lines(report):
+    yield f"{'':8}{'output / compute':^18}{'time to solution, s':^36}{'best /':>9}{'pays':>7}"
+    yield f"{'work':8}{'fpp':>9}{'collect.':>9}{'fpp':>8}{'collect.':>9}{'damaris':>9}{'forecast':>10}{'damaris':>9}{'from':>7}"
+    for point in report["points"]:
+        times = point["solution_s"]
+        best = min(times["fpp"], times["collective"])
+        yield (f"{point['work']:<8}{point['share']['fpp']:9.2f}{point['share']['collective']:9.2f}{times['fpp']:8.2f}"
+               f"{times['collective']:9.2f}{times['damaris']:9.2f}{point['predicted_s']:10.2f}{best / times['damaris']:9.2f}"
+               f"{point['break_even']:7.2f}")
+    yield ""
+    for point in report["points"]:
+        yield f"work {point['work']} without output: {alone_text(point)}"
+
+
+def alone_text(point):
+    return ", ".join(f"{seconds:.2f} s with {dedicated} dedicated" for dedicated, seconds in point["alone_s"].items())
+
+
+def row_lines(report):
+    yield f"{'(+ good is reached, * the aim)':48} {'ratio':>5} {'95 % interval':>13} {'good':>4} {'aim':>4}"
+    for one in report["rows"]:
+        interval = "[{:.3g}, {:.3g}]".format(*one["interval"])
+        mark = "*" if one["ratio"] >= one["aim"] else "+" if one["ratio"] >= one["good"] else ""
+        name = one["name"].removeprefix("time to solution, ")
+        yield f"{name:48} {one['ratio']:5.3g} {interval:>13} {one['good']:4.3g} {one['aim']:4.3g} {mark}"
+
+
+def caveats(report):
+    machine, cores = report["machine"], report["settings"]["cores"]
+    yield f"\nWhere writes are half, no way of hiding them all gains more than {most_gain(cores, 1):.3g} on {cores} cores."
+    if not any(one["name"].endswith("break-even on") for one in report["rows"]):
+        yield "No output was large enough for a dedicated core to pay; make the storage slower or the work less."
+    if machine["cores"] < cores:
+        yield f"Caution: {cores} processes share {machine['cores']} cores here:\na dedicated core that sleeps costs nothing then."
+    if machine["load_1min_at_start"] > 0.5:
+        yield f"load at the start: {machine['load_1min_at_start']:.1f}; others used this machine: look at the medians."

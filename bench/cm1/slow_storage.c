@@ -1,0 +1,115 @@
+/* A storage that takes only so many bytes a second of all processes of a run together: to be preloaded under them.
+ * Used by: every process of a run of bench cm1, in any thread that writes.
+ * Before it: write, pwrite, writev, pwritev of files below $DAMARIS_BENCH_UNDER. After it: the real call, once the bytes had their turn.
+ *
+ * $DAMARIS_BENCH_RATE: bytes per second. $DAMARIS_BENCH_QUEUE: a file of 16 zero bytes, which all map: when the queue is empty again, in ns of
+ * CLOCK_MONOTONIC, and how many bytes have passed it. Who waits takes no processor time, as with a storage at the end of a network.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+struct queue {
+  _Atomic int64_t free_at_ns;
+  _Atomic uint64_t bytes;
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct queue* queue;
+static const char* under;
+static double bytes_per_s;
+
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+static void begin(void) {
+  const char* path = getenv("DAMARIS_BENCH_QUEUE");
+  const char* rate = getenv("DAMARIS_BENCH_RATE");
+  under = getenv("DAMARIS_BENCH_UNDER");
+  if (path == NULL || rate == NULL || under == NULL) return;
+  bytes_per_s = strtod(rate, NULL);
+  const int file = open(path, O_RDWR | O_CLOEXEC);
+  if (file < 0 || bytes_per_s <= 0) return;
+  void* memory = mmap(NULL, sizeof(struct queue), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (memory != MAP_FAILED) queue = memory;
+  close(file);
+}
+
+static int is_meant(int file) {
+  char link[64], path[PATH_MAX];
+  struct stat facts;
+  pthread_once(&once, begin);
+  if (queue == NULL || fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) return 0;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  const ssize_t length = readlink(link, path, sizeof path - 1);
+  if (length <= 0) return 0;
+  path[length] = '\0';
+  return strncmp(path, under, strlen(under)) == 0;
+}
+
+/* Leaves errno as it was. */
+static void wait_for_turn(int file, size_t bytes) {
+  const int before = errno;
+  if (bytes > 0 && is_meant(file)) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    const int64_t now = (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+    const int64_t cost = (int64_t)((double)bytes / bytes_per_s * 1e9);
+    int64_t free_at = atomic_load(&queue->free_at_ns), served;
+    do served = (free_at > now ? free_at : now) + cost;
+    while (!atomic_compare_exchange_weak(&queue->free_at_ns, &free_at, served));
+    atomic_fetch_add(&queue->bytes, bytes);
+    const struct timespec until = {served / 1000000000, served % 1000000000};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
+    }
+  }
+  errno = before;
+}
+
+static size_t bytes_of(const struct iovec* parts, int count) {
+  size_t bytes = 0;
+  for (int i = 0; i < count; ++i) bytes += parts[i].iov_len;
+  return bytes;
+}
+
+ssize_t write(int file, const void* data, size_t bytes) {
+  wait_for_turn(file, bytes);
+  return REAL(write)(file, data, bytes);
+}
+
+ssize_t pwrite(int file, const void* data, size_t bytes, off_t offset) {
+  wait_for_turn(file, bytes);
+  return REAL(pwrite)(file, data, bytes, offset);
+}
+
+ssize_t pwrite64(int file, const void* data, size_t bytes, off64_t offset) {
+  wait_for_turn(file, bytes);
+  return REAL(pwrite64)(file, data, bytes, offset);
+}
+
+ssize_t writev(int file, const struct iovec* parts, int count) {
+  wait_for_turn(file, bytes_of(parts, count));
+  return REAL(writev)(file, parts, count);
+}
+
+ssize_t pwritev(int file, const struct iovec* parts, int count, off_t offset) {
+  wait_for_turn(file, bytes_of(parts, count));
+  return REAL(pwritev)(file, parts, count, offset);
+}
+
+ssize_t pwritev64(int file, const struct iovec* parts, int count, off64_t offset) {
+  wait_for_turn(file, bytes_of(parts, count));
+  return REAL(pwritev64)(file, parts, count, offset);
+}
