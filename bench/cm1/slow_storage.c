@@ -113,3 +113,6 @@ ssize_t pwritev64(int file, const struct iovec* parts, int count, off64_t offset
   wait_for_turn(file, bytes_of(parts, count));
   return REAL(pwritev64)(file, parts, count, offset);
 }
+
+/* Plugins have a symbol scope of their own, in which these functions would not be found. */
+void* dlopen(const char* name, int flags) { return REAL(dlopen)(name, flags & ~RTLD_DEEPBIND); }
