@@ -28,7 +28,7 @@ def point_of(detail, settings):
     ours = detail["runs"]["damaris"]
     visible = float(np.median([seconds for run in ours for seconds in run["writes_s"]]))
     server = float(np.median([seconds for run in ours for seconds in run["server_s"]]))
-    compute = median(ours, "compute_s") / outputs
+    compute = (alone["1"] + median(ours, "diagnose_s")) / outputs  # without output nothing is diagnosed
     room = int(BUFFER_BYTES // (ours[0]["stored_bytes"] / (outputs + 1)))
     shares = {way: share_of(detail["runs"][way], alone["0"]) for way in ("fpp", "collective")}
     return dict(work=detail["work"], alone_s=alone, compute_s=compute, visible_s=visible, server_s=server, share=shares,

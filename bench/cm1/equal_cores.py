@@ -70,6 +70,7 @@ def phases_of(place):
         if phase == "write":
             writes[step] = max(writes.get(step, 0), seconds)
     return dict(compute_s=sum(seconds for rank, _, phase, seconds in records if rank == 0 and phase in COMPUTING),
+                diagnose_s=sum(seconds for rank, _, phase, seconds in records if rank == 0 and phase == "diagnose"),
                 writes_s=[writes[step] for step in sorted(writes)])
 
 
