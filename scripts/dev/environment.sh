@@ -46,6 +46,7 @@ dev_bench() {
   case ${1:-} in
     cm1 | phases) "$PYTHON" "bench/$1/bench_$1.py" "${@:2}" ;;
     compression) "$PYTHON" bench/cm1/bench_compression.py "${@:2}" ;;
+    -*) "$PYTHON" bench/guard/guard.py "$@" ;; # no benchmark's name: the guard
     *) damaris-bench "$@" ;;
   esac
 }
