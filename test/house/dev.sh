@@ -69,6 +69,21 @@ case $1 in
       grep -qF "\"name\": \"${pair#*:}\"" "$DAMARIS_SOURCE_DIR/CMakePresets.json" || { echo "no such preset"; exit 1; }
     done
     DAMARIS_PRESET=asan expect 1 'asan is not for use' "$copy/substitutes:$PATH" ./dev install a/place ;;
+  bench_finds_its_program)
+    ready_machine
+    substitute damaris-bench 'echo "damaris-bench $*"'
+    mkdir -p .venv/bin build/dev/bin
+    # shellcheck disable=SC2016
+    substitute python 'echo "python $*"' && mv substitutes/python .venv/bin/
+    while read -r arguments program; do
+      # shellcheck disable=SC2086
+      expect 0 "^$program\$" "$copy/substitutes:$PATH" ./dev bench ${arguments//,/ } || exit 1
+    done <<'END'
+write,--quick damaris-bench write --quick
+--quick,--update python bench/guard/guard.py --quick --update
+phases,--sweep python bench/phases/bench_phases.py --sweep
+END
+    ;;
   install_refuses_options) expect 1 "'--prefix=x' is no folder" "$PATH" ./dev install --prefix=x ;;
   no_root_prints_line)
     substitute id 'echo 1000'
