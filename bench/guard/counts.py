@@ -55,7 +55,8 @@ def count(kind):
 
 def count_calls(kind, config):
     counted = config.with_name("counted")
-    run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={counted}", "--zero-before=warmed_up",
+    # Without vgdb, whose pipes a valgrind that is killed would leave behind.
+    run(["valgrind", "--tool=callgrind", "--vgdb=no", f"--callgrind-out-file={counted}", "--zero-before=warmed_up",
          *(f"--toggle-collect={call}" for call in kind.calls), hot_path(), config, kind.name, kind.steps, kind.writes],
         environment=SAME_EVERYWHERE)
     found = re.search(r"^summary: (\d+)$", counted.read_text(), re.MULTILINE)

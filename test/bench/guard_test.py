@@ -107,7 +107,7 @@ def test_an_update_mends_a_baseline_that_cannot_be_read(tmp_path):
     path.write_text("{")
     done = guard("--counts", "--update", "--baseline", path)
     assert done.returncode == 0 and "begins anew" in done.stderr, done.stdout + done.stderr
-    assert guard("--counts", "--baseline", path).returncode == 0
+    assert len(json.loads(path.read_text())["groups"]["counts"]["rows"]) == 5
 
 
 def test_told_to_stop_it_leaves_no_folder_no_memory_and_no_process(tmp_path, made):
