@@ -15,7 +15,6 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/module_path.hpp"
-#include "machine.hpp"
 
 namespace damaris::bench {
 namespace {
@@ -28,9 +27,9 @@ std::string server_program() {
   return (std::filesystem::path(library_folder()).parent_path() / "bin" / "damaris-server").lexically_normal().string();
 }
 
-[[noreturn]] void become_server(const std::string& program, const std::string& config, int clients, int ready) {
+[[noreturn]] void become_server(const std::string& program, const std::string& config, int clients, std::size_t core, int ready) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // an interrupted benchmark leaves nothing behind
-  pin_to_server_core();
+  pin_to_core(core);
   const std::string count = format("--clients={}", clients), descriptor = format("--ready-fd={}", ready);
   ::execl(program.c_str(), "damaris-server", config.c_str(), count.c_str(), descriptor.c_str(), static_cast<char*>(nullptr));
   ::_exit(127);
@@ -38,14 +37,14 @@ std::string server_program() {
 
 }  // namespace
 
-LocalServer::LocalServer(const std::string& config, int clients) {
+LocalServer::LocalServer(const std::string& config, int clients, std::size_t core) {
   const std::string program = server_program();
   int ends[2];
   if (::pipe(ends) != 0) throw system_error(DC_E_INTERNAL, "cannot make a pipe", errno, "look at the limit of open files");
   pid_ = ::fork();
   if (pid_ == 0) {
     ::close(ends[0]);
-    become_server(program, config, clients, ends[1]);
+    become_server(program, config, clients, core, ends[1]);
   }
   ::close(ends[1]);
   try {

@@ -7,12 +7,15 @@
 
 #include <string>
 
+#include "machine.hpp"
+
 namespace damaris::bench {
 
 class LocalServer {
  public:
-  // Returns when the server is ready for `clients` clients. Throws Error with what it said when it refuses, or after 60 s.
-  LocalServer(const std::string& config, int clients);
+  // Returns when the server is ready for `clients` clients, pinned to the `core`-th of the cores allowed. Throws Error with what it
+  // said when it refuses, or after 60 s.
+  LocalServer(const std::string& config, int clients, std::size_t core = kServerCore);
   // The clients have left: gives the server 20 s to end by itself, then kills it.
   ~LocalServer();
   LocalServer(const LocalServer&) = delete;

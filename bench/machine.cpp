@@ -28,15 +28,6 @@ std::vector<int> read_allowed_cores() {
   return cores;
 }
 
-bool pin(std::size_t index) {
-  const std::vector<int>& cores = allowed_cores();
-  if (index >= cores.size() || cores.size() < 2) return false;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cores[index], &set);
-  return ::sched_setaffinity(0, sizeof set, &set) == 0;
-}
-
 }  // namespace
 
 const std::vector<int>& allowed_cores() {
@@ -44,8 +35,14 @@ const std::vector<int>& allowed_cores() {
   return cores;
 }
 
-bool pin_to_client_core() { return pin(0); }
-bool pin_to_server_core() { return pin(1); }
+bool pin_to_core(std::size_t index) {
+  const std::vector<int>& cores = allowed_cores();
+  if (index >= cores.size() || cores.size() < 2) return false;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cores[index], &set);
+  return ::sched_setaffinity(0, sizeof set, &set) == 0;
+}
 
 Json describe_machine() {
   utsname system = {};

@@ -20,6 +20,7 @@ namespace {
 struct Options {
   std::string json, folder, fields;
   bool quick = false;
+  int clients = 0;
 };
 
 void finish(const Options& options, const damaris::Json& machine, const damaris::bench::Report& report) {
@@ -38,6 +39,17 @@ void add_options(CLI::App& verb, Options& options) {
 void add_folder(CLI::App& verb, Options& options) {
   verb.add_option("--folder", options.folder, "Where the files are written (default: the folder for temporary files)")
       ->check(CLI::ExistingDirectory);
+}
+
+void add_write(CLI::App& app, Options& options) {
+  CLI::App* const write = app.add_subcommand(
+      "write", "dc_write against memcpy into shared memory and against classic parts; the server idle, writing, compressing");
+  add_options(*write, options);
+  add_folder(*write, options);
+  write
+      ->add_option("--clients", options.clients,
+                   "Measure 1, 2, 4, ... and this many clients at a time (default: as many as have a core beside the server's)")
+      ->check(CLI::Range(1, damaris::bench::kMostClients));
 }
 
 #if DAMARIS_BENCH_STORAGE
@@ -64,7 +76,7 @@ void add_slots(CLI::App& app, Options& options) {
 #endif
 
 damaris::bench::Report run(const CLI::App& app, const Options& options) {
-  if (app.got_subcommand("write")) return damaris::bench::run_write(options.quick, options.folder);
+  if (app.got_subcommand("write")) return damaris::bench::run_write(options.quick, options.folder, options.clients);
 #if DAMARIS_BENCH_STORAGE
   if (app.got_subcommand("slots")) return damaris::bench::run_slots(options.quick, options.folder);
   if (app.got_subcommand("persist")) return damaris::bench::run_persist(options.quick, options.folder);
@@ -79,19 +91,18 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app("Measures what Damaris costs, as ratios inside one run, against what it replaces.", "damaris-bench");
   app.require_subcommand(1);
-  CLI::App& write =
-      *app.add_subcommand("write", "dc_write against memcpy into shared memory, the server idle, writing, compressing");
+  add_write(app, options);
   CLI::App& queue = *app.add_subcommand("queue", "An event against a boost message_queue message, 1 to 3 producers");
-  add_options(write, options);
   add_options(queue, options);
 #if DAMARIS_BENCH_STORAGE
   add_reduce(app, options);
   add_persist(app, options);
   add_slots(app, options);
 #endif
-  add_folder(write, options);
   app.footer(
-      "Pins one client and one server to the first two cores it may use. Exit status: 0 success, 1 a failure, 2 wrong usage.");
+      "Pins one client and one server to the first two cores it may use, several clients to the first ones and their server to "
+      "the\n"
+      "last. Exit status: 0 success, 1 a failure, 2 wrong usage.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

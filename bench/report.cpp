@@ -1,14 +1,18 @@
 #include "report.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 
 namespace damaris::bench {
 namespace {
+
+constexpr std::size_t kNameColumns = 45;
 
 double rounded(double value) { return std::round(value * 1e4) / 1e4; }
 
@@ -32,6 +36,13 @@ const char* mark(const Row& row) {
   return reaches(row, row.good) ? "+" : "";
 }
 
+// The first line of a name in its column, and what is left for the lines below.
+std::pair<std::string, std::string> split_name(const std::string& name) {
+  if (name.size() <= kNameColumns) return {name, ""};
+  const std::size_t space = name.rfind(' ', kNameColumns);
+  return {name.substr(0, std::min(space, kNameColumns)), name.substr(space == std::string::npos ? kNameColumns : space + 1)};
+}
+
 }  // namespace
 
 Json to_json(const Json& machine, const Report& report) {
@@ -49,9 +60,12 @@ void write_json(const std::string& path, const Json& json) {
 
 void print_rows(const Report& report) {
   std::printf("%-45s %6s %14s %4s %4s\n", "(+ good is reached, * the aim)", "median", "95 % interval", "good", "aim");
-  for (const Row& row : report.rows)
-    std::printf("%-45.45s %6.3g %14s %4.3g %4.3g %s\n", row.name.c_str(), row.ratio.median,
+  for (const Row& row : report.rows) {
+    const auto [name, rest] = split_name(row.name);
+    std::printf("%-45s %6.3g %14s %4.3g %4.3g %s\n", name.c_str(), row.ratio.median,
                 format("[{:.3g}, {:.3g}]", row.ratio.low, row.ratio.high).c_str(), row.good, row.aim, mark(row));
+    if (!rest.empty()) std::printf("  %.78s\n", rest.c_str());
+  }
 }
 
 std::string time_text(double ns) {

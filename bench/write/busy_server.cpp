@@ -6,6 +6,7 @@
 #include "core/base/format.hpp"
 #include "core/base/units.hpp"
 #include "progress.hpp"
+#include "write/measured.hpp"
 
 namespace damaris::bench {
 namespace {
@@ -17,9 +18,10 @@ void remove_finished_files(const std::filesystem::path& folder) {
 }
 
 void print_line(const char* name, const Samples& samples) {
-  std::printf("%14s %10s %10s %10s %10s %10s\n", name, time_text(quantile(samples.wall_ns, 0)).c_str(),
-              time_text(median(samples.wall_ns)).c_str(), time_text(quantile(samples.wall_ns, 0.99)).c_str(),
-              time_text(quantile(samples.wall_ns, 1)).c_str(), time_text(median(samples.cpu_ns)).c_str());
+  const double middle = median(samples.wall_ns), late = quantile(samples.wall_ns, 0.99);
+  std::printf("%14s %10s %10s %10s %8.2f %10s %10s\n", name, time_text(quantile(samples.wall_ns, 0)).c_str(),
+              time_text(middle).c_str(), time_text(late).c_str(), late / middle, time_text(quantile(samples.wall_ns, 1)).c_str(),
+              time_text(median(samples.cpu_ns)).c_str());
 }
 
 // How sure a quotient of quantiles is: from the parts of the run.
@@ -38,41 +40,53 @@ Estimate tail(const std::vector<double>& samples) {
   return result;
 }
 
+struct Pairs {
+  Samples ours, plain;
+  std::vector<double> ratios, cpu_ratios;
+  void add(const Sample& write, const Sample& copy) {
+    ours.add(write);
+    plain.add(copy);
+    ratios.push_back(write.wall_ns / copy.wall_ns);
+    cpu_ratios.push_back(write.cpu_ns / copy.cpu_ns);
+  }
+};
+
+Pairs measure_pairs(WriteClient& client, const WritePlan& plan, const std::string& what, const std::filesystem::path& folder) {
+  Progress progress("server " + what);
+  Pairs pairs;
+  std::mt19937 random(2);
+  for (int round = 0; round < plan.warm_up + plan.rounds; ++round) {
+    progress.show(round, plan.warm_up + plan.rounds);
+    for (int i = 0; i < plan.sizes[0].writes; ++i) {
+      const bool write_first = (random() & 1) != 0;
+      Sample first = client.measure_one(write_first ? Method::write_to : Method::plain_memcpy, 0, i);
+      Sample second = client.measure_one(write_first ? Method::plain_memcpy : Method::write_to, 0, i);
+      if (!write_first) std::swap(first, second);
+      if (round >= plan.warm_up) pairs.add(first, second);
+    }
+    client.end_step(1);  // the server turns to this step, and the next one is written meanwhile
+    remove_finished_files(folder);
+  }
+  return pairs;
+}
+
 }  // namespace
 
 void measure_with_busy_server(WriteClient& client, const WritePlan& plan, const std::string& what,
                               const std::filesystem::path& folder, Report& report) {
-  Samples ours, plain;
-  std::vector<double> ratios, cpu_ratios;
-  {
-    Progress progress("server " + what);
-    std::mt19937 random(2);
-    for (int round = 0; round < plan.warm_up + plan.rounds; ++round) {
-      progress.show(round, plan.warm_up + plan.rounds);
-      for (int i = 0; i < plan.sizes[0].writes; ++i) {
-        const bool write_first = (random() & 1) != 0;
-        Sample first = client.measure_one(write_first ? Method::write_to : Method::plain_memcpy, 0, i);
-        Sample second = client.measure_one(write_first ? Method::plain_memcpy : Method::write_to, 0, i);
-        if (!write_first) std::swap(first, second);
-        if (round < plan.warm_up) continue;
-        ours.add(first);
-        plain.add(second);
-        ratios.push_back(first.wall_ns / second.wall_ns);
-        cpu_ratios.push_back(first.cpu_ns / second.cpu_ns);
-      }
-      client.end_step(1);  // the server turns to this step, and the next one is written meanwhile
-      remove_finished_files(folder);
-    }
-  }
-  const std::string size = size_text(plan.sizes[0].bytes);
-  std::printf("\na write of %s while the server %s\n%14s %10s %10s %10s %10s %10s\n", size.c_str(), what.c_str(), "", "best",
-              "median", "p99", "worst", "cpu");
-  print_line("memcpy", plain);
-  print_line("write_to", ours);
-  report.rows.push_back(
-      {format("dc_write {} over memcpy, server {}", size, what), estimate(ratios), true, 1.05, 0.80, median(cpu_ratios)});
-  report.rows.push_back({format("dc_write {}, server {}, p99 / p50", size, what), tail(ours.wall_ns), true, 2, 1.3,
-                         quantile(ours.cpu_ns, 0.99) / median(ours.cpu_ns)});
+  const Pairs pairs = measure_pairs(client, plan, what, folder);
+  const std::uint64_t bytes = plan.sizes[0].bytes;
+  const std::string size = size_text(bytes);
+  std::printf("\na write of %s while the server %s\n%14s %10s %10s %10s %8s %10s %10s\n", size.c_str(), what.c_str(), "", "best",
+              "median", "p99", "p99/p50", "worst", "cpu");
+  print_line("memcpy", pairs.plain);
+  print_line("write_to", pairs.ours);
+  report.rows.push_back({format("dc_write {} over memcpy, server {}", size, what), estimate(pairs.ratios), true, 1.05, 0.80,
+                         median(pairs.cpu_ratios)});
+  report.rows.push_back({format("dc_write {}, server {}, p99 / p50", size, what), tail(pairs.ours.wall_ns), true, 2, 1.3,
+                         quantile(pairs.ours.cpu_ns, 0.99) / median(pairs.ours.cpu_ns)});
+  report.details.push_back(details({{"server", what}, {"bytes", bytes}, {"method", "memcpy"}}, pairs.plain));
+  report.details.push_back(details({{"server", what}, {"bytes", bytes}, {"method", "write_to"}}, pairs.ours));
 }
 
 }  // namespace damaris::bench

@@ -29,9 +29,9 @@ const char* method_name(Method method) {
   return "";
 }
 
-WriteClient::WriteClient(const std::string& config, const WritePlan& plan, Circle& source, Circle& target)
+WriteClient::WriteClient(const std::string& config, const WritePlan& plan, Circle& source, Circle& target, int id)
     : sizes_(plan.sizes), source_(source), target_(target) {
-  check(dc_initialize(config.c_str(), 0));
+  check(dc_initialize(config.c_str(), id));
   for (const SizeCase& size : sizes_) {
     std::vector<Target> row(static_cast<std::size_t>(size.writes));
     for (int i = 0; i < size.writes; ++i) {

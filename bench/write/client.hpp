@@ -1,5 +1,5 @@
 // The client whose writes are timed, and the plain memcpy they are compared with.
-// Used by: the write benchmark's process, one thread, pinned to the client's core.
+// Used by: the write benchmark's process, or each of several clients; one thread, pinned to the client's core.
 // Before it: a LocalServer. After it: samples.
 #pragma once
 
@@ -23,8 +23,8 @@ const char* method_name(Method method);
 
 class WriteClient {
  public:
-  // Attaches; `source` and `target` stay alive as long as the client. Throws Error.
-  WriteClient(const std::string& config, const WritePlan& plan, Circle& source, Circle& target);
+  // Attaches as client `id`; `source` and `target` stay alive as long as the client. Throws Error.
+  WriteClient(const std::string& config, const WritePlan& plan, Circle& source, Circle& target, int id = 0);
   ~WriteClient();
   WriteClient(const WriteClient&) = delete;
   WriteClient& operator=(const WriteClient&) = delete;

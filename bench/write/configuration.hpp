@@ -13,7 +13,11 @@ struct SizeCase {
   std::uint64_t bytes;
   int writes;   // timed together, each to a variable of its own: a single small write is shorter than a look at the clock
   int repeats;  // samples a round
+  int every;    // measured in each `every`-th round: the largest sizes take long
+  int stored;   // of the writes, how many a server with storage stores
 };
+
+inline constexpr std::uint64_t kClassicMostBytes = 1 << 20;  // the largest size that the classic parts are asked for
 
 struct WritePlan {
   std::vector<SizeCase> sizes;
@@ -23,7 +27,16 @@ struct WritePlan {
 
   static WritePlan idle(bool quick);
   static WritePlan busy(bool quick);
+  // Large writes, of which few are stored: the server is busy with them all the same.
+  static WritePlan busy_large(bool quick);
+  // For each of `clients` at the same time.
+  static WritePlan several(bool quick, int clients);
 };
+
+// Of the memory that copies come from, and of that they go to: more than the caches hold, and at least the largest size.
+std::uint64_t circle_bytes(bool quick);
+// The same for each of several clients, who share the caches; and its share of the buffer.
+std::uint64_t share_bytes(bool quick, int clients);
 
 std::string variable_name(std::uint64_t bytes, int index);
 

@@ -1,0 +1,34 @@
+// What the write benchmark has measured, and how two ways of it are compared.
+// Used by: the write benchmark's parts, one thread.
+// Before it: samples. After it: tables, rows and details.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/json.hpp"
+#include "statistics.hpp"
+#include "stopwatch.hpp"
+#include "write/client.hpp"
+
+namespace damaris::bench {
+
+struct SizeTimes {
+  std::map<Method, Samples> ways;
+  Samples classic;  // none for sizes that the classic parts are not asked for
+};
+using Measured = std::vector<SizeTimes>;  // by size, as the plan has them
+
+inline constexpr std::uint64_t kLargeBytes = 1 << 20;  // from here on a quotient says more than a difference
+
+// The median of pairs: what disturbed the machine for a while disturbed both of a pair.
+Estimate added(const std::vector<double>& ours, const std::vector<double>& plain);
+Estimate ratio(const std::vector<double>& ours, const std::vector<double>& plain);
+// "+79 ns [76, 83]" below kLargeBytes, "1.008x [1.00, 1.02]" from there on.
+std::string comparison(std::uint64_t bytes, const std::vector<double>& ours, const std::vector<double>& plain);
+
+// An entry of the report's details: `what` (who, how large, which way) and the times. Units: nanoseconds.
+Json details(Json what, const Samples& samples);
+
+}  // namespace damaris::bench
