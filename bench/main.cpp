@@ -43,7 +43,7 @@ void add_folder(CLI::App& verb, Options& options) {
 
 void add_write(CLI::App& app, Options& options) {
   CLI::App* const write = app.add_subcommand(
-      "write", "dc_write against memcpy into shared memory and against classic parts; the server idle, writing, compressing");
+      "write", "dc_write against memcpy into shared memory and the classic parts; servers idle and busy; 1 to N clients");
   add_options(*write, options);
   add_folder(*write, options);
   write

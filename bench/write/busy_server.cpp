@@ -6,7 +6,7 @@
 #include "core/base/format.hpp"
 #include "core/base/units.hpp"
 #include "progress.hpp"
-#include "write/measured.hpp"
+#include "write/comparison.hpp"
 
 namespace damaris::bench {
 namespace {

@@ -11,7 +11,6 @@
 namespace damaris::bench {
 namespace {
 
-constexpr std::uint64_t kSegmentBytes = 64 << 20;
 constexpr std::int64_t kTimeoutMs = 60'000;
 constexpr std::int64_t kEndMs = 20'000;
 
@@ -20,7 +19,7 @@ constexpr std::int64_t kEndMs = 20'000;
 ClassicClient::ClassicClient(const WritePlan& plan, Circle& source)
     : sizes_(plan.sizes),
       source_(source),
-      parts_(format("damaris.bench.classic.{}.{}", ::geteuid(), ::getpid()), kSegmentBytes, kTimeoutMs),
+      parts_(format("damaris.bench.classic.{}.{}", ::geteuid(), ::getpid()), plan.buffer_bytes, kTimeoutMs),
       server_([this] {
         pin_to_server_core();
         parts_.serve();

@@ -15,7 +15,7 @@ namespace damaris::bench {
 
 class ClassicClient {
  public:
-  // Starts the server; `source` stays alive as long as the client. Throws Error.
+  // Starts the server, with a segment as large as the plan's buffer; `source` stays alive as long as the client. Throws Error.
   ClassicClient(const WritePlan& plan, Circle& source);
   // Ends the server.
   ~ClassicClient();

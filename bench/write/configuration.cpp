@@ -28,6 +28,11 @@ WritePlan WritePlan::idle(bool quick) {
           10};
 }
 
+WritePlan WritePlan::classic(bool quick) {
+  if (quick) return {cases({64, 4 * kKiB, kMiB}), 32 * kMiB, 5, 1};
+  return {cases({8, 64, 512, 4 * kKiB, 32 * kKiB, 256 * kKiB, kMiB}), 128 * kMiB, 120, 10};
+}
+
 WritePlan WritePlan::busy(bool quick) {
   if (quick) return {{{kMiB, 4, 1, 1, 4}}, 32 * kMiB, 3, 1};
   return {{{kMiB, 16, 1, 1, 16}}, 128 * kMiB, 60, 5};

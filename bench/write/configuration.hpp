@@ -17,8 +17,6 @@ struct SizeCase {
   int stored;   // of the writes, how many a server with storage stores
 };
 
-inline constexpr std::uint64_t kClassicMostBytes = 1 << 20;  // the largest size that the classic parts are asked for
-
 struct WritePlan {
   std::vector<SizeCase> sizes;
   std::uint64_t buffer_bytes;
@@ -26,6 +24,8 @@ struct WritePlan {
   int warm_up;  // rounds that do not count
 
   static WritePlan idle(bool quick);
+  // The same up to 1 MiB.
+  static WritePlan classic(bool quick);
   static WritePlan busy(bool quick);
   // Large writes, of which few are stored: the server is busy with them all the same.
   static WritePlan busy_large(bool quick);

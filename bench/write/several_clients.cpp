@@ -13,7 +13,8 @@
 #include "local_server.hpp"
 #include "machine.hpp"
 #include "progress.hpp"
-#include "write/measured.hpp"
+#include "write/client.hpp"
+#include "write/comparison.hpp"
 #include "write/sample_page.hpp"
 #include "write/write_bench.hpp"
 
@@ -132,8 +133,8 @@ void measure_group(const Group& group, std::uint64_t circle, Report& report) {
 int clients_with_own_core() { return std::clamp(static_cast<int>(allowed_cores().size()) - 1, 1, kMostClients); }
 
 void measure_several_clients(bool quick, int most, const Folder& folder, Report& report) {
-  std::printf("\nclients that write at the same time, median over all; server idle, on the last core\n");
-  if (most > clients_with_own_core()) std::printf("(! clients share cores: times hold the turns of the others)\n");
+  std::printf("\nclients that write at the same time; median over all, server idle\n");
+  if (most > clients_with_own_core()) std::printf("(! they share cores: their times hold the turns of the others)\n");
   std::printf("%7s %8s %10s %10s %10s  %s\n", "clients", "", "memcpy", "write_to", "cpu", "write_to - or / memcpy");
   for (const int clients : counts(most)) {
     const WritePlan plan = WritePlan::several(quick, clients);

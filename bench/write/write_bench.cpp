@@ -8,6 +8,7 @@
 #include "idle.hpp"
 #include "local_server.hpp"
 #include "machine.hpp"
+#include "write/against_classic.hpp"
 #include "write/busy_server.hpp"
 #include "write/classic_client.hpp"
 #include "write/client.hpp"
@@ -24,10 +25,19 @@ void with_idle_server(bool quick, const Folder& folder, Circle& source, Circle& 
   const WritePlan plan = WritePlan::idle(quick);
   const std::string config = folder.write("idle.xml", configuration(plan, ""));
   const LocalServer server(config, 1);
+  WriteClient client(config, plan, source, target);
+  measure_with_idle_server(client, plan, report);
+  report.rows.push_back(measure_idle_server(server, quick ? 2 : 5, quick ? 100 : 1000));
+}
+
+// In rounds of its own: a client that sleeps in a message_queue between two samples makes the next one slower, whoever's it is.
+void with_classic_parts(bool quick, const Folder& folder, Circle& source, Circle& target, Report& report) {
+  const WritePlan plan = WritePlan::classic(quick);
+  const std::string config = folder.write("classic.xml", configuration(plan, ""));
+  const LocalServer server(config, 1);
   ClassicClient classic(plan, source);
   WriteClient client(config, plan, source, target);
-  measure_with_idle_server(client, classic, plan, report);
-  report.rows.push_back(measure_idle_server(server, quick ? 2 : 5, quick ? 100 : 1000));
+  measure_against_classic_parts(client, classic, plan, report);
 }
 
 void with_busy_server(const WritePlan& plan, const Folder& folder, const std::string& what, const std::string& filters,
@@ -44,6 +54,7 @@ void with_one_client(bool quick, const Folder& folder, Report& report) {
   Circle source = Circle::private_memory(circle_bytes(quick));
   Circle target = Circle::shared_memory(circle_bytes(quick));
   with_idle_server(quick, folder, source, target, report);
+  with_classic_parts(quick, folder, source, target, report);
   if (!kStorage) std::printf("\nthis build has no hdf5 plugin: the busy server is left out\n");
   if (!kStorage) return;
   with_busy_server(WritePlan::busy(quick), folder, "writes", "", source, target, report);

@@ -6,7 +6,7 @@ fail() { echo "$*"; exit 1; }
 # expect_rows FILE NAME...: the file is JSON of the agreed form, with these rows first to last and no others.
 expect_rows() {
   "$DAMARIS_PYTHON" - "$@" <<'END'
-import json, sys
+import json, math, sys
 report = json.load(open(sys.argv[1]))
 names = [row["name"] for row in report["rows"]]
 assert names == sys.argv[2:], names
@@ -18,6 +18,24 @@ for row in report["rows"]:
     assert row["better"] in ("lower", "higher"), row
     assert (row["aim"] < row["good"]) == (row["better"] == "lower"), row
 assert report["details"]
+def numbers(value):
+    if isinstance(value, dict): value = list(value.values())
+    if isinstance(value, list): return [n for v in value for n in numbers(v)]
+    return [value] if value is None or isinstance(value, float) else []
+assert all(n is not None and math.isfinite(n) for n in numbers(report)), "a number that is none"
+END
+}
+
+# expect_details FILE KEY=VALUE...: there is a memcpy and a write with these keys and values, and each has times.
+expect_details() {
+  "$DAMARIS_PYTHON" - "$@" <<'END'
+import json, sys
+wanted = dict(pair.split("=") for pair in sys.argv[2:])
+found = [d for d in json.load(open(sys.argv[1]))["details"] if all(str(d.get(key)) == value for key, value in wanted.items())]
+for method in ("memcpy", "write_to"):
+    times = [d for d in found if d["method"] == method]
+    assert len(times) == 1, (wanted, method, found)
+    assert times[0]["samples"] > 0 and times[0]["wall_ns"]["median"] > 0 and times[0]["p99_over_p50"] >= 1, times
 END
 }
 
@@ -30,10 +48,12 @@ case $1 in
       [ $verb = write ] || [ $verb = queue ] || [ "$DAMARIS_BENCH_STORAGE" = 1 ] || continue
       grep -q "^  $verb " out || fail "the help does not name $verb"
     done
-    damaris-bench write --help | grep -q -- --quick || fail "the help of write does not name --quick"
+    for option in --quick --clients; do
+      damaris-bench write --help | grep -q -- $option || fail "the help of write does not name $option"
+    done
     ;;
   wrong_usage)
-    for arguments in "" "nonsense" "write --folder /nonexistent"; do
+    for arguments in "" "nonsense" "write --folder /nonexistent" "write --clients 0"; do
       rc=0
       # shellcheck disable=SC2086
       damaris-bench $arguments 2>err || rc=$?
@@ -41,16 +61,26 @@ case $1 in
     done
     ;;
   write)
-    rows=("dc_write 64 B, ns added over memcpy" "dc_write >= 1 MiB over memcpy" "idle server, % of a core")
+    rows=("dc_write 64 B, ns added over memcpy" "dc_write >= 1 MiB over memcpy" "idle server, % of a core"
+      "dc_write 64 B, time beyond memcpy: times less than the classic parts")
     if [ "$DAMARIS_BENCH_STORAGE" = 1 ]; then
-      for what in writes compresses; do
-        rows+=("dc_write 1 MiB over memcpy, server $what" "dc_write 1 MiB, server $what, p99 / p50")
+      for busy in "1 MiB writes" "1 MiB compresses" "16 MiB compresses"; do
+        size=${busy% *} what=${busy##* }
+        rows+=("dc_write $size over memcpy, server $what" "dc_write $size, server $what, p99 / p50")
       done
     fi
-    damaris-bench write --quick --folder . --json report.json >out
+    if [ "$(nproc)" -gt 2 ]; then # two clients have a core each only then
+      rows+=("dc_write 64 B, ns added over memcpy, 2 clients" "dc_write 1 MiB over memcpy, 2 clients")
+    fi
+    damaris-bench write --quick --clients 2 --folder . --json report.json >out
     cat out
     narrow out
     expect_rows report.json "${rows[@]}"
+    for clients in 1 2; do
+      for bytes in 64 1048576; do expect_details report.json clients=$clients bytes=$bytes; done
+    done
+    for bytes in 64 4096 1048576; do expect_details report.json "against=classic parts" bytes=$bytes; done
+    [ "$DAMARIS_BENCH_STORAGE" != 1 ] || expect_details report.json server=compresses bytes=16777216
     ;;
   queue)
     rows=()

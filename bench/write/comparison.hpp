@@ -1,24 +1,17 @@
-// What the write benchmark has measured, and how two ways of it are compared.
+// How two ways of a write are compared, and what other programs read of each.
 // Used by: the write benchmark's parts, one thread.
 // Before it: samples. After it: tables, rows and details.
 #pragma once
 
-#include <map>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "core/base/json.hpp"
 #include "statistics.hpp"
 #include "stopwatch.hpp"
-#include "write/client.hpp"
 
 namespace damaris::bench {
-
-struct SizeTimes {
-  std::map<Method, Samples> ways;
-  Samples classic;  // none for sizes that the classic parts are not asked for
-};
-using Measured = std::vector<SizeTimes>;  // by size, as the plan has them
 
 inline constexpr std::uint64_t kLargeBytes = 1 << 20;  // from here on a quotient says more than a difference
 

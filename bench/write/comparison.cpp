@@ -1,4 +1,4 @@
-#include "write/measured.hpp"
+#include "write/comparison.hpp"
 
 #include "core/base/format.hpp"
 
