@@ -72,21 +72,27 @@ Pairs measure_pairs(WriteClient& client, const WritePlan& plan, const std::strin
 
 }  // namespace
 
-void measure_with_busy_server(WriteClient& client, const WritePlan& plan, const std::string& what,
+void measure_with_busy_server(WriteClient& client, const LocalServer& server, const WritePlan& plan, const std::string& what,
                               const std::filesystem::path& folder, Report& report) {
+  const double cpu_ns = server.cpu_ns();
+  const Clock::time_point start = Clock::now();
   const Pairs pairs = measure_pairs(client, plan, what, folder);
+  const double busy = (server.cpu_ns() - cpu_ns) / (seconds_since(start) * 1e9) * 100;
   const std::uint64_t bytes = plan.sizes[0].bytes;
   const std::string size = size_text(bytes);
-  std::printf("\na write of %s while the server %s\n%14s %10s %10s %10s %8s %10s %10s\n", size.c_str(), what.c_str(), "", "best",
-              "median", "p99", "p99/p50", "worst", "cpu");
+  std::printf("\na write of %s while the server %s, on average with %.0f %% of a core\n", size.c_str(), what.c_str(), busy);
+  std::printf("%14s %10s %10s %10s %8s %10s %10s\n", "", "best", "median", "p99", "p99/p50", "worst", "cpu");
   print_line("memcpy", pairs.plain);
   print_line("write_to", pairs.ours);
   report.rows.push_back({format("dc_write {} over memcpy, server {}", size, what), estimate(pairs.ratios), true, 1.05, 0.80,
                          median(pairs.cpu_ratios)});
   report.rows.push_back({format("dc_write {}, server {}, p99 / p50", size, what), tail(pairs.ours.wall_ns), true, 2, 1.3,
                          quantile(pairs.ours.cpu_ns, 0.99) / median(pairs.ours.cpu_ns)});
-  report.details.push_back(details({{"server", what}, {"bytes", bytes}, {"method", "memcpy"}}, pairs.plain));
-  report.details.push_back(details({{"server", what}, {"bytes", bytes}, {"method", "write_to"}}, pairs.ours));
+  const auto details_of = [&](Method method, const Samples& samples) {
+    return details({{"server", what}, {"server_core_percent", busy}, {"bytes", bytes}, {"method", method_name(method)}}, samples);
+  };
+  report.details.push_back(details_of(Method::plain_memcpy, pairs.plain));
+  report.details.push_back(details_of(Method::write_to, pairs.ours));
 }
 
 }  // namespace damaris::bench

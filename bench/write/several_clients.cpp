@@ -21,7 +21,7 @@
 namespace damaris::bench {
 namespace {
 
-constexpr std::int64_t kLimitMs = 120'000;
+constexpr std::int64_t kLimitMs = 600'000;
 
 struct Group {
   int clients;

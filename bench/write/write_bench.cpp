@@ -46,7 +46,7 @@ void with_busy_server(const WritePlan& plan, const Folder& folder, const std::st
   const std::string config = folder.write("busy.xml", configuration(plan, storage));
   const LocalServer server(config, 1);
   WriteClient client(config, plan, source, target);
-  measure_with_busy_server(client, plan, what, folder.path(), report);
+  measure_with_busy_server(client, server, plan, what, folder.path(), report);
 }
 
 void with_one_client(bool quick, const Folder& folder, Report& report) {
