@@ -102,5 +102,7 @@ def storage(place, rate):
     ctypes.CDLL(str(library))  # an error now, not a run that is not slowed down
     queue = place / "queue"
     queue.write_bytes(bytes(16))
-    yield Slow(queue, dict(LD_PRELOAD=str(library), DAMARIS_BENCH_RATE=str(rate), DAMARIS_BENCH_QUEUE=str(queue),
+    (place / library.name).symlink_to(library)
+    # From the run's folder: LD_PRELOAD takes no path with a space.
+    yield Slow(queue, dict(LD_PRELOAD=f"../{library.name}", DAMARIS_BENCH_RATE=str(rate), DAMARIS_BENCH_QUEUE=str(queue),
                            DAMARIS_BENCH_UNDER=str(place.resolve() / "run")))
