@@ -3,6 +3,8 @@
 Used by: bench_cm1.py. Before it: its report. After it: the terminal.
 """
 
+from statistics import median
+
 from model import most_gain
 
 
@@ -52,7 +54,9 @@ def row_lines(report):
 
 def caveats(report):
     machine, cores = report["machine"], report["settings"]["cores"]
-    yield f"\nWhere writes are half, no way of hiding them all gains more than {most_gain(cores, 1):.3g} on {cores} cores."
+    dearer = median(point["alone_s"]["1"] / point["alone_s"]["0"] for point in report["points"])
+    most = most_gain(cores, 1, dearer * (cores - 1) / cores)
+    yield f"\nA core less takes {dearer:.3g} of the time without output: where writes are half,\nwho hides them all gains {most:.3g} at most."
     if not any(one["name"].endswith("break-even on") for one in report["rows"]):
         yield "No output was large enough for a dedicated core to pay; make the storage slower or the work less."
     if machine["cores"] < cores:
