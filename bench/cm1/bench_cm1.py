@@ -7,25 +7,20 @@ The grid is the same for all: with a dedicated core the others have larger tiles
 import argparse
 import json
 import os
-import random
 import re
 import shutil
-import signal
 import sys
-import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[1:1] = [str(ROOT / folder) for folder in ("bench/page", "examples/cm1")]
 
-from rich.console import Console  # noqa: E402
-from rich.progress import Progress  # noqa: E402
-
 import equal_cores  # noqa: E402
 from cores_summary import points_of, rows_of  # noqa: E402
 from cores_table import print_report  # noqa: E402
 from machine import describe_machine  # noqa: E402
-from run_cm1 import RunFailed, find_program  # noqa: E402
+from program import add_places, check_places, in_rounds, positive, run_benchmark  # noqa: E402
+from run_cm1 import find_program  # noqa: E402
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 QUICK = dict(works=[1, 2], outputs=2, repeats=1)
@@ -38,28 +33,19 @@ examples:
 
 
 def main():
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like an interrupt: the runs go too
     options = parse_arguments()
-    console = Console(width=min(80, Console().width), highlight=False)
-    folder = Path(tempfile.mkdtemp(prefix="damaris-bench.cm1.", dir=options.folder))
-    try:
-        find_program()
-        report = dict(machine=describe_machine(), settings=dict(cores=options.cores, outputs=options.outputs, repeats=options.repeats,
-                                                                storage_bytes_per_s=options.storage))
-        report["details"] = measure(console, folder, options)
-        report["points"] = points_of(report)
-        report["rows"] = rows_of(report)
-        write_results(options, report)
-        print_report(console, report)
-    except (RunFailed, OSError, ValueError) as failure:
-        print(f"bench cm1: {failure}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("bench cm1: interrupted; nothing is left running", file=sys.stderr)
-        return 130
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    return 0
+    return run_benchmark("cm1", options.folder, lambda console, folder: report_on(console, folder, options))
+
+
+def report_on(console, folder, options):
+    find_program()
+    report = dict(machine=describe_machine(), settings=dict(cores=options.cores, outputs=options.outputs, repeats=options.repeats,
+                                                            storage_bytes_per_s=options.storage))
+    report["details"] = measure(console, folder, options)
+    report["points"] = points_of(report)
+    report["rows"] = rows_of(report)
+    write_results(options, report)
+    print_report(console, report)
 
 
 def parse_arguments():
@@ -74,17 +60,9 @@ def parse_arguments():
         help="bytes per second that all processes together may write, or as-is (20MB/s): a local file system takes the output "
              "into memory, and there is nothing to hide")
     add("--repeats", type=positive, default=3, metavar="N", help="rounds; another one warms up (3)")
-    add("--json", type=Path, metavar="FILE", help="write machine, rows and all times")
-    add("--page", type=Path, metavar="FILE", help="write an HTML page with pictures")
-    add("--folder", type=Path, metavar="DIR", help="where the runs write (the folder for temporary files)")
-    add("--quick", action="store_true", help="one round of a small storm: does it run; the figures mean little")
+    add_places(parser, "one round of a small storm")
     options = parser.parse_args()
-    if options.folder and not options.folder.is_dir():
-        parser.error(f"argument --folder: there is no folder {options.folder}")
-    for name in ("json", "page"):  # now, not after all runs
-        path = getattr(options, name)
-        if path and not path.parent.is_dir():
-            parser.error(f"argument --{name}: there is no folder {path.parent}")
+    check_places(parser, options)
     if options.quick:
         vars(options).update(QUICK)
     return options
@@ -93,12 +71,6 @@ def parse_arguments():
 def cores_of(text):
     if positive(text) < 2:
         raise argparse.ArgumentTypeError("one core cannot be divided into one that computes and one that is dedicated; give 2 or more")
-    return int(text)
-
-
-def positive(text):
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"'{text}': a whole number, 1 or more")
     return int(text)
 
 
@@ -120,15 +92,11 @@ def measure(console, folder, options):
                           runs={way: [] for way in equal_cores.WAYS}) for work in options.works}
     turns = [(work, kind) for work in options.works for kind in [*details[work]["alone"], *equal_cores.WAYS]]
     rounds = options.repeats + (0 if options.quick else 1)
-    with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
-        task = progress.add_task("runs", total=rounds * len(turns))
-        for number in range(rounds):
-            for work, kind in random.sample(turns, len(turns)):
-                found = one(folder / "place", settings, work, kind)
-                if number >= rounds - options.repeats:
-                    kept = details[work]["alone" if kind.isdecimal() else "runs"]
-                    kept[kind].append(found)
-                progress.advance(task)
+    for number, (work, kind) in in_rounds(console, "runs", turns, rounds):
+        found = one(folder / "place", settings, work, kind)
+        if number >= rounds - options.repeats:
+            kept = details[work]["alone" if kind.isdecimal() else "runs"]
+            kept[kind].append(found)
     return list(details.values())
 
 

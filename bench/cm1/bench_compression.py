@@ -10,20 +10,16 @@ import json
 import os
 import random
 import shutil
-import signal
 import statistics
 import sys
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "examples" / "cm1"))
 
-from rich.console import Console  # noqa: E402
-from rich.progress import track  # noqa: E402
-
 from machine import describe_machine  # noqa: E402
+from program import add_places, check_places, in_rounds, positive, run_benchmark  # noqa: E402
 from quotients import estimate, pooled_quantiles, quantile  # noqa: E402
 from read_cm1 import timers  # noqa: E402
 from run_cm1 import RunFailed, find_program, launch, prepare  # noqa: E402
@@ -51,47 +47,29 @@ class Way:
 
 
 def main():
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like an interrupt: the runs go too
     options = parse_arguments()
-    console = Console(width=min(80, Console().width), highlight=False)
-    folder = Path(tempfile.mkdtemp(prefix="damaris-bench.compression.", dir=options.folder))
-    try:
-        find_program()
-        machine = describe_machine()
-        ways = measure(console, folder, options)
-        rows = rows_of(ways)
-        report(console, ways, rows, machine)
-        if options.json:
-            write_json(options.json, machine, ways, rows)
-    except (RunFailed, OSError, ValueError) as failure:
-        print(f"bench compression: {failure}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("bench compression: interrupted; nothing is left running", file=sys.stderr)
-        return 130
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    return 0
+    return run_benchmark("compression", options.folder, lambda console, folder: report_on(console, folder, options))
+
+
+def report_on(console, folder, options):
+    find_program()
+    machine = describe_machine()
+    ways = measure(console, folder, options)
+    rows = rows_of(ways)
+    report(console, ways, rows, machine)
+    if options.json:
+        write_json(options.json, machine, ways, rows)
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="bench compression", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--pairs", type=positive, default=30, metavar="N", help="how many (default: 30, about 12 minutes)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write machine, rows and all times to this file")
-    parser.add_argument("--folder", type=Path, metavar="DIR", help="where the runs write (default: the folder for temporary files)")
-    parser.add_argument("--quick", action="store_true", help="two pairs of a small storm: does it run; the figures mean little")
+    add_places(parser, "two pairs of a small storm", page=False)
     options = parser.parse_args()
-    if options.folder and not options.folder.is_dir():
-        parser.error(f"argument --folder: there is no folder {options.folder}")
+    check_places(parser, options)
     if options.quick:
         options.pairs = 2
     return options
-
-
-def positive(text):
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"'{text}': how many pairs, 1 or more")
-    return int(text)
 
 
 def measure(console, folder, options):
@@ -101,9 +79,8 @@ def measure(console, folder, options):
     ways = [Way("off", ""), Way("on", "deflate")]
     warm_up = 0 if options.quick else 1
     random.seed(7)
-    for pair in track(range(options.pairs + warm_up), "pairs", console=console, disable=not console.is_terminal, transient=True):
-        for way in random.sample(ways, 2):
-            one_run(way, folder, dict(PAIR, **small), keep=pair >= warm_up)
+    for pair, way in in_rounds(console, "pairs", ways, options.pairs + warm_up):
+        one_run(way, folder, dict(PAIR, **small), keep=pair >= warm_up)
     return ways
 
 

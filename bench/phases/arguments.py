@@ -7,6 +7,8 @@ import argparse
 import re
 from pathlib import Path
 
+from program import add_places, check_places, positive
+
 WAYS = ["file-per-process", "file-per-process-deflate", "file-per-process-core", "collective", "grouped", "independent", "one-writer",
         "damaris"]
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
@@ -38,10 +40,7 @@ def parse_arguments(description):
     add("--repeats", type=positive, default=5, metavar="N", help="rounds; another one warms up (5)")
     add("--fields", type=Path, metavar="FILE", help="HDF5 with groups of 3D float32 datasets, the values to write")
     add("--sweep", action="store_true", help="also file-per-process and damaris with other sizes")
-    add("--json", type=Path, metavar="FILE", help="write machine, rows and all times")
-    add("--page", type=Path, metavar="FILE", help="write an HTML page with pictures")
-    add("--folder", type=Path, metavar="DIR", help="where the runs write (the folder for temporary files)")
-    add("--quick", action="store_true", help="one small round: does it run; the figures mean little")
+    add_places(parser, "one small round")
     options = parser.parse_args()
     check(parser, options)
     if options.quick:
@@ -50,14 +49,9 @@ def parse_arguments(description):
 
 
 def check(parser, options):
-    if options.folder and not options.folder.is_dir():
-        parser.error(f"argument --folder: there is no folder {options.folder}")
+    check_places(parser, options)
     if options.fields and not options.fields.is_file():
         parser.error(f"argument --fields: there is no file {options.fields}")
-    for name in ("json", "page"):  # now, not after all runs
-        path = getattr(options, name)
-        if path and not path.parent.is_dir():
-            parser.error(f"argument --{name}: there is no folder {path.parent}")
     if options.sweep and options.phases < 2:
         parser.error("argument --sweep: it needs 2 phases or more, between which the dedicated core writes")
     if options.ranks < options.groups or options.ranks < 2 * options.writers:
@@ -71,12 +65,6 @@ def ways(text):
     if unknown:
         raise argparse.ArgumentTypeError(f"'{unknown[0]}' is none of: {', '.join(WAYS)}")
     return [way for way in WAYS if way in chosen]
-
-
-def positive(text):
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"'{text}': a whole number, 1 or more")
-    return int(text)
 
 
 def seconds(text):

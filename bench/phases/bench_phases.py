@@ -6,23 +6,16 @@ write phase, which is that of its slowest process.
 
 import json
 import os
-import random
-import shutil
-import signal
 import sys
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[1:1] = [str(ROOT / folder) for folder in ("bench/cm1", "bench/page", "examples/cm1")]
 
-from rich.console import Console  # noqa: E402
-from rich.progress import Progress  # noqa: E402
-
 from arguments import parse_arguments  # noqa: E402
 from machine import describe_machine  # noqa: E402
-from run_cm1 import RunFailed  # noqa: E402
+from program import in_rounds, run_benchmark  # noqa: E402
 from run_phases import Settings, find_program, run  # noqa: E402
 from summary import rows_of  # noqa: E402
 from table import print_report  # noqa: E402
@@ -33,29 +26,20 @@ SWEEP_ROUNDS = 2
 
 
 def main():
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like an interrupt: the runs go too
     options = parse_arguments(__doc__)
+    return run_benchmark("phases", options.folder, lambda console, folder: report_on(console, folder, options))
+
+
+def report_on(console, folder, options):
+    find_program()
     settings = settings_of(options)
-    console = Console(width=min(80, Console().width), highlight=False)
-    folder = Path(tempfile.mkdtemp(prefix="damaris-bench.phases.", dir=options.folder))
-    try:
-        find_program()
-        report = dict(machine=describe_machine(), settings=vars(settings))
-        report["details"] = details = measure(console, folder, options, settings)
-        if options.sweep:
-            report["sweep"] = sweep(console, folder, options, settings)
-        report["rows"] = rows_of(details)
-        write_results(options, report)
-        print_report(console, report)
-    except (RunFailed, OSError, ValueError) as failure:
-        print(f"bench phases: {failure}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("bench phases: interrupted; nothing is left running", file=sys.stderr)
-        return 130
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    return 0
+    report = dict(machine=describe_machine(), settings=vars(settings))
+    report["details"] = details = measure(console, folder, options, settings)
+    if options.sweep:
+        report["sweep"] = sweep(console, folder, options, settings)
+    report["rows"] = rows_of(details)
+    write_results(options, report)
+    print_report(console, report)
 
 
 def settings_of(options):
@@ -84,15 +68,6 @@ def sweep(console, folder, options, settings):
     for _, point in in_rounds(console, "sizes", points, 1 if options.quick else SWEEP_ROUNDS):
         found[point].append(run(point[1], replace(settings, bytes=point[0]), folder / "run")[0])
     return [dict(bytes_per_process=point[0], way=point[1], runs=runs) for point, runs in found.items()]
-
-
-def in_rounds(console, label, things, rounds):
-    with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
-        task = progress.add_task(label, total=rounds * len(things))
-        for number in range(rounds):
-            for thing in random.sample(things, len(things)):
-                yield number, thing
-                progress.advance(task)
 
 
 def write_results(options, report):

@@ -131,7 +131,8 @@ void ClassicParts::serve() {
       throw Error(DC_E_TIMEOUT, format("the client of the classic parts has sent nothing for {} ms", timeout_ms_));
     if (message.variable == kStop) return;
     if (message.variable == kEndOfStep) {
-      shared_->replies.timed_send(&freed, sizeof freed, 0, shared_->deadline);
+      if (!shared_->replies.timed_send(&freed, sizeof freed, 0, shared_->deadline))
+        throw Error(DC_E_TIMEOUT, format("the client of the classic parts has taken no answer for {} ms", timeout_ms_));
       continue;
     }
     shared_->segment.deallocate(shared_->segment.get_address_from_handle(message.handle));

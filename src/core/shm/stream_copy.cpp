@@ -2,6 +2,8 @@
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
+
+#include "core/shm/layout.hpp"
 #endif
 
 namespace damaris::shm {
@@ -9,9 +11,8 @@ namespace damaris::shm {
 #if defined(__SSE2__)
 namespace {
 
-constexpr std::uint64_t kLineBytes = 64, kPage = 4096;
 constexpr std::uint64_t kAbreast = 4;  // pages: so many streams the hardware prefetches at once
-constexpr std::uint64_t kAhead = 4 * kLineBytes;
+constexpr std::uint64_t kAhead = 4 * kLine;
 
 inline void stream_line(char* to, const char* from) noexcept {
   _mm_prefetch(from + kAhead, _MM_HINT_T0);
@@ -27,10 +28,10 @@ inline void stream_line(char* to, const char* from) noexcept {
 
 // Two lines of each page in turn: one page after the other waits for memory half of the time.
 inline void stream_pages(char* to, const char* from) noexcept {
-  for (std::uint64_t line = 0; line < kPage; line += 2 * kLineBytes)
+  for (std::uint64_t line = 0; line < kPage; line += 2 * kLine)
     for (std::uint64_t page = 0; page < kAbreast * kPage; page += kPage) {
       stream_line(to + page + line, from + page + line);
-      stream_line(to + page + line + kLineBytes, from + page + line + kLineBytes);
+      stream_line(to + page + line + kLine, from + page + line + kLine);
     }
 }
 
