@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "examples" / "cm1"))
 
 from machine import describe_machine  # noqa: E402
 from program import add_places, check_places, in_rounds, positive, run_benchmark  # noqa: E402
-from quotients import estimate, pooled_quantiles, quantile  # noqa: E402
+from quotients import estimate, mark, pooled_quantiles, quantile, row  # noqa: E402
 from read_cm1 import timers  # noqa: E402
 from run_cm1 import RunFailed, find_program, launch, prepare  # noqa: E402
 
@@ -111,11 +111,11 @@ def run(folder, settings, **hdf5):
 
 def rows_of(ways):
     off, on = ways
-    rows = [row("time to solution, median", estimate(quotients(on.solutions, off.solutions)), "median"),
-            row("time to solution, p99", pooled_quantiles(as_lists(on.solutions), as_lists(off.solutions), 0.99), "p99")]
+    rows = [row_of("time to solution, median", estimate(quotients(on.solutions, off.solutions)), "median"),
+            row_of("time to solution, p99", pooled_quantiles(as_lists(on.solutions), as_lists(off.solutions), 0.99), "p99")]
     for label in PHASES:
         for name, q in (("median", 0.5), ("p99", 0.99)):
-            rows.append(row(f"{label}, {name}", pooled_quantiles(on.phases[label], off.phases[label], q), name))
+            rows.append(row_of(f"{label}, {name}", pooled_quantiles(on.phases[label], off.phases[label], q), name))
     return rows
 
 
@@ -127,11 +127,8 @@ def quotients(ours, base):
     return [a / b for a, b in zip(ours, base)]
 
 
-def row(name, found, kind):
-    """found: value, low, high."""
-    good, aim = WORTH[kind]
-    value, low, high = (round(number, 4) for number in found)
-    return dict(name=f"{name}, compression on / off", ratio=value, better="lower", good=good, aim=aim, interval=[low, high])
+def row_of(name, found, kind):
+    return row(f"{name}, compression on / off", found, "lower", *WORTH[kind])
 
 
 def report(console, ways, rows, machine):
@@ -145,9 +142,8 @@ def report(console, ways, rows, machine):
     console.print(f"\n{'(+ good is reached, * the aim)':45} {'ratio':>6} {'95 % interval':>14} {'good':>4} {'aim':>4}", markup=False)
     for one in rows:
         interval = "[{:.3g}, {:.3g}]".format(*one["interval"])
-        mark = "*" if one["ratio"] <= one["aim"] else "+" if one["ratio"] <= one["good"] else ""
         name = one["name"].removesuffix(", compression on / off")
-        console.print(f"{name:45} {one['ratio']:6.3g} {interval:>14} {one['good']:4.3g} {one['aim']:4.3g} {mark}", markup=False)
+        console.print(f"{name:45} {one['ratio']:6.3g} {interval:>14} {one['good']:4.3g} {one['aim']:4.3g} {mark(one)}", markup=False)
     for line in caveats(machine):
         console.print(line, markup=False)
 

@@ -6,7 +6,7 @@ Used by: bench_cm1.py, its table and its pictures. Before it: details as README.
 import numpy as np
 
 from model import break_even, predict
-from quotients import pooled_quantiles
+from quotients import pooled_quantiles, row
 
 BUFFER_BYTES = 64 << 20  # of cm1.xml
 BEST_ROW = ("best other way / damaris, from the break-even on", 1.0, 1.02)
@@ -48,10 +48,10 @@ def rows_of(report):
     paying = [(point, detail) for point, detail in zip(points, report["details"]) if point["share"][best_of(point)] >= point["break_even"]]
     if paying:
         found = [quotient(detail["runs"], best_of(point)) for point, detail in paying]
-        rows.append(row(BEST_ROW, min(found)))
+        rows.append(row_of(BEST_ROW, min(found)))
     half = min(zip(points, report["details"]), key=lambda pair: abs(np.log(pair[0]["share"]["collective"])))
     if 0.5 <= half[0]["share"]["collective"] <= 2:
-        rows.append(row(HALF_ROW, quotient(half[1]["runs"], "collective")))
+        rows.append(row_of(HALF_ROW, quotient(half[1]["runs"], "collective")))
     return rows
 
 
@@ -64,7 +64,6 @@ def quotient(runs, way):
     return pooled_quantiles(*([[run["solution_s"]] for run in runs[name]] for name in (way, "damaris")), 0.5)
 
 
-def row(kind, found):
+def row_of(kind, found):
     name, good, aim = kind
-    value, low, high = (round(float(number), 4) for number in found)
-    return dict(name=f"time to solution, {name}", ratio=value, better="higher", good=good, aim=aim, interval=[low, high])
+    return row(f"time to solution, {name}", found, "higher", good, aim)

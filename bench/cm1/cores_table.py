@@ -6,6 +6,7 @@ Used by: bench_cm1.py. Before it: its report. After it: the terminal.
 from statistics import median
 
 from model import most_gain
+from quotients import mark
 
 
 def print_report(console, report):
@@ -47,9 +48,8 @@ def row_lines(report):
     yield f"{'(+ good is reached, * the aim)':48} {'ratio':>5} {'95 % interval':>13} {'good':>4} {'aim':>4}"
     for one in report["rows"]:
         interval = "[{:.3g}, {:.3g}]".format(*one["interval"])
-        mark = "*" if one["ratio"] >= one["aim"] else "+" if one["ratio"] >= one["good"] else ""
         name = one["name"].removeprefix("time to solution, ")
-        yield f"{name:48} {one['ratio']:5.3g} {interval:>13} {one['good']:4.3g} {one['aim']:4.3g} {mark}"
+        yield f"{name:48} {one['ratio']:5.3g} {interval:>13} {one['good']:4.3g} {one['aim']:4.3g} {mark(one)}"
 
 
 def caveats(report):

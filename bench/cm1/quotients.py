@@ -34,3 +34,15 @@ def pooled_quantiles(ours, base, q):
 
 def quotient(ours, base, q):
     return np.quantile(np.concatenate(ours), q) / np.quantile(np.concatenate(base), q)
+
+
+def row(name, found, better, good, aim):
+    """A line of the budgets. found: value, low, high."""
+    value, low, high = (round(float(number), 4) for number in found)
+    return dict(name=name, ratio=value, better=better, good=good, aim=aim, interval=[low, high])
+
+
+def mark(one):
+    """'*': the aim is reached, '+': good is."""
+    sign = 1 if one["better"] == "higher" else -1
+    return "*" if sign * one["ratio"] >= sign * one["aim"] else "+" if sign * one["ratio"] >= sign * one["good"] else ""

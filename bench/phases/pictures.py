@@ -15,7 +15,8 @@ import numpy as np  # noqa: E402
 
 from cpu_use import draw_cpu_use  # noqa: E402
 from page import Page  # noqa: E402
-from summary import idle_share, mark, processor_time, slowest, throughput  # noqa: E402
+from quotients import mark  # noqa: E402
+from summary import idle_share, processor_time, slowest, throughput  # noqa: E402
 from tiles import draw_tiles  # noqa: E402
 from times import draw_strips, draw_sweep, time_text  # noqa: E402
 

@@ -5,7 +5,7 @@ Used by: bench_phases.py and the pictures. Before it: runs as README.md describe
 
 import numpy as np
 
-from quotients import pooled_quantiles
+from quotients import pooled_quantiles, row
 
 ROWS = {"file-per-process": ("write phase seen by the simulation, median: file per process / damaris", 10, 30),
         "collective": ("write phase seen by the simulation, median: collective / damaris", 30, 100)}
@@ -57,14 +57,3 @@ def against(theirs, ours, name, good, aim):
     found = pooled_quantiles([slowest(run) for run in theirs], [slowest(run) for run in ours], 0.5)
     cpu = np.median([processor_time(run) for run in theirs]) / np.median([processor_time(run) for run in ours])
     return dict(row(name, found, "higher", good, aim), cpu_ratio=round(float(cpu), 4))
-
-
-def row(name, found, better, good, aim):
-    value, low, high = (round(float(number), 4) for number in found)
-    return dict(name=name, ratio=value, better=better, good=good, aim=aim, interval=[low, high])
-
-
-def mark(one):
-    """'*': the aim is reached, '+': good is."""
-    sign = 1 if one["better"] == "higher" else -1
-    return "*" if sign * one["ratio"] >= sign * one["aim"] else "+" if sign * one["ratio"] >= sign * one["good"] else ""

@@ -5,7 +5,8 @@ Used by: bench_phases.py. Before it: its report. After it: the terminal.
 
 import numpy as np
 
-from summary import idle_share, mark, slowest, throughput
+from quotients import mark
+from summary import idle_share, slowest, throughput
 
 
 def print_report(console, report):
