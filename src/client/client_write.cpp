@@ -4,9 +4,9 @@
 #include "client/client.hpp"
 #include "core/base/checksum.hpp"
 #include "core/base/format.hpp"
+#include "core/shm/copy_choice.hpp"
 #include "core/shm/decision.hpp"
 #include "core/shm/publish.hpp"
-#include "core/shm/stream_copy.hpp"
 
 namespace damaris::client {
 namespace {

@@ -6,7 +6,7 @@
 #include "client/strided_copy.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
-#include "core/shm/stream_copy.hpp"
+#include "core/shm/copy_choice.hpp"
 
 namespace damaris::client {
 namespace {

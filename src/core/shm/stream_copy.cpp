@@ -1,7 +1,9 @@
 #include "core/shm/stream_copy.hpp"
 
+#include <cstring>
+
 #if defined(__SSE2__)
-#include <emmintrin.h>
+#include <immintrin.h>
 
 #include "core/shm/layout.hpp"
 #endif
@@ -15,7 +17,6 @@ constexpr std::uint64_t kAbreast = 4;  // pages: so many streams the hardware pr
 constexpr std::uint64_t kAhead = 4 * kLine;
 
 inline void stream_line(char* to, const char* from) noexcept {
-  _mm_prefetch(from + kAhead, _MM_HINT_T0);
   const auto* source = reinterpret_cast<const __m128i*>(from);
   auto* target = reinterpret_cast<__m128i*>(to);
   const __m128i a = _mm_loadu_si128(source), b = _mm_loadu_si128(source + 1);
@@ -26,28 +27,63 @@ inline void stream_line(char* to, const char* from) noexcept {
   _mm_stream_si128(target + 3, d);
 }
 
-// Two lines of each page in turn: one page after the other waits for memory half of the time.
+void stream_lines(char* to, const char* from, std::uint64_t lines) noexcept {
+  for (std::uint64_t line = 0; line < lines; ++line) stream_line(to + line * kLine, from + line * kLine);
+}
+
+[[gnu::target("avx2")]] void stream_lines_avx2(char* to, const char* from, std::uint64_t lines) noexcept {
+  const auto* source = reinterpret_cast<const __m256i*>(from);
+  auto* target = reinterpret_cast<__m256i*>(to);
+  for (std::uint64_t half = 0; half < 2 * lines; half += 2) {
+    const __m256i a = _mm256_loadu_si256(source + half), b = _mm256_loadu_si256(source + half + 1);
+    _mm256_stream_si256(target + half, a);
+    _mm256_stream_si256(target + half + 1, b);
+  }
+}
+
+std::uint64_t stream(char* to, const char* from, std::uint64_t bytes) noexcept {
+  static const bool avx2 = __builtin_cpu_supports("avx2") != 0;
+  (avx2 ? stream_lines_avx2 : stream_lines)(to, from, bytes / kLine);
+  return bytes / kLine * kLine;
+}
+
+inline void prefetch_and_stream_line(char* to, const char* from) noexcept {
+  _mm_prefetch(from + kAhead, _MM_HINT_T0);
+  stream_line(to, from);
+}
+
+// Two lines of each page in turn.
 inline void stream_pages(char* to, const char* from) noexcept {
   for (std::uint64_t line = 0; line < kPage; line += 2 * kLine)
     for (std::uint64_t page = 0; page < kAbreast * kPage; page += kPage) {
-      stream_line(to + page + line, from + page + line);
-      stream_line(to + page + line + kLine, from + page + line + kLine);
+      prefetch_and_stream_line(to + page + line, from + page + line);
+      prefetch_and_stream_line(to + page + line + kLine, from + page + line + kLine);
     }
+}
+
+std::uint64_t stream_abreast(char* to, const char* from, std::uint64_t bytes) noexcept {
+  std::uint64_t done = 0;
+  for (; bytes - done >= kAbreast * kPage; done += kAbreast * kPage) stream_pages(to + done, from + done);
+  return done;
 }
 
 }  // namespace
 
 // The fence: streaming stores may be seen after later ones, such as the one that publishes the block.
-void stream_copy(void* to, const void* from, std::uint64_t bytes) noexcept {
+void copy_by(CopyWay way, void* to, const void* from, std::uint64_t bytes) noexcept {
   auto* target = static_cast<char*>(to);
   const auto* source = static_cast<const char*>(from);
   std::uint64_t done = 0;
-  for (; bytes - done >= kAbreast * kPage; done += kAbreast * kPage) stream_pages(target + done, source + done);
-  _mm_sfence();
-  std::memcpy(target + done, source + done, bytes - done);
+  if (way != CopyWay::plain) {
+    done = (way == CopyWay::streamed ? stream : stream_abreast)(target, source, bytes);
+    _mm_sfence();
+  }
+  if (bytes > done) std::memcpy(target + done, source + done, bytes - done);
 }
 #else
-void stream_copy(void* to, const void* from, std::uint64_t bytes) noexcept { std::memcpy(to, from, bytes); }
+void copy_by(CopyWay, void* to, const void* from, std::uint64_t bytes) noexcept {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
 #endif
 
 }  // namespace damaris::shm

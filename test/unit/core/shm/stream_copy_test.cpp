@@ -1,28 +1,100 @@
-// The copy into the region: every byte arrives, and none beside them is touched.
+// The copy into the region: every byte arrives, and none beside them is touched; the way that was fastest is kept.
 #include "core/shm/stream_copy.hpp"
 
 #include <catch2/catch.hpp>
 
+#include <cstring>
 #include <memory>
 #include <vector>
 
-using namespace damaris;
+#include "core/shm/copy_choice.hpp"
 
-TEST_CASE("an array of any length arrives whole from any address, and nothing beside it is written") {
-  constexpr std::size_t kMost = 300'000, kMargin = 64;
-  const std::uint64_t bytes = GENERATE(0, 1, 63, 16'383, 16'384, 16'385, 20'000, 65'600, 262'143, 262'144, 262'145, 299'968);
-  const std::size_t offset = GENERATE(0, 1, 7, 16, 63);
+using namespace damaris;
+using shm::CopyWay;
+
+namespace {
+
+constexpr std::size_t kMost = 300'000, kMargin = 64;
+
+struct alignas(64) Target {
+  unsigned char bytes[kMost + 2 * kMargin];
+};
+
+std::vector<unsigned char> numbers() {
   std::vector<unsigned char> source(kMost + kMargin);
   for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<unsigned char>(i * 2654435761u >> 13);
-  struct alignas(64) Target {
-    unsigned char bytes[kMost + 2 * kMargin];
-  };
+  return source;
+}
+
+template <class Copy>
+void check_copy(std::uint64_t bytes, std::size_t offset, Copy&& copy) {
+  const std::vector<unsigned char> source = numbers(), margin(kMargin, 0xa5);
   const auto target = std::make_unique<Target>();
   std::memset(target->bytes, 0xa5, sizeof target->bytes);
-  const bool streams = GENERATE(false, true);
-  (streams ? shm::stream_copy : shm::copy_in)(target->bytes + kMargin, source.data() + offset, bytes);
+  copy(target->bytes + kMargin, source.data() + offset, bytes);
   CHECK(std::memcmp(target->bytes + kMargin, source.data() + offset, bytes) == 0);
-  const std::vector<unsigned char> margin(kMargin, 0xa5);
   CHECK(std::memcmp(target->bytes, margin.data(), kMargin) == 0);
   CHECK(std::memcmp(target->bytes + kMargin + bytes, margin.data(), kMargin) == 0);
+}
+
+// Tells times in units of one way's, as often as it takes.
+void decide(shm::CopyChoice& choice, std::uint64_t bytes, double plain, double streamed, double abreast) {
+  while (!choice.is_decided(bytes)) {
+    const CopyWay way = choice.next(bytes);
+    choice.tell(way, bytes, way == CopyWay::plain ? plain : way == CopyWay::streamed ? streamed : abreast);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("an array of any length arrives whole from any address, and nothing beside it is written") {
+  const std::uint64_t bytes =
+      GENERATE(0, 1, 63, 64, 65, 16'383, 16'384, 16'385, 20'000, 65'600, 262'143, 262'144, 262'145, 299'968);
+  const std::size_t offset = GENERATE(0, 1, 7, 16, 63);
+  SECTION("by each way") {
+    const CopyWay way = GENERATE(from_range(shm::kCopyWays));
+    check_copy(bytes, offset, [way](void* to, const void* from, std::uint64_t length) { shm::copy_by(way, to, from, length); });
+  }
+  SECTION("while the ways are tried, and afterwards") {
+    for (unsigned i = 0; i <= shm::CopyChoice::kTries * shm::kCopyWays.size(); ++i) check_copy(bytes, offset, shm::copy_in);
+  }
+}
+
+TEST_CASE("each way is tried, and the fastest is kept") {
+  constexpr std::uint64_t kBytes = shm::kLargeCopyBytes;
+  shm::CopyChoice choice;
+  CHECK_FALSE(choice.is_decided(kBytes));
+  CHECK(choice.kept(kBytes) == CopyWay::plain);
+  std::vector<unsigned> tries(shm::kCopyWays.size());
+  while (!choice.is_decided(kBytes)) {
+    const CopyWay way = choice.next(kBytes);
+    ++tries[static_cast<std::size_t>(way)];
+    choice.tell(way, kBytes, 1);
+  }
+  CHECK(tries == std::vector<unsigned>(shm::kCopyWays.size(), shm::CopyChoice::kTries));
+  CHECK(choice.kept(kBytes) == CopyWay::plain);  // as fast as any other
+}
+
+TEST_CASE("the fastest way is kept for each size by itself") {
+  shm::CopyChoice choice;
+  decide(choice, shm::kLargeCopyBytes, 3, 2, 1);
+  decide(choice, 4 * shm::kLargeCopyBytes, 3, 1, 2);
+  decide(choice, std::uint64_t{1} << 40, 1, 2, 3);
+  CHECK(choice.kept(shm::kLargeCopyBytes) == CopyWay::streamed_abreast);
+  CHECK(choice.kept(2 * shm::kLargeCopyBytes - 1) == CopyWay::streamed_abreast);
+  CHECK_FALSE(choice.is_decided(2 * shm::kLargeCopyBytes));
+  CHECK(choice.kept(4 * shm::kLargeCopyBytes) == CopyWay::streamed);
+  CHECK(choice.kept(std::uint64_t{1} << 50) == CopyWay::plain);  // one class with all that is larger
+}
+
+TEST_CASE("one disturbed try decides nothing") {
+  shm::CopyChoice choice;
+  constexpr std::uint64_t kBytes = 1 << 20;
+  for (bool first = true; !choice.is_decided(kBytes);) {
+    const CopyWay way = choice.next(kBytes);
+    const bool disturbed = first && way == CopyWay::streamed;
+    first = first && !disturbed;
+    choice.tell(way, kBytes, disturbed ? 100 : way == CopyWay::streamed ? 1 : 2);
+  }
+  CHECK(choice.kept(kBytes) == CopyWay::streamed);
 }

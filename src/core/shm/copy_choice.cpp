@@ -1,0 +1,43 @@
+#include "core/shm/copy_choice.hpp"
+
+#include "core/base/clock.hpp"
+
+namespace damaris::shm {
+
+std::size_t CopyChoice::class_of(std::uint64_t bytes) noexcept {
+  std::size_t result = 0;
+  for (std::uint64_t times = bytes / kLargeCopyBytes; times > 1 && result + 1 < kClasses; times /= 2) ++result;
+  return result;
+}
+
+CopyWay CopyChoice::next(std::uint64_t bytes) noexcept {
+  return kCopyWays[at(bytes).asked.fetch_add(1, std::memory_order_relaxed) % kCopyWays.size()];
+}
+
+void CopyChoice::tell(CopyWay way, std::uint64_t bytes, double seconds) noexcept {
+  Class& here = at(bytes);
+  const double took = seconds / static_cast<double>(bytes);
+  std::atomic<double>& best = here.best_s_per_byte[static_cast<std::size_t>(way)];
+  double known = best.load(std::memory_order_relaxed);
+  while ((known == 0 || took < known) && !best.compare_exchange_weak(known, took, std::memory_order_relaxed)) {
+  }
+  if (here.told.fetch_add(1, std::memory_order_relaxed) + 1 != kTells) return;
+  CopyWay fastest = CopyWay::plain;
+  double least = 0;
+  for (const CopyWay one : kCopyWays) {
+    const double its = here.best_s_per_byte[static_cast<std::size_t>(one)].load(std::memory_order_relaxed);
+    if (its > 0 && (least == 0 || its < least)) fastest = one, least = its;
+  }
+  here.kept.store(fastest, std::memory_order_relaxed);
+}
+
+void copy_large(void* to, const void* from, std::uint64_t bytes) noexcept {
+  static CopyChoice choice;
+  if (choice.is_decided(bytes)) return copy_by(choice.kept(bytes), to, from, bytes);
+  const CopyWay way = choice.next(bytes);
+  const Clock::time_point start = Clock::now();
+  copy_by(way, to, from, bytes);
+  choice.tell(way, bytes, seconds_since(start));
+}
+
+}  // namespace damaris::shm

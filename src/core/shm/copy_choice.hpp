@@ -1,0 +1,55 @@
+// Copies an array into the region, a large one by the way that was the fastest of those tried on the first writes of about its size.
+// Used by: client threads, in every write that copies.
+// Before it: room in an arena. After it: publishing; the values are visible to whoever sees the block published.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "core/shm/stream_copy.hpp"
+
+namespace damaris::shm {
+
+// From here on the other ways are tried. Smaller arrays often find their target in a cache, where the last step left it.
+inline constexpr std::uint64_t kLargeCopyBytes = 256 * 1024;
+
+// Tries each way in turn a few times, for each power of two of the size by itself, and keeps the one with the best time for a byte. Any
+// thread may ask and tell; threads that try at the same time may try a way once more or less.
+class CopyChoice {
+ public:
+  static constexpr unsigned kTries = 4;  // of each way
+
+  // The way that is kept; plain as long as none is.
+  CopyWay kept(std::uint64_t bytes) const noexcept { return at(bytes).kept.load(std::memory_order_relaxed); }
+  bool is_decided(std::uint64_t bytes) const noexcept { return at(bytes).told.load(std::memory_order_relaxed) >= kTells; }
+  // What to try next, and how long it took.
+  CopyWay next(std::uint64_t bytes) noexcept;
+  void tell(CopyWay way, std::uint64_t bytes, double seconds) noexcept;
+
+ private:
+  static constexpr unsigned kTells = kTries * kCopyWays.size();
+  static constexpr std::size_t kClasses = 12;  // from kLargeCopyBytes on; the last one is of all that is larger
+  struct Class {
+    std::atomic<unsigned> asked{0}, told{0};
+    std::array<std::atomic<double>, kCopyWays.size()> best_s_per_byte{};  // 0: not tried
+    std::atomic<CopyWay> kept{CopyWay::plain};
+  };
+
+  static std::size_t class_of(std::uint64_t bytes) noexcept;
+  const Class& at(std::uint64_t bytes) const noexcept { return classes_[class_of(bytes)]; }
+  Class& at(std::uint64_t bytes) noexcept { return classes_[class_of(bytes)]; }
+
+  std::array<Class, kClasses> classes_;
+};
+
+// Of this process. `to`: as for copy_by.
+void copy_large(void* to, const void* from, std::uint64_t bytes) noexcept;
+
+inline void copy_in(void* to, const void* from, std::uint64_t bytes) noexcept {
+  if (bytes >= kLargeCopyBytes) return copy_large(to, from, bytes);
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
+}  // namespace damaris::shm
