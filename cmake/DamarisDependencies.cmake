@@ -21,6 +21,7 @@ if(DAMARIS_FORTRAN)
 endif()
 
 if(DAMARIS_MPI)
+  pkg_check_modules(DAMARIS_HWLOC REQUIRED IMPORTED_TARGET hwloc) # where the dedicated core is
   set(MPI_C_COMPILER mpicc.${DAMARIS_MPI} CACHE STRING "The flavour's own wrapper")
   set(MPI_Fortran_COMPILER mpifort.${DAMARIS_MPI} CACHE STRING "The flavour's own wrapper")
   set(MPIEXEC_EXECUTABLE mpirun.${DAMARIS_MPI} CACHE STRING "The flavour's own launcher")

@@ -1,12 +1,11 @@
 #include "mpi/serve.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
+#include <functional>
 
-#include "core/base/format.hpp"
-#include "core/base/log.hpp"
+#include "mpi/pinning.hpp"
 
 namespace damaris::mpi {
 namespace {
@@ -31,31 +30,24 @@ class DrainOnSigterm {
   struct sigaction before_ = {};
 };
 
-// Takes the highest allowed core for itself, the next lower one for the next server of the node. A launcher that has bound the rank
-// already decided; with more ranks than cores, pinning would only hurt.
-void pin(const std::vector<int>& node_of, int rank) {
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
-  const auto ranks_here = std::count(node_of.begin(), node_of.end(), node_of[static_cast<std::size_t>(rank)]);
-  const bool one_node = std::all_of(node_of.begin(), node_of.end(), [&](int node) { return node == node_of[0]; });
-  if (CPU_COUNT(&allowed) < ranks_here || (!one_node && std::getenv("DAMARIS_RANKS_PER_NODE") != nullptr)) return;
-  long later = 0;  // ranks of this node after this one
-  for (std::size_t other = static_cast<std::size_t>(rank) + 1; other < node_of.size(); ++other)
-    later += node_of[other] == node_of[static_cast<std::size_t>(rank)] ? 1 : 0;
-  for (int cpu = CPU_SETSIZE - 1; cpu >= 0; --cpu) {
-    if (!CPU_ISSET(cpu, &allowed) || later-- > 0) continue;
-    cpu_set_t mine;
-    CPU_ZERO(&mine);
-    CPU_SET(cpu, &mine);
-    if (sched_setaffinity(0, sizeof mine, &mine) == 0) log_line(LogLevel::info, format("pinned to core {}", cpu));
-    return;
-  }
+// The servers are the last ranks of their node.
+NodeRanks ranks_of_node(const std::vector<int>& node_of, int rank, int servers) {
+  const int node = node_of[static_cast<std::size_t>(rank)];
+  const auto here = node_of.begin() + rank;
+  return {static_cast<int>(std::count(node_of.begin(), node_of.end(), node)), servers,
+          servers - 1 - static_cast<int>(std::count(here + 1, node_of.end(), node))};
+}
+
+// Several nodes that are one: their ranks share its cores.
+bool is_cut(const std::vector<int>& node_of) {
+  return std::getenv("DAMARIS_RANKS_PER_NODE") != nullptr &&
+         std::adjacent_find(node_of.begin(), node_of.end(), std::not_equal_to<>()) != node_of.end();
 }
 
 }  // namespace
 
 server::CallResult serve(server::Server& server, const model::Model& model, const std::vector<int>& node_of, int rank) {
-  if (model.architecture.pin) pin(node_of, rank);
+  if (model.architecture.pin && !is_cut(node_of)) pin_server(ranks_of_node(node_of, rank, model.architecture.dedicated_cores));
   const DrainOnSigterm drain;
   return server.run(&stop);
 }
