@@ -1,5 +1,5 @@
 /* A storage that takes only so many bytes a second of all processes of a run together: to be preloaded under them.
- * Used by: every process of a run of bench cm1, in any thread that writes.
+ * Used by: every process of a run of bench cm1 or bench phases, in any thread that writes.
  * Before it: write, pwrite, writev, pwritev of files below $DAMARIS_BENCH_UNDER. After it: the real call, once the bytes had their turn.
  *
  * $DAMARIS_BENCH_RATE: bytes per second. $DAMARIS_BENCH_QUEUE: a file of 16 zero bytes, which all map: when the queue is empty again, in ns of
