@@ -85,7 +85,7 @@ def test_each_storage_has_all_ways_and_rows_that_name_it(several):
 def test_the_slow_storage_holds_up_who_writes_to_it_and_not_the_clients_of_damaris(several):
     output, report, _ = several
     details = {detail["way"]: detail["runs"][0] for detail in report["details"] if detail["storage"] == "5MB/s"}
-    least_s = sum(details["damaris"]["bytes"]) / 5e6
+    least_s = 0.9 * sum(details["damaris"]["bytes"]) / 5e6
     for way in ("file-per-process", "collective"):
         assert np.min(np.max(details[way]["visible_s"], axis=1)) >= least_s, way
     assert min(details["damaris"]["server"]["write_s"]) >= least_s
