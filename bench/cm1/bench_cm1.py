@@ -7,7 +7,6 @@ The grid is the same for all: with a dedicated core the others have larger tiles
 import argparse
 import json
 import os
-import re
 import shutil
 import sys
 from pathlib import Path
@@ -21,8 +20,8 @@ from cores_table import print_report  # noqa: E402
 from machine import describe_machine  # noqa: E402
 from program import add_places, check_places, in_rounds, positive, run_benchmark  # noqa: E402
 from run_cm1 import find_program  # noqa: E402
+from slow_storage import rate_of  # noqa: E402
 
-UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 QUICK = dict(works=[1, 2], outputs=2, repeats=1)
 EXAMPLES = """
 examples:
@@ -79,10 +78,10 @@ def numbers(text):
 
 
 def rate(text):
-    found = re.fullmatch(r"(\d+)\s*([kmg]?)(b|b/s)?", text.lower())
-    if text != "as-is" and not (found and int(found[1])):
+    found = 0 if text == "as-is" else rate_of(text)
+    if found is None:
         raise argparse.ArgumentTypeError(f"'{text}': bytes per second, such as 20MB/s, or as-is")
-    return 0 if text == "as-is" else int(found[1]) * UNITS[found[2]]
+    return found
 
 
 def measure(console, folder, options):

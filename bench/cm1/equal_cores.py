@@ -3,17 +3,13 @@
 Used by: bench_cm1.py. Before it: settings. After it: runs as README.md describes them.
 """
 
-import ctypes
 import json
-import os
 import shutil
-import struct
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from read_cm1 import timers
 from run_cm1 import RunFailed, launch, prepare
+from slow_storage import storage
 
 WAYS = ["fpp", "collective", "damaris"]
 LIMIT_S = 600
@@ -40,10 +36,7 @@ def run(place, settings, work, way):
     """A run on all cores; damaris has one of them as its dedicated core."""
     with storage(place, settings.rate) as slow:
         found = measured(place / "run", settings, dict(work=work, backend=way), settings.cores, slow.environment)
-        stored = found["stored_bytes"]
-        if settings.rate and slow.bytes() < 0.95 * stored:
-            raise RunFailed(f"only {slow.bytes()} of {stored} bytes of a run with {way} passed the slow storage: this MPI library "
-                            "writes in a way that bench/cm1/slow_storage.c does not see; use --storage as-is")
+        slow.check(found["stored_bytes"], way, "use --storage as-is")
     return found
 
 
@@ -79,30 +72,3 @@ def stored_by(place):
     lines = [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []
     return dict(server_s=[line["stored_s"] for line in lines if "stored_s" in line],
                 stored_bytes=sum(path.stat().st_size for path in place.glob("cm1out*.h5")))
-
-
-class Slow:
-    """Its side of slow_storage.c: the queue that all processes of a run share."""
-
-    def __init__(self, queue, environment):
-        self.queue = queue
-        self.environment = environment
-
-    def bytes(self):
-        return struct.unpack("qQ", self.queue.read_bytes())[1] if self.queue else 0
-
-
-@contextmanager
-def storage(place, rate):
-    place.mkdir(parents=True, exist_ok=True)
-    if not rate:
-        yield Slow(None, None)
-        return
-    library = Path(os.environ["DAMARIS_BUILD_DIR"]) / "bench" / "damaris_bench_slow_storage.so"
-    ctypes.CDLL(str(library))  # an error now, not a run that is not slowed down
-    queue = place / "queue"
-    queue.write_bytes(bytes(16))
-    (place / library.name).symlink_to(library)
-    # From the run's folder: LD_PRELOAD takes no path with a space.
-    yield Slow(queue, dict(LD_PRELOAD=f"../{library.name}", DAMARIS_BENCH_RATE=str(rate), DAMARIS_BENCH_QUEUE=str(queue),
-                           DAMARIS_BENCH_UNDER=str(place.resolve() / "run")))

@@ -1,9 +1,10 @@
 /* A storage that takes only so many bytes a second of all processes of a run together: to be preloaded under them.
- * Used by: every process of a run of bench cm1, in any thread that writes.
+ * Used by: every process of a run of bench cm1 or bench phases, in any thread that writes.
  * Before it: write, pwrite, writev, pwritev of files below $DAMARIS_BENCH_UNDER. After it: the real call, once the bytes had their turn.
  *
  * $DAMARIS_BENCH_RATE: bytes per second. $DAMARIS_BENCH_QUEUE: a file of 16 zero bytes, which all map: when the queue is empty again, in ns of
  * CLOCK_MONOTONIC, and how many bytes have passed it. Who waits takes no processor time, as with a storage at the end of a network.
+ * A write ends kAheadNs before its bytes are through: a sleep is 50 us too long, and with many small writes the queue would stand empty meanwhile.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -26,6 +27,8 @@ struct queue {
   _Atomic int64_t free_at_ns;
   _Atomic uint64_t bytes;
 };
+
+static const int64_t kAheadNs = 1000000;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct queue* queue;
@@ -71,7 +74,8 @@ static void wait_for_turn(int file, size_t bytes) {
     do served = (free_at > now ? free_at : now) + cost;
     while (!atomic_compare_exchange_weak(&queue->free_at_ns, &free_at, served));
     atomic_fetch_add(&queue->bytes, bytes);
-    const struct timespec until = {served / 1000000000, served % 1000000000};
+    const int64_t end = served - kAheadNs;
+    const struct timespec until = {end / 1000000000, end % 1000000000};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
     }
   }

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from program import add_places, check_places, positive
+from storage import Storage, storages
 
 WAYS = ["file-per-process", "file-per-process-deflate", "file-per-process-core", "collective", "grouped", "independent", "one-writer",
         "damaris"]
@@ -18,6 +19,7 @@ examples:
   ./dev bench phases --page phases.html
   ./dev bench phases --sweep --json phases.json --page phases.html --folder /scratch
   ./dev bench phases --ways file-per-process,damaris --ranks 2 --bytes 64MiB   a core for each
+  ./dev bench phases --storage cache,disk,100MB --ways file-per-process,collective,damaris --page phases.html
   ./dev bench phases --ways collective --transfer 1MiB --stripe 4MiB
   ./dev bench phases --fields fields.h5 --repeats 10
 """
@@ -30,6 +32,9 @@ def parse_arguments(description):
     add("--ways", type=ways, default=WAYS, metavar="A,B", help=f"which of: {', '.join(WAYS)}")
     add("--ranks", type=positive, default=4, metavar="N", help="processes; damaris takes its dedicated cores from them (4)")
     add("--bytes", type=size, default=24 << 20, metavar="SIZE", help="of each process and phase (24MiB)")
+    add("--storage", type=storages, default=[Storage("cache")], metavar="A,B",
+        help="cache: files end in the page cache (default); disk: the file ways sync, too; RATE such as 100MB: all processes together "
+             "write so many bytes a second, as with a node's share of a parallel file system; several: the ways with each")
     add("--phases", type=positive, default=10, metavar="N", help="of a run (10)")
     add("--compute", type=seconds, default=0.5, metavar="S", help="processor time of a process and phase (0.5)")
     add("--transfer", type=size, default=0, metavar="SIZE", help="a write call of the file ways (a whole field)")

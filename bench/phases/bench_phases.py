@@ -33,7 +33,7 @@ def main():
 def report_on(console, folder, options):
     find_program()
     settings = settings_of(options)
-    report = dict(machine=describe_machine(), settings=vars(settings))
+    report = dict(machine=describe_machine(), settings=dict(vars(settings), storage=[storage.name for storage in options.storage]))
     report["details"] = details = measure(console, folder, options, settings)
     if options.sweep:
         report["sweep"] = sweep(console, folder, options, settings)
@@ -49,15 +49,17 @@ def settings_of(options):
 
 
 def measure(console, folder, options, settings):
-    """Rounds of all ways, in an order drawn anew; the first round is not counted."""
-    found = {way: dict(way=way, runs=[]) for way in options.ways}
+    """Rounds of all ways with each storage, in an order drawn anew; the first round is not counted."""
+    things = [(storage, way) for storage in options.storage for way in options.ways]
+    found = {(storage, way): dict(way=way, storage=storage.name, runs=[]) for storage, way in things}
     rounds = options.repeats + (0 if options.quick else 1)
-    for number, way in in_rounds(console, "runs", options.ways, rounds):
-        times, left, cpu = run(way, settings, folder / "run")
+    for number, (storage, way) in in_rounds(console, "runs", things, rounds):
+        times, left, cpu = run(way, storage, settings, folder / "place")
         if number >= rounds - options.repeats:
-            found[way]["runs"].append(times)
-            found[way].update(left)
-            found[way].setdefault("cpu", cpu)
+            detail = found[storage, way]
+            detail["runs"].append(times)
+            detail.update(left)
+            detail.setdefault("cpu", cpu)
     return list(found.values())
 
 
@@ -66,7 +68,7 @@ def sweep(console, folder, options, settings):
     points = [(max(1, int(settings.bytes * factor)), way) for factor in factors for way in SWEEP_WAYS]
     found = {point: [] for point in points}
     for _, point in in_rounds(console, "sizes", points, 1 if options.quick else SWEEP_ROUNDS):
-        found[point].append(run(point[1], replace(settings, bytes=point[0]), folder / "run")[0])
+        found[point].append(run(point[1], options.storage[0], replace(settings, bytes=point[0]), folder / "place")[0])
     return [dict(bytes_per_process=point[0], way=point[1], runs=runs) for point, runs in found.items()]
 
 

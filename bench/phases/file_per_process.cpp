@@ -1,3 +1,4 @@
+#include "phases/durable.hpp"
 #include "phases/field_file.hpp"
 #include "phases/way.hpp"
 
@@ -15,9 +16,11 @@ class FilePerProcess : public Way {
     if (deflate_) writing.levels_per_chunk = levels_in(grid, fields.slab().count, options_.chunk);
     // The core driver asks for this much memory whenever its file grows beyond what it has: for all of it at once.
     if (core_) need(H5Pset_fapl_core(access_, fields.bytes(), true), "choose the core driver");
-    FieldFile file(file_name(options_, phase, "r" + std::to_string(rank_)), grid, fields.slab(), writing);
+    const std::string path = file_name(options_, phase, "r" + std::to_string(rank_));
+    FieldFile file(path, grid, fields.slab(), writing);
     for (int field = 0; field < kFields; ++field) file.write(field, {{fields.slab(), fields[field]}});
     file.close();
+    if (options_.sync) make_durable(path);
   }
 
  private:

@@ -1,3 +1,4 @@
+#include "phases/durable.hpp"
 #include "phases/field_file.hpp"
 #include "phases/groups.hpp"
 #include "phases/way.hpp"
@@ -19,9 +20,11 @@ class OneWriter : public Way {
     const Grid& grid = fields.grid();
     const std::uint64_t rows = grid.largest_slab_rows(group_.processes);
     const Writing writing{H5P_DEFAULT, H5P_DEFAULT, levels_in(grid, rows, options_.transfer), 0};
-    FieldFile file(file_name(options_, phase, "g" + std::to_string(group_.index)), grid, group_.slab(grid), writing);
+    const std::string path = file_name(options_, phase, "g" + std::to_string(group_.index));
+    FieldFile file(path, grid, group_.slab(grid), writing);
     for (int field = 0; field < kFields; ++field) file.write(field, receive(fields, field));
     file.close();
+    if (options_.sync) make_durable(path);
   }
 
  private:

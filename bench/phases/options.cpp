@@ -21,6 +21,7 @@ int parse(int argc, char** argv, bool speaks, Options& options) {
   app.add_option("--stripe", options.stripe, "striping_unit of MPI-IO in bytes; 0: the file system's")->transform(size);
   app.add_option("--groups", options.groups, "Files of grouped, writers of one-writer, dedicated cores of damaris")
       ->check(CLI::PositiveNumber);
+  app.add_flag("--sync", options.sync, "The file ways: a phase ends when its files are durable; damaris syncs in any case");
   app.add_option("--fields", options.fields, "HDF5 file with groups of 3D float32 datasets")->check(CLI::ExistingFile);
   app.add_option("--folder", options.folder, "Where to write")->required()->check(CLI::ExistingDirectory);
   app.add_option("--results", options.results, "Folder for rank<R>.jsonl")->required()->check(CLI::ExistingDirectory);

@@ -17,6 +17,7 @@ struct Options {
   std::uint64_t chunk = 0;     // bytes of a chunk of file-per-process-deflate
   std::uint64_t stripe = 0;    // striping_unit of MPI-IO; 0: as the file system has it
   int groups = 1;              // files of grouped, writers of one-writer, dedicated cores of damaris
+  bool sync = false;           // the file ways: a phase ends when its files are durable
   std::string fields;          // HDF5 file with the values; "": generated ones
   std::string folder;          // where the run writes
   std::string results;         // where the ranks tell what they measured

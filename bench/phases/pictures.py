@@ -16,7 +16,9 @@ import numpy as np  # noqa: E402
 from cpu_use import draw_cpu_use  # noqa: E402
 from page import Page  # noqa: E402
 from quotients import mark  # noqa: E402
-from summary import idle_share, processor_time, slowest, throughput  # noqa: E402
+from storage import names_of, of_storage, storage_text  # noqa: E402
+from storage_picture import draw_storages  # noqa: E402
+from summary import idle_share, processor_time, slowest, throughput, too_busy  # noqa: E402
 from tiles import draw_tiles  # noqa: E402
 from times import draw_strips, draw_sweep, time_text  # noqa: E402
 
@@ -24,8 +26,7 @@ TILES = """A tile is a write phase, a bar in it a process: the slowest at the bo
 wait for it. Colour tells the throughput that the simulation sees, on one scale for all. Bars of different tiles cannot be compared
 by length. Of each way the first counted run.
 
-The file ways end when HDF5 has closed the file, which may still be in the page cache; damaris ends when the values are in shared
-memory. Nobody's bytes are on the disk at that moment."""
+damaris ends when the values are in shared memory. Storage {}: {}."""
 STRIPS = """Every write time of every process in all counted runs: a dot each, thick from the 5th to the 95th percentile, a bar at the
 median, a triangle at the longest."""
 CPU = """What the ranks did with the processor: of each way the first counted run, all over the same time. Dotted: the end of a write phase.
@@ -35,17 +36,32 @@ SWEEP = """Left: fastest, mean and slowest process, averaged over the phases. Ri
 dedicated core takes until the files are durable."""
 
 
+STORAGE = """The median of the write phases of each way with each storage. With damaris the simulation waits for a copy into memory, whatever
+is behind it, as long as the dedicated core keeps up: it has the time between two phases."""
+
+
 def draw_page(report, path):
-    details = report["details"]
+    storage = names_of(report["details"])[0]
+    details = of_storage(report["details"], storage)  # of the other ones tell the tables, and one picture
     page = Page("How long a simulation waits for its output", introduction(report))
     page.add("Figures", rows_text(report), table=rows_table(report["rows"]) if report["rows"] else None)
-    page.add("Ways of writing", "A write phase takes as long as its slowest process.", table=ways_table(details))
-    page.add("Write phases, process by process", TILES, draw_tiles({detail["way"]: detail["runs"][0] for detail in details}))
+    page.add("Ways of writing", "A write phase takes as long as its slowest process.", table=ways_table(report["details"]))
+    if len(names_of(report["details"])) > 1:
+        page.add("Storage", storage_section(report["details"]), draw_storages(report["details"]))
+    page.add("Write phases, process by process", TILES.format(storage, storage_text(storage)),
+             draw_tiles({detail["way"]: detail["runs"][0] for detail in details}))
     page.add("Write times", STRIPS, draw_strips(details))
     page.add("Use of the processor", CPU, draw_cpu_use(details, report["machine"]["cores"]))
     if "sweep" in report:
         page.add("Size of the output", SWEEP, draw_sweep(report["sweep"]))
     page.write(path)
+
+
+def storage_section(details):
+    kept = [f"Storage {name}: {storage_text(name)}." for name in names_of(details)]
+    busy = [f"Storage {name}: the dedicated core writes a phase in {time_text(write)}, and the next one comes after {time_text(interval)}: "
+            "the simulation may wait for room in the buffer." for name, write, interval in too_busy(details)]
+    return "\n\n".join([STORAGE, *kept, *busy])
 
 
 def introduction(report):
@@ -70,7 +86,7 @@ def rows_table(rows):
 
 
 def ways_table(details):
-    heads = ["", "median", "p95", "max", "GB/s", "waiting", "CPU time", "whole run", "files", "stored"]
+    heads = ["", "storage", "median", "p95", "max", "GB/s", "waiting", "CPU time", "whole run", "files", "stored"]
     return heads, [way_line(detail) for detail in details]
 
 
@@ -78,7 +94,7 @@ def way_line(detail):
     runs = detail["runs"]
     times = np.concatenate([slowest(run) for run in runs])
     idle = np.median([idle_share(phase) for run in runs for phase in run["visible_s"]])
-    return [detail["way"], time_text(np.median(times)), time_text(np.quantile(times, 0.95)), time_text(times.max()),
+    return [detail["way"], detail["storage"], time_text(np.median(times)), time_text(np.quantile(times, 0.95)), time_text(times.max()),
             f"{np.median(np.concatenate([throughput(run) for run in runs])) / 1e9:.2f}", f"{100 * idle:.0f} %",
             time_text(np.median(np.concatenate([processor_time(run) for run in runs]))),
             f"{np.median([run['wall_s'] for run in runs]):.1f} s", detail["files"], f"{detail['stored_bytes'] / 1e6:.0f} MB"]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from run_cm1 import Clock, RunFailed, end_group
+from slow_storage import storage as slow_storage
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 900
@@ -49,25 +50,31 @@ def find_program():
     return program
 
 
-def command_line(way, settings, place):
+def command_line(way, storage, settings, place):
     launcher = Path(os.environ["DAMARIS_SOURCE_DIR"]) / "scripts" / "mpi-run"
     groups = settings.groups if way == "grouped" else settings.writers
     words = [launcher, os.environ["DAMARIS_MPI_FLAVOUR"], "-b", "-n", settings.ranks, find_program(), way, "--groups", groups,
              "--folder", place / "data", "--results", place / "results"]
     for name in ("bytes", "phases", "compute", "transfer", "chunk", "stripe"):
         words += [f"--{name}", getattr(settings, name)]
+    if storage.sync:
+        words.append("--sync")
     if settings.fields:
         words += ["--fields", settings.fields]
     return [str(word) for word in words]
 
 
-def run(way, settings, place):
+def run(way, storage, settings, place):
     """Runs in the new folder `place`, which is gone afterwards."""
+    here = place / "run"
     for name in ("data", "results"):
-        (place / name).mkdir(parents=True)
+        (here / name).mkdir(parents=True)
     try:
-        samples = launch(command_line(way, settings, place), place)
-        return collect(way, settings, place, samples)
+        with slow_storage(place, storage.rate, under="run/data") as slow:
+            samples = launch(command_line(way, storage, settings, here), here, slow.environment)
+            found = collect(way, settings, here, samples)
+            slow.check(found[1]["stored_bytes"], way, "use --storage cache or disk")
+        return found
     finally:
         shutil.rmtree(place, ignore_errors=True)
         remove_regions()
@@ -79,12 +86,12 @@ def remove_regions():
         region.unlink(missing_ok=True)
 
 
-def launch(words, place):
+def launch(words, place, environment):
     """Returns {rank: [(time, processor time used until then), ...]}. Raises RunFailed with the end of what the program said."""
     samples = {}
     output = place / "output"
-    with open(output, "wb") as out, subprocess.Popen(words, cwd=place, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                                                     start_new_session=True) as process:
+    with open(output, "wb") as out, subprocess.Popen(words, cwd=place, env=dict(os.environ, **environment), stdin=subprocess.DEVNULL,
+                                                     stdout=out, stderr=subprocess.STDOUT, start_new_session=True) as process:
         clock = Clock(process, LIMIT_S)
         try:
             while process.poll() is None:

@@ -1,5 +1,7 @@
+#include "phases/durable.hpp"
 #include "phases/field_file.hpp"
 #include "phases/groups.hpp"
+#include "phases/quiet_barrier.hpp"
 #include "phases/way.hpp"
 
 namespace damaris::bench {
@@ -12,6 +14,7 @@ class SharedFile : public Way {
         group_(processes, groups),
         access_(property_list(H5P_FILE_ACCESS)),
         transfer_(property_list(H5P_DATASET_XFER)) {
+    MPI_Comm_rank(group_.members, &member_);
     MPI_Info hints = MPI_INFO_NULL;
     if (options.stripe != 0) {
       MPI_Info_create(&hints);
@@ -28,14 +31,23 @@ class SharedFile : public Way {
     const Grid& grid = fields.grid();
     const std::uint64_t rows = grid.largest_slab_rows(group_.processes);
     const Writing writing{access_, transfer_, levels_in(grid, rows, options_.transfer), 0};
-    FieldFile file(file_name(options_, phase, "g" + std::to_string(group_.index)), grid, group_.slab(grid), writing);
+    const std::string path = file_name(options_, phase, "g" + std::to_string(group_.index));
+    FieldFile file(path, grid, group_.slab(grid), writing);
     for (int field = 0; field < kFields; ++field) file.write(field, {{fields.slab(), fields[field]}});
     file.close();
+    if (options_.sync) sync(path);
   }
 
  private:
+  // One process is enough: all have the file's pages in the same cache.
+  void sync(const std::string& path) const {
+    if (member_ == 0) make_durable(path);
+    quiet_barrier(group_.members);
+  }
+
   Options options_;
   Group group_;
+  int member_ = 0;
   Handle access_, transfer_;
 };
 

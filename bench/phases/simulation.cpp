@@ -2,11 +2,10 @@
 
 #include <time.h>
 
-#include <chrono>
 #include <cstring>
-#include <thread>
 
 #include "memory.hpp"
+#include "phases/quiet_barrier.hpp"
 
 namespace damaris::bench {
 namespace {
@@ -23,17 +22,6 @@ void busy(double cpu_s) {
   volatile double value = 1;
   while (seconds(CLOCK_THREAD_CPUTIME_ID) < end)
     for (int i = 0; i < 10'000; ++i) value = value * 1.0000001 + 1e-9;
-}
-
-// Sleeps where MPI's own barrier would spin: waiting ranks take no processor from those that still write.
-void quiet_barrier(MPI_Comm processes) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Ibarrier(processes, &request);
-  for (int done = 0;;) {
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    if (done != 0) return;
-    std::this_thread::sleep_for(std::chrono::microseconds(20));
-  }
 }
 
 void copy_fields(const Fields& fields, Circle& memory) {

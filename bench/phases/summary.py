@@ -1,4 +1,4 @@
-"""What is said about runs: pooled times, throughput, idle share, and the rows.
+"""What is said about runs: pooled times, throughput, idle share, how busy the dedicated core is, and the rows.
 
 Used by: bench_phases.py and the pictures. Before it: runs as README.md describes them. After it: numbers.
 """
@@ -6,15 +6,21 @@ Used by: bench_phases.py and the pictures. Before it: runs as README.md describe
 import numpy as np
 
 from quotients import pooled_quantiles, row
+from storage import names_of, of_storage
 
 ROWS = {"file-per-process": ("write phase seen by the simulation, median: file per process / damaris", 10, 30),
         "collective": ("write phase seen by the simulation, median: collective / damaris", 30, 100)}
 MEMCPY_ROW = ("slowest rank of a write phase over its own memcpy", 10, 3)
+BUSY = 0.9  # of the time between two phases: from there on the dedicated core hardly keeps up
 
 
 def slowest(run):
     """How long each phase kept the simulation: its slowest process. Seconds."""
     return [max(times) for times in run["visible_s"]]
+
+
+def median_phase(detail):
+    return float(np.median(np.concatenate([slowest(run) for run in detail["runs"]])))
 
 
 def all_times(runs):
@@ -42,15 +48,31 @@ def over_memcpy(run):
     return [float(max(times) / copies[int(np.argmax(times))]) for times in run["visible_s"]]
 
 
+def too_busy(details):
+    """(storage, s of a phase that the dedicated core writes, s between two phases) where it hardly keeps up."""
+    for detail in details:
+        servers = [run["server"] for run in detail["runs"] if "server" in run]
+        if not servers or not servers[0]["interval_s"]:
+            continue
+        write, interval = (float(np.median(np.concatenate([server[key] for server in servers]))) for key in ("write_s", "interval_s"))
+        if write > BUSY * interval:
+            yield detail["storage"], write, interval
+
+
 def rows_of(details):
-    runs = {detail["way"]: detail["runs"] for detail in details}
+    return [one for name in names_of(details) for one in rows_with(name, {detail["way"]: detail["runs"] for detail in of_storage(details, name)})]
+
+
+def rows_with(storage, runs):
     if "damaris" not in runs:
         return []
     ours = runs["damaris"]
     rows = [against(runs[way], ours, *ROWS[way]) for way in ROWS if way in runs]
     copies = [over_memcpy(run) for run in ours]
     found = pooled_quantiles(copies, [[1.0]] * len(copies), 0.5)
-    return rows + [row(MEMCPY_ROW[0], found, "lower", *MEMCPY_ROW[1:])]
+    rows.append(row(MEMCPY_ROW[0], found, "lower", *MEMCPY_ROW[1:]))
+    suffix = "" if storage == "cache" else f", storage {storage}"
+    return [dict(one, name=one["name"] + suffix, storage=storage) for one in rows]
 
 
 def against(theirs, ours, name, good, aim):

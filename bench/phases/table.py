@@ -6,7 +6,8 @@ Used by: bench_phases.py. Before it: its report. After it: the terminal.
 import numpy as np
 
 from quotients import mark
-from summary import idle_share, slowest, throughput
+from storage import names_of, of_storage
+from summary import idle_share, slowest, throughput, too_busy
 
 
 def print_report(console, report):
@@ -15,15 +16,33 @@ def print_report(console, report):
                   f"{len(details[0]['runs'])} runs;\na write phase takes as long as its slowest process\n", markup=False)
     console.print(f"{'':25}{'median':>8}{'p95':>8}{'max':>8}{'apparent':>9}{'waiting':>8}{'files':>6}{'stored':>8}")
     console.print(f"{'':25}{'ms':>8}{'ms':>8}{'ms':>8}{'GB/s':>9}{'%':>8}{'':>6}{'MB':>8}")
-    for detail in details:
-        console.print(line_of(detail), markup=False)
+    names = names_of(details)
+    for name in names:
+        print_heading(console, names, name)
+        for detail in of_storage(details, name):
+            console.print(line_of(detail), markup=False)
     console.print(f"\n{'(+ good is reached, * the aim)':42} {'ratio':>6} {'95 % interval':>16} {'good':>4} {'aim':>4}", markup=False)
-    for one in report["rows"]:
-        interval = "[{:.3g}, {:.3g}]".format(*one["interval"])
-        name = one["name"].removeprefix("write phase seen by the simulation, ").replace("of a write phase ", "")
-        console.print(f"{name:42} {one['ratio']:6.3g} {interval:>16} {one['good']:4.3g} {one['aim']:4.3g} {mark(one)}", markup=False)
+    for name in names:
+        print_heading(console, names, name)
+        for one in of_storage(report["rows"], name):
+            console.print(row_line(one), markup=False)
     for line in caveats(report):
         console.print(line, markup=False)
+
+
+def print_heading(console, names, name):
+    if names != ["cache"]:
+        console.print(f"storage {name}:", markup=False)
+
+
+def row_line(one):
+    interval = f"[{', '.join(map(number, one['interval']))}]"
+    name = one["name"].split(", storage ")[0].removeprefix("write phase seen by the simulation, ").replace("of a write phase ", "")
+    return f"{name:42} {number(one['ratio']):>6} {interval:>16} {one['good']:4.3g} {one['aim']:4.3g} {mark(one)}"
+
+
+def number(value):
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
 def line_of(detail):
@@ -37,6 +56,9 @@ def line_of(detail):
 
 def caveats(report):
     machine, ranks = report["machine"], report["settings"]["ranks"]
+    for name, write, interval in too_busy(report["details"]):
+        yield (f"\nstorage {name}: the dedicated core writes a phase in {write:.2g} s, and the next one\ncomes after {interval:.2g} s: "
+               "the simulation may wait for room in the buffer.\nIs the output as frequent as meant? If not, raise --compute.")
     if machine["cores"] < ranks:
         yield f"\n{ranks} ranks share {machine['cores']} cores here."
     if machine["load_1min_at_start"] > 0.5:

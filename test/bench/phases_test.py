@@ -97,7 +97,7 @@ def test_told_to_stop_it_leaves_no_folder_no_memory_and_no_process(tmp_path):
     # Which processes are left is looked at by scripts/bounded.
     with subprocess.Popen([sys.executable, "-B", BENCH, "--ways", "damaris", "--folder", tmp_path, "--phases", "1000"], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        while process.poll() is None and not list(tmp_path.glob("*/run/results/rank0.jsonl")):
+        while process.poll() is None and not list(tmp_path.glob("*/place/run/results/rank0.jsonl")):
             time.sleep(0.05)
         # A killed server leaves its region only at some moments: this one stands for it.
         Path(f"/dev/shm/damaris.{os.geteuid()}.bench-{process.pid}.phases.0.n0.s0").touch()
@@ -120,7 +120,7 @@ def test_a_run_that_fails_is_told_with_its_reason(tmp_path):
     (["--ways", "nonsense"], "is none of: file-per-process,"), (["--bytes", "many"], "such as 24MiB"), (["--repeats", "0"], "1 or more"),
     (["--ranks", "1"], "are too few"), (["--folder", "/nonexistent"], "there is no folder"),
     (["--json", "/nonexistent/report.json"], "there is no folder"), (["--sweep", "--phases", "1"], "2 phases or more"),
-    (["--fields", "/nonexistent"], "no file")])
+    (["--fields", "/nonexistent"], "no file"), (["--storage", "cache,fast"], "such as 100MB"), (["--storage", "0MB"], "such as 100MB")])
 def test_wrong_usage_ends_with_2_and_says_what_is_allowed(arguments, sentence):
     done = bench(*arguments)
     assert done.returncode == 2
