@@ -1,7 +1,8 @@
 """Does a dedicated core pay? The CM1 mini-app at equal cores: all of them compute, or one is dedicated to the output.
 
 The same storm with several multipliers of its compute work, so that the output is a larger or smaller part of it.
-The grid is the same for all: with a dedicated core the others have larger tiles. Every process has a core of its own.
+The grid is the same for all: with a dedicated core the others have larger tiles. Every process has a core of its own,
+or an equal part of one where more are asked for than there are.
 """
 
 import argparse
@@ -9,6 +10,7 @@ import json
 import os
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,10 +24,13 @@ from program import add_places, check_places, in_rounds, positive, run_benchmark
 from run_cm1 import find_program  # noqa: E402
 from slow_storage import rate_of  # noqa: E402
 
+AUTO = "auto"
+AUTO_SHARE = 2  # of the compute time, with the smallest multiplier
 QUICK = dict(works=[1, 2], outputs=2, repeats=1)
 EXAMPLES = """
 examples:
-  ./dev bench cm1 --page cm1.html                  about 10 minutes on 2 cores
+  ./dev bench cm1 --page cm1.html                  5 to 15 minutes on 2 cores
+  ./dev bench cm1 --cores 4 --page cm1-4.html      on 2 cores: half a one each, by a quota that root may set
   ./dev bench cm1 --storage as-is --folder /scratch
   ./dev bench cm1 --works 1,4 --repeats 5 --json cm1.json
 """
@@ -38,9 +43,10 @@ def main():
 
 def report_on(console, folder, options):
     find_program()
-    report = dict(machine=describe_machine(), settings=dict(cores=options.cores, outputs=options.outputs, repeats=options.repeats,
-                                                            storage_bytes_per_s=options.storage))
-    report["details"] = measure(console, folder, options)
+    settings = settings_of(folder / "place", options)
+    report = dict(machine=describe_machine(), settings=dict(cores=settings.cores, part_of_a_core=settings.part, outputs=settings.outputs,
+                                                            repeats=options.repeats, storage_bytes_per_s=settings.rate))
+    report["details"] = measure(console, folder, options, settings)
     report["points"] = points_of(report)
     report["rows"] = rows_of(report)
     write_results(options, report)
@@ -55,9 +61,10 @@ def parse_arguments():
     add("--cores", type=cores_of, default=cores, metavar="N", help="of a run, 2 or more (those of this machine)")
     add("--works", type=numbers, default=[1, 2, 6], metavar="A,B", help="multipliers of the compute work (1,2,6)")
     add("--outputs", type=positive, default=6, metavar="N", help="of a run, after the first one (6)")
-    add("--storage", type=rate, default=20 * 10**6, metavar="RATE",
-        help="bytes per second that all processes together may write, or as-is (20MB/s): a local file system takes the output "
-             "into memory, and there is nothing to hide")
+    add("--storage", type=rate, default=AUTO, metavar="RATE",
+        help="bytes per second that all processes together may write, such as 20MB/s, or as-is: a local file system takes the output "
+             "into memory, and there is nothing to hide (so slow that with the smallest multiplier the output takes twice the "
+             "compute time)")
     add("--repeats", type=positive, default=3, metavar="N", help="rounds; another one warms up (3)")
     add_places(parser, "one round of a small storm")
     options = parser.parse_args()
@@ -78,15 +85,29 @@ def numbers(text):
 
 
 def rate(text):
+    if text == AUTO:
+        return AUTO
     found = 0 if text == "as-is" else rate_of(text)
     if found is None:
         raise argparse.ArgumentTypeError(f"'{text}': bytes per second, such as 20MB/s, or as-is")
     return found
 
 
-def measure(console, folder, options):
+def settings_of(place, options):
+    part = min(1, len(os.sched_getaffinity(0)) / options.cores)
+    settings = equal_cores.Settings(options.cores, options.outputs, 0, options.quick, part)
+    return replace(settings, rate=slow_enough(place, settings, options.works[0]) if options.storage == AUTO else options.storage)
+
+
+def slow_enough(place, settings, work):
+    """Bytes per second, of two digits."""
+    compute_s = one(place, settings, work, "0")
+    rate = one(place, settings, work, "fpp")["stored_bytes"] / (AUTO_SHARE * compute_s)
+    return float(f"{rate:.1e}")
+
+
+def measure(console, folder, options, settings):
     """Rounds of all works and ways, in an order drawn anew; the first round is not counted."""
-    settings = equal_cores.Settings(options.cores, options.outputs, options.storage, options.quick)
     details = {work: dict(work=work, alone={str(dedicated): [] for dedicated in range(min(3, options.cores))},
                           runs={way: [] for way in equal_cores.WAYS}) for work in options.works}
     turns = [(work, kind) for work in options.works for kind in [*details[work]["alone"], *equal_cores.WAYS]]

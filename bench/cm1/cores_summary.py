@@ -48,10 +48,10 @@ def rows_of(report):
     paying = [(point, detail) for point, detail in zip(points, report["details"]) if point["share"][best_of(point)] >= point["break_even"]]
     if paying:
         found = [quotient(detail["runs"], best_of(point)) for point, detail in paying]
-        rows.append(row_of(BEST_ROW, min(found)))
+        rows.append(row_of(BEST_ROW, min(found), report["settings"]))
     half = min(zip(points, report["details"]), key=lambda pair: abs(np.log(pair[0]["share"]["collective"])))
     if 0.5 <= half[0]["share"]["collective"] <= 2:
-        rows.append(row_of(HALF_ROW, quotient(half[1]["runs"], "collective")))
+        rows.append(row_of(HALF_ROW, quotient(half[1]["runs"], "collective"), report["settings"]))
     return rows
 
 
@@ -64,6 +64,7 @@ def quotient(runs, way):
     return pooled_quantiles(*([[run["solution_s"]] for run in runs[name]] for name in (way, "damaris")), 0.5)
 
 
-def row_of(kind, found):
+def row_of(kind, found, settings):
     name, good, aim = kind
-    return row(f"time to solution, {name}", found, "higher", good, aim)
+    parts = f", {settings['cores']} parts of cores" if settings["part_of_a_core"] < 1 else ""
+    return row(f"time to solution, {name}{parts}", found, "higher", good, aim)

@@ -17,8 +17,13 @@ def print_report(console, report):
 def heading(report):
     settings = report["settings"]
     yield ""
-    yield (f"{settings['cores']} cores, {settings['outputs'] + 1} outputs, {settings['repeats']} runs of each; "
+    yield (f"{cores_text(settings)}, {settings['outputs'] + 1} outputs, {settings['repeats']} runs of each; "
            f"storage: {storage_text(settings)}")
+
+
+def cores_text(settings):
+    part = settings["part_of_a_core"]
+    return f"{settings['cores']} cores" + (f" (a part of {part:.3g} of one each)" if part < 1 else "")
 
 
 def storage_text(settings):
@@ -57,9 +62,7 @@ def caveats(report):
     dearer = median(point["alone_s"]["1"] / point["alone_s"]["0"] for point in report["points"])
     most = most_gain(cores, 1, dearer * (cores - 1) / cores)
     yield f"\nA core less takes {dearer:.3g} of the time without output: where writes are half,\nwho hides them all gains {most:.3g} at most."
-    if not any(one["name"].endswith("break-even on") for one in report["rows"]):
+    if not any("break-even on" in one["name"] for one in report["rows"]):
         yield "No output was large enough for a dedicated core to pay; make the storage slower or the work less."
-    if machine["cores"] < cores:
-        yield f"Caution: {cores} processes share {machine['cores']} cores here:\na dedicated core that sleeps costs nothing then."
     if machine["load_1min_at_start"] > 0.5:
         yield f"load at the start: {machine['load_1min_at_start']:.1f}; others used this machine: look at the medians."

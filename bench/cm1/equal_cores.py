@@ -7,6 +7,7 @@ import json
 import shutil
 from dataclasses import dataclass
 
+from core_parts import parts_of_cores
 from read_cm1 import timers
 from run_cm1 import RunFailed, launch, prepare
 from slow_storage import storage
@@ -25,6 +26,7 @@ class Settings:
     outputs: int  # after the first one, at the start
     rate: float  # bytes per second that the storage takes; 0: as fast as it is
     quick: bool
+    part: float = 1  # of a core of this machine, that each rank has
 
 
 def without_output(place, settings, work, dedicated):
@@ -46,7 +48,8 @@ def measured(place, settings, more, ranks, environment=None):
     namelist["timax"] = settings.outputs * namelist["tapfrq"]
     prepare(place, namelist)
     try:
-        done = launch(place, ranks, limit_s=LIMIT_S, own_cores=True, environment=environment)
+        with parts_of_cores(ranks, settings.part) as before:
+            done = launch(place, ranks, limit_s=LIMIT_S, own_cores=True, environment=environment, before=before)
         seconds = [float(word.split("=")[1]) for word in done.output.split() if word.startswith("time_to_solution_s=")]
         if done.returncode != 0 or not seconds:
             raise RunFailed(f"the mini-app with {more['backend']} on {ranks} ranks ended with {done.returncode}:\n{done.output[-2000:]}")

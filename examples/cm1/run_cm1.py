@@ -84,16 +84,17 @@ def prepare(folder, settings, servers=1, **hdf5):
     return folder
 
 
-def command_line(ranks, arguments=(), own_cores=False):
+def command_line(ranks, arguments=(), own_cores=False, before=()):
     launcher = Path(os.environ["DAMARIS_SOURCE_DIR"]) / "scripts" / "mpi-run"
     flavour = os.environ["DAMARIS_MPI_FLAVOUR"]
     binding = ["-b"] if own_cores else []
-    return [str(launcher), flavour, *binding, "-n", str(ranks), os.environ["CM1_PROGRAM"], *arguments]
+    return [str(launcher), flavour, *binding, "-n", str(ranks), *before, os.environ["CM1_PROGRAM"], *arguments]
 
 
-def launch(folder, ranks, nodes=None, limit_s=120, arguments=(), on_line=lambda line: None, own_cores=False, environment=None):
+def launch(folder, ranks, nodes=None, limit_s=120, arguments=(), on_line=lambda line: None, own_cores=False, environment=None,
+           before=()):
     """Runs the program in a prepared folder. nodes: ranks of each virtual node, as "3,5". own_cores: each rank is bound to one.
-    environment: what the run has besides this process's.
+    environment: what the run has besides this process's. before: words before the program of each rank.
 
     on_line sees each line of output as it comes. After limit_s, or when on_line raises, the whole
     process group is ended.
@@ -102,7 +103,7 @@ def launch(folder, ranks, nodes=None, limit_s=120, arguments=(), on_line=lambda 
     if nodes:
         environment["DAMARIS_RANKS_PER_NODE"] = nodes
     lines = []
-    with subprocess.Popen(command_line(ranks, arguments, own_cores), cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+    with subprocess.Popen(command_line(ranks, arguments, own_cores, before), cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                           start_new_session=True) as process:
         clock = Clock(process, limit_s)

@@ -1,0 +1,64 @@
+"""More cores than this machine has: each rank gets a part of one, by a quota of the processor that Linux keeps.
+
+Used by: equal_cores.py, where a run has more ranks than cores. Before it: the cpu controller of cgroups, and the right to use it.
+After it: words to put before the program of each rank. The groups are gone afterwards.
+"""
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+
+from run_cm1 import RunFailed
+
+PERIOD_US = 4000  # short, as ranks wait for their neighbours, who may just have used up theirs
+LEAST_QUOTA_US = 1000  # that the kernel takes
+GROUPS = Path("/sys/fs/cgroup")
+# Of mpirun's environments, whichever there is.
+ENTER = 'echo $$ > "$0.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}/cgroup.procs" && exec "$@"'
+
+
+@contextmanager
+def parts_of_cores(ranks, part):
+    """part: of a core, for each rank; 1 or more: a whole one, and nothing is done. Raises RunFailed where it cannot be had."""
+    if part >= 1:
+        yield []
+        return
+    prefix = f"{base()}/damaris-bench.{os.getpid()}"
+    groups = [Path(f"{prefix}.{rank}") for rank in range(ranks)]
+    try:
+        for group in groups:
+            make(group, part)
+        yield ["sh", "-c", ENTER, prefix]
+    finally:
+        for group in groups:
+            if group.is_dir():
+                group.rmdir()  # what has run in it has ended
+
+
+def base():
+    """Where groups with a quota can be made: the cpu controller of version 1, or that of version 2."""
+    if (GROUPS / "cpu" / "cgroup.procs").exists():
+        return GROUPS / "cpu"
+    controllers = GROUPS / "cgroup.subtree_control"
+    if controllers.exists() and "cpu" in controllers.read_text().split():
+        return GROUPS
+    raise RunFailed(no_parts(f"there is no cpu controller below {GROUPS}"))
+
+
+def make(group, part):
+    quota_us = max(LEAST_QUOTA_US, round(part * PERIOD_US))
+    period_us = round(quota_us / part)
+    try:
+        group.mkdir()
+        if (group / "cpu.max").exists():
+            (group / "cpu.max").write_text(f"{quota_us} {period_us}")
+        else:
+            (group / "cpu.cfs_period_us").write_text(str(period_us))
+            (group / "cpu.cfs_quota_us").write_text(str(quota_us))
+    except OSError as failure:
+        raise RunFailed(no_parts(str(failure))) from failure
+
+
+def no_parts(why):
+    return (f"a rank on each core needs more cores than the {len(os.sched_getaffinity(0))} here, or a part of one for each: {why}; "
+            "run it as root, or give a smaller --cores")
