@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "interrupt.hpp"
 #include "machine.hpp"
 #include "queue/queue_bench.hpp"
 #if DAMARIS_BENCH_STORAGE
@@ -102,7 +103,7 @@ int main(int argc, char** argv) {
   app.footer(
       "Pins one client and one server to the first two cores it may use, several clients to the first ones and their server to "
       "the\n"
-      "last. Exit status: 0 success, 1 a failure, 2 wrong usage.");
+      "last. Exit status: 0 success, 1 a failure, 2 wrong usage, 130 interrupted.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -110,9 +111,13 @@ int main(int argc, char** argv) {
   }
   try {
     ::setenv("DAMARIS_JOB", ("bench-" + std::to_string(::getpid())).c_str(), 1);  // beside other runs, and beside other benchmarks
+    damaris::bench::catch_interrupts();
     const damaris::Json machine = damaris::bench::describe_machine();
     finish(options, machine, run(app, options));
     return 0;
+  } catch (const damaris::bench::Interrupted& interrupted) {
+    std::fprintf(stderr, "damaris-bench: %s\n", interrupted.what());
+    return 130;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "damaris-bench: %s\n", error.what());
     return 1;

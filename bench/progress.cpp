@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "interrupt.hpp"
+
 namespace damaris::bench {
 
 Progress::Progress(std::string what) : what_(std::move(what)), terminal_(::isatty(STDERR_FILENO) == 1) {}
@@ -14,6 +16,7 @@ Progress::~Progress() {
 }
 
 void Progress::show(int done, int total) {
+  stop_if_interrupted();
   if (terminal_) std::fprintf(stderr, "\r\033[K%s: round %d of %d", what_.c_str(), done, total);
 }
 

@@ -12,6 +12,7 @@ class Progress {
   ~Progress();  // takes the line away
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
+  // Throws Interrupted when the benchmark is to end.
   void show(int done, int total);
 
  private:

@@ -140,5 +140,23 @@ case $1 in
       [ ! -e "$region" ] || grep -qs "$region" /proc/[0-9]*/maps || fail "left in /dev/shm: $region"
     done
     ;;
+  interrupted)
+    mkdir -p output
+    user=$(id -u)
+    damaris-bench write --folder output >out 2>err & # not a quick one: it would take more than a minute
+    bench=$!
+    for ((tenths = 0; tenths < 600; ++tenths)); do
+      compgen -G "/dev/shm/damaris.$user.bench-$bench.*" >regions && break
+      sleep 0.1
+    done
+    [ -s regions ] || fail "no region after a minute: $(cat err)"
+    kill -TERM $bench
+    rc=0
+    wait $bench || rc=$?
+    [ "$rc" = 130 ] || fail "ended with $rc: $(cat err)"
+    grep -q interrupted err || fail "it does not say that it was interrupted: $(cat err)"
+    [ -z "$(ls -A output)" ] || fail "left in the folder: $(ls -A output)"
+    if compgen -G "/dev/shm/damaris.$user.bench-$bench.*"; then fail "left in /dev/shm"; fi
+    ;;
   *) fail "no case '$1'" ;;
 esac

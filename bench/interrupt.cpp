@@ -1,0 +1,25 @@
+#include "interrupt.hpp"
+
+#include <csignal>
+
+namespace damaris::bench {
+namespace {
+
+volatile std::sig_atomic_t came = 0;
+
+extern "C" void damaris_bench_on_interrupt(int) { came = 1; }
+
+}  // namespace
+
+void catch_interrupts() {
+  struct sigaction action = {};
+  action.sa_handler = damaris_bench_on_interrupt;
+  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+}
+
+void stop_if_interrupted() {
+  if (came != 0) throw Interrupted();
+}
+
+}  // namespace damaris::bench
