@@ -13,8 +13,13 @@ from run_cm1 import RunFailed
 PERIOD_US = 4000  # short, as ranks wait for their neighbours, who may just have used up theirs
 LEAST_QUOTA_US = 1000  # that the kernel takes
 GROUPS = Path("/sys/fs/cgroup")
-# Of mpirun's environments, whichever there is.
-ENTER = 'echo $$ > "$0.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}/cgroup.procs" && exec "$@"'
+# $0: groups without their rank. $1: cores, which the ranks take in turn. Of mpirun's environments, whichever there is.
+ENTER = '''rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
+echo $$ > "$0.$rank/cgroup.procs" || exit 1
+count=$(echo "$1" | wc -w)
+core=$(echo "$1" | cut -d ' ' -f $((rank % count + 1)))
+shift
+exec taskset -c "$core" "$@"'''
 
 
 @contextmanager
@@ -28,7 +33,7 @@ def parts_of_cores(ranks, part):
     try:
         for group in groups:
             make(group, part)
-        yield ["sh", "-c", ENTER, prefix]
+        yield ["sh", "-c", ENTER, prefix, " ".join(map(str, sorted(os.sched_getaffinity(0))))]
     finally:
         for group in groups:
             if group.is_dir():

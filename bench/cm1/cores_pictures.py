@@ -14,7 +14,7 @@ if __name__ == "__main__":
 import numpy as np  # noqa: E402
 
 from cores_summary import best_of  # noqa: E402
-from cores_table import cores_text, storage_text  # noqa: E402
+from cores_table import cores_text, runs_text, storage_text  # noqa: E402
 from model import most_gain  # noqa: E402
 from page import Page, new_figure  # noqa: E402
 
@@ -41,7 +41,7 @@ def draw_page(report, path):
 def introduction(report):
     machine, settings = report["machine"], report["settings"]
     return (f"The CM1 mini-app on {cores_text(settings)}, with a rank on each: all of them compute, or one is dedicated to the output "
-            f"and the others have larger tiles. {settings['outputs'] + 1} outputs, {settings['repeats']} runs of each way, interleaved in an "
+            f"and the others have larger tiles. {settings['outputs'] + 1} outputs, {runs_text(settings)} of each way, interleaved in an "
             f"order drawn anew. Storage: {storage_text(settings)}.\n\n"
             f"{machine['processor']}, {machine['cores']} cores, {machine['memory_bytes'] / 2**30:.0f} GiB, {machine['system']}; "
             f"Damaris {machine['damaris']}; load at the start {machine['load_1min_at_start']:.1f}.")

@@ -66,5 +66,8 @@ def quotient(runs, way):
 
 def row_of(kind, found, settings):
     name, good, aim = kind
-    parts = f", {settings['cores']} parts of cores" if settings["part_of_a_core"] < 1 else ""
-    return row(f"time to solution, {name}{parts}", found, "higher", good, aim)
+    return row(f"time to solution, {name}{parts_text(settings)}", found, "higher", good, aim)
+
+
+def parts_text(settings):
+    return f", {settings['cores']} parts of cores" if settings["part_of_a_core"] < 1 else ""

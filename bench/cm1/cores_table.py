@@ -5,6 +5,7 @@ Used by: bench_cm1.py. Before it: its report. After it: the terminal.
 
 from statistics import median
 
+from cores_summary import parts_text
 from model import most_gain
 from quotients import mark
 
@@ -17,13 +18,17 @@ def print_report(console, report):
 def heading(report):
     settings = report["settings"]
     yield ""
-    yield (f"{cores_text(settings)}, {settings['outputs'] + 1} outputs, {settings['repeats']} runs of each; "
-           f"storage: {storage_text(settings)}")
+    yield f"{cores_text(settings)}, {settings['outputs'] + 1} outputs, {runs_text(settings)} of each"
+    yield f"storage: {storage_text(settings)}"
 
 
 def cores_text(settings):
     part = settings["part_of_a_core"]
     return f"{settings['cores']} cores" + (f" (a part of {part:.3g} of one each)" if part < 1 else "")
+
+
+def runs_text(settings):
+    return f"{settings['repeats']} run" + ("s" if settings["repeats"] > 1 else "")
 
 
 def storage_text(settings):
@@ -46,14 +51,14 @@ def lines(report):
 
 
 def alone_text(point):
-    return ", ".join(f"{seconds:.2f} s with {dedicated} dedicated" for dedicated, seconds in point["alone_s"].items())
+    return ", ".join(f"{seconds:.2f} s with {dedicated} left out" for dedicated, seconds in point["alone_s"].items())
 
 
 def row_lines(report):
     yield f"{'(+ good is reached, * the aim)':48} {'ratio':>5} {'95 % interval':>13} {'good':>4} {'aim':>4}"
     for one in report["rows"]:
         interval = "[{:.3g}, {:.3g}]".format(*one["interval"])
-        name = one["name"].removeprefix("time to solution, ")
+        name = one["name"].removeprefix("time to solution, ").removesuffix(parts_text(report["settings"]))
         yield f"{name:48} {one['ratio']:5.3g} {interval:>13} {one['good']:4.3g} {one['aim']:4.3g} {mark(one)}"
 
 
