@@ -25,6 +25,9 @@ struct Options {
   bool dedicated() const { return way == "damaris"; }
 };
 
+// Whether `--ways` was all that was asked; then it prints the ways that are built in. Before MPI starts.
+bool tell_ways(int argc, char** argv);
+
 // Returns an exit status, or -1 when the run can begin. Prints help and complaints on the rank that `speaks`.
 int parse(int argc, char** argv, bool speaks, Options& options);
 

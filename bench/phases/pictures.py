@@ -36,8 +36,8 @@ SWEEP = """Left: fastest, mean and slowest process, averaged over the phases. Ri
 dedicated core takes until the files are durable."""
 
 
-STORAGE = """The median of the write phases of each way with each storage. With damaris the simulation waits for a copy into memory, whatever
-is behind it, as long as the dedicated core keeps up: it has the time between two phases."""
+STORAGE = """The median of the write phases of each way with each storage. With damaris the simulation waits for a copy into memory,
+whatever is behind it, as long as the dedicated core keeps up: it has the time between two phases."""
 
 
 def draw_page(report, path):

@@ -50,6 +50,13 @@ def find_program():
     return program
 
 
+def built_ways():
+    done = subprocess.run([find_program(), "--ways"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RunFailed(f"{find_program()} --ways ended with {done.returncode}: {done.stderr}")
+    return done.stdout.split()
+
+
 def command_line(way, storage, settings, place):
     launcher = Path(os.environ["DAMARIS_SOURCE_DIR"]) / "scripts" / "mpi-run"
     groups = settings.groups if way == "grouped" else settings.writers
@@ -132,7 +139,7 @@ def collect(way, settings, place, samples):
                  wall_s=max(lines[-1]["end"] for lines in ranks) - min(lines[0]["compute"][0] for lines in computing))
     if way == ONE_RANK_LEFT_OUT:
         found["server"] = server_times(place / "data" / "phases.jsonl", settings.phases, computing)
-    files = [path for path in (place / "data").iterdir() if path.name != "phases.xml"]
+    files = [path for path in (place / "data").rglob("*") if path.is_file() and path.name != "phases.xml"]
     left = dict(files=len(files), stored_bytes=sum(path.stat().st_size for path in files))
     return found, left, dict(ranks=[cpu_of(rank, lines, samples.get(rank, [])) for rank, lines in sorted(phases.items())])
 

@@ -60,7 +60,8 @@ def too_busy(details):
 
 
 def rows_of(details):
-    return [one for name in names_of(details) for one in rows_with(name, {detail["way"]: detail["runs"] for detail in of_storage(details, name)})]
+    runs = {name: {detail["way"]: detail["runs"] for detail in of_storage(details, name)} for name in names_of(details)}
+    return [one for name in runs for one in rows_with(name, runs[name])]
 
 
 def rows_with(storage, runs):

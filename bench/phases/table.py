@@ -59,6 +59,8 @@ def caveats(report):
     for name, write, interval in too_busy(report["details"]):
         yield (f"\nstorage {name}: the dedicated core writes a phase in {write:.2g} s, and the next one\ncomes after {interval:.2g} s: "
                "the simulation may wait for room in the buffer.\nIs the output as frequent as meant? If not, raise --compute.")
+    if report["left_out"]:
+        yield f"\nNot built in, and left out: {', '.join(report['left_out'])}. For why:\n./dev bench phases --ways {report['left_out'][0]}"
     if machine["cores"] < ranks:
         yield f"\n{ranks} ranks share {machine['cores']} cores here."
     if machine["load_1min_at_start"] > 0.5:
