@@ -11,7 +11,7 @@ from program import add_places, check_places, positive
 from storage import Storage, storages
 
 WAYS = ["file-per-process", "file-per-process-deflate", "file-per-process-core", "collective", "grouped", "independent", "one-writer",
-        "adios2", "adios2-async", "damaris"]
+        "adios2", "adios2-async", "damaris", "damaris-deflate"]
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 QUICK = dict(bytes=256 << 10, phases=2, compute=0.02)
 EXAMPLES = """

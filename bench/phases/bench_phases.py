@@ -1,4 +1,4 @@
-"""How long a simulation waits for its output: file per process, collective, grouped, independent, one writer, dedicated core.
+"""How long a simulation waits for its output: file per process, collective, one writer, ADIOS2, dedicated core.
 
 All ways write the same values; README.md beside this file says what is timed. Rows are quotients of the time of a
 write phase, which is that of its slowest process.

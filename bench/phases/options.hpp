@@ -22,7 +22,7 @@ struct Options {
   std::string folder;          // where the run writes
   std::string results;         // where the ranks tell what they measured
 
-  bool dedicated() const { return way == "damaris"; }
+  bool dedicated() const { return way == "damaris" || way == "damaris-deflate"; }
 };
 
 // Whether `--ways` was all that was asked; then it prints the ways that are built in. Before MPI starts.

@@ -59,8 +59,8 @@ def draw_page(report, path):
 
 def storage_section(details):
     kept = [f"Storage {name}: {storage_text(name)}." for name in names_of(details)]
-    busy = [f"Storage {name}: the dedicated core writes a phase in {time_text(write)}, and the next one comes after {time_text(interval)}: "
-            "the simulation may wait for room in the buffer." for name, write, interval in too_busy(details)]
+    busy = [f"{way}, storage {name}: the dedicated core writes a phase in {time_text(write)}, and the next one comes after {time_text(interval)}: "
+            "the simulation may wait for room in the buffer." for way, name, write, interval in too_busy(details)]
     return "\n\n".join([STORAGE, *kept, *busy])
 
 

@@ -49,14 +49,14 @@ def over_memcpy(run):
 
 
 def too_busy(details):
-    """(storage, s of a phase that the dedicated core writes, s between two phases) where it hardly keeps up."""
+    """(way, storage, s of a phase that the dedicated core writes, s between two phases) where it hardly keeps up."""
     for detail in details:
         servers = [run["server"] for run in detail["runs"] if "server" in run]
         if not servers or not servers[0]["interval_s"]:
             continue
         write, interval = (float(np.median(np.concatenate([server[key] for server in servers]))) for key in ("write_s", "interval_s"))
         if write > BUSY * interval:
-            yield detail["storage"], write, interval
+            yield detail["way"], detail["storage"], write, interval
 
 
 def rows_of(details):

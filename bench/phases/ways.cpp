@@ -17,7 +17,8 @@ std::vector<std::string> way_names() {
           "one-writer",
           "adios2",
           "adios2-async",
-          "damaris"};
+          "damaris",
+          "damaris-deflate"};
 }
 
 std::string why_not_built(const std::string& way) {

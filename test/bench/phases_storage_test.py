@@ -103,7 +103,7 @@ def test_the_slow_storage_holds_up_who_writes_to_it_and_not_the_clients_of_damar
         assert np.min(np.max(details[way]["visible_s"], axis=1)) >= least_s, way
     assert min(details["damaris"]["server"]["write_s"]) >= least_s
     # A phase takes the server 0.2 s, and the next one comes before it.
-    assert "storage 5MB/s: the dedicated core writes a phase in" in output
+    assert "damaris, storage 5MB/s: the dedicated core writes a phase in" in output
 
 
 def test_a_run_that_the_slow_storage_does_not_see_is_an_error(tmp_path):

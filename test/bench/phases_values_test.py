@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(os.environ["DAMARIS_BUILD_DIR"]) / "bench" / "damaris-bench-phases"
 SLICE = ROOT / "test" / "data" / "cm1_slice.h5"
 WAYS = ["file-per-process", "file-per-process-deflate", "file-per-process-core", "collective", "grouped", "independent", "one-writer",
-        "adios2", "adios2-async", "damaris"]
+        "adios2", "adios2-async", "damaris", "damaris-deflate"]
 BUILT = subprocess.run([PROGRAM, "--ways"], capture_output=True, text=True, check=True).stdout.split()
 RANKS, PHASES = 4, 2
 FIELDS = [f"field{number}" for number in range(8)]
