@@ -29,6 +29,7 @@ struct queue {
 };
 
 static const int64_t kAheadNs = 1000000;
+static const size_t kPiece = 256 << 10; /* so that a small write is not behind all of a large one */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct queue* queue;
@@ -62,23 +63,26 @@ static int is_meant(int file) {
   return strncmp(path, under, strlen(under)) == 0;
 }
 
-/* Leaves errno as it was. */
+static void pass(size_t bytes) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  const int64_t now = (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+  const int64_t cost = (int64_t)((double)bytes / bytes_per_s * 1e9);
+  int64_t free_at = atomic_load(&queue->free_at_ns), served;
+  do served = (free_at > now ? free_at : now) + cost;
+  while (!atomic_compare_exchange_weak(&queue->free_at_ns, &free_at, served));
+  atomic_fetch_add(&queue->bytes, bytes);
+  const int64_t end = served - kAheadNs;
+  const struct timespec until = {end / 1000000000, end % 1000000000};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
+  }
+}
+
+/* Piece by piece, each behind what others have asked for meanwhile. Leaves errno as it was. */
 static void wait_for_turn(int file, size_t bytes) {
   const int before = errno;
-  if (bytes > 0 && is_meant(file)) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    const int64_t now = (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-    const int64_t cost = (int64_t)((double)bytes / bytes_per_s * 1e9);
-    int64_t free_at = atomic_load(&queue->free_at_ns), served;
-    do served = (free_at > now ? free_at : now) + cost;
-    while (!atomic_compare_exchange_weak(&queue->free_at_ns, &free_at, served));
-    atomic_fetch_add(&queue->bytes, bytes);
-    const int64_t end = served - kAheadNs;
-    const struct timespec until = {end / 1000000000, end % 1000000000};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
-    }
-  }
+  if (bytes > 0 && is_meant(file))
+    for (size_t piece; bytes > 0; bytes -= piece) pass(piece = bytes < kPiece ? bytes : kPiece);
   errno = before;
 }
 

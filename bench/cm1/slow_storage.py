@@ -32,7 +32,10 @@ class Slow:
 
 @contextmanager
 def storage(place, rate, under="run"):
-    """For a run in the folder `run` of `place`: what it writes below `under` waits for its turn. rate: bytes per second; 0: as fast as it is."""
+    """For a run in the folder `run` of `place`: what it writes below `under` waits for its turn.
+
+    rate: bytes per second; 0: as fast as it is.
+    """
     place.mkdir(parents=True, exist_ok=True)
     if not rate:
         yield Slow()

@@ -11,7 +11,7 @@ from program import add_places, check_places, positive
 from storage import Storage, storages
 
 WAYS = ["file-per-process", "file-per-process-deflate", "file-per-process-core", "collective", "grouped", "independent", "one-writer",
-        "damaris"]
+        "adios2", "adios2-async", "damaris", "damaris-deflate"]
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 QUICK = dict(bytes=256 << 10, phases=2, compute=0.02)
 EXAMPLES = """
@@ -29,7 +29,7 @@ def parse_arguments(description):
     parser = argparse.ArgumentParser(prog="bench phases", description=description, epilog=EXAMPLES,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--ways", type=ways, default=WAYS, metavar="A,B", help=f"which of: {', '.join(WAYS)}")
+    add("--ways", type=ways, metavar="A,B", help=f"which of: {', '.join(WAYS)} (all that are built in)")
     add("--ranks", type=positive, default=4, metavar="N", help="processes; damaris takes its dedicated cores from them (4)")
     add("--bytes", type=size, default=24 << 20, metavar="SIZE", help="of each process and phase (24MiB)")
     add("--storage", type=storages, default=[Storage("cache")], metavar="A,B",

@@ -1,4 +1,4 @@
-"""How long a simulation waits for its output: file per process, collective, grouped, independent, one writer, dedicated core.
+"""How long a simulation waits for its output: file per process, collective, one writer, ADIOS2, dedicated core.
 
 All ways write the same values; README.md beside this file says what is timed. Rows are quotients of the time of a
 write phase, which is that of its slowest process.
@@ -13,10 +13,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[1:1] = [str(ROOT / folder) for folder in ("bench/cm1", "bench/page", "examples/cm1")]
 
-from arguments import parse_arguments  # noqa: E402
+from arguments import WAYS, parse_arguments  # noqa: E402
 from machine import describe_machine  # noqa: E402
 from program import in_rounds, run_benchmark  # noqa: E402
-from run_phases import Settings, find_program, run  # noqa: E402
+from run_phases import Settings, built_ways, run  # noqa: E402
 from summary import rows_of  # noqa: E402
 from table import print_report  # noqa: E402
 
@@ -31,15 +31,24 @@ def main():
 
 
 def report_on(console, folder, options):
-    find_program()
+    left_out = choose_ways(options)
     settings = settings_of(options)
-    report = dict(machine=describe_machine(), settings=dict(vars(settings), storage=[storage.name for storage in options.storage]))
+    report = dict(machine=describe_machine(), settings=dict(vars(settings), storage=[storage.name for storage in options.storage]),
+                  left_out=left_out)
     report["details"] = details = measure(console, folder, options, settings)
     if options.sweep:
         report["sweep"] = sweep(console, folder, options, settings)
     report["rows"] = rows_of(details)
     write_results(options, report)
     print_report(console, report)
+
+
+def choose_ways(options):
+    """Without --ways all that are built in. Returns the others."""
+    built = built_ways()
+    left_out = [] if options.ways else [way for way in WAYS if way not in built]
+    options.ways = options.ways or [way for way in WAYS if way in built]
+    return left_out
 
 
 def settings_of(options):

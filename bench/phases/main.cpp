@@ -47,6 +47,7 @@ void run(const Options& options) {
 }  // namespace damaris::bench
 
 int main(int argc, char** argv) {
+  if (damaris::bench::tell_ways(argc, argv)) return 0;
   MPI_Init(&argc, &argv);
   damaris::bench::Options options;
   int status = damaris::bench::parse(argc, argv, damaris::bench::rank_in(MPI_COMM_WORLD) == 0, options);

@@ -22,8 +22,11 @@ struct Options {
   std::string folder;          // where the run writes
   std::string results;         // where the ranks tell what they measured
 
-  bool dedicated() const { return way == "damaris"; }
+  bool dedicated() const { return way == "damaris" || way == "damaris-deflate"; }
 };
+
+// Whether `--ways` was all that was asked; then it prints the ways that are built in. Before MPI starts.
+bool tell_ways(int argc, char** argv);
 
 // Returns an exit status, or -1 when the run can begin. Prints help and complaints on the rank that `speaks`.
 int parse(int argc, char** argv, bool speaks, Options& options);

@@ -36,8 +36,8 @@ SWEEP = """Left: fastest, mean and slowest process, averaged over the phases. Ri
 dedicated core takes until the files are durable."""
 
 
-STORAGE = """The median of the write phases of each way with each storage. With damaris the simulation waits for a copy into memory, whatever
-is behind it, as long as the dedicated core keeps up: it has the time between two phases."""
+STORAGE = """The median of the write phases of each way with each storage. With damaris the simulation waits for a copy into memory,
+whatever is behind it, as long as the dedicated core keeps up: it has the time between two phases."""
 
 
 def draw_page(report, path):
@@ -59,8 +59,8 @@ def draw_page(report, path):
 
 def storage_section(details):
     kept = [f"Storage {name}: {storage_text(name)}." for name in names_of(details)]
-    busy = [f"Storage {name}: the dedicated core writes a phase in {time_text(write)}, and the next one comes after {time_text(interval)}: "
-            "the simulation may wait for room in the buffer." for name, write, interval in too_busy(details)]
+    busy = [f"{way}, storage {name}: the dedicated core writes a phase in {time_text(write)}, and the next one comes after {time_text(interval)}: "
+            "the simulation may wait for room in the buffer." for way, name, write, interval in too_busy(details)]
     return "\n\n".join([STORAGE, *kept, *busy])
 
 

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 900
 SAMPLE_S = 0.05
 TICKS = os.sysconf("SC_CLK_TCK")
-ONE_RANK_LEFT_OUT = "damaris"  # the way with dedicated cores
+WITH_DEDICATED_CORES = ("damaris", "damaris-deflate")
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,13 @@ def find_program():
     if not os.access(program, os.X_OK):
         raise RunFailed(f"there is no program {program}; build it with: ./dev build (it needs MPI and HDF5)")
     return program
+
+
+def built_ways():
+    done = subprocess.run([find_program(), "--ways"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RunFailed(f"{find_program()} --ways ended with {done.returncode}: {done.stderr}")
+    return done.stdout.split()
 
 
 def command_line(way, storage, settings, place):
@@ -130,9 +137,9 @@ def collect(way, settings, place, samples):
                  memcpy_s=by_phase(computing, lambda line: line["memcpy_s"]),
                  cpu_s=by_phase(computing, lambda line: line["cpu_s"]),
                  wall_s=max(lines[-1]["end"] for lines in ranks) - min(lines[0]["compute"][0] for lines in computing))
-    if way == ONE_RANK_LEFT_OUT:
+    if way in WITH_DEDICATED_CORES:
         found["server"] = server_times(place / "data" / "phases.jsonl", settings.phases, computing)
-    files = [path for path in (place / "data").iterdir() if path.name != "phases.xml"]
+    files = [path for path in (place / "data").rglob("*") if path.is_file() and path.name != "phases.xml"]
     left = dict(files=len(files), stored_bytes=sum(path.stat().st_size for path in files))
     return found, left, dict(ranks=[cpu_of(rank, lines, samples.get(rank, [])) for rank, lines in sorted(phases.items())])
 

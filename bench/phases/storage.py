@@ -1,6 +1,6 @@
 """What the files of a run are written to: --storage of bench phases.
 
-Used by: arguments.py, run_phases.py and what tells of a report. Before it: a word of the command line. After it: what is different in a run.
+Used by: arguments.py, run_phases.py and what tells of a report. Before it: words of the command line. After it: what they change in a run.
 """
 
 import argparse

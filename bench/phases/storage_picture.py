@@ -30,4 +30,5 @@ def draw_storages(details):
 
 
 def draw_storage(axis, name, details, colour):
-    axis.plot([median_phase(detail) for detail in details], range(len(details)), "o", color=colour, label=f"storage {name}", markersize=7, alpha=0.85)
+    medians = [median_phase(detail) for detail in details]
+    axis.plot(medians, range(len(medians)), "o", color=colour, label=f"storage {name}", markersize=7, alpha=0.85)

@@ -49,18 +49,19 @@ def over_memcpy(run):
 
 
 def too_busy(details):
-    """(storage, s of a phase that the dedicated core writes, s between two phases) where it hardly keeps up."""
+    """(way, storage, s of a phase that the dedicated core writes, s between two phases) where it hardly keeps up."""
     for detail in details:
         servers = [run["server"] for run in detail["runs"] if "server" in run]
         if not servers or not servers[0]["interval_s"]:
             continue
         write, interval = (float(np.median(np.concatenate([server[key] for server in servers]))) for key in ("write_s", "interval_s"))
         if write > BUSY * interval:
-            yield detail["storage"], write, interval
+            yield detail["way"], detail["storage"], write, interval
 
 
 def rows_of(details):
-    return [one for name in names_of(details) for one in rows_with(name, {detail["way"]: detail["runs"] for detail in of_storage(details, name)})]
+    runs = {name: {detail["way"]: detail["runs"] for detail in of_storage(details, name)} for name in names_of(details)}
+    return [one for name in runs for one in rows_with(name, runs[name])]
 
 
 def rows_with(storage, runs):

@@ -56,9 +56,11 @@ def line_of(detail):
 
 def caveats(report):
     machine, ranks = report["machine"], report["settings"]["ranks"]
-    for name, write, interval in too_busy(report["details"]):
-        yield (f"\nstorage {name}: the dedicated core writes a phase in {write:.2g} s, and the next one\ncomes after {interval:.2g} s: "
-               "the simulation may wait for room in the buffer.\nIs the output as frequent as meant? If not, raise --compute.")
+    for way, name, write, interval in too_busy(report["details"]):
+        yield (f"\n{way}, storage {name}: the dedicated core writes a phase in {write:.2g} s,\nand the next one comes after {interval:.2g} s: "
+               "the simulation may wait for room in\nthe buffer. Is the output as frequent as meant? If not, raise --compute.")
+    if report["left_out"]:
+        yield f"\nNot built in, and left out: {', '.join(report['left_out'])}. For why:\n./dev bench phases --ways {report['left_out'][0]}"
     if machine["cores"] < ranks:
         yield f"\n{ranks} ranks share {machine['cores']} cores here."
     if machine["load_1min_at_start"] > 0.5:

@@ -20,7 +20,7 @@ constexpr const char* kXml = R"(<simulation name="phases">
     <parameter name="rows" value="1"/>
     <layout name="field" type="real32" dimensions="{},rows,{}" global="{},{},{}"/>
 {}  </data>
-  <storage><hdf5 basename="{}/phases"/></storage>
+  <storage><hdf5 basename="{}/phases"{}/></storage>
   <log level="warning"/>
 </simulation>
 )";
@@ -39,7 +39,7 @@ std::string xml(const Options& options, const Grid& grid, int clients) {
   for (int field = 0; field < kFields; ++field)
     variables += format("    <variable name=\"{}\" layout=\"field\"/>\n", name_of(field));
   return format(kXml, options.groups, buffer_bytes(options, grid, clients), grid.levels, grid.columns, grid.levels, grid.rows,
-                grid.columns, variables, options.folder);
+                grid.columns, variables, options.folder, options.way == "damaris-deflate" ? " reduce=\"deflate\"" : "");
 }
 
 class ThroughDamaris : public Way {

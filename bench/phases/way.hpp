@@ -23,7 +23,10 @@ class Way {
   virtual void finish() {}
 };
 
+// All of them, built or not.
 std::vector<std::string> way_names();
+// "", or why the way is not there and what to do.
+std::string why_not_built(const std::string& way);
 // The way of the options, among the computing processes. Collective.
 std::unique_ptr<Way> make_way(const Options& options, const Grid& grid, MPI_Comm processes);
 
@@ -31,6 +34,8 @@ std::unique_ptr<Way> make_way(const Options& options, const Grid& grid, MPI_Comm
 std::unique_ptr<Way> file_per_process(const Options& options, MPI_Comm processes);
 // `collective`, `grouped`, `independent`.
 std::unique_ptr<Way> shared_file(const Options& options, MPI_Comm processes);
+// `adios2`, `adios2-async`, where ADIOS2 was found.
+std::unique_ptr<Way> through_adios2(const Options& options, const Grid& grid, MPI_Comm processes);
 std::unique_ptr<Way> one_writer(const Options& options, MPI_Comm processes);
 // With the session that start_damaris() began.
 std::unique_ptr<Way> through_damaris(const Grid& grid, MPI_Comm processes);

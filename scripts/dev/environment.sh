@@ -41,6 +41,7 @@ dev_run() {
 
 dev_bench() {
   setup_for_use
+  setup_bench_python
   dev_build "$PRESET"
   use_built_tree
   case ${1:-} in

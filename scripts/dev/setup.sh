@@ -58,6 +58,17 @@ setup_test_python() {
   printf '%s\n' "$want" >"$stamp"
 }
 
+# What a benchmark compares with, into the same environment. Done without where it cannot be had, and not asked for at each start again.
+setup_bench_python() {
+  local stamp=$ROOT/.venv/stamp-bench want
+  want=$(cat "$ROOT/requirements-bench.txt")
+  [ "$(cat "$stamp" 2>/dev/null)" != "$want" ] || return 0
+  quietly "python for bench" "$ROOT/.venv/bin/python" -m pip install --disable-pip-version-check --no-input --retries 1 \
+    -r "$ROOT/requirements-bench.txt" ||
+    say "going on without $(grep -v '^#' "$ROOT/requirements-bench.txt"): ./dev bench phases leaves it out; to try again: rm .venv/stamp-bench"
+  printf '%s\n' "$want" >"$stamp"
+}
+
 setup_for_use() {
   setup_packages
   setup_python
@@ -66,4 +77,5 @@ setup_for_use() {
 dev_setup() {
   setup_for_use
   setup_test_python
+  setup_bench_python
 }

@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ["DAMARIS_BUILD_DIR"])
+BUILT = subprocess.run([BUILD / "bench" / "damaris-bench-phases", "--ways"], capture_output=True, text=True, check=True).stdout.split()
 WAYS = ["file-per-process", "file-per-process-deflate", "file-per-process-core", "collective", "grouped", "independent", "one-writer"]
 RANKS, PHASES = 4, 2
 
@@ -35,6 +36,18 @@ def test_with_sync_every_file_is_synced_once_by_one_process(tmp_path, way):
     done, synced = one_run(tmp_path, way, "", "--sync")
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(synced) == sorted(f"fsync {path}" for path in (tmp_path / "data").glob("*.h5"))
+
+
+def test_with_sync_a_step_of_adios2_is_synced_as_a_whole_and_an_asynchronous_run_at_its_end(tmp_path):
+    if "adios2" not in BUILT:
+        pytest.skip("way adios2 is not built in: ADIOS2 was not found when this was configured")
+    for way, times in (("adios2", PHASES), ("adios2-async", 1)):
+        (tmp_path / way).mkdir()
+        done, synced = one_run(tmp_path / way, way, "", "--sync")
+        assert done.returncode == 0, done.stdout + done.stderr
+        data = list((tmp_path / way / "data").glob("phases*.bp/data.*"))
+        assert data and sorted(line for line in synced if "/data." in line) == sorted(times * [f"fsync {path}" for path in data])
+        assert {Path(line.removeprefix("fsync ")).name for line in synced} >= {"data.0", "md.0", "md.idx", "mmd.0"}
 
 
 def test_without_it_none_is(tmp_path):
@@ -90,7 +103,7 @@ def test_the_slow_storage_holds_up_who_writes_to_it_and_not_the_clients_of_damar
         assert np.min(np.max(details[way]["visible_s"], axis=1)) >= least_s, way
     assert min(details["damaris"]["server"]["write_s"]) >= least_s
     # A phase takes the server 0.2 s, and the next one comes before it.
-    assert "storage 5MB/s: the dedicated core writes a phase in" in output
+    assert "damaris, storage 5MB/s: the dedicated core writes a phase in" in output
 
 
 def test_a_run_that_the_slow_storage_does_not_see_is_an_error(tmp_path):
