@@ -33,6 +33,7 @@ class Page:
         self.title = title
         self.parts = [f"<h1>{html.escape(title)}</h1>", paragraphs(text)]
         self.level = 2  # of the next section's heading
+        self.style = STYLE
 
     def chapter(self, title, text=""):
         """The sections that follow belong to it."""
@@ -47,9 +48,13 @@ class Page:
         if table is not None:
             self.parts.append(as_table(*table))
 
+    def add_html(self, text):
+        """What is HTML already: of the section before."""
+        self.parts.append(text)
+
     def write(self, path):
         path.write_text(f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(self.title)}</title>'
-                        f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head>\n<body>\n'
+                        f'<meta name="viewport" content="width=device-width"><style>{self.style}</style></head>\n<body>\n'
                         + "\n".join(self.parts) + "\n</body></html>\n", encoding="utf-8")
 
 
