@@ -10,6 +10,7 @@ from node_pictures import add_persist, add_queue, add_slots
 from parts import told
 from reduce_picture import add_reduce
 from results import bad
+from shown import time_text
 from write_pictures import add_write
 
 TEXTS = {
@@ -55,5 +56,5 @@ def add_chapters(page, results, folder):
 def how(result):
     if not result.report:
         return f"Not measured: {result.why}."
-    took = f" It took {result.record['seconds'] / 60:.1f} minutes." if "seconds" in result.record else ""
+    took = f" It took {time_text(result.record['seconds'])}." if "seconds" in result.record else ""
     return f"By itself: {told(result.part)}.{took}"

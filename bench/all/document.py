@@ -59,8 +59,8 @@ def figures_text(results, groups, quick):
     sentences = []
     tables = HEADS + "\n".join(line for title, lines in groups for line in group_lines(title, lines, sentences))
     reasons = "\n".join(numbered(number, sentence) for number, sentence in enumerate(sentences, 1))
-    known = "\n".join(filled(f"- {caveat}", "  ") for caveat in caveats_of(results, quick))
-    return "\n\n".join([filled(machine_text(results)), filled(when_text(results)), tables,
+    known = "\n".join(filled(f"- {caveat}", "  ") for caveat in caveats_of(results))
+    return "\n\n".join([filled(machine_text(results)), filled(when_text(results, quick)), tables,
                         "Why an aim is not reached, and what the limit is:\n\n" + reasons if reasons else "Every aim is reached.",
                         "What to keep in mind:\n\n" + known])
 

@@ -3,7 +3,10 @@
 Used by: the page and the documents. Before it: results. After it: sentences.
 """
 
+from shown import time_text
+
 KNOWN = {"began", "seconds", "commit", "others_cores", "stolen_percent"}
+CIRCLE_BYTES = 256 << 20  # of bench/write/configuration.cpp
 
 
 def machine_of(results):
@@ -29,16 +32,20 @@ def compiler(machine):
     return f", compiled by gcc {machine['compiler']}" if "compiler" in machine else ""
 
 
-def when_text(results):
+def when_text(results, quick):
     """Days, commits and how quiet it was; parts may be of several."""
+    return when(results) + (" A quick campaign: it shows that everything runs, and its figures mean little." if quick else "")
+
+
+def when(results):
     lines = [result.record for result in results.values() if result.report and result.record.keys() >= KNOWN]
     if not lines:
         return "When and from which commit is not known."
     began = sorted(line["began"] for line in lines)
-    minutes = sum(line["seconds"] for line in lines) / 60
+    took = time_text(sum(line["seconds"] for line in lines))
     commits = sorted({line["commit"] for line in lines})
     when = began[0] if began[0][:10] == began[-1][:10] else f"{began[0]} to {began[-1]}"
-    return (f"{when}, {minutes:.0f} minutes in all, commit{'s' if len(commits) > 1 else ''} {', '.join(commits)}. Meanwhile other processes used "
+    return (f"{when}, {took} in all, commit{'s' if len(commits) > 1 else ''} {', '.join(commits)}. Meanwhile other processes used "
             f"{share(lines, 'others_cores'):.2f} cores (the kernel's own threads among them), and the host took {share(lines, 'stolen_percent'):.1f} % "
             "of the time.")
 
@@ -48,17 +55,19 @@ def share(lines, key):
     return sum(line[key] * line["seconds"] for line in lines) / max(1e-9, sum(line["seconds"] for line in lines))
 
 
-def caveats_of(results, quick):
-    """Sentences, those first that put all figures in doubt."""
+def caveats_of(results):
+    """Sentences, those of this campaign first."""
     machine, cores = machine_of(results), machine_of(results).get("cores", 0)
-    if quick:
-        yield "A quick campaign: it shows that everything runs, and its figures mean little."
     loud = [name for name, result in results.items() if result.report and result.record.get("others_cores", 0) > 0.1 * max(1, cores)]
     if loud:
         yield f"Others used this machine during {', '.join(loud)}: there times and p99 hold their turns, ratios and the best say more."
     if cores and cores <= 2:
         yield (f"{cores} cores: no row of several clients that write at a time, as each needs a core of its own beside the server's; "
                "a dedicated core is half of the machine.")
+    cache = machine.get("last_level_cache_bytes", 0)
+    if cache >= CIRCLE_BYTES:
+        yield (f"The last-level cache, {cache / 2**20:.0f} MiB as the system tells it, holds what write goes through in a circle "
+               f"({CIRCLE_BYTES / 2**20:.0f} MiB): source and target that should be cold may be in it.")
     if over(results):
         yield (f"phases-shared runs {over(results)} ranks on {cores} cores: a rank may lose its core inside its copy, so its slowest ranks and "
                "its processor times tell of the scheduler. In phases each rank has a core of its own.")

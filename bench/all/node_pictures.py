@@ -6,6 +6,7 @@ Used by: chapters.py. Before it: their reports. After it: sections of the page.
 import numpy as np
 
 from page import new_figure
+from verdicts import number
 
 OURS, THEIRS, OTHER = "#009e73", "#d55e00", "#0072b2"
 PERSIST = "MB of the case's values a second; the ways of a case take turns, round by round."
@@ -33,7 +34,7 @@ def median_of(details, producers, queue):
 def bars(axis, places, values, colour, label):
     axis.barh(places, values, height=0.32, color=colour, label=label)
     for place, value in zip(places, values):
-        axis.annotate(f" {value:.3g}", (value, place), va="center", fontsize=8)
+        axis.annotate(f" {number(value)}", (value, place), va="center", fontsize=8)
 
 
 def add_persist(page, report):
@@ -61,7 +62,7 @@ def add_slots(page, report):
             middle = float(np.median(one[key]))
             axis.barh(place, middle, height=0.55, color=OTHER if one["schedule"] == "immediate" else OURS, alpha=0.6)
             axis.plot(one[key], [place] * len(one[key]), "o", color="black", markersize=3)
-            axis.annotate(f" {middle:.3g}", (max(one[key]), place), va="center", fontsize=8)
+            axis.annotate(f" {number(middle)}", (max(one[key]), place), va="center", fontsize=8)
         axis.set(xlabel=label, xlim=(0, 1.15 * max(max(one[key]) for one in details)))
     left.set(yticks=range(len(details)), ylim=(len(details) - 0.5, -0.5))
     left.set_yticklabels([one["schedule"] for one in details])

@@ -26,14 +26,14 @@ class Part:
 
 # Short ones first: an interrupted campaign has most of the rows. The amounts keep the whole below 40 minutes.
 PARTS = (
-    Part("write", "write", 90, 5),
-    Part("queue", "queue", 20, 3, takes=()),
+    Part("write", "write", 90, 2),
+    Part("queue", "queue", 20, 1, takes=()),
     Part("persist", "persist", 60, 1),
     Part("reduce", "reduce", 60, 2, takes=("folder", "fields")),
     Part("slots", "slots", 170, 3),
-    Part("phases", "phases/bench_phases.py", 330, 8, (*OWN_CORES, "--repeats", "3")),
-    Part("phases-shared", "phases/bench_phases.py", 420, 8, (*FEW_WAYS, "--repeats", "2", "--sweep")),
-    Part("cm1", "cm1/bench_cm1.py", 560, 8, ("--works", "1,2,6", "--repeats", "2")),
+    Part("phases", "phases/bench_phases.py", 330, 4, (*OWN_CORES, "--repeats", "3")),
+    Part("phases-shared", "phases/bench_phases.py", 420, 5, (*FEW_WAYS, "--repeats", "2", "--sweep")),
+    Part("cm1", "cm1/bench_cm1.py", 560, 5, ("--works", "1,2,6", "--repeats", "2")),
     Part("compression", "cm1/bench_compression.py", 330, 5, ("--pairs", "15")),
 )
 NAMES = [part.name for part in PARTS]

@@ -19,8 +19,9 @@ def pays_text(results):
     machine, settings, points = report["machine"], report["settings"], report["points"]
     rate = settings["storage_bytes_per_s"]
     storage = f"storage of {rate / 1e6:.3g} MB/s for all" if rate else "storage as it is"
+    runs = "a run" if settings["repeats"] == 1 else f"medians of {settings['repeats']} runs"
     intro = (f"{machine['processor']}, {settings['cores']} cores, `{told(result.part)}`: {settings['outputs'] + 1} outputs, {storage}; "
-             f"seconds to solution, medians of {settings['repeats']} runs:")
+             f"seconds to solution, {runs}:")
     return "\n\n".join([filled(intro), HEADS + "\n".join(map(point_line, points)), filled(" ".join(map(sentence, points)))])
 
 

@@ -13,19 +13,22 @@ from verdicts import ABSENT, counted
 HEADS = ("", "figure", "95 % interval", "good", "aim", "")
 COLOURS = {"aim reached": "#d6f0e0", "good": "#e9f4d8", "missed": "#fbe3d6", ABSENT: "#eeeeee"}
 STYLE = "".join(f".{state.replace(' ', '-')} {{ background: {colour} }}" for state, colour in COLOURS.items()) + """
-.verdicts td { white-space: normal } .verdicts td:nth-child(n+2) { white-space: nowrap } .verdicts .budget td { font-weight: 600; padding-top: 1.2rem }
+table.verdicts { display: table; width: 100% } .verdicts td { white-space: normal } .verdicts td:nth-child(n+2) { white-space: nowrap } .verdicts .budget td { font-weight: 600; padding-top: 1.2rem }
 .verdicts td.why { white-space: normal; text-align: left; color: #555; font-size: .85rem; padding-bottom: .6rem; border: 0 }
-.verdicts .part { color: #777 }"""
+.verdicts .part { color: #777 }
+@media (max-width: 44rem) {
+  .verdicts, .verdicts td.why { font-size: .75rem } .verdicts th, .verdicts td { padding: .2rem .25rem } .verdicts tbody td { white-space: normal !important }
+}"""
 
 
 def draw_whole_page(path, results, groups, folder, quick):
-    page = Page("What Damaris costs, and what it gains", f"{machine_text(results)}\n\n{when_text(results)}")
+    page = Page("What Damaris costs, and what it gains", f"{machine_text(results)}\n\n{when_text(results, quick)}")
     page.style += STYLE
     page.add("The budgets", f"{counted(groups).capitalize()}. Where the aim is not reached the line below says why, and what the limit is. "
              "A row is a ratio inside one run unless its name has a unit.")
     page.add_html(verdict_table(groups))
     add_chapters(page, results, folder)
-    page.chapter("What to keep in mind", "\n\n".join(caveats_of(results, quick)))
+    page.chapter("What to keep in mind", "\n\n".join(caveats_of(results)))
     page.write(path)
 
 

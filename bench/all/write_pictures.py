@@ -6,9 +6,10 @@ Used by: chapters.py. Before it: the report of write. After it: sections of the 
 from page import new_figure
 
 COLOURS = {"write_to": "#009e73", "by name": "#0072b2", "alloc+commit": "#cc79a7", "classic parts": "#d55e00", "memcpy": "#888888"}
+NAMES = {"write_to": "dc_write through a handle", "by name": "dc_write by name", "alloc+commit": "dc_alloc + dc_commit"}
 LARGE = 1 << 20  # from here on quotients say more than differences
 SIZES = """Medians, idle server: left what a write of up to 256 KiB takes beyond its memcpy, right by how much a larger one takes longer (above 1) or
-less long than it. alloc+commit contains the memcpy that fills what was handed out."""
+less long than it. dc_alloc + dc_commit contains the memcpy that fills what was handed out."""
 CLASSIC = "Beyond memcpy, as medians: what a dc_write adds, and what allocating, copying and sending a message with boost's parts adds."
 BUSY = """p99 by p50 of writes while the server works, that of memcpy beside it: what the machine does by itself. The line is what is good, the
 dotted one the aim."""
@@ -41,17 +42,17 @@ def medians(details):
 def draw_sizes(details):
     times = medians(details)
     plain = times.pop("memcpy")
-    figure = new_figure(11, 3.8)
+    figure = new_figure(11, 4)
     left, right = figure.subplots(1, 2)
     draw_differences(left, times, plain)
     for method, line in times.items():
         sizes = [size for size in line if size >= LARGE]
-        right.plot(sizes, [line[size] / plain[size] for size in sizes], "o-", color=COLOURS[method], label=method)
+        right.plot(sizes, [line[size] / plain[size] for size in sizes], "o-", color=COLOURS[method])
     right.axhline(1, color="black", linewidth=0.6)
     sized(right, sorted(size for size in plain if size >= LARGE))
-    right.set(ylabel="time / time of memcpy", title="1 MiB and more", ylim=(0, None))
+    right.set(ylabel="time / time of memcpy", title="1 MiB and more", ylim=(0, 1.1 * right.get_ylim()[1]))
     left.set_title("less than 1 MiB")
-    left.legend(frameon=False)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 
@@ -59,16 +60,18 @@ def draw_added(details):
     times = medians(details)
     figure = new_figure(11, 3.2)
     draw_differences(figure.subplots(), times, times.pop("memcpy"))
-    figure.axes[0].legend(frameon=False)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False)
     return figure
 
 
 def draw_differences(axis, times, plain):
     small = sorted(size for size in plain if size < LARGE)
     for method, line in times.items():
-        axis.plot(small, [line[size] - plain[size] for size in small], "o-", color=COLOURS[method], label=method)
+        axis.plot(small, [line[size] - plain[size] for size in small], "o-", color=COLOURS[method], label=NAMES.get(method, method))
     axis.axhline(0, color="black", linewidth=0.6)
-    axis.set(ylabel="ns beyond memcpy", yscale="symlog")
+    axis.set_ylabel("ns beyond memcpy")
+    axis.set_yscale("symlog", linthresh=10)
+    axis.margins(y=0.12)
     axis.yaxis.set_major_formatter(lambda ns, _: f"{ns:.0f}")
     sized(axis, small)
 
@@ -85,6 +88,10 @@ def size_text(size):
         if size >= least:
             return f"{size / least:g} {unit}"
     return f"{size} B"
+
+
+def ns_text(ns):
+    return f"{ns:.3g} ns" if ns < 1000 else f"{ns / 1e3:.3g} us" if ns < 1e6 else f"{ns / 1e6:.3g} ms"
 
 
 def case_of(one):
@@ -110,12 +117,12 @@ def draw_busy(details):
 
 def busy_table(details):
     return (["", "", "p50, us", "p99, us", "p99 / p50", "writes", "server, % of a core"],
-            [[case_of(one), one["method"], f"{one['wall_ns']['median'] / 1e3:.1f}", f"{one['wall_ns']['p99'] / 1e3:.1f}",
+            [[case_of(one), "memcpy" if one["method"] == "memcpy" else "dc_write", f"{one['wall_ns']['median'] / 1e3:.1f}", f"{one['wall_ns']['p99'] / 1e3:.1f}",
               f"{one['p99_over_p50']:.2f}", one["samples"], f"{one['server_core_percent']:.0f}"] for one in details])
 
 
 def clients_table(details):
     pairs = zip((one for one in details if one["method"] == "memcpy"), (one for one in details if one["method"] == "write_to"))
-    return (["clients", "size", "memcpy, us", "dc_write, us", "factor", "a core for each"],
-            [[plain["clients"], size_text(plain["bytes"]), f"{plain['wall_ns']['median'] / 1e3:.3g}", f"{ours['wall_ns']['median'] / 1e3:.3g}",
+    return (["clients", "size", "memcpy", "dc_write", "factor", "a core for each"],
+            [[plain["clients"], size_text(plain["bytes"]), ns_text(plain["wall_ns"]["median"]), ns_text(ours["wall_ns"]["median"]),
               f"{ours['wall_ns']['median'] / plain['wall_ns']['median']:.2f}", "yes" if plain["own_cores"] else "no"] for plain, ours in pairs])

@@ -17,7 +17,7 @@ rcParams.update({"svg.fonttype": "path", "svg.hashsalt": "damaris", "font.size":
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; background: #fff; max-width: 66rem; margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.6rem } h2 { font-size: 1.3rem; margin-top: 3rem } h3 { font-size: 1.05rem; margin-top: 2rem }
-p { max-width: 46rem } img { width: 100%; height: auto }
+p { max-width: 46rem } .picture { overflow-x: auto } img { width: 100%; min-width: 44rem; height: auto }
 table { border-collapse: collapse; font-size: .9rem; margin: 1rem 0; display: block; overflow-x: auto }
 th, td { padding: .2rem .8rem; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap }
 th:first-child, td:first-child { text-align: left }
@@ -44,7 +44,7 @@ class Page:
         """text: plain, an empty line between paragraphs. table: (heads, rows) of texts, the first column is a name."""
         self.parts.append(f"<h{self.level}>{html.escape(title)}</h{self.level}>{paragraphs(text)}")
         if figure is not None:
-            self.parts.append(f'<img alt="{html.escape(title)}" src="data:image/svg+xml;base64,{as_svg(figure)}">')
+            self.parts.append(f'<div class="picture"><img alt="{html.escape(title)}" src="data:image/svg+xml;base64,{as_svg(figure)}"></div>')
         if table is not None:
             self.parts.append(as_table(*table))
 

@@ -56,8 +56,9 @@ def add_sections(page, report):
 def introduction(report):
     machine, settings = report["machine"], report["settings"]
     shared = f" {settings['ranks']} ranks share {machine['cores']} cores." if machine["cores"] < settings["ranks"] else ""
+    runs = len(report["details"][0]["runs"])
     return (f"{settings['ranks']} ranks of {settings['bytes'] / 2**20:.3g} MiB each, {settings['phases']} phases, "
-            f"{len(report['details'][0]['runs'])} runs of each way, interleaved in an order drawn anew. All ways write the same values.{shared}")
+            f"{runs} run{'' if runs == 1 else 's'} of each way, interleaved in an order drawn anew. All ways write the same values.{shared}")
 
 
 def rows_text(report):

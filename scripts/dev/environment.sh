@@ -50,8 +50,8 @@ dev_bench() {
   case ${1:-} in
     all | cm1 | phases) exec "$PYTHON" "$ROOT/bench/$1/bench_$1.py" "${@:2}" ;;
     compression) exec "$PYTHON" "$ROOT/bench/cm1/bench_compression.py" "${@:2}" ;;
-    -*) "$PYTHON" "$ROOT/bench/guard/guard.py" "$@" ;; # no benchmark's name: the guard
-    *) damaris-bench "$@" ;;
+    -*) exec "$PYTHON" "$ROOT/bench/guard/guard.py" "$@" ;; # no benchmark's name: the guard
+    *) exec damaris-bench "$@" ;;
   esac
 }
 

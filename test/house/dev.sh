@@ -51,6 +51,8 @@ case $1 in
     for verb in torture soak fuzz; do # these have more to say
       expect 0 "^usage: ./dev $verb " "$copy/substitutes:$PATH" ./dev $verb --help >/dev/null || { echo "$verb"; exit 1; }
     done
+    cp -r "$DAMARIS_SOURCE_DIR"/bench .
+    expect 0 '^usage: ./dev bench all ' "$copy/substitutes:$PATH" ./dev bench all --help >/dev/null || { echo "bench all"; exit 1; }
     if [ -e build ] || [ -e asked ] || [ -e ./--help ]; then echo "something was done" && exit 1; fi ;;
   unknown_test_builds_nothing)
     ready_machine
