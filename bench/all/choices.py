@@ -13,11 +13,11 @@ EXAMPLES = f"""
 parts: {', '.join(NAMES)}
 
 examples:
-  ./dev bench all                                        about {sum(part.seconds for part in PARTS) // 60} minutes on 2 cores; the page is page.html in the results' folder
+  ./dev bench all                             about {sum(part.seconds for part in PARTS) // 60} minutes; the page is page.html in DIR
   ./dev bench all --fields fields.h5 --document docs/performance.md --document docs/when-does-it-pay.md
-  ./dev bench all --results bench-results/2026-01-31-1200            goes on where it was interrupted, or only draws the page anew
-  ./dev bench all --results bench-results/2026-01-31-1200 --only write,phases       these two again
-  ./dev bench all --quick                                a minute: does it run?
+  ./dev bench all --results DIR               goes on where it was interrupted, or only draws the page anew
+  ./dev bench all --results DIR --only write,phases       these two again
+  ./dev bench all --quick                     a minute: does it run?
 
 exit status: 0 all is measured, 1 a part failed, 2 wrong usage, 130 interrupted
 """
@@ -27,7 +27,8 @@ def parse_arguments(description, words=None):
     parser = argparse.ArgumentParser(prog="./dev bench all", description=description, epilog=EXAMPLES,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--results", type=Path, metavar="DIR", help="where JSON and logs go (bench-results/<date-time>); what is there is not measured again")
+    add("--results", type=Path, metavar="DIR",
+        help="where JSON and logs go (bench-results/<date-time>); what is there is not measured again")
     add("--page", type=Path, metavar="FILE", help="the HTML page (page.html in DIR)")
     add("--document", type=Path, metavar="FILE", action="append", default=[],
         help="write the figures between the marks in this Markdown file, too; may be given again")

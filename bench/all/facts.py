@@ -23,8 +23,8 @@ def machine_text(results):
         return "Nothing was measured."
     cache = machine.get("last_level_cache_bytes", 0)
     known = [machine.get("processor", "a processor"), f"{machine.get('cores', '?')} cores",
-             f"{machine.get('memory_bytes', 0) / 2**30:.0f} GiB of memory", f"{cache / 2**20:.0f} MiB of last-level cache" if cache > 0 else "",
-             machine.get("system", "")]
+             f"{machine.get('memory_bytes', 0) / 2**30:.0f} GiB of memory",
+             f"{cache / 2**20:.0f} MiB of last-level cache" if cache > 0 else "", machine.get("system", "")]
     return f"{', '.join(word for word in known if word)}; Damaris {machine.get('damaris', '?')}{compiler(machine)}."
 
 
@@ -45,9 +45,9 @@ def when(results):
     took = time_text(sum(line["seconds"] for line in lines))
     commits = sorted({line["commit"] for line in lines})
     when = began[0] if began[0][:10] == began[-1][:10] else f"{began[0]} to {began[-1]}"
+    others, stolen = share(lines, "others_cores"), share(lines, "stolen_percent")
     return (f"{when}, {took} in all, commit{'s' if len(commits) > 1 else ''} {', '.join(commits)}. Meanwhile other processes used "
-            f"{share(lines, 'others_cores'):.2f} cores (the kernel's own threads among them), and the host took {share(lines, 'stolen_percent'):.1f} % "
-            "of the time.")
+            f"{others:.2f} cores (the kernel's own threads among them), and the host took {stolen:.1f} % of the time.")
 
 
 def share(lines, key):
@@ -69,14 +69,14 @@ def caveats_of(results):
         yield (f"The last-level cache, {cache / 2**20:.0f} MiB as the system tells it, holds what write goes through in a circle "
                f"({CIRCLE_BYTES / 2**20:.0f} MiB): source and target that should be cold may be in it.")
     if over(results):
-        yield (f"phases-shared runs {over(results)} ranks on {cores} cores: a rank may lose its core inside its copy, so its slowest ranks and "
-               "its processor times tell of the scheduler. In phases each rank has a core of its own.")
+        yield (f"phases-shared runs {over(results)} ranks on {cores} cores: a rank may lose its core inside its copy, so its slowest ranks "
+               "tell of the scheduler. In phases each rank has a core of its own.")
     if results["reduce"].report and results["reduce"].record.get("fields") is False:
         yield "reduce had the small slice of CM1's fields that comes with the program: its chunks of 5.8 KB are too small for figures."
-    yield ("The storage is a local file system: what is written ends in the page cache at the speed of a copy, and nobody's bytes are on a disk "
-           "when a write phase ends. Only what is called durable waits for the disk. cm1 slows all ways down to one rate for that reason.")
-    yield ("On a virtual machine cores are taken away for moments that nothing inside can see: a p99 of a few hundred writes holds them, and "
-           "two cores may be two threads of one.")
+    yield ("The storage is a local file system: what is written ends in the page cache at the speed of a copy, and nobody's bytes are on "
+           "a disk when a write phase ends. Only what is called durable waits for the disk. So cm1 slows all ways down to one rate.")
+    yield ("On a virtual machine cores are taken away for moments that nothing inside can see: a p99 of a few hundred writes holds them. "
+           "Two cores may be two threads of one.")
     yield "Figures are medians; the interval holds the median with 95 % (1000 resamplings of samples, or of whole runs)."
 
 

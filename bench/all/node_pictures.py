@@ -10,8 +10,8 @@ from verdicts import number
 
 OURS, THEIRS, OTHER = "#009e73", "#d55e00", "#0072b2"
 PERSIST = "MB of the case's values a second; the ways of a case take turns, round by round."
-SLOTS = """A dot is a round. Left what the target took while it was busy, of 400 MB/s; right the longest write of a round, from its begin to its
-last byte."""
+SLOTS = """A dot is a round. Left what the target took while it was busy, of 400 MB/s; right the longest write of a round, from its begin
+to its last byte."""
 
 
 def add_queue(page, report):

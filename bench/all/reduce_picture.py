@@ -9,8 +9,8 @@ from page import new_figure
 
 HDF5, OURS = "#d55e00", "#009e73"
 TICKS = (1, 1.5, 2, 3, 5, 10, 20, 50, 100)
-TEXT = """From HDF5's filters (orange) to ours (green) with the best instructions of this processor: further up is faster, further right is smaller.
-Large points are all fields of a time together, and turbulence to compare with; small ones single fields."""
+TEXT = """From HDF5's filters (orange) to ours (green) with the best instructions of this processor: further up is faster, further right is
+smaller. Large points are all fields of a time together, and turbulence to compare with; small ones single fields."""
 NO_FIELDS = " A quick campaign measures no single fields."
 
 
@@ -52,7 +52,8 @@ def draw(cases):
 def draw_case(axis, case, ways):
     theirs, ours = ways[0], ways[1]
     single = is_single(case)
-    axis.plot(*zip(*((way["ratio"], way["mb_per_cpu_s"]) for way in (theirs, ours))), color="#bbbbbb", linewidth=0.8 if single else 1.6, zorder=1)
+    points = [(way["ratio"], way["mb_per_cpu_s"]) for way in (theirs, ours)]
+    axis.plot(*zip(*points), color="#bbbbbb", linewidth=0.8 if single else 1.6, zorder=1)
     for way, colour in ((theirs, HDF5), (ours, OURS)):
         axis.plot(way["ratio"], way["mb_per_cpu_s"], "o", color=colour, markersize=4 if single else 9, alpha=0.7)
     if single:

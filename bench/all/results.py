@@ -59,4 +59,5 @@ def check(path, value, keys, what):
 
 
 def bad(path, what):
-    return BadResult(f"{path} is no result of a benchmark: {what}; remove it, and ./dev bench all --results {path.parent} measures it again")
+    return BadResult(f"{path} is no result of a benchmark: {what}; "
+                     f"remove it, and ./dev bench all --results {path.parent} measures it again")

@@ -39,7 +39,7 @@ class ShownPart:
             return
         elapsed = time.monotonic() - self.begin
         rest = max(self.expected - elapsed, 0) + self.later
-        self.status.update(f"{self.label}, {time_text(elapsed)} of about {time_text(self.expected)}; all is done in about {time_text(rest)}")
+        self.status.update(f"{self.label}, {time_text(elapsed)} of about {time_text(self.expected)}; in all about {time_text(rest)} left")
 
     def end(self, why, seconds):
         if self.shown.console.is_terminal:
@@ -47,7 +47,7 @@ class ShownPart:
         self.shown.say(f"{self.label}: {'FAILED' if why else 'done'} in {time_text(seconds)}")
         if why:
             log = self.shown.folder / f"{self.part.name}.log"
-            self.shown.say(f"  {why}; the end of {log}:")
+            self.shown.say(f"  {why}\n  the end of {log}:")
             for line in tail(log, LOG_LINES):
                 self.shown.say(f"  | {line}")
 

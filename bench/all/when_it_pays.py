@@ -7,7 +7,8 @@ import textwrap
 
 from parts import told
 
-HEADS = ("| work | r, file per process | r, collective | file per process | collective | damaris | forecast | gain | a core less, without output |\n"
+HEADS = ("| work | r, file per process | r, collective | file per process | collective | damaris | forecast | gain "
+         "| a core less, without output |\n"
          "|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 
 
@@ -46,5 +47,5 @@ def sentence(point):
     share = point["share"]["fpp" if times["fpp"] <= times["collective"] else "collective"]
     off = 100 * (point["predicted_s"] / times["damaris"] - 1)
     verdict = "is faster" if gain(point) > 1 else "is slower"
-    return (f"Work {point['work']}: the break-even is at r = {point['break_even']:.2f}, the output takes {share:.2f}, and the dedicated core "
-            f"{verdict} ({gain(point):.2f}); the forecast is {abs(off):.0f} % {'above' if off >= 0 else 'below'} what was measured.")
+    return (f"Work {point['work']}: the break-even is at r = {point['break_even']:.2f}, the output takes {share:.2f}, and the dedicated "
+            f"core {verdict} ({gain(point):.2f}); the forecast is {abs(off):.0f} % {'above' if off >= 0 else 'below'} what was measured.")

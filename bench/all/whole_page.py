@@ -13,11 +13,13 @@ from verdicts import ABSENT, counted
 HEADS = ("", "figure", "95 % interval", "good", "aim", "")
 COLOURS = {"aim reached": "#d6f0e0", "good": "#e9f4d8", "missed": "#fbe3d6", ABSENT: "#eeeeee"}
 STYLE = "".join(f".{state.replace(' ', '-')} {{ background: {colour} }}" for state, colour in COLOURS.items()) + """
-table.verdicts { display: table; width: 100% } .verdicts td { white-space: normal } .verdicts td:nth-child(n+2) { white-space: nowrap } .verdicts .budget td { font-weight: 600; padding-top: 1.2rem }
+table.verdicts { display: table; width: 100% } .verdicts td { white-space: normal } .verdicts td:nth-child(n+2) { white-space: nowrap }
+.verdicts .budget td { font-weight: 600; padding-top: 1.2rem }
 .verdicts td.why { white-space: normal; text-align: left; color: #555; font-size: .85rem; padding-bottom: .6rem; border: 0 }
 .verdicts .part { color: #777 }
 @media (max-width: 44rem) {
-  .verdicts, .verdicts td.why { font-size: .75rem } .verdicts th, .verdicts td { padding: .2rem .25rem } .verdicts tbody td { white-space: normal !important }
+  .verdicts, .verdicts td.why { font-size: .75rem } .verdicts th, .verdicts td { padding: .2rem .25rem }
+  .verdicts tbody td { white-space: normal !important }
 }"""
 
 

@@ -8,11 +8,11 @@ from page import new_figure
 COLOURS = {"write_to": "#009e73", "by name": "#0072b2", "alloc+commit": "#cc79a7", "classic parts": "#d55e00", "memcpy": "#888888"}
 NAMES = {"write_to": "dc_write through a handle", "by name": "dc_write by name", "alloc+commit": "dc_alloc + dc_commit"}
 LARGE = 1 << 20  # from here on quotients say more than differences
-SIZES = """Medians, idle server: left what a write of up to 256 KiB takes beyond its memcpy, right by how much a larger one takes longer (above 1) or
-less long than it. dc_alloc + dc_commit contains the memcpy that fills what was handed out."""
+SIZES = """Medians, idle server: left what a write of up to 256 KiB takes beyond its memcpy, right by how much a larger one takes longer
+(above 1) or less long than it. dc_alloc + dc_commit contains the memcpy that fills what was handed out."""
 CLASSIC = "Beyond memcpy, as medians: what a dc_write adds, and what allocating, copying and sending a message with boost's parts adds."
-BUSY = """p99 by p50 of writes while the server works, that of memcpy beside it: what the machine does by itself. The line is what is good, the
-dotted one the aim."""
+BUSY = """p99 by p50 of writes while the server works, that of memcpy beside it: what the machine does by itself. The line is what is
+good, the dotted one the aim."""
 CLIENTS = "Clients that write at the same time, a process each; median over all. The factor is that of the medians."
 
 
@@ -116,13 +116,21 @@ def draw_busy(details):
 
 
 def busy_table(details):
-    return (["", "", "p50, us", "p99, us", "p99 / p50", "writes", "server, % of a core"],
-            [[case_of(one), "memcpy" if one["method"] == "memcpy" else "dc_write", f"{one['wall_ns']['median'] / 1e3:.1f}", f"{one['wall_ns']['p99'] / 1e3:.1f}",
-              f"{one['p99_over_p50']:.2f}", one["samples"], f"{one['server_core_percent']:.0f}"] for one in details])
+    return ["", "", "p50", "p99", "p99 / p50", "writes", "server, % of a core"], [busy_line(one) for one in details]
+
+
+def busy_line(one):
+    times, method = one["wall_ns"], "memcpy" if one["method"] == "memcpy" else "dc_write"
+    return [case_of(one), method, ns_text(times["median"]), ns_text(times["p99"]), f"{one['p99_over_p50']:.2f}", one["samples"],
+            f"{one['server_core_percent']:.0f}"]
 
 
 def clients_table(details):
-    pairs = zip((one for one in details if one["method"] == "memcpy"), (one for one in details if one["method"] == "write_to"))
-    return (["clients", "size", "memcpy", "dc_write", "factor", "a core for each"],
-            [[plain["clients"], size_text(plain["bytes"]), ns_text(plain["wall_ns"]["median"]), ns_text(ours["wall_ns"]["median"]),
-              f"{ours['wall_ns']['median'] / plain['wall_ns']['median']:.2f}", "yes" if plain["own_cores"] else "no"] for plain, ours in pairs])
+    pairs = zip(*([one for one in details if one["method"] == method] for method in ("memcpy", "write_to")))
+    return ["clients", "size", "memcpy", "dc_write", "factor", "a core for each"], [clients_line(plain, ours) for plain, ours in pairs]
+
+
+def clients_line(plain, ours):
+    before, now = plain["wall_ns"]["median"], ours["wall_ns"]["median"]
+    return [plain["clients"], size_text(plain["bytes"]), ns_text(before), ns_text(now), f"{now / before:.2f}",
+            "yes" if plain["own_cores"] else "no"]

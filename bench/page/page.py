@@ -44,7 +44,8 @@ class Page:
         """text: plain, an empty line between paragraphs. table: (heads, rows) of texts, the first column is a name."""
         self.parts.append(f"<h{self.level}>{html.escape(title)}</h{self.level}>{paragraphs(text)}")
         if figure is not None:
-            self.parts.append(f'<div class="picture"><img alt="{html.escape(title)}" src="data:image/svg+xml;base64,{as_svg(figure)}"></div>')
+            picture = f'<img alt="{html.escape(title)}" src="data:image/svg+xml;base64,{as_svg(figure)}">'
+            self.parts.append(f'<div class="picture">{picture}</div>')
         if table is not None:
             self.parts.append(as_table(*table))
 

@@ -58,7 +58,8 @@ def introduction(report):
     shared = f" {settings['ranks']} ranks share {machine['cores']} cores." if machine["cores"] < settings["ranks"] else ""
     runs = len(report["details"][0]["runs"])
     return (f"{settings['ranks']} ranks of {settings['bytes'] / 2**20:.3g} MiB each, {settings['phases']} phases, "
-            f"{runs} run{'' if runs == 1 else 's'} of each way, interleaved in an order drawn anew. All ways write the same values.{shared}")
+            f"{runs} run{'' if runs == 1 else 's'} of each way, interleaved in an order drawn anew. All ways write the same "
+            f"values.{shared}")
 
 
 def rows_text(report):

@@ -82,8 +82,9 @@ case $1 in
       expect 0 "^$program\$" "$copy/substitutes:$PATH" ./dev bench ${arguments//,/ } || exit 1
     done <<'END'
 write,--quick damaris-bench write --quick
---quick,--update python bench/guard/guard.py --quick --update
-phases,--sweep python bench/phases/bench_phases.py --sweep
+--quick,--update python .*/a copy/bench/guard/guard.py --quick --update
+phases,--sweep python .*/a copy/bench/phases/bench_phases.py --sweep
+all,--only,queue python .*/a copy/bench/all/bench_all.py --only queue
 END
     ;;
   install_refuses_options) expect 1 "'--prefix=x' is no folder" "$PATH" ./dev install --prefix=x ;;
