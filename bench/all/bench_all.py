@@ -67,7 +67,8 @@ def announce(shown, work, options):
     expected = sum(seconds_of(part, options.quick) for part in todo)
     shown.say(f"{len(todo)} part{'' if len(todo) == 1 else 's'}, about {time_text(expected)} on 2 cores; an interrupt keeps what is done")
     if load > LOUD:
-        shown.say(f"WARNING: the load of this machine is {load:.1f}. Others use it, and figures will hold their turns:\nend them, or wait.")
+        shown.say(f"WARNING: the load of this machine is {load:.1f}: others use it, or a build has just ended.\n"
+                  "Figures will hold their turns: end them, or wait.")
 
 
 def report(shown, options):

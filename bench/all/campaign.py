@@ -47,7 +47,8 @@ class Campaign:
         todo = self.todo()
         for number, part in enumerate(todo):
             later = sum(seconds_of(one, self.options.quick) for one in todo[number + 1:])
-            why = self.measure_one(part, show.part(part, number + 1, len(todo), later))
+            with show.part(part, number + 1, len(todo), later) as shown:
+                why = self.measure_one(part, shown)
             if why:
                 failed.append(part.name)
         return failed

@@ -4,7 +4,6 @@ Used by: campaign.py, by way of bench_all.py. Before it: parts that begin and en
 """
 
 import time
-from contextlib import nullcontext
 
 from parts import seconds_of
 from running import tail
@@ -28,21 +27,28 @@ class ShownPart:
     def __init__(self, shown, part, label, later):
         self.shown, self.part, self.label, self.later = shown, part, label, later
         self.begin, self.expected = time.monotonic(), seconds_of(part, shown.quick)
-        self.status = shown.console.status("") if shown.console.is_terminal else nullcontext()
-        if shown.console.is_terminal:
+        self.status = shown.console.status("") if shown.console.is_terminal else None
+
+    def __enter__(self):
+        if self.status:
             self.status.start()
         else:
-            shown.say(f"{label}, about {time_text(self.expected)}; the rest after it about {time_text(later)}")
+            self.shown.say(f"{self.label}, about {time_text(self.expected)}; the rest after it about {time_text(self.later)}")
+        return self
+
+    def __exit__(self, *_):
+        if self.status:  # also when interrupted: it has hidden the cursor
+            self.status.stop()
 
     def tick(self):
-        if not self.shown.console.is_terminal:
+        if not self.status:
             return
         elapsed = time.monotonic() - self.begin
         rest = max(self.expected - elapsed, 0) + self.later
         self.status.update(f"{self.label}, {time_text(elapsed)} of about {time_text(self.expected)}; in all about {time_text(rest)} left")
 
     def end(self, why, seconds):
-        if self.shown.console.is_terminal:
+        if self.status:
             self.status.stop()
         self.shown.say(f"{self.label}: {'FAILED' if why else 'done'} in {time_text(seconds)}")
         if why:
