@@ -15,6 +15,7 @@ import numpy as np  # noqa: E402
 
 from cores_summary import best_of  # noqa: E402
 from cores_table import cores_text, runs_text, storage_text  # noqa: E402
+from machine import machine_text  # noqa: E402
 from model import most_gain  # noqa: E402
 from page import Page, new_figure  # noqa: E402
 
@@ -30,21 +31,23 @@ do not hinder each other, one core less of N takes N / (N - 1) of the time."""
 
 
 def draw_page(report, path):
-    page = Page("Does a dedicated core pay?", introduction(report))
+    page = Page("Does a dedicated core pay?", f"{introduction(report)}\n\n{machine_text(report['machine'])}")
+    add_sections(page, report)
+    page.write(path)
+
+
+def add_sections(page, report):
     page.add("Time to solution at equal cores", SOLUTION, draw_solution(report))
     page.add("From which output on it pays", PAYS, draw_gain(report), table=points_table(report))
     page.add("A core less", ALONE, table=alone_table(report))
     page.add("Rows", "" if report["rows"] else "None of the outputs was large enough.", table=rows_table(report["rows"]))
-    page.write(path)
 
 
 def introduction(report):
-    machine, settings = report["machine"], report["settings"]
+    settings = report["settings"]
     return (f"The CM1 mini-app on {cores_text(settings)}, with a rank on each: all of them compute, or one is dedicated to the output "
             f"and the others have larger tiles. {settings['outputs'] + 1} outputs, {runs_text(settings)} of each way, interleaved in an "
-            f"order drawn anew. Storage: {storage_text(settings)}.\n\n"
-            f"{machine['processor']}, {machine['cores']} cores, {machine['memory_bytes'] / 2**30:.0f} GiB, {machine['system']}; "
-            f"Damaris {machine['damaris']}; load at the start {machine['load_1min_at_start']:.1f}.")
+            f"order drawn anew. Storage: {storage_text(settings)}.")
 
 
 def draw_solution(report):

@@ -16,6 +16,12 @@ def describe_machine():
                 system=f"{platform.system()} {platform.release()}", load_1min_at_start=os.getloadavg()[0], damaris=version())
 
 
+def machine_text(machine):
+    """One sentence for a page."""
+    return (f"{machine['processor']}, {machine['cores']} cores, {machine['memory_bytes'] / 2**30:.0f} GiB, {machine['system']}; "
+            f"Damaris {machine['damaris']}; load at the start {machine['load_1min_at_start']:.1f}.")
+
+
 def version():
     text = (Path(__file__).resolve().parents[2] / "CMakeLists.txt").read_text()
     return re.search(r"project\(\w+\s+VERSION ([\d.]+)", text, re.IGNORECASE)[1]

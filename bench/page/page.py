@@ -16,8 +16,8 @@ rcParams.update({"svg.fonttype": "path", "svg.hashsalt": "damaris", "font.size":
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; background: #fff; max-width: 66rem; margin: 2rem auto; padding: 0 1rem }
-h1 { font-size: 1.6rem } h2 { font-size: 1.2rem; margin-top: 2.5rem }
-p { max-width: 46rem } img { width: 100%; height: auto }
+h1 { font-size: 1.6rem } h2 { font-size: 1.3rem; margin-top: 3rem } h3 { font-size: 1.05rem; margin-top: 2rem }
+p { max-width: 46rem } .picture { overflow-x: auto } img { width: 100%; min-width: 44rem; height: auto }
 table { border-collapse: collapse; font-size: .9rem; margin: 1rem 0; display: block; overflow-x: auto }
 th, td { padding: .2rem .8rem; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap }
 th:first-child, td:first-child { text-align: left }
@@ -32,18 +32,30 @@ class Page:
     def __init__(self, title, text=""):
         self.title = title
         self.parts = [f"<h1>{html.escape(title)}</h1>", paragraphs(text)]
+        self.level = 2  # of the next section's heading
+        self.style = STYLE
+
+    def chapter(self, title, text=""):
+        """The sections that follow belong to it."""
+        self.parts.append(f"<h2>{html.escape(title)}</h2>{paragraphs(text)}")
+        self.level = 3
 
     def add(self, title, text="", figure=None, table=None):
         """text: plain, an empty line between paragraphs. table: (heads, rows) of texts, the first column is a name."""
-        self.parts.append(f"<h2>{html.escape(title)}</h2>{paragraphs(text)}")
+        self.parts.append(f"<h{self.level}>{html.escape(title)}</h{self.level}>{paragraphs(text)}")
         if figure is not None:
-            self.parts.append(f'<img alt="{html.escape(title)}" src="data:image/svg+xml;base64,{as_svg(figure)}">')
+            picture = f'<img alt="{html.escape(title)}" src="data:image/svg+xml;base64,{as_svg(figure)}">'
+            self.parts.append(f'<div class="picture">{picture}</div>')
         if table is not None:
             self.parts.append(as_table(*table))
 
+    def add_html(self, text):
+        """What is HTML already: of the section before."""
+        self.parts.append(text)
+
     def write(self, path):
         path.write_text(f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(self.title)}</title>'
-                        f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head>\n<body>\n'
+                        f'<meta name="viewport" content="width=device-width"><style>{self.style}</style></head>\n<body>\n'
                         + "\n".join(self.parts) + "\n</body></html>\n", encoding="utf-8")
 
 

@@ -14,6 +14,7 @@ if __name__ == "__main__":
 import numpy as np  # noqa: E402
 
 from cpu_use import draw_cpu_use  # noqa: E402
+from machine import machine_text  # noqa: E402
 from page import Page  # noqa: E402
 from quotients import mark  # noqa: E402
 from storage import names_of, of_storage, storage_text  # noqa: E402
@@ -41,9 +42,14 @@ whatever is behind it, as long as the dedicated core keeps up: it has the time b
 
 
 def draw_page(report, path):
+    page = Page("How long a simulation waits for its output", f"{introduction(report)}\n\n{machine_text(report['machine'])}")
+    add_sections(page, report)
+    page.write(path)
+
+
+def add_sections(page, report):
     storage = names_of(report["details"])[0]
     details = of_storage(report["details"], storage)  # of the other ones tell the tables, and one picture
-    page = Page("How long a simulation waits for its output", introduction(report))
     page.add("Figures", rows_text(report), table=rows_table(report["rows"]) if report["rows"] else None)
     page.add("Ways of writing", "A write phase takes as long as its slowest process.", table=ways_table(report["details"]))
     if len(names_of(report["details"])) > 1:
@@ -54,7 +60,6 @@ def draw_page(report, path):
     page.add("Use of the processor", CPU, draw_cpu_use(details, report["machine"]["cores"]))
     if "sweep" in report:
         page.add("Size of the output", SWEEP, draw_sweep(report["sweep"]))
-    page.write(path)
 
 
 def storage_section(details):
@@ -67,10 +72,10 @@ def storage_section(details):
 def introduction(report):
     machine, settings = report["machine"], report["settings"]
     shared = f" {settings['ranks']} ranks share {machine['cores']} cores." if machine["cores"] < settings["ranks"] else ""
+    runs = len(report["details"][0]["runs"])
     return (f"{settings['ranks']} ranks of {settings['bytes'] / 2**20:.3g} MiB each, {settings['phases']} phases, "
-            f"{len(report['details'][0]['runs'])} runs of each way, interleaved in an order drawn anew. All ways write the same values.\n\n"
-            f"{machine['processor']}, {machine['cores']} cores, {machine['memory_bytes'] / 2**30:.0f} GiB, {machine['system']}; "
-            f"Damaris {machine['damaris']}; load at the start {machine['load_1min_at_start']:.1f}.{shared}")
+            f"{runs} run{'' if runs == 1 else 's'} of each way, interleaved in an order drawn anew. All ways write the same "
+            f"values.{shared}")
 
 
 def rows_text(report):

@@ -40,15 +40,19 @@ dev_run() {
 }
 
 dev_bench() {
+  case ${1:-},${2:-} in
+    all,--help | all,-h) exec python3 bench/all/bench_all.py --help ;; # needs nothing
+  esac
   setup_for_use
   setup_bench_python
   dev_build "$PRESET"
   use_built_tree
+  cd "$CALLER_DIR" || exit 1
   case ${1:-} in
-    cm1 | phases) "$PYTHON" "bench/$1/bench_$1.py" "${@:2}" ;;
-    compression) "$PYTHON" bench/cm1/bench_compression.py "${@:2}" ;;
-    -*) "$PYTHON" bench/guard/guard.py "$@" ;; # no benchmark's name: the guard
-    *) damaris-bench "$@" ;;
+    all | cm1 | phases) exec "$PYTHON" "$ROOT/bench/$1/bench_$1.py" "${@:2}" ;;
+    compression) exec "$PYTHON" "$ROOT/bench/cm1/bench_compression.py" "${@:2}" ;;
+    -*) exec "$PYTHON" "$ROOT/bench/guard/guard.py" "$@" ;; # no benchmark's name: the guard
+    *) exec damaris-bench "$@" ;;
   esac
 }
 

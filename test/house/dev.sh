@@ -52,6 +52,8 @@ case $1 in
     for verb in torture soak fuzz; do # these have more to say
       expect 0 "^usage: ./dev $verb " "$copy/substitutes:$PATH" ./dev $verb --help >/dev/null || { echo "$verb"; exit 1; }
     done
+    cp -r "$DAMARIS_SOURCE_DIR"/bench .
+    expect 0 '^usage: ./dev bench all ' "$copy/substitutes:$PATH" ./dev bench all --help >/dev/null || { echo "bench all"; exit 1; }
     if [ -e build ] || [ -e asked ] || [ -e ./--help ]; then echo "something was done" && exit 1; fi ;;
   unknown_test_builds_nothing)
     ready_machine
@@ -81,8 +83,9 @@ case $1 in
       expect 0 "^$program\$" "$copy/substitutes:$PATH" ./dev bench ${arguments//,/ } || exit 1
     done <<'END'
 write,--quick damaris-bench write --quick
---quick,--update python bench/guard/guard.py --quick --update
-phases,--sweep python bench/phases/bench_phases.py --sweep
+--quick,--update python .*/a copy/bench/guard/guard.py --quick --update
+phases,--sweep python .*/a copy/bench/phases/bench_phases.py --sweep
+all,--only,queue python .*/a copy/bench/all/bench_all.py --only queue
 END
     ;;
   bench_goes_on_without_what_it_compares_with)

@@ -1,0 +1,100 @@
+"""Runs the parts one after the other, and keeps books of them in campaign.json: when, from which commit, how quiet it was, why not.
+
+Used by: bench_all.py. Before it: options. After it: NAME.json and NAME.log in the folder of results.
+"""
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+from datetime import datetime
+
+from parts import PARTS, ROOT, command_line, seconds_of
+from quiet import Watch
+from running import run_part
+
+RECORD = "campaign.json"
+
+
+class Campaign:
+    def __init__(self, options):
+        self.options, self.folder = options, options.results
+        self.record = read_record(self.folder)
+        self.commit = commit()
+
+    def todo(self):
+        """The parts that --only names, or those without a result."""
+        only = self.options.only
+        return [part for part in PARTS if (part.name in only if only else not self.path_of(part).exists())]
+
+    def path_of(self, part):
+        return self.folder / f"{part.name}.json"
+
+    def mismatch(self):
+        """Why these options and what is in the folder do not go together, or ''."""
+        was = self.record.get("quick", self.options.quick)
+        if was == self.options.quick:
+            return ""
+        kind, more = ("quick", "add --quick") if was else ("full", "leave --quick out")
+        return f"{self.folder} holds results of a {kind} campaign; {more}, or give another --results"
+
+    def measure(self, show):
+        """Runs what is to be done. show: told of each part. Returns the names of the parts that failed."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.record["quick"] = self.options.quick
+        failed = []
+        todo = self.todo()
+        for number, part in enumerate(todo):
+            later = sum(seconds_of(one, self.options.quick) for one in todo[number + 1:])
+            with show.part(part, number + 1, len(todo), later) as shown:
+                why = self.measure_one(part, shown)
+            if why:
+                failed.append(part.name)
+        return failed
+
+    def measure_one(self, part, shown):
+        options, new = self.options, self.folder / f"{part.name}.partial.json"
+        began, watch = time.monotonic(), Watch()
+        line = dict(began=datetime.now().strftime("%Y-%m-%d %H:%M"), commit=self.commit, load=round(os.getloadavg()[0], 2),
+                    fields=bool(options.fields))
+        try:
+            # A folder around its own: what a killed part leaves there goes, too.
+            with tempfile.TemporaryDirectory(prefix="damaris-bench.all.", dir=options.folder, ignore_cleanup_errors=True) as place:
+                words = command_line(part, new.resolve(), options.quick, folder=place, fields=options.fields)
+                why = run_part(part, words, self.folder / f"{part.name}.log", options.quick, shown.tick)
+            why = why or ("" if new.exists() else "it ended well and left no results")
+            line.update(seconds=round(time.monotonic() - began, 1), **watch.seen())
+            if not why:
+                new.replace(self.path_of(part))
+            self.keep(part, line, why)
+        finally:
+            new.unlink(missing_ok=True)
+        shown.end(why, line["seconds"])
+        return why
+
+    def keep(self, part, line, why):
+        if why and self.path_of(part).exists():
+            return  # an earlier result stays, and what is known of it
+        self.record.setdefault("parts", {})[part.name] = dict(line, failed=why) if why else line
+        new = self.folder / f"{RECORD}.new"
+        new.write_text(json.dumps(self.record, indent=1) + "\n")
+        new.replace(self.folder / RECORD)
+
+
+def read_record(folder):
+    """{} without one. What cannot be read is left out: the figures themselves are elsewhere."""
+    try:
+        record = json.loads((folder / RECORD).read_text())
+    except (OSError, ValueError):
+        return {}
+    return record if isinstance(record, dict) and isinstance(record.get("parts", {}), dict) else {}
+
+
+def commit():
+    words = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return "unknown"
+    return done.stdout.strip().replace("-dirty", " with changes") if done.returncode == 0 else "unknown"

@@ -1,0 +1,184 @@
+"""What bench all makes of results that are made up: verdicts, remarks, documents, what is run again. No benchmark, no machine."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[1:1] = [str(ROOT / "bench" / folder) for folder in ("all", "cm1", "page", "phases")]
+sys.path.append(str(ROOT / "examples" / "cm1"))
+
+from budgets import BUDGETS  # noqa: E402
+from campaign import Campaign  # noqa: E402
+from choices import parse_arguments  # noqa: E402
+from document import FROM, NAMES, TO, NoMarks, check, replaced, texts_of  # noqa: E402
+from facts import caveats_of, when_text  # noqa: E402
+from parts import NAMES as PART_NAMES  # noqa: E402
+from parts import PARTS, command_line  # noqa: E402
+from results import BadResult, read_results  # noqa: E402
+from verdicts import ABSENT, counted, groups_of, read_remarks  # noqa: E402
+from whole_page import verdict_table  # noqa: E402
+
+QUEUE, DURABLE = "event against boost message_queue, 1 producer", "durable iteration, of pwrite + fsync"
+MACHINE = dict(processor="A processor", cores=2, memory_bytes=2**34, system="Linux 6", damaris="0.1.0")
+REMARKS = [(".*", "durable.*", "The disk is the limit."), (".*", "durable.*|event.*", "Another reason.")]
+
+
+def row(name, ratio, better="higher", good=4, aim=8):
+    return dict(name=name, ratio=ratio, better=better, good=good, aim=aim, interval=[ratio - 0.1, ratio + 0.1])
+
+
+def report(*rows):
+    return dict(machine=MACHINE, rows=list(rows), details=[dict(a=1)])
+
+
+def write(folder, name, what):
+    (folder / f"{name}.json").write_text(what if isinstance(what, str) else json.dumps(what))
+
+
+def lines_of(folder, remarks=REMARKS):
+    return {line.name: line for _, lines in groups_of(read_results(folder), remarks) for line in lines}
+
+
+@pytest.mark.parametrize("ratio, better, state", [(8, "higher", "aim reached"), (7.9, "higher", "good"), (3.9, "higher", "missed"),
+                                                  (1.3, "lower", "aim reached"), (1.9, "lower", "good"), (2.1, "lower", "missed")])
+def test_a_row_says_what_it_reaches_and_why_not_more(tmp_path, ratio, better, state):
+    write(tmp_path, "queue", report(row(QUEUE, ratio, better, *((4, 8) if better == "higher" else (2, 1.3)))))
+    line = lines_of(tmp_path)[QUEUE]
+    assert (line.state, line.why) == (state, "" if state == "aim reached" else "Another reason.")
+    assert (line.figure, line.interval) == (f"{ratio:.3g}", f"{ratio - 0.1:.3g} to {ratio + 0.1:.3g}")
+
+
+def test_the_first_remark_that_fits_counts(tmp_path):
+    write(tmp_path, "persist", report(row(DURABLE, 0.5, "higher", 0.9, 1)))
+    assert lines_of(tmp_path)[DURABLE].why == "The disk is the limit."
+
+
+def test_every_budget_has_a_line_even_if_nothing_was_measured(tmp_path):
+    groups = groups_of(read_results(tmp_path), [])
+    assert [title for title, _ in groups] == [title for title, _ in BUDGETS]
+    assert [len(lines) for _, lines in groups] == [len(wanted) for _, wanted in BUDGETS]
+    assert {(line.state, line.why) for _, lines in groups for line in lines} == {(ABSENT, "it was not run")}
+    assert counted(groups) == f"{sum(len(wanted) for _, wanted in BUDGETS)} have no figure"
+
+
+def test_a_budget_that_a_part_gave_no_row_for_and_a_row_without_a_budget_are_told(tmp_path):
+    write(tmp_path, "persist", report(row(DURABLE, 1.2, "higher", 0.9, 1), row("something new", 1)))
+    groups = groups_of(read_results(tmp_path), [])
+    lines = {line.name: line for _, found in groups for line in found}
+    assert lines["HDF5 file, of pwrite"].state == ABSENT and "no row" in lines["HDF5 file, of pwrite"].why
+    assert [line.name for line in dict(groups)["Beside the budgets: persist"]] == ["something new"]
+
+
+def test_a_part_that_failed_is_told_with_its_reason_in_table_page_and_document(tmp_path):
+    (tmp_path / "campaign.json").write_text(json.dumps({"parts": {"queue": {"failed": "it ended with 1: no <memory> | left"}}}))
+    results = read_results(tmp_path)
+    groups = groups_of(results, [])
+    assert "it ended with 1: no &lt;memory&gt; | left" in verdict_table(groups)
+    assert "not measured: it ended with 1: no <memory> \\| left |" in texts_of(results, groups, False)["figures"]
+
+
+def test_a_sentence_that_rows_share_stands_once_in_a_document_and_once_below_neighbours_in_the_page(tmp_path):
+    write(tmp_path, "queue", report(row(QUEUE, 5), row(QUEUE.replace("1 producer", "2 producers"), 5)))
+    results = read_results(tmp_path)
+    groups = groups_of(results, REMARKS)
+    text = texts_of(results, groups, False)["figures"]
+    assert text.count("good [1]") == 2 and text.count("Another reason.") == 1 and "1. Another reason." in text
+    assert verdict_table(groups).count("Another reason.") == 1
+
+
+@pytest.mark.parametrize("what, sentence", [
+    ("{", "is no result of a benchmark: Expecting"), ("[]", "is no JSON object"), ("{}", "has no 'machine'"),
+    (dict(machine={}, rows=[dict(name="a")], details=[]), "a row has no 'ratio'"),
+    (dict(machine={}, rows=[dict(row("a", 1), interval=[1])], details=[]), "interval of 'a' is not two numbers")])
+def test_a_result_that_cannot_be_used_is_named_with_the_remedy(tmp_path, what, sentence):
+    write(tmp_path, "slots", what)
+    with pytest.raises(BadResult) as failure:
+        read_results(tmp_path)
+    assert str(tmp_path / "slots.json") in str(failure.value) and sentence in str(failure.value)
+    assert f"remove it, and ./dev bench all --results {tmp_path} measures it again" in str(failure.value)
+
+
+def document(*names):
+    return "Before.\n" + "".join(f"{FROM.format(name)}\nold {name}\n{TO}\nAfter {name}.\n" for name in names)
+
+
+def test_a_document_keeps_everything_outside_its_marks(tmp_path):
+    new = replaced(tmp_path, document(*NAMES), dict(zip(NAMES, ("new one", "new other"))))
+    wanted = document(*NAMES).replace("old figures", "new one").replace("old when it pays", "new other")
+    assert new.split() == wanted.split()
+    assert replaced(tmp_path, new, dict(zip(NAMES, ("new one", "new other")))) == new
+
+
+@pytest.mark.parametrize("text, sentence", [("nothing", "has no place for figures"),
+                                            (FROM.format("figures") + "\n", "there is no <!-- to here")])
+def test_a_document_without_marks_is_refused_with_what_to_put_in(text, sentence):
+    with pytest.raises(NoMarks, match=sentence) as failure:
+        check("page.md", text, NAMES)
+    assert FROM.format("figures") in str(failure.value)
+
+
+def options(folder, *words):
+    return parse_arguments("", ["--results", str(folder), *words])
+
+
+def test_what_is_there_is_not_measured_again_unless_it_is_named(tmp_path):
+    for name in PART_NAMES[1:]:
+        write(tmp_path, name, report())
+    assert [part.name for part in Campaign(options(tmp_path)).todo()] == PART_NAMES[:1]
+    assert [part.name for part in Campaign(options(tmp_path, "--only", "queue,slots")).todo()] == ["queue", "slots"]
+
+
+def test_quick_and_full_results_do_not_come_into_one_folder(tmp_path):
+    (tmp_path / "campaign.json").write_text('{"quick": true, "parts": {}}')
+    assert "add --quick" in Campaign(options(tmp_path)).mismatch()
+    assert Campaign(options(tmp_path, "--quick")).mismatch() == ""
+
+
+def test_options_go_on_to_the_parts_that_take_them(tmp_path):
+    for part in PARTS:
+        words = command_line(part, tmp_path / "x.json", True, folder=tmp_path, fields="f.h5")
+        assert ("--folder" in words) == (part.name != "queue") and ("--fields" in words) == (part.name == "reduce")
+        assert words[-3:] == ["--json", str(tmp_path / "x.json"), "--quick"]
+
+
+@pytest.mark.parametrize("words, sentence", [
+    (["--only", "wriet"], "'wriet' is none of: write, queue"), (["--folder", "/nonexistent"], "no folder"),
+    (["--page", "/nonexistent/x.html"], "no folder"), (["--fields", "/nonexistent"], "no file")])
+def test_wrong_usage_is_told_before_anything_runs(words, sentence, capsys):
+    with pytest.raises(SystemExit) as ended:
+        parse_arguments("", words)
+    assert ended.value.code == 2 and sentence in capsys.readouterr().err
+
+
+def test_days_commits_and_noise_are_told(tmp_path):
+    line = dict(began="2026-01-31 12:00", seconds=60, commit="abc", others_cores=0.5, stolen_percent=3.0)
+    write(tmp_path, "queue", report())
+    write(tmp_path, "slots", report())
+    parts = {"queue": line, "slots": dict(line, commit="def", others_cores=0.1, seconds=180)}
+    (tmp_path / "campaign.json").write_text(json.dumps(dict(parts=parts)))
+    results = read_results(tmp_path)
+    for sentence in ("commits abc, def", "used 0.20 cores", "4:00 min in all", "A quick campaign"):
+        assert sentence in when_text(results, True)
+    assert "A quick campaign" not in when_text(results, False)
+    assert any("during queue:" in caveat for caveat in caveats_of(results))
+
+
+def test_every_aim_that_the_documents_do_not_reach_has_a_sentence():
+    text = (ROOT / "docs" / "performance.md").read_text()
+    section = text.partition(FROM.format("figures"))[2].partition(TO)[0]
+    rows = [line for line in section.splitlines() if re.match(r"\| `", line)]
+    assert rows
+    for line in rows:
+        assert re.search(r"\| (aim reached|(good|missed) \[\d+\]|not measured: .+) \|$", line), line
+
+
+def test_the_help_needs_only_python():
+    words = [sys.executable, "-S", "-B", ROOT / "bench" / "all" / "bench_all.py", "--help"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and all(name in done.stdout for name in PART_NAMES), done.stderr
+    assert len(read_remarks()) > 10
