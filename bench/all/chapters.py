@@ -38,6 +38,7 @@ CHAPTERS = {
     "phases": ("how long a simulation waits, a core for each rank", pictures.add_sections, pictures.introduction),
     "phases-shared": ("the same with more ranks, which share cores where there are fewer", pictures.add_sections, pictures.introduction),
     "cm1": ("does a dedicated core pay?", cores_pictures.add_sections, cores_pictures.introduction),
+    "cm1-parts": ("the same with four cores: parts of these", cores_pictures.add_sections, cores_pictures.introduction),
     "compression": ("does the simulation notice that its dedicated core compresses?", add_compression, COMPRESSION),
 }
 

@@ -73,7 +73,7 @@ def caveats_of(results):
                "tell of the scheduler. In phases each rank has a core of its own.")
     if results["reduce"].report and results["reduce"].record.get("fields") is False:
         yield "reduce had the small slice of CM1's fields that comes with the program: its chunks of 5.8 KB are too small for figures."
-    yield ("The storage is a local file system: what is written ends in the page cache at the speed of a copy, and nobody's bytes are on "
+    yield ("The storage is a local file system, unless a row names another: what is written ends in the page cache at the speed of a copy, and nobody's bytes are on "
            "a disk when a write phase ends. Only what is called durable waits for the disk. So cm1 slows all ways down to one rate.")
     yield ("On a virtual machine cores are taken away for moments that nothing inside can see: a p99 of a few hundred writes holds them. "
            "Two cores may be two threads of one.")

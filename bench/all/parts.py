@@ -11,7 +11,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN_CORES = ("--ranks", "2", "--writers", "1", "--groups", "1")  # one that computes, one dedicated
-FEW_WAYS = ("--ways", "file-per-process,collective,one-writer,damaris")
+FEW_WAYS = ("--ways", "file-per-process,collective,adios2,adios2-async,damaris")
+STORAGES = ("--storage", "cache,disk,100MB")
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,10 @@ PARTS = (
     Part("persist", "persist", 60, 1),
     Part("reduce", "reduce", 60, 2, takes=("folder", "fields")),
     Part("slots", "slots", 170, 3),
-    Part("phases", "phases/bench_phases.py", 330, 4, (*OWN_CORES, "--repeats", "3")),
-    Part("phases-shared", "phases/bench_phases.py", 420, 5, (*FEW_WAYS, "--repeats", "2", "--sweep")),
-    Part("cm1", "cm1/bench_cm1.py", 560, 5, ("--works", "1,2,6", "--repeats", "2")),
+    Part("phases", "phases/bench_phases.py", 600, 20, (*OWN_CORES, *FEW_WAYS, *STORAGES, "--repeats", "3")),
+    Part("phases-shared", "phases/bench_phases.py", 420, 10, ("--repeats", "2", "--sweep")),
+    Part("cm1", "cm1/bench_cm1.py", 300, 5, ("--works", "1,2,6", "--repeats", "2")),
+    Part("cm1-parts", "cm1/bench_cm1.py", 300, 15, ("--cores", "4", "--works", "1,2,6", "--repeats", "2")),
     Part("compression", "cm1/bench_compression.py", 330, 5, ("--pairs", "15")),
 )
 NAMES = [part.name for part in PARTS]
@@ -61,5 +63,5 @@ def seconds_of(part, quick):
 
 def told(part):
     """The command as a reader would give it by itself."""
-    name = part.name.removesuffix("-shared")
+    name = part.name.partition("-")[0]
     return " ".join(["./dev bench", name, *part.arguments])

@@ -1,10 +1,11 @@
-"""What docs/when-does-it-pay.md says was measured: a table of the mini-app's points, and how far the forecast was off.
+"""What docs/when-does-it-pay.md says was measured: tables of the mini-app's points, and how far the forecast was off.
 
 Used by: document.py. Before it: results of cm1. After it: Markdown.
 """
 
 import textwrap
 
+from cores_table import cores_text
 from parts import told
 
 HEADS = ("| work | r, file per process | r, collective | file per process | collective | damaris | forecast | gain "
@@ -13,15 +14,18 @@ HEADS = ("| work | r, file per process | r, collective | file per process | coll
 
 
 def pays_text(results):
-    result = results["cm1"]
+    return "\n\n".join(part_text(results[name]) for name in ("cm1", "cm1-parts"))
+
+
+def part_text(result):
     if not result.report:
-        return f"Not measured: {result.why}."
+        return f"`{told(result.part)}`: not measured: {result.why}."
     report = result.report
     machine, settings, points = report["machine"], report["settings"], report["points"]
     rate = settings["storage_bytes_per_s"]
     storage = f"storage of {rate / 1e6:.3g} MB/s for all" if rate else "storage as it is"
     runs = "a run" if settings["repeats"] == 1 else f"medians of {settings['repeats']} runs"
-    intro = (f"{machine['processor']}, {settings['cores']} cores, `{told(result.part)}`: {settings['outputs'] + 1} outputs, {storage}; "
+    intro = (f"{machine['processor']}, {cores_text(settings)}, `{told(result.part)}`: {settings['outputs'] + 1} outputs, {storage}; "
              f"seconds to solution, {runs}:")
     return "\n\n".join([filled(intro), HEADS + "\n".join(map(point_line, points)), filled(" ".join(map(sentence, points)))])
 
