@@ -146,8 +146,7 @@ def test_a_document_without_marks_ends_it_before_anything_runs(tmp_path):
     assert not (tmp_path / "results").exists()
 
 
-@pytest.mark.parametrize("part, begun", [("phases", "damaris-bench.all.*/damaris-bench.phases.*/run/results/rank0.jsonl"),
-                                         ("write", "damaris-bench.all.*/damaris-bench.*/*.xml")])
+@pytest.mark.parametrize("part, begun", [("phases", "**/rank0.jsonl"), ("write", "**/*.xml")])
 def test_interrupted_it_keeps_what_is_done_and_leaves_nothing_running(tmp_path, part, begun):
     # Which processes are left is looked at by scripts/bounded.
     runs, results = tmp_path / "runs", tmp_path / "results"
