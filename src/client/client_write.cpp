@@ -22,6 +22,7 @@ void fill_lists(const Variable& variable, shm::BlockHeader& header) {
   const shm::Form form = variable.form;
   const shm::Lists lists(header, form);
   copy_list(shape.ndims, shape.extents, lists.extents());
+  if (form.flags == 0) return;
   if (form.has(shm::kHasPosition)) copy_list(shape.ndims, variable.position, lists.position());
   if (form.has(shm::kHasGlobal)) copy_list(shape.ndims, shape.global, lists.global());
   if (form.has(shm::kHasGhost)) {
