@@ -17,13 +17,18 @@ std::uint64_t interior_bytes(const Variable& variable) {
 }
 
 // The block asks for the interior alone: ghost zones are not stored.
+shm::Form interior_form(const Variable& variable) {
+  const shm::Form form = variable.form;
+  return {form.ndims, form.flags & (shm::kHasPosition | shm::kHasGlobal)};
+}
+
 void describe_interior(const Variable& variable, shm::BlockHeader& header) {
-  header.ndims = static_cast<std::uint16_t>(variable.shape.ndims);
-  header.flags = variable.flags & (shm::kHasPosition | shm::kHasGlobal);
-  for (int d = 0; d < variable.shape.ndims; ++d) {
-    header.extents[d] = variable.shape.interior(d);
-    header.position[d] = variable.position[d];
-    header.global[d] = variable.shape.global[d];
+  const shm::Form form = interior_form(variable);
+  const shm::Lists lists(header, form);
+  for (int d = 0; d < form.ndims; ++d) {
+    lists.extents()[d] = variable.shape.interior(d);
+    if (form.has(shm::kHasPosition)) lists.position()[d] = variable.position[d];
+    if (form.has(shm::kHasGlobal)) lists.global()[d] = variable.shape.global[d];
   }
 }
 
@@ -44,21 +49,21 @@ class Answered {
   shm::BlockHeader& block_;
 };
 
-// `data_bytes`: as this client asked; in a pool others may have written over the header since.
-void throw_refusal(const shm::BlockHeader& block, std::uint64_t data_bytes) {
+// `data`, `data_bytes`: as this client asked; in a pool others may have written over the header since.
+void throw_refusal(const std::byte* data, std::uint64_t data_bytes) {
   shm::Answer answer;
-  std::memcpy(&answer, reinterpret_cast<const std::byte*>(&block + 1) + shm::answer_offset(data_bytes), sizeof answer);
+  std::memcpy(&answer, data + shm::answer_offset(data_bytes), sizeof answer);
   answer.sentence[sizeof answer.sentence - 1] = '\0';
   if (answer.code < DC_OK) throw Error(static_cast<dc_code>(answer.code), answer.sentence);
 }
 
 }  // namespace
 
-shm::BlockHeader* Client::reserve_to_read(Writer& writer, const std::string& what, std::uint64_t data_bytes) {
+shm::BlockHeader* Client::reserve_to_read(Writer& writer, const std::string& what, std::uint64_t data_bytes, shm::Form form) {
   const std::uint64_t bytes = shm::asked_bytes(data_bytes);
   if (!writer.lane.has_room()) wait_for_lane(writer, lane_deadline());
-  shm::BlockHeader* header = writer.arena.try_reserve(bytes);
-  if (header == nullptr && !writer.arena.can_ever_hold(bytes))
+  shm::BlockHeader* header = writer.arena.try_reserve(bytes, form);
+  if (header == nullptr && !writer.arena.can_ever_hold(bytes, form))
     throw Error(DC_E_TOO_LARGE,
                 format("to read {} takes {} bytes, more than the {} bytes of the buffer that client {} has; enlarge "
                        "<buffer size=...> in {}",
@@ -66,11 +71,11 @@ shm::BlockHeader* Client::reserve_to_read(Writer& writer, const std::string& wha
   if (header == nullptr) {
     writer.count_wait();
     link_.ring();
-    const auto alone = [&] { return writer.waits_in_vain(bytes); };
-    const auto done = [&] { return header != nullptr || (header = writer.arena.try_reserve(bytes)) != nullptr || alone(); };
+    const auto alone = [&] { return writer.waits_in_vain(bytes, form); };
+    const auto done = [&] { return header != nullptr || (header = writer.arena.try_reserve(bytes, form)) != nullptr || alone(); };
     link_.wait_until(Deadline::after_ms(model_->architecture.buffer_timeout_ms), done);
     // The last release may have come between the two looks of done().
-    if (header == nullptr) header = writer.arena.try_reserve(bytes);
+    if (header == nullptr) header = writer.arena.try_reserve(bytes, form);
   }
   if (header == nullptr)
     throw Error(
@@ -105,7 +110,8 @@ void Client::read(Variable& variable, std::int64_t step, std::int32_t block, con
   link_.require_taking();
   const std::string what = format("'{}' of step {}", name_of(variable), step);
   const std::uint64_t bytes = interior_bytes(variable);
-  shm::BlockHeader* header = reserve_to_read(writer, what, bytes);
+  const shm::Form form = interior_form(variable);
+  shm::BlockHeader* header = reserve_to_read(writer, what, bytes, form);
   header->step = step;
   header->variable = variable.id;
   header->block = block;
@@ -114,23 +120,25 @@ void Client::read(Variable& variable, std::int64_t step, std::int32_t block, con
   event.kind = event::Kind::read;
   ask(writer, header, event, what);
   const Answered answered(writer.arena, *header);
-  throw_refusal(*header, bytes);
-  place_interior(shm::Arena::data(header), variable, target);
+  const std::byte* data = shm::data_of(header, form);
+  throw_refusal(data, bytes);
+  place_interior(data, variable, target);
 }
 
 std::int64_t Client::last_step(const Variable* variable) {
   Writer& writer = own_writer();
   link_.require_taking();
   std::int64_t step = shm::kNoStep;
-  shm::BlockHeader* header = reserve_to_read(writer, "the last step", sizeof step);
+  shm::BlockHeader* header = reserve_to_read(writer, "the last step", sizeof step, {});
   header->step = shm::kNoStep;
   event::Event event = {};
   event.kind = event::Kind::last_step;
   event.name = variable == nullptr ? event::kAnyVariable : variable->id;
   ask(writer, header, event, "the last step");
   const Answered answered(writer.arena, *header);
-  throw_refusal(*header, sizeof step);
-  std::memcpy(&step, shm::Arena::data(header), sizeof step);
+  const std::byte* data = shm::data_of(header, {});
+  throw_refusal(data, sizeof step);
+  std::memcpy(&step, data, sizeof step);
   return step;
 }
 

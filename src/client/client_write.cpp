@@ -19,12 +19,15 @@ inline void copy_list(int count, const From* from, To* to) {
 
 void fill_lists(const Variable& variable, shm::BlockHeader& header) {
   const model::Shape& shape = variable.shape;
-  copy_list(shape.ndims, shape.extents, header.extents);
-  if ((variable.flags & shm::kHasPosition) != 0) copy_list(shape.ndims, variable.position, header.position);
-  if ((variable.flags & shm::kHasGlobal) != 0) copy_list(shape.ndims, shape.global, header.global);
-  if ((variable.flags & shm::kHasGhost) != 0) {
-    copy_list(shape.ndims, shape.ghost_low, header.ghost_low);
-    copy_list(shape.ndims, shape.ghost_high, header.ghost_high);
+  const shm::Form form = variable.form;
+  const shm::Lists lists(header, form);
+  copy_list(shape.ndims, shape.extents, lists.extents());
+  if (form.flags == 0) return;
+  if (form.has(shm::kHasPosition)) copy_list(shape.ndims, variable.position, lists.position());
+  if (form.has(shm::kHasGlobal)) copy_list(shape.ndims, shape.global, lists.global());
+  if (form.has(shm::kHasGhost)) {
+    copy_list(shape.ndims, shape.ghost_low, lists.ghost_low());
+    copy_list(shape.ndims, shape.ghost_high, lists.ghost_high());
   }
 }
 
@@ -69,7 +72,7 @@ shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64
     writer.forget(variable.id, block);
     return nullptr;
   }
-  shm::BlockHeader* header = writer.arena.try_reserve(variable.shape.bytes);
+  shm::BlockHeader* header = writer.arena.try_reserve(variable.shape.bytes, variable.form);
   if (header == nullptr) {
     try {
       header = wait_for_block(writer, variable, step, notice);
@@ -89,8 +92,6 @@ shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64
   header->variable = variable.id;
   header->source = id_;
   header->block = block;
-  header->ndims = static_cast<std::uint16_t>(variable.shape.ndims);
-  header->flags = variable.flags;
   fill_lists(variable, *header);
   return header;
 }
@@ -99,24 +100,25 @@ shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64
 // the ladder decides for the node.
 shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variable, std::int64_t step, int& notice) {
   const std::uint64_t bytes = variable.shape.bytes;
-  if (!writer.arena.can_ever_hold(bytes))
+  const shm::Form form = variable.form;
+  if (!writer.arena.can_ever_hold(bytes, form))
     throw Error(DC_E_TOO_LARGE,
                 format("'{}' is {} bytes in step {}, more than the {} bytes of the buffer that client {} has; enlarge "
                        "<buffer size=...> in {}",
                        name_of(variable), bytes, step, writer.arena.size_bytes(), id_, model_->file));
   // Only the open step is left: waiting is in vain, unless the server spills that, too.
   const bool spills = !model_->architecture.spill.empty();
-  const auto alone = [&] { return !spills && writer.waits_in_vain(bytes); };
+  const auto alone = [&] { return !spills && writer.waits_in_vain(bytes, form); };
   const auto refused = [&] { return (notice = refusal_of(variable, step)) != DC_OK; };
   writer.count_wait();
   shm::BlockHeader* header = nullptr;
   // Asked again after it was true, so what it has reserved must stay the one block.
   const auto done = [&] {
-    return header != nullptr || (header = writer.arena.try_reserve(bytes)) != nullptr || alone() || refused();
+    return header != nullptr || (header = writer.arena.try_reserve(bytes, form)) != nullptr || alone() || refused();
   };
   wait_for_room(done);
   // The last release may have come between the two looks of done().
-  if (header == nullptr) header = writer.arena.try_reserve(bytes);
+  if (header == nullptr) header = writer.arena.try_reserve(bytes, form);
   if (header != nullptr || refused()) return header;
   if (const model::Variable& declared = model_->variables[variable.id]; declared.on_full != model::OnFull::block) {
     const bool drops = declared.on_full == model::OnFull::drop;
@@ -187,7 +189,7 @@ void Client::publish(Writer& writer, shm::BlockHeader* block) {
   event.step = block->step;
   event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_->at(0));
   if (model_->architecture.checksums) {
-    block->checksum = checksum(shm::Arena::data(block), block->data_bytes);
+    block->checksum = checksum(shm::data_of(block, {block->ndims, block->flags}), block->data_bytes);
     block->flags |= shm::kHasChecksum;
   }
   shm::hand_over(*block, shm::BlockState::published, writer.lane, event);  // reserve() made sure of the room
@@ -208,7 +210,7 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
   if (data == nullptr) require_data(variable, data);
   shm::BlockHeader* header = reserve(writer, variable, step, block, notice);
   if (header == nullptr) return refuse(writer, variable, notice);
-  shm::copy_in(shm::Arena::data(header), data, variable.shape.bytes);
+  shm::copy_in(shm::data_of(header, variable.form), data, variable.shape.bytes);
   publish(writer, header);
   return DC_OK;
 }
@@ -223,7 +225,7 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
   check_source(*model_, variable, source, step);
   shm::BlockHeader* header = reserve(writer, variable, step, block, notice);
   if (header == nullptr) return refuse(writer, variable, notice);
-  copy_source(shm::Arena::data(header), variable, source);
+  copy_source(shm::data_of(header, variable.form), variable, source);
   publish(writer, header);
   return DC_OK;
 }
@@ -241,7 +243,7 @@ int Client::alloc(Variable& variable, std::int64_t step, std::int32_t block, voi
     return notice;
   }
   writer.allocated[{variable.id, block}] = header;
-  *data = shm::Arena::data(header);
+  *data = shm::data_of(header, variable.form);
   return DC_OK;
 }
 

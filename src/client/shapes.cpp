@@ -46,8 +46,8 @@ Shapes::Shapes(std::shared_ptr<const model::Model> model)
     variable.type = layout.type;
     variable.element_bytes = layout.element_bytes;
     variable.fortran_order = layout.fortran_order;
-    if (!layout.global.empty()) variable.flags |= shm::kHasGlobal;
-    if (!layout.ghost.empty()) variable.flags |= shm::kHasGhost;
+    const int global = layout.global.empty() ? 0 : shm::kHasGlobal, ghost = layout.ghost.empty() ? 0 : shm::kHasGhost;
+    variable.form = {static_cast<int>(layout.dimensions.size()), global | ghost};
   }
   apply_parameters();
 }
@@ -180,15 +180,15 @@ void Shapes::set_position(const std::string& name, int ndims, const std::int64_t
                     format("dc_set_position: offset {} of '{}' is {}; positions are zero-based", d + 1, name, offsets[d]));
       variable->position[c_index(*variable, d)] = offsets[d];
     }
-    variable->flags |= shm::kHasPosition;
+    variable->form = {variable->form.ndims, variable->form.flags | shm::kHasPosition};
     variable->place_checked = false;
   }
 }
 
 void Shapes::check_place(Variable& variable) const {
   const model::Shape& shape = variable.shape;
-  for (int d = 0;
-       d < shape.ndims && (variable.flags & (shm::kHasPosition | shm::kHasGlobal)) == (shm::kHasPosition | shm::kHasGlobal); ++d) {
+  const bool has_both = variable.form.has(shm::kHasPosition) && variable.form.has(shm::kHasGlobal);
+  for (int d = 0; d < shape.ndims && has_both; ++d) {
     const std::int64_t interior = shape.extents[d] - shape.ghost_low[d] - shape.ghost_high[d];
     if (interior <= shape.global[d] && variable.position[d] <= shape.global[d] - interior) continue;
     throw Error(DC_E_SHAPE, format("'{}' has {} elements at offset {} of dimension {}, beyond the {} of its global array ({})",

@@ -6,13 +6,13 @@
 #include <atomic>
 
 #include "core/model/model.hpp"
-#include "core/shm/layout.hpp"
+#include "core/shm/block.hpp"
 
 // The C handle is the object itself: a prepared write follows one pointer.
 struct alignas(damaris::shm::kLine) dc_variable_s {
-  // What every write reads, up to the fifth extent, is one cache line: between two steps the simulation empties the caches.
+  // What every write reads, up to the fourth extent, is one cache line: between two steps the simulation empties the caches.
   std::uint32_t id = 0;
-  std::uint16_t flags = 0;                // shm::kHasPosition, kHasGlobal, kHasGhost: what goes into the block header
+  damaris::shm::Form form;                // of the block of a write
   bool plain = true;                      // switched on and due in every step: no look at the model
   std::atomic<bool> place_checked{true};  // false: shape or position changed since the last look whether they fit; any thread looks
   damaris::model::Shape shape;            // C order

@@ -50,8 +50,8 @@ struct Writer {
 
   // Only the open step is left in the arena, so that nothing will make room for `bytes`. Of a pool that is known only when both together
   // are more than all of it: others come and go.
-  bool waits_in_vain(std::uint64_t bytes) noexcept {
-    if (arena.is_shared()) return step_bytes + shm::Arena::block_bytes(bytes) > arena.size_bytes();
+  bool waits_in_vain(std::uint64_t bytes, shm::Form form) noexcept {
+    if (arena.is_shared()) return step_bytes + shm::block_bytes(bytes, form) > arena.size_bytes();
     return arena.used_bytes() <= step_bytes;
   }
 

@@ -14,7 +14,7 @@ struct Copy {
   std::int64_t step;
   std::uint32_t magic, state, variable;
   std::int32_t source, block;
-  std::uint16_t ndims, flags;
+  shm::Form form;
   std::uint32_t checksum;
 };
 
@@ -27,8 +27,7 @@ Copy copy_of(const shm::BlockHeader& h) {
           h.variable,
           h.source,
           h.block,
-          h.ndims,
-          h.flags,
+          {h.ndims, h.flags},
           h.checksum};
 }
 
@@ -46,8 +45,9 @@ bool is_handed_over(std::uint32_t state, shm::BlockState expected) {
 std::string fault_of_block(const Copy& copy, const shm::LaneSpan& span, const event::Event& event, shm::BlockState expected) {
   const std::uint64_t room = span.arena_offset + span.arena_bytes - event.block_offset;
   if (copy.magic != shm::kBlockMagic || !is_handed_over(copy.state, expected)) return "it was not published";
-  if (copy.size_bytes < sizeof(shm::BlockHeader) || copy.size_bytes > room) return "its size cannot be";
-  const std::uint64_t inside = copy.size_bytes - sizeof(shm::BlockHeader);
+  if (!copy.form.can_be()) return "its lists cannot be";
+  if (copy.size_bytes < shm::header_bytes(copy.form) || copy.size_bytes > room) return "its size cannot be";
+  const std::uint64_t inside = copy.size_bytes - shm::header_bytes(copy.form);
   if (copy.data_bytes > inside) return "its size cannot be";
   if (expected == shm::BlockState::asked && shm::asked_bytes(copy.data_bytes) > inside) return "it has no room for an answer";
   return "";
@@ -56,24 +56,25 @@ std::string fault_of_block(const Copy& copy, const shm::LaneSpan& span, const ev
 std::string fault_of_labels(const Copy& copy, const event::Event& event, std::int32_t source, const VariableInfos& infos) {
   if (copy.variable >= infos.all().size()) return format("there is no variable {}", copy.variable);
   if (copy.step != event.step || copy.source != source || copy.block < 0) return "step, source or block differ from its event";
-  if (copy.ndims != infos.all()[copy.variable].ndims) return "its dimensions are not those of the layout";
+  if (copy.form.ndims != infos.all()[copy.variable].ndims) return "its dimensions are not those of the layout";
   return "";
 }
 
 // Extents times element size must be the bytes; ghosts must lie inside; positions must not be negative.
 std::string fill_lists(const shm::BlockHeader& header, const Copy& copy, dc_dataset_t& dataset) {
   std::uint64_t bytes = dataset.variable->element_bytes;
-  for (int d = 0; d < copy.ndims; ++d) {
-    const std::int64_t extent = dataset.extents[d] = header.extents[d];
+  const shm::Form form = copy.form;
+  const shm::Lists lists(header, form);
+  for (int d = 0; d < form.ndims; ++d) {
+    const std::int64_t extent = dataset.extents[d] = lists.extents()[d];
     if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(extent), &bytes)) return "its extents cannot be";
-    if ((copy.flags & shm::kHasPosition) != 0) dataset.position[d] = header.position[d];
-    if ((copy.flags & shm::kHasGlobal) != 0) dataset.global[d] = header.global[d];
-    if ((copy.flags & shm::kHasGhost) != 0)
-      dataset.ghost_low[d] = header.ghost_low[d], dataset.ghost_high[d] = header.ghost_high[d];
+    if (form.has(shm::kHasPosition)) dataset.position[d] = lists.position()[d];
+    if (form.has(shm::kHasGlobal)) dataset.global[d] = lists.global()[d];
+    if (form.has(shm::kHasGhost)) dataset.ghost_low[d] = lists.ghost_low()[d], dataset.ghost_high[d] = lists.ghost_high()[d];
     const std::int64_t interior = extent - dataset.ghost_low[d] - dataset.ghost_high[d];
     if (dataset.position[d] < 0 || dataset.global[d] < 0 || interior < 0) return "its position or ghost zones cannot be";
     if (dataset.position[d] > std::numeric_limits<std::int64_t>::max() - interior) return "its position cannot be";
-    const bool has_both = (copy.flags & shm::kHasPosition) != 0 && (copy.flags & shm::kHasGlobal) != 0;
+    const bool has_both = form.has(shm::kHasPosition) && form.has(shm::kHasGlobal);
     if (has_both && dataset.position[d] + interior > dataset.global[d]) return "it reaches beyond its global array";
   }
   return bytes == copy.data_bytes ? "" : "its bytes are not its extents";
@@ -85,9 +86,9 @@ dc_dataset_t labels_of(const Copy& copy, const VariableInfos& infos) {
   dataset.step = copy.step;
   dataset.source = copy.source;
   dataset.block = copy.block;
-  dataset.has_position = (copy.flags & shm::kHasPosition) != 0 ? 1 : 0;
+  dataset.has_position = copy.form.has(shm::kHasPosition) ? 1 : 0;
   dataset.bytes = copy.data_bytes;
-  dataset.has_checksum = (copy.flags & shm::kHasChecksum) != 0 ? 1 : 0;
+  dataset.has_checksum = copy.form.has(shm::kHasChecksum) ? 1 : 0;
   dataset.checksum = copy.checksum;
   return dataset;
 }
@@ -161,7 +162,7 @@ Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::in
   if (intake.fault.empty()) intake.fault = fault_of_labels(copy, event, source, infos);
   if (!intake.fault.empty()) return intake;
   intake.dataset = labels_of(copy, infos);
-  intake.dataset.data = region.at(event.block_offset + sizeof(shm::BlockHeader));
+  intake.dataset.data = region.at(event.block_offset + shm::header_bytes(copy.form));
   intake.block = {static_cast<std::uint32_t>(span.arena), event.block_offset, copy.size_bytes};
   intake.fault = fill_lists(header, copy, intake.dataset);
   return intake;
@@ -172,8 +173,8 @@ Intake check_spilled(const shm::BlockHeader& header, const SpilledBlock& place, 
   const Copy copy = copy_of(header);
   event::Event event = {};
   event.step = copy.step;
-  const bool can_be = copy.step >= 0 && copy.step <= event::kHighestStep && copy.source >= 0;
-  intake.fault = can_be ? fault_of_labels(copy, event, copy.source, infos) : "its step or source cannot be";
+  const bool can_be = copy.step >= 0 && copy.step <= event::kHighestStep && copy.source >= 0 && copy.form.can_be();
+  intake.fault = can_be ? fault_of_labels(copy, event, copy.source, infos) : "its step, source or lists cannot be";
   if (!intake.fault.empty()) return intake;
   intake.dataset = labels_of(copy, infos);
   intake.dataset.data = place.data();
@@ -196,7 +197,7 @@ Asked check_asked(const shm::Region& region, const shm::LaneSpan& span, std::int
   if (asked.fault.empty() && !asked.last_step) asked.fault = fault_of_labels(copy, event, source, infos);
   if (!asked.fault.empty()) return asked;
   asked.block = {static_cast<std::uint32_t>(span.arena), event.block_offset, copy.size_bytes};
-  asked.read.data = const_cast<std::byte*>(region.at(event.block_offset + sizeof(shm::BlockHeader)));
+  asked.read.data = const_cast<std::byte*>(region.at(event.block_offset + shm::header_bytes(copy.form)));
   asked.read.bytes = copy.data_bytes;
   if (asked.last_step) {
     const bool any = event.name == event::kAnyVariable;

@@ -37,7 +37,7 @@ bool write_state(int descriptor, std::uint64_t record, shm::BlockState state) {
                    record + offsetof(shm::BlockHeader, state));
 }
 
-std::uint64_t record_bytes(std::uint64_t data_bytes) { return shm::round_up(sizeof(shm::BlockHeader) + data_bytes, shm::kPage); }
+std::uint64_t record_bytes(std::uint64_t data_bytes) { return shm::round_up(shm::kLongestHeader + data_bytes, shm::kPage); }
 
 void fill(shm::BlockHeader& header, const dc_dataset_t& dataset) {
   header.magic = shm::kBlockMagic;
@@ -48,18 +48,20 @@ void fill(shm::BlockHeader& header, const dc_dataset_t& dataset) {
   header.variable = dataset.variable->id;
   header.source = dataset.source;
   header.block = dataset.block;
-  header.ndims = static_cast<std::uint16_t>(dataset.variable->ndims);
+  header.ndims = static_cast<std::uint8_t>(dataset.variable->ndims);
   header.flags = shm::kHasGhost;
   if (dataset.variable->has_global != 0) header.flags |= shm::kHasGlobal;
   if (dataset.has_position != 0) header.flags |= shm::kHasPosition;
   if (dataset.has_checksum != 0) header.flags |= shm::kHasChecksum;
   header.checksum = dataset.checksum;
-  for (int d = 0; d < dataset.variable->ndims; ++d) {
-    header.extents[d] = dataset.extents[d];
-    header.position[d] = dataset.position[d];
-    header.global[d] = dataset.global[d];
-    header.ghost_low[d] = static_cast<std::uint32_t>(dataset.ghost_low[d]);
-    header.ghost_high[d] = static_cast<std::uint32_t>(dataset.ghost_high[d]);
+  const shm::Form form{header.ndims, header.flags};
+  const shm::Lists lists(header, form);
+  for (int d = 0; d < form.ndims; ++d) {
+    lists.extents()[d] = dataset.extents[d];
+    if (form.has(shm::kHasPosition)) lists.position()[d] = dataset.position[d];
+    if (form.has(shm::kHasGlobal)) lists.global()[d] = dataset.global[d];
+    lists.ghost_low()[d] = static_cast<std::uint32_t>(dataset.ghost_low[d]);
+    lists.ghost_high()[d] = static_cast<std::uint32_t>(dataset.ghost_high[d]);
   }
 }
 
@@ -106,11 +108,11 @@ bool Spill::store(const dc_dataset_t& dataset, SpilledBlock& place) {
   const std::uint64_t bytes = record_bytes(dataset.bytes);
   if (bytes_ + bytes > most_bytes_) return fail(format("spill-size ({}) is reached", size_text(most_bytes_)));
   if (descriptor_ < 0 && !open(O_CREAT | O_EXCL)) return fail(format("cannot make the file ({})", std::strerror(errno)));
-  shm::BlockHeader header = {};
-  fill(header, dataset);
+  shm::LongHeader header;
+  fill(header.get(), dataset);
   // Its room first: a mapping of what a full disk has not would be a SIGBUS for who reads it.
   const int refused = ::posix_fallocate(descriptor_, static_cast<off_t>(end_), static_cast<off_t>(bytes));
-  if (refused != 0 || !write_all(descriptor_, reinterpret_cast<const std::byte*>(&header), sizeof header, end_) ||
+  if (refused != 0 || !write_all(descriptor_, header.bytes, sizeof header, end_) ||
       !write_all(descriptor_, static_cast<const std::byte*>(dataset.data), dataset.bytes, end_ + sizeof header))
     return fail(format("cannot write ({})", std::strerror(refused != 0 ? refused : errno)));
   place = map(end_, bytes);
@@ -180,9 +182,9 @@ std::uint64_t Spill::walk(const Visit& visit, std::vector<SpilledBlock>& over) {
     const off_t next = ::lseek(descriptor_, static_cast<off_t>(end_), SEEK_DATA);
     if (next < 0) break;
     const std::uint64_t offset = std::max(end_, static_cast<std::uint64_t>(next) / shm::kPage * shm::kPage);
-    alignas(shm::BlockHeader) std::byte copy[sizeof(shm::BlockHeader)];
-    if (::pread(descriptor_, copy, sizeof copy, static_cast<off_t>(offset)) != static_cast<ssize_t>(sizeof copy)) break;
-    const auto& header = *reinterpret_cast<const shm::BlockHeader*>(copy);
+    shm::LongHeader copy;
+    if (::pread(descriptor_, copy.bytes, sizeof copy, static_cast<off_t>(offset)) != static_cast<ssize_t>(sizeof copy)) break;
+    const shm::BlockHeader& header = copy.get();
     const bool sound =
         header.magic == shm::kBlockMagic && header.data_bytes <= size - offset && record_bytes(header.data_bytes) <= size - offset;
     const std::uint64_t bytes = sound ? record_bytes(header.data_bytes) : shm::kPage;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/shm/block.hpp"
 #include "core/shm/region.hpp"
 
 namespace damaris::server {
@@ -18,10 +19,10 @@ namespace damaris::server {
 struct SpilledBlock {
   std::uint64_t offset = 0, bytes = 0;  // of the record: header and data, whole pages
   std::byte* record = nullptr;
-  const std::byte* data() const noexcept { return record + sizeof(shm::BlockHeader); }
+  const std::byte* data() const noexcept { return record + shm::kLongestHeader; }
 };
 
-// A record is a block's header as the server knows it, then the data, in whole pages. The header says reserved until the data are whole, so that of
+// A record is a block's header as the server knows it, with room for all lists, then the data, in whole pages. The header says reserved until the data are whole, so that of
 // a server killed in between nothing half is found. Released records become holes; the file goes with the last one.
 class Spill {
  public:

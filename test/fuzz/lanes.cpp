@@ -154,7 +154,7 @@ void push(Input& input, shm::Region& region) {
 
 // A block that looks as if it were published, with some of its fields wrong.
 void publish(Input& input, shm::Region& region) {
-  const std::uint64_t place = block_place(input) % (region.span(kHostile).arena_bytes - sizeof(shm::BlockHeader));
+  const std::uint64_t place = block_place(input) % (region.span(kHostile).arena_bytes - shm::kLongestHeader);
   auto* block = reinterpret_cast<shm::BlockHeader*>(region.at(region.span(kHostile).arena_offset + place));
   block->magic = shm::kBlockMagic;
   block->state.store(input.below(2) == 0 ? static_cast<std::uint32_t>(shm::BlockState::published)
@@ -168,13 +168,17 @@ void publish(Input& input, shm::Region& region) {
   block->block = static_cast<std::int32_t>(input.below(4));
   block->ndims = small ? 1 : 2;
   block->flags = input.take<std::uint8_t>() % 16;
-  block->extents[0] = small ? 4 : 2;
-  block->extents[1] = 3;
+  const shm::Lists lists(*block, {block->ndims, block->flags});
+  lists.extents()[0] = small ? 4 : 2;
+  if (!small) lists.extents()[1] = 3;
   const std::uint8_t field = input.take<std::uint8_t>();
-  if (field < 4) block->extents[field % 2] = input.take<std::int64_t>();
-  if (field >= 4 && field < 8) block->position[field % 2] = input.take<std::int64_t>();
-  if (field >= 8 && field < 12) block->global[field % 2] = input.take<std::int64_t>();
-  if (field >= 12 && field < 16) block->ghost_low[field % 2] = input.take<std::uint32_t>();
+  const int d = small ? 0 : field % 2;
+  if (field < 4) lists.extents()[d] = input.take<std::int64_t>();
+  if (field >= 4 && field < 8) lists.position()[d] = input.take<std::int64_t>();
+  if (field >= 8 && field < 12) lists.global()[d] = input.take<std::int64_t>();
+  if (field >= 12 && field < 16) lists.ghost_low()[d] = input.take<std::uint32_t>();
+  if (field >= 252) block->ndims = input.take<std::uint8_t>();
+  if (field >= 254) block->flags = input.take<std::uint8_t>();
 }
 
 // The lock in the name of one that lives, is dead, cannot be, or is the good client; room that is taken and kept; a death.

@@ -116,10 +116,10 @@ void reserve(shm::PooledArena& arena, const shm::Region& region, std::uint64_t b
   if (block == nullptr) return;
   const shm::LaneSpan& span = region.span(0);
   const auto offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region.at(span.arena_offset));
-  const std::uint64_t need = shm::Arena::block_bytes(bytes);
+  const std::uint64_t need = shm::block_bytes(bytes, {});
   require(offset % shm::kLine == 0 && offset < span.arena_bytes && need <= span.arena_bytes - offset,
           "a block that is reserved lies in the pool");
-  std::memset(shm::Arena::data(block), 0x5a, bytes);
+  std::memset(shm::data_of(block, {}), 0x5a, bytes);
   if (bytes % 2 != 0) arena.cancel(*block);
 }
 

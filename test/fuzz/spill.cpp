@@ -63,7 +63,8 @@ std::shared_ptr<const model::Model> make_model() {
 
 // A record as the server writes it, mostly with nothing or with one field wrong.
 std::string record(Input& input) {
-  shm::BlockHeader header = {};
+  shm::LongHeader long_header;
+  shm::BlockHeader& header = long_header.get();
   header.magic = shm::kBlockMagic;
   const std::uint8_t state = input.take<std::uint8_t>();
   header.state.store(state < 200 ? static_cast<std::uint32_t>(shm::BlockState::published) : state % 8);
@@ -74,10 +75,11 @@ std::string record(Input& input) {
   header.source = static_cast<std::int32_t>(7 + input.below(2));
   header.block = static_cast<std::int32_t>(input.below(4));
   header.ndims = header.variable == 1 ? 2 : 1;
-  header.extents[0] = header.variable == 0 ? 4 : header.variable == 1 ? 2 : 1500;
-  header.extents[1] = 3;
   header.flags = input.take<std::uint8_t>() % 16;
-  const std::uint64_t pages = shm::round_up(sizeof header + header.data_bytes, shm::kPage);
+  const shm::Lists lists(header, {header.ndims, header.flags});
+  lists.extents()[0] = header.variable == 0 ? 4 : header.variable == 1 ? 2 : 1500;
+  if (header.ndims == 2) lists.extents()[1] = 3;
+  const std::uint64_t pages = shm::round_up(sizeof long_header + header.data_bytes, shm::kPage);
   header.size_bytes.store(pages);
   const std::uint8_t field = input.take<std::uint8_t>();
   if (field == 1) header.data_bytes = input.take<std::uint64_t>();
@@ -85,16 +87,16 @@ std::string record(Input& input) {
   if (field == 3) header.source = input.take<std::int32_t>();
   if (field == 4) header.block = input.take<std::int32_t>();
   if (field == 5) header.variable = input.take<std::uint32_t>();
-  if (field == 6) header.extents[0] = input.take<std::int64_t>();
-  if (field == 7) header.position[0] = input.take<std::int64_t>();
-  if (field == 8) header.global[0] = input.take<std::int64_t>();
-  if (field == 9) header.ghost_low[0] = input.take<std::uint32_t>();
-  if (field == 10) header.ndims = input.take<std::uint16_t>();
+  if (field == 6) lists.extents()[0] = input.take<std::int64_t>();
+  if (field == 7) lists.position()[0] = input.take<std::int64_t>();
+  if (field == 8) lists.global()[0] = input.take<std::int64_t>();
+  if (field == 9) lists.ghost_low()[0] = input.take<std::uint32_t>();
+  if (field == 10) header.ndims = input.take<std::uint8_t>();
   if (field == 11) header.data_bytes = input.take<std::uint16_t>();
   std::string bytes(pages, '\0');
-  std::memcpy(bytes.data(), static_cast<const void*>(&header), sizeof header);
+  std::memcpy(bytes.data(), long_header.bytes, sizeof long_header);
   const char value = input.take<char>();
-  std::fill(bytes.begin() + sizeof header, bytes.end(), value);
+  std::fill(bytes.begin() + sizeof long_header, bytes.end(), value);
   return bytes;
 }
 
@@ -159,19 +161,19 @@ struct Found {
 Found find_records(const std::string& file, const server::VariableInfos& infos, std::int64_t settled) {
   Found found;
   for (std::size_t at = 0; at + shm::kPage <= file.size();) {
-    alignas(shm::BlockHeader) std::byte copy[sizeof(shm::BlockHeader)];
-    std::memcpy(copy, file.data() + at, sizeof copy);
-    const auto& header = *reinterpret_cast<const shm::BlockHeader*>(copy);
+    shm::LongHeader copy;
+    std::memcpy(copy.bytes, file.data() + at, sizeof copy);
+    const shm::BlockHeader& header = copy.get();
     const std::size_t room = file.size() - at;
     const bool whole = header.magic == shm::kBlockMagic && header.data_bytes <= room &&
-                       shm::round_up(sizeof header + header.data_bytes, shm::kPage) <= room;
+                       shm::round_up(sizeof copy + header.data_bytes, shm::kPage) <= room;
     if (whole && header.state.load() == static_cast<std::uint32_t>(shm::BlockState::published)) {
       found.records.push_back(at);
-      const bool sound = server::check_spilled(header, {at, room, copy}, infos).fault.empty();
+      const bool sound = server::check_spilled(header, {at, room, copy.bytes}, infos).fault.empty();
       found.sound += sound ? 1 : 0;
       if (sound && header.step > settled) found.keys.insert({header.step, header.variable, header.source, header.block});
     }
-    at += whole ? shm::round_up(sizeof header + header.data_bytes, shm::kPage) : shm::kPage;
+    at += whole ? shm::round_up(sizeof copy + header.data_bytes, shm::kPage) : shm::kPage;
   }
   return found;
 }
@@ -190,8 +192,8 @@ void adopt_file(const std::string& file, const Found& found, const model::Model&
     require(visited < found.records.size() && block.offset == found.records[visited], "each record is visited once, in order");
     require(block.offset % shm::kPage == 0 && block.bytes % shm::kPage == 0 && block.bytes <= file.size() - block.offset,
             "what is visited lies in the file");
-    require(header.data_bytes + sizeof header <= block.bytes, "the data lie in their record");
-    require(std::memcmp(static_cast<const void*>(&header), file.data() + block.offset, sizeof header) == 0,
+    require(header.data_bytes + shm::kLongestHeader <= block.bytes, "the data lie in their record");
+    require(std::memcmp(static_cast<const void*>(&header), file.data() + block.offset, shm::kLongestHeader) == 0,
             "the header is the file's");
     require(std::memcmp(block.record, file.data() + block.offset, block.bytes) == 0, "the data are the file's");
     if ((refusals >> visited++ % 8 & 1) != 0) return ++refused, server::Spill::Found::damaged;

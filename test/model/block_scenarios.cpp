@@ -19,6 +19,7 @@ using shm::LaneHeader;
 
 constexpr std::int32_t kClient = 3;
 constexpr std::uint64_t kDataBytes = 1500;  // of a block: two fit into an arena of one page
+constexpr shm::Form kForm{1, 0};
 
 model::Model model_of_bytes() {
   model::Model model;
@@ -76,7 +77,7 @@ class RegionScenario : public Scenario {
   static std::byte mark(std::int64_t step) { return static_cast<std::byte>(step + 1); }
 
   BlockHeader* try_write(std::int64_t step) {
-    BlockHeader* block = arena_.try_reserve(kDataBytes);
+    BlockHeader* block = arena_.try_reserve(kDataBytes, kForm);
     if (block == nullptr) return nullptr;
     expect(handed_.count(block) == 0, "a block is not handed out while it is published");
     block->data_bytes = kDataBytes;
@@ -84,10 +85,8 @@ class RegionScenario : public Scenario {
     block->variable = 0;
     block->source = kClient;
     block->block = 0;
-    block->ndims = 1;
-    block->flags = 0;
-    block->extents[0] = static_cast<std::int64_t>(kDataBytes);
-    shm::Arena::data(block)[0] = shm::Arena::data(block)[kDataBytes - 1] = mark(step);
+    shm::Lists(*block, kForm).extents()[0] = static_cast<std::int64_t>(kDataBytes);
+    shm::data_of(block, kForm)[0] = shm::data_of(block, kForm)[kDataBytes - 1] = mark(step);
     handing_ = block;
     return block;
   }
@@ -120,7 +119,7 @@ class RegionScenario : public Scenario {
 
   void release(const server::HeldBlock& held) {
     auto* block = reinterpret_cast<BlockHeader*>(region_.at(held.offset));
-    const std::byte* data = shm::Arena::data(block);
+    const std::byte* data = shm::data_of(block, kForm);
     expect(data[0] == data[kDataBytes - 1], "a block stays as it was until it is released");  // a plugin reads it until then
     handed_.erase(block);
     releasing_ = block;
@@ -144,7 +143,7 @@ class RegionScenario : public Scenario {
     for (BlockHeader* block : found) {
       expect(handed_.count(block) == 1 || block == releasing_, "only published blocks are found");
       const bool whole = block->source == kClient && block->data_bytes == kDataBytes &&
-                         shm::Arena::data(block)[kDataBytes - 1] == mark(block->step);
+                         shm::data_of(block, kForm)[kDataBytes - 1] == mark(block->step);
       expect(whole, "what is found is whole");
     }
     for (BlockHeader* block : handed_) expect(found.count(block) == 1 || block == handing_, "every published block is found");
@@ -227,7 +226,7 @@ class TurnsScenario : public RegionScenario {
       hand_over(try_write(step + 1));
       expect(try_take(step, first) && try_take(step + 1, second), "what was handed over is there");
       release(step % 4 == 0 ? second : first);
-      if (BlockHeader* spare = arena_.try_reserve(kDataBytes)) arena_.cancel(*spare);
+      if (BlockHeader* spare = arena_.try_reserve(kDataBytes, kForm)) arena_.cancel(*spare);
       release(step % 4 == 0 ? first : second);
       arena_.used_bytes();
     }
@@ -249,13 +248,13 @@ class QuestionScenario : public RegionScenario {
   static constexpr std::byte kAnswer{0x77};
 
   void ask() {
-    BlockHeader* block = arena_.try_reserve(kDataBytes);
+    BlockHeader* block = arena_.try_reserve(kDataBytes, kForm);
     event::Event event = event_of(0);
     event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_.at(0));
     shm::hand_over(*block, BlockState::asked, writer_, event);
     const bool patient = block->state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(BlockState::answered);
     if (!patient && shm::give_up(*block)) return;
-    expect(shm::Arena::data(block)[0] == kAnswer, "an answer is whole");
+    expect(shm::data_of(block, kForm)[0] == kAnswer, "an answer is whole");
     arena_.cancel(*block);
   }
 
@@ -265,7 +264,7 @@ class QuestionScenario : public RegionScenario {
     auto* block = reinterpret_cast<BlockHeader*>(region_.at(event.block_offset));
     const server::HeldBlock held = {0, event.block_offset, block->size_bytes.load()};
     ledger_.hold(held);
-    shm::Arena::data(block)[0] = kAnswer;
+    shm::data_of(block, kForm)[0] = kAnswer;
     ledger_.hand_back(held);
   }
 };

@@ -1,4 +1,6 @@
 // Lane, doorbell, news of room and mailbox, without a region around them.
+#include <damaris/damaris.h>
+
 #include <cstring>
 #include <new>
 

@@ -183,7 +183,10 @@ TEST_CASE("a header that lies about its size, its variable or its extents is ref
   SECTION("size") { block->size_bytes = 1ull << 40; }
   SECTION("bytes") { block->data_bytes = 1ull << 40; }
   SECTION("variable") { block->variable = 1000; }
-  SECTION("extents") { block->extents[0] = -4; }
+  SECTION("extents") { shm::Lists(*block, {1, 0}).extents()[0] = -4; }
+  SECTION("too many dimensions") { block->ndims = GENERATE(DC_MAX_DIMS + 1, 255); }
+  SECTION("lists that nobody knows") { block->flags = GENERATE(16, 128); }
+  SECTION("lists that are not there") { block->flags = shm::kHasPosition | shm::kHasGlobal | shm::kHasGhost; }
   SECTION("source") { block->source = 17; }
   SECTION("state") { block->state = 77; }
   std::string why;

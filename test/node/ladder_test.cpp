@@ -68,7 +68,7 @@ TEST_CASE("rule 9: a variable that may be skipped is skipped for all of the node
   CHECK(node.client(1).status().skipped == 1);
   CHECK(node.client(1).status().waits == 0);
   node.stop();
-  CHECK_THAT(node.lines("iteration 0 ").at(0), Catch::Contains("datasets 8 ") && Catch::Contains(" skipped:vec waits:1"));
+  CHECK_THAT(node.lines("iteration 0 ").at(0), Catch::Contains("datasets 10 ") && Catch::Contains(" skipped:vec waits:1"));
   CHECK_THAT(node.lines("iteration 1 ").at(0), !Catch::Contains("skipped"));
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("rule 9: a step that is dropped takes nothing more of any variable; wh
   CHECK(node.client(1).status().dropped == 1);
   node.stop();
   CHECK_THAT(node.lines("iteration 0 ").at(0),
-             Catch::Contains("datasets 8 small:1.0=16:10 ") && Catch::Contains(" dropped:small dropped:vec"));
+             Catch::Contains("datasets 10 small:1.0=16:10 ") && Catch::Contains(" dropped:small dropped:vec"));
 }
 
 TEST_CASE("who may not be skipped gets the error, as without a ladder") {
@@ -218,11 +218,11 @@ TEST_CASE("when the spill file may grow no more, a write waits and is refused as
     for (;; ++written) (void)write_vec(node, 0, 0, written);
   });
   CHECK(error.code() == DC_E_FULL);
-  CHECK(written == 14 + 5);
+  CHECK(written == 18 + 5);
   CHECK(node.client(0).end_iteration(0).code == DC_OK);
   CHECK(node.client(0).flush(0, 20'000).code == DC_OK);
   node.stop();
-  CHECK(node.lines("datasets 19 ").size() == 1);
+  CHECK(node.lines("datasets 23 ").size() == 1);
 }
 
 TEST_CASE("from half full on, steps are stored with reduce-on-full") {
@@ -231,7 +231,7 @@ TEST_CASE("from half full on, steps are stored with reduce-on-full") {
   model.variables[1].reduce = "deflate";
   model.variables[1].reduce_on_full = "relative:1e-2,deflate";
   Node node(model, 1);
-  for (int block = 0; block < 8; ++block) (void)write_vec(node, 0, 0, block);
+  for (int block = 0; block < 10; ++block) (void)write_vec(node, 0, 0, block);
   (void)node.client(0).end_iteration(0);
   poll_all(node);
   (void)write_vec(node, 0, 1);

@@ -10,6 +10,8 @@
 namespace damaris::test {
 namespace {
 
+constexpr std::uint64_t kVecBytes = 896;  // 100 numbers and a header of a line
+
 model::Model pooled_model() {
   model::Model model = node_model();
   model.architecture.buffer_bytes = 64 * 1024;
@@ -49,10 +51,10 @@ TEST_CASE("dc_status tells of the pool as a whole, once, whatever the number of 
   for (int id : {0, 1}) {
     const dc_status_t status = node.client(id).status();
     CHECK(status.buffer_bytes == 64 * 1024);
-    CHECK(status.buffer_used_bytes == (id == 0 ? 1152 : 0));  // as it was when the client was last at it
+    CHECK(status.buffer_used_bytes == (id == 0 ? kVecBytes : 0));  // as it was when the client was last at it
   }
   CHECK(write(node, 1, 0, 0, 100) == DC_OK);
-  CHECK(node.client(1).status().buffer_used_bytes == 2 * 1152);
+  CHECK(node.client(1).status().buffer_used_bytes == 2 * kVecBytes);
 }
 
 TEST_CASE("what does not fit into the whole pool is refused at once, what others fill waits for its time-out") {

@@ -12,6 +12,8 @@ namespace {
 
 const std::int32_t kFour[4] = {1, 2, 3, 4};
 
+constexpr int kMany = 90;  // blocks of 128 bytes: nearly all of 12 KiB
+
 // The region of a server that died, its clients with it.
 class Remains {
  public:
@@ -156,7 +158,7 @@ TEST_CASE("what a client left of a step that was stored, as it died in a call, i
   REQUIRE(remains.region().header().last_processed.load() == 0);
   void* data = nullptr;
   (void)remains.client(1).alloc(remains.client(1).shapes().find("small"), 1, 7, &data);
-  shm::BlockHeader& left = *(static_cast<shm::BlockHeader*>(data) - 1);
+  shm::BlockHeader& left = *reinterpret_cast<shm::BlockHeader*>(static_cast<std::byte*>(data) - shm::header_bytes({1, 0}));
   left.step = 0;
   left.state.store(static_cast<std::uint32_t>(shm::BlockState::published));
   remains.write(0, 1);
@@ -230,15 +232,15 @@ TEST_CASE("recovery goes on behind a damaged lane, a damaged block and a damaged
 TEST_CASE("recovery stores what had been spilled, and what was in the region as well only once; the file goes") {
   const TempFolder folder;
   Remains remains(1, {}, folder.path());
-  for (int block = 0; block < 30; ++block) remains.write(0, 0, block);  // 384 bytes each of 8 KiB
+  for (int block = 0; block < kMany; ++block) remains.write(0, 0, block);
   remains.poll();
   const std::uint64_t spilled = remains.region().header().spilled_blocks.load();
   REQUIRE(spilled > 0);
   // As if the server had died between the copy of the last one and its release.
   const bool twice = GENERATE(true, false);
   if (twice) remains.republish_one_that_was_spilled();
-  CHECK(remains.region().unreleased_blocks() == 30u + (twice ? 1 : 0));
-  CHECK_THAT(remains.recover().at(0), Catch::Contains("datasets 30 small:0.0=16:10 "));
+  CHECK(remains.region().unreleased_blocks() == std::size_t{kMany} + (twice ? 1 : 0));
+  CHECK_THAT(remains.recover().at(0), Catch::Contains("datasets 90 small:0.0=16:10 "));
   CHECK(remains.region().unreleased_blocks() == 0);
   CHECK(std::filesystem::is_empty(folder.path()));
 }
@@ -246,7 +248,7 @@ TEST_CASE("recovery stores what had been spilled, and what was in the region as 
 TEST_CASE("a spilled dataset whose labels cannot be is missing: recovery names it, and stores the others when it is given up") {
   const TempFolder folder;
   Remains remains(1, {}, folder.path());
-  for (int block = 0; block < 30; ++block) remains.write(0, 0, block);
+  for (int block = 0; block < kMany; ++block) remains.write(0, 0, block);
   remains.poll();
   const std::uint64_t spilled = remains.region().header().spilled_blocks.load();
   REQUIRE(spilled > 1);
@@ -258,7 +260,7 @@ TEST_CASE("a spilled dataset whose labels cannot be is missing: recovery names i
   }
   CHECK_THROWS_WITH(remains.recover(), Catch::Contains("1 datasets that were spilled to") && Catch::Contains("damaged"));
   CHECK(remains.region().header().spilled_blocks.load() == spilled);
-  CHECK_THAT(remains.recover(true).at(0), Catch::Contains("datasets 29 "));
+  CHECK_THAT(remains.recover(true).at(0), Catch::Contains("datasets 89 "));
   CHECK(remains.region().unreleased_blocks() == 0);
   CHECK(std::filesystem::is_empty(folder.path()));
 }
@@ -266,7 +268,7 @@ TEST_CASE("a spilled dataset whose labels cannot be is missing: recovery names i
 TEST_CASE("a spill file of which nothing can be used goes when it is given up") {
   const TempFolder folder;
   Remains remains(1, {}, folder.path());
-  for (int block = 0; block < 30; ++block) remains.write(0, 0, block);
+  for (int block = 0; block < kMany; ++block) remains.write(0, 0, block);
   remains.poll();
   REQUIRE(remains.region().header().spilled_blocks.load() > 0);
   std::filesystem::resize_file(std::filesystem::directory_iterator(folder.path())->path(), 1);

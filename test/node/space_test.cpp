@@ -5,6 +5,9 @@
 namespace damaris::test {
 namespace {
 
+constexpr std::uint64_t kVecBytes = 896;  // 100 numbers and a header of a line
+constexpr int kVecs = 18;                 // of them in 16 KiB
+
 model::Model small_buffer() {
   model::Model model = node_model();
   model.architecture.buffer_bytes = 2 * 16 * 1024;  // 16 KiB for each of two clients
@@ -35,14 +38,14 @@ TEST_CASE("rule 1: an iteration that alone fills its client's arena is refused a
     }
   CHECK(error.code() == DC_E_ITERATION_TOO_LARGE);
   CHECK(error.sentence().find("step 0 of client 0 is too large for the 16384 bytes of the buffer that it has: it uses ") == 0);
-  CHECK(written == 15);  // 14 blocks of 800 + 320 bytes, rounded up to 1152
+  CHECK(written == kVecs + 1);
 }
 
 TEST_CASE("a full buffer blocks for its time-out and then says on whom it waited") {
   Node node(small_buffer());
   node.start();
   const std::vector<double> vec(100);
-  for (int block = 0; block < 14; ++block) node.client(0).write(node.variable(0, "vec"), 0, block, vec.data());
+  for (int block = 0; block < kVecs; ++block) node.client(0).write(node.variable(0, "vec"), 0, block, vec.data());
   node.client(0).end_iteration(0);
   const Error error = error_of([&] { node.client(0).write(node.variable(0, "vec"), 1, 0, vec.data()); });
   CHECK(error.code() == DC_E_FULL);
@@ -62,7 +65,7 @@ TEST_CASE("a write that was refused with an error and not made again is missing 
   Node node(model);
   node.start();
   const std::vector<double> vec(100);
-  for (int block = 0; block < 14; ++block) node.client(0).write(node.variable(0, "vec"), 0, block, vec.data());
+  for (int block = 0; block < kVecs; ++block) node.client(0).write(node.variable(0, "vec"), 0, block, vec.data());
   node.client(0).end_iteration(0);
   CHECK(error_of([&] { node.client(0).write(node.variable(0, "vec"), 1, 0, vec.data()); }).code() == DC_E_FULL);
   node.client(1).end_iteration(0);
@@ -91,7 +94,7 @@ TEST_CASE("waits for room lose no room: after thousands of them and a flush the 
   const dc_status_t status = node.client(0).status();
   CHECK(status.waits > 0);
   CHECK(status.buffer_used_bytes == 0);
-  CHECK(status.largest_hole_bytes == 32 * 1024 - sizeof(shm::BlockHeader));
+  CHECK(status.largest_hole_bytes == 32 * 1024 - shm::kLongestHeader);
 }
 
 TEST_CASE("an end of step that finds one of several lanes full ends nothing, and can be called again") {
@@ -136,12 +139,12 @@ TEST_CASE("rule 10: dc_status tells the largest hole and what is in use") {
   const std::vector<double> vec(100);
   const dc_status_t before = node.client(0).status();
   CHECK(before.buffer_bytes == 16 * 1024);
-  CHECK(before.largest_hole_bytes == 16 * 1024 - sizeof(shm::BlockHeader));
+  CHECK(before.largest_hole_bytes == 16 * 1024 - shm::kLongestHeader);
   CHECK(before.last_complete == -1);
   node.client(0).write(node.variable(0, "vec"), 0, 0, vec.data());
   const dc_status_t after = node.client(0).status();
-  CHECK(after.buffer_used_bytes == 1152);
-  CHECK(after.largest_hole_bytes == 16 * 1024 - 1152 - sizeof(shm::BlockHeader));
+  CHECK(after.buffer_used_bytes == kVecBytes);
+  CHECK(after.largest_hole_bytes == 16 * 1024 - kVecBytes - shm::kLongestHeader);
   CHECK(after.events_waiting == 1);
   CHECK(after.writes == 1);
 }

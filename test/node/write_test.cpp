@@ -88,7 +88,7 @@ TEST_CASE("a section with a halo is copied without the halo, in C order and in F
   node.client(0).write(node.variable(0, "tile"), 0, 0, client::Source{corner, DC_FLOAT32, 2, extents, strides});
   const float* block = nullptr;
   for (std::uint64_t offset = node.region().span(0).arena_offset; block == nullptr;)
-    block = reinterpret_cast<const float*>(node.region().at(offset + sizeof(shm::BlockHeader)));
+    block = reinterpret_cast<const float*>(node.region().at(offset + shm::header_bytes({2, shm::kHasGlobal})));
   const std::vector<float> got(block, block + 6);
   if (model.layouts[2].fortran_order)
     CHECK(got == std::vector<float>{5, 6, 9, 10, 13, 14});

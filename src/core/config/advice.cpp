@@ -6,7 +6,7 @@
 #include "core/base/format.hpp"
 #include "core/base/units.hpp"
 #include "core/config/build.hpp"
-#include "core/shm/arena.hpp"
+#include "core/shm/block.hpp"
 #include "core/shm/region.hpp"
 
 namespace damaris::config {
@@ -66,7 +66,7 @@ void check_datasets(Build& build) {
     const model::Layout& layout = build.model.layouts[variable.layout];
     if (!variable.enabled || !is_fixed(build.model, layout)) continue;
     const std::uint64_t bytes = model::resolve(build.model, layout, values).bytes;
-    if (shm::Arena::block_bytes(bytes) > arena)
+    if (shm::block_bytes(bytes, {}) > arena)
       build.problems.add(variable.where, format("variable '{}' has {}, but {}; give <buffer size=\"...\"> more", variable.path,
                                                 size_text(bytes), room(build.model, clients)));
   }

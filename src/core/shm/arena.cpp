@@ -65,7 +65,7 @@ std::uint64_t Arena::split(std::uint64_t offset, std::uint64_t previous, std::ui
 }
 
 // Inline: of the path of every write.
-inline BlockHeader* Arena::first_fit(std::uint64_t need) noexcept {
+inline BlockHeader* Arena::first_fit(std::uint64_t need, Form form) noexcept {
   std::uint64_t previous = kNoBlock;
   for (std::uint64_t offset = state_.first_free; offset < bytes_; previous = offset, offset = next_free(offset)) {
     const std::uint64_t room = at(offset)->size_bytes.load(std::memory_order_relaxed);
@@ -73,6 +73,8 @@ inline BlockHeader* Arena::first_fit(std::uint64_t need) noexcept {
     if (!size_is_sound(room, bytes_ - offset)) return nullptr;  // a stray write again: as full
     const std::uint64_t size = split(offset, previous, room, need);
     BlockHeader* block = at(offset);
+    block->ndims = form.ndims;
+    block->flags = form.flags;
     block->next_free = owner_;
     set_state(*block, BlockState::reserved);
     state_.free_bytes -= size;
@@ -82,13 +84,13 @@ inline BlockHeader* Arena::first_fit(std::uint64_t need) noexcept {
   return nullptr;
 }
 
-BlockHeader* Arena::try_reserve(std::uint64_t data_bytes) noexcept {
-  if (!can_ever_hold(data_bytes)) return nullptr;
+BlockHeader* Arena::try_reserve(std::uint64_t data_bytes, Form form) noexcept {
+  if (!can_ever_hold(data_bytes, form)) return nullptr;
   const std::uint64_t released = lane_->released.load(std::memory_order_acquire);
   if (released == state_.given && state_.given != state_.given_at_start_over) start_over(released);
-  const std::uint64_t need = block_bytes(data_bytes);
-  BlockHeader* block = first_fit(need);
-  if (block == nullptr && sweep()) block = first_fit(need);
+  const std::uint64_t need = block_bytes(data_bytes, form);
+  BlockHeader* block = first_fit(need, form);
+  if (block == nullptr && sweep()) block = first_fit(need, form);
   return block;
 }
 
@@ -156,7 +158,7 @@ std::uint64_t Arena::largest_hole_bytes() noexcept {
   std::uint64_t largest = 0;
   for (std::uint64_t offset = state_.first_free; offset < bytes_; offset = next_free(offset))
     largest = std::max(largest, at(offset)->size_bytes.load(std::memory_order_relaxed));
-  return largest < sizeof(BlockHeader) ? 0 : largest - sizeof(BlockHeader);
+  return largest < kLongestHeader ? 0 : largest - kLongestHeader;
 }
 
 bool walk_arena(std::byte* base, std::uint64_t bytes, const std::function<void(BlockHeader&, std::uint64_t)>& visit) {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <functional>
 
-#include "core/shm/layout.hpp"
+#include "core/shm/block.hpp"
 
 namespace damaris::shm {
 
@@ -19,19 +19,19 @@ class Arena {
   // One that another has made; what it remembers of it comes with resume().
   static Arena existing(std::byte* base, std::uint64_t bytes, LaneHeader* lane) noexcept;
 
-  // Returns a reserved block with room for `data_bytes`, or nullptr when there is no hole. Never blocks.
-  BlockHeader* try_reserve(std::uint64_t data_bytes) noexcept;
+  // Returns a reserved block of that form with room for `data_bytes`, or nullptr when there is no hole. Never blocks.
+  BlockHeader* try_reserve(std::uint64_t data_bytes, Form form = {}) noexcept;
   // Gives back a block that is not published: reserved, or answered.
   void cancel(BlockHeader& block) noexcept;
 
-  // True when a block of `data_bytes` would fit into the empty arena.
-  bool can_ever_hold(std::uint64_t data_bytes) const noexcept { return data_bytes <= bytes_ && block_bytes(data_bytes) <= bytes_; }
-  static std::uint64_t block_bytes(std::uint64_t data_bytes) noexcept { return round_up(data_bytes + sizeof(BlockHeader), kLine); }
-  static std::byte* data(BlockHeader* block) noexcept { return reinterpret_cast<std::byte*>(block + 1); }
+  // True when such a block would fit into the empty arena.
+  bool can_ever_hold(std::uint64_t data_bytes, Form form = {}) const noexcept {
+    return data_bytes <= bytes_ && block_bytes(data_bytes, form) <= bytes_;
+  }
 
   std::byte* base() const noexcept { return base_; }
   std::uint64_t size_bytes() const noexcept { return bytes_; }
-  // Both first take in what the server has released.
+  // Both first take in what the server has released. A hole counts without the header that a block of any form may need.
   std::uint64_t used_bytes() noexcept;
   std::uint64_t largest_hole_bytes() noexcept;
   // The owner stands in the header of each block that is reserved from now on.
@@ -56,7 +56,7 @@ class Arena {
  private:
   BlockHeader* at(std::uint64_t offset) const noexcept { return reinterpret_cast<BlockHeader*>(base_ + offset); }
   std::uint64_t next_free(std::uint64_t offset) const noexcept;
-  BlockHeader* first_fit(std::uint64_t need) noexcept;
+  BlockHeader* first_fit(std::uint64_t need, Form form) noexcept;
   std::uint64_t split(std::uint64_t offset, std::uint64_t previous, std::uint64_t size, std::uint64_t need) noexcept;
   // Of a free block at or behind `least`; kNoBlock where none can be.
   static std::uint64_t place_of(std::uint64_t offset, std::uint64_t least) noexcept {

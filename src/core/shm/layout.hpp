@@ -1,4 +1,4 @@
-// The region byte by byte: header, client slots, lanes, arenas. Everything that two processes share is in this file.
+// The region byte by byte: header, client slots, lanes, arenas. Everything that two processes share is in this file, and in block.hpp.
 // Used by: the server (makes it), clients (attach to it), recovery (reads it after a death).
 // Before it: the compiled model gives the sizes. After it: Lane, Arena, Mailbox give these bytes their behaviour.
 //
@@ -6,8 +6,6 @@
 // shared pool there is one arena, for all lanes.
 // Every field says who writes it (S server, C client) and the memory order where it is shared after start-up.
 #pragma once
-
-#include <damaris/damaris.h>
 
 #include <atomic>
 #include <cstdint>
@@ -17,7 +15,7 @@
 namespace damaris::shm {
 
 inline constexpr std::uint64_t kMagic = 0x3153495241414d44;  // "DMAARIS1" read as little-endian bytes
-inline constexpr std::uint32_t kAbi = 6;                     // raised with every change of this file
+inline constexpr std::uint32_t kAbi = 7;                     // raised with every change of this file or of block.hpp
 inline constexpr std::uint64_t kLine = 64;                   // cache line, and alignment of everything
 inline constexpr std::uint64_t kPage = 4096;
 inline constexpr std::uint64_t kDecisions = 16;  // steps that clients of a node may be apart while they decide alike
@@ -137,43 +135,7 @@ struct LaneHeader {
   // event::Event ring[lane_events] follows
 };
 
-enum class BlockState : std::uint32_t {
-  free = 1,       // C: part of the free list, or to be merged
-  reserved = 2,   // C: being filled
-  published = 3,  // C release: belongs to the server
-  released = 4,   // S release, or C of what it cancels: the client may merge it
-  asked = 5,      // C release: belongs to the server, which puts what the client wants to read into it
-  answered = 6,   // S release: the client may read it, and gives it back as it does one it cancels
-  given_up = 7,   // C: asked, but it does not wait any more; the server releases it
-};
-
 inline constexpr std::uint64_t kNoBlock = ~0ull;
-inline constexpr std::uint32_t kBlockMagic = 0x4b4c4244;  // "DBLK"
-
-// In front of every block of an arena; blocks follow each other without gaps, so the arena can be walked from its start.
-// C writes all of it while reserved; S reads after published (acquire) and writes only `state`.
-struct alignas(kLine) BlockHeader {
-  std::uint32_t magic;
-  std::atomic<std::uint32_t> state;
-  std::atomic<std::uint64_t> size_bytes;  // header included; one store moves a boundary, so a walk never sees half a split
-  std::uint64_t next_free;  // C only: offset in the arena of the next free block, kNoBlock at the end; not free: owner
-  std::uint64_t data_bytes;
-  std::int64_t step;
-  std::uint32_t variable;
-  std::int32_t source;
-  std::int32_t block;
-  std::uint16_t ndims;
-  std::uint16_t flags;                // kHas... of the lists below that are filled; all lists in C order
-  std::int64_t extents[DC_MAX_DIMS];  // of the data, ghost zones included
-  std::int64_t position[DC_MAX_DIMS];
-  std::int64_t global[DC_MAX_DIMS];
-  std::uint32_t ghost_low[DC_MAX_DIMS];
-  std::uint32_t ghost_high[DC_MAX_DIMS];
-  std::uint32_t checksum;  // of the data, with kHasChecksum: core/base/checksum.hpp
-};
-inline constexpr std::uint16_t kHasPosition = 1, kHasGlobal = 2, kHasGhost = 4, kHasChecksum = 8;
-static_assert(sizeof(BlockHeader) == 320);
-
 // What an arena remembers of its blocks, and can learn again from their headers.
 struct ArenaState {
   std::uint64_t first_free = kNoBlock;
@@ -192,20 +154,8 @@ struct alignas(kLine) PoolHeader {
   ArenaState state;                    // under the lock
 };
 
-// Behind the data of a block that was asked for, at answer_offset: S before answered, C after.
-struct Answer {
-  std::int32_t code;
-  char sentence[1020];
-};
-
-inline constexpr std::uint64_t kMinBlock = sizeof(BlockHeader) + kLine;
-
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 
 constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
-
-// From the start of the data; the bytes an asked block needs are those up to the end of its answer.
-constexpr std::uint64_t answer_offset(std::uint64_t data_bytes) { return round_up(data_bytes, kLine); }
-constexpr std::uint64_t asked_bytes(std::uint64_t data_bytes) { return answer_offset(data_bytes) + sizeof(Answer); }
 
 }  // namespace damaris::shm

@@ -80,9 +80,9 @@ void PooledArena::in_turn(Work&& work) noexcept {
   used_ = arena_.used_hint_bytes();
 }
 
-BlockHeader* PooledArena::reserve_in_turn(std::uint64_t data_bytes) noexcept {
+BlockHeader* PooledArena::reserve_in_turn(std::uint64_t data_bytes, Form form) noexcept {
   BlockHeader* block = nullptr;
-  in_turn([&] { block = arena_.try_reserve(data_bytes); });
+  in_turn([&] { block = arena_.try_reserve(data_bytes, form); });
   return block;
 }
 

@@ -43,11 +43,11 @@ class PooledArena {
   // `pool`: nullptr for an arena of its own. `owner`: the client's slot. `wait_ms`: how long a call may take; its turn is awaited no longer.
   PooledArena(const Arena& arena, PoolHeader* pool, std::uint32_t owner, std::int64_t wait_ms) noexcept;
 
-  BlockHeader* try_reserve(std::uint64_t data_bytes) noexcept {
-    return pool_ == nullptr ? arena_.try_reserve(data_bytes) : reserve_in_turn(data_bytes);
+  BlockHeader* try_reserve(std::uint64_t data_bytes, Form form = {}) noexcept {
+    return pool_ == nullptr ? arena_.try_reserve(data_bytes, form) : reserve_in_turn(data_bytes, form);
   }
   void cancel(BlockHeader& block) noexcept { arena_.cancel(block); }
-  bool can_ever_hold(std::uint64_t data_bytes) const noexcept { return arena_.can_ever_hold(data_bytes); }
+  bool can_ever_hold(std::uint64_t data_bytes, Form form = {}) const noexcept { return arena_.can_ever_hold(data_bytes, form); }
   bool is_shared() const noexcept { return pool_ != nullptr; }
 
   std::uint64_t size_bytes() const noexcept { return arena_.size_bytes(); }
@@ -58,7 +58,7 @@ class PooledArena {
   bool more_than_half_full() const noexcept { return used_hint_bytes() * 2 > arena_.size_bytes(); }
 
  private:
-  BlockHeader* reserve_in_turn(std::uint64_t data_bytes) noexcept;
+  BlockHeader* reserve_in_turn(std::uint64_t data_bytes, Form form) noexcept;
   template <class Work>
   void in_turn(Work&& work) noexcept;
 

@@ -4,6 +4,7 @@
 // Before it: a reserved block, filled. After it: the server takes the event and finds the block published.
 #pragma once
 
+#include "core/shm/block.hpp"
 #include "core/shm/lane.hpp"
 
 namespace damaris::shm {

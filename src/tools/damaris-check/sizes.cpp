@@ -9,7 +9,7 @@
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
 #include "core/config/advice.hpp"
-#include "core/shm/arena.hpp"
+#include "core/shm/block.hpp"
 #include "core/shm/region.hpp"
 
 namespace damaris::check {
@@ -30,7 +30,7 @@ double smallest_share(const model::Architecture& a, int clients) {
   return static_cast<double>(*std::min_element(shares.begin(), shares.end())) / static_cast<double>(kWhole);
 }
 
-// All variables of one client once: as data, and as blocks in its arena. False when a layout has no shape yet, or for sizes that no
+// All variables of one client once: as data, and as blocks in its arena with all that a header may tell. False when a layout has no shape yet, or for sizes that no
 // buffer will have.
 bool sum_up(const model::Model& model, std::uint64_t& data, std::uint64_t& blocks) {
   const auto values = model::initial_parameters(model);
@@ -41,8 +41,11 @@ bool sum_up(const model::Model& model, std::uint64_t& data, std::uint64_t& block
     return false;
   }
   if (data > kMost) return false;
-  for (const model::Variable& variable : model.variables)
-    if (variable.enabled) blocks += shm::Arena::block_bytes(model::resolve(model, model.layouts[variable.layout], values).bytes);
+  for (const model::Variable& variable : model.variables) {
+    if (!variable.enabled) continue;
+    const model::Shape shape = model::resolve(model, model.layouts[variable.layout], values);
+    blocks += shm::block_bytes(shape.bytes, {shape.ndims, shm::kAllLists.flags});
+  }
   return true;
 }
 

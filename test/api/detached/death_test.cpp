@@ -41,7 +41,7 @@ TEST_CASE("what a killed client had allocated of a shared pool comes back to the
   Run run("<clients count='2'/><buffer size='64KiB' split='shared' timeout='60s'/>");
   TestClient &first = run.attached(0), &second = run.attached(1);
   second.must("write 0 1000");
-  second.must("alloc 0 140");  // blocks of 448 bytes: all but 5
+  second.must("alloc 0 335");  // blocks of 192 bytes: all but 5
   second.process().kill(SIGKILL);
   second.process().wait();
   for (int block = 0; block < 20; ++block) first.must("write 0 " + std::to_string(block));

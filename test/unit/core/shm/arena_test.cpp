@@ -49,7 +49,7 @@ TEST_CASE("rule 10: the first hole by address that fits is taken") {
   f.release(b);
   // a, b and c merge to one hole, in front of the one behind d.
   const std::uint64_t merged = a->size_bytes + b->size_bytes + c->size_bytes;
-  CHECK(f.arena.largest_hole_bytes() == 64 * 1024 - merged - d->size_bytes - sizeof(BlockHeader));
+  CHECK(f.arena.largest_hole_bytes() == 64 * 1024 - merged - d->size_bytes - kLongestHeader);
   CHECK(f.arena.try_reserve(merged - sizeof(BlockHeader)) == a);
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("data of a block are aligned to 64 bytes, also for sizes that are not"
   for (const std::uint64_t bytes : {0u, 1u, 63u, 64u, 65u, 1000u}) {
     BlockHeader* block = f.arena.try_reserve(bytes);
     REQUIRE(block != nullptr);
-    CHECK(reinterpret_cast<std::uintptr_t>(Arena::data(block)) % kLine == 0);
+    CHECK(reinterpret_cast<std::uintptr_t>(data_of(block, {})) % kLine == 0);
   }
 }
 
@@ -146,13 +146,13 @@ TEST_CASE("random reserves and releases never overlap, never lose a byte, and th
       if (block == nullptr) continue;
       block->data_bytes = bytes;
       const auto mark = static_cast<unsigned char>(round);
-      std::memset(Arena::data(block), mark, bytes);
+      std::memset(data_of(block, {}), mark, bytes);
       f.publish(block);
       live.emplace_back(block, mark);
     } else {
       const std::size_t index = random() % live.size();
       const auto [block, mark] = live[index];
-      const auto* data = reinterpret_cast<const unsigned char*>(Arena::data(block));
+      const auto* data = reinterpret_cast<const unsigned char*>(data_of(block, {}));
       bool intact = true;
       for (std::uint64_t i = 0; i < block->data_bytes; ++i) intact = intact && data[i] == mark;
       REQUIRE(intact);
@@ -170,7 +170,7 @@ TEST_CASE("random reserves and releases never overlap, never lose a byte, and th
   CHECK(published == live.size());
   for (const auto& [block, mark] : live) f.release(block);
   CHECK(f.arena.used_bytes() == 0);
-  CHECK(f.arena.largest_hole_bytes() == 256 * 1024 - sizeof(BlockHeader));
+  CHECK(f.arena.largest_hole_bytes() == 256 * 1024 - kLongestHeader);
 }
 
 TEST_CASE("a client and a server on two threads share an arena and a lane without a lock") {
@@ -188,7 +188,7 @@ TEST_CASE("a client and a server on two threads share an arena and a lane withou
         continue;
       }
       auto* block = reinterpret_cast<BlockHeader*>(f.base() + event.block_offset);
-      const auto* data = reinterpret_cast<const unsigned char*>(Arena::data(block));
+      const auto* data = reinterpret_cast<const unsigned char*>(data_of(block, {}));
       for (std::uint64_t i = 0; i < block->data_bytes; ++i)
         if (data[i] != static_cast<unsigned char>(block->step)) intact = false;
       f.release(block);
@@ -205,7 +205,7 @@ TEST_CASE("a client and a server on two threads share an arena and a lane withou
     }
     block->data_bytes = bytes;
     block->step = i;
-    std::memset(Arena::data(block), static_cast<unsigned char>(i), bytes);
+    std::memset(data_of(block, {}), static_cast<unsigned char>(i), bytes);
     f.publish(block);
     event::Event event = {};
     event.kind = event::Kind::write;

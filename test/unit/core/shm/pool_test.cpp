@@ -102,7 +102,7 @@ TEST_CASE("a pool whose owner dies with the lock is rebuilt from the blocks: wha
   CHECK_FALSE(overlap(lost, after));
   CHECK(survivor.used_bytes() == before->size_bytes + lost->size_bytes + after->size_bytes);
   for (BlockHeader* block : {before, lost, after}) shared.release(block);
-  CHECK(survivor.largest_hole_bytes() == kBytes - sizeof(BlockHeader));
+  CHECK(survivor.largest_hole_bytes() == kBytes - kLongestHeader);
 }
 
 TEST_CASE("what a client has written over the state of a pool makes no other one write outside of it") {
@@ -195,7 +195,7 @@ TEST_CASE("clients that are killed at any instruction leave a pool in which noth
     REQUIRE(reclaim(shared.pool(), shared.arena(), 1, [](const BlockHeader&) { return false; }));
     REQUIRE(survivor.used_bytes() == mine->size_bytes);
     survivor.cancel(*mine);
-    REQUIRE(survivor.largest_hole_bytes() == kBytes - sizeof(BlockHeader));
+    REQUIRE(survivor.largest_hole_bytes() == kBytes - kLongestHeader);
   }
   CHECK(orphans > 0);
 }
@@ -212,8 +212,8 @@ TEST_CASE("threads that reserve and give back at the same time never have the sa
         const std::size_t bytes = random() % 8'000 + 1;
         BlockHeader* block = client.try_reserve(bytes);
         if (block == nullptr) continue;
-        std::memset(static_cast<void*>(Arena::data(block)), static_cast<int>(owner), bytes);
-        for (std::size_t at = 0; at < bytes; at += 97) spoiled += Arena::data(block)[at] != static_cast<std::byte>(owner);
+        std::memset(static_cast<void*>(data_of(block, {})), static_cast<int>(owner), bytes);
+        for (std::size_t at = 0; at < bytes; at += 97) spoiled += data_of(block, {})[at] != static_cast<std::byte>(owner);
         client.cancel(*block);
       }
     });

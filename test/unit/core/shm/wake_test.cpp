@@ -1,3 +1,5 @@
+#include <damaris/damaris.h>
+
 #include <catch2/catch.hpp>
 
 #include <atomic>

@@ -1,0 +1,128 @@
+// A block of an arena byte by byte: a header only as long as its lists need, then the data.
+// Used by: client threads, which fill it; the server and recovery, which read it, and believe nothing of it (server/intake.hpp).
+// Before it: an arena has room. After it: a published block travels through the lane.
+//
+// [fixed part: 56 bytes | lists, one behind the other | up to a whole line | data]. The lists, all in C order, are extents, position, global,
+// ghost_low, ghost_high: ndims numbers each, of 8 bytes, of the ghost zones 4; those that are not there take no room. So the header of a
+// dataset of one dimension without a place is one line; in three dimensions, placed in a global array, it is two; the longest is five.
+// Where the data begin follows from the lists that there are, the block's form: a client takes it from its variable, the server from its own
+// copy of the header, when it has found that such a form can be and that the block is as long.
+#pragma once
+
+#include <damaris/damaris.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/shm/layout.hpp"
+
+namespace damaris::shm {
+
+enum class BlockState : std::uint32_t {
+  free = 1,       // C: part of the free list, or to be merged
+  reserved = 2,   // C: being filled
+  published = 3,  // C release: belongs to the server
+  released = 4,   // S release, or C of what it cancels: the client may merge it
+  asked = 5,      // C release: belongs to the server, which puts what the client wants to read into it
+  answered = 6,   // S release: the client may read it, and gives it back as it does one it cancels
+  given_up = 7,   // C: asked, but it does not wait any more; the server releases it
+};
+
+inline constexpr std::uint16_t kBlockMagic = 0x4b44;  // "DK"
+
+// Blocks follow each other without gaps, so the arena can be walked from its start.
+// C writes all of it while reserved; S reads after published (acquire) and writes only `state`. Of a free block only magic, state, size_bytes
+// and next_free count.
+struct alignas(kLine) BlockHeader {
+  std::uint16_t magic;
+  std::uint8_t ndims;
+  std::uint8_t flags;  // kHas... of what follows the extents, and of the checksum
+  std::atomic<std::uint32_t> state;
+  std::atomic<std::uint64_t> size_bytes;  // header included; one store moves a boundary, so a walk never sees half a split
+  std::uint64_t next_free;  // C only: offset in the arena of the next free block, kNoBlock at the end; not free: owner
+  std::uint64_t data_bytes;
+  std::int64_t step;
+  std::uint32_t variable;
+  std::int32_t source;
+  std::int32_t block;
+  std::uint32_t checksum;   // of the data, with kHasChecksum: core/base/checksum.hpp
+  std::int64_t first_list;  // and on behind the end of the struct: see Lists
+};
+inline constexpr std::uint8_t kHasPosition = 1, kHasGlobal = 2, kHasGhost = 4, kHasChecksum = 8;
+static_assert(sizeof(BlockHeader) == kLine);
+
+// What lists a block has, and how many lines its header takes with them.
+struct Form {
+  std::uint8_t ndims = 0, flags = 0;
+  std::uint16_t lines = 1;
+
+  constexpr Form() = default;
+  constexpr Form(int dimensions, int lists)
+      : ndims(static_cast<std::uint8_t>(dimensions)), flags(static_cast<std::uint8_t>(lists)) {
+    const int kinds = 1 + (has(kHasPosition) ? 1 : 0) + (has(kHasGlobal) ? 1 : 0) + (has(kHasGhost) ? 1 : 0);
+    const auto end = offsetof(BlockHeader, first_list) + static_cast<std::size_t>(ndims * kinds) * sizeof(std::int64_t);
+    if (end > kLine) lines = static_cast<std::uint16_t>((end + kLine - 1) / kLine);
+  }
+  constexpr bool has(std::uint8_t flag) const noexcept { return (flags & flag) != 0; }
+  constexpr bool can_be() const noexcept {
+    return ndims <= DC_MAX_DIMS && (flags & ~(kHasPosition | kHasGlobal | kHasGhost | kHasChecksum)) == 0;
+  }
+};
+inline constexpr Form kAllLists{DC_MAX_DIMS, kHasPosition | kHasGlobal | kHasGhost};
+
+// Where the data begin, from the start of the block.
+constexpr std::uint64_t header_bytes(Form form) noexcept { return form.lines * kLine; }
+inline constexpr std::uint64_t kLongestHeader = header_bytes(kAllLists);
+static_assert(kLongestHeader == 320);
+
+constexpr std::uint64_t block_bytes(std::uint64_t data_bytes, Form form) noexcept {
+  return round_up(data_bytes + header_bytes(form), kLine);
+}
+inline std::byte* data_of(BlockHeader* block, Form form) noexcept {
+  return reinterpret_cast<std::byte*>(block) + header_bytes(form);
+}
+
+// Where the lists of a header lie; only those of `form` are there.
+template <class Header>
+class Lists {
+  template <class Number>
+  using List = std::conditional_t<std::is_const_v<Header>, const Number, Number>*;
+
+ public:
+  Lists(Header& header, Form form) noexcept : first_(&header.first_list), form_(form) {}
+
+  List<std::int64_t> extents() const noexcept { return first_; }
+  List<std::int64_t> position() const noexcept { return first_ + form_.ndims; }
+  List<std::int64_t> global() const noexcept { return position() + (form_.has(kHasPosition) ? form_.ndims : 0); }
+  List<std::uint32_t> ghost_low() const noexcept {
+    return reinterpret_cast<List<std::uint32_t>>(global() + (form_.has(kHasGlobal) ? form_.ndims : 0));
+  }
+  List<std::uint32_t> ghost_high() const noexcept { return ghost_low() + form_.ndims; }
+
+ private:
+  List<std::int64_t> first_;
+  Form form_;
+};
+
+// A header away from its block, with room for all lists.
+struct alignas(BlockHeader) LongHeader {
+  std::byte bytes[kLongestHeader] = {};
+
+  BlockHeader& get() noexcept { return *reinterpret_cast<BlockHeader*>(bytes); }
+};
+
+// Behind the data of a block that was asked for, at answer_offset: S before answered, C after.
+struct Answer {
+  std::int32_t code;
+  char sentence[1020];
+};
+
+inline constexpr std::uint64_t kMinBlock = sizeof(BlockHeader) + kLine;
+
+// From the start of the data; the bytes an asked block needs are those up to the end of its answer.
+constexpr std::uint64_t answer_offset(std::uint64_t data_bytes) { return round_up(data_bytes, kLine); }
+constexpr std::uint64_t asked_bytes(std::uint64_t data_bytes) { return answer_offset(data_bytes) + sizeof(Answer); }
+
+}  // namespace damaris::shm
