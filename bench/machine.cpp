@@ -19,6 +19,15 @@ std::string processor_name() {
   return "unknown";
 }
 
+// Of one core, as the kernel tells it; on some processors sysconf adds up those of all.
+long last_level_cache_bytes() {
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  long size = 0;
+  char unit = 0;
+  if (file >> size >> unit && unit == 'K') return size * 1024;
+  return ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+}
+
 std::vector<int> read_allowed_cores() {
   cpu_set_t set;
   std::vector<int> cores;
@@ -52,7 +61,7 @@ Json describe_machine() {
   const double pages = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   return {{"processor", processor_name()},
           {"cores", allowed_cores().size()},
-          {"last_level_cache_bytes", ::sysconf(_SC_LEVEL3_CACHE_SIZE)},
+          {"last_level_cache_bytes", last_level_cache_bytes()},
           {"memory_bytes", static_cast<std::uint64_t>(pages)},
           {"system", std::string(system.sysname) + " " + system.release},
           {"load_1min_at_start", load},

@@ -101,9 +101,9 @@ int main(int argc, char** argv) {
   add_slots(app, options);
 #endif
   app.footer(
-      "Pins one client and one server to the first two cores it may use, several clients to the first ones and their server to "
-      "the\n"
-      "last. Exit status: 0 success, 1 a failure, 2 wrong usage, 130 interrupted.");
+      "Pins one client and one server to the first two cores it may use, several clients to the first ones and their server to the\n"
+      "last. In the source tree there are also: ./dev bench phases, cm1, compression, and all for everything with a page of pictures.\n"
+      "Exit status: 0 success, 1 a failure, 2 wrong usage, 130 interrupted.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
