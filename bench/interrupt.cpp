@@ -15,11 +15,13 @@ void catch_interrupts() {
   struct sigaction action = {};
   action.sa_handler = damaris_bench_on_interrupt;
   action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
-  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
 }
 
+bool was_interrupted() { return came != 0; }
+
 void stop_if_interrupted() {
-  if (came != 0) throw Interrupted();
+  if (was_interrupted()) throw Interrupted();
 }
 
 }  // namespace damaris::bench

@@ -11,6 +11,7 @@ struct Interrupted : std::runtime_error {
 };
 
 void catch_interrupts();
+bool was_interrupted();
 // Throws Interrupted once one has come.
 void stop_if_interrupted();
 

@@ -62,6 +62,7 @@ Json describe_machine() {
   return {{"processor", processor_name()},
           {"cores", allowed_cores().size()},
           {"last_level_cache_bytes", last_level_cache_bytes()},
+          {"cache_of_libc_bytes", ::sysconf(_SC_LEVEL3_CACHE_SIZE)},
           {"memory_bytes", static_cast<std::uint64_t>(pages)},
           {"system", std::string(system.sysname) + " " + system.release},
           {"load_1min_at_start", load},

@@ -101,8 +101,10 @@ int main(int argc, char** argv) {
   add_slots(app, options);
 #endif
   app.footer(
-      "Pins one client and one server to the first two cores it may use, several clients to the first ones and their server to the\n"
-      "last. In the source tree there are also: ./dev bench phases, cm1, compression, and all for everything with a page of pictures.\n"
+      "Pins one client and one server to the first two cores it may use, several clients to the first ones and their server to "
+      "the\n"
+      "last. In the source tree there are also: ./dev bench phases, cm1, compression, and all for everything with a page of "
+      "pictures.\n"
       "Exit status: 0 success, 1 a failure, 2 wrong usage, 130 interrupted.");
   try {
     app.parse(argc, argv);
@@ -115,10 +117,11 @@ int main(int argc, char** argv) {
     const damaris::Json machine = damaris::bench::describe_machine();
     finish(options, machine, run(app, options));
     return 0;
-  } catch (const damaris::bench::Interrupted& interrupted) {
-    std::fprintf(stderr, "damaris-bench: %s\n", interrupted.what());
-    return 130;
   } catch (const std::exception& error) {
+    if (damaris::bench::was_interrupted()) {  // whatever it led to: a terminal's interrupt ends the servers, too
+      std::fprintf(stderr, "damaris-bench: interrupted; nothing is left running\n");
+      return 130;
+    }
     std::fprintf(stderr, "damaris-bench: %s\n", error.what());
     return 1;
   }

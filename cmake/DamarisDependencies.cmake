@@ -42,7 +42,7 @@ endif()
 # For one benchmark, where it can be had: an installed one, or that of the Python environment, which has no MPI.
 if(DAMARIS_BUILD_BENCH AND DAMARIS_MPI AND DAMARIS_HDF5)
   file(GLOB _adios2_in_environment CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/adios2/cmake/adios2")
-  find_package(adios2 2.8 QUIET COMPONENTS CXX OPTIONAL_COMPONENTS MPI HINTS ${_adios2_in_environment})
+  find_package(adios2 2.8 QUIET COMPONENTS CXX OPTIONAL_COMPONENTS MPI PATHS ${_adios2_in_environment})
   if(adios2_FOUND)
     message(STATUS "Found ADIOS2 ${adios2_VERSION} for bench phases: ${adios2_DIR}")
   endif()

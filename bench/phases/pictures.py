@@ -37,6 +37,8 @@ SWEEP = """Left: fastest, mean and slowest process, averaged over the phases. Ri
 dedicated core takes until the files are durable."""
 
 
+WAYS = """A write phase takes as long as its slowest process. CPU, computing: processor time of a phase, of all ranks that compute; what a
+dedicated core uses is in the picture of the processor. Whole run: with a dedicated core the others compute its share, so it is charged."""
 STORAGE = """The median of the write phases of each way with each storage. With damaris the simulation waits for a copy into memory,
 whatever is behind it, as long as the dedicated core keeps up: it has the time between two phases."""
 
@@ -51,7 +53,7 @@ def add_sections(page, report):
     storage = names_of(report["details"])[0]
     details = of_storage(report["details"], storage)  # of the other ones tell the tables, and one picture
     page.add("Figures", rows_text(report), table=rows_table(report["rows"]) if report["rows"] else None)
-    page.add("Ways of writing", "A write phase takes as long as its slowest process.", table=ways_table(report["details"]))
+    page.add("Ways of writing", WAYS, table=ways_table(report["details"]))
     if len(names_of(report["details"])) > 1:
         page.add("Storage", storage_section(report["details"]), draw_storages(report["details"]))
     page.add("Write phases, process by process", TILES.format(storage, storage_text(storage)),
@@ -85,13 +87,13 @@ def rows_text(report):
 
 
 def rows_table(rows):
-    return (["", "ratio", "interval", "good", "aim", "by CPU time"],
+    return (["", "ratio", "interval", "good", "aim", "CPU time of the computing ranks"],
             [[f"{one['name']} {mark(one)}", f"{one['ratio']:.3g}", "{:.3g} to {:.3g}".format(*one["interval"]), one["good"], one["aim"],
               f"{one['cpu_ratio']:.3g}" if "cpu_ratio" in one else ""] for one in rows])
 
 
 def ways_table(details):
-    heads = ["", "storage", "median", "p95", "max", "GB/s", "waiting", "CPU time", "whole run", "files", "stored"]
+    heads = ["", "storage", "median", "p95", "max", "GB/s", "waiting", "CPU, computing", "whole run", "files", "stored"]
     return heads, [way_line(detail) for detail in details]
 
 

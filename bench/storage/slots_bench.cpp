@@ -1,6 +1,8 @@
 #include "storage/slots_bench.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <random>
 #include <vector>
 
 #include "core/base/format.hpp"
@@ -43,11 +45,15 @@ Report run_slots(bool quick, const std::string& parent) {
   {
     Progress progress("slots");
     const int rounds = quick ? 1 : 5;
-    for (int round = 0; round < rounds; ++round)
-      for (std::size_t i = 0; i < schedules.size(); ++i) {
+    std::vector<std::size_t> order = {0, 1, 2};
+    std::mt19937 random(4);
+    for (int round = 0; round < rounds; ++round) {
+      std::shuffle(order.begin(), order.end(), random);
+      for (std::size_t i = 0; i < order.size(); ++i) {
         progress.show(round * 3 + static_cast<int>(i), rounds * 3);
-        one_round(schedules[(i + static_cast<std::size_t>(round)) % schedules.size()], plan, bottleneck, folder.path().string());
+        one_round(schedules[order[i]], plan, bottleneck, folder.path().string());
       }
+    }
   }
   std::printf(
       "\n%d servers write %.0f MB each every %.1f s to one target:\n%.0f MB/s, %.1f ms for each change of the writer\n\n%-14s %16s "

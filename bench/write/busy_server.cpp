@@ -55,6 +55,7 @@ Pairs measure_pairs(WriteClient& client, const WritePlan& plan, const std::strin
   Progress progress("server " + what);
   Pairs pairs;
   std::mt19937 random(2);
+  client.decide_copies();
   for (int round = 0; round < plan.warm_up + plan.rounds; ++round) {
     progress.show(round, plan.warm_up + plan.rounds);
     for (int i = 0; i < plan.sizes[0].writes; ++i) {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/base/error.hpp"
+#include "core/shm/copy_choice.hpp"
 
 namespace damaris::bench {
 namespace {
@@ -66,6 +67,15 @@ inline int WriteClient::call(Method method, const Target& to, std::uint64_t byte
     }
   }
   return DC_OK;
+}
+
+void WriteClient::decide_copies() {
+  constexpr int kTrials = static_cast<int>(shm::CopyChoice::kTries * shm::kCopyWays.size());
+  for (std::size_t size = 0; size < sizes_.size(); ++size)
+    for (int tried = 0; sizes_[size].bytes >= shm::kLargeCopyBytes && tried < kTrials; tried += sizes_[size].writes) {
+      measure(Method::write_to, size);
+      end_step(0);
+    }
 }
 
 void WriteClient::place(std::size_t size, int index) {

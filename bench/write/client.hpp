@@ -29,6 +29,8 @@ class WriteClient {
   WriteClient(const WriteClient&) = delete;
   WriteClient& operator=(const WriteClient&) = delete;
 
+  // Writes each large size, in steps of its own, until the way to copy it is decided: what is measured is that way.
+  void decide_copies();
   // Hands over all datasets of a size once, in the open step. alloc_commit includes a memcpy into what was handed out.
   Sample measure(Method method, std::size_t size);
   // The same one write at a time.

@@ -33,6 +33,7 @@ Table measure_all(WriteClient& client, const WritePlan& plan) {
   std::vector<Turn> turns = turns_of(plan);
   Table table(plan.sizes.size());
   std::mt19937 random(1);
+  client.decide_copies();
   for (int round = 0; round < plan.warm_up + plan.rounds; ++round) {
     progress.show(round, plan.warm_up + plan.rounds);
     std::shuffle(turns.begin(), turns.end(), random);

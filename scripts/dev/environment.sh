@@ -44,7 +44,7 @@ dev_bench() {
     all,--help | all,-h) exec python3 bench/all/bench_all.py --help ;; # needs nothing
   esac
   setup_for_use
-  setup_bench_python
+  case ${1:-} in phases | all) setup_bench_python ;; esac
   dev_build "$PRESET"
   use_built_tree
   cd "$CALLER_DIR" || exit 1

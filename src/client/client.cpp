@@ -112,7 +112,7 @@ void Client::make_writers() {
   }
 }
 
-// Of a pool the server has made it.
+// Of a pool the server has made it; its pages are only mapped here.
 shm::Arena Client::own_arena(const shm::LaneSpan& span) {
   region_->memory().allocate(span.arena_offset, span.arena_bytes);
   shm::LaneHeader* keeper = region_->lane(static_cast<std::uint32_t>(span.arena));

@@ -150,7 +150,7 @@ void Client::throw_full(Writer& writer, const Variable& variable, std::int64_t s
     throw Error(DC_E_ITERATION_TOO_LARGE,
                 format("step {} of client {} is too large for the {} bytes of the buffer that it has: it uses {} of them, the "
                        "largest hole is {}, and '{}' needs {}; enlarge <buffer size=...> in {}",
-                       step, id_, writer.arena.size_bytes(), writer.step_bytes, writer.arena.largest_hole_bytes(),
+                       step, id_, writer.arena.size_bytes(), writer.step_bytes, writer.arena.largest_hole_bytes(variable.form),
                        name_of(variable), bytes, model_->file));
   throw Error(
       DC_E_FULL,

@@ -1,8 +1,5 @@
 #include "mpi/pinning.hpp"
 
-#include <hwloc/glibc-sched.h>
-#include <sched.h>
-
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -18,15 +15,20 @@ struct Destroy {
 };
 using Topology = std::unique_ptr<hwloc_topology, Destroy>;
 
-// This machine's part that the calling thread may use; null where hwloc cannot tell.
-Topology allowed_topology(const cpu_set_t& allowed) {
+struct Free {
+  void operator()(hwloc_bitmap_t set) const { hwloc_bitmap_free(set); }
+};
+using Set = std::unique_ptr<hwloc_bitmap_s, Free>;
+
+// This machine's part that the calling thread may use; null where hwloc cannot tell, or was told of another machine.
+Topology allowed_topology() {
   hwloc_topology_t made = nullptr;
   if (hwloc_topology_init(&made) != 0) return nullptr;
   Topology topology(made);
-  if (hwloc_topology_load(made) != 0) return nullptr;
-  const std::unique_ptr<hwloc_bitmap_s, void (*)(hwloc_bitmap_t)> set(hwloc_bitmap_alloc(), hwloc_bitmap_free);
-  if (hwloc_cpuset_from_glibc_sched_affinity(made, set.get(), &allowed, sizeof allowed) != 0) return nullptr;
-  if (hwloc_topology_restrict(made, set.get(), 0) != 0) return nullptr;
+  if (hwloc_topology_load(made) != 0 || hwloc_topology_is_thissystem(made) == 0) return nullptr;
+  const Set allowed(hwloc_bitmap_alloc());
+  if (hwloc_get_cpubind(made, allowed.get(), HWLOC_CPUBIND_THREAD) != 0) return nullptr;
+  if (hwloc_topology_restrict(made, allowed.get(), 0) != 0) return nullptr;
   return topology;
 }
 
@@ -48,16 +50,13 @@ std::vector<int> processors_of(hwloc_topology_t topology, const NodeRanks& node)
 }
 
 void pin_server(const NodeRanks& node) {
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
-  const Topology topology = allowed_topology(allowed);
+  const Topology topology = allowed_topology();
   if (topology == nullptr) return log_line(LogLevel::info, "hwloc does not know this machine: the dedicated core is not pinned");
   const std::vector<int> processors = processors_of(topology.get(), node);
-  if (processors.empty()) return;
-  cpu_set_t mine;
-  CPU_ZERO(&mine);
-  for (const int processor : processors) CPU_SET(static_cast<std::size_t>(processor), &mine);
-  if (sched_setaffinity(0, sizeof mine, &mine) != 0)
+  if (processors.empty()) return log_line(LogLevel::info, "not pinned: there are more ranks than processors for them");
+  const Set mine(hwloc_bitmap_alloc());
+  for (const int processor : processors) hwloc_bitmap_set(mine.get(), static_cast<unsigned>(processor));
+  if (hwloc_set_cpubind(topology.get(), mine.get(), HWLOC_CPUBIND_THREAD) != 0)
     return log_line(LogLevel::info, format("the dedicated core is not pinned: {}", std::strerror(errno)));
   log_line(LogLevel::info, format("pinned to processor{} {}", processors.size() > 1 ? "s" : "", fmt::join(processors, ", ")));
 }

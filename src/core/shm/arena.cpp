@@ -153,12 +153,12 @@ std::uint64_t Arena::used_bytes() noexcept {
   return bytes_ - state_.free_bytes;
 }
 
-std::uint64_t Arena::largest_hole_bytes() noexcept {
+std::uint64_t Arena::largest_hole_bytes(Form form) noexcept {
   sweep();
   std::uint64_t largest = 0;
   for (std::uint64_t offset = state_.first_free; offset < bytes_; offset = next_free(offset))
     largest = std::max(largest, at(offset)->size_bytes.load(std::memory_order_relaxed));
-  return largest < kLongestHeader ? 0 : largest - kLongestHeader;
+  return largest < header_bytes(form) ? 0 : largest - header_bytes(form);
 }
 
 bool walk_arena(std::byte* base, std::uint64_t bytes, const std::function<void(BlockHeader&, std::uint64_t)>& visit) {

@@ -33,7 +33,8 @@ class Arena {
   std::uint64_t size_bytes() const noexcept { return bytes_; }
   // Both first take in what the server has released. A hole counts without the header that a block of any form may need.
   std::uint64_t used_bytes() noexcept;
-  std::uint64_t largest_hole_bytes() noexcept;
+  // Of data that fit into the largest hole with a header of this form.
+  std::uint64_t largest_hole_bytes(Form form = kAllLists) noexcept;
   // The owner stands in the header of each block that is reserved from now on.
   void set_owner(std::uint32_t owner) noexcept { owner_ = owner; }
   // Of an arena that several hold in turn: what one has left is what the next one begins with.

@@ -91,7 +91,10 @@ class Lists {
   using List = std::conditional_t<std::is_const_v<Header>, const Number, Number>*;
 
  public:
-  Lists(Header& header, Form form) noexcept : first_(&header.first_list), form_(form) {}
+  Lists(Header& header, Form form) noexcept
+      : first_(
+            reinterpret_cast<List<std::int64_t>>(reinterpret_cast<List<std::byte>>(&header) + offsetof(BlockHeader, first_list))),
+        form_(form) {}
 
   List<std::int64_t> extents() const noexcept { return first_; }
   List<std::int64_t> position() const noexcept { return first_ + form_.ndims; }

@@ -11,7 +11,8 @@ std::size_t CopyChoice::class_of(std::uint64_t bytes) noexcept {
 }
 
 CopyWay CopyChoice::next(std::uint64_t bytes) noexcept {
-  return kCopyWays[at(bytes).asked.fetch_add(1, std::memory_order_relaxed) % kCopyWays.size()];
+  const unsigned number = at(bytes).asked.fetch_add(1, std::memory_order_relaxed);
+  return kCopyWays[(number + number / kCopyWays.size()) % kCopyWays.size()];
 }
 
 void CopyChoice::tell(CopyWay way, std::uint64_t bytes, double seconds) noexcept {

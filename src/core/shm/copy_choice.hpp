@@ -24,7 +24,8 @@ class CopyChoice {
   // The way that is kept; plain as long as none is.
   CopyWay kept(std::uint64_t bytes) const noexcept { return at(bytes).kept.load(std::memory_order_relaxed); }
   bool is_decided(std::uint64_t bytes) const noexcept { return at(bytes).told.load(std::memory_order_relaxed) >= kTells; }
-  // What to try next, and how long it took.
+  // What to try next, and how long it took. Each round begins with another way: a program that writes u, v, w again and again would
+  // always try the same way on the same one of them.
   CopyWay next(std::uint64_t bytes) noexcept;
   void tell(CopyWay way, std::uint64_t bytes, double seconds) noexcept;
 

@@ -136,6 +136,7 @@ struct LaneHeader {
 };
 
 inline constexpr std::uint64_t kNoBlock = ~0ull;
+
 // What an arena remembers of its blocks, and can learn again from their headers.
 struct ArenaState {
   std::uint64_t first_free = kNoBlock;

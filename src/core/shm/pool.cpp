@@ -92,10 +92,10 @@ std::uint64_t PooledArena::used_bytes() noexcept {
   return used_;
 }
 
-std::uint64_t PooledArena::largest_hole_bytes() noexcept {
-  if (pool_ == nullptr) return arena_.largest_hole_bytes();
+std::uint64_t PooledArena::largest_hole_bytes(Form form) noexcept {
+  if (pool_ == nullptr) return arena_.largest_hole_bytes(form);
   std::uint64_t bytes = 0;
-  in_turn([&] { bytes = arena_.largest_hole_bytes(); });
+  in_turn([&] { bytes = arena_.largest_hole_bytes(form); });
   return bytes;
 }
 

@@ -52,7 +52,7 @@ class PooledArena {
 
   std::uint64_t size_bytes() const noexcept { return arena_.size_bytes(); }
   std::uint64_t used_bytes() noexcept;
-  std::uint64_t largest_hole_bytes() noexcept;
+  std::uint64_t largest_hole_bytes(Form form = kAllLists) noexcept;
   // In a pool: as it was when this thread was last at it.
   std::uint64_t used_hint_bytes() const noexcept { return pool_ == nullptr ? arena_.used_hint_bytes() : used_; }
   bool more_than_half_full() const noexcept { return used_hint_bytes() * 2 > arena_.size_bytes(); }

@@ -131,10 +131,9 @@ void SharedMemory::allocate(std::uint64_t offset, std::uint64_t bytes) {
   const std::uint64_t begin = offset / kPage * kPage;
   const std::uint64_t end = offset + bytes;
   if (::madvise(data_ + begin, end - begin, MADV_POPULATE_WRITE) == 0) return;
-  for (std::uint64_t at = offset; at < end; at += kPage) {  // a kernel before 5.14: one write a page does the same
-    auto* byte = reinterpret_cast<volatile std::byte*>(data_ + at);
-    *byte = *byte;
-  }
+  // A kernel before 5.14: one write a page does the same. Atomic, as another client of a pool may be writing there.
+  for (std::uint64_t at = offset; at < end; at += kPage)
+    __atomic_fetch_or(reinterpret_cast<unsigned char*>(data_ + at), 0, __ATOMIC_RELAXED);
 }
 
 void SharedMemory::populate(std::uint64_t offset, std::uint64_t bytes) noexcept {

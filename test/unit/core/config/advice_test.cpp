@@ -31,6 +31,18 @@ TEST_CASE("a fixed dataset larger than its client's share of the buffer can neve
                Contains("gets 612 KiB"));
 }
 
+TEST_CASE("the header counts with the lists that the layout gives it: a line for one dimension, two for three in a global array") {
+  const auto error = [](const std::string& shape) {
+    const std::string data = "<layout name='l' type='uint8' " + shape + "/><variable name='v' layout='l'/>";
+    return error_inside(buffer("size='64KiB'", "<clients count='1'/>") + data);
+  };
+  REQUIRE_THAT(error("dimensions='65473'"), Contains("variable 'v' has 63.9 KiB"));
+  REQUIRE_THAT(error("dimensions='1,1,65409' global='1,1,65409'"), Contains("variable 'v' has 63.9 KiB"));
+  for (const std::string fits : {"dimensions='65472'", "dimensions='1,1,65408' global='1,1,65408'"})
+    REQUIRE_NOTHROW(model_of(buffer("size='64KiB'", "<clients count='1'/>") + "<data><layout name='l' type='uint8' " + fits +
+                             "/><variable name='v' layout='l'/></data>"));
+}
+
 TEST_CASE("an iteration of all variables that does not fit is a warning: nobody has to write all of them at once") {
   const auto told = config::warnings(model_of(buffer("size='4MiB'", "<clients count='3'/>") + kArray));
   REQUIRE(told.size() == 1);

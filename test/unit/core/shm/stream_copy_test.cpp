@@ -1,4 +1,4 @@
-// The copy into the region: every byte arrives, and none beside them is touched; the way that was fastest is kept.
+// The copy into the region: every byte arrives, and none beside them is touched.
 #include "core/shm/stream_copy.hpp"
 
 #include <catch2/catch.hpp>
@@ -37,14 +37,6 @@ void check_copy(std::uint64_t bytes, std::size_t offset, Copy&& copy) {
   CHECK(std::memcmp(target->bytes + kMargin + bytes, margin.data(), kMargin) == 0);
 }
 
-// Tells times in units of one way's, as often as it takes.
-void decide(shm::CopyChoice& choice, std::uint64_t bytes, double plain, double streamed, double abreast) {
-  while (!choice.is_decided(bytes)) {
-    const CopyWay way = choice.next(bytes);
-    choice.tell(way, bytes, way == CopyWay::plain ? plain : way == CopyWay::streamed ? streamed : abreast);
-  }
-}
-
 }  // namespace
 
 TEST_CASE("an array of any length arrives whole from any address, and nothing beside it is written") {
@@ -58,43 +50,4 @@ TEST_CASE("an array of any length arrives whole from any address, and nothing be
   SECTION("while the ways are tried, and afterwards") {
     for (unsigned i = 0; i <= shm::CopyChoice::kTries * shm::kCopyWays.size(); ++i) check_copy(bytes, offset, shm::copy_in);
   }
-}
-
-TEST_CASE("each way is tried, and the fastest is kept") {
-  constexpr std::uint64_t kBytes = shm::kLargeCopyBytes;
-  shm::CopyChoice choice;
-  CHECK_FALSE(choice.is_decided(kBytes));
-  CHECK(choice.kept(kBytes) == CopyWay::plain);
-  std::vector<unsigned> tries(shm::kCopyWays.size());
-  while (!choice.is_decided(kBytes)) {
-    const CopyWay way = choice.next(kBytes);
-    ++tries[static_cast<std::size_t>(way)];
-    choice.tell(way, kBytes, 1);
-  }
-  CHECK(tries == std::vector<unsigned>(shm::kCopyWays.size(), shm::CopyChoice::kTries));
-  CHECK(choice.kept(kBytes) == CopyWay::plain);  // as fast as any other
-}
-
-TEST_CASE("the fastest way is kept for each size by itself") {
-  shm::CopyChoice choice;
-  decide(choice, shm::kLargeCopyBytes, 3, 2, 1);
-  decide(choice, 4 * shm::kLargeCopyBytes, 3, 1, 2);
-  decide(choice, std::uint64_t{1} << 40, 1, 2, 3);
-  CHECK(choice.kept(shm::kLargeCopyBytes) == CopyWay::streamed_abreast);
-  CHECK(choice.kept(2 * shm::kLargeCopyBytes - 1) == CopyWay::streamed_abreast);
-  CHECK_FALSE(choice.is_decided(2 * shm::kLargeCopyBytes));
-  CHECK(choice.kept(4 * shm::kLargeCopyBytes) == CopyWay::streamed);
-  CHECK(choice.kept(std::uint64_t{1} << 50) == CopyWay::plain);  // one class with all that is larger
-}
-
-TEST_CASE("one disturbed try decides nothing") {
-  shm::CopyChoice choice;
-  constexpr std::uint64_t kBytes = 1 << 20;
-  for (bool first = true; !choice.is_decided(kBytes);) {
-    const CopyWay way = choice.next(kBytes);
-    const bool disturbed = first && way == CopyWay::streamed;
-    first = first && !disturbed;
-    choice.tell(way, kBytes, disturbed ? 100 : way == CopyWay::streamed ? 1 : 2);
-  }
-  CHECK(choice.kept(kBytes) == CopyWay::streamed);
 }
