@@ -6,13 +6,14 @@ Used by: bench_all.py. Before it: results, documents. After it: the same documen
 import re
 import textwrap
 
-from facts import caveats_of, machine_text, when_text
+from caveats import caveats_of
+from facts import machine_text, when_text
 from verdicts import ABSENT
 from when_it_pays import pays_text
 
 FROM, TO = "<!-- {}: made by ./dev bench all, from here -->", "<!-- to here -->"
 WIDTH = 140
-HEADS = "| | figure | 95 % interval | good | aim | |\n|---|--:|--:|--:|--:|---|\n"
+HEADS = "| | figure | interval | good | aim | |\n|---|--:|--:|--:|--:|---|\n"
 
 
 class NoMarks(Exception):

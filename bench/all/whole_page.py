@@ -5,12 +5,13 @@ Used by: bench_all.py. Before it: results and verdicts. After it: an HTML page.
 
 import html
 
+from caveats import caveats_of
 from chapters import add_chapters
-from facts import caveats_of, machine_text, when_text
+from facts import machine_text, when_text
 from page import Page
 from verdicts import ABSENT, counted
 
-HEADS = ("", "figure", "95 % interval", "good", "aim", "")
+HEADS = ("", "figure", "interval", "good", "aim", "")
 COLOURS = {"aim reached": "#d6f0e0", "good": "#e9f4d8", "missed": "#fbe3d6", ABSENT: "#eeeeee"}
 STYLE = "".join(f".{state.replace(' ', '-')} {{ background: {colour} }}" for state, colour in COLOURS.items()) + """
 table.verdicts { display: table; width: 100% } .verdicts td { white-space: normal } .verdicts td:nth-child(n+2) { white-space: nowrap }

@@ -14,9 +14,10 @@ sys.path.append(str(ROOT / "examples" / "cm1"))
 
 from budgets import BUDGETS  # noqa: E402
 from campaign import Campaign  # noqa: E402
+from caveats import caveats_of  # noqa: E402
 from choices import parse_arguments  # noqa: E402
 from document import FROM, NAMES, TO, NoMarks, check, replaced, texts_of  # noqa: E402
-from facts import caveats_of, when_text  # noqa: E402
+from facts import when_text  # noqa: E402
 from parts import NAMES as PART_NAMES  # noqa: E402
 from parts import PARTS, command_line  # noqa: E402
 from results import BadResult, read_results  # noqa: E402
@@ -166,6 +167,16 @@ def test_days_commits_and_noise_are_told(tmp_path):
         assert sentence in when_text(results, True)
     assert "A quick campaign" not in when_text(results, False)
     assert any("during queue:" in caveat for caveat in caveats_of(results))
+
+
+@pytest.mark.parametrize("runs, sentence", [(2, "phases, cm1: 2 runs, 50 %"), (3, "phases, cm1: 3 runs, 75 %"), (5, "phases, cm1: 5 runs, 94 %"),
+                                            (1, "phases, cm1: 1 run, no interval"), (6, "")])
+def test_intervals_of_few_runs_are_told(tmp_path, runs, sentence):
+    write(tmp_path, "phases", dict(report(), details=[dict(runs=[dict()] * runs), dict(runs=[dict()] * 7)]))
+    write(tmp_path, "cm1", dict(report(), details=[dict(runs=dict(fpp=[dict()] * 7, damaris=[dict()] * runs))]))
+    write(tmp_path, "slots", dict(report(), details=[dict(mb_per_busy_s=[1.0] * 6)]))
+    last = list(caveats_of(read_results(tmp_path)))[-1]
+    assert sentence in last and ("few runs" in last) == bool(sentence) and "slots" not in last
 
 
 def test_every_aim_that_the_documents_do_not_reach_has_a_sentence():

@@ -1,0 +1,56 @@
+"""What to keep in mind when the figures of a campaign are read: sentences, each only where it is so.
+
+Used by: the page and the documents. Before it: results. After it: sentences.
+"""
+
+from facts import machine_of
+from runs import few_text
+
+CIRCLE_BYTES = 256 << 20  # of bench/write/configuration.cpp
+
+
+def caveats_of(results):
+    """Sentences, those of this campaign first."""
+    yield from machine_caveats(results)
+    yield from part_caveats(results)
+    yield ("The storage is a local file system, unless a row names another: what is written ends in the page cache at the speed of a copy, "
+           "and nobody's bytes are on a disk when a write phase ends. Only what is called durable waits for the disk. So cm1 slows all ways "
+           "down to one rate.")
+    yield ("On a virtual machine cores are taken away for moments that nothing inside can see: a p99 of a few hundred writes holds them. "
+           "Two cores may be two threads of one.")
+    yield interval_text(results)
+
+
+def machine_caveats(results):
+    machine, cores = machine_of(results), machine_of(results).get("cores", 0)
+    loud = [name for name, result in results.items() if result.report and result.record.get("others_cores", 0) > 0.1 * max(1, cores)]
+    if loud:
+        yield f"Others used this machine during {', '.join(loud)}: there times and p99 hold their turns, ratios and the best say more."
+    if cores and cores <= 2:
+        yield (f"{cores} cores: no row of several clients that write at a time, as each needs a core of its own beside the server's; "
+               "a dedicated core is half of the machine.")
+    cache = machine.get("last_level_cache_bytes", 0)
+    if cache >= CIRCLE_BYTES:
+        yield (f"The last-level cache, {cache / 2**20:.0f} MiB as the system tells it, holds what write goes through in a circle "
+               f"({CIRCLE_BYTES / 2**20:.0f} MiB): source and target that should be cold may be in it.")
+
+
+def part_caveats(results):
+    if over(results):
+        yield (f"phases-shared runs {over(results)} ranks on {machine_of(results).get('cores')} cores: a rank may lose its core inside its "
+               "copy, so its slowest ranks tell of the scheduler. In phases each rank has a core of its own.")
+    if results["reduce"].report and results["reduce"].record.get("fields") is False:
+        yield "reduce had the small slice of CM1's fields that comes with the program: its chunks of 5.8 KB are too small for figures."
+
+
+def over(results):
+    """Ranks of phases-shared, if they are more than the cores."""
+    report = results["phases-shared"].report
+    ranks = report.get("settings", {}).get("ranks", 0) if report else 0
+    return ranks if ranks > machine_of(results).get("cores", 0) else 0
+
+
+def interval_text(results):
+    few = few_text(results)
+    return ("Figures are medians; the interval holds the median with 95 % (1000 resamplings of samples, or of whole runs)"
+            f"{f', but for {few}' if few else ''}. That of a row of p99 / p50 is of parts of the run.")
