@@ -18,6 +18,7 @@ def caveats_of(results):
            "down to one rate.")
     yield ("On a virtual machine cores are taken away for moments that nothing inside can see: a p99 of a few hundred writes holds them. "
            "Two cores may be two threads of one.")
+    yield "'Not surely': the worse end of the interval does not reach what the figure does."
     yield interval_text(results)
 
 

@@ -13,7 +13,7 @@ from when_it_pays import pays_text
 
 FROM, TO = "<!-- {}: made by ./dev bench all, from here -->", "<!-- to here -->"
 WIDTH = 140
-HEADS = "| | figure | interval | good | aim | |\n|---|--:|--:|--:|--:|---|\n"
+HEADS = "| | figure | interval | by CPU time | good | aim | |\n|---|--:|--:|--:|--:|--:|---|\n"
 
 
 class NoMarks(Exception):
@@ -67,9 +67,9 @@ def figures_text(results, groups, quick):
 
 
 def group_lines(title, lines, sentences):
-    yield f"| **{cell(title)}** | | | | | |"
+    yield f"| **{cell(title)}** | | | | | | |"
     for line in lines:
-        yield (f"| `{line.part}`: {cell(line.name)} | {line.figure} | {line.interval} | {line.good} | {line.aim} | "
+        yield (f"| `{line.part}`: {cell(line.name)} | {line.figure} | {line.interval} | {line.cpu} | {line.good} | {line.aim} | "
                f"{line.state}{reference(line, sentences)} |")
 
 

@@ -12,16 +12,20 @@ from budgets import BUDGETS
 from quotients import mark
 
 STATES = {"*": "aim reached", "+": "good", "": "missed"}
+UNSURE = ", not surely"  # the figure is there, the unfavourable end of its interval is not
 ABSENT = "not measured"
+COUNTED = {"aim reached": "reach the aim", "aim reached" + UNSURE: "reach it, but not with all of their interval", "good": "are good",
+           "good" + UNSURE: "are good, but not with all of their interval", "missed": "miss what is good", ABSENT: "have no figure"}
 
 
 @dataclass(frozen=True)
 class Line:
     part: str
     name: str
-    state: str  # of STATES, or ABSENT
+    state: str  # of COUNTED
     figure: str = ""
     interval: str = ""
+    cpu: str = ""  # the figure by processor time instead of wall time
     good: str = ""
     aim: str = ""
     why: str = ""  # the aim is missed, or there is no figure; '' says that nobody has written it down
@@ -55,10 +59,22 @@ def lines_of(wanted, results, remarks, used):
 
 
 def line_of(part, row, remarks):
-    state = STATES[mark(row)]
     low, high = row["interval"]
-    return Line(part, row["name"], state, number(row["ratio"]), number(low) if low == high else f"{number(low)} to {number(high)}",
-                number(row["good"]), number(row["aim"]), "" if state == STATES["*"] else why(remarks, part, row["name"]))
+    return Line(part, row["name"], state_of(row), number(row["ratio"]), number(low) if low == high else f"{number(low)} to {number(high)}",
+                cpu_text(part, row), number(row["good"]), number(row["aim"]), "" if mark(row) == "*" else why(remarks, part, row["name"]))
+
+
+def state_of(row):
+    """What the figure reaches, and whether the worse end of its interval does so too."""
+    worse = row["interval"][0 if row["better"] == "higher" else 1]
+    reached = mark(row)
+    sure = not reached or mark(dict(row, ratio=worse)) in ("*", reached)
+    return STATES[reached] + ("" if sure else UNSURE)
+
+
+def cpu_text(part, row):
+    """phases counts the computing ranks' alone, and leaves the dedicated core out: no figure to stand beside these."""
+    return "" if part.startswith("phases") or "cpu_ratio" not in row else number(row["cpu_ratio"])
 
 
 def why(remarks, part, name):
@@ -75,5 +91,4 @@ def number(value):
 def counted(groups):
     """'12 reach their aim, 5 are good, ...' for all lines."""
     states = [line.state for _, lines in groups for line in lines]
-    words = {"aim reached": "reach the aim", "good": "are good", "missed": "miss what is good", ABSENT: "have no figure"}
-    return ", ".join(f"{states.count(state)} {text}" for state, text in words.items() if state in states) or "no rows"
+    return ", ".join(f"{states.count(state)} {text}" for state, text in COUNTED.items() if state in states) or "no rows"
