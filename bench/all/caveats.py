@@ -3,10 +3,14 @@
 Used by: the page and the documents. Before it: results. After it: sentences.
 """
 
+from statistics import median
+
 from facts import machine_of
 from runs import few_text
+from when_it_pays import chosen_text
 
 CIRCLE_BYTES = 256 << 20  # of bench/write/configuration.cpp
+WHOLE = {"file-per-process": "file per process", "collective": "collective", "damaris": "damaris"}  # ways whose whole runs are told
 
 
 def caveats_of(results):
@@ -42,6 +46,35 @@ def part_caveats(results):
                "copy, so its slowest ranks tell of the scheduler. In phases each rank has a core of its own.")
     if results["reduce"].report and results["reduce"].record.get("fields") is False:
         yield "reduce had the small slice of CM1's fields that comes with the program: its chunks of 5.8 KB are too small for figures."
+    for name in ("phases", "phases-shared"):
+        yield from phases_caveats(name, results[name].report)
+    slow = [name for name in ("cm1", "cm1-parts") if chosen_text(results[name])]
+    if slow:
+        yield f"The storage of {' and '.join(slow)} is slow on purpose: {chosen_text(results[slow[0]])}."
+
+
+def phases_caveats(name, report):
+    """What its quotients of write phases do not tell."""
+    details = [detail for detail in report["details"] if "storage" in detail and "way" in detail] if report else []
+    if not details:
+        return
+    storages = list(dict.fromkeys(detail["storage"] for detail in details))
+    rates = [storage for storage in storages if storage not in ("cache", "disk")]
+    if rates:
+        yield (f"A factor of {name} at a storage of {', '.join(rates)} is proportional to one over that rate: it says what a node gains whose "
+               "share of a file system is as large. bench/phases/README.md, Storage, has the limit.")
+    yield from whole_runs(name, report["settings"], storages, details)
+
+
+def whole_runs(name, settings, storages, details):
+    """A write phase leaves out what the dedicated core costs; a whole run does not."""
+    texts = []
+    for storage in storages:
+        seconds = {detail["way"]: median(run["wall_s"] for run in detail["runs"]) for detail in details if detail["storage"] == storage}
+        told = [f"{text} {seconds[way]:.3g} s" for way, text in WHOLE.items() if way in seconds]
+        texts.append(f"storage {storage}: {', '.join(told)}")
+    yield (f"Whole runs of {name}, {'; '.join(texts)}. The work is the same in sum; the dedicated core, {settings['writers']} of "
+           f"{settings['ranks']} ranks, is charged.")
 
 
 def over(results):
@@ -53,5 +86,7 @@ def over(results):
 
 def interval_text(results):
     few = few_text(results)
-    return ("Figures are medians; the interval holds the median with 95 % (1000 resamplings of samples, or of whole runs)"
+    return ("Figures are medians, but for p99 rows, the worst write of slots, dc_write >= 1 MiB (the worst of the sizes) and the best other way "
+            "of cm1 (the worst of the points from the break-even on). The interval holds the median with 95 % (1000 resamplings of samples, or of "
+            "whole runs)"
             f"{f', but for {few}' if few else ''}. That of a row of p99 / p50 is of parts of the run.")

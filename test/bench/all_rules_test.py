@@ -22,6 +22,7 @@ from parts import NAMES as PART_NAMES  # noqa: E402
 from parts import PARTS, command_line  # noqa: E402
 from results import BadResult, read_results  # noqa: E402
 from verdicts import ABSENT, counted, groups_of, read_remarks  # noqa: E402
+from when_it_pays import pays_text  # noqa: E402
 from whole_page import STYLE, verdict_table  # noqa: E402
 
 QUEUE, DURABLE = "event against boost message_queue, 1 producer", "durable iteration, of pwrite + fsync"
@@ -196,7 +197,31 @@ def test_intervals_of_few_runs_are_told(tmp_path, runs, sentence):
     write(tmp_path, "cm1", dict(report(), details=[dict(runs=dict(fpp=[dict()] * 7, damaris=[dict()] * runs))]))
     write(tmp_path, "slots", dict(report(), details=[dict(mb_per_busy_s=[1.0] * 6)]))
     last = list(caveats_of(read_results(tmp_path)))[-1]
-    assert sentence in last and ("few runs" in last) == bool(sentence) and "slots" not in last
+    assert sentence in last and ("few runs" in last) == bool(sentence) and "slots:" not in last and ", slots" not in last
+
+
+def phases(**wall_s):
+    """Details of runs with a storage of 100MB/s, in seconds."""
+    details = [dict(way=way.replace("_", "-"), storage="100MB/s", runs=[dict(wall_s=one) for one in times]) for way, times in wall_s.items()]
+    return dict(report(), settings=dict(ranks=2, writers=1), details=details)
+
+
+def test_whole_runs_and_rates_of_storages_are_told(tmp_path):
+    write(tmp_path, "phases", phases(file_per_process=[11.2, 14, 10], collective=[11.3], adios2=[1], damaris=[6.4, 6.4]))
+    told = " ".join(caveats_of(read_results(tmp_path)))
+    assert "Whole runs of phases, storage 100MB/s: file per process 11.2 s, collective 11.3 s, damaris 6.4 s." in told
+    assert "dedicated core, 1 of 2 ranks, is charged" in told and "at a storage of 100MB/s is proportional to one over that rate" in told
+    assert "phases-shared" not in told
+
+
+@pytest.mark.parametrize("rate, told", [(71e6, True), (0, False)])
+def test_a_storage_that_cm1_chose_itself_is_told_as_chosen(tmp_path, rate, told):
+    settings = dict(cores=2, part_of_a_core=1, outputs=6, repeats=2, storage_bytes_per_s=rate)
+    write(tmp_path, "cm1", dict(report(), settings=settings, points=[]))
+    results = read_results(tmp_path)
+    sentence = "chosen so that with the smallest multiplier of the work the output takes twice the compute time"
+    assert (sentence in " ".join(pays_text(results).split())) == told
+    assert (sentence in " ".join(caveats_of(results))) == told
 
 
 def test_every_aim_that_the_documents_do_not_reach_has_a_sentence():
