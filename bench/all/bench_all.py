@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[1:1] = [str(ROOT / folder) for folder in ("bench/cm1", "bench/page", "bench/phases", "examples/cm1")]
 
-from choices import parse_arguments  # noqa: E402
+from choices import go_on, parse_arguments  # noqa: E402
 
 LOUD = 0.5  # load average
 
@@ -29,7 +29,7 @@ def main():
         return 1
     except KeyboardInterrupt:
         print(f"bench all: interrupted; nothing is left running, what is measured stays. Go on with:\n"
-              f"  ./dev bench all --results {options.results}{' --quick' if options.quick else ''}", file=sys.stderr)
+              f"  {go_on(options)}", file=sys.stderr)
         return 130
 
 

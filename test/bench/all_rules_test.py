@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ sys.path.append(str(ROOT / "examples" / "cm1"))
 from budgets import BUDGETS  # noqa: E402
 from campaign import Campaign  # noqa: E402
 from caveats import caveats_of  # noqa: E402
-from choices import parse_arguments  # noqa: E402
+from choices import go_on, parse_arguments  # noqa: E402
 from document import FROM, NAMES, TO, NoMarks, check, replaced, texts_of  # noqa: E402
 from facts import when_text  # noqa: E402
 from parts import NAMES as PART_NAMES  # noqa: E402
@@ -170,11 +171,20 @@ def test_options_go_on_to_the_parts_that_take_them(tmp_path):
 
 @pytest.mark.parametrize("words, sentence", [
     (["--only", "wriet"], "'wriet' is none of: write, queue"), (["--folder", "/nonexistent"], "no folder"),
+    (["--quick", "--document", "README.md"], "quick figures mean little"),
     (["--page", "/nonexistent/x.html"], "no folder"), (["--fields", "/nonexistent"], "no file")])
 def test_wrong_usage_is_told_before_anything_runs(words, sentence, capsys):
     with pytest.raises(SystemExit) as ended:
         parse_arguments("", words)
     assert ended.value.code == 2 and sentence in capsys.readouterr().err
+
+
+def test_what_goes_on_after_an_interrupt_has_all_options_that_were_given(tmp_path):
+    (tmp_path / "a b.h5").write_text("")
+    given = ["--fields", tmp_path / "a b.h5", "--folder", tmp_path, "--page", tmp_path / "x.html", "--document", "one.md", "--document", "two.md"]
+    words = shlex.split(go_on(options(tmp_path / "results", *map(str, given))))
+    assert words == ["./dev", "bench", "all", "--results", *map(str, [tmp_path / "results", *given])]
+    assert go_on(options("results", "--quick")) == "./dev bench all --results results --quick"
 
 
 def test_days_commits_and_noise_are_told(tmp_path):
@@ -231,6 +241,13 @@ def test_every_aim_that_the_documents_do_not_reach_has_a_sentence():
     assert rows
     for line in rows:
         assert re.search(r"\| (aim reached(, not surely)?|(good(, not surely)?|missed) \[\d+\]|not measured: .+) \|$", line), line
+
+
+def test_no_document_has_figures_of_a_quick_campaign():
+    texts = {path.name: path.read_text() for path in (ROOT / "docs").glob("**/*.md")}
+    sections = {(path, name): text.partition(FROM.format(name))[2].partition(TO)[0] for path, text in texts.items() for name in NAMES}
+    assert len([section for section in sections.values() if section]) >= 2
+    assert not [place for place, section in sections.items() if "A quick campaign" in section]
 
 
 def test_the_help_needs_only_python():
