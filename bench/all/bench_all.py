@@ -19,7 +19,7 @@ LOUD = 0.5  # load average
 
 def main():
     options = parse_arguments(__doc__)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like an interrupt: the part that runs goes too
+    end_like_an_interrupt()
     from document import NoMarks  # these need the Python environment; the help does not
     from results import BadResult
     try:
@@ -31,6 +31,13 @@ def main():
         print(f"bench all: interrupted; nothing is left running, what is measured stays. Go on with:\n"
               f"  {go_on(options)}", file=sys.stderr)
         return 130
+
+
+def end_like_an_interrupt():
+    """When it is told to stop, or has lost its terminal: the part that runs goes too."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as nohup sets it
+        signal.signal(signal.SIGHUP, signal.default_int_handler)
 
 
 def measure_and_draw(options):

@@ -6,6 +6,7 @@ Used by: the page and the documents. Before it: results. After it: sentences.
 from statistics import median
 
 from facts import machine_of
+from results import again_text
 from runs import few_text
 from when_it_pays import chosen_text
 
@@ -41,6 +42,9 @@ def machine_caveats(results):
 
 
 def part_caveats(results):
+    for name, result in results.items():
+        if again_text(result):
+            yield f"{name} was {again_text(result)}."
     if over(results):
         yield (f"phases-shared runs {over(results)} ranks on {machine_of(results).get('cores')} cores: a rank may lose its core inside its "
                "copy, so its slowest ranks tell of the scheduler. In phases each rank has a core of its own.")

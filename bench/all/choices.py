@@ -20,7 +20,7 @@ examples:
   ./dev bench all --results DIR --only write,phases       these two again
   ./dev bench all --quick                     a minute: does it run?
 
-exit status: 0 all is measured, 1 a part failed, 2 wrong usage, 130 interrupted
+exit status: 0 all is measured or left out, 1 a part failed, 2 wrong usage, 130 interrupted
 """
 
 

@@ -8,6 +8,7 @@ import textwrap
 
 from caveats import caveats_of
 from facts import machine_text, when_text
+from running import LEFT_OUT
 from verdicts import ABSENT
 from when_it_pays import pays_text
 
@@ -78,7 +79,7 @@ def reference(line, sentences):
     sentence = line.why
     if not sentence:
         return ""
-    if line.state == ABSENT:
+    if line.state in (ABSENT, LEFT_OUT):
         return f": {cell(sentence)}"
     if sentence not in sentences:
         sentences.append(sentence)

@@ -10,12 +10,14 @@ from pathlib import Path
 
 from budgets import BUDGETS
 from quotients import mark
+from results import ABSENT
+from running import LEFT_OUT
 
 STATES = {"*": "aim reached", "+": "good", "": "missed"}
 UNSURE = ", not surely"  # the figure is there, the unfavourable end of its interval is not
-ABSENT = "not measured"
 COUNTED = {"aim reached": "reach the aim", "aim reached" + UNSURE: "reach it, but not with all of their interval", "good": "are good",
-           "good" + UNSURE: "are good, but not with all of their interval", "missed": "miss what is good", ABSENT: "have no figure"}
+           "good" + UNSURE: "are good, but not with all of their interval", "missed": "miss what is good", ABSENT: "have no figure",
+           LEFT_OUT: "are left out"}
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ def lines_of(wanted, results, remarks, used):
     rows = [row for row in (result.report["rows"] if result.report else []) if re.fullmatch(wanted.rows, row["name"])]
     used.update((wanted.part, row["name"]) for row in rows)
     if not rows:
-        return [Line(wanted.part, wanted.name, ABSENT, why=wanted.absent if result.report else result.why)]
+        return [Line(wanted.part, wanted.name, ABSENT if result.report else result.absent, why=wanted.absent if result.report else result.why)]
     return [line_of(wanted.part, row, remarks) for row in rows]
 
 

@@ -19,7 +19,7 @@ def pays_text(results):
 
 def part_text(result):
     if not result.report:
-        return f"`{told(result.part)}`: not measured: {result.why}."
+        return f"`{told(result.part)}`: {result.absent}: {result.why}."
     report = result.report
     machine, settings, points = report["machine"], report["settings"], report["points"]
     rate = settings["storage_bytes_per_s"]

@@ -10,11 +10,12 @@ from caveats import caveats_of
 from chapters import add_chapters
 from facts import machine_text, when_text
 from page import Page
+from running import LEFT_OUT
 from verdicts import ABSENT, UNSURE, counted
 
 HEADS = ("", "figure", "interval", "by CPU time", "good", "aim", "")
 COLOURS = {"aim reached": "#d6f0e0", "aim reached" + UNSURE: "#e4f1e4", "good": "#e9f4d8", "good" + UNSURE: "#f4f3d4",
-           "missed": "#fbe3d6", ABSENT: "#eeeeee"}
+           "missed": "#fbe3d6", ABSENT: "#eeeeee", LEFT_OUT: "#eeeeee"}
 
 
 def css_class(state):
