@@ -23,12 +23,14 @@ def machine_text(results):
     cache = machine.get("last_level_cache_bytes", 0)
     known = [machine.get("processor", "a processor"), f"{machine.get('cores', '?')} cores",
              f"{machine.get('memory_bytes', 0) / 2**30:.0f} GiB of memory",
-             f"{cache / 2**20:.0f} MiB of last-level cache" if cache > 0 else "", machine.get("system", "")]
+             f"{cache / 2**20:.0f} MiB of last-level cache" if cache > 0 else "", machine.get("system", "").partition("-")[0]]
     return f"{', '.join(word for word in known if word)}; Damaris {machine.get('damaris', '?')}{compiler(machine)}."
 
 
 def compiler(machine):
-    return f", compiled by gcc {machine['compiler']}" if "compiler" in machine else ""
+    """gcc tells its number alone; others tell their names, too."""
+    text = machine.get("compiler", "")
+    return f", compiled by {'gcc ' if text[:1].isdigit() else ''}{text}" if text else ""
 
 
 def when_text(results, quick):

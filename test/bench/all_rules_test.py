@@ -18,7 +18,7 @@ from campaign import Campaign  # noqa: E402
 from caveats import caveats_of  # noqa: E402
 from choices import go_on, parse_arguments  # noqa: E402
 from document import FROM, NAMES, TO, NoMarks, check, replaced, texts_of  # noqa: E402
-from facts import when_text  # noqa: E402
+from facts import machine_text, when_text  # noqa: E402
 from parts import NAMES as PART_NAMES  # noqa: E402
 from parts import PARTS, command_line  # noqa: E402
 from results import BadResult, read_results  # noqa: E402
@@ -208,6 +208,23 @@ def test_intervals_of_few_runs_are_told(tmp_path, runs, sentence):
     write(tmp_path, "slots", dict(report(), details=[dict(mb_per_busy_s=[1.0] * 6)]))
     last = list(caveats_of(read_results(tmp_path)))[-1]
     assert sentence in last and ("few runs" in last) == bool(sentence) and "slots:" not in last and ", slots" not in last
+
+
+@pytest.mark.parametrize("kernel, libc, told", [(32, 384, True), (384, 32, True), (32, 48, False), (32, 0, False), (-1, 32, False)])
+def test_a_cache_that_the_c_library_takes_for_another_size_is_told(tmp_path, kernel, libc, told):
+    machine = dict(MACHINE, last_level_cache_bytes=kernel << 20, cache_of_libc_bytes=libc << 20)
+    write(tmp_path, "write", dict(report(), machine=machine))
+    sentence = f"The C library takes the cache for {libc} MiB, and its memcpy goes past the caches only beyond 0.75 of that"
+    assert any(sentence in caveat for caveat in caveats_of(read_results(tmp_path))) == told
+
+
+@pytest.mark.parametrize("compiler, told", [("12.2.0", "; Damaris 0.1.0, compiled by gcc 12.2.0."),
+                                            ("Clang 16.0.6", "; Damaris 0.1.0, compiled by Clang 16.0.6."), (None, "; Damaris 0.1.0.")])
+def test_the_machine_is_told_with_its_kernel_s_version_and_the_compiler(tmp_path, compiler, told):
+    machine = dict(MACHINE, system="Linux 6.18.44-some-build", **({"compiler": compiler} if compiler else {}))
+    write(tmp_path, "write", dict(report(), machine=machine))
+    text = machine_text(read_results(tmp_path))
+    assert text.endswith(f", Linux 6.18.44{told}")
 
 
 def phases(**wall_s):
