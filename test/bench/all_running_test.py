@@ -8,25 +8,22 @@ import sys
 from pathlib import Path
 
 import pytest
+from made_results import ROOT, report  # first: it says where the others are
 from rich.console import Console
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[1:1] = [str(ROOT / "bench" / folder) for folder in ("all", "cm1", "page", "phases")]
-sys.path.append(str(ROOT / "examples" / "cm1"))
+import campaign
+from caveats import caveats_of
+from chapters import how
+from choices import parse_arguments
+from document import texts_of
+from parts import PARTS
+from results import read_results
+from running import DONE, FAILED, LEFT_OUT, Ended, run_part
+from shown import Shown
+from verdicts import counted, groups_of
+from whole_page import verdict_table
 
-import campaign  # noqa: E402
-from caveats import caveats_of  # noqa: E402
-from chapters import how  # noqa: E402
-from choices import parse_arguments  # noqa: E402
-from document import texts_of  # noqa: E402
-from parts import PARTS  # noqa: E402
-from results import read_results  # noqa: E402
-from running import DONE, FAILED, LEFT_OUT, Ended, run_part  # noqa: E402
-from shown import Shown  # noqa: E402
-from verdicts import counted, groups_of  # noqa: E402
-from whole_page import verdict_table  # noqa: E402
-
-REPORT = json.dumps(dict(machine={}, rows=[], details=[]))
+REPORT = json.dumps(report())
 RUNS_WELL = f"echo '{REPORT}' > $1"
 HAS_NO_CORES = "echo some words; echo no parts of cores: only root may set a quota; exit 77"
 FAILS = "echo broken; exit 3"
