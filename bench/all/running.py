@@ -63,8 +63,8 @@ def end(process):
     finally:  # also of one that died by itself, and when this is interrupted again
         kill_session(process.pid)
         process.wait()
-    for region in regions(process.pid):
-        region.unlink(missing_ok=True)
+        for region in regions(process.pid):
+            region.unlink(missing_ok=True)
 
 
 def kill_session(leader):
