@@ -12,14 +12,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[1:1] = [str(ROOT / folder) for folder in ("bench/cm1", "bench/page", "bench/phases", "examples/cm1")]
 
-from choices import parse_arguments  # noqa: E402
+from choices import go_on, parse_arguments  # noqa: E402
 
 LOUD = 0.5  # load average
 
 
 def main():
     options = parse_arguments(__doc__)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like an interrupt: the part that runs goes too
+    end_like_an_interrupt()
     from document import NoMarks  # these need the Python environment; the help does not
     from results import BadResult
     try:
@@ -29,8 +29,15 @@ def main():
         return 1
     except KeyboardInterrupt:
         print(f"bench all: interrupted; nothing is left running, what is measured stays. Go on with:\n"
-              f"  ./dev bench all --results {options.results}{' --quick' if options.quick else ''}", file=sys.stderr)
+              f"  {go_on(options)}", file=sys.stderr)
         return 130
+
+
+def end_like_an_interrupt():
+    """When it is told to stop, or has lost its terminal: the part that runs goes too."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as nohup sets it
+        signal.signal(signal.SIGHUP, signal.default_int_handler)
 
 
 def measure_and_draw(options):

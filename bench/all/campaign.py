@@ -12,9 +12,10 @@ from datetime import datetime
 
 from parts import PARTS, ROOT, command_line, seconds_of
 from quiet import Watch
-from running import run_part
+from running import DONE, FAILED, LEFT_OUT, Ended, run_part
 
 RECORD = "campaign.json"
+KEYS = {FAILED: "failed", LEFT_OUT: "left_out"}  # of a line: the reason
 
 
 class Campaign:
@@ -48,8 +49,8 @@ class Campaign:
         for number, part in enumerate(todo):
             later = sum(seconds_of(one, self.options.quick) for one in todo[number + 1:])
             with show.part(part, number + 1, len(todo), later) as shown:
-                why = self.measure_one(part, shown)
-            if why:
+                ended = self.measure_one(part, shown)
+            if ended.how == FAILED:
                 failed.append(part.name)
         return failed
 
@@ -62,21 +63,25 @@ class Campaign:
             # A folder around its own: what a killed part leaves there goes, too.
             with tempfile.TemporaryDirectory(prefix="damaris-bench.all.", dir=options.folder, ignore_cleanup_errors=True) as place:
                 words = command_line(part, new.resolve(), options.quick, folder=place, fields=options.fields)
-                why = run_part(part, words, self.folder / f"{part.name}.log", options.quick, shown.tick)
-            why = why or ("" if new.exists() else "it ended well and left no results")
+                ended = run_part(part, words, self.folder / f"{part.name}.log", options.quick, shown.tick)
+            if ended.how == DONE and not new.exists():
+                ended = Ended(FAILED, "it ended well and left no results")
             line.update(seconds=round(time.monotonic() - began, 1), **watch.seen())
-            if not why:
+            if ended.how == DONE:
                 new.replace(self.path_of(part))
-            self.keep(part, line, why)
+            self.keep(part, line, ended)
         finally:
             new.unlink(missing_ok=True)
-        shown.end(why, line["seconds"])
-        return why
+        shown.end(ended, line["seconds"])
+        return ended
 
-    def keep(self, part, line, why):
-        if why and self.path_of(part).exists():
-            return  # an earlier result stays, and what is known of it
-        self.record.setdefault("parts", {})[part.name] = dict(line, failed=why) if why else line
+    def keep(self, part, line, ended):
+        parts = self.record.setdefault("parts", {})
+        told = {KEYS[ended.how]: ended.why} if ended.why else {}
+        if told and self.path_of(part).exists():  # an earlier result stays, and what is known of it
+            parts[part.name] = dict(parts.get(part.name, {}), again=dict(began=line["began"], **told))
+        else:
+            parts[part.name] = dict(line, **told)
         new = self.folder / f"{RECORD}.new"
         new.write_text(json.dumps(self.record, indent=1) + "\n")
         new.replace(self.folder / RECORD)

@@ -9,7 +9,7 @@ from compression_picture import add_compression
 from node_pictures import add_persist, add_queue, add_slots
 from parts import told
 from reduce_picture import add_reduce
-from results import bad
+from results import again_text, bad
 from shown import time_text
 from write_pictures import add_write
 
@@ -62,6 +62,7 @@ def text_of(text, result):
 
 def how(result):
     if not result.report:
-        return f"Not measured: {result.why}."
+        return f"{result.absent.capitalize()}: {result.why}."
     took = f" It took {time_text(result.record['seconds'])}." if "seconds" in result.record else ""
-    return f"By itself: {told(result.part)}.{took}"
+    again = again_text(result)
+    return f"By itself: {told(result.part)}.{took}{f' It was {again}.' if again else ''}"

@@ -4,6 +4,7 @@ Used by: bench_all.py. Before it: the command line. After it: options; needs not
 """
 
 import argparse
+import shlex
 from datetime import datetime
 from pathlib import Path
 
@@ -19,7 +20,7 @@ examples:
   ./dev bench all --results DIR --only write,phases       these two again
   ./dev bench all --quick                     a minute: does it run?
 
-exit status: 0 all is measured, 1 a part failed, 2 wrong usage, 130 interrupted
+exit status: 0 all is measured or left out, 1 a part failed, 2 wrong usage, 130 interrupted
 """
 
 
@@ -31,7 +32,7 @@ def parse_arguments(description, words=None):
         help="where JSON and logs go (bench-results/<date-time>); what is there is not measured again")
     add("--page", type=Path, metavar="FILE", help="the HTML page (page.html in DIR)")
     add("--document", type=Path, metavar="FILE", action="append", default=[],
-        help="write the figures between the marks in this Markdown file, too; may be given again")
+        help="write the figures between the marks in this Markdown file, too; may be given again; not with --quick")
     add("--only", type=parts_of, default=[], metavar="A,B", help="only these parts, and those again that are there")
     add("--fields", type=Path, metavar="FILE", help="HDF5 with groups of 3D float32 datasets, for reduce (a small slice of CM1's)")
     add("--folder", type=Path, metavar="DIR", help="where the runs write (the folder for temporary files)")
@@ -48,10 +49,24 @@ def check(parser, options):
         parser.error(f"argument --fields: there is no file {options.fields}")
     if options.page and not options.page.parent.is_dir():
         parser.error(f"argument --page: there is no folder {options.page.parent}")
+    if options.document and options.quick:
+        parser.error("argument --document: quick figures mean little; leave --quick out, or look at them in the page")
     options.results = options.results or Path("bench-results") / datetime.now().strftime("%Y-%m-%d-%H%M")
     options.page = options.page or options.results / "page.html"
     options.fields = options.fields and options.fields.resolve()
     options.folder = options.folder and options.folder.resolve()
+
+
+def go_on(options):
+    """The command that goes on with what is missing. options as parse_arguments gave them."""
+    words = ["./dev", "bench", "all", "--results", options.results]
+    words += ["--fields", options.fields] if options.fields else []
+    words += ["--folder", options.folder] if options.folder else []
+    words += ["--page", options.page] if options.page != options.results / "page.html" else []
+    for document in options.document:
+        words += ["--document", document]
+    words += ["--quick"] if options.quick else []
+    return shlex.join(map(str, words))
 
 
 def parts_of(text):

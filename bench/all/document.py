@@ -6,13 +6,15 @@ Used by: bench_all.py. Before it: results, documents. After it: the same documen
 import re
 import textwrap
 
-from facts import caveats_of, machine_text, when_text
+from caveats import caveats_of
+from facts import machine_text, when_text
+from running import LEFT_OUT
 from verdicts import ABSENT
 from when_it_pays import pays_text
 
 FROM, TO = "<!-- {}: made by ./dev bench all, from here -->", "<!-- to here -->"
 WIDTH = 140
-HEADS = "| | figure | 95 % interval | good | aim | |\n|---|--:|--:|--:|--:|---|\n"
+HEADS = "| | figure | interval | by CPU time | good | aim | |\n|---|--:|--:|--:|--:|--:|---|\n"
 
 
 class NoMarks(Exception):
@@ -66,9 +68,9 @@ def figures_text(results, groups, quick):
 
 
 def group_lines(title, lines, sentences):
-    yield f"| **{cell(title)}** | | | | | |"
+    yield f"| **{cell(title)}** | | | | | | |"
     for line in lines:
-        yield (f"| `{line.part}`: {cell(line.name)} | {line.figure} | {line.interval} | {line.good} | {line.aim} | "
+        yield (f"| `{line.part}`: {cell(line.name)} | {line.figure} | {line.interval} | {line.cpu} | {line.good} | {line.aim} | "
                f"{line.state}{reference(line, sentences)} |")
 
 
@@ -77,7 +79,7 @@ def reference(line, sentences):
     sentence = line.why
     if not sentence:
         return ""
-    if line.state == ABSENT:
+    if line.state in (ABSENT, LEFT_OUT):
         return f": {cell(sentence)}"
     if sentence not in sentences:
         sentences.append(sentence)

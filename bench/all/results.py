@@ -6,10 +6,12 @@ Used by: bench_all.py. Before it: NAME.json and campaign.json. After it: what th
 import json
 from dataclasses import dataclass, field
 
-from campaign import read_record
+from campaign import KEYS, read_record
 from parts import PARTS, Part
+from running import LEFT_OUT
 
 ROW = {"name": str, "ratio": (int, float), "better": str, "good": (int, float), "aim": (int, float), "interval": list}
+ABSENT = "not measured"
 TOP = {"machine": dict, "rows": list, "details": list}
 
 
@@ -22,6 +24,7 @@ class Result:
     part: Part
     report: dict | None = None
     why: str = "it was not run"  # there is no report
+    absent: str = ABSENT  # or LEFT_OUT: what is said of one without a report
     record: dict = field(default_factory=dict)  # its line of campaign.json
 
 
@@ -33,8 +36,18 @@ def read_results(folder):
 def read_result(folder, part, line):
     path = folder / f"{part.name}.json"
     if not path.exists():
-        return Result(part, why=line.get("failed", Result.why), record=line)
-    return Result(part, read_report(path), "", line)
+        reason = line.get(KEYS[LEFT_OUT])
+        return Result(part, why=reason or line.get("failed", Result.why), absent=LEFT_OUT if reason else ABSENT, record=line)
+    return Result(part, read_report(path), "", record=line)
+
+
+def again_text(result):
+    """'... the figures are the earlier ones' where the part was tried again in vain; or ''."""
+    again = result.record.get("again", {}) if result.report else {}
+    for how, key in KEYS.items():
+        if key in again:
+            return f"measured again on {again.get('began', 'some day')} and {how}: {again[key]}; the figures are the earlier ones"
+    return ""
 
 
 def read_report(path):

@@ -1,12 +1,14 @@
 """One part as a process of its own: its output to a log, its end awaited, nothing of it left behind.
 
-Used by: campaign.py. Before it: a command line. After it: '' or the reason why it failed.
+Used by: campaign.py. Before it: a command line. After it: how it ended, and why.
 """
 
+import contextlib
 import os
 import signal
 import subprocess
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from parts import seconds_of
@@ -14,7 +16,17 @@ from parts import seconds_of
 PATIENCE = 5  # times the expected time, and at least:
 LEAST_S = 1200
 END_S = 30  # for ending its own processes
+SWEEPS = 100  # looks for processes that are to end
 LOG_BYTES = 4000
+CANNOT = 77  # exit status of a part that this machine cannot have; the last line of its output is the reason
+
+DONE, FAILED, LEFT_OUT = "done", "failed", "left out"
+
+
+@dataclass(frozen=True)
+class Ended:
+    how: str  # DONE, FAILED or LEFT_OUT
+    why: str = ""
 
 
 def run_part(part, words, log, quick, tick):
@@ -25,7 +37,7 @@ def run_part(part, words, log, quick, tick):
         try:
             process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
         except OSError as failure:
-            return f"it cannot be started: {failure}"
+            return Ended(FAILED, f"it cannot be started: {failure}")
         try:
             while process.poll() is None and time.monotonic() - begin < limit:
                 tick()
@@ -34,25 +46,46 @@ def run_part(part, words, log, quick, tick):
         finally:
             end(process)
     if late:
-        return f"it was not done after {limit} s"
-    return "" if process.returncode == 0 else f"it ended with {process.returncode}{said(log)}"
+        return Ended(FAILED, f"it was not done after {limit} s")
+    if process.returncode == CANNOT:
+        return Ended(LEFT_OUT, "".join(tail(log, 1)) or "it gave no reason")
+    return Ended(FAILED, f"it ended with {process.returncode}{said(log)}") if process.returncode else Ended(DONE)
 
 
 def end(process):
     """Asks it first: the benchmarks take their own processes and files with them."""
-    if process.poll() is None:
-        process.terminate()
-        try:
+    try:
+        if process.poll() is None:
+            process.terminate()
             process.wait(END_S)
-        except subprocess.TimeoutExpired:
-            pass
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+    except subprocess.TimeoutExpired:
+        pass
+    finally:  # also of one that died by itself, and when this is interrupted again
+        kill_session(process.pid)
         process.wait()
-    for region in regions(process.pid):
-        region.unlink(missing_ok=True)
+        for region in regions(process.pid):
+            region.unlink(missing_ok=True)
+
+
+def kill_session(leader):
+    """A part begins a session; the processes of an MPI run are groups of their own in it."""
+    for _ in range(SWEEPS):
+        found = list(members(leader))
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if not found:
+            return
+        time.sleep(0.01)
+
+
+def members(session):
+    """Its processes that run; what has ended only waits for its parent."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, _, of = path.read_text().rpartition(")")[2].split()[:4]
+            if int(of) == session and state not in "ZX":
+                yield int(path.parent.name)
 
 
 def regions(pid):

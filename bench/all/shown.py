@@ -6,7 +6,7 @@ Used by: campaign.py, by way of bench_all.py. Before it: parts that begin and en
 import time
 
 from parts import seconds_of
-from running import tail
+from running import FAILED, LEFT_OUT, tail
 
 LOG_LINES = 10
 
@@ -47,13 +47,14 @@ class ShownPart:
         rest = max(self.expected - elapsed, 0) + self.later
         self.status.update(f"{self.label}, {time_text(elapsed)} of about {time_text(self.expected)}; in all about {time_text(rest)} left")
 
-    def end(self, why, seconds):
+    def end(self, ended, seconds):
         if self.status:
             self.status.stop()
-        self.shown.say(f"{self.label}: {'FAILED' if why else 'done'} in {time_text(seconds)}")
-        if why:
+        self.shown.say(f"{self.label}: {ended.how.upper() if ended.how == FAILED else ended.how}"
+                       f"{f': {ended.why}' if ended.how == LEFT_OUT else f' in {time_text(seconds)}'}")
+        if ended.how == FAILED:
             log = self.shown.folder / f"{self.part.name}.log"
-            self.shown.say(f"  {why}\n  the end of {log}:")
+            self.shown.say(f"  {ended.why}\n  the end of {log}:")
             for line in tail(log, LOG_LINES):
                 self.shown.say(f"  | {line}")
 

@@ -10,18 +10,24 @@ from pathlib import Path
 
 from budgets import BUDGETS
 from quotients import mark
+from results import ABSENT
+from running import LEFT_OUT
 
 STATES = {"*": "aim reached", "+": "good", "": "missed"}
-ABSENT = "not measured"
+UNSURE = ", not surely"  # the figure is there, the unfavourable end of its interval is not
+COUNTED = {"aim reached": "reach the aim", "aim reached" + UNSURE: "reach it, but not with all of their interval", "good": "are good",
+           "good" + UNSURE: "are good, but not with all of their interval", "missed": "miss what is good", ABSENT: "have no figure",
+           LEFT_OUT: "are left out"}
 
 
 @dataclass(frozen=True)
 class Line:
     part: str
     name: str
-    state: str  # of STATES, or ABSENT
+    state: str  # of COUNTED
     figure: str = ""
     interval: str = ""
+    cpu: str = ""  # the figure by processor time instead of wall time
     good: str = ""
     aim: str = ""
     why: str = ""  # the aim is missed, or there is no figure; '' says that nobody has written it down
@@ -50,15 +56,27 @@ def lines_of(wanted, results, remarks, used):
     rows = [row for row in (result.report["rows"] if result.report else []) if re.fullmatch(wanted.rows, row["name"])]
     used.update((wanted.part, row["name"]) for row in rows)
     if not rows:
-        return [Line(wanted.part, wanted.name, ABSENT, why=wanted.absent if result.report else result.why)]
+        return [Line(wanted.part, wanted.name, ABSENT if result.report else result.absent, why=wanted.absent if result.report else result.why)]
     return [line_of(wanted.part, row, remarks) for row in rows]
 
 
 def line_of(part, row, remarks):
-    state = STATES[mark(row)]
     low, high = row["interval"]
-    return Line(part, row["name"], state, number(row["ratio"]), number(low) if low == high else f"{number(low)} to {number(high)}",
-                number(row["good"]), number(row["aim"]), "" if state == STATES["*"] else why(remarks, part, row["name"]))
+    return Line(part, row["name"], state_of(row), number(row["ratio"]), number(low) if low == high else f"{number(low)} to {number(high)}",
+                cpu_text(part, row), number(row["good"]), number(row["aim"]), "" if mark(row) == "*" else why(remarks, part, row["name"]))
+
+
+def state_of(row):
+    """What the figure reaches, and whether the worse end of its interval does so too."""
+    worse = row["interval"][0 if row["better"] == "higher" else 1]
+    reached = mark(row)
+    sure = not reached or mark(dict(row, ratio=worse)) in ("*", reached)
+    return STATES[reached] + ("" if sure else UNSURE)
+
+
+def cpu_text(part, row):
+    """phases counts the computing ranks' alone, and leaves the dedicated core out: no figure to stand beside these."""
+    return "" if part.startswith("phases") or "cpu_ratio" not in row else number(row["cpu_ratio"])
 
 
 def why(remarks, part, name):
@@ -75,5 +93,4 @@ def number(value):
 def counted(groups):
     """'12 reach their aim, 5 are good, ...' for all lines."""
     states = [line.state for _, lines in groups for line in lines]
-    words = {"aim reached": "reach the aim", "good": "are good", "missed": "miss what is good", ABSENT: "have no figure"}
-    return ", ".join(f"{states.count(state)} {text}" for state, text in words.items() if state in states) or "no rows"
+    return ", ".join(f"{states.count(state)} {text}" for state, text in COUNTED.items() if state in states) or "no rows"

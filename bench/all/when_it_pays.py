@@ -19,15 +19,24 @@ def pays_text(results):
 
 def part_text(result):
     if not result.report:
-        return f"`{told(result.part)}`: not measured: {result.why}."
+        return f"`{told(result.part)}`: {result.absent}: {result.why}."
     report = result.report
     machine, settings, points = report["machine"], report["settings"], report["points"]
     rate = settings["storage_bytes_per_s"]
-    storage = f"storage of {rate / 1e6:.3g} MB/s for all" if rate else "storage as it is"
+    chosen = f" ({chosen_text(result)})" if chosen_text(result) else ""
+    storage = f"storage of {rate / 1e6:.3g} MB/s for all{chosen}" if rate else "storage as it is"
     runs = "a run" if settings["repeats"] == 1 else f"medians of {settings['repeats']} runs"
     intro = (f"{machine['processor']}, {cores_text(settings)}, `{told(result.part)}`: {settings['outputs'] + 1} outputs, {storage}; "
              f"seconds to solution, {runs}:")
     return "\n\n".join([filled(intro), HEADS + "\n".join(map(point_line, points)), filled(" ".join(map(sentence, points)))])
+
+
+def chosen_text(result):
+    """Why the storage is as slow as it is; '' where its rate was given, or it is as it is."""
+    settings = result.report.get("settings", {}) if result.report else {}
+    if not settings.get("storage_bytes_per_s") or "--storage" in result.part.arguments:
+        return ""
+    return "chosen so that with the smallest multiplier of the work the output takes twice the compute time"
 
 
 def filled(text):

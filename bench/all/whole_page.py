@@ -4,19 +4,29 @@ Used by: bench_all.py. Before it: results and verdicts. After it: an HTML page.
 """
 
 import html
+import re
 
+from caveats import caveats_of
 from chapters import add_chapters
-from facts import caveats_of, machine_text, when_text
+from facts import machine_text, when_text
 from page import Page
-from verdicts import ABSENT, counted
+from running import LEFT_OUT
+from verdicts import ABSENT, UNSURE, counted
 
-HEADS = ("", "figure", "95 % interval", "good", "aim", "")
-COLOURS = {"aim reached": "#d6f0e0", "good": "#e9f4d8", "missed": "#fbe3d6", ABSENT: "#eeeeee"}
-STYLE = "".join(f".{state.replace(' ', '-')} {{ background: {colour} }}" for state, colour in COLOURS.items()) + """
+HEADS = ("", "figure", "interval", "by CPU time", "good", "aim", "")
+COLOURS = {"aim reached": "#d6f0e0", "aim reached" + UNSURE: "#e4f1e4", "good": "#e9f4d8", "good" + UNSURE: "#f4f3d4",
+           "missed": "#fbe3d6", ABSENT: "#eeeeee", LEFT_OUT: "#eeeeee"}
+
+
+def css_class(state):
+    return re.sub(r"\W+", "-", state)
+
+
+STYLE = "".join(f".{css_class(state)} {{ background: {colour} }}" for state, colour in COLOURS.items()) + """
 table.verdicts { display: table; width: 100% } .verdicts td { white-space: normal } .verdicts td:nth-child(n+2) { white-space: nowrap }
 .verdicts .budget td { font-weight: 600; padding-top: 1.2rem }
 .verdicts td.why { white-space: normal; text-align: left; color: #555; font-size: .85rem; padding-bottom: .6rem; border: 0 }
-.verdicts .part { color: #777 }
+.verdicts td:last-child { white-space: normal } .verdicts .part { color: #777 }
 @media (max-width: 44rem) {
   .verdicts, .verdicts td.why { font-size: .75rem } .verdicts th, .verdicts td { padding: .2rem .25rem }
   .verdicts tbody td { white-space: normal !important }
@@ -43,8 +53,8 @@ def verdict_table(groups):
 def group_rows(title, lines):
     yield f'<tr class="budget"><td colspan="{len(HEADS)}">{html.escape(title)}</td></tr>'
     for number, line in enumerate(lines):
-        cells = [f'<span class="part">{line.part}</span> {html.escape(line.name)}', line.figure, line.interval, line.good, line.aim]
-        yield (f'<tr>{"".join(f"<td>{cell}</td>" for cell in cells)}<td class="{line.state.replace(" ", "-")}">{line.state}</td></tr>')
+        cells = [f'<span class="part">{line.part}</span> {html.escape(line.name)}', line.figure, line.interval, line.cpu, line.good, line.aim]
+        yield (f'<tr>{"".join(f"<td>{cell}</td>" for cell in cells)}<td class="{css_class(line.state)}">{line.state}</td></tr>')
         following = lines[number + 1].why if number + 1 < len(lines) else ""
         if line.why and line.why != following:  # neighbours share a sentence
             yield f'<tr><td class="why" colspan="{len(HEADS)}">{html.escape(line.why)}</td></tr>'

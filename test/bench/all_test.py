@@ -19,9 +19,10 @@ sys.path[1:1] = [str(ROOT / "bench" / folder) for folder in ("all", "cm1")]
 
 from budgets import BUDGETS  # noqa: E402
 from cores_summary import BEST_ROW, HALF_ROW  # noqa: E402
-from document import FROM, TO  # noqa: E402
+from document import FROM, TO, rewrite, texts_of  # noqa: E402
 from parts import NAMES  # noqa: E402
-from verdicts import read_remarks  # noqa: E402
+from results import read_results  # noqa: E402
+from verdicts import groups_of, read_remarks  # noqa: E402
 
 # Rows that depend on what was measured, or on the machine's cores.
 ALSO = [("cm1", f"time to solution, {BEST_ROW[0]}"), ("cm1", f"time to solution, {HALF_ROW[0]}")]
@@ -42,8 +43,10 @@ def quick(tmp_path_factory):
     document = folder / "document.md"
     document.write_text("".join(f"{FROM.format(name)}\nwas here\n{TO}\nstays\n" for name in ("figures", "when it pays")))
     (folder / "runs").mkdir()
-    done = bench("--quick", "--results", folder / "results", "--folder", folder / "runs", "--document", document)
+    done = bench("--quick", "--results", folder / "results", "--folder", folder / "runs")
     assert done.returncode == 0, done.stdout + done.stderr
+    results = read_results(folder / "results")
+    rewrite(document, texts_of(results, groups_of(results, read_remarks()), True))  # the command writes no quick figures into documents
     assert not list((folder / "runs").iterdir())
     return done.stdout, folder / "results", document.read_text()
 
@@ -141,7 +144,7 @@ def test_a_result_that_is_no_json_ends_it_before_anything_runs(tmp_path):
 
 def test_a_document_without_marks_ends_it_before_anything_runs(tmp_path):
     (tmp_path / "plain.md").write_text("plain")
-    done = bench("--quick", "--results", tmp_path / "results", "--document", tmp_path / "plain.md")
+    done = bench("--results", tmp_path / "results", "--only", "queue", "--document", tmp_path / "plain.md")
     assert done.returncode == 1 and "plain.md has no place for figures" in done.stderr
     assert not (tmp_path / "results").exists()
 
