@@ -139,7 +139,7 @@ def report(console, ways, rows, machine):
     for label, scale, unit in (("time to solution", 1, "s"), ("step", 1e3, "ms"), ("write phase", 1e3, "ms")):
         cells = [quantile(times(way, label), q) * scale for way in ways for q in (0.5, 0.99)]
         console.print(f"{label + ', ' + unit:28}" + "".join(f"{cell:12.2f}" for cell in cells), markup=False)
-    console.print(f"\n{'(+ good is reached, * the aim)':45} {'ratio':>6} {'95 % interval':>14} {'good':>4} {'aim':>4}", markup=False)
+    console.print(f"\n{'(+ good is reached, * the aim)':45} {'ratio':>6} {'interval':>14} {'good':>4} {'aim':>4}", markup=False)
     for one in rows:
         interval = "[{:.3g}, {:.3g}]".format(*one["interval"])
         name = one["name"].removesuffix(", compression on / off")

@@ -5,6 +5,7 @@ After it: words to put before the program of each rank. The groups are gone afte
 """
 
 import os
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,9 +23,18 @@ shift
 exec taskset -c "$core" "$@"'''
 
 
+REMOVED_S = 2  # until what has run in a group has ended
+
+
+class NoParts(RunFailed):
+    """Parts of cores cannot be had here: the benchmark is left out, and has not failed."""
+
+    status = 77
+
+
 @contextmanager
 def parts_of_cores(ranks, part):
-    """part: of a core, for each rank; 1 or more: a whole one, and nothing is done. Raises RunFailed where it cannot be had."""
+    """part: of a core, for each rank; 1 or more: a whole one, and nothing is done. Raises NoParts where it cannot be had."""
     if part >= 1:
         yield []
         return
@@ -36,8 +46,7 @@ def parts_of_cores(ranks, part):
         yield ["sh", "-c", ENTER, prefix, " ".join(map(str, sorted(os.sched_getaffinity(0))))]
     finally:
         for group in groups:
-            if group.is_dir():
-                group.rmdir()  # what has run in it has ended
+            remove(group)
 
 
 def base():
@@ -47,7 +56,7 @@ def base():
     controllers = GROUPS / "cgroup.subtree_control"
     if controllers.exists() and "cpu" in controllers.read_text().split():
         return GROUPS
-    raise RunFailed(no_parts(f"there is no cpu controller below {GROUPS}"))
+    raise NoParts(no_parts(f"there is no cpu controller below {GROUPS}"))
 
 
 def make(group, part):
@@ -61,7 +70,19 @@ def make(group, part):
             (group / "cpu.cfs_period_us").write_text(str(period_us))
             (group / "cpu.cfs_quota_us").write_text(str(quota_us))
     except OSError as failure:
-        raise RunFailed(no_parts(str(failure))) from failure
+        raise NoParts(no_parts(str(failure))) from failure
+
+
+def remove(group):
+    """One that cannot be removed hinders neither the others nor an error that is on its way."""
+    end = time.monotonic() + REMOVED_S
+    while group.is_dir():
+        try:
+            group.rmdir()
+        except OSError:
+            if time.monotonic() > end:
+                return
+            time.sleep(0.05)
 
 
 def no_parts(why):

@@ -51,11 +51,12 @@ def lines(report):
 
 
 def alone_text(point):
-    return ", ".join(f"{seconds:.2f} s with {dedicated} left out" for dedicated, seconds in point["alone_s"].items())
+    return ", ".join(f"{seconds:.2f} s" + (f" with {left_out} core{'s' if left_out != '1' else ''} less" if left_out != "0" else "")
+                     for left_out, seconds in point["alone_s"].items())
 
 
 def row_lines(report):
-    yield f"{'(+ good is reached, * the aim)':48} {'ratio':>5} {'95 % interval':>13} {'good':>4} {'aim':>4}"
+    yield f"{'(+ good is reached, * the aim)':48} {'ratio':>5} {'interval':>13} {'good':>4} {'aim':>4}"
     for one in report["rows"]:
         interval = "[{:.3g}, {:.3g}]".format(*one["interval"])
         name = one["name"].removeprefix("time to solution, ").removesuffix(parts_text(report["settings"]))

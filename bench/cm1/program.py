@@ -19,14 +19,16 @@ from run_cm1 import RunFailed
 
 def run_benchmark(name, parent, work):
     """Calls work(console, folder) with a folder below `parent` that goes afterwards. Returns the exit status."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like an interrupt: the runs go too
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(ending) != signal.SIG_IGN:  # by nohup
+            signal.signal(ending, signal.default_int_handler)  # ends like an interrupt: the runs go too
     console = Console(width=min(80, Console().width), highlight=False)
     folder = Path(tempfile.mkdtemp(prefix=f"damaris-bench.{name}.", dir=parent))
     try:
         work(console, folder)
     except (RunFailed, OSError, ValueError) as failure:
         print(f"bench {name}: {failure}", file=sys.stderr)
-        return 1
+        return getattr(failure, "status", 1)
     except KeyboardInterrupt:
         print(f"bench {name}: interrupted; nothing is left running", file=sys.stderr)
         return 130

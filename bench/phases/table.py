@@ -21,7 +21,7 @@ def print_report(console, report):
         print_heading(console, names, name)
         for detail in of_storage(details, name):
             console.print(line_of(detail), markup=False)
-    console.print(f"\n{'(+ good is reached, * the aim)':42} {'ratio':>6} {'95 % interval':>16} {'good':>4} {'aim':>4}", markup=False)
+    console.print(f"\n{'(+ good is reached, * the aim)':42} {'ratio':>6} {'interval':>16} {'good':>4} {'aim':>4}", markup=False)
     for name in names:
         print_heading(console, names, name)
         for one in of_storage(report["rows"], name):
