@@ -15,9 +15,7 @@ from running import LEFT_OUT
 
 STATES = {"*": "aim reached", "+": "good", "": "missed"}
 UNSURE = ", not surely"  # the figure is there, the unfavourable end of its interval is not
-COUNTED = {"aim reached": "reach the aim", "aim reached" + UNSURE: "reach it, but not with all of their interval", "good": "are good",
-           "good" + UNSURE: "are good, but not with all of their interval", "missed": "miss what is good", ABSENT: "have no figure",
-           LEFT_OUT: "are left out"}
+ORDER = ["aim reached", "aim reached" + UNSURE, "good", "good" + UNSURE, "missed", ABSENT, LEFT_OUT]
 
 
 @dataclass(frozen=True)
@@ -91,6 +89,6 @@ def number(value):
 
 
 def counted(groups):
-    """'12 reach their aim, 5 are good, ...' for all lines."""
+    """'12 aim reached; 5 good; ...' for all lines."""
     states = [line.state for _, lines in groups for line in lines]
-    return ", ".join(f"{states.count(state)} {text}" for state, text in COUNTED.items() if state in states) or "no rows"
+    return "; ".join(f"{states.count(state)} {state}" for state in ORDER if state in states) or "no rows"

@@ -41,7 +41,7 @@ def test_a_row_says_what_it_reaches_and_why_not_more(tmp_path, ratio, better, st
 def test_what_the_worse_end_of_an_interval_does_not_reach_is_counted_apart_and_coloured_in_the_page(tmp_path):
     write(tmp_path, "queue", report(row("event against boost message_queue, a", 8), row("event against boost message_queue, b", 9)))
     groups = [(title, lines) for title, lines in groups_of(read_results(tmp_path), REMARKS) if lines[0].part == "queue"]
-    assert counted(groups) == "1 reach the aim, 1 reach it, but not with all of their interval"
+    assert counted(groups) == "1 aim reached; 1 aim reached, not surely"
     assert '<td class="aim-reached-not-surely">aim reached, not surely</td>' in verdict_table(groups)
     assert ".aim-reached-not-surely {" in STYLE
 
@@ -66,7 +66,7 @@ def test_every_budget_has_a_line_even_if_nothing_was_measured(tmp_path):
     assert [title for title, _ in groups] == [title for title, _ in BUDGETS]
     assert [len(lines) for _, lines in groups] == [len(wanted) for _, wanted in BUDGETS]
     assert {(line.state, line.why) for _, lines in groups for line in lines} == {(ABSENT, "it was not run")}
-    assert counted(groups) == f"{sum(len(wanted) for _, wanted in BUDGETS)} have no figure"
+    assert counted(groups) == f"{sum(len(wanted) for _, wanted in BUDGETS)} not measured"
 
 
 def test_a_budget_that_a_part_gave_no_row_for_and_a_row_without_a_budget_are_told(tmp_path):
