@@ -53,6 +53,10 @@ def measure_and_draw(options):
     if work.mismatch():
         print(f"bench all: {work.mismatch()}", file=sys.stderr)
         return 2
+    if options.document and work.kind_is_unknown():
+        print(f"bench all: whether the results in {options.results} are of a quick campaign is not known, as its campaign.json is missing "
+              "or damaged: they do not go into a document; give another --results", file=sys.stderr)
+        return 2
     read_results(options.results)  # what is there must be readable before anything is added to it
     shown = Shown(Console(highlight=False), options.results, options.quick)
     announce(shown, work, options)

@@ -40,6 +40,9 @@ class Campaign:
         kind, more = ("quick", "add --quick") if was else ("full", "leave --quick out")
         return f"{self.folder} holds results of a {kind} campaign; {more}, or give another --results"
 
+    def kind_is_unknown(self):
+        return "quick" not in self.record and any(self.path_of(part).exists() for part in PARTS)
+
     def measure(self, show):
         """Runs what is to be done. show: told of each part. Returns the names of the parts that failed."""
         self.folder.mkdir(parents=True, exist_ok=True)

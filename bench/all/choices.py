@@ -58,7 +58,7 @@ def check(parser, options):
 
 
 def go_on(options):
-    """The command that goes on with what is missing. options as parse_arguments gave them."""
+    """The command that goes on with what is missing, or begins again with the parts that were named. options as parse_arguments gave them."""
     words = ["./dev", "bench", "all", "--results", options.results]
     words += ["--fields", options.fields] if options.fields else []
     words += ["--folder", options.folder] if options.folder else []
@@ -66,6 +66,7 @@ def go_on(options):
     for document in options.document:
         words += ["--document", document]
     words += ["--quick"] if options.quick else []
+    words += ["--only", ",".join(options.only)] if options.only else []
     return shlex.join(map(str, words))
 
 

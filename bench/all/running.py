@@ -65,6 +65,9 @@ def end(process):
         process.wait()
         for region in regions(process.pid):
             region.unlink(missing_ok=True)
+        for group in groups(process.pid):
+            with contextlib.suppress(OSError):
+                group.rmdir()
 
 
 def kill_session(leader):
@@ -92,6 +95,11 @@ def regions(pid):
     """What a killed benchmark leaves in shared memory: the names hold its number, so nobody else's is touched."""
     memory, user = Path("/dev/shm"), os.geteuid()
     return [*memory.glob(f"damaris.{user}.bench-{pid}.*"), *memory.glob(f"damaris.bench.*.{pid}"), *memory.glob(f"damaris.bench.{pid}")]
+
+
+def groups(pid):
+    """The same of its quotas: bench/cm1/core_parts.py."""
+    return [group for place in ("", "cpu") for group in Path("/sys/fs/cgroup", place).glob(f"damaris-bench.{pid}.*")]
 
 
 def said(log):

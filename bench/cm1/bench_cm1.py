@@ -25,6 +25,8 @@ from run_cm1 import find_program  # noqa: E402
 from slow_storage import rate_of  # noqa: E402
 
 AUTO = "auto"
+LEAST_PART = 8  # of a core of this machine, for each rank
+MOST_CORES = LEAST_PART * len(os.sched_getaffinity(0))
 AUTO_SHARE = 2  # of the compute time, with the smallest multiplier
 QUICK = dict(works=[1, 2], outputs=2, repeats=1)
 EXAMPLES = """
@@ -75,6 +77,8 @@ def parse_arguments():
 
 
 def cores_of(text):
+    if positive(text) > MOST_CORES:
+        raise argparse.ArgumentTypeError(f"at most {MOST_CORES} here: none gets less than 1/{LEAST_PART} of a core")
     if positive(text) < 2:
         raise argparse.ArgumentTypeError("one core cannot be divided into one that computes and one that is dedicated; give 2 or more")
     return int(text)

@@ -23,8 +23,9 @@ def run_benchmark(name, parent, work):
         if signal.getsignal(ending) != signal.SIG_IGN:  # by nohup
             signal.signal(ending, signal.default_int_handler)  # ends like an interrupt: the runs go too
     console = Console(width=min(80, Console().width), highlight=False)
-    folder = Path(tempfile.mkdtemp(prefix=f"damaris-bench.{name}.", dir=parent))
+    folder = None
     try:
+        folder = made_folder(name, parent)
         work(console, folder)
     except (RunFailed, OSError, ValueError) as failure:
         print(f"bench {name}: {failure}", file=sys.stderr)
@@ -33,8 +34,16 @@ def run_benchmark(name, parent, work):
         print(f"bench {name}: interrupted; nothing is left running", file=sys.stderr)
         return 130
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
     return 0
+
+
+def made_folder(name, parent):
+    try:
+        return Path(tempfile.mkdtemp(prefix=f"damaris-bench.{name}.", dir=parent))
+    except OSError as failure:
+        raise RunFailed(f"cannot make a folder in {parent or tempfile.gettempdir()}: {failure.strerror}; give --folder one that can be written") from failure
 
 
 def in_rounds(console, label, things, rounds):

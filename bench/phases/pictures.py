@@ -83,7 +83,9 @@ def introduction(report):
 def rows_text(report):
     if not report["rows"]:
         return "No rows: damaris was not among the ways."
-    return "Medians, with intervals that hold them with 95 % (whole runs resampled). + good is reached, * the aim."
+    runs = len(report["details"][0]["runs"])
+    few = "" if runs > 5 else f", of {runs}: from the least to the greatest" if runs > 1 else ", of one: there is no interval"
+    return f"Medians, with intervals from resampling whole runs{few}. + good is reached, * the aim."
 
 
 def rows_table(rows):

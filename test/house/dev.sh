@@ -87,7 +87,7 @@ write,--quick damaris-bench write --quick
 phases,--sweep python .*/a copy/bench/phases/bench_phases.py --sweep
 all,--only,queue python .*/a copy/bench/all/bench_all.py --only queue
 END
-    ;;
+    expect 1 "name a benchmark, not nix: write queue" "$copy/substitutes:$PATH" ./dev bench nix ;;
   bench_goes_on_without_what_it_compares_with)
     ready_machine
     rm .venv/stamp-bench

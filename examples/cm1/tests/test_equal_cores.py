@@ -38,8 +38,13 @@ def test_a_quick_one_measures_all_ways_and_leaves_only_what_was_asked_for(tmp_pa
     assert page.count("data:image/svg+xml;base64,") == 2 and "http" not in page.replace("http://www.w3.org", "")
 
 
+def groups():
+    return {group for place in ("", "cpu") for group in Path("/sys/fs/cgroup", place).glob("damaris-bench.*")}
+
+
 def test_more_cores_than_there_are_become_equal_parts_of_them(tmp_path):
     cores = 2 * len(os.sched_getaffinity(0))
+    before = groups()
     done = bench("--quick", "--cores", cores, "--works", 1, "--folder", tmp_path, "--json", tmp_path / "report.json")
     if done.returncode == 77:
         pytest.skip(done.stderr.strip())
@@ -48,7 +53,8 @@ def test_more_cores_than_there_are_become_equal_parts_of_them(tmp_path):
     assert report["settings"]["part_of_a_core"] == 0.5 and report["settings"]["storage_bytes_per_s"] > 0
     assert all("parts of cores" in one["name"] for one in report["rows"])
     assert f"{cores} cores (a part of 0.5 of one each)" in done.stdout
-    assert not [group for place in ("", "cpu") for group in Path("/sys/fs/cgroup", place).glob("damaris-bench.*")]
+    # Those of another benchmark on this machine may come and go meanwhile.
+    assert not [group for group in groups() - before if not Path("/proc", group.name.split(".")[1]).exists()]
 
 
 def test_the_slow_storage_slows_all_ways_down_alike(tmp_path):
