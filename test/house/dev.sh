@@ -52,6 +52,8 @@ case $1 in
     for verb in torture soak fuzz; do # these have more to say
       expect 0 "^usage: ./dev $verb " "$copy/substitutes:$PATH" ./dev $verb --help >/dev/null || { echo "$verb"; exit 1; }
     done
+    said=$(python3 scripts/fuzz build/fuzz --minutes 1 nonsense 2>&1) && exit 1
+    [[ $said == *"no target 'nonsense'"* ]] || { echo "a target behind an option: $said"; exit 1; }
     cp -r "$DAMARIS_SOURCE_DIR"/bench .
     expect 0 '^usage: ./dev bench all ' "$copy/substitutes:$PATH" ./dev bench all --help >/dev/null || { echo "bench all"; exit 1; }
     if [ -e build ] || [ -e asked ] || [ -e ./--help ]; then echo "something was done" && exit 1; fi ;;
