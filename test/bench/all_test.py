@@ -46,6 +46,8 @@ def quick(tmp_path_factory):
     (folder / "runs").mkdir()
     done = bench("--quick", "--results", folder / "results", "--folder", folder / "runs")
     assert done.returncode == 0, done.stdout + done.stderr
+    if "cm1-parts: left out" in done.stdout:
+        pytest.skip(" ".join(line for line in done.stdout.splitlines() if "left out" in line))
     results = read_results(folder / "results")
     rewrite(document, texts_of(results, groups_of(results, read_remarks()), True))  # the command writes no quick figures into documents
     assert not list((folder / "runs").iterdir())
