@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from core_parts import left_groups, remove
 from parts import seconds_of
 
 PATIENCE = 5  # times the expected time, and at least:
@@ -62,12 +63,12 @@ def end(process):
         pass
     finally:  # also of one that died by itself, and when this is interrupted again
         kill_session(process.pid)
-        process.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):  # in the kernel, at a disk that does not answer
+            process.wait(END_S)
         for region in regions(process.pid):
             region.unlink(missing_ok=True)
-        for group in groups(process.pid):
-            with contextlib.suppress(OSError):
-                group.rmdir()
+        for group in left_groups(process.pid):
+            remove(group)
 
 
 def kill_session(leader):
@@ -95,11 +96,6 @@ def regions(pid):
     """What a killed benchmark leaves in shared memory: the names hold its number, so nobody else's is touched."""
     memory, user = Path("/dev/shm"), os.geteuid()
     return [*memory.glob(f"damaris.{user}.bench-{pid}.*"), *memory.glob(f"damaris.bench.*.{pid}"), *memory.glob(f"damaris.bench.{pid}")]
-
-
-def groups(pid):
-    """The same of its quotas: bench/cm1/core_parts.py."""
-    return [group for place in ("", "cpu") for group in Path("/sys/fs/cgroup", place).glob(f"damaris-bench.{pid}.*")]
 
 
 def said(log):

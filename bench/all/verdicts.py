@@ -22,7 +22,7 @@ ORDER = ["aim reached", "aim reached" + UNSURE, "good", "good" + UNSURE, "missed
 class Line:
     part: str
     name: str
-    state: str  # of COUNTED
+    state: str  # of ORDER
     figure: str = ""
     interval: str = ""
     cpu: str = ""  # the figure by processor time instead of wall time

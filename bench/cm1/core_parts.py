@@ -21,8 +21,6 @@ count=$(echo "$1" | wc -w)
 core=$(echo "$1" | cut -d ' ' -f $((rank % count + 1)))
 shift
 exec taskset -c "$core" "$@"'''
-
-
 REMOVED_S = 2  # until what has run in a group has ended
 
 
@@ -38,7 +36,7 @@ def parts_of_cores(ranks, part):
     if part >= 1:
         yield []
         return
-    prefix = f"{base()}/damaris-bench.{os.getpid()}"
+    prefix = f"{base()}/{name_of(os.getpid())}"
     groups = [Path(f"{prefix}.{rank}") for rank in range(ranks)]
     try:
         for group in groups:
@@ -47,6 +45,16 @@ def parts_of_cores(ranks, part):
     finally:
         for group in groups:
             remove(group)
+
+
+def name_of(pid):
+    """What the groups of a benchmark begin with, so that nobody else's is touched."""
+    return f"damaris-bench.{pid}"
+
+
+def left_groups(pid):
+    """Those that are there."""
+    return [group for place in (GROUPS, GROUPS / "cpu") for group in place.glob(f"{name_of(pid)}.*")]
 
 
 def base():

@@ -1,5 +1,6 @@
 #include "phases/durable.hpp"
 #include "phases/field_file.hpp"
+#include "phases/ranks.hpp"
 #include "phases/way.hpp"
 
 namespace damaris::bench {
@@ -37,9 +38,7 @@ class FilePerProcess : public Way {
 }  // namespace
 
 std::unique_ptr<Way> file_per_process(const Options& options, MPI_Comm processes) {
-  int rank = 0;
-  MPI_Comm_rank(processes, &rank);
-  return std::make_unique<FilePerProcess>(options, rank, options.way == "file-per-process-deflate",
+  return std::make_unique<FilePerProcess>(options, rank_in(processes), options.way == "file-per-process-deflate",
                                           options.way == "file-per-process-core");
 }
 

@@ -3,23 +3,12 @@
 #include <exception>
 
 #include "core/base/error.hpp"
+#include "phases/ranks.hpp"
 #include "phases/record.hpp"
 #include "phases/simulation.hpp"
 
 namespace damaris::bench {
 namespace {
-
-int size_of(MPI_Comm communicator) {
-  int size = 0;
-  MPI_Comm_size(communicator, &size);
-  return size;
-}
-
-int rank_in(MPI_Comm communicator) {
-  int rank = 0;
-  MPI_Comm_rank(communicator, &rank);
-  return rank;
-}
 
 void compute_and_write(const Options& options, const Grid& grid, MPI_Comm processes, Record& record) {
   const int computing = size_of(processes);

@@ -16,6 +16,7 @@ from slow_storage import storage as slow_storage
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 900
+WAYS_S = 60  # it only prints
 SAMPLE_S = 0.05
 TICKS = os.sysconf("SC_CLK_TCK")
 WITH_DEDICATED_CORES = ("damaris", "damaris-deflate")
@@ -51,7 +52,10 @@ def find_program():
 
 
 def built_ways():
-    done = subprocess.run([find_program(), "--ways"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run([find_program(), "--ways"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=WAYS_S)
+    except subprocess.TimeoutExpired as failure:
+        raise RunFailed(f"{find_program()} --ways was not done after {WAYS_S} s") from failure
     if done.returncode != 0:
         raise RunFailed(f"{find_program()} --ways ended with {done.returncode}: {done.stderr}")
     return done.stdout.split()

@@ -4,6 +4,7 @@
 
 #include "phases/durable.hpp"
 #include "phases/quiet_barrier.hpp"
+#include "phases/ranks.hpp"
 #include "phases/way.hpp"
 
 namespace damaris::bench {
@@ -18,18 +19,6 @@ std::string suffix_of(int /*rank*/) { return ""; }
 adios2::ADIOS library_of(MPI_Comm /*processes*/) { return adios2::ADIOS(); }
 std::string suffix_of(int rank) { return ".r" + std::to_string(rank); }
 #endif
-
-int rank_in(MPI_Comm processes) {
-  int rank = 0;
-  MPI_Comm_rank(processes, &rank);
-  return rank;
-}
-
-int size_of(MPI_Comm processes) {
-  int size = 0;
-  MPI_Comm_size(processes, &size);
-  return size;
-}
 
 // A step a phase of an output that is open during the whole run. Its settings are ADIOS2's own, but for AsyncWrite.
 class ThroughAdios2 : public Way {

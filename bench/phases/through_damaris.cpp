@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "core/base/format.hpp"
+#include "phases/ranks.hpp"
 #include "phases/way.hpp"
 
 namespace damaris::bench {
@@ -67,11 +68,8 @@ class ThroughDamaris : public Way {
 }  // namespace
 
 MPI_Comm start_damaris(const Options& options, const Grid& grid, MPI_Comm world) {
-  int rank = 0, ranks = 0;
-  MPI_Comm_rank(world, &rank);
-  MPI_Comm_size(world, &ranks);
   const std::string path = options.folder + "/phases.xml";
-  if (rank == 0) std::ofstream(path) << xml(options, grid, ranks - options.groups);
+  if (rank_in(world) == 0) std::ofstream(path) << xml(options, grid, size_of(world) - options.groups);
   MPI_Barrier(world);
   MPI_Comm clients = MPI_COMM_NULL;
   int is_client = 0;
@@ -81,10 +79,7 @@ MPI_Comm start_damaris(const Options& options, const Grid& grid, MPI_Comm world)
 }
 
 std::unique_ptr<Way> through_damaris(const Grid& grid, MPI_Comm processes) {
-  int rank = 0, size = 0;
-  MPI_Comm_rank(processes, &rank);
-  MPI_Comm_size(processes, &size);
-  return std::make_unique<ThroughDamaris>(Session::adopt(), grid.slab(rank, size));
+  return std::make_unique<ThroughDamaris>(Session::adopt(), grid.slab(rank_in(processes), size_of(processes)));
 }
 
 }  // namespace damaris::bench

@@ -67,20 +67,19 @@ typedef struct dc_layout_t {
 
 /* What dc_status tells. Sizes in bytes; -1 stands for "no iteration yet". */
 typedef struct dc_status_t {
-  int64_t last_complete;      /* highest step such that it and all earlier ones are complete on this node group */
-  int64_t last_durable;       /* the same for durable (fsynced and renamed) */
-  uint64_t buffer_bytes;      /* this client's share of the buffer */
-  uint64_t buffer_used_bytes; /* of it, held by blocks the server has not released; of other threads as of their last write */
-  uint64_t
-      largest_hole_bytes;  /* data that the calling thread could write now, whatever their shape; 0 for a thread that never wrote */
-  uint64_t events_waiting; /* events of this client the server has not taken yet */
-  uint64_t writes;         /* successful writes and commits of this client */
-  uint64_t waits;          /* how often a write found no space and had to wait */
-  uint64_t skipped;        /* writes of this client that were refused because on-full lets the variable be skipped */
-  uint64_t dropped;        /* writes of this client that were refused because on-full lets the step be dropped */
-  uint64_t reduced_steps;  /* steps of the node group that were stored with reduce-on-full */
-  uint64_t spilled_bytes;  /* that the server has moved from the buffer to node-local files so far */
-  int first_error;         /* first storage or plugin error of the node group so far, or 0 */
+  int64_t last_complete;       /* highest step such that it and all earlier ones are complete on this node group */
+  int64_t last_durable;        /* the same for durable (fsynced and renamed) */
+  uint64_t buffer_bytes;       /* this client's share of the buffer */
+  uint64_t buffer_used_bytes;  /* of it, held by blocks the server has not released; of other threads as of their last write */
+  uint64_t largest_hole_bytes; /* data of any shape that the calling thread could write now; 0 for a thread that never wrote */
+  uint64_t events_waiting;     /* events of this client the server has not taken yet */
+  uint64_t writes;             /* successful writes and commits of this client */
+  uint64_t waits;              /* how often a write found no space and had to wait */
+  uint64_t skipped;            /* writes of this client that were refused because on-full lets the variable be skipped */
+  uint64_t dropped;            /* writes of this client that were refused because on-full lets the step be dropped */
+  uint64_t reduced_steps;      /* steps of the node group that were stored with reduce-on-full */
+  uint64_t spilled_bytes;      /* that the server has moved from the buffer to node-local files so far */
+  int first_error;             /* first storage or plugin error of the node group so far, or 0 */
 } dc_status_t;
 
 /* Attaches this process as client `id` to the detached server of its node, described by the XML file `config`; starts that server

@@ -126,7 +126,7 @@ Client::~Client() {
   if (finalized_) return;
   const std::int64_t last = last_step_tried();
   for (auto& writer : writers_) {
-    for (const auto& [key, block] : writer->allocated) writer->arena.cancel(*block);
+    for (const auto& [key, block] : writer->allocated) writer->arena.cancel(*block.header);
     writer->refuse_what_was_full(open_, last);
     bool told = true;
     for (const auto& [what, count] : writer->refused) told = told && writer->lane.try_push(refusal(what, count));
@@ -203,8 +203,8 @@ void Client::close_steps_below(std::int64_t step) {
   for (auto& writer : writers_) {
     for (const auto& [key, block] : writer->allocated) {
       cancelled_ += format("{}'{}' block {} of step {}", cancelled_.empty() ? "" : ", ", model_->variables[key.first].path,
-                           key.second, block->step);
-      writer->arena.cancel(*block);
+                           key.second, block.header->step);
+      writer->arena.cancel(*block.header);
     }
     writer->allocated.clear();
     writer->scratch.clear();

@@ -183,13 +183,13 @@ void Client::change_step_to_write(Writer& writer, const Variable& variable, std:
   change_step(step, notice_for(variable, step) == DC_OK ? &wanted : nullptr);
 }
 
-void Client::publish(Writer& writer, shm::BlockHeader* block) {
+void Client::publish(Writer& writer, shm::BlockHeader* block, const std::byte* data, std::uint64_t bytes) {
   event::Event event = {};
   event.kind = event::Kind::write;
   event.step = block->step;
   event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_->at(0));
   if (model_->architecture.checksums) {
-    block->checksum = checksum(shm::data_of(block, {block->ndims, block->flags}), block->data_bytes);
+    block->checksum = checksum(data, bytes);
     block->flags |= shm::kHasChecksum;
   }
   shm::hand_over(*block, shm::BlockState::published, writer.lane, event);  // reserve() made sure of the room
@@ -210,8 +210,9 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
   if (data == nullptr) require_data(variable, data);
   shm::BlockHeader* header = reserve(writer, variable, step, block, notice);
   if (header == nullptr) return refuse(writer, variable, notice);
-  shm::copy_in(shm::data_of(header, variable.form), data, variable.shape.bytes);
-  publish(writer, header);
+  std::byte* const target = shm::data_of(header, variable.form);
+  shm::copy_in(target, data, variable.shape.bytes);
+  publish(writer, header, target, variable.shape.bytes);
   return DC_OK;
 }
 
@@ -225,8 +226,9 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
   check_source(*model_, variable, source, step);
   shm::BlockHeader* header = reserve(writer, variable, step, block, notice);
   if (header == nullptr) return refuse(writer, variable, notice);
-  copy_source(shm::data_of(header, variable.form), variable, source);
-  publish(writer, header);
+  std::byte* const target = shm::data_of(header, variable.form);
+  copy_source(target, variable, source);
+  publish(writer, header, target, variable.shape.bytes);
   return DC_OK;
 }
 
@@ -242,8 +244,9 @@ int Client::alloc(Variable& variable, std::int64_t step, std::int32_t block, voi
     *data = writer.scratch_for(variable.id, block, variable.shape.bytes, notice);
     return notice;
   }
-  writer.allocated[{variable.id, block}] = header;
-  *data = shm::data_of(header, variable.form);
+  const Writer::Allocated handed_out = {header, shm::data_of(header, variable.form), variable.shape.bytes};
+  writer.allocated[{variable.id, block}] = handed_out;
+  *data = handed_out.data;
   return DC_OK;
 }
 
@@ -256,16 +259,16 @@ int Client::commit(Variable& variable, std::int64_t step, std::int32_t block) {
   }
   if (const int notice = notice_for(variable, step); notice != DC_OK) return notice;
   const auto found = writer.allocated.find({variable.id, block});
-  if (found == writer.allocated.end() || found->second->step != step)
+  if (found == writer.allocated.end() || found->second.header->step != step)
     throw Error(
         DC_E_NOT_ALLOCATED,
         format(
             "commit of '{}' block {} in step {}: nothing was allocated (dc_alloc of the same variable, step and block comes first)",
             name_of(variable), block, step));
   if (!writer.lane.has_room()) wait_for_lane_to_write(writer, variable, step, block);
-  shm::BlockHeader* header = found->second;
+  const Writer::Allocated committed = found->second;
   writer.allocated.erase(found);
-  publish(writer, header);
+  publish(writer, committed.header, committed.data, committed.bytes);
   return DC_OK;
 }
 

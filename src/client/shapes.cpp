@@ -6,6 +6,7 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
+#include "core/model/form.hpp"
 
 namespace damaris::client {
 namespace {
@@ -46,8 +47,7 @@ Shapes::Shapes(std::shared_ptr<const model::Model> model)
     variable.type = layout.type;
     variable.element_bytes = layout.element_bytes;
     variable.fortran_order = layout.fortran_order;
-    const int global = layout.global.empty() ? 0 : shm::kHasGlobal, ghost = layout.ghost.empty() ? 0 : shm::kHasGhost;
-    variable.form = {static_cast<int>(layout.dimensions.size()), global | ghost};
+    variable.form = model::form_of(layout);
   }
   apply_parameters();
 }

@@ -6,7 +6,7 @@
 #include "core/base/format.hpp"
 #include "core/base/units.hpp"
 #include "core/config/build.hpp"
-#include "core/shm/block.hpp"
+#include "core/model/form.hpp"
 #include "core/shm/region.hpp"
 
 namespace damaris::config {
@@ -57,12 +57,6 @@ std::string room(const model::Model& model, int clients) {
                 size_text(smallest_arena(model, clients)));
 }
 
-// With the lists that the layout gives every block; a position comes on top.
-shm::Form form_of(const model::Layout& layout) {
-  return {static_cast<int>(layout.dimensions.size()),
-          (layout.global.empty() ? 0 : shm::kHasGlobal) | (layout.ghost.empty() ? 0 : shm::kHasGhost)};
-}
-
 void check_datasets(Build& build) {
   const int clients = clients_per_server(build.model);
   if (clients == 0) return;
@@ -72,7 +66,7 @@ void check_datasets(Build& build) {
     const model::Layout& layout = build.model.layouts[variable.layout];
     if (!variable.enabled || !is_fixed(build.model, layout)) continue;
     const std::uint64_t bytes = model::resolve(build.model, layout, values).bytes;
-    if (shm::block_bytes(bytes, form_of(layout)) > arena)
+    if (shm::block_bytes(bytes, model::form_of(layout)) > arena)
       build.problems.add(variable.where, format("variable '{}' has {}, but {}; give <buffer size=\"...\"> more", variable.path,
                                                 size_text(bytes), room(build.model, clients)));
   }

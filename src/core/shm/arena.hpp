@@ -31,7 +31,7 @@ class Arena {
 
   std::byte* base() const noexcept { return base_; }
   std::uint64_t size_bytes() const noexcept { return bytes_; }
-  // Both first take in what the server has released. A hole counts without the header that a block of any form may need.
+  // Both first take in what the server has released.
   std::uint64_t used_bytes() noexcept;
   // Of data that fit into the largest hole with a header of this form.
   std::uint64_t largest_hole_bytes(Form form = kAllLists) noexcept;

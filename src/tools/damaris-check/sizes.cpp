@@ -30,8 +30,8 @@ double smallest_share(const model::Architecture& a, int clients) {
   return static_cast<double>(*std::min_element(shares.begin(), shares.end())) / static_cast<double>(kWhole);
 }
 
-// All variables of one client once: as data, and as blocks in its arena with all that a header may tell. False when a layout has no shape yet, or for sizes that no
-// buffer will have.
+// All variables of one client once: as data, and as blocks in its arena with all that a header may tell. False when a layout has no
+// shape yet, or for sizes that no buffer will have.
 bool sum_up(const model::Model& model, std::uint64_t& data, std::uint64_t& blocks) {
   const auto values = model::initial_parameters(model);
   constexpr std::uint64_t kMost = std::uint64_t{1} << 53;
