@@ -13,6 +13,7 @@ namespace damaris::bench {
 namespace {
 
 constexpr std::size_t kNameColumns = 45;
+constexpr std::size_t kShort = 5;
 
 double rounded(double value) { return std::round(value * 1e4) / 1e4; }
 
@@ -60,12 +61,23 @@ void write_json(const std::string& path, const Json& json) {
 
 void print_rows(const Report& report) {
   std::printf("%-45s %6s %14s %4s %4s\n", "(+ good is reached, * the aim)", "median", "95 % interval", "good", "aim");
-  for (const Row& row : report.rows) {
-    const auto [name, rest] = split_name(row.name);
-    std::printf("%-45s %6.3g %14s %4.3g %4.3g %s\n", name.c_str(), row.ratio.median,
-                format("[{:.3g}, {:.3g}]", row.ratio.low, row.ratio.high).c_str(), row.good, row.aim, mark(row));
-    if (!rest.empty()) std::printf("  %.78s\n", rest.c_str());
-  }
+  for (const Row& row : report.rows) std::printf("%s\n", row_text(row).c_str());
+}
+
+std::string row_text(const Row& row) {
+  const auto [name, rest] = split_name(row.name);
+  const std::string interval = format("[{}, {}]", short_text(row.ratio.low), short_text(row.ratio.high));
+  std::string text =
+      format("{:45} {:>6} {:>14} {:4.3g} {:4.3g} {}", name, short_text(row.ratio.median), interval, row.good, row.aim, mark(row));
+  if (!rest.empty()) text += format("\n  {:.78}", rest);
+  return text;
+}
+
+std::string short_text(double value) {
+  if (std::fabs(value) >= 100) return format("{:.0f}", value);
+  for (int digits = 3; digits > 0; --digits)
+    if (std::string text = format("{:.{}g}", value, digits); text.size() <= kShort) return text;
+  return format("{:.2f}", value);
 }
 
 std::string time_text(double ns) {

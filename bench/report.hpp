@@ -32,7 +32,11 @@ Json to_json(const Json& machine, const Report& report);
 void write_json(const std::string& path, const Json& json);
 // The rows as a table with good, aim and a mark.
 void print_rows(const Report& report);
+// One of its rows; a second line has what is left of a long name.
+std::string row_text(const Row& row);
 
+// "0.856", "0.042", "1234": as many of three digits as 5 columns have room for, and from 100 on all before the point.
+std::string short_text(double value);
 // "12 ns", "3.45 us", "1.23 ms", in 9 columns.
 std::string time_text(double ns);
 

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "examples" / "cm1"))
 
 from machine import describe_machine  # noqa: E402
 from program import add_places, check_places, in_rounds, positive, run_benchmark  # noqa: E402
-from quotients import estimate, mark, pooled_quantiles, quantile, row  # noqa: E402
+from quotients import ROW_HEADING, estimate, pooled_quantiles, quantile, row, row_line  # noqa: E402
 from read_cm1 import timers  # noqa: E402
 from run_cm1 import RunFailed, find_program, launch, prepare  # noqa: E402
 
@@ -139,11 +139,9 @@ def report(console, ways, rows, machine):
     for label, scale, unit in (("time to solution", 1, "s"), ("step", 1e3, "ms"), ("write phase", 1e3, "ms")):
         cells = [quantile(times(way, label), q) * scale for way in ways for q in (0.5, 0.99)]
         console.print(f"{label + ', ' + unit:28}" + "".join(f"{cell:12.2f}" for cell in cells), markup=False)
-    console.print(f"\n{'(+ good is reached, * the aim)':45} {'ratio':>6} {'interval':>14} {'good':>4} {'aim':>4}", markup=False)
+    console.print(f"\n{ROW_HEADING}", markup=False)
     for one in rows:
-        interval = "[{:.3g}, {:.3g}]".format(*one["interval"])
-        name = one["name"].removesuffix(", compression on / off")
-        console.print(f"{name:45} {one['ratio']:6.3g} {interval:>14} {one['good']:4.3g} {one['aim']:4.3g} {mark(one)}", markup=False)
+        console.print(row_line(one, one["name"].removesuffix(", compression on / off")), markup=False)
     for line in caveats(machine):
         console.print(line, markup=False)
 

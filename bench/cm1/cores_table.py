@@ -7,7 +7,7 @@ from statistics import median
 
 from cores_summary import parts_text
 from model import most_gain
-from quotients import mark
+from quotients import ROW_HEADING, row_line
 
 
 def print_report(console, report):
@@ -56,11 +56,10 @@ def alone_text(point):
 
 
 def row_lines(report):
-    yield f"{'(+ good is reached, * the aim)':48} {'ratio':>5} {'interval':>13} {'good':>4} {'aim':>4}"
+    yield ROW_HEADING
     for one in report["rows"]:
-        interval = "[{:.3g}, {:.3g}]".format(*one["interval"])
         name = one["name"].removeprefix("time to solution, ").removesuffix(parts_text(report["settings"]))
-        yield f"{name:48} {one['ratio']:5.3g} {interval:>13} {one['good']:4.3g} {one['aim']:4.3g} {mark(one)}"
+        yield row_line(one, name.replace("the break-even", "break-even"))
 
 
 def caveats(report):

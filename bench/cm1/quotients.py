@@ -46,3 +46,21 @@ def mark(one):
     """'*': the aim is reached, '+': good is."""
     sign = 1 if one["better"] == "higher" else -1
     return "*" if sign * one["ratio"] >= sign * one["aim"] else "+" if sign * one["ratio"] >= sign * one["good"] else ""
+
+
+# Of a table of rows in a terminal of 80 columns.
+ROW_HEADING = f"{'(+ good is reached, * the aim)':45} {'ratio':>6} {'interval':>14} {'good':>4} {'aim':>4}"
+
+
+def row_line(one, name):
+    """name: what the row is called in it, in 45 columns."""
+    interval = f"[{', '.join(map(short, one['interval']))}]"
+    return f"{name:45} {short(one['ratio']):>6} {interval:>14} {one['good']:4.3g} {one['aim']:4.3g} {mark(one)}"
+
+
+def short(value):
+    """'0.856', '0.042', '1234': as many of three digits as 5 columns have room for, and from 100 on all before the point."""
+    if abs(value) >= 100:
+        return f"{value:.0f}"
+    texts = [f"{value:.{digits}g}" for digits in (3, 2, 1)]
+    return next((text for text in texts if len(text) <= 5), f"{value:.2f}")

@@ -5,7 +5,7 @@ Used by: bench_phases.py. Before it: its report. After it: the terminal.
 
 import numpy as np
 
-from quotients import mark
+from quotients import ROW_HEADING, row_line
 from storage import names_of, of_storage
 from summary import idle_share, slowest, throughput, too_busy
 
@@ -21,11 +21,11 @@ def print_report(console, report):
         print_heading(console, names, name)
         for detail in of_storage(details, name):
             console.print(line_of(detail), markup=False)
-    console.print(f"\n{'(+ good is reached, * the aim)':42} {'ratio':>6} {'interval':>16} {'good':>4} {'aim':>4}", markup=False)
+    console.print(f"\n{ROW_HEADING}", markup=False)
     for name in names:
         print_heading(console, names, name)
         for one in of_storage(report["rows"], name):
-            console.print(row_line(one), markup=False)
+            console.print(row_line(one, short_name(one)), markup=False)
     for line in caveats(report):
         console.print(line, markup=False)
 
@@ -35,14 +35,8 @@ def print_heading(console, names, name):
         console.print(f"storage {name}:", markup=False)
 
 
-def row_line(one):
-    interval = f"[{', '.join(map(number, one['interval']))}]"
-    name = one["name"].split(", storage ")[0].removeprefix("write phase seen by the simulation, ").replace("of a write phase ", "")
-    return f"{name:42} {number(one['ratio']):>6} {interval:>16} {one['good']:4.3g} {one['aim']:4.3g} {mark(one)}"
-
-
-def number(value):
-    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+def short_name(one):
+    return one["name"].split(", storage ")[0].removeprefix("write phase seen by the simulation, ").replace("of a write phase ", "")
 
 
 def line_of(detail):

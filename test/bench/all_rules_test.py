@@ -15,6 +15,7 @@ from choices import go_on, parse_arguments
 from document import FROM, NAMES, TO, NoMarks, check, replaced, texts_of
 from parts import NAMES as PART_NAMES
 from parts import PARTS, command_line
+from quotients import row_line, short
 from results import BadResult, read_results
 from verdicts import ABSENT, counted, groups_of, read_remarks
 from whole_page import STYLE, verdict_table
@@ -25,6 +26,12 @@ REMARKS = [(".*", "durable.*", "The disk is the limit."), (".*", "durable.*|even
 
 def lines_of(folder, remarks=REMARKS):
     return {line.name: line for _, lines in groups_of(read_results(folder), remarks) for line in lines}
+
+
+@pytest.mark.parametrize("value, text", [(0.856, "0.856"), (0.0368, "0.037"), (-0.1234, "-0.12"), (0, "0"), (1234.5, "1234"), (-999.9, "-1000"), (-0.000123, "-0.00")])
+def test_a_row_in_a_terminal_is_no_wider_than_80_columns(value, text):
+    assert short(value) == text
+    assert len(row_line(dict(row("a", value), interval=[value, value]), "x" * 45)) <= 80
 
 
 @pytest.mark.parametrize("ratio, better, state", [
