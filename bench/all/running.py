@@ -5,7 +5,6 @@ Used by: campaign.py. Before it: a command line. After it: how it ended, and why
 
 import contextlib
 import os
-import signal
 import subprocess
 import time
 from dataclasses import dataclass
@@ -13,11 +12,11 @@ from pathlib import Path
 
 from core_parts import left_groups, remove
 from parts import seconds_of
+from sessions import end_session
 
 PATIENCE = 5  # times the expected time, and at least:
 LEAST_S = 1200
 END_S = 30  # for ending its own processes
-SWEEPS = 100  # looks for processes that are to end
 LOG_BYTES = 4000
 CANNOT = 77  # exit status of a part that this machine cannot have; the last line of its output is the reason
 
@@ -62,34 +61,13 @@ def end(process):
     except subprocess.TimeoutExpired:
         pass
     finally:  # also of one that died by itself, and when this is interrupted again
-        kill_session(process.pid)
+        end_session(process.pid, 0)
         with contextlib.suppress(subprocess.TimeoutExpired):  # in the kernel, at a disk that does not answer
             process.wait(END_S)
         for region in regions(process.pid):
             region.unlink(missing_ok=True)
         for group in left_groups(process.pid):
             remove(group)
-
-
-def kill_session(leader):
-    """A part begins a session; the processes of an MPI run are groups of their own in it."""
-    for _ in range(SWEEPS):
-        found = list(members(leader))
-        for pid in found:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        if not found:
-            return
-        time.sleep(0.01)
-
-
-def members(session):
-    """Its processes that run; what has ended only waits for its parent."""
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            state, _, _, of = path.read_text().rpartition(")")[2].split()[:4]
-            if int(of) == session and state not in "ZX":
-                yield int(path.parent.name)
 
 
 def regions(pid):

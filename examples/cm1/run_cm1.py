@@ -3,6 +3,7 @@
 The build says where things are: CM1_PROGRAM, DAMARIS_SOURCE_DIR, DAMARIS_MPI_FLAVOUR.
 """
 
+import contextlib
 import os
 import queue
 import signal
@@ -11,8 +12,11 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from sessions import end_session
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+END_S = 5
 
 GROUPS = {
     "param0": "nx ny nz nodex nodey ppnode",
@@ -163,9 +167,9 @@ class Clock:
 
 
 def end_group(process):
+    """Asks the launcher, and waits for all that it has started; what is not gone in time is killed."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGTERM)
-        try:
-            process.wait(5)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(END_S)
+    end_session(process.pid, END_S)

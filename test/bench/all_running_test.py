@@ -13,6 +13,7 @@ from made_results import ROOT, report  # first: it says where the others are
 from rich.console import Console
 
 import campaign
+import run_cm1
 from caveats import caveats_of
 from chapters import how
 from choices import parse_arguments
@@ -53,6 +54,16 @@ def test_what_a_part_leaves_running_is_ended_also_in_a_group_of_its_own(tmp_path
     run(tmp_path, f"sleep 300 & echo $!; set -m; sleep 301 & echo $!; {end}")
     pids = [int(word) for word in re.findall(r"^\d+$", (tmp_path / "log").read_text(), re.MULTILINE)]
     assert len(pids) == 2 and not any(map(is_running, pids))
+
+
+def test_a_run_has_ended_when_the_processes_that_outlive_its_launcher_have(monkeypatch):
+    monkeypatch.setattr(run_cm1, "END_S", 0.5)
+    script = "set -m; sh -c 'sleep 0.2' & echo $!; sleep 302 & echo $!; trap 'exit 1' TERM; echo ready; wait"
+    with subprocess.Popen(["bash", "-c", script], stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+        soon, late = int(process.stdout.readline()), int(process.stdout.readline())
+        assert process.stdout.readline() == "ready\n" and is_running(late)
+        run_cm1.end_group(process)
+    assert process.returncode == 1 and not is_running(soon) and not is_running(late)
 
 
 def test_a_part_that_does_not_heed_an_interrupt_is_ended_by_the_second_one(tmp_path):
