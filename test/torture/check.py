@@ -225,7 +225,7 @@ class Check:
             return self.broken(f"damaris verify: {done.stderr}")
         for damage in found["damaged"]:
             self.broken(f"damaris verify: step {damage['step']}: {damage['file']} {damage['dataset']}: {damage['what']}")
-        unknown = [name for name in found["not_recorded"] if not name.startswith(".")]
+        unknown = found["noted"] + [name for name in found["not_recorded"] if not name.startswith(".")]
         if unknown and not self.kind.storage and not (self.run.mode == "in-place" and self.kind.client_dies):
             self.broken(f"no line of the record tells of {unknown}")
         lacking = [one for one in found["partial"] if "for want of room" not in one["what"]]

@@ -55,6 +55,11 @@ std::string text_report(const std::string& record, const Verification& found, co
   for (const Finding& one : found.damaged) text += format("damaged  {}: {}\n", place(one), one.what);
   for (const Finding& one : found.partial) text += format("partial  {}: {}\n", place(one), one.what);
   for (const std::string& name : found.not_recorded) text += format("unknown  {}: no line of the record tells of it\n", name);
+  for (const std::string& name : found.noted)
+    text += format(
+        "noted    {}: it is stored, and no line of the record tells of it yet; if the run is over, 'damaris recover' on one of "
+        "its nodes, or a run that goes on with exists=\"append\", adds the line\n",
+        name);
   for (const std::string& name : found.replaced)
     text += format("replaced {}: a later run of the record has taken its step's place\n", name);
   for (const std::string& region : regions)
@@ -83,6 +88,7 @@ std::string json_report(const std::string& record, const Verification& found, co
               {"damaged", json_of(found.damaged)},
               {"partial", json_of(found.partial)},
               {"not_recorded", found.not_recorded},
+              {"noted", found.noted},
               {"replaced", found.replaced},
               {"unstored", regions}}
              .dump(2) +
@@ -119,7 +125,7 @@ int run(const Options& options) {
   std::fputs((options.json ? json_report(record, found, regions) : text_report(record, found, regions)).c_str(), stdout);
   const bool unknown =
       std::any_of(found.not_recorded.begin(), found.not_recorded.end(), [](const std::string& name) { return name[0] != '.'; });
-  return found.damaged.empty() && found.partial.empty() && !unknown && regions.empty() ? 0 : 1;
+  return found.damaged.empty() && found.partial.empty() && !unknown && found.noted.empty() && regions.empty() ? 0 : 1;
 }
 
 void describe(CLI::App& app, Options& options) {

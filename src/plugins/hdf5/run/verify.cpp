@@ -13,6 +13,7 @@
 #include "../zstd_filter.hpp"
 #include "plugins/reduce/crc32.hpp"
 #include "stored_values.hpp"
+#include "unrecorded.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -118,11 +119,28 @@ class Check {
     }
   }
 
+  // By servers of the last run that server 0 has not come to record, or not yet.
+  std::set<std::string> noted_files() const {
+    std::set<std::string> noted;
+    if (run_.runs().empty()) return noted;
+    const RunRecord& run = run_.runs().back();
+    const FileNames names((fs::path(run_.folder()) / fs::path(run_.path()).stem()).string(), "");
+    const ToldSteps told = told_by_last_run(run_.path());
+    for (int server = 0; server < run.servers; ++server)
+      for (const StepRecord& step : Unrecorded(names, server, run.regions).missing_in(told))
+        for (const StoredFile& file : step.files) noted.insert(file.name);
+    return noted;
+  }
+
   // Files of an iteration that was never recorded, and what a killed server left.
   void look_for_others() {
     std::set<std::string> known;
     for (const auto& [step, record] : run_.steps())
       for (const StoredFile& file : record.files) known.insert(file.name);
+    const std::set<std::string> noted = noted_files();
+    const auto list_of = [&](const std::string& name) -> std::vector<std::string>& {
+      return noted.count(name) > 0 ? result_.noted : run_.replaced().count(name) > 0 ? result_.replaced : result_.not_recorded;
+    };
     const std::string stem = fs::path(run_.path()).stem().string() + ".";
     std::error_code unreadable;
     for (const auto& entry : fs::directory_iterator(run_.folder(), unreadable)) {
@@ -131,11 +149,9 @@ class Check {
       // The dot of the stem may be that of ".i": a file of all servers.
       const bool ours = plain.compare(0, stem.size(), stem) == 0 && plain.find(".i", stem.size() - 1) != std::string::npos &&
                         plain.find(".h5", stem.size()) != std::string::npos;
-      if (ours && known.count(name) == 0)
-        (run_.replaced().count(name) > 0 ? result_.replaced : result_.not_recorded).push_back(name);
+      if (ours && known.count(name) == 0) list_of(name).push_back(name);
     }
-    std::sort(result_.not_recorded.begin(), result_.not_recorded.end());
-    std::sort(result_.replaced.begin(), result_.replaced.end());
+    for (auto* names : {&result_.not_recorded, &result_.noted, &result_.replaced}) std::sort(names->begin(), names->end());
   }
 
   const RunRecordReader& run_;

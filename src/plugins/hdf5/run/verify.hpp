@@ -24,6 +24,7 @@ struct Verification {
   std::vector<Finding> damaged;
   std::vector<Finding> partial;           // iterations that are not complete, with the reason: so when they were written
   std::vector<std::string> not_recorded;  // files of the run's name that no line tells of
+  std::vector<std::string> noted;         // files that no line tells of, while notes of their servers do: unrecorded.hpp
   std::vector<std::string> replaced;      // files whose iterations a later run has replaced
   std::vector<std::string> regions;       // how the names of its runs' regions begin
 };

@@ -137,6 +137,19 @@ TEST_CASE("iterations that are not complete and files that nobody recorded are t
         std::vector<std::string>{".storm.i9.h5.tmp.123", ".storm.node7.s0.i9.h5.tmp.123", "storm.i2.h5", "storm.node7.s1.i1.h5"});
 }
 
+TEST_CASE("files that servers have noted and server 0 has not come to record are told apart from what nobody knows") {
+  const TempFolder folder;
+  ServerOf keeper(folder, 0, 2), other(folder, 1, 2);
+  REQUIRE(keeper.store(1) == DC_OK);
+  REQUIRE(other.store(1) == DC_OK);
+  folder.write("storm.node7.s1.i2.h5", "");
+  const Verification before = verified(folder);
+  CHECK(before.noted == std::vector<std::string>{"storm.node7.s0.i1.h5", "storm.node7.s1.i1.h5"});
+  CHECK(before.not_recorded == std::vector<std::string>{"storm.node7.s1.i2.h5"});
+  for (const auto& [to, text] : other.host.sent) REQUIRE(keeper.plugin->on_message(1, text) == DC_OK);
+  CHECK(verified(folder).noted.empty());
+}
+
 TEST_CASE("files that a later run of the record has replaced are told as such") {
   const TempFolder folder;
   {
