@@ -228,7 +228,8 @@ class Runner:
             line = calls[-1].line if calls and calls[-1].code is None else "init"
             bound = self.run.bound_s(line.split()[0], line) + MARGIN_S
             if now - since > bound:
-                raise Hung(f"{phase}: client {source} is in '{line}' for more than {bound:.0f} s", self.group.stacks())
+                place = f"in '{line}'" if line != "init" or not calls else f"in no call, after '{calls[-1].line}',"
+                raise Hung(f"{phase}: client {source} is {place} for more than {bound:.0f} s", self.group.stacks())
 
     def is_over(self, source):
         """Of an MPI job only all of it can be told to be over."""
