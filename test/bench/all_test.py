@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "bench" / "all" / "bench_all.py"
-sys.path[1:1] = [str(ROOT / "bench" / folder) for folder in ("all", "cm1")]
+sys.path[1:1] = [str(ROOT / folder) for folder in ("bench/all", "bench/cm1", "examples/cm1")]
 
 from budgets import BUDGETS  # noqa: E402
 from cores_summary import BEST_ROW, HALF_ROW  # noqa: E402
