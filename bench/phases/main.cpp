@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
       status = 0;
     } catch (const std::exception& error) {
       std::fprintf(stderr, "damaris-bench-phases: %s\n", error.what());
+      damaris::bench::tell_failure(options, damaris::bench::rank_in(MPI_COMM_WORLD), error.what());
       MPI_Abort(MPI_COMM_WORLD, 1);
     }
   }

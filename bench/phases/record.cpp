@@ -32,4 +32,8 @@ void Record::put(const std::string& line) {
   if (!file_) throw system_error(DC_E_IO, "cannot write " + path_, errno, "give --results a folder that can be written");
 }
 
+void tell_failure(const Options& options, int rank, const std::string& reason) {
+  std::ofstream(options.results + "/rank" + std::to_string(rank) + ".failed") << reason << std::endl;
+}
+
 }  // namespace damaris::bench

@@ -1,4 +1,4 @@
-// What a rank tells of its run: rank<R>.jsonl, as README.md says.
+// What a rank tells of its run: rank<R>.jsonl and rank<R>.failed, as README.md says.
 // Used by: every rank, one thread.
 // Before it: MPI has started. After it: bench_phases.py, which looks at the first line while the run goes on.
 #pragma once
@@ -25,5 +25,8 @@ class Record {
   std::string path_;
   std::ofstream file_;
 };
+
+// Leaves the reason in rank<R>.failed: MPICH's launcher may lose the last words of a rank that aborts the run.
+void tell_failure(const Options& options, int rank, const std::string& reason);
 
 }  // namespace damaris::bench

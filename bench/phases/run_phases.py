@@ -112,10 +112,15 @@ def launch(words, place, environment):
             clock.stop()
             end_group(process)
     if process.returncode != 0:
-        said = output.read_text(errors="replace")[-2000:]
+        said = output.read_text(errors="replace")[-2000:] + "".join(sorted(reasons(place / "results")))
         ended = f"was not done after {LIMIT_S} s" if clock.rang else f"ended with {process.returncode}"
         raise RunFailed(f"{' '.join(words)}\n{ended}:\n{said}")
     return samples
+
+
+def reasons(results):
+    """Of ranks that failed: the launcher may have lost what they said."""
+    return {path.read_text() for path in results.glob("rank*.failed")}
 
 
 def sample(results, samples):

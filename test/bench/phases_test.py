@@ -15,6 +15,9 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path[1:1] = [str(ROOT / folder) for folder in ("bench/phases", "bench/cm1", "examples/cm1")]
+from run_phases import RunFailed, launch  # noqa: E402
+
 BENCH = ROOT / "bench" / "phases" / "bench_phases.py"
 PROGRAM = Path(os.environ["DAMARIS_BUILD_DIR"]) / "bench" / "damaris-bench-phases"
 WAYS = subprocess.run([PROGRAM, "--ways"], capture_output=True, text=True, check=True).stdout.split()  # adios2 where it was found
@@ -123,6 +126,12 @@ def test_told_to_stop_it_leaves_no_folder_no_memory_and_no_process(tmp_path):
     assert process.returncode == 130 and "nothing is left running" in said
     assert not list(tmp_path.iterdir())
     assert not list(Path("/dev/shm").glob(f"damaris.*.bench-{process.pid}.*"))
+
+
+def test_a_reason_that_the_launcher_lost_is_told(tmp_path):
+    (tmp_path / "results").mkdir()
+    with pytest.raises(RunFailed, match="ended with 3:\nlast words\nthe disk is gone$"):
+        launch(["sh", "-c", "echo last words; echo the disk is gone | tee results/rank0.failed > results/rank1.failed; exit 3"], tmp_path, {})
 
 
 def test_a_run_that_fails_is_told_with_its_reason(tmp_path):

@@ -18,10 +18,18 @@ contains
 
   ! Ends the whole run with a message. An example may do so; the library never does.
   subroutine stop_model(message)
+    use iso_c_binding, only: c_int
     character(*), intent(in) :: message
     integer :: ierr
+    interface
+      integer(c_int) function wait_seconds(seconds) bind(c, name='sleep')
+        import c_int
+        integer(c_int), value :: seconds
+      end function wait_seconds
+    end interface
     write (0, '(2a)') 'cm1: error: ', trim(message)
     flush (0)
+    ierr = wait_seconds(1)  ! MPICH's launcher may lose what is said just before an abort
     call MPI_Abort(MPI_COMM_WORLD, 1, ierr)
   end subroutine stop_model
 
