@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "interrupt.hpp"
 #include "machine.hpp"
@@ -29,11 +30,20 @@ void finish(const Options& options, const damaris::Json& machine, const damaris:
   damaris::bench::print_rows(report);
   const double load = machine.at("load_1min_at_start");
   if (load > 0.5) std::printf("\nload at the start: %.1f; others used this machine: look at ratios and the best.\n", load);
-  if (!options.json.empty()) damaris::bench::write_json(options.json, damaris::bench::to_json(machine, report));
+  if (options.json.empty()) return;
+  damaris::Json json = damaris::bench::to_json(machine, report);
+  json["quick"] = options.quick;
+  damaris::bench::write_json(options.json, json);
+}
+
+// Now, not after all runs.
+std::string folder_missing(const std::string& file) {
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  return folder.empty() || std::filesystem::is_directory(folder) ? "" : "there is no folder " + folder.string();
 }
 
 void add_options(CLI::App& verb, Options& options) {
-  verb.add_option("--json", options.json, "Write machine, rows and details to this file");
+  verb.add_option("--json", options.json, "Write machine, rows and details to this file")->check(folder_missing);
   verb.add_flag("--quick", options.quick, "Few samples: does it run; the figures mean little");
 }
 

@@ -20,11 +20,12 @@ LOUD = 0.5  # load average
 def main():
     options = parse_arguments(__doc__)
     end_like_an_interrupt()
-    from document import NoMarks  # these need the Python environment; the help does not
+    from campaign import InUse  # these need the Python environment; the help does not
+    from document import NoMarks
     from results import BadResult
     try:
         return measure_and_draw(options)
-    except (BadResult, NoMarks, OSError) as failure:
+    except (BadResult, InUse, NoMarks, OSError) as failure:
         print(f"bench all: {failure}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -3,6 +3,8 @@
 Used by: bench_all.py. Before it: options. After it: NAME.json and NAME.log in the folder of results.
 """
 
+import contextlib
+import fcntl
 import json
 import os
 import subprocess
@@ -49,12 +51,13 @@ class Campaign:
         self.record["quick"] = self.options.quick
         failed = []
         todo = self.todo()
-        for number, part in enumerate(todo):
-            later = sum(seconds_of(one, self.options.quick) for one in todo[number + 1:])
-            with show.part(part, number + 1, len(todo), later) as shown:
-                ended = self.measure_one(part, shown)
-            if ended.how == FAILED:
-                failed.append(part.name)
+        with alone_in(self.folder):
+            for number, part in enumerate(todo):
+                later = sum(seconds_of(one, self.options.quick) for one in todo[number + 1:])
+                with show.part(part, number + 1, len(todo), later) as shown:
+                    ended = self.measure_one(part, shown)
+                if ended.how == FAILED:
+                    failed.append(part.name)
         return failed
 
     def measure_one(self, part, shown):
@@ -88,6 +91,26 @@ class Campaign:
         new = self.folder / f"{RECORD}.new"
         new.write_text(json.dumps(self.record, indent=1) + "\n")
         new.replace(self.folder / RECORD)
+
+
+@contextlib.contextmanager
+def alone_in(folder):
+    """Two campaigns in one folder would take each other's results away."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as failure:
+            raise InUse(f"another campaign is measuring in {folder}; wait until it has ended, or give another --results") from failure
+        except OSError:
+            pass  # a file system that cannot lock: then nobody knows
+        yield
+    finally:
+        os.close(descriptor)
+
+
+class InUse(Exception):
+    """The text is what a user should read."""
 
 
 def read_record(folder):

@@ -8,25 +8,26 @@ import shlex
 from datetime import datetime
 from pathlib import Path
 
+from help_text import HelpText
 from parts import NAMES, PARTS
 
 EXAMPLES = f"""
 parts: {', '.join(NAMES)}
 
 examples:
-  ./dev bench all                             about {sum(part.seconds for part in PARTS) // 60} minutes; the page is page.html in DIR
-  ./dev bench all --fields fields.h5 --document docs/performance.md --document docs/when-does-it-pay.md
-  ./dev bench all --results DIR               goes on where it was interrupted, or only draws the page anew
+  ./dev bench all                   about {sum(part.seconds for part in PARTS) // 60} minutes; the page is DIR/page.html
+  ./dev bench all --fields fields.h5 --document docs/performance.md
+  ./dev bench all --results DIR     goes on where it was interrupted, or only
+                                    draws the page anew
   ./dev bench all --results DIR --only write,phases       these two again
-  ./dev bench all --quick                     a minute: does it run?
+  ./dev bench all --quick           a minute: does it run?
 
 exit status: 0 all is measured or left out, 1 a part failed, 2 wrong usage, 130 interrupted
 """
 
 
 def parse_arguments(description, words=None):
-    parser = argparse.ArgumentParser(prog="./dev bench all", description=description, epilog=EXAMPLES,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="./dev bench all", description=description, epilog=EXAMPLES, formatter_class=HelpText)
     add = parser.add_argument
     add("--results", type=Path, metavar="DIR",
         help="where JSON and logs go (bench-results/<date-time>); what is there is not measured again")

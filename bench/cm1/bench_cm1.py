@@ -19,6 +19,7 @@ sys.path[1:1] = [str(ROOT / folder) for folder in ("bench/page", "examples/cm1")
 import equal_cores  # noqa: E402
 from cores_summary import points_of, rows_of  # noqa: E402
 from cores_table import print_report  # noqa: E402
+from help_text import HelpText  # noqa: E402
 from machine import describe_machine  # noqa: E402
 from program import add_places, check_places, in_rounds, positive, run_benchmark  # noqa: E402
 from run_cm1 import find_program  # noqa: E402
@@ -31,8 +32,9 @@ AUTO_SHARE = 2  # of the compute time, with the smallest multiplier
 QUICK = dict(works=[1, 2], outputs=2, repeats=1)
 EXAMPLES = """
 examples:
-  ./dev bench cm1 --page cm1.html                  5 to 15 minutes on 2 cores
-  ./dev bench cm1 --cores 4 --page cm1-4.html      on 2 cores: half a one each, by a quota that root may set
+  ./dev bench cm1 --page cm1.html                5 to 15 minutes on 2 cores
+  ./dev bench cm1 --cores 4 --page cm1-4.html    on 2 cores: half a one each,
+                                                 by a quota that root may set
   ./dev bench cm1 --storage as-is --folder /scratch
   ./dev bench cm1 --works 1,4 --repeats 5 --json cm1.json
 """
@@ -46,7 +48,7 @@ def main():
 def report_on(console, folder, options):
     find_program()
     settings = settings_of(folder / "place", options)
-    report = dict(machine=describe_machine(), settings=dict(cores=settings.cores, part_of_a_core=settings.part, outputs=settings.outputs,
+    report = dict(machine=describe_machine(), quick=options.quick, settings=dict(cores=settings.cores, part_of_a_core=settings.part, outputs=settings.outputs,
                                                             repeats=options.repeats, storage_bytes_per_s=settings.rate))
     report["details"] = measure(console, folder, options, settings)
     report["points"] = points_of(report)
@@ -56,8 +58,7 @@ def report_on(console, folder, options):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(prog="bench cm1", description=__doc__, epilog=EXAMPLES,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="./dev bench cm1", description=__doc__, epilog=EXAMPLES, formatter_class=HelpText)
     add = parser.add_argument
     cores = len(os.sched_getaffinity(0))
     add("--cores", type=cores_of, default=cores, metavar="N", help="of a run, 2 or more (those of this machine)")

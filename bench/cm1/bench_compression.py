@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "examples" / "cm1"))
+sys.path[1:1] = [str(ROOT / folder) for folder in ("bench/page", "examples/cm1")]
 
+from help_text import HelpText  # noqa: E402
 from machine import describe_machine  # noqa: E402
 from program import add_places, check_places, in_rounds, positive, run_benchmark  # noqa: E402
 from quotients import ROW_HEADING, estimate, pooled_quantiles, quantile, row, row_line  # noqa: E402
@@ -58,11 +59,11 @@ def report_on(console, folder, options):
     rows = rows_of(ways)
     report(console, ways, rows, machine)
     if options.json:
-        write_json(options.json, machine, ways, rows)
+        write_json(options, machine, ways, rows)
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(prog="bench compression", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(prog="./dev bench compression", description=__doc__, formatter_class=HelpText)
     parser.add_argument("--pairs", type=positive, default=30, metavar="N", help="how many (default: 30, about 12 minutes)")
     add_places(parser, "two pairs of a small storm", page=False)
     options = parser.parse_args()
@@ -157,11 +158,11 @@ def caveats(machine):
         yield f"\nload at the start: {machine['load_1min_at_start']:.1f}; others used this machine: look at the medians."
 
 
-def write_json(path, machine, ways, rows):
+def write_json(options, machine, ways, rows):
     details = [dict(way=way.name, reduce=way.reduce, time_to_solution_s=way.solutions, stored_bytes=way.stored, memory_bytes=way.memory,
                     median_s={label: statistics.median(times(way, label)) for label in PHASES},
                     phases_s=way.phases) for way in ways]
-    path.write_text(json.dumps(dict(machine=machine, rows=rows, details=details), indent=1) + os.linesep)
+    options.json.write_text(json.dumps(dict(machine=machine, quick=options.quick, rows=rows, details=details), indent=1) + os.linesep)
 
 
 if __name__ == "__main__":

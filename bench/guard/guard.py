@@ -15,15 +15,18 @@ from statistics import median
 from rich.console import Console
 from rich.progress import Progress
 
-from baseline import Baseline, changes, read_baseline, updated, write_baseline
-from counts import KINDS, count, why_not
-from failure import Failure
-from ratios import BENCHMARKS, measure
-from table import print_changes, print_verdicts
-from toolchain import describe_toolchain, differences
-from verdict import FAILED, Measured, best, gone, judge
-
 HERE = Path(__file__).resolve().parent
+sys.path.insert(1, str(HERE.parent / "page"))
+
+from baseline import Baseline, changes, read_baseline, updated, write_baseline  # noqa: E402
+from counts import KINDS, count, why_not  # noqa: E402
+from failure import Failure  # noqa: E402
+from help_text import HelpText  # noqa: E402
+from ratios import BENCHMARKS, measure  # noqa: E402
+from table import print_changes, print_verdicts  # noqa: E402
+from toolchain import describe_toolchain, differences  # noqa: E402
+from verdict import FAILED, Measured, best, gone, judge  # noqa: E402
+
 COUNTS = "counts"
 GROUPS_OF = {"reduce": ("reduce", "sizes")}  # of the others: their own name
 TRIES = 3  # of a benchmark of which a row is worse, and of each for --update
@@ -50,7 +53,7 @@ def main():
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__, formatter_class=HelpText)
     add = parser.add_argument
     add("--quick", action="store_true", required=True, help="this comparison; other benchmarks have names: ./dev bench --help")
     add("--counts", action="store_true", help="only the instructions: seconds, and the same on a machine that others use")

@@ -7,6 +7,7 @@ import argparse
 import re
 from pathlib import Path
 
+from help_text import HelpText
 from program import add_places, check_places, positive
 from storage import Storage, storages
 
@@ -17,17 +18,16 @@ QUICK = dict(bytes=256 << 10, phases=2, compute=0.02)
 EXAMPLES = """
 examples:
   ./dev bench phases --page phases.html
-  ./dev bench phases --sweep --json phases.json --page phases.html --folder /scratch
-  ./dev bench phases --ways file-per-process,damaris --ranks 2 --bytes 64MiB   a core for each
-  ./dev bench phases --storage cache,disk,100MB --ways file-per-process,collective,damaris --page phases.html
+  ./dev bench phases --sweep --json phases.json --folder /scratch
+  ./dev bench phases --ways file-per-process,damaris --ranks 2 --bytes 64MiB
+  ./dev bench phases --storage cache,disk,100MB --ways collective,damaris
   ./dev bench phases --ways collective --transfer 1MiB --stripe 4MiB
   ./dev bench phases --fields fields.h5 --repeats 10
 """
 
 
 def parse_arguments(description):
-    parser = argparse.ArgumentParser(prog="bench phases", description=description, epilog=EXAMPLES,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="./dev bench phases", description=description, epilog=EXAMPLES, formatter_class=HelpText)
     add = parser.add_argument
     add("--ways", type=ways, metavar="A,B", help=f"which of: {', '.join(WAYS)} (all that are built in)")
     add("--ranks", type=positive, default=4, metavar="N", help="processes; damaris takes its dedicated cores from them (4)")

@@ -33,7 +33,7 @@ def main():
 def report_on(console, folder, options):
     left_out = choose_ways(options)
     settings = settings_of(options)
-    report = dict(machine=describe_machine(), settings=dict(vars(settings), storage=[storage.name for storage in options.storage]),
+    report = dict(machine=describe_machine(), quick=options.quick, settings=dict(vars(settings), storage=[storage.name for storage in options.storage]),
                   left_out=left_out)
     report["details"] = details = measure(console, folder, options, settings)
     if options.sweep:

@@ -1,6 +1,7 @@
 """What bench all makes of results that are made up: verdicts, remarks, documents, what is run again. No benchmark, no machine."""
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -26,6 +27,14 @@ REMARKS = [(".*", "durable.*", "The disk is the limit."), (".*", "durable.*|even
 
 def lines_of(folder, remarks=REMARKS):
     return {line.name: line for _, lines in groups_of(read_results(folder), remarks) for line in lines}
+
+
+@pytest.mark.parametrize("script", ["all/bench_all.py", "cm1/bench_cm1.py", "cm1/bench_compression.py", "guard/guard.py", "phases/bench_phases.py"])
+def test_the_help_is_no_wider_than_80_columns_and_says_what_to_type(script):
+    done = subprocess.run([sys.executable, "-B", ROOT / "bench" / script, "--help"], capture_output=True, text=True, check=True,
+                          env=dict(os.environ, COLUMNS="200"))
+    assert [line for line in done.stdout.splitlines() if len(line) > 80] == []
+    assert done.stdout.startswith("usage: ./dev bench")
 
 
 @pytest.mark.parametrize("value, text", [(0.856, "0.856"), (0.0368, "0.037"), (-0.1234, "-0.12"), (0, "0"), (1234.5, "1234"), (-999.9, "-1000"), (-0.000123, "-0.00")])

@@ -97,6 +97,14 @@ def measure(monkeypatch, folder, script):
         return failed, said.read()
 
 
+def test_two_campaigns_do_not_measure_in_one_folder(monkeypatch, tmp_path):
+    (tmp_path / "results").mkdir()
+    with campaign.alone_in(tmp_path / "results"), pytest.raises(campaign.InUse, match="give another --results"):
+        measure(monkeypatch, tmp_path / "results", RUNS_WELL)
+    assert not list((tmp_path / "results").iterdir())
+    assert measure(monkeypatch, tmp_path / "results", RUNS_WELL)[0] == []
+
+
 def test_a_part_that_is_left_out_has_not_failed_and_says_why_everywhere(monkeypatch, tmp_path):
     failed, said = measure(monkeypatch, tmp_path / "results", HAS_NO_CORES)
     assert not failed and "cm1-parts: left out: no parts of cores: only root may set a quota" in said

@@ -17,7 +17,7 @@ for row in report["rows"]:
     assert low <= row["ratio"] <= high, row
     assert row["better"] in ("lower", "higher"), row
     assert (row["aim"] < row["good"]) == (row["better"] == "lower"), row
-assert report["details"]
+assert report["details"] and report["quick"] is True
 def numbers(value):
     if isinstance(value, dict): value = list(value.values())
     if isinstance(value, list): return [n for v in value for n in numbers(v)]
@@ -127,9 +127,14 @@ case $1 in
     ;;
   unwritable_json)
     rc=0
-    damaris-bench queue --quick --json missing/report.json 2>err || rc=$?
+    damaris-bench queue --quick --json missing/report.json >out 2>err || rc=$?
+    [ "$rc" = 2 ] || fail "ended with $rc"
+    [ ! -s out ] || fail "it measured before it looked: $(cat out)"
+    grep -q 'there is no folder missing' err || fail "the message does not name the folder: $(cat err)"
+    rc=0
+    damaris-bench queue --quick --json /dev/full 2>err || rc=$?
     [ "$rc" = 1 ] || fail "ended with $rc"
-    grep -q 'missing/report.json' err || fail "the message does not name the file: $(cat err)"
+    grep -q 'cannot write /dev/full' err || fail "the message does not name the file: $(cat err)"
     ;;
   nothing_left)
     mkdir -p output

@@ -20,7 +20,7 @@ def test_a_quick_one_prints_both_ways_and_leaves_only_its_json(tmp_path):
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
     assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
     report = json.loads((tmp_path / "report.json").read_text())
-    assert {"processor", "cores", "memory_bytes", "system", "damaris"} <= report["machine"].keys()
+    assert {"processor", "cores", "memory_bytes", "system", "damaris"} <= report["machine"].keys() and report["quick"]
     names = [f"{what}, {which}, compression on / off" for what in ("time to solution", "step", "write phase")
              for which in ("median", "p99")]
     assert [row["name"] for row in report["rows"]] == names
