@@ -203,7 +203,7 @@ void Client::close_steps_below(std::int64_t step) {
   for (auto& writer : writers_) {
     for (const auto& [key, block] : writer->allocated) {
       cancelled_ += format("{}'{}' block {} of step {}", cancelled_.empty() ? "" : ", ", model_->variables[key.first].path,
-                           key.second, block.header->step);
+                           key.second, block.step);
       writer->arena.cancel(*block.header);
     }
     writer->allocated.clear();

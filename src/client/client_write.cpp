@@ -183,16 +183,16 @@ void Client::change_step_to_write(Writer& writer, const Variable& variable, std:
   change_step(step, notice_for(variable, step) == DC_OK ? &wanted : nullptr);
 }
 
-void Client::publish(Writer& writer, shm::BlockHeader* block, const std::byte* data, std::uint64_t bytes) {
+void Client::publish(Writer& writer, const Writer::Reserved& block) {
   event::Event event = {};
   event.kind = event::Kind::write;
-  event.step = block->step;
-  event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_->at(0));
+  event.step = block.step;
+  event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block.header) - region_->at(0));
   if (model_->architecture.checksums) {
-    block->checksum = checksum(data, bytes);
-    block->flags |= shm::kHasChecksum;
+    block.header->checksum = checksum(block.data, block.bytes);
+    block.header->flags |= shm::kHasChecksum;
   }
-  shm::hand_over(*block, shm::BlockState::published, writer.lane, event);  // reserve() made sure of the room
+  shm::hand_over(*block.header, shm::BlockState::published, writer.lane, event);  // reserve() made sure of the room
   writer.count_write();
   const bool half = writer.lane.more_than_half_full() || writer.arena.more_than_half_full();
   if (half && !writer.rang) link_.ring();
@@ -212,7 +212,7 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
   if (header == nullptr) return refuse(writer, variable, notice);
   std::byte* const target = shm::data_of(header, variable.form);
   shm::copy_in(target, data, variable.shape.bytes);
-  publish(writer, header, target, variable.shape.bytes);
+  publish(writer, {header, step, target, variable.shape.bytes});
   return DC_OK;
 }
 
@@ -228,7 +228,7 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
   if (header == nullptr) return refuse(writer, variable, notice);
   std::byte* const target = shm::data_of(header, variable.form);
   copy_source(target, variable, source);
-  publish(writer, header, target, variable.shape.bytes);
+  publish(writer, {header, step, target, variable.shape.bytes});
   return DC_OK;
 }
 
@@ -244,7 +244,7 @@ int Client::alloc(Variable& variable, std::int64_t step, std::int32_t block, voi
     *data = writer.scratch_for(variable.id, block, variable.shape.bytes, notice);
     return notice;
   }
-  const Writer::Allocated handed_out = {header, shm::data_of(header, variable.form), variable.shape.bytes};
+  const Writer::Reserved handed_out = {header, step, shm::data_of(header, variable.form), variable.shape.bytes};
   writer.allocated[{variable.id, block}] = handed_out;
   *data = handed_out.data;
   return DC_OK;
@@ -259,16 +259,16 @@ int Client::commit(Variable& variable, std::int64_t step, std::int32_t block) {
   }
   if (const int notice = notice_for(variable, step); notice != DC_OK) return notice;
   const auto found = writer.allocated.find({variable.id, block});
-  if (found == writer.allocated.end() || found->second.header->step != step)
+  if (found == writer.allocated.end() || found->second.step != step)
     throw Error(
         DC_E_NOT_ALLOCATED,
         format(
             "commit of '{}' block {} in step {}: nothing was allocated (dc_alloc of the same variable, step and block comes first)",
             name_of(variable), block, step));
   if (!writer.lane.has_room()) wait_for_lane_to_write(writer, variable, step, block);
-  const Writer::Allocated committed = found->second;
+  const Writer::Reserved committed = found->second;
   writer.allocated.erase(found);
-  publish(writer, committed.header, committed.data, committed.bytes);
+  publish(writer, committed);
   return DC_OK;
 }
 

@@ -86,23 +86,24 @@ struct Writer {
   };
 
   // As this client reserved it; in a pool others may have written over the header since.
-  struct Allocated {
+  struct Reserved {
     shm::BlockHeader* header;
+    std::int64_t step;
     std::byte* data;
     std::uint64_t bytes;
   };
 
   shm::LaneWriter lane;
   shm::PooledArena arena;
-  std::vector<std::int64_t> last_step;                                    // by variable: step of its block 0
-  std::set<std::pair<std::uint32_t, std::int32_t>> more_blocks;           // blocks other than 0 of the open step
-  std::map<std::pair<std::uint32_t, std::int32_t>, Allocated> allocated;  // handed out, not committed
-  std::map<std::pair<std::uint32_t, std::int32_t>, Scratch> scratch;      // of the open step
-  using Refused = std::tuple<std::int64_t, std::uint32_t, bool>;          // step, variable, dropped or skipped
-  std::map<Refused, std::uint64_t> refused;                               // not told to the server yet: how many
-  std::set<std::tuple<std::int64_t, std::uint32_t, std::int32_t>> full;   // step, variable, block: refused with an error
-  std::uint64_t waits_told = 0;                                           // to the server
-  std::uint64_t step_bytes = 0;                                           // of the arena, held by the open step
+  std::vector<std::int64_t> last_step;                                   // by variable: step of its block 0
+  std::set<std::pair<std::uint32_t, std::int32_t>> more_blocks;          // blocks other than 0 of the open step
+  std::map<std::pair<std::uint32_t, std::int32_t>, Reserved> allocated;  // handed out, not committed
+  std::map<std::pair<std::uint32_t, std::int32_t>, Scratch> scratch;     // of the open step
+  using Refused = std::tuple<std::int64_t, std::uint32_t, bool>;         // step, variable, dropped or skipped
+  std::map<Refused, std::uint64_t> refused;                              // not told to the server yet: how many
+  std::set<std::tuple<std::int64_t, std::uint32_t, std::int32_t>> full;  // step, variable, block: refused with an error
+  std::uint64_t waits_told = 0;                                          // to the server
+  std::uint64_t step_bytes = 0;                                          // of the arena, held by the open step
   bool rang = false;  // the server was woken when lane or arena passed half; once is enough
   // For dc_status of other threads; only this thread writes, so an addition needs no locked instruction.
   std::atomic<std::uint64_t> writes{0}, waits{0}, skipped{0}, dropped{0}, used_bytes{0};
