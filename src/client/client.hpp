@@ -107,7 +107,7 @@ class Client {
   template <class Done>
   void wait_for_room(Done&& done);
   [[noreturn]] void throw_full(Writer& writer, const Variable& variable, std::int64_t step, bool alone);
-  void publish(Writer& writer, const Writer::Reserved& block);
+  void publish(Writer& writer, shm::BlockHeader* block, std::int64_t step, const std::byte* data, std::uint64_t bytes);
   shm::BlockHeader* reserve_to_read(Writer& writer, const std::string& what, std::uint64_t bytes, shm::Form form);
   void ask(Writer& writer, shm::BlockHeader* block, event::Event& event, const std::string& what);
   void push(Writer& writer, const event::Event& event, const Deadline& deadline);

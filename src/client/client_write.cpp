@@ -183,16 +183,17 @@ void Client::change_step_to_write(Writer& writer, const Variable& variable, std:
   change_step(step, notice_for(variable, step) == DC_OK ? &wanted : nullptr);
 }
 
-void Client::publish(Writer& writer, const Writer::Reserved& block) {
+// Not from the header what the caller knows: in a pool others may have written over it. In registers: it is the hot path.
+void Client::publish(Writer& writer, shm::BlockHeader* block, std::int64_t step, const std::byte* data, std::uint64_t bytes) {
   event::Event event = {};
   event.kind = event::Kind::write;
-  event.step = block.step;
-  event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block.header) - region_->at(0));
+  event.step = step;
+  event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_->at(0));
   if (model_->architecture.checksums) {
-    block.header->checksum = checksum(block.data, block.bytes);
-    block.header->flags |= shm::kHasChecksum;
+    block->checksum = checksum(data, bytes);
+    block->flags |= shm::kHasChecksum;
   }
-  shm::hand_over(*block.header, shm::BlockState::published, writer.lane, event);  // reserve() made sure of the room
+  shm::hand_over(*block, shm::BlockState::published, writer.lane, event);  // reserve() made sure of the room
   writer.count_write();
   const bool half = writer.lane.more_than_half_full() || writer.arena.more_than_half_full();
   if (half && !writer.rang) link_.ring();
@@ -212,7 +213,7 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
   if (header == nullptr) return refuse(writer, variable, notice);
   std::byte* const target = shm::data_of(header, variable.form);
   shm::copy_in(target, data, variable.shape.bytes);
-  publish(writer, {header, step, target, variable.shape.bytes});
+  publish(writer, header, step, target, variable.shape.bytes);
   return DC_OK;
 }
 
@@ -228,7 +229,7 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
   if (header == nullptr) return refuse(writer, variable, notice);
   std::byte* const target = shm::data_of(header, variable.form);
   copy_source(target, variable, source);
-  publish(writer, {header, step, target, variable.shape.bytes});
+  publish(writer, header, step, target, variable.shape.bytes);
   return DC_OK;
 }
 
@@ -268,7 +269,7 @@ int Client::commit(Variable& variable, std::int64_t step, std::int32_t block) {
   if (!writer.lane.has_room()) wait_for_lane_to_write(writer, variable, step, block);
   const Writer::Reserved committed = found->second;
   writer.allocated.erase(found);
-  publish(writer, committed);
+  publish(writer, committed.header, step, committed.data, committed.bytes);
   return DC_OK;
 }
 
