@@ -33,6 +33,12 @@ bool greet(const dc_host_t& host, const FileNames& names) {
   return host.send != nullptr && host.send(host.self, other, hello.data(), hello.size()) == DC_OK;
 }
 
+// What became of the data, as far as the comma and the conjunction of a sentence.
+const char* fate_of(const StepRecord& step) {
+  if (!step.failures.empty()) return step.files.empty() ? " is not stored, and" : " is stored in part, and";
+  return step.files.empty() ? " has no data, and" : " is stored, but";
+}
+
 // A record that cannot be read names none: its files stay.
 std::set<std::string> files_in_record(const std::string& path) {
   std::set<std::string> names;
@@ -243,7 +249,8 @@ bool CommitLog::write() {
   try {
     return try_lines();
   } catch (const Failure& failure) {
-    throw Error(DC_E_IO, "step " + std::to_string(lines_.front().step) + " is stored, but the commit record cannot tell of it: " +
+    const StepRecord& step = lines_.front();
+    throw Error(DC_E_IO, "step " + std::to_string(step.step) + fate_of(step) + " the commit record cannot tell of it: " +
                              failure.what() + "; its line is kept and tried again with the next");
   }
 }

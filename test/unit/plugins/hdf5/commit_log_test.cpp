@@ -327,7 +327,7 @@ TEST_CASE("lines that do not fit on a full disk are kept and added later; at the
     record.step = 1;
     record.failures = {std::string(10'000, 'x')};  // more than is left of the record's last page
     REQUIRE(plugin.on_message(1, to_json(record).dump()) == DC_E_IO);
-    CHECK_THAT(host.failure, Catch::Contains("step 1 is stored, but the commit record cannot tell of it") &&
+    CHECK_THAT(host.failure, Catch::Contains("step 1 is not stored, and the commit record cannot tell of it") &&
                                  Catch::Contains("No space left on device"));
     const bool room = GENERATE(true, false);
     if (room) std::filesystem::remove(folder.file("disk/filler"));
