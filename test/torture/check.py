@@ -190,12 +190,13 @@ class Check:
         return phase == "first" and self.told_failed(stored, ledger, step)
 
     def told_failed(self, stored, ledger, step):
-        """The storage could not, and said so: in the record, or to this client."""
+        """The storage could not, and said so: in the record, or to this client, or in the log where the client is gone."""
         if not self.kind.storage:
             return False
         heard = [call.sentence for call in ledger.calls if call.code == EARLIER_IO]
         heard += [call.sentence.split(LAST_MAIL)[1] for call in ledger.calls if call.code == SERVER_LOST and LAST_MAIL in call.sentence]
-        if any(call.code == SERVER_LOST and IN_ITS_LOG in call.sentence for call in ledger.calls):
+        killed = self.kind.client_dies and not ledger.ended  # before it could hear of it
+        if killed or any(call.code == SERVER_LOST and IN_ITS_LOG in call.sentence for call in ledger.calls):
             heard += [line for line in self.runner.log_lines() if " error: step " in line]
         told = {int(s) for sentence in heard for s in STEP.findall(sentence)}
         return step in stored.failed_steps or step in told
