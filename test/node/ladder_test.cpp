@@ -211,6 +211,7 @@ TEST_CASE("when the spill file may grow no more, a write waits and is refused as
   model::Model model = tight();
   model.architecture.spill = folder.path();
   model.architecture.spill_bytes = 5 * 4096;
+  model.architecture.buffer_timeout_ms = 2'000;  // the server gets a turn in it, also on a machine that others use
   Node node(model, 1);
   node.start();
   int written = 0;
