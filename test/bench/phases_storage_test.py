@@ -60,7 +60,7 @@ def test_without_it_none_is(tmp_path):
 def test_a_file_that_cannot_be_synced_ends_the_run_and_is_named(tmp_path, way):
     done, _ = one_run(tmp_path, way, "fsync EIO @.p1.", "--sync")
     assert done.returncode != 0
-    reasons = [path.read_text() for path in (tmp_path / "results").glob("rank*.failed")]
+    reasons = {path.read_text() for path in (tmp_path / "results").glob("rank*.failed")} - {""}  # of a rank that was ended in it
     assert reasons and all(f"cannot sync {tmp_path / 'data' / 'phases.p1.'}" in reason for reason in reasons)
 
 
