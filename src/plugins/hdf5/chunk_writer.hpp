@@ -29,7 +29,7 @@ class ChunkWriter {
       : filters_(std::move(filters)), memory_(memory), workers_(threads), lanes_(static_cast<std::size_t>(workers_.threads())) {}
 
   // Creates the dataset with the groups above it, writes all parts and the attributes that tell of the reduction and of the values,
-  // and tells the record. Throws Failure, or damaris::Error for values that cannot be stored as asked.
+  // and tells the record. Throws Failure, or Refused for values that cannot be stored as asked.
   Dataset write(const Hdf5File& file, const Piece& piece, StoredDataset& told);
 
  private:

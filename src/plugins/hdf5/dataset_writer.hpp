@@ -27,7 +27,7 @@ class DatasetWriter {
   void reserve(Hdf5File& file, const std::vector<Piece>& pieces) const;
 
   // Creates the dataset with the groups above it, writes all parts and the index of its values, and tells the record of its
-  // content. Throws Failure. The caller may add attributes.
+  // content. Throws Failure, or Refused when nothing of it is in the file. The caller may add attributes.
   Dataset write(Hdf5File& file, const Piece& piece, StoredDataset& told);
 
  private:

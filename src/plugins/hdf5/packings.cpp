@@ -1,5 +1,7 @@
 #include "packings.hpp"
 
+#include <cmath>
+
 namespace damaris::hdf5 {
 
 reduce::Packing Packings::choose(std::uint32_t variable, const reduce::Range<double>& range) {
@@ -8,7 +10,8 @@ reduce::Packing Packings::choose(std::uint32_t variable, const reduce::Range<dou
   const auto before = chosen_.find(variable);
   if (before != chosen_.end() && reduce::rounding_error(range, before->second) <= kWorse * reduce::rounding_error(range, fitting))
     return before->second;
-  if (range.finite && (range.min != 0 || range.max != 0)) chosen_[variable] = fitting;
+  const bool holds = std::isfinite(reduce::rounding_error(range, fitting));
+  if (range.finite && (range.min != 0 || range.max != 0) && holds) chosen_[variable] = fitting;
   return fitting;
 }
 

@@ -13,7 +13,8 @@ namespace damaris::hdf5 {
 class Packings {
  public:
   // That of the variable before while nothing overflows with it and the largest error is at most twice that of one made for this range;
-  // else this one, from now on. Zeros, and values that are not finite, choose nothing for what comes later.
+  // else this one, from now on. Zeros, values that are not finite, and those that no packing holds choose nothing for what
+  // comes later.
   reduce::Packing choose(std::uint32_t variable, const reduce::Range<double>& range);
 
  private:

@@ -38,9 +38,10 @@ std::string short_text(double value) {
 }
 
 [[noreturn]] void refuse(const Piece& piece, double min, double max) {
-  throw Error(DC_E_IO, "'" + std::string(piece.variable->path) + "' holds values from " + short_text(min) + " to " +
-                           short_text(max) + ", which overflow 16 bits with reduce=\"" + piece.variable->reduce +
-                           "\"; give another scale or none, or add :keep to keep its type then");
+  throw Refused("'" + std::string(piece.variable->path) + "' holds values from " + short_text(min) + " to " + short_text(max) +
+                ", which overflow 16 bits with reduce=\"" + piece.variable->reduce +
+                "\"; give another scale or none, or add :keep to keep its type then; '" + piece.path +
+                "' is not stored, what was written with it is");
 }
 
 template <class T>
@@ -51,7 +52,7 @@ void plan_float16(const Piece& piece, Staging& staging, Packings& packings, Prec
   precision.packing =
       asked.has_packing != 0 ? reduce::Packing{asked.scale, asked.offset} : packings.choose(piece.variable->id, wide);
   precision.overflows = !fits(range, precision.packing);
-  if (precision.overflows && asked.keep_on_overflow == 0)
+  if (precision.overflows && asked.has_packing != 0 && asked.keep_on_overflow == 0)
     refuse(piece, static_cast<double>(range.min), static_cast<double>(range.max));
   if (precision.overflows) precision.kind = DC_EXACT;
   if (!precision.overflows) precision.element_bytes = sizeof(reduce::Half);

@@ -4,6 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
+
+#include <damaris/error.hpp>
 
 #include "packings.hpp"
 #include "piece_memory.hpp"
@@ -11,6 +14,12 @@
 #include "plugins/reduce/rounding.hpp"
 
 namespace damaris::hdf5 {
+
+// Values that cannot be stored as the XML asks. Thrown before anything of the dataset is in the file: the other ones are stored.
+class Refused : public Error {
+ public:
+  explicit Refused(const std::string& sentence) : Error(DC_E_IO, sentence) {}
+};
 
 struct Precision {
   dc_precision kind = DC_EXACT;
@@ -21,7 +30,8 @@ struct Precision {
   bool overflows = false;  // 16 bits were asked for and cannot hold the values: they keep their type
 };
 
-// Looks at all values where 16 bits are asked for. Throws damaris::Error(DC_E_IO) when they overflow and may not be kept.
+// Looks at all values where 16 bits are asked for. Throws Refused when they overflow the scale that the XML gives
+// and may not keep their type.
 Precision plan_precision(const Piece& piece, Staging& staging, Packings& packings);
 
 // `count` values from `in` to `out`, of element_bytes each. Threads: any; pure. Returns the largest error, of the kind of the bound;

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <new>
 #include <set>
 #include <string>
 #include <vector>
@@ -223,7 +224,9 @@ bool Storage::store(const dc_iteration_t& iteration) {
     retry_.next_thing();
     throw;
   }
+  const std::optional<Error> refused = in_hand_->refused;
   in_hand_.reset();
+  if (refused) throw *refused;
   return true;
 }
 
@@ -234,12 +237,17 @@ bool Storage::try_to_write(const dc_iteration_t& iteration, Instant now) {
   StepRecord& record = in_hand_->record;
   record = record_of(host_, iteration, settings_.existing == Existing::recover);  // anew: between two tries blocks may be spilled
   record.waited_s = seconds_between(in_hand_->seen, *in_hand_->begun);
+  in_hand_->refused.reset();
   try {
     if (iteration.dataset_count > 0) record.files.push_back(write_file(iteration));
   } catch (const Failure& failure) {
     return failed(iteration, failure, now);
   } catch (const Error& error) {
     give_up(iteration, error);
+  } catch (const std::bad_alloc&) {
+    give_up(iteration, Error(DC_E_MEMORY, "iteration " + std::to_string(iteration.step) +
+                                              " is not stored: the server is out of memory; give the dedicated core more, or write "
+                                              "less in one iteration"));
   }
   if (retry_.failed() > 0) {
     const std::string line =
@@ -274,7 +282,7 @@ bool Storage::failed(const dc_iteration_t& iteration, const Failure& failure, In
 
 void Storage::give_up(const dc_iteration_t& iteration, const Error& error) {
   in_hand_->record.complete = false;
-  in_hand_->record.failures.push_back(error.sentence());
+  in_hand_->record.failures = {error.sentence()};
   report(iteration);
   try {
     log_->write();
@@ -327,13 +335,31 @@ void Storage::write_all(Hdf5File& file, const dc_iteration_t& iteration, StoredF
   const std::vector<Piece> pieces = pieces_of(iteration);
   writer_.reserve(file, pieces);
   for (const Piece& piece : pieces) {
-    StoredDataset& one = told.datasets.emplace_back(record_of(piece));
-    Dataset dataset = writer_.write(file, piece, one);
-    label_dataset(dataset, piece, iteration);
-    one.stored_bytes = H5Dget_storage_size(dataset.id());
-    dataset.close("write the dataset", piece.path);
-    file.check();
+    StoredDataset one = record_of(piece);
+    try {
+      write_piece(file, piece, iteration, one);
+    } catch (const Refused& refused) {
+      refuse(refused);
+      continue;
+    }
+    told.datasets.push_back(std::move(one));
   }
+  if (told.datasets.empty() && in_hand_->refused) throw Error(*in_hand_->refused);
+}
+
+void Storage::write_piece(Hdf5File& file, const Piece& piece, const dc_iteration_t& iteration, StoredDataset& told) {
+  Dataset dataset = writer_.write(file, piece, told);
+  label_dataset(dataset, piece, iteration);
+  told.stored_bytes = H5Dget_storage_size(dataset.id());
+  dataset.close("write the dataset", piece.path);
+  file.check();
+}
+
+// A dataset that cannot be stored as asked costs itself: its step is partial, and who wrote it hears why.
+void Storage::refuse(const Refused& refused) {
+  if (!in_hand_->refused) in_hand_->refused.emplace(refused);
+  in_hand_->record.complete = false;
+  in_hand_->record.failures.push_back(refused.sentence());
 }
 
 }  // namespace damaris::hdf5

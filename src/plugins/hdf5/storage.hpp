@@ -30,7 +30,8 @@ class Storage {
 
   // Returns true when the iteration is durable under its final name and told to the host and the record; without datasets there is no
   // file. Returns false while it is not this server's turn, and while the file system refuses what it may take later: to be called again.
-  // Throws damaris::Error and leaves no file behind.
+  // Throws damaris::Error: nothing of the iteration is stored, and no file left behind, or all but the datasets which the record's
+  // `failures` name.
   bool store(const dc_iteration_t& iteration);
   // A message of the storage of server `from`.
   void take(int from, const std::string& message);
@@ -52,6 +53,7 @@ class Storage {
     Instant complete, seen;
     std::optional<Instant> begun = {};  // the first try
     bool written = false;               // its file is there, or it has none
+    std::optional<Error> refused = {};  // why the first dataset of the last try is not in it that cannot be stored as asked
   };
 
   bool try_to_write(const dc_iteration_t& iteration, Instant now);
@@ -62,6 +64,8 @@ class Storage {
   void share();
   StoredFile write_own_file(const dc_iteration_t& iteration);
   void write_all(Hdf5File& file, const dc_iteration_t& iteration, StoredFile& told);
+  void write_piece(Hdf5File& file, const Piece& piece, const dc_iteration_t& iteration, StoredDataset& told);
+  void refuse(const Refused& refused);
 
   const dc_host_t& host_;
   Settings settings_;

@@ -98,9 +98,7 @@ inline __attribute__((always_inline)) void pack_block(const T* values, std::size
 template <class Convert, class T>
 inline __attribute__((always_inline)) Packed pack_with(const T* values, std::size_t count, const Packing& packing,
                                                        Half* out) noexcept {
-  // A scale so small that its inverse overflows is taken as one that is not: what it packs is Inf then too.
-  constexpr double kMost = std::numeric_limits<double>::max();
-  const double inverse = std::min(std::max(1 / packing.scale, -kMost), kMost);
+  const double inverse = 1 / packing.scale;
   Lanes lanes;
   const std::size_t whole = count / kGroup * kGroup;
   for (std::size_t i = 0; i < whole; i += kBlock)
@@ -133,16 +131,19 @@ Packed pack_any(const T* values, std::size_t count, const Packing& packing, Half
   return pack_with<PortableHalf>(values, count, packing, out);
 }
 
+// A scale below has no inverse.
+constexpr double kLeastScale = std::numeric_limits<double>::min();
+
 // 2^(16 k): the farthest value is between 2^-1 and 2^15 halves, so that small ones
 // are as far above the smallest half as with any scale.
 double common_scale(double farthest) noexcept {
-  constexpr int kStep = 16;
-  constexpr double kLeast = 1e-290;  // below, such a scale or its inverse is no number any more
+  constexpr int kStep = 16, kHighest = 1008;  // 2^1024 is no number: what the last scale cannot hold overflows
+  constexpr double kLeast = 1e-290;
   if (farthest == 0) return 1;
-  if (farthest < kLeast) return farthest;
+  if (farthest < kLeast) return std::max(farthest, kLeastScale);
   int exponent = 0;  // farthest < 2^exponent
   std::frexp(farthest, &exponent);
-  return std::ldexp(1.0, static_cast<int>(std::floor(static_cast<double>(exponent) / kStep)) * kStep);
+  return std::ldexp(1.0, std::min(static_cast<int>(std::floor(static_cast<double>(exponent) / kStep)) * kStep, kHighest));
 }
 
 }  // namespace
@@ -156,7 +157,7 @@ Packing packing_for(const Range<T>& range) noexcept {
   if (!far_from_zero) return {common_scale(farthest), 0};
   const double offset = low + (high - low) / 2;
   const double scale = std::max(high - offset, offset - low);
-  return {scale > 0 ? scale : 1, offset};
+  return {scale > 0 ? std::max(scale, kLeastScale) : 1, offset};
 }
 template Packing packing_for(const Range<float>& range) noexcept;
 template Packing packing_for(const Range<double>& range) noexcept;
@@ -165,6 +166,7 @@ template Packing packing_for(const Range<double>& range) noexcept;
 template <class T>
 double rounding_error(const Range<T>& range, const Packing& packing) noexcept {
   if (!range.finite) return 0;
+  if (!can_be_undone(packing)) return std::numeric_limits<double>::infinity();
   const double scale = std::fabs(packing.scale), low = range.min, high = range.max;
   const double farthest = std::max(std::fabs(high - packing.offset), std::fabs(low - packing.offset)) / scale;
   if (farthest == 0) return 0;
@@ -176,8 +178,10 @@ double rounding_error(const Range<T>& range, const Packing& packing) noexcept {
 template double rounding_error(const Range<float>& range, const Packing& packing) noexcept;
 template double rounding_error(const Range<double>& range, const Packing& packing) noexcept;
 
+bool can_be_undone(const Packing& packing) noexcept { return std::isnormal(packing.scale) && std::isfinite(packing.offset); }
+
 void check_packing(const Packing& packing) {
-  if (std::isfinite(packing.scale) && packing.scale != 0 && std::isfinite(packing.offset)) return;
+  if (can_be_undone(packing)) return;
   throw Error(DC_E_CONFIG, "16 bits with scale " + std::to_string(packing.scale) + " and offset " + std::to_string(packing.offset) +
                                " cannot be unpacked; give a finite scale that is not zero and a finite offset, or neither of them");
 }

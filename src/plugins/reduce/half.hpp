@@ -18,17 +18,20 @@ struct Packing {
   double offset = 0;
 };
 
-// One with which nothing of the range overflows. Without offset where the range holds zero or spans magnitudes, so that zeros stay
+// One with which nothing of the range overflows, unless it reaches 65520 * 2^1008. Without offset where the range holds zero or spans magnitudes, so that zeros stay
 // zeros; the scale is then one of few powers of two, so that ranges of similar magnitude get the same. Around the middle where the
 // values are far from zero: there |half| <= 1.
 template <class T>
 Packing packing_for(const Range<T>& range) noexcept;
 
-// The largest error that rounding to halves may give a value of the range; infinite when one of its ends overflows.
+// The largest error that rounding to halves may give a value of the range; infinite when one of its ends overflows
+// or the packing cannot be undone.
 template <class T>
 double rounding_error(const Range<T>& range, const Packing& packing) noexcept;
 
-// Throws Error(DC_E_CONFIG) unless the scale is finite and not zero and the offset is finite.
+// Whether the scale is a normal number, so that it has an inverse, and the offset finite.
+bool can_be_undone(const Packing& packing) noexcept;
+// Throws Error(DC_E_CONFIG) unless can_be_undone().
 void check_packing(const Packing& packing);
 
 struct Packed {

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <limits>
+
 using damaris::hdf5::Packings;
 using damaris::reduce::Packing;
 using damaris::reduce::Range;
@@ -36,6 +38,15 @@ TEST_CASE("values that would overflow get a new scale") {
   CHECK(packings.choose(0, range(-1, 65000)).scale == 1);
   CHECK(packings.choose(0, range(-1, 65536)).scale == 65536);
   CHECK(packings.choose(0, range(-1, 65536)).scale == 65536);
+}
+
+TEST_CASE("values that no scale holds choose nothing for what comes later") {
+  Packings packings;
+  const double most = std::numeric_limits<double>::max();
+  CHECK(packings.choose(0, range(-most, most)).scale == 0x1p1008);
+  CHECK(packings.choose(0, range(-1, 1)).scale == 1);
+  CHECK(packings.choose(0, range(0, 0x1p1023)).scale == 0x1p1008);
+  CHECK(packings.choose(0, range(-1, 1)).scale == 1);
 }
 
 TEST_CASE("zeros and values that are not finite choose nothing for what comes later") {

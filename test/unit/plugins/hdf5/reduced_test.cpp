@@ -224,6 +224,81 @@ TEST_CASE("values that overflow 16 bits are refused with their range, or keep th
   CHECK(file.attribute<std::int32_t>("v", "overflowed_float16").at(0) == 1);
 }
 
+TEST_CASE("a value that no scale of 16 bits holds costs its own dataset the 16 bits, and nothing in any other step") {
+  const double most = std::numeric_limits<double>::max();
+  const double bad = GENERATE_COPY(values<double>({most, -most, 0x1p1023, -0x1p1023}));
+  CAPTURE(bad);
+  auto bits16 = variable_info(0, "bits16", DC_FLOAT64, 1), plain = variable_info(1, "plain", DC_INT32, 1);
+  bits16.reduction = changed(DC_FLOAT16);
+  Fixture run({bits16, plain});
+  for (std::int64_t step = 0; step < 3; ++step) {
+    Blocks blocks(step);
+    blocks.add(bits16, 0, {3}, std::vector<double>{1, step == 1 ? bad : 2, 0});
+    blocks.add(plain, 0, {1}, std::vector<std::int32_t>{static_cast<std::int32_t>(step)});
+    const ReadFile file = run.stored(blocks);
+    CHECK(file.values<std::int32_t>("plain/0") == std::vector<std::int32_t>{static_cast<std::int32_t>(step)});
+    const bool keeps_type = step == 1 && std::fabs(bad) == most;
+    CHECK(file.has_attribute("bits16/0", "overflowed_float16") == keeps_type);
+    const double scale = keeps_type ? 1 : file.attribute<double>("bits16/0", "scale_factor").at(0);
+    CHECK(scale == (step == 1 && !keeps_type ? 0x1p1008 : 1));
+    CHECK(file.converted<double>("bits16/0").at(1) * scale == (step == 1 ? bad : 2));
+  }
+}
+
+TEST_CASE("a dataset that may not overflow is left out of its step alone, which the record and the caller hear of") {
+  auto narrow = variable_info(0, "narrow", DC_FLOAT32, 1), plain = variable_info(1, "plain", DC_INT32, 1);
+  narrow.reduction = changed(DC_FLOAT16);
+  narrow.reduction.has_packing = 1;
+  narrow.reduction.scale = 1;
+  Fixture run({narrow, plain});
+  for (std::int64_t step = 0; step < 3; ++step) {
+    Blocks blocks(step);
+    blocks.add(narrow, 0, {2}, std::vector<float>{1, step == 1 ? 1e6F : 2});
+    blocks.add(narrow, 1, {2}, std::vector<float>{3, 4});
+    blocks.add(plain, 0, {1}, std::vector<std::int32_t>{7});
+    CHECK(run.plugin.on_iteration(blocks.view()) == (step == 1 ? DC_E_IO : DC_OK));
+    const ReadFile file(run.path(step));
+    CHECK(file.has("narrow/0") == (step != 1));
+    CHECK(file.converted<float>("narrow/1") == std::vector<float>{3, 4});
+    CHECK(file.values<std::int32_t>("plain/0") == std::vector<std::int32_t>{7});
+  }
+  CHECK(run.host.failure.find("'narrow/0' is not stored, what was written with it is") != std::string::npos);
+  std::string record;  // goes to server 0, which keeps it
+  for (const auto& [server, text] : run.host.sent) record += text;
+  CHECK(record.find("\"step\":0,\"complete\":true") != std::string::npos);
+  CHECK(record.find("\"step\":1,\"complete\":false") != std::string::npos);
+  CHECK(record.find("\"failures\":[\"'narrow' holds values from 1 to 1e+06") != std::string::npos);
+  CHECK(record.find("\"step\":2,\"complete\":true") != std::string::npos);
+}
+
+TEST_CASE("the extremes of a type are stored under every reduction that takes it, beside values that stay what they are") {
+  using Limits = std::numeric_limits<double>;
+  const double bound = GENERATE(5e-324, 1e-300, 0.5, 1e300, 1.7e308);
+  const dc_precision precision = GENERATE(DC_EXACT, DC_ROUND_ABSOLUTE, DC_ROUND_RELATIVE, DC_FLOAT16);
+  auto reals = variable_info(0, "reals", DC_FLOAT64, 1), plain = variable_info(1, "plain", DC_INT64, 1);
+  reals.reduction = changed(precision, precision == DC_ROUND_RELATIVE ? std::min(bound, 0.5) : bound);
+  plain.reduction = packed(GENERATE(DC_CODEC_DEFLATE, DC_CODEC_ZSTD), 1);
+  Fixture run({reals, plain});
+  const std::vector<double> given = {Limits::max(), -Limits::max(),         Limits::denorm_min(), -Limits::denorm_min(),
+                                     Limits::min(), Limits::infinity(),     -Limits::infinity(),  Limits::quiet_NaN(),
+                                     -0.0,          Limits::signaling_NaN()};
+  const std::vector<std::int64_t> integers = {INT64_MIN, INT64_MAX, 0, -1};
+  Blocks blocks(0);
+  blocks.add(reals, 0, {10}, given);
+  for (std::int32_t k = 0; k < 10; ++k) blocks.add(reals, k + 1, {1}, std::vector<double>{given[static_cast<std::size_t>(k)]});
+  blocks.add(plain, 0, {4}, integers);
+  const ReadFile file = run.stored(blocks);
+  const std::vector<double> stored = file.converted<double>("reals/0");
+  for (std::size_t k = 5; k < 10; ++k) {
+    CHECK(std::isnan(stored[k]) == std::isnan(given[k]));
+    if (!std::isnan(given[k])) CHECK(stored[k] == given[k]);
+  }
+  CHECK(std::signbit(stored[8]));
+  CHECK(file.attribute<double>("reals/0", "value_range") == std::vector<double>{-Limits::max(), Limits::max()});
+  CHECK(file.has_attribute("reals/0", "overflowed_float16") == (precision == DC_FLOAT16));
+  if (plain.reduction.codec == DC_CODEC_DEFLATE) CHECK(file.values<std::int64_t>("plain/0") == integers);
+}
+
 TEST_CASE("a scalar, an empty block and NaN are stored under every reduction") {
   const dc_precision precision = GENERATE(DC_EXACT, DC_ROUND_ABSOLUTE, DC_ROUND_RELATIVE, DC_FLOAT16);
   auto variable = variable_info(0, "v", DC_FLOAT32, 1);

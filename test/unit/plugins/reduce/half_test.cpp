@@ -85,9 +85,9 @@ TEST_CASE("zeros stay zeros where the range holds zero; values far from zero get
 TEST_CASE("ranges of similar magnitude around zero get one scale, with which small values lose no more than with another") {
   for (const double farthest : {0.5, 1.0, 3.0, 1000.0, 32767.0}) REQUIRE(packing_for(Range<double>{-farthest, 0, true}).scale == 1);
   REQUIRE(packing_for(Range<double>{0, 0, true}).scale == 1);
-  for (int exponent = -1080; exponent < 1024; ++exponent) {
+  REQUIRE(packing_for(Range<double>{0, 1e-320, true}).scale == std::numeric_limits<double>::min());  // the least with an inverse
+  for (int exponent = -1022; exponent < 1024; ++exponent) {
     const double farthest = std::ldexp(1.0, exponent), scale = packing_for(Range<double>{0, farthest, true}).scale;
-    if (farthest == 0) continue;
     REQUIRE(scale <= 2 * farthest);  // so that the smallest half is at most 2^-23 of the farthest value
     REQUIRE(rounding_error(Range<double>{0, farthest, true}, {scale, 0}) <= farthest / 4096);
   }
@@ -106,10 +106,49 @@ TEST_CASE("the error of rounding is known before") {
   REQUIRE(rounding_error(Range<double>{}, {1, 0}) == 0);
 }
 
-TEST_CASE("a packing that cannot be undone is refused") {
+TEST_CASE("a packing that cannot be undone is refused, and has no bound of its error") {
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
   const float value = 1;
   Half half = 0;
-  for (const Packing& bad : {Packing{0, 0}, Packing{nan, 0}, Packing{inf, 0}, Packing{1, nan}, Packing{1, inf}})
+  for (const Packing& bad :
+       {Packing{0, 0}, Packing{nan, 0}, Packing{inf, 0}, Packing{5e-324, 0}, Packing{1, nan}, Packing{1, inf}}) {
     REQUIRE_THROWS_AS(pack(&value, 1, bad, &half), damaris::Error);
+    REQUIRE(std::isinf(rounding_error(Range<double>{0, 1, true}, bad)));
+  }
+}
+
+TEMPLATE_TEST_CASE("whatever the range, its packing can be undone, and what it holds is within the error that is known before", "",
+                   float, double) {
+  using Limits = std::numeric_limits<TestType>;
+  const std::vector<TestType> extremes = {Limits::max(),
+                                          -Limits::max(),
+                                          Limits::max() / 2,
+                                          std::ldexp(TestType{1}, Limits::max_exponent - 1),
+                                          Limits::min(),
+                                          -Limits::min(),
+                                          std::nextafter(Limits::min(), TestType{0}),
+                                          Limits::denorm_min(),
+                                          -Limits::denorm_min(),
+                                          4 * Limits::denorm_min(),
+                                          TestType(0.0),
+                                          TestType(-0.0),
+                                          TestType(1),
+                                          std::nextafter(TestType{1}, TestType{2}),
+                                          TestType(-1)};
+  for (const TestType a : extremes)
+    for (const TestType b : extremes) {
+      const std::vector<TestType> values = {a, Limits::quiet_NaN(), b, Limits::infinity(), -Limits::infinity()};
+      const auto range = range_of(values.data(), values.size());
+      const Packing packing = packing_for(range);
+      INFO(a << " and " << b << ": scale " << packing.scale << ", offset " << packing.offset);
+      REQUIRE(can_be_undone(packing));
+      std::vector<Half> halves(values.size());
+      const Packed packed = pack(values.data(), values.size(), packing, halves.data());
+      const double most = std::max(std::fabs(static_cast<double>(a)), std::fabs(static_cast<double>(b)));
+      if (most < 65520 * 0x1p1008) REQUIRE(packed.overflowed == 0);
+      if (packed.overflowed == 0)
+        REQUIRE(packed.largest_error <= rounding_error(range, packing) * 1.001 + 4e-16 * std::fabs(packing.offset));
+      REQUIRE(std::isnan(from_half(halves[1])));
+      REQUIRE((std::isinf(from_half(halves[3])) && std::isinf(from_half(halves[4]))));
+    }
 }

@@ -41,3 +41,28 @@ TEST_CASE("the largest finite values belong to the range") {
   REQUIRE(range_of(values, 2).min == -most);
   REQUIRE(range_of(values, 2).max == most);
 }
+
+TEMPLATE_TEST_CASE("the extremes of an integer type belong to the range, whatever their number and place", "", std::int8_t,
+                   std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t) {
+  using Limits = std::numeric_limits<TestType>;
+  for (const std::size_t count : {1, 2, 15, 16, 17, 128, 129, 1000})
+    for (const TestType one : {Limits::min(), Limits::max(), TestType{0}}) {
+      std::vector<TestType> values(count, one);
+      REQUIRE((range_of(values.data(), count).min == one && range_of(values.data(), count).max == one));
+      values.front() = Limits::max();
+      values.back() = Limits::min();
+      const auto range = range_of(values.data(), count);
+      REQUIRE(range.finite);
+      REQUIRE(range.min == Limits::min());
+      REQUIRE(range.max == (count == 1 ? Limits::min() : Limits::max()));
+    }
+}
+
+TEMPLATE_TEST_CASE("denormals and zeros of both signs are finite values like others", "", float, double) {
+  using Limits = std::numeric_limits<TestType>;
+  const std::vector<TestType> values = {Limits::denorm_min(), -Limits::denorm_min(), TestType(-0.0), Limits::signaling_NaN()};
+  const auto range = range_of(values.data(), values.size());
+  REQUIRE((range.finite && range.min == -Limits::denorm_min() && range.max == Limits::denorm_min()));
+  REQUIRE((range_of(values.data() + 2, 1).finite && range_of(values.data() + 2, 1).min == 0));
+  REQUIRE_FALSE(range_of(values.data() + 3, 1).finite);
+}

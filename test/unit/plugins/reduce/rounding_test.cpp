@@ -66,6 +66,32 @@ TEMPLATE_TEST_CASE("no error is above the bound, and the error returned is the l
   }
 }
 
+TEMPLATE_TEST_CASE("bounds of any size keep the extremes within them, and leave alone what is no finite number", "", float,
+                   double) {
+  using Limits = std::numeric_limits<TestType>;
+  const std::vector<TestType> values = {Limits::max(),         -Limits::max(), Limits::min(),          Limits::denorm_min(),
+                                        -Limits::denorm_min(), TestType(-0.0), Limits::infinity(),     -Limits::infinity(),
+                                        Limits::quiet_NaN(),   TestType(1.5),  Limits::signaling_NaN()};
+  std::vector<TestType> out(values.size());
+  const double least = std::numeric_limits<double>::denorm_min(), most = std::numeric_limits<double>::max();
+  for (const ErrorKind kind : {ErrorKind::kAbsolute, ErrorKind::kRelative})
+    for (const double bound : {least, 1e-310, 1e-45, 1e-30, 0.1, 0.999999, 1e30, 1e39, 1e300, most}) {
+      if (kind == ErrorKind::kRelative && bound >= 1) continue;
+      const double told = round_to(values.data(), values.size(), {kind, bound}, out.data());
+      REQUIRE(told <= bound);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        INFO(values[i] << " -> " << out[i] << " bound " << bound);
+        if (!std::isfinite(values[i]) || values[i] == 0) {
+          REQUIRE(same_bits(values[i], out[i]));
+          continue;
+        }
+        REQUIRE(std::isfinite(out[i]));
+        const double value = values[i], error = std::fabs(value - static_cast<double>(out[i]));
+        REQUIRE((kind == ErrorKind::kRelative ? error / std::fabs(value) : error) <= bound);
+      }
+    }
+}
+
 TEST_CASE("rounding leaves zeros behind: at least the bits that the bound allows") {
   std::vector<float> values(1000), out(1000);
   std::mt19937 random(62);
