@@ -10,11 +10,12 @@ import stat
 import subprocess
 from functools import partial
 
+from cluster import SHARED, neighbours
 from faults import ALWAYS, EARLIER_IO, FULL, NOT_ENDED, SERVER_LOST, TIMEOUT, together
 from ladder import is_told, refused, wrong_refusal
 from ledger import read_ledger
 from reads import wrong_read
-from processes import MARGIN_S
+from processes import CRASHES, MARGIN_S
 from scenario import base_of
 from stored import expected, read_stored, same
 from times import wrong_times
@@ -22,6 +23,7 @@ from times import wrong_times
 STEP = re.compile(r"(?:step|iteration) (\d+)")
 DIED = re.compile(r"client (\d+) died after")
 TOO_LATE = re.compile(r"the last (\d+) writes and signals of client (\d+) came too late")
+ENDED_BY = re.compile(r"exited on signal (\d+)")
 LAST_MAIL = "; it had to say: "  # of a server that is lost
 IN_ITS_LOG = "its log says whether"
 DATA = ("write", "alloc")
@@ -57,7 +59,8 @@ class Check:
             self.cut_off |= {source for call in ledger.returned("finalize") if call.code in (FULL, TIMEOUT)}
         for source, (_, ledger) in enumerate(self.ledgers[-self.run.clients:]):
             self.codes(phase, ledger)
-            if not ledger.ended and not self.may_die(phase):
+            not_loaded = self.kind.from_the_start and not ledger.calls  # there was no room for the program itself
+            if not ledger.ended and not self.may_die(phase) and not not_loaded:
                 self.broken(f"{phase}: client {source} ended without being killed, in: {ledger.calls[-1].line if ledger.calls else '-'}")
 
     def may_die(self, phase):
@@ -76,6 +79,8 @@ class Check:
                 continue
             if call.words[0] in DATA and (wrong := wrong_refusal(self.run, call)):
                 self.broken(f"{where}{wrong}: {call.sentence}")
+            if call.wrong:
+                self.broken(f"{where}{call.wrong}")
             if call.code < 0 and not (self.explained(kind, call) or self.lane_was_full(ledger, call)):
                 self.broken(f"{where}{call.code} {call.sentence}: nothing that was done to the run explains that")
 
@@ -104,6 +109,12 @@ class Check:
         died = DIED.search(told.sentence) if told.code == EARLIER_IO else None
         return died is not None and int(died[1]) in self.cut_off
 
+    def crashes(self):
+        """Nobody aborts, whatever is done to it; what a launcher tells of its ranks counts, too."""
+        ended = [int(number) for number in ENDED_BY.findall(self.runner.text("clients"))]
+        for sentence in [*self.runner.group.crashed(), *(f"a rank was ended by signal {number}" for number in ended if number in CRASHES)]:
+            self.broken(sentence)
+
     # ---- the data
 
     def blocks(self, phase, ledger, only_returned=True):
@@ -114,14 +125,15 @@ class Check:
 
     def durable_at_once(self):
         """What a flush had promised, before anybody recovers anything."""
-        stored = read_stored(self.runner.out)
+        stored = read_stored(self.runner.out, noted=True)
         promised = {}
         for _, ledger in self.ledgers:
             for flush in ledger.returned("flush"):
                 if flush.code == 0:
                     promised[ledger.source] = int(flush.words[1])
         for phase, ledger in self.ledgers:
-            until = promised.get(ledger.source, -1) if self.run.mode == "in-place" else max(promised.values(), default=-1)
+            node = neighbours(self.run, ledger.source)
+            until = max((step for source, step in promised.items() if source in node), default=-1)
             for key, _ in self.blocks(phase, ledger):
                 if key[1] <= until and key not in stored.blocks and not self.told_failed(stored, ledger, key[1]):
                     self.broken(f"{self.name(key)} was not on disk although dc_flush had called step {until} durable")
@@ -237,6 +249,9 @@ class Check:
         for name in self.runner.shm_names():
             self.broken(f"/dev/shm/{name} is left")
         for path in self.runner.out.iterdir():
+            of_all = self.run.files in SHARED and self.run.recover == "command"  # it may be of a living one elsewhere: a start knows
+            if ".tmp." in path.name and of_all:
+                continue
             if ".tmp." in path.name or path.name.startswith("."):
                 self.broken(f"the temporary file {path.name} is left")  # docs/file-format.md: none is for longer than the run
         for path in self.runner.folder.rglob("*"):

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from disk_faults import cannot_preload, draw_death, draw_delay, draw_failure, no_rule, preload, set_rule
+from limits import draw_limit, limited
 
 FULL, TOO_LARGE, STEP_TOO_LARGE, TIMEOUT = -302, -300, -301, -305
 EARLIER_IO, IO, NO_OUTPUT, SERVER_LOST = -401, -400, -402, -600
 STALE, IN_USE, NOT_ENDED = -203, -204, -110
-SHM = -303
+SHM, MEMORY, CONFIG, PLUGIN = -303, -304, -200, -500
 ALWAYS = {FULL, TOO_LARGE, STEP_TOO_LARGE}  # of any call; a flush may always time out
 DETACHED, ANY = ("detached",), ("detached", "in-place", "mpi")
 
@@ -60,22 +61,30 @@ class Kind:
     why_not: object = None  # a sentence when it cannot be made here
     needs_empty_folder: bool = False  # the small disk's
     environment: object = None  # environment(runner, fault): more of it for the run's processes
+    prefix: object = None  # prefix(runner, fault, who): words before the command of the server or the clients
+    from_the_start: bool = False  # it is there before the run begins, and goes with it
 
 
-def kill_server(runner, _fault):
-    return runner.signal(runner.servers(), signal.SIGKILL)
+def servers_of(runner, fault):
+    """The server of the run; one of them, where MPI has started several."""
+    pids = runner.servers()
+    return [pids[fault.client % len(pids)]] if pids and runner.run.mode == "mpi" else pids
 
 
-def stop_server(runner, _fault):
-    return runner.signal(runner.servers(), signal.SIGSTOP)
+def kill_server(runner, fault):
+    return runner.signal(servers_of(runner, fault), signal.SIGKILL)
+
+
+def stop_server(runner, fault):
+    return runner.signal(servers_of(runner, fault), signal.SIGSTOP)
 
 
 def continue_all(runner, _fault):
     runner.signal(runner.processes(), signal.SIGCONT)
 
 
-def terminate_server(runner, _fault):
-    return runner.signal(runner.servers(), signal.SIGTERM)
+def terminate_server(runner, fault):
+    return runner.signal(servers_of(runner, fault), signal.SIGTERM)
 
 
 def kill_clients(runner, _fault):
@@ -145,7 +154,7 @@ def cannot_forbid():
     return "" if done.returncode == 0 else "root may write everywhere here"
 
 
-def ordinary_user():
+def ordinary_user(*_):
     return ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
 
 
@@ -166,19 +175,21 @@ KINDS = [
          codes=frozenset({SERVER_LOST, EARLIER_IO}), init_codes=LOST_AT_START),
     Kind("client stopped", 1.0, DETACHED, act=stop_client, undo=end_stopped_client, holds=True, client_dies=True,
          codes=frozenset({EARLIER_IO, TIMEOUT}), init_codes=frozenset({TIMEOUT})),
-    Kind("folder away", 1.0, ("detached", "in-place"), act=take_folder_away, undo=put_folder_back, holds=True, storage=True,
+    Kind("folder away", 1.0, ANY, act=take_folder_away, undo=put_folder_back, holds=True, storage=True,
          codes=frozenset({EARLIER_IO, IO}), init_codes=frozenset({NO_OUTPUT, IO})),
-    Kind("folder read-only", 1.0, ("detached", "in-place"), act=forbid_folder, undo=allow_folder, holds=True, storage=True,
-         codes=frozenset({EARLIER_IO, IO}), init_codes=frozenset({NO_OUTPUT, IO}), why_not=cannot_forbid),
-    Kind("disk full", 1.5, ("detached", "in-place"), act=fill_disk, undo=empty_disk, holds=True, storage=True,
+    Kind("folder read-only", 1.0, ANY, act=forbid_folder, undo=allow_folder, holds=True, storage=True,
+         codes=frozenset({EARLIER_IO, IO}), init_codes=frozenset({NO_OUTPUT, IO}), why_not=cannot_forbid, prefix=ordinary_user),
+    Kind("disk full", 1.5, ANY, act=fill_disk, undo=empty_disk, holds=True, storage=True,
          codes=frozenset({EARLIER_IO, IO}), init_codes=frozenset({NO_OUTPUT, IO}), prepare=mount_small_disk, why_not=cannot_mount, needs_empty_folder=True),
-    Kind("disk fails", 2.0, ("detached", "in-place"), act=set_rule, undo=no_rule, holds=True, storage=True, draw_rule=draw_failure,
+    Kind("disk fails", 2.0, ANY, act=set_rule, undo=no_rule, holds=True, storage=True, draw_rule=draw_failure,
          codes=frozenset({EARLIER_IO, IO}), init_codes=frozenset({NO_OUTPUT, IO}), environment=preload, why_not=cannot_preload),
-    Kind("disk slow or hanging", 1.0, ("detached", "in-place"), act=set_rule, undo=no_rule, holds=True, draw_rule=draw_delay,
+    Kind("disk slow or hanging", 1.0, ANY, act=set_rule, undo=no_rule, holds=True, draw_rule=draw_delay,
          environment=preload, why_not=cannot_preload),
     Kind("killed at a disk call", 3.0, ("detached", "in-place"), prepare=set_rule, undo=no_rule, draw_rule=draw_death,
          dies_at_a_call=True, server_dies=True, client_dies=True, codes=frozenset({SERVER_LOST, EARLIER_IO}),
          init_codes=LOST_AT_START | {NO_OUTPUT}, environment=preload, why_not=cannot_preload),
+    Kind("limit", 0.001, ("detached", "in-place"), draw_rule=draw_limit, prefix=limited, from_the_start=True, storage=True, server_dies=True,
+         codes=frozenset({EARLIER_IO, IO, SHM, MEMORY, SERVER_LOST}), init_codes=LOST_AT_START | {NO_OUTPUT, IO, MEMORY, CONFIG, PLUGIN}),
 ]
 FAULTS = {kind.name: kind for kind in KINDS}
 
@@ -233,7 +244,7 @@ def draw_fault(rng, run, kind):
     script = run.scripts["first"][fault.client]
     attached = 2 if run.mode == "in-place" else 1
     place = rng.randrange(attached, len(script)) if attached == 2 or rng.random() < 0.95 or not kind.armed else 0
-    if fault.at_start or kind.dies_at_a_call or (kind.armed and place == 0):
+    if fault.at_start or kind.from_the_start or kind.dies_at_a_call or (kind.armed and place == 0):
         run.attach_timeout_s = 2.0  # somebody waits for one that never comes
     if kind.armed:
         script.insert(place, f"arm {rng.choice((0, int(2 ** rng.uniform(0, 12))))}")

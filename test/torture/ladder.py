@@ -3,6 +3,8 @@
 Before it: scenario.py, which draws it into the XML. After it: check.py, with what the clients were told and what the record says.
 """
 
+from cluster import SHARED
+
 FULL, TOO_LARGE, STEP_TOO_LARGE = -302, -300, -301
 SKIPPED, DROPPED = 3, 4
 DATA = ("write", "alloc")
@@ -13,6 +15,7 @@ def draw_ladder(rng, run):
     if rng.random() < 0.6:
         return
     servers = ("reduce", "spill") if run.mode != "in-place" else ()  # these need a dedicated core
+    servers = ("spill",) if run.files in SHARED else servers  # whose servers pack alike
     end = rng.choice(("", "block", "skip", "skip", "drop"))
     run.rungs = [rung for rung in servers if rng.random() < 0.5] + [end] * bool(end)
     run.spill_size = rng.choice(("64KiB", "16GiB"))

@@ -1,6 +1,9 @@
 """What a client noted: which calls it began, what each returned and after how long. Written by client.c, also by one that was killed."""
 
+import re
 from dataclasses import dataclass, field
+
+OF_THREAD = re.compile(r"^in \d+ ")
 
 
 @dataclass
@@ -11,7 +14,7 @@ class Call:
     code: int = None  # None: it never returned
     seconds: float = 0.0
     sentence: str = ""
-    wrong: str = ""  # what a read did to its array and should not
+    wrong: str = ""  # what a read did to its array, or a child to the run, and should not
 
 
 @dataclass
@@ -30,13 +33,16 @@ def read_ledger(runner, phase, source):
     if not path.exists():
         return ledger
     script = runner.run.scripts[phase][source]
+    begun = {}  # number -> call: threads of a client note theirs between each other
     for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
         mark, *rest = text.split(" ", 4)
         if mark == ">":
             number = int(rest[0])
-            ledger.calls.append(Call(number, script[number].split(), script[number]))
+            line = OF_THREAD.sub("", script[number])
+            begun[number] = Call(number, line.split(), line)
+            ledger.calls.append(begun[number])
         elif mark == "=":
-            call = ledger.calls[-1]
+            call = begun[int(rest[0])]
             call.code, call.seconds = int(rest[1]), int(rest[2]) / 1e6
             call.sentence = rest[3] if len(rest) > 3 else ""
         elif mark == "!" and ledger.calls:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 MARGIN_S = 20.0  # beyond every bound: the machine may be loaded
 SHM = Path("/dev/shm")
+CRASHES = {signal.SIGILL, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGSEGV, signal.SIGPIPE, signal.SIGSYS, signal.SIGXCPU, signal.SIGXFSZ}
 
 
 class Hung(Exception):
@@ -38,6 +39,7 @@ class Processes:
     def __init__(self, mark):
         self.mark = f"TORTURE_RUN={mark}".encode()
         self.own = []  # Popen objects
+        self.orphans_crashed = []  # sentences
 
     def start(self, command, **options):
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)
@@ -68,7 +70,14 @@ class Processes:
                 dead = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
                 if dead is None or any(process.pid == dead.si_pid for process in self.own):
                     break
+                if dead.si_code != os.CLD_EXITED and dead.si_status in CRASHES:
+                    self.orphans_crashed.append(f"{self.name(dead.si_pid)} was ended by {signal.Signals(dead.si_status).name}")
                 os.waitpid(dead.si_pid, os.WNOHANG)
+
+    def crashed(self):
+        """Sentences, of those that were ended by a signal which nobody has sent."""
+        own = [(process.args, -process.poll()) for process in self.own if (process.poll() or 0) < 0]
+        return [f"{' '.join(words)} was ended by {signal.Signals(number).name}" for words, number in own if number in CRASHES] + self.orphans_crashed
 
     @staticmethod
     def name(pid):

@@ -27,7 +27,9 @@ def weave(rng, run, source, lines, steps, seed, base_of, share):
     """Reads at any place between `init` and `finalize`, but not between a shape or place and the call that it is for."""
     for at in range(len(lines) - 1, 0, -1):
         if lines[at - 1].split()[0] not in ("shape", "place") and lines[at].split()[0] not in ("meet", "init") and rng.random() < share:
-            lines[at:at] = lines_of_read(rng, run, source, rng.choice(run.variables), steps, seed, base_of)
+            variable = rng.choice(run.variables)
+            if variable.kind != "resized":  # which has the size of the open step
+                lines[at:at] = lines_of_read(rng, run, source, variable, steps, seed, base_of)
     return lines
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import scenario as scenarios
 from check import Check
-from faults import ordinary_user
+from cluster import environment_of_nodes, scripts_of_ranks
 from ledger import read_ledger
 from processes import MARGIN_S, SHM, Hung, Processes
 
@@ -59,8 +59,8 @@ class Runner:
 
     def servers(self):
         if self.run.mode == "mpi":
-            rank = str(self.run.clients)
-            return [p for p in self.client_pids() if rank in (self.group.environment(p, k) for k in ("OMPI_COMM_WORLD_RANK", "PMI_RANK"))]
+            ranks = {str(rank) for rank, name in enumerate(scripts_of_ranks(self.run)) if name.startswith("s")}
+            return [p for p in self.client_pids() if ranks & {self.group.environment(p, k) for k in ("OMPI_COMM_WORLD_RANK", "PMI_RANK")}]
         return [p for p in self.processes() if self.group.name(p) == "damaris-server"]
 
     def client_pids(self):
@@ -89,7 +89,7 @@ class Runner:
             if fault.kind.prepare:
                 fault.kind.prepare(self, fault)
             self.play("first", fault)
-            made = self.fault_made or ((fault.kind.armed or fault.kind.dies_at_a_call) and self.somebody_died())
+            made = self.fault_made or fault.kind.from_the_start or ((fault.kind.armed or fault.kind.dies_at_a_call) and self.somebody_died())
             if fault.kind.dies_at_a_call:
                 fault.kind.undo(self, fault)
             result.outcome = "none" if fault.kind.name == "none" else "made" if made else "not reached"
@@ -112,6 +112,7 @@ class Runner:
             check.calls("second")
         elif recovery_is_due:
             self.recover(check)
+        check.crashes()
         check.stored()
         check.verified()
         check.nothing_left()
@@ -130,7 +131,9 @@ class Runner:
             for source, lines in enumerate(scripts):
                 (self.folder / f"{phase}.{source}.script").write_text("\n".join(lines) + "\n", encoding="ascii")
             if self.run.mode == "mpi":  # the server's rank serves inside that call
-                (self.folder / f"{phase}.{self.run.clients}.script").write_text("init\n", encoding="ascii")
+                for name in scripts_of_ranks(self.run):
+                    if name.startswith("s"):
+                        (self.folder / f"{phase}.{name}.script").write_text("init\n", encoding="ascii")
 
     def environment(self):
         variables = {**os.environ, "DAMARIS_JOB": self.job, "TORTURE_RUN": self.job, "LC_ALL": "C"}
@@ -138,6 +141,7 @@ class Runner:
         variables["DAMARIS_PLUGIN_PATH"] = str(self.build / "lib/damaris/plugins")
         # What a killed OpenMPI job leaves goes with the folder.
         variables["OMPI_MCA_btl_vader_backing_directory"] = variables["OMPI_MCA_orte_tmpdir_base"] = str(self.folder)
+        variables.update(environment_of_nodes(self.run))
         fault = self.run.fault
         if fault.kind.environment and self.phase == "first":
             variables.update(fault.kind.environment(self, fault))
@@ -148,7 +152,8 @@ class Runner:
         return log.read_text(errors="replace").splitlines() if log.exists() else []
 
     def start(self, command, log):
-        prefix = ordinary_user() if self.run.fault.kind.name == "folder read-only" else []
+        fault = self.run.fault
+        prefix = fault.kind.prefix(self, fault, log) if fault.kind.prefix and self.phase == "first" else []
         with open(self.folder / log, "ab") as out:
             return self.group.start([*prefix, *map(str, command)], cwd=self.folder, env=self.environment(), stdout=out,
                                     stderr=subprocess.STDOUT, close_fds=True)
@@ -172,8 +177,9 @@ class Runner:
         programs = self.build / "test/bin"
         if self.run.mode == "mpi":
             launcher = Path(os.environ["DAMARIS_SOURCE_DIR"]) / "scripts/mpi-run"
-            command = [launcher, os.environ["DAMARIS_MPI_FLAVOUR"], "-n", self.run.clients + 1, programs / "torture_mpi_client"]
-            self.clients = [self.start([*command, f"{phase}.xml", phase], "clients")]
+            names = scripts_of_ranks(self.run)
+            command = [launcher, os.environ["DAMARIS_MPI_FLAVOUR"], "-n", len(names), programs / "torture_mpi_client"]
+            self.clients = [self.start([*command, f"{phase}.xml", phase, *names], "clients")]
         else:
             program = programs / "torture_client"
             self.clients = [self.start([program, f"{phase}.xml", phase, source], "clients") for source in self.sources()]
@@ -192,7 +198,7 @@ class Runner:
             if then_due and now >= then_due:
                 first.then.made = first.then.kind.act(self, first.then) is not False
                 first = then_due = None
-            if go and self.all_attached(phase):
+            if go and self.all_came(phase):
                 go = go.touch()
             waiting = waiting and not self.told()
             if fault and fault.kind.act and not (waiting or fault.tried or due) and self.all_attached(phase):
@@ -225,7 +231,7 @@ class Runner:
             watched[source] = (now_size, now)
         elif now - since > MARGIN_S and not self.is_over(source):
             calls = read_ledger(self, phase, source).calls
-            line = calls[-1].line if calls and calls[-1].code is None else "init"
+            line = next((call.line for call in calls if call.code is None), "init")
             bound = self.run.bound_s(line.split()[0], line) + MARGIN_S
             if now - since > bound:
                 place = f"in '{line}'" if line != "init" or not calls else f"in no call, after '{calls[-1].line}',"
@@ -242,8 +248,15 @@ class Runner:
 
     def all_attached(self, phase):
         """Else who comes later starts a server, and so a run, of its own, which may replace what this one has stored."""
-        return all(any(b"\n= 0 " in path.read_bytes() for path in [self.ledger_path(phase, source)] if path.exists())
-                   for source in self.sources())
+        return all(self.attached(phase, source) for source in self.sources())
+
+    def attached(self, phase, source):
+        path, number = self.ledger_path(phase, source), self.run.scripts[phase][source].index("init")
+        return path.exists() and f"\n= {number} ".encode() in path.read_bytes()
+
+    def all_came(self, phase):
+        """Or are gone before they could attach."""
+        return all(self.attached(phase, source) or self.is_over(source) for source in self.sources())
 
     def told(self):
         with suppress(BlockingIOError):
@@ -309,10 +322,14 @@ def no_plain_files(folder, names):
             and not (os.path.isfile(path) or os.path.isdir(path))]
 
 
+def draw_run(seed, kinds):
+    return scenarios.draw(seed, kinds, with_mpi=os.environ["DAMARIS_MPI_FLAVOUR"] != "OFF")
+
+
 def run_one(seed, kinds, build, keep):
     """One run from its seed; never throws."""
     begun = time.monotonic()
-    run = scenarios.draw(seed, kinds, with_mpi=os.environ["DAMARIS_MPI_FLAVOUR"] != "OFF")
+    run = draw_run(seed, kinds)
     result = Result(seed, run.fault.kind.name, run.mode, second=run.fault.then.kind.name if run.fault.then else "")
     runner = Runner(run, build)
     try:

@@ -7,7 +7,9 @@ import random
 import zlib
 from dataclasses import dataclass, field
 
+from cluster import attributes_of_files, draw_cluster
 from faults import FAULTS, Fault, draw_fault
+from habits import draw_sizes, weave_alarms, weave_habits
 import reads
 from ladder import attributes_of_buffer, attributes_of_variable, draw_ladder
 from times import line_of_time
@@ -19,7 +21,7 @@ TYPES = {"d": "double", "f": "float", "i": "int"}
 class Variable:
     name: str
     type: str
-    kind: str  # fixed, varying (each block its own length) or joined (parts of one array)
+    kind: str  # fixed, varying (each block its own length), resized (a parameter that changes) or joined (parts of one array)
     elements: int
     blocks: int
     reduce: str = ""
@@ -30,7 +32,9 @@ class Variable:
     reduce_on_full: str = ""
 
     def length(self, step, source, block):
-        if self.kind != "varying":
+        if self.kind == "resized":
+            block = "all"
+        elif self.kind != "varying":
             return self.elements
         return zlib.crc32(f"{self.name} {step} {source} {block}".encode()) % (self.elements + 1)
 
@@ -46,6 +50,10 @@ class Scenario:
     mode: str = "detached"  # detached, in-place or mpi
     started_by: str = "hand"  # of a detached server: hand or the first client
     clients: int = 1
+    nodes: list = field(default_factory=list)  # under MPI: how many clients each has
+    files: str = "per-server"
+    schedule: str = ""  # "": as ever
+    threads: int = 1  # of a client, at a time
     variables: list = field(default_factory=list)
     earlier: str = ""  # basename of a run that is there to be read: phase "before"
     scripts: dict = field(default_factory=dict)  # phase -> one list of lines for each client
@@ -85,8 +93,9 @@ def draw(seed, kinds, with_mpi=True):
     run = Scenario(seed)
     weights = [FAULTS[kind].weight for kind in kinds]
     kind = FAULTS[rng.choices(kinds, weights)[0]]
-    run.mode = rng.choices(kind.modes, [{"detached": 80, "in-place": 14, "mpi": 6 * with_mpi}[mode] for mode in kind.modes])[0]
+    run.mode = rng.choices(kind.modes, [{"detached": 80, "in-place": 14, "mpi": 8 * with_mpi}[mode] for mode in kind.modes])[0]
     run.clients = 2 if run.mode == "mpi" else rng.choices((1, 2, 3, 4), (3, 5, 3, 2))[0]
+    draw_cluster(run, random.Random(f"torture cluster {seed}"))
     run.started_by = rng.choices(("hand", "client"), (7, 3))[0]
     run.on_disk = rng.random() < 0.04
     run.recover = rng.choice(("command", "next"))
@@ -94,10 +103,13 @@ def draw(seed, kinds, with_mpi=True):
     run.buffer_timeout_ms = rng.choice((0, 20, 300, 5000))
     run.variables = [draw_variable(rng, number, run.clients) for number in range(rng.randint(1, 3))]
     draw_ladder(rng, run)
+    draw_sizes(run, random.Random(f"torture sizes {seed}"))
     steps = rng.randint(1, 7)
     run.scripts["first"] = [draw_script(rng, run, source, range(steps)) for source in range(run.clients)]
     draw_reads(run, random.Random(f"torture reads {seed}"), kind, steps)
+    weave_habits(run, random.Random(f"torture habits {seed}"))
     run.fault = draw_fault(rng, run, kind)
+    weave_alarms(run, random.Random(f"torture alarms {seed}"))
     run.scripts["second"] = [draw_script(rng, run, source, range(steps + 10, steps + 12), calm=True) for source in range(run.clients)]
     draw_reads_of_first(run, random.Random(f"torture reads of first {seed}"), steps)
     draw_xml(rng, run)
@@ -139,6 +151,7 @@ def draw_script(rng, run, source, steps, calm=False, seed=None):
     for step in steps:
         if rng.random() < 0.2:
             lines.append(line_of_time(step))
+        lines += [f"size {v.name} {v.length(step, source, 0)}" for v in run.variables if v.kind == "resized"]
         for variable in run.variables:
             if calm or rng.random() < 0.93:  # a client may leave one out
                 lines += lines_of_writes(rng, run, variable, source, step, run.seed if seed is None else seed)
@@ -167,12 +180,12 @@ def lines_of_writes(rng, run, variable, source, step, seed):
 
 def draw_xml(rng, run):
     step_bytes = sum(v.elements * 8 * v.blocks for v in run.variables) * run.clients
-    least_buffer = run.clients * max(9 * v.elements + 20480 for v in run.variables)  # else the XML is refused
+    least_buffer = run.clients * run.threads * max(9 * v.elements + 20480 for v in run.variables)  # else the XML is refused
     fields = {
         "size": max(65536, least_buffer, int(step_bytes * 2 ** (rng.uniform(-1.5, 1.5) if run.rungs else rng.uniform(0, 4)))),
         "checksum": rng.choice(("true", "false")),
         "events": rng.choice((16, 64, 1024)),
-        "schedule": rng.choice(("immediate", "immediate", "slots")),
+        "schedule": run.schedule or rng.choice(("immediate", "immediate", "slots")),
         "split": rng.choice(("equal", "shared")),
     }
     earlier = {"stale": rng.choice(("refuse", "recover")), "exists": rng.choice(("overwrite", "append", "refuse"))}
@@ -193,13 +206,17 @@ def xml(run, fields):
     layouts, variables = "", ""
     for v in run.variables:
         whole = f' global="{v.elements * v.blocks * run.clients}"' if v.kind == "joined" else ""
-        layouts += f'    <layout name="l_{v.name}" type="{TYPES[v.type]}" dimensions="{v.elements}"{whole}/>\n'
+        extent = v.elements
+        if v.kind == "resized":
+            extent = f"n_{v.name}"
+            layouts += f'    <parameter name="{extent}" value="{v.elements}"/>\n'
+        layouts += f'    <layout name="l_{v.name}" type="{TYPES[v.type]}" dimensions="{extent}"{whole}/>\n'
         reduce = f' reduce="{v.reduce}"' if v.reduce else ""
         variables += f'    <variable name="{v.name}" layout="l_{v.name}" every="{v.every}"{reduce}{attributes_of_variable(v)}/>\n'
     return f"""<simulation name="torture">
   <architecture>
     <dedicated cores="{0 if run.mode == 'in-place' else 1}"/>
-    <clients count="{run.clients}"/>
+    <clients count="{run.clients}" threads="{run.threads}"/>
     <server start="{fields['start']}" attach-timeout="{fields['attach']:.0f}s" finalize-timeout="{fields['finalize'] * 1000:.0f}ms"/>
     <buffer size="{fields['size']}" split="{fields['split']}" timeout="{run.buffer_timeout_ms}ms" checksum="{fields['checksum']}"
       stale="{fields['stale']}" {attributes_of_buffer(run)}/>
@@ -208,7 +225,7 @@ def xml(run, fields):
   <data>
 {layouts}{variables}  </data>
   <storage>
-    <hdf5 basename="{fields['basename']}"{restart} exists="{fields['exists']}" schedule="{fields['schedule']}" retry="{run.retry_ms}ms"/>
+    <hdf5 basename="{fields['basename']}"{restart} exists="{fields['exists']}" schedule="{fields['schedule']}" retry="{run.retry_ms}ms"{attributes_of_files(run)}/>
   </storage>
   <log level="info" file="log"/>
 </simulation>

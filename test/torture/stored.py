@@ -23,10 +23,12 @@ class Stored:
     damaged: list = field(default_factory=list)  # sentences
 
 
-def read_stored(out):
+def read_stored(out, noted=False):
+    """`noted`: also what servers have noted beside a record that one of them keeps for all, and that it has not told yet."""
     stored = Stored()
-    files = {}  # name -> step and what the last line says of it
-    for step in lines_of(out / "x.jsonl", stored):
+    files = {}  # teller, name -> step and what the last line says of it; each server notes its own part of a file
+    paths = [out / "x.jsonl", *(sorted(out.glob(".x.s*.unrecorded")) if noted else [])]
+    for teller, step in ((path, step) for path in paths for step in lines_of(path, stored)):
         if step.get("failures"):
             stored.failed_steps.add(step["step"])
         stored.missing.update(step.get("missing", []))
@@ -34,8 +36,8 @@ def read_stored(out):
         take_ladder(stored, step)
         take_time(stored, step)
         for file in step.get("files", []):
-            files[file["name"]] = (step["step"], file)
-    for name, (step, told) in files.items():
+            files[teller, file["name"]] = (step["step"], file)
+    for (_, name), (step, told) in files.items():
         try:
             with h5py.File(out / name, "r") as file:
                 for dataset in told["datasets"]:

@@ -6,6 +6,7 @@ failure is drawn again by `--seed` of that run and `--runs 1`.
 
 import argparse
 import concurrent.futures
+import itertools
 import multiprocessing
 import os
 import random
@@ -15,6 +16,8 @@ from collections import Counter
 
 from faults import FAULTS
 from processes import begin_worker
+
+MODES = ("detached", "in-place", "mpi")
 
 
 def parse(words):
@@ -26,6 +29,8 @@ def parse(words):
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="J", help="runs at a time (default: one a core)")
     parser.add_argument("--only", action="append", metavar="KIND", choices=sorted(FAULTS), help="faults of this kind; may be given again: "
                         + ", ".join(FAULTS))
+    parser.add_argument("--mode", action="append", metavar="MODE", choices=MODES, help="only runs of this mode, of the seeds from S on; may be given "
+                        "again: " + ", ".join(MODES))
     parser.add_argument("--keep", action="store_true", help="keep the folder of every run, not only of a failure")
     options = parser.parse_args(words)
     try:
@@ -35,6 +40,13 @@ def parse(words):
     if options.runs < 1 or options.jobs < 1:
         parser.error("--runs and --jobs must be at least 1")
     return options
+
+
+def check_mode(options, kinds):
+    """Else one that none of the kinds has would be looked for among all seeds."""
+    modes = {mode for kind in kinds for mode in FAULTS[kind].modes} - ({"mpi"} if os.environ["DAMARIS_MPI_FLAVOUR"] == "OFF" else set())
+    if options.mode and not modes & set(options.mode):
+        sys.exit(f"torture: --mode {options.mode[0]}: no run of these faults has it here; there are {', '.join(sorted(modes))}")
 
 
 def run_or_leave(*arguments):
@@ -47,18 +59,27 @@ def run_or_leave(*arguments):
         os._exit(end.code)
 
 
+def seeds(options, kinds):
+    """As many as there are runs."""
+    from runner import draw_run
+
+    fitting = (seed for seed in itertools.count(options.seed) if not options.mode or draw_run(seed, kinds).mode in options.mode)
+    return itertools.islice(fitting, options.runs)
+
+
 def campaign(options):
     """The results, as they come."""
     kinds, build = options.only or list(FAULTS), os.environ["DAMARIS_BUILD_DIR"]
+    check_mode(options, kinds)
     fork = multiprocessing.get_context("fork")
     with concurrent.futures.ProcessPoolExecutor(options.jobs, mp_context=fork, initializer=begin_worker) as pool:
-        waiting = [pool.submit(run_or_leave, options.seed + k, kinds, build, options.keep) for k in range(options.runs)]
+        waiting = [pool.submit(run_or_leave, seed, kinds, build, options.keep) for seed in seeds(options, kinds)]
         for done in concurrent.futures.as_completed(waiting):
             yield done.result()
 
 
 def tell(result, options):
-    only = "".join(f" --only '{kind}'" for kind in options.only or [])
+    only = "".join(f" --only '{kind}'" for kind in options.only or [])  # which the draw depends on
     kinds = result.kind + (f", then {result.second}" if result.second_made else "")
     print(f"\nFAILED: seed {result.seed} ({result.mode}, {kinds}), {result.seconds:.1f} s, kept in {result.folder}")
     print(f"  again: ./dev torture --seed {result.seed} --runs 1{only}")
