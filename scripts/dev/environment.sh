@@ -61,6 +61,15 @@ dev_bench() {
 dev_torture() { run_campaign torture "$@"; }
 dev_soak() { run_campaign soak "$@"; }
 
+# It builds a copy of the tree by itself.
+dev_mutate() {
+  case ${1:-} in
+    --help | -h) exec python3 test/mutate/mutate.py --help ;;
+  esac
+  dev_setup
+  exec "$PYTHON" test/mutate/mutate.py "$@"
+}
+
 # run_campaign NAME ARGS...: the program test/NAME/NAME.py, with what the target NAME builds. Its help needs nothing.
 run_campaign() {
   local name=$1

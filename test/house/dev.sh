@@ -48,8 +48,8 @@ case $1 in
       expect 0 '^usage: ./dev VERB' "$copy/substitutes:$PATH" ./dev $verb --help >/dev/null || { echo "$verb"; exit 1; }
     done
     mkdir test
-    cp -r "$DAMARIS_SOURCE_DIR"/test/{torture,soak} test/
-    for verb in torture soak fuzz; do # these have more to say
+    cp -r "$DAMARIS_SOURCE_DIR"/test/{torture,soak,mutate} test/
+    for verb in torture soak mutate fuzz; do # these have more to say
       expect 0 "^usage: ./dev $verb " "$copy/substitutes:$PATH" ./dev $verb --help >/dev/null || { echo "$verb"; exit 1; }
     done
     said=$(python3 scripts/fuzz build/fuzz --minutes 1 nonsense 2>&1) && exit 1

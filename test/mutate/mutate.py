@@ -1,0 +1,207 @@
+"""./dev mutate: does any test notice when a line is wrong? A sample of mutants, each one changed line, in a copy of the tree.
+
+The tests nearest to the line come first, then wider ones; the first that fails, or hangs, has killed the mutant. What survives is
+either not tested, or does not matter; that is for a reader to say.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from mutants import ORDERS, Mutant, mutants_of, sample
+from tree import BUILD_S, HANG, MUTANT_BUILD_S, Tree, TreeError
+
+OUTCOMES = ("killed", "hung", "survived", "equivalent", "invalid")
+SOURCE = Path(__file__).resolve().parents[2]
+
+
+def parse(words):
+    parser = argparse.ArgumentParser(prog="./dev mutate", description="Changes a line of the sources at a time, in a copy of the tree, and looks "
+                                     "whether a test fails.", epilog="Exit status: 0 it is done or its time is over, 1 it cannot be done, 2 wrong usage.")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="which sample (default: 1)")
+    parser.add_argument("--mutants", type=int, default=300, metavar="N", help="default: 300")
+    parser.add_argument("--only", action="append", metavar="FOLDER", help="only files below it, such as src/server; may be given again")
+    parser.add_argument("--minutes", type=float, metavar="M", help="end in that time, and report what is known then")
+    parser.add_argument("--resume", action="store_true", help="go on with the sample of the same seed, of the same commit")
+    parser.add_argument("--list", action="store_true", help="print the sample and end")
+    parser.add_argument("--narrow", action="store_true", help="only the tests nearest to the file")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="J", help="of the compiler and the tests (default: one a core)")
+    parser.add_argument("--tree", type=Path, default=SOURCE, help=argparse.SUPPRESS)  # another project: for the test of this program
+    options = parser.parse_args(words)
+    if options.mutants < 1 or options.jobs < 1:
+        parser.error("--mutants and --jobs must be at least 1")
+    options.ends = time.monotonic() + 60 * options.minutes if options.minutes else float("inf")
+    return options
+
+
+def read_rooms(tree):
+    return json.loads((tree / "test/mutate/rooms.json").read_text(encoding="utf-8"))
+
+
+def room_of(rooms, file):
+    """The one with the longest folder that holds it."""
+    return max((len(folder), name) for name, room in rooms["rooms"].items() for folder in room["folders"] if file.startswith(folder + "/"))[1]
+
+
+def draw(options, rooms, root):
+    found = []
+    for name, room in rooms["rooms"].items():
+        for folder in room["folders"]:
+            found += [m for m in mutants_of(root, name, folder) if room_of(rooms, m.file) == name]
+    if options.only:
+        found = [m for m in found if any(m.file.startswith(folder.strip("/") + "/") or m.file == folder for folder in options.only)]
+    return sample(found, options.mutants, options.seed)
+
+
+class Campaign:
+    def __init__(self, options, rooms, tree, state):
+        self.options, self.rooms, self.tree, self.state = options, rooms, tree, state
+        self.seconds = {}  # of the tests that are worth something: they pass without a mutant, twice
+
+    def baseline(self):
+        """Builds all, and runs what may be run, twice. Names the tests that are left out."""
+        self.say("building the tree as it is")
+        if not self.tree.compile([], BUILD_S):
+            raise TreeError(f"the tree as it is does not compile:\n{self.tree.printed()[-3000:]}")
+        self.tree.learn_objects()
+        self.labels = self.tree.tests()
+        wanted = sorted({name for stage in self.stages(None) for name in stage})
+        bad = set()
+        for attempt in (1, 2):
+            self.say(f"running {len(wanted) - len(bad)} tests of the tree as it is, {'first' if attempt == 1 else 'second'} time")
+            results = self.tree.test([name for name in wanted if name not in bad], BUILD_S, stop=False)
+            if results == HANG:
+                raise TreeError(f"the tests of the tree as it is take longer than {BUILD_S} s")
+            bad |= {name for name, (outcome, _) in results.items() if outcome != "passed"}
+            self.seconds.update({name: seconds for name, (outcome, seconds) in results.items() if outcome == "passed"})
+        for name in sorted(bad):
+            self.seconds.pop(name, None)
+            self.say(f"left out, since it does not pass without a mutant: {name}")
+
+    def stages(self, mutant):
+        """Lists of tests; each stage has those that no earlier one had. `None`: of any mutant."""
+        if mutant and mutant.kind == ORDERS:
+            return [self.rooms["orders"]]
+        rooms = self.rooms["rooms"].values() if mutant is None else [self.rooms["rooms"][mutant.room]]
+        stages = [[name for name in room["tests"] if name in self.labels] for room in rooms]
+        for labels in [] if self.options.narrow else self.rooms["wider"]:
+            had = {name for stage in stages for name in stage}
+            stages.append([name for name, its in self.labels.items() if name not in had and its & set(labels.split("|"))])
+        if mutant is None:
+            stages.append([name for name in self.rooms["orders"] if name in self.labels])
+        return stages
+
+    def one(self, mutant):
+        """(outcome, who has killed it)."""
+        restore = self.tree.put(mutant)
+        try:
+            differs, since = False, time.time_ns()
+            for number, stage in enumerate(self.stages(mutant)):
+                stage = [name for name in stage if name in self.seconds]
+                targets = [name for name in stage if self.tree.is_target(name)] if number == 0 else []
+                if not stage:
+                    continue
+                if not self.tree.compile(targets if len(targets) == len(stage) else [], MUTANT_BUILD_S):
+                    return "invalid", ""
+                differs = differs or self.tree.changed_objects(since)
+                if differs and (killer := self.killer(stage)):
+                    return killer
+            return ("survived" if differs else "equivalent"), ""
+        finally:
+            restore()
+
+    def killer(self, stage):
+        """The quick tests first. A hang is a kill."""
+        stage = sorted(stage, key=self.seconds.get)
+        results = self.tree.test(stage, self.rooms["patience_s"] + 4 * sum(self.seconds[name] for name in stage))
+        if results == HANG:
+            return "hung", stage[0] if len(stage) == 1 else f"one of {len(stage)} tests"
+        failed = [name for name, (outcome, _) in results.items() if outcome == "failed"]
+        return ("killed", failed[0]) if failed else None
+
+    def go(self, drawn, known):
+        left = [m for m in drawn if m not in known]
+        begun = time.monotonic()
+        for done, mutant in enumerate(left, 1):
+            if time.monotonic() > self.options.ends:
+                self.say(f"its time is over: {len(left) - done + 1} mutants are left for --resume")
+                break
+            outcome, by = self.one(mutant)
+            known[mutant] = outcome, by
+            with open(self.state, "a", encoding="utf-8") as state:
+                state.write(json.dumps({**mutant.as_json(), "outcome": outcome, "by": by}) + "\n")
+            self.say(f"{time.monotonic() - begun:.0f} s: {done} of {len(left)}: {mutant.file}:{mutant.line} {mutant.kind}: {outcome}"
+                     + (f" by {by}" if by else ""))
+
+    @staticmethod
+    def say(sentence):
+        print(sentence, flush=True)
+
+
+def read_state(state, header, resume):
+    """What is known of the sample; begins the file anew where that is of another one, or not to be gone on with."""
+    lines = state.read_text(encoding="utf-8").splitlines() if resume and state.exists() else []
+    if not lines or json.loads(lines[0]) != header:
+        state.write_text(json.dumps(header) + "\n", encoding="utf-8")
+        return {}
+    known = {}
+    for told in map(json.loads, lines[1:]):
+        outcome = told.pop("outcome"), told.pop("by")
+        known[Mutant(**told)] = outcome
+    return known
+
+
+def report(known, rooms):
+    survivors = [m for m, (outcome, _) in known.items() if outcome == "survived"]
+    if survivors:
+        print("\nsurvivors:")
+    for mutant in sorted(survivors, key=lambda m: (m.room, m.file, m.line)):
+        print(mutant.diff())
+    counts = {name: Counter(outcome for m, (outcome, _) in known.items() if m.room == name) for name in rooms["rooms"]}
+    counts["all"] = sum(counts.values(), Counter())
+    print(f"\n{'room':<12}" + "".join(f"{outcome:>12}" for outcome in OUTCOMES) + f"{'score':>9}")
+    for name, count in counts.items():
+        noticed, valid = count["killed"] + count["hung"], count["killed"] + count["hung"] + count["survived"]
+        print(f"{name:<12}" + "".join(f"{count[outcome]:>12}" for outcome in OUTCOMES) + (f"{100 * noticed / valid:>8.0f}%" if valid else f"{'-':>9}"))
+
+
+def main():
+    options = parse(sys.argv[1:])
+    rooms, place = read_rooms(options.tree), options.tree / "build/mutate"
+    place.mkdir(parents=True, exist_ok=True)
+    commit = subprocess.run(["git", "-C", options.tree, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    changed = subprocess.run(["git", "-C", options.tree, "status", "--porcelain", "-uno"], capture_output=True, text=True, check=True).stdout
+    if changed:
+        print("what is not committed is not in the copy")
+    tree = Tree(options.tree, place / "tree", rooms, options.jobs)
+    tree.prepare(commit)
+    drawn = draw(options, rooms, tree.root)
+    if not drawn:
+        raise TreeError(f"no line below {options.only} can be changed")
+    if options.list:
+        for mutant in drawn:
+            print(mutant.diff())
+        return
+    header = {"seed": options.seed, "mutants": options.mutants, "only": options.only, "narrow": options.narrow, "commit": commit}
+    known = read_state(place / f"{options.seed}.jsonl", header, options.resume)
+    print(f"seed {options.seed}: {len(drawn)} mutants of {commit[:10]}, {len(known)} of them known", flush=True)
+    campaign = Campaign(options, rooms, tree, place / f"{options.seed}.jsonl")
+    campaign.baseline()
+    try:
+        campaign.go(drawn, known)
+    finally:
+        report(known, rooms)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except TreeError as error:
+        sys.exit(f"mutate: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
