@@ -83,7 +83,8 @@ def parts_of(dataset, told):
     values, attributes = dataset[()], dataset.attrs
     if "part_positions" in attributes:
         begin = attributes["position"]
-        parts = zip(attributes["sources"], attributes["blocks"], attributes["part_positions"], attributes["part_extents"])
+        positions, sizes = (attributes[name].reshape(-1, values.ndim) for name in ("part_positions", "part_extents"))
+        parts = zip(attributes["sources"], attributes["blocks"], positions, sizes)
         for source, block, position, extents in parts:
             place = tuple(slice(p - b, p - b + e) for p, b, e in zip(position, begin, extents))
             yield int(source), int(block), values[place]

@@ -61,9 +61,4 @@ void write_attribute(hid_t object, const char* name, const std::vector<std::stri
   write(object, name, text_type().id(), simple({texts.size()}), texts.data());
 }
 
-void write_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values, int columns) {
-  write(object, name, DAMARIS_HDF5_ID(H5T_NATIVE_INT64),
-        simple({values.size() / static_cast<std::size_t>(columns), static_cast<hsize_t>(columns)}), values.data());
-}
-
 }  // namespace damaris::hdf5

@@ -11,7 +11,8 @@
 
 namespace damaris::hdf5 {
 
-// Strings are UTF-8 of variable length: h5py gives str, h5dump prints them. Numbers are scalars or lists, as given.
+// Strings are UTF-8 of variable length: h5py gives str, h5dump prints them. Numbers are scalars or lists, as given:
+// never tables, for netCDF-C opens no file in which an attribute has two dimensions.
 void write_attribute(hid_t object, const char* name, const std::string& value);
 void write_attribute(hid_t object, const char* name, std::int32_t value);
 void write_attribute(hid_t object, const char* name, std::int64_t value);
@@ -20,7 +21,5 @@ void write_attribute(hid_t object, const char* name, const std::vector<std::int3
 void write_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values);
 void write_attribute(hid_t object, const char* name, const std::vector<double>& values);
 void write_attribute(hid_t object, const char* name, const std::vector<std::string>& values);
-// A table of `columns` columns, row by row.
-void write_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values, int columns);
 
 }  // namespace damaris::hdf5

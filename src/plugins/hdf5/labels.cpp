@@ -75,8 +75,8 @@ void PartsTable::add(std::int32_t source, std::int32_t block, const Box& box) {
 void PartsTable::label(hid_t dataset) const {
   write_attribute(dataset, "sources", sources_);
   write_attribute(dataset, "blocks", blocks_);
-  write_attribute(dataset, "part_positions", positions_, ndims_);
-  write_attribute(dataset, "part_extents", extents_, ndims_);
+  write_attribute(dataset, "part_positions", positions_);
+  write_attribute(dataset, "part_extents", extents_);
 }
 
 void label_writer(hid_t file, const dc_host_t& host) {

@@ -14,7 +14,7 @@
 
 namespace damaris::hdf5 {
 
-constexpr std::int32_t kFormatVersion = 1;
+constexpr std::int32_t kFormatVersion = 2;
 
 // Nothing for an empty text.
 void label_text(hid_t object, const char* name, const char* text);
@@ -24,7 +24,8 @@ void label_writer(hid_t file, const dc_host_t& host);
 void label_iteration(hid_t object, std::int64_t step, const std::optional<double>& time);
 void label_variable(hid_t dataset, const dc_variable_info_t& variable);
 
-// Row k of each list tells of part k: whose block it is, where it lies in the global array and how large it is.
+// Part k of a joined dataset: whose block it is (element k of two lists), where it lies in the global array and how large it is
+// (elements k * ndims and following of the two others: one dimension, as netCDF-C demands of attributes).
 class PartsTable {
  public:
   explicit PartsTable(int ndims) : ndims_(ndims) {}

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "../attributes.hpp"
 #include "../labels.hpp"
@@ -48,18 +47,6 @@ class MasterWriter::Content {
       attach_scale(dataset, scale_of(group, number, static_cast<std::size_t>(d)), static_cast<unsigned>(d + 1));
     label(dataset, array);
     write_attribute(dataset.id(), "coordinates", names_.iteration(array.axis));
-  }
-
-  // Everything of every file, whatever it is.
-  void add_links(const Steps& steps) const {
-    const Properties link = link_properties();
-    std::set<std::string> names;
-    for (const auto& [step, record] : steps)
-      for (const StoredFile& file : record.files) {
-        const std::string name = names_.steps() + "/" + std::to_string(step) + "/" + file.name.substr(0, file.name.rfind(".h5"));
-        if (!names.insert(name).second) continue;  // one file of several servers
-        checked(H5Lcreate_external(file.name.c_str(), "/", file_, name.c_str(), link.id(), H5P_DEFAULT), "link to", file.name);
-      }
   }
 
  private:
@@ -168,7 +155,6 @@ void label_master(hid_t file, const GlobalView& view, const dc_host_t& host) {
 MasterWriter::MasterWriter(const ViewPlace& place, const GlobalView& view, const ViewNames& names, const Steps& steps,
                            const dc_host_t& host, bool complete)
     : view_(view),
-      steps_(steps),
       output_(place.temporary_path(kMasterSuffix), place.final_path(kMasterSuffix)),
       file_(output_.descriptor(), output_.temporary_path()),
       content_(std::make_unique<Content>(file_.id(), view, names)) {
@@ -182,8 +168,7 @@ bool MasterWriter::write_piece() {
   const std::size_t piece = next_++, arrays = view_.arrays.size();
   if (piece == 0) content_->add_scales();
   if (piece > 0 && piece <= arrays) content_->add_array(piece - 1);
-  if (piece == arrays + 1) content_->add_links(steps_);
-  if (piece <= arrays + 1) return true;
+  if (piece <= arrays) return true;
   content_.reset();
   file_.close();
   output_.publish(true);

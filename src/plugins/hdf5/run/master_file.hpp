@@ -17,7 +17,8 @@
 namespace damaris::hdf5 {
 
 // Writes <stem>.h5 aside and puts it in place of the one before: at every moment the name leads to a whole file. Opens none of the
-// files it points to; it names them without folder, so that the folder can be moved.
+// files it points to; it names them without folder, so that the folder can be moved. It has no links into them: netCDF-C would follow
+// each when it opens the file, and opens nothing where one leads nowhere.
 class MasterWriter {
  public:
   // `complete`: the run has ended, and nothing of it is left out. All of it must outlive this object, unchanged. Throws Failure, as all
@@ -34,11 +35,10 @@ class MasterWriter {
  private:
   class Content;
   const GlobalView& view_;
-  const Steps& steps_;
   OutputFile output_;
   Hdf5File file_;
   std::unique_ptr<Content> content_;
-  std::size_t next_ = 0;  // piece: the labels, each array, the links, the end
+  std::size_t next_ = 0;  // piece: the scales, each array, the end
 };
 
 }  // namespace damaris::hdf5

@@ -54,7 +54,6 @@ std::pair<std::string, std::vector<std::int64_t>> space_of(const GlobalArray& ar
 ViewNames::ViewNames(const GlobalView& view, const dc_host_t& host) {
   const std::map<std::string, std::size_t> users = users_of_names(host);
   for (const auto& [name, count] : users) taken_.insert(name);
-  steps_ = free("steps");
   for (std::size_t axis = 0; axis < view.axes.size(); ++axis) {
     times_.push_back(free(numbered("time", axis)));
     iterations_.push_back(free(numbered("iteration", axis)));

@@ -18,7 +18,6 @@ class ViewNames {
  public:
   ViewNames(const GlobalView& view, const dc_host_t& host);
 
-  const std::string& steps() const { return steps_; }                                 // the group of links
   const std::string& time(std::size_t axis) const { return times_[axis]; }            // "time", "time_1", ...
   const std::string& iteration(std::size_t axis) const { return iterations_[axis]; }  // beside each of them
   // The dimension that a coordinate labels: its variable's name without groups.
@@ -33,7 +32,6 @@ class ViewNames {
   const std::vector<std::string>& dimensions_of(const GlobalArray& array);
 
   std::set<std::string> taken_;
-  std::string steps_;
   std::vector<std::string> times_, iterations_, coordinates_;
   std::vector<std::vector<std::string>> dimensions_;
   std::map<std::pair<std::string, std::vector<std::int64_t>>, std::vector<std::string>> known_;

@@ -105,7 +105,7 @@ TEST_CASE("the file tells simulation, iteration, time, host, server, clients, an
   view.never_attached = 4;
   const ReadFile file = run.stored(blocks);
   CHECK(file.text("/", "format") == "damaris-hdf5");
-  CHECK(file.attribute<std::int32_t>("/", "format_version") == Ints{1});
+  CHECK(file.attribute<std::int32_t>("/", "format_version") == Ints{2});
   CHECK(file.text("/", "damaris_version") == DAMARIS_VERSION);
   CHECK(file.text("/", "simulation") == "storm");
   CHECK(file.text("/", "created").size() == std::string("2024-01-01T00:00:00Z").size());

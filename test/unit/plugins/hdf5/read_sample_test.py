@@ -39,13 +39,14 @@ def test_h5py_reads_a_joined_variable_with_its_attributes(sample):
         assert attributes["global_extents"].tolist() == [2, 12, 6]
         assert attributes["sources"].tolist() == [0, 1]
         assert attributes["blocks"].tolist() == [0, 0]
-        assert attributes["part_positions"].tolist() == [[0, 6, 0], [0, 6, 3]]
-        assert attributes["part_extents"].tolist() == [[2, 3, 3], [2, 3, 3]]
+        assert attributes["part_positions"].reshape(-1, theta.ndim).tolist() == [[0, 6, 0], [0, 6, 3]]
+        assert attributes["part_extents"].reshape(-1, theta.ndim).tolist() == [[2, 3, 3], [2, 3, 3]]
 
 
 def test_h5py_reads_datasets_by_source_stacks_and_boxes(sample):
     with h5py.File(sample) as file:
-        assert sorted(file) == ["corner", "count", "fields", "label", "particles"]
+        assert sorted(file) == ["corner", "count", "empty", "fields", "label", "many", "number", "packed", "particles"]
+        assert sorted(file["packed"]) == ["half", "rounded"]
         assert sorted(file["fields/rain"]) == ["0", "1"]
         np.testing.assert_array_equal(file["fields/rain/1"][...], [[4.5], [5.5]])
         assert file["fields/rain/1"].attrs["source"] == 1
@@ -72,7 +73,7 @@ def test_h5py_reads_the_attributes_of_the_file(sample):
         attributes = dict(file.attrs)
     assert {key: attributes[key] for key in ("format", "simulation", "host")} == {
         "format": "damaris-hdf5", "simulation": "storm", "host": "node7"}
-    assert (attributes["format_version"], attributes["iteration"], attributes["time"]) == (1, 42, 7.5)
+    assert (attributes["format_version"], attributes["iteration"], attributes["time"]) == (2, 42, 7.5)
     assert (attributes["server"], attributes["servers"]) == (3, 4)
     assert attributes["clients"].tolist() == [0, 1, 2, 3]
     assert attributes["absent_clients"].size == 0 and attributes["missing_clients"].size == 0

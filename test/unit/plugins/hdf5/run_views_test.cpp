@@ -81,16 +81,16 @@ int id_of_dead_process() {
 
 TEST_CASE("the views are left as they are while the last time took more than a twentieth of the time since") {
   Views run;
-  each_look = seconds(1);  // so that each piece takes one second: the beginning, the times, one array, the links, the end
+  each_look = seconds(1);  // so that each piece takes one second: the beginning, the times, one array, the end
   RunViews views(*run.host.view(), run.record(), kMuch, look);
   run.add_step();
   update(views);
   CHECK(run.shown() == 1);
-  the_time += seconds(98);  // and one until the look
+  the_time += seconds(78);  // and one until the look
   run.add_step();
   CHECK(update(views) == RunViews::Work::later);
   CHECK(run.shown() == 1);
-  CHECK(update(views) == RunViews::Work::none);  // now it is a hundred
+  CHECK(update(views) == RunViews::Work::none);  // now it is eighty
   CHECK(run.shown() == 2);
   run.add_step();
   views.finish();
@@ -104,7 +104,7 @@ TEST_CASE("the views are written in pieces, and what the record gets meanwhile i
   CHECK(views.work() == RunViews::Work::none);
   run.add_step();
   views.note();
-  for (int piece = 0; piece < 4; ++piece) {
+  for (int piece = 0; piece < 3; ++piece) {
     CHECK(views.work() == RunViews::Work::more);
     CHECK_FALSE(std::filesystem::exists(run.folder.file("storm.h5")));
     if (piece > 0) continue;
