@@ -63,14 +63,14 @@ class Campaign:
         self.options, self.rooms, self.tree, self.state = options, rooms, tree, state
         self.seconds = {}  # of the tests that are worth something: they pass without a mutant, twice
 
-    def baseline(self):
-        """Builds all, and runs what may be run, twice. Names the tests that are left out."""
+    def baseline(self, drawn):
+        """Builds what these mutants may need, and runs what they may run, twice. Names the tests that are left out."""
+        self.labels = self.tree.tests()
+        wanted = sorted({name for mutant in drawn for stage in self.stages(mutant) for name in stage})
         self.say("building the tree as it is")
-        if not self.tree.compile([], BUILD_S):
+        if not self.tree.compile(self.targets(wanted), BUILD_S):
             raise TreeError(f"the tree as it is does not compile:\n{self.tree.printed()[-3000:]}")
         self.tree.learn_objects()
-        self.labels = self.tree.tests()
-        wanted = sorted({name for stage in self.stages(None) for name in stage})
         bad = set()
         for attempt in (1, 2):
             self.say(f"running {len(wanted) - len(bad)} tests of the tree as it is, {'first' if attempt == 1 else 'second'} time")
@@ -84,32 +84,30 @@ class Campaign:
             self.say(f"left out, since it does not pass without a mutant: {name}")
 
     def stages(self, mutant):
-        """Lists of tests; each stage has those that no earlier one had. `None`: of any mutant."""
-        if mutant and mutant.kind == ORDERS:
-            return [self.rooms["orders"]]
-        rooms = self.rooms["rooms"].values() if mutant is None else [self.rooms["rooms"][mutant.room]]
-        stages = [[name for name in room["tests"] if name in self.labels] for room in rooms]
+        """Lists of tests; each stage has those that no earlier one had."""
+        if mutant.kind == ORDERS:
+            return [[name for name in self.rooms["orders"] if name in self.labels]]
+        stages = [[name for name in self.rooms["rooms"][mutant.room]["tests"] if name in self.labels]]
         for labels in [] if self.options.narrow else self.rooms["wider"]:
             had = {name for stage in stages for name in stage}
             stages.append([name for name, its in self.labels.items() if name not in had and its & set(labels.split("|"))])
-        if mutant is None:
-            stages.append([name for name in self.rooms["orders"] if name in self.labels])
         return stages
+
+    def targets(self, names):
+        """For ninja; none, which means all, where one of the tests is no target."""
+        return [*names] if all(self.tree.is_target(name) for name in names) else []
 
     def one(self, mutant):
         """(outcome, who has killed it)."""
         restore = self.tree.put(mutant)
         try:
             differs, since = False, time.time_ns()
-            for number, stage in enumerate(self.stages(mutant)):
+            for stage in self.stages(mutant):
                 stage = [name for name in stage if name in self.seconds]
-                targets = [name for name in stage if self.tree.is_target(name)] if number == 0 else []
-                if not stage:
-                    continue
-                if not self.tree.compile(targets if len(targets) == len(stage) else [], MUTANT_BUILD_S):
+                if stage and not self.tree.compile(self.targets(stage), MUTANT_BUILD_S):
                     return "invalid", ""
                 differs = differs or self.tree.changed_objects(since)
-                if differs and (killer := self.killer(stage)):
+                if stage and differs and (killer := self.killer(stage)):
                     return killer
             return ("survived" if differs else "equivalent"), ""
         finally:
@@ -191,7 +189,7 @@ def main():
     known = read_state(place / f"{options.seed}.jsonl", header, options.resume)
     print(f"seed {options.seed}: {len(drawn)} mutants of {commit[:10]}, {len(known)} of them known", flush=True)
     campaign = Campaign(options, rooms, tree, place / f"{options.seed}.jsonl")
-    campaign.baseline()
+    campaign.baseline(drawn)
     try:
         campaign.go(drawn, known)
     finally:

@@ -31,6 +31,7 @@ class Tree:
         self.build = self.root / rooms["build"]
         self.mark = f"MUTATE_RUN={os.getpid()}-{time.monotonic_ns()}"
         self.objects = {}  # path -> digest of what the tree as it is compiles to
+        self.known_targets = {}  # name -> whether it is one
         self.out = self.root.parent / "output"
 
     # ---- commands
@@ -128,7 +129,10 @@ class Tree:
 
     def is_target(self, name):
         """Whether ninja builds something of that name, and with it all that it needs."""
-        return subprocess.run(["ninja", "-C", self.build, "-n", name], capture_output=True, timeout=60, check=False).returncode == 0
+        if name not in self.known_targets:
+            done = subprocess.run(["ninja", "-C", self.build, "-n", name], capture_output=True, timeout=60, check=False)
+            self.known_targets[name] = done.returncode == 0
+        return self.known_targets[name]
 
     def test(self, names, bound_s, stop=True):
         """name -> (passed, skipped or failed, seconds); HANG when the bound was over."""

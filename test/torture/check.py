@@ -36,6 +36,8 @@ class Check:
         self.ledgers = []
         self.after = None  # keys of what there was to be read in the second phase, once something was
         self.before = set()  # keys of what the earlier run had handed over
+        self.recorded = set()
+        self.nowhere = {}  # step -> a name, of what was handed over and is not stored, for whatever reason
         self.cut_off = set()  # clients whose finalize gave up, perhaps at a full lane: the server hears of their end only
 
     def broken(self, sentence):
@@ -143,6 +145,7 @@ class Check:
         for sentence in stored.damaged:
             self.broken(sentence)
         self.result.spilled_bytes, self.result.reduced_steps = stored.spilled_bytes, len(stored.reduced_steps)
+        self.recorded = stored.steps
         self.left_out(stored)
         for sentence in wrong_times(stored, self.ledgers, self.too_late, partial(self.excused, stored)):
             self.broken(sentence)
@@ -161,6 +164,8 @@ class Check:
         variable = next(v for v in self.run.variables if v.name == key[0])
         self.result.datasets += call.code == 0
         if key not in stored.blocks:
+            if call.code == 0:
+                self.nowhere[key[1]] = self.name(key)
             if call.code == 0 and call.number not in too_late and not self.excused(stored, phase, ledger, key[1]):
                 self.broken(f"{self.name(key)} was handed over and is nowhere")
             return
@@ -238,6 +243,11 @@ class Check:
             return self.broken(f"damaris verify: {done.stderr}")
         for damage in found["damaged"]:
             self.broken(f"damaris verify: step {damage['step']}: {damage['file']} {damage['dataset']}: {damage['what']}")
+        partial = {one["step"] for one in found["partial"]}
+        known_to_be_due = self.run.mode != "in-place"  # whose processes tell of their own part only
+        for step, name in self.nowhere.items() if known_to_be_due else ():
+            if step in self.recorded and step not in partial:
+                self.broken(f"damaris verify calls step {step} whole, but {name}, which was handed over, is nowhere")
         unknown = found["noted"] + [name for name in found["not_recorded"] if not name.startswith(".")]
         if unknown and not self.kind.storage and not (self.run.mode == "in-place" and self.kind.client_dies):
             self.broken(f"no line of the record tells of {unknown}")

@@ -10,6 +10,7 @@ import numpy
 @dataclass
 class Stored:
     blocks: dict = field(default_factory=dict)  # (variable, step, source, block) -> values
+    steps: set = field(default_factory=set)
     failed_steps: set = field(default_factory=set)
     missing: set = field(default_factory=set)  # clients
     missing_of: dict = field(default_factory=dict)  # step -> clients
@@ -29,6 +30,7 @@ def read_stored(out, noted=False):
     files = {}  # teller, name -> step and what the last line says of it; each server notes its own part of a file
     paths = [out / "x.jsonl", *(sorted(out.glob(".x.s*.unrecorded")) if noted else [])]
     for teller, step in ((path, step) for path in paths for step in lines_of(path, stored)):
+        stored.steps.add(step["step"])
         if step.get("failures"):
             stored.failed_steps.add(step["step"])
         stored.missing.update(step.get("missing", []))
