@@ -7,9 +7,11 @@ set(pkgconfig_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
 install(TARGETS damaris_headers EXPORT damaris)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/damaris" "${PROJECT_BINARY_DIR}/include/damaris"
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "damaris_mpi.h*" EXCLUDE)
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "damaris_mpi.h*" EXCLUDE
+  PATTERN "mpi_flavour.h" EXCLUDE)
 if(TARGET damaris_mpi)
   install(FILES "${PROJECT_SOURCE_DIR}/include/damaris/damaris_mpi.h" "${PROJECT_SOURCE_DIR}/include/damaris/damaris_mpi.hpp"
+    "${PROJECT_BINARY_DIR}/include/damaris/mpi_flavour.h"
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/damaris)
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/config-schemas/" DESTINATION ${CMAKE_INSTALL_DATADIR}/damaris
@@ -24,6 +26,7 @@ configure_package_config_file("${templates}/damaris-config.cmake.in" "${PROJECT_
   INSTALL_DESTINATION ${package_dir} PATH_VARS DAMARIS_INSTALL_PLUGINDIR DAMARIS_INSTALL_SCHEMA)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/install/damaris-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/install/damaris-config.cmake" "${PROJECT_BINARY_DIR}/install/damaris-config-version.cmake"
+  "${templates}/damaris-mpi-flavour.cmake"
   DESTINATION ${package_dir})
 
 # pkg-config damaris, damaris-mpi, damaris-fortran, damaris-fortran-mpi

@@ -20,6 +20,13 @@ endif()
 
 # The installed headers, version.h among them: what plugins and users' code may know.
 configure_file("${PROJECT_SOURCE_DIR}/cmake/version.h.in" "${PROJECT_BINARY_DIR}/include/damaris/version.h" @ONLY)
+if(DAMARIS_MPI)
+  set(DAMARIS_MPI_IS_OPENMPI 0)
+  if(DAMARIS_MPI STREQUAL openmpi)
+    set(DAMARIS_MPI_IS_OPENMPI 1)
+  endif()
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/mpi_flavour.h.in" "${PROJECT_BINARY_DIR}/include/damaris/mpi_flavour.h" @ONLY)
+endif()
 add_library(damaris_headers INTERFACE)
 add_library(damaris::plugin ALIAS damaris_headers)
 set_target_properties(damaris_headers PROPERTIES EXPORT_NAME plugin)

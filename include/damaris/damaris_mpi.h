@@ -8,6 +8,15 @@
 #include <mpi.h>
 
 #include <damaris/damaris.h>
+#include <damaris/mpi_flavour.h>
+
+/* One program, one MPI: handles and constants of the other one mean something else. */
+#if DAMARIS_MPI_IS_OPENMPI && !defined(OPEN_MPI)
+#error \
+    "This Damaris was built with OpenMPI, and mpi.h is that of another MPI: compile with mpicc.openmpi, or install Damaris for your MPI"
+#elif !DAMARIS_MPI_IS_OPENMPI && defined(OPEN_MPI)
+#error "This Damaris was built with MPICH, and mpi.h is that of OpenMPI: compile with mpicc.mpich, or install Damaris for OpenMPI"
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,7 +31,8 @@ extern "C" {
  *               such a rank has nothing more to do than MPI_Finalize. With `dedicated cores="0"` every rank is a client.
  *   Collective  over `world`.
  *   Returns     the same error on every rank of `world` when one of them cannot start (no rank is left waiting), DC_E_REGION_IN_USE
- *               also while another run of the same XML is under way; on a server afterwards the first failure of the run: DC_E_IO or
+ *               also while another run of the same XML is under way, DC_E_VERSION when the program brings another MPI than
+ *               Damaris was built with; on a server afterwards the first failure of the run: DC_E_IO or
  *               DC_E_PLUGIN (or the code a plugin chose), DC_E_CLIENT_LOST, DC_E_TIMEOUT when not all clients attached, DC_E_DUPLICATE
  *               when a block came twice. */
 DC_MUST_CHECK int dc_mpi_initialize(const char* config, MPI_Comm world, MPI_Comm* clients, int* is_client);

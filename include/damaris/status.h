@@ -39,7 +39,7 @@ typedef enum dc_code {
   DC_E_PLACEMENT = -202,       /* more dedicated cores than a node has ranks */
   DC_E_STALE_REGION = -203,    /* a dead job left a region with data that nobody has stored */
   DC_E_REGION_IN_USE = -204,   /* a living server of the same user and job holds this region */
-  DC_E_VERSION = -205,         /* client and server, or host and plugin, were built against another ABI */
+  DC_E_VERSION = -205,         /* client and server, or host and plugin, were built against another ABI, or with another MPI */
 
   /* Resource: give more memory, or output less. */
   DC_E_TOO_LARGE = -300,           /* one dataset is larger than the client's share of the buffer */

@@ -4,9 +4,16 @@
  */
 #include <damaris/damaris_mpi.h>
 
+/* library_check.cpp */
+int damaris_mpi_require_our_mpi(void);
+
 int damaris_mpi_initialize_fortran(const char* config, MPI_Fint world, MPI_Fint* clients, int* is_client) {
   MPI_Comm clients_comm = MPI_COMM_NULL;
-  const int code = dc_mpi_initialize(config, MPI_Comm_f2c(world), &clients_comm, is_client);
+  int code = damaris_mpi_require_our_mpi(); /* before a handle is converted: another MPI ends the program there */
+  *clients = 0;
+  *is_client = 1;
+  if (code < 0) return code;
+  code = dc_mpi_initialize(config, MPI_Comm_f2c(world), &clients_comm, is_client);
   *clients = MPI_Comm_c2f(clients_comm);
   return code;
 }

@@ -15,6 +15,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/at_finalize.hpp"
 #include "mpi/coordinator.hpp"
+#include "mpi/library_check.hpp"
 #include "mpi/placement.hpp"
 #include "mpi/serve.hpp"
 #include "server/make_region.hpp"
@@ -210,6 +211,7 @@ Start start(const char* config, MPI_Comm given, const MPI_Comm* clients, const i
 }
 
 int initialize(const char* config, MPI_Comm given, MPI_Comm* clients, int* is_client) {
+  require_our_mpi();
   if (clients != nullptr) *clients = MPI_COMM_NULL;
   if (is_client != nullptr) *is_client = 1;
   require_mpi();
