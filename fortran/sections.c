@@ -1,6 +1,6 @@
 /* From a Fortran array descriptor to the C interface: address, extents and strides, without a copy.
  * Used by: damaris_arrays.F90 in simulation processes, on the calling thread.
- * Before it: the compiler's descriptor of an array or section. After it: dc_write_typed, dc_read_typed, dc_alloc.
+ * Before it: the compiler's descriptor of an array or section. After it: dc_write_typed, dc_read_typed, dc_alloc_typed.
  */
 #include <ISO_Fortran_binding.h>
 #include <stdio.h>
@@ -92,7 +92,7 @@ int damaris_fortran_alloc(const char* name, int64_t step, int32_t block, int typ
   memset(extents, 0, DC_MAX_DIMS * sizeof *extents);
   int code = dc_get_layout(name, &layout);
   if (code >= 0) code = check_pointer(name, &layout, (dc_type)type, rank, reason);
-  if (code >= 0) code = dc_alloc(name, step, block, address);
+  if (code >= 0) code = dc_alloc_typed(name, step, block, (dc_type)type, &layout, address);
   if (code >= 0) memcpy(extents, layout.extents, (size_t)layout.ndims * sizeof *extents);
   return explain(code, reason, sentence);
 }

@@ -4,7 +4,8 @@
  *
  * Rules that hold for every call
  *   Returns   a dc_code (status.h): 0, a negative error with a sentence in dc_last_error(), or a positive notice.
- *             After an error nothing of the call has taken effect, unless the call says otherwise.
+ *             After an error nothing of the call has taken effect, unless the call says otherwise. DC_E_FULL of a call that comes first
+ *             in its step has opened that step, because ending the earlier ones is what makes room; the call can be made again.
  *   Threads   unless said otherwise, one thread of the process at a time. With `threads="T"` in the XML up to T threads may call
  *             at once; one thread ends an iteration, also by the first call with a later step, or changes shapes and positions,
  *             while the others are in no call.
@@ -117,12 +118,18 @@ DC_MUST_CHECK int dc_write_typed(const char* variable, int64_t step, int32_t blo
                                  const int64_t* extents, const ptrdiff_t* strides_bytes);
 
 /* Hands out space for block `block` of `variable` at `step` inside the region: the simulation computes in place, nothing is
- * copied. `*data` gets the pointer, aligned to 64 bytes, uninitialised.
+ * copied. `*data` gets the pointer, aligned to 64 bytes, uninitialised; NULL after an error.
  *   Owns     the caller owns the memory until dc_commit of the same (variable, step, block), or until the step ends, which
  *            cancels it with DC_E_NOT_COMMITTED. With a notice (DC_N_DISABLED, DC_N_NOT_DUE, DC_N_SKIPPED, DC_N_DROPPED)
  *            it gets memory of its own, which dc_commit drops with the same notice: the program need not know.
  *   Returns  as dc_write. */
 DC_MUST_CHECK int dc_alloc(const char* variable, int64_t step, int32_t block, void** data);
+
+/* The same with the element type told (DC_E_TYPE), and with the layout of what was handed out in `*reserved`: how many elements it has, which
+ * dc_get_layout cannot tell before, as a first write into a step lets parameters take effect. `*reserved` stays as it was after an
+ * error. What C++ and Fortran call. */
+DC_MUST_CHECK int dc_alloc_typed(const char* variable, int64_t step, int32_t block, dc_type type, dc_layout_t* reserved,
+                                 void** data);
 
 /* Publishes what dc_alloc handed out. The pointer is dead afterwards: the server owns the memory.
  *   Returns  DC_E_NOT_ALLOCATED when there is no such allocation; DC_E_FULL at a full lane: nothing has happened, call it again. */
@@ -182,7 +189,8 @@ DC_MUST_CHECK int dc_flush(int64_t step, int timeout_ms);
  *   Returns  DC_OK also after a failed iteration; DC_E_NOT_INITIALIZED. */
 DC_MUST_CHECK int dc_status(dc_status_t* status);
 
-/* Sets the integer parameter `name` for this client only, from its next write on: layouts follow.
+/* Sets the integer parameter `name` for this client only: layouts follow, from the first write of a step on. A step in which something
+ * was written keeps its own, so the next dc_write of that step takes what the earlier ones did.
  *   Returns  DC_E_UNKNOWN_NAME; DC_E_ARGUMENT for one that is constant or computed, or a value that its type cannot hold. */
 DC_MUST_CHECK int dc_set_parameter(const char* name, int64_t value);
 
@@ -192,12 +200,14 @@ DC_MUST_CHECK int dc_get_parameter(const char* name, int64_t* value);
 
 /* Gives the extents of `name` (a variable, or a layout and so all its variables) for this client's next writes, instead of the
  * layout's expressions. `ndims` must be the layout's, or 0 to go back to the layout's own expressions (`extents` may be NULL then).
- *   Units    extents in elements, in the layout's dimension order; an extent of 0 is allowed.
- *   Returns  DC_E_UNKNOWN_NAME; DC_E_SHAPE for another number of dimensions, a negative extent or more bytes than 64 bits count. */
+ *   Units    extents in elements, in the layout's dimension order. With an extent of 0 this client has no elements, and no ghost zones.
+ *   Returns  DC_E_UNKNOWN_NAME; DC_E_SHAPE for another number of dimensions, a negative extent, more bytes than 64 bits count, or less
+ *            than the ghost zones. */
 DC_MUST_CHECK int dc_set_shape(const char* name, int ndims, const int64_t* extents);
 
-/* Fills `*layout` with what the next dc_write or dc_alloc of `variable` takes: parameters and shapes set so far count.
- *   Returns  DC_E_UNKNOWN_NAME; `*layout` stays as it was. */
+/* Fills `*layout` with what the next dc_write or dc_alloc of `variable` in the open step takes: shapes set so far count, and parameters
+ * unless something was written in that step. In a later step they may be others: see dc_alloc_typed.
+ *   Returns  DC_E_UNKNOWN_NAME, DC_E_SHAPE; `*layout` stays as it was. */
 DC_MUST_CHECK int dc_get_layout(const char* variable, dc_layout_t* layout);
 
 /* Gives the place of this client's next writes of `name` (a variable or a layout) in the global array: zero-based offsets of the

@@ -85,9 +85,10 @@ class Block {
  private:
   friend class Session;
   Block(std::string variable, std::int64_t step, std::int32_t block) : variable_(std::move(variable)), step_(step), block_(block) {
-    const dc_layout_t layout = detail::layout_of<T>(variable_);
+    if constexpr (type_of<T>() == DC_COMPOUND) detail::layout_of<T>(variable_);
+    dc_layout_t layout;
     void* data = nullptr;
-    detail::checked(dc_alloc(variable_.c_str(), step_, block_, &data));
+    detail::checked(dc_alloc_typed(variable_.c_str(), step_, block_, type_of<T>(), &layout, &data));
     extents_.assign(layout.extents, layout.extents + layout.ndims);
     data_ = static_cast<T*>(data);
     size_ = data == nullptr ? 0 : layout.bytes / sizeof(T);
@@ -137,19 +138,21 @@ class Session {
   // Takes over a session that the C interface has started; this object ends it.
   static Session adopt() { return Session(); }
 
+  // The other one is over afterwards: its calls throw DC_E_NOT_INITIALIZED. One that is assigned to is finalized first, as by ~Session.
   Session(Session&& other) noexcept : active_(std::exchange(other.active_, false)) {}
   Session& operator=(Session&& other) noexcept {
-    std::swap(active_, other.active_);
+    if (this == &other) return *this;
+    end();
+    active_ = std::exchange(other.active_, false);
     return *this;
   }
   // Finalizes and cannot tell of errors: call finalize() first to hear whether all data are stored.
-  ~Session() {
-    if (active_ && dc_finalize() < 0) active_ = false;
-  }
+  ~Session() { end(); }
 
   // Ends all steps, waits (bounded) until what was written is durable, detaches. Throws what was not stored as wanted; the
   // session is over nevertheless.
   void finalize() {
+    require_active();
     active_ = false;
     detail::checked(dc_finalize());
   }
@@ -160,6 +163,7 @@ class Session {
   //            the XML's time-out; nothing was written then.
   template <class Data>
   dc_code write(const std::string& variable, std::int64_t step, const Data& data, std::int32_t block = 0) {
+    require_active();
     const auto& section = as_section(data);
     using T = std::remove_cv_t<std::remove_pointer_t<decltype(section.data())>>;
     if constexpr (type_of<T>() == DC_COMPOUND) detail::layout_of<T>(variable);
@@ -172,6 +176,7 @@ class Session {
   //   Throws  DC_E_NOT_STORED when that is not there, DC_E_CONFIG, DC_E_SHAPE, DC_E_TYPE, DC_E_IO, DC_E_TIMEOUT; `data` is as it was.
   template <class Data>
   void read(const std::string& variable, std::int64_t step, Data&& data, std::int32_t block = 0) {
+    require_active();
     const auto& section = as_mutable_section(data);
     using T = std::remove_pointer_t<decltype(section.data())>;
     if constexpr (type_of<T>() == DC_COMPOUND) detail::layout_of<T>(variable);
@@ -182,6 +187,7 @@ class Session {
   // The last complete step of that run in which `variable` was stored, or anything if it is empty. Throws DC_E_NOT_STORED when there is
   // none, DC_E_CONFIG, DC_E_IO, DC_E_TIMEOUT.
   std::int64_t last_step(const std::string& variable = {}) {
+    require_active();
     std::int64_t step = 0;
     detail::checked(dc_last_step(variable.empty() ? nullptr : variable.c_str(), &step));
     return step;
@@ -190,31 +196,41 @@ class Session {
   // Looks `name` up once. Throws DC_E_TYPE when its elements are not of type T.
   template <class T>
   Variable<T> variable(const std::string& name) {
+    require_active();
     return Variable<T>(name);
   }
 
   // Hands out block `block` of `variable` at `step` in shared memory. Throws as write.
   template <class T>
   Block<T> alloc(const std::string& variable, std::int64_t step, std::int32_t block = 0) {
+    require_active();
     return Block<T>(variable, step, block);
   }
 
   // Sends the event `name`; its actions run on the server by their scope. Throws DC_E_UNKNOWN_NAME.
-  void signal(const std::string& name, std::int64_t step) { detail::checked(dc_signal(name.c_str(), step)); }
+  void signal(const std::string& name, std::int64_t step) {
+    require_active();
+    detail::checked(dc_signal(name.c_str(), step));
+  }
 
   // Ends `step` and all earlier ones, also when nothing was written. Throws storage errors of earlier steps (DC_E_EARLIER_IO); the
   // step has ended nevertheless.
-  void end_iteration(std::int64_t step) { detail::checked(dc_end_iteration(step)); }
+  void end_iteration(std::int64_t step) {
+    require_active();
+    detail::checked(dc_end_iteration(step));
+  }
 
   // Waits until `step` and all earlier ones are durable. Throws DC_E_TIMEOUT after `timeout`, DC_E_NOT_ENDED when this
   // client has not ended `step`, DC_E_EARLIER_IO when something was not stored as wanted.
   void flush(std::int64_t step, std::chrono::milliseconds timeout) {
+    require_active();
     const auto most = static_cast<std::chrono::milliseconds::rep>(std::numeric_limits<int>::max());
     detail::checked(dc_flush(step, static_cast<int>(std::min(timeout.count(), most))));
   }
 
   // The state of this node group and this client; never waits. Sizes in bytes.
   dc_status_t status() {
+    require_active();
     dc_status_t status;
     detail::checked(dc_status(&status));
     return status;
@@ -222,9 +238,13 @@ class Session {
 
   // Sets the integer parameter `name` of the XML for this client, from its next write on. Throws DC_E_UNKNOWN_NAME, and DC_E_ARGUMENT
   // for a constant one.
-  void set_parameter(const std::string& name, std::int64_t value) { detail::checked(dc_set_parameter(name.c_str(), value)); }
+  void set_parameter(const std::string& name, std::int64_t value) {
+    require_active();
+    detail::checked(dc_set_parameter(name.c_str(), value));
+  }
   // The parameter `name` as this client has it now. Throws DC_E_UNKNOWN_NAME.
   std::int64_t parameter(const std::string& name) {
+    require_active();
     std::int64_t value = 0;
     detail::checked(dc_get_parameter(name.c_str(), &value));
     return value;
@@ -233,18 +253,31 @@ class Session {
   // Gives the extents in elements of this client's next blocks of a variable, or of all variables of a layout; an empty list goes back
   // to the layout's expressions. Throws DC_E_UNKNOWN_NAME, DC_E_SHAPE.
   void set_shape(const std::string& name, const std::vector<std::int64_t>& extents) {
+    require_active();
     detail::checked(dc_set_shape(name.c_str(), static_cast<int>(extents.size()), extents.data()));
   }
   // Gives the place of these blocks in the global array: zero-based offsets of the interior, in elements. Throws as set_shape.
   void set_position(const std::string& name, const std::vector<std::int64_t>& offsets) {
+    require_active();
     detail::checked(dc_set_position(name.c_str(), static_cast<int>(offsets.size()), offsets.data()));
   }
 
   // The physical time of `step`, in the simulation's own unit.
-  void set_time(std::int64_t step, double time) { detail::checked(dc_set_time(step, time)); }
+  void set_time(std::int64_t step, double time) {
+    require_active();
+    detail::checked(dc_set_time(step, time));
+  }
 
  private:
   Session() = default;
+  void require_active() const {
+    if (!active_)
+      throw Error(DC_E_NOT_INITIALIZED, "this session is over: it was finalized, or moved from; call the one that is in use");
+  }
+  void end() noexcept {
+    if (std::exchange(active_, false) && dc_finalize() < 0) return;  // nobody to tell
+  }
+
   bool active_ = true;
 };
 

@@ -100,6 +100,17 @@ int dc_alloc(const char* variable, int64_t step, int32_t block, void** data) {
   });
 }
 
+int dc_alloc_typed(const char* variable, int64_t step, int32_t block, dc_type type, dc_layout_t* reserved, void** data) {
+  return guard([&] {
+    dc_variable_s& found = find(variable, "dc_alloc_typed");
+    require(reserved, "dc_alloc_typed", "the place for the layout");
+    require(data, "dc_alloc_typed", "the place for the pointer");
+    const int code = client().alloc(found, step, block, data, type);
+    fill(found, *reserved);
+    return code;
+  });
+}
+
 int dc_commit(const char* variable, int64_t step, int32_t block) {
   return guard([&] { return client().commit(find(variable, "dc_commit"), step, block); });
 }

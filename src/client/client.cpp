@@ -155,7 +155,8 @@ std::unique_lock<std::mutex> Client::lock_step() {
   return writers_.size() > 1 ? std::unique_lock<std::mutex>(step_mutex_) : std::unique_lock<std::mutex>();
 }
 
-// `wanted`: what is to be written then; a step that is known to lack a block is partial, whatever kept the block out.
+// `wanted`: what is to be written then; a step that is known to lack a block is partial, whatever kept the block out. What the step would
+// refuse is refused before it opens, which ends the one before.
 void Client::change_step(std::int64_t step, const Wanted* wanted) {
   const auto lock = lock_step();
   require_step(step);
@@ -165,10 +166,11 @@ void Client::change_step(std::int64_t step, const Wanted* wanted) {
   if (step < lowest)
     throw Error(DC_E_BACKWARD, format("step {} comes after step {} of client {}; steps only count upwards", step,
                                       lowest - (open_ == lowest ? 0 : 1), id_));
+  if (wanted != nullptr) require_fits(*wanted, step);
   try {
     tell_refused(step - 1, lane_deadline());
   } catch (const Error& error) {
-    if (wanted != nullptr && error.code() == DC_E_FULL) wanted->writer.full.emplace(step, wanted->variable, wanted->block);
+    if (wanted != nullptr && error.code() == DC_E_FULL) wanted->writer.full.emplace(step, wanted->variable.id, wanted->block);
     throw;
   }
   close_steps_below(step);
@@ -216,10 +218,11 @@ void Client::close_steps_below(std::int64_t step) {
   writing_.store(false, std::memory_order_relaxed);
 }
 
-// Parameters change between steps, never in the middle of one (DESIGN 4b rule 13).
-void Client::start_writing() {
+// Parameters change between steps, never in the middle of one (DESIGN 4b rule 13). A write that is refused has not begun the step's.
+void Client::start_writing(const Wanted& wanted, std::int64_t step) {
   const auto lock = lock_step();
   if (writing_.load(std::memory_order_relaxed)) return;
+  require_fits(wanted, step);
   if (shapes_.parameters_changed()) shapes_.apply_parameters();
   writing_.store(true, std::memory_order_release);
 }

@@ -43,7 +43,8 @@ class Client {
   // The fast path. Returns DC_OK or a notice; throws Error as dc_write documents.
   int write(Variable& variable, std::int64_t step, std::int32_t block, const void* data);
   int write(Variable& variable, std::int64_t step, std::int32_t block, const Source& source);
-  int alloc(Variable& variable, std::int64_t step, std::int32_t block, void** data);
+  // The shape of `variable` afterwards is that of what was reserved.
+  int alloc(Variable& variable, std::int64_t step, std::int32_t block, void** data, dc_type type = DC_ANY);
   int commit(Variable& variable, std::int64_t step, std::int32_t block);
   // Waits until the server has read what an earlier run stored; no step is opened or ended.
   void read(Variable& variable, std::int64_t step, std::int32_t block, const Target& target);
@@ -70,18 +71,29 @@ class Client {
   void open_step(std::int64_t step) {
     if (step != open_.load(std::memory_order_acquire) || step < 0) change_step(step);
   }
-  void open_step_to_write(Writer& writer, const Variable& variable, std::int64_t step, std::int32_t block) {
-    if (step != open_.load(std::memory_order_acquire) || step < 0) change_step_to_write(writer, variable, step, block);
-  }
+  // A block that is to be written, or, without a source, to be handed out.
   struct Wanted {
     Writer& writer;
-    std::uint32_t variable;
+    const Variable& variable;
     std::int32_t block;
+    std::optional<Source> source;
   };
+  // `wanted` makes one: of the writes of a step only the first needs it.
+  template <class Make>
+  void open_step_to_write(std::int64_t step, Make&& wanted) {
+    if (step != open_.load(std::memory_order_acquire) || step < 0) change_step_to_write(wanted(), step);
+  }
+  template <class Make>
+  void begin_to_write(std::int64_t step, Make&& wanted) {
+    if (!writing_.load(std::memory_order_acquire)) start_writing(wanted(), step);
+  }
   void change_step(std::int64_t step, const Wanted* wanted = nullptr);
-  void change_step_to_write(Writer& writer, const Variable& variable, std::int64_t step, std::int32_t block);
+  void change_step_to_write(const Wanted& wanted, std::int64_t step);
   void close_steps_below(std::int64_t step);
-  void start_writing();
+  void require_fits(const Wanted& wanted, std::int64_t step);
+  void require_shapes();
+  [[noreturn]] void throw_too_large(const Writer& writer, const Variable& variable, std::uint64_t bytes, std::int64_t step) const;
+  void start_writing(const Wanted& wanted, std::int64_t step);
   void make_writers();
   shm::Arena own_arena(const shm::LaneSpan& span);
   void add_arena(const Writer& writer, dc_status_t& status) const;
@@ -100,6 +112,7 @@ class Client {
   int refuse(Writer& writer, const Variable& variable, int notice);
   void require_block(const Variable& variable, std::int32_t block) const;
   void require_data(const Variable& variable, const void* data) const;
+  void require_type(const Variable& variable, dc_type type) const;
   void require_arguments(const Variable& variable, std::int32_t block, const void* data, dc_type type) const;
   // Returns nullptr when the ladder refuses it: then `notice` says how.
   shm::BlockHeader* reserve(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block, int& notice);

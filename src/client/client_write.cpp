@@ -25,7 +25,13 @@ void fill_lists(const Variable& variable, shm::BlockHeader& header) {
   if (form.flags == 0) return;
   if (form.has(shm::kHasPosition)) copy_list(shape.ndims, variable.position, lists.position());
   if (form.has(shm::kHasGlobal)) copy_list(shape.ndims, shape.global, lists.global());
-  if (form.has(shm::kHasGhost)) {
+  if (form.has(shm::kHasGhost) && shape.bytes == 0) {
+    // Who has no elements has no ghost zones either.
+    for (int d = 0; d < shape.ndims; ++d) {
+      lists.extents()[d] = shape.interior(d);
+      lists.ghost_low()[d] = lists.ghost_high()[d] = 0;
+    }
+  } else if (form.has(shm::kHasGhost)) {
     copy_list(shape.ndims, shape.ghost_low, lists.ghost_low());
     copy_list(shape.ndims, shape.ghost_high, lists.ghost_high());
   }
@@ -41,7 +47,35 @@ void Client::require_block(const Variable& variable, std::int32_t block) const {
 void Client::require_arguments(const Variable& variable, std::int32_t block, const void* data, dc_type type) const {
   if (block < 0) require_block(variable, block);
   if (data == nullptr && !shapes_.parameters_changed()) require_data(variable, data);
+  require_type(variable, type);
+}
+
+void Client::require_type(const Variable& variable, dc_type type) const {
   if (type != DC_ANY && type != variable.type) refuse_type(*model_, variable, type);
+}
+
+// Also what gets memory of its own has the step's shape.
+void Client::require_shapes() {
+  const auto lock = lock_step();
+  shapes_.require_next();
+}
+
+// What the shapes of `step` refuse, as they will be when it begins.
+void Client::require_fits(const Wanted& wanted, std::int64_t step) {
+  const model::Shape& shape = shapes_.next_shape(wanted.variable);
+  if (notice_for(wanted.variable, step) != DC_OK) return;
+  if (wanted.source) check_source(*model_, wanted.variable, shape, *wanted.source, step);
+  shapes_.require_place(wanted.variable, shape);
+  if (wanted.writer.arena.can_ever_hold(shape.bytes, wanted.variable.form)) return;
+  wanted.writer.full.emplace(step, wanted.variable.id, wanted.block);
+  throw_too_large(wanted.writer, wanted.variable, shape.bytes, step);
+}
+
+void Client::throw_too_large(const Writer& writer, const Variable& variable, std::uint64_t bytes, std::int64_t step) const {
+  throw Error(DC_E_TOO_LARGE,
+              format("'{}' is {} bytes in step {}, more than the {} bytes of the buffer that client {} has; enlarge "
+                     "<buffer size=...> in {}",
+                     name_of(variable), bytes, step, writer.arena.size_bytes(), id_, model_->file));
 }
 
 void Client::require_data(const Variable& variable, const void* data) const {
@@ -101,11 +135,7 @@ shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64
 shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variable, std::int64_t step, int& notice) {
   const std::uint64_t bytes = variable.shape.bytes;
   const shm::Form form = variable.form;
-  if (!writer.arena.can_ever_hold(bytes, form))
-    throw Error(DC_E_TOO_LARGE,
-                format("'{}' is {} bytes in step {}, more than the {} bytes of the buffer that client {} has; enlarge "
-                       "<buffer size=...> in {}",
-                       name_of(variable), bytes, step, writer.arena.size_bytes(), id_, model_->file));
+  if (!writer.arena.can_ever_hold(bytes, form)) throw_too_large(writer, variable, bytes, step);
   // Only the open step is left: waiting is in vain, unless the server spills that, too.
   const bool spills = !model_->architecture.spill.empty();
   const auto alone = [&] { return !spills && writer.waits_in_vain(bytes, form); };
@@ -178,9 +208,8 @@ void Client::wait_for_lane_to_write(Writer& writer, const Variable& variable, st
 }
 
 // Of the step before something may have to be told first, in a full lane.
-void Client::change_step_to_write(Writer& writer, const Variable& variable, std::int64_t step, std::int32_t block) {
-  const Wanted wanted{writer, variable.id, block};
-  change_step(step, notice_for(variable, step) == DC_OK ? &wanted : nullptr);
+void Client::change_step_to_write(const Wanted& wanted, std::int64_t step) {
+  change_step(step, notice_for(wanted.variable, step) == DC_OK ? &wanted : nullptr);
 }
 
 // Not from the header what the caller knows: in a pool others may have written over it. In registers: it is the hot path.
@@ -204,10 +233,11 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
   __builtin_prefetch(&variable + 1);  // most programs write their variables in the order of the XML
   Writer& writer = own_writer();
   require_arguments(variable, block, data, DC_ANY);
-  open_step_to_write(writer, variable, step, block);
+  const auto wanted = [&] { return Wanted{writer, variable, block, Source{data}}; };
+  open_step_to_write(step, wanted);
   int notice = notice_for(variable, step);
   if (notice != DC_OK) return notice;
-  if (!writing_.load(std::memory_order_acquire)) start_writing();
+  begin_to_write(step, wanted);
   if (data == nullptr) require_data(variable, data);
   shm::BlockHeader* header = reserve(writer, variable, step, block, notice);
   if (header == nullptr) return refuse(writer, variable, notice);
@@ -220,10 +250,11 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
 int Client::write(Variable& variable, std::int64_t step, std::int32_t block, const Source& source) {
   Writer& writer = own_writer();
   require_arguments(variable, block, source.data, source.type);
-  open_step_to_write(writer, variable, step, block);
+  const auto wanted = [&] { return Wanted{writer, variable, block, source}; };
+  open_step_to_write(step, wanted);
   int notice = notice_for(variable, step);
   if (notice != DC_OK) return notice;
-  if (!writing_.load(std::memory_order_acquire)) start_writing();
+  begin_to_write(step, wanted);
   check_source(*model_, variable, source, step);
   shm::BlockHeader* header = reserve(writer, variable, step, block, notice);
   if (header == nullptr) return refuse(writer, variable, notice);
@@ -233,13 +264,16 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
   return DC_OK;
 }
 
-int Client::alloc(Variable& variable, std::int64_t step, std::int32_t block, void** data) {
+int Client::alloc(Variable& variable, std::int64_t step, std::int32_t block, void** data, dc_type type) {
   Writer& writer = own_writer();
   *data = nullptr;
   require_block(variable, block);
-  open_step_to_write(writer, variable, step, block);
-  if (!writing_.load(std::memory_order_acquire)) start_writing();
+  require_type(variable, type);
+  const auto wanted = [&] { return Wanted{writer, variable, block, {}}; };
   int notice = notice_for(variable, step);
+  if (notice != DC_OK) require_shapes();
+  open_step_to_write(step, wanted);
+  begin_to_write(step, wanted);
   shm::BlockHeader* header = notice == DC_OK ? reserve(writer, variable, step, block, notice) : nullptr;
   if (header == nullptr) {
     *data = writer.scratch_for(variable.id, block, variable.shape.bytes, notice);

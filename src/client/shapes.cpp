@@ -82,27 +82,44 @@ void Shapes::set_parameter(const std::string& name, std::int64_t value) {
   model::update_parameters(*model_, values);  // those computed from it follow
   parameters_ = std::move(values);
   changed_ = true;
+  next_.reset();
 }
 
 std::int64_t Shapes::parameter(const std::string& name) const {
   return parameters_[static_cast<std::size_t>(parameter_index(name))];
 }
 
-void Shapes::apply_parameters() {
-  std::vector<model::Shape> layouts, shapes;
-  for (const model::Layout& layout : model_->layouts) layouts.push_back(model::resolve(*model_, layout, parameters_));
+Shapes::Resolved Shapes::resolve() const {
+  Resolved resolved;
+  for (const model::Layout& layout : model_->layouts) resolved.layouts.push_back(model::resolve(*model_, layout, parameters_));
   for (const Variable& variable : variables_) {
-    model::Shape& shape = shapes.emplace_back(layouts[model_->variables[variable.id].layout]);
+    model::Shape& shape = resolved.variables.emplace_back(resolved.layouts[model_->variables[variable.id].layout]);
     if (!variable.own_shape) continue;  // the global extents still follow the parameters
     std::copy_n(variable.shape.extents, DC_MAX_DIMS, shape.extents);
     shape.bytes = variable.shape.bytes;
-    fit_ghosts(variable, shape);
+    require_ghosts_fit(variable, shape);
   }
-  layouts_ = std::move(layouts);
+  return resolved;
+}
+
+void Shapes::require_next() {
+  if (changed_ && !next_) next_ = resolve();
+}
+
+const model::Shape& Shapes::next_shape(const Variable& variable) {
+  if (!changed_) return variable.shape;
+  require_next();
+  return next_->variables[variable.id];
+}
+
+void Shapes::apply_parameters() {
+  if (!next_) next_ = resolve();
+  layouts_ = std::move(next_->layouts);
   for (Variable& variable : variables_) {
-    variable.shape = shapes[variable.id];
+    variable.shape = next_->variables[variable.id];
     variable.place_checked = false;
   }
+  next_.reset();
   changed_ = false;
 }
 
@@ -127,11 +144,10 @@ void Shapes::require_dims(const Variable& variable, const std::string& call, int
                                    variable.shape.ndims, ndims));
 }
 
-// A block without elements has no ghost zones either.
-void Shapes::fit_ghosts(const Variable& variable, model::Shape& shape) const {
-  const bool empty = std::find(shape.extents, shape.extents + shape.ndims, 0) != shape.extents + shape.ndims;
+// A block without elements has no ghost zones either, whatever its other extents.
+void Shapes::require_ghosts_fit(const Variable& variable, const model::Shape& shape) const {
+  if (shape.bytes == 0) return;
   for (int d = 0; d < shape.ndims; ++d) {
-    if (empty) shape.ghost_low[d] = shape.ghost_high[d] = 0;
     if (shape.extents[d] >= shape.ghost_low[d] + shape.ghost_high[d]) continue;
     throw Error(DC_E_SHAPE, format("extent {} of '{}' is {}, less than its ghost zones of {} and {} ({})", c_index(variable, d) + 1,
                                    model_->variables[variable.id].path, shape.extents[d], shape.ghost_low[d], shape.ghost_high[d],
@@ -144,57 +160,64 @@ std::string Shapes::place_of(const Variable& variable) const {
   return format("layout '{}', {}", layout.name, model::place(*model_, layout.where));
 }
 
+model::Shape Shapes::explicit_shape(const Variable& variable, const std::string& name, int ndims,
+                                    const std::int64_t* extents) const {
+  model::Shape shape = layouts_[model_->variables[variable.id].layout];
+  if (ndims == 0) return shape;
+  require_dims(variable, "dc_set_shape", ndims);
+  for (int d = 0; d < ndims; ++d) {
+    if (extents[d] < 0)
+      throw Error(DC_E_SHAPE, format("dc_set_shape: extent {} of '{}' is {}; it must be 0 or more", d + 1, name, extents[d]));
+    shape.extents[c_index(variable, d)] = extents[d];
+  }
+  shape.bytes = bytes_of(variable, shape);
+  require_ghosts_fit(variable, shape);
+  return shape;
+}
+
 void Shapes::set_shape(const std::string& name, int ndims, const std::int64_t* extents) {
   const std::vector<Variable*> found = targets(name);
-  for (Variable* variable : found) {
-    if (ndims == 0) {
-      variable->own_shape = false;
-      variable->shape = layouts_[model_->variables[variable->id].layout];
-      variable->place_checked = false;
-      continue;
-    }
-    require_dims(*variable, "dc_set_shape", ndims);
-    model::Shape shape = variable->shape;
-    for (int d = 0; d < ndims; ++d) {
-      if (extents[d] < 0)
-        throw Error(DC_E_SHAPE, format("dc_set_shape: extent {} of '{}' is {}; it must be 0 or more", d + 1, name, extents[d]));
-      shape.extents[c_index(*variable, d)] = extents[d];
-    }
-    shape.bytes = bytes_of(*variable, shape);
-    const model::Shape& declared = layouts_[model_->variables[variable->id].layout];
-    std::copy_n(declared.ghost_low, DC_MAX_DIMS, shape.ghost_low);
-    std::copy_n(declared.ghost_high, DC_MAX_DIMS, shape.ghost_high);
-    fit_ghosts(*variable, shape);
-    variable->shape = shape;
-    variable->own_shape = true;
-    variable->place_checked = false;
+  std::vector<model::Shape> shapes;
+  for (const Variable* variable : found) shapes.push_back(explicit_shape(*variable, name, ndims, extents));
+  next_.reset();
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    found[i]->shape = shapes[i];
+    found[i]->own_shape = ndims != 0;
+    found[i]->place_checked = false;
   }
 }
 
+void Shapes::require_offsets(const std::string& name, int ndims, const std::int64_t* offsets) const {
+  for (int d = 0; d < ndims; ++d)
+    if (offsets[d] < 0)
+      throw Error(DC_E_SHAPE,
+                  format("dc_set_position: offset {} of '{}' is {}; positions are zero-based", d + 1, name, offsets[d]));
+}
+
 void Shapes::set_position(const std::string& name, int ndims, const std::int64_t* offsets) {
-  for (Variable* variable : targets(name)) {
-    require_dims(*variable, "dc_set_position", ndims);
-    for (int d = 0; d < ndims; ++d) {
-      if (offsets[d] < 0)
-        throw Error(DC_E_SHAPE,
-                    format("dc_set_position: offset {} of '{}' is {}; positions are zero-based", d + 1, name, offsets[d]));
-      variable->position[c_index(*variable, d)] = offsets[d];
-    }
+  const std::vector<Variable*> found = targets(name);
+  for (const Variable* variable : found) require_dims(*variable, "dc_set_position", ndims);
+  require_offsets(name, ndims, offsets);
+  for (Variable* variable : found) {
+    for (int d = 0; d < ndims; ++d) variable->position[c_index(*variable, d)] = offsets[d];
     variable->form = {variable->form.ndims, variable->form.flags | shm::kHasPosition};
     variable->place_checked = false;
   }
 }
 
-void Shapes::check_place(Variable& variable) const {
-  const model::Shape& shape = variable.shape;
+void Shapes::require_place(const Variable& variable, const model::Shape& shape) const {
   const bool has_both = variable.form.has(shm::kHasPosition) && variable.form.has(shm::kHasGlobal);
   for (int d = 0; d < shape.ndims && has_both; ++d) {
-    const std::int64_t interior = shape.extents[d] - shape.ghost_low[d] - shape.ghost_high[d];
+    const std::int64_t interior = shape.interior(d);
     if (interior <= shape.global[d] && variable.position[d] <= shape.global[d] - interior) continue;
     throw Error(DC_E_SHAPE, format("'{}' has {} elements at offset {} of dimension {}, beyond the {} of its global array ({})",
                                    model_->variables[variable.id].path, interior, variable.position[d], c_index(variable, d) + 1,
                                    shape.global[d], place_of(variable)));
   }
+}
+
+void Shapes::check_place(Variable& variable) const {
+  require_place(variable, variable.shape);
   variable.place_checked.store(true, std::memory_order_relaxed);
 }
 

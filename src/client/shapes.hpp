@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,18 +28,31 @@ class Shapes {
   bool parameters_changed() const noexcept { return changed_; }
   // Resolves every layout again. Throws DC_E_SHAPE, all shapes unchanged, when the new values make no sense.
   void apply_parameters();
+  // Throws what that would throw.
+  void require_next();
+  // What `variable` will be once that is done; throws as it does.
+  const model::Shape& next_shape(const Variable& variable);
 
-  // `name` is a variable or a layout; lists in the layout's dimension order; ndims 0 returns to the layout's expressions.
+  // `name` is a variable or a layout; lists in the layout's dimension order; ndims 0 returns to the layout's expressions. After an
+  // error everything is as it was.
   void set_shape(const std::string& name, int ndims, const std::int64_t* extents);
   void set_position(const std::string& name, int ndims, const std::int64_t* offsets);
   // Throws DC_E_SHAPE when the interior at its position does not lie in the global array.
   void check_place(Variable& variable) const;
+  // The same for `variable` with another shape.
+  void require_place(const Variable& variable, const model::Shape& shape) const;
 
  private:
+  struct Resolved {
+    std::vector<model::Shape> layouts, variables;
+  };
+  Resolved resolve() const;
+  void require_offsets(const std::string& name, int ndims, const std::int64_t* offsets) const;
+  model::Shape explicit_shape(const Variable& variable, const std::string& name, int ndims, const std::int64_t* extents) const;
   std::vector<Variable*> targets(const std::string& name);
   int parameter_index(const std::string& name) const;
   std::string place_of(const Variable& variable) const;
-  void fit_ghosts(const Variable& variable, model::Shape& shape) const;
+  void require_ghosts_fit(const Variable& variable, const model::Shape& shape) const;
   void require_dims(const Variable& variable, const std::string& call, int ndims) const;
 
   std::shared_ptr<const model::Model> model_;
@@ -47,6 +61,7 @@ class Shapes {
   std::vector<model::Shape> layouts_;
   std::vector<Variable> variables_;
   bool changed_ = false;
+  std::optional<Resolved> next_;  // of the parameters as they were set; none when they, or a shape, have changed since
 };
 
 }  // namespace damaris::client

@@ -14,16 +14,16 @@ namespace {
 // The place in C order of the layout's dimension `d`.
 int c_place(const Variable& variable, int d) { return variable.fortran_order ? variable.shape.ndims - 1 - d : d; }
 
-bool has_extents(const Variable& variable, const std::int64_t* extents) {
-  for (int d = 0; d < variable.shape.ndims; ++d)
-    if (extents[d] != variable.shape.extents[c_place(variable, d)]) return false;
+bool has_extents(const Variable& variable, const model::Shape& shape, const std::int64_t* extents) {
+  for (int d = 0; d < shape.ndims; ++d)
+    if (extents[d] != shape.extents[c_place(variable, d)]) return false;
   return true;
 }
 
 // All elements side by side, in one dimension: fits a layout of any dimensions.
-bool is_flat(const Variable& variable, const Source& source) {
+bool is_flat(const Variable& variable, const model::Shape& shape, const Source& source) {
   return source.ndims == 1 && source.strides_bytes == nullptr && source.extents != nullptr && source.extents[0] >= 0 &&
-         static_cast<std::uint64_t>(source.extents[0]) == variable.shape.bytes / variable.element_bytes;
+         static_cast<std::uint64_t>(source.extents[0]) == shape.bytes / variable.element_bytes;
 }
 
 std::string layout_text(const model::Model& model, const Variable& variable) {
@@ -31,16 +31,18 @@ std::string layout_text(const model::Model& model, const Variable& variable) {
   return format("layout '{}', {}:{}", layout.name, model.file, layout.where.line);
 }
 
-[[noreturn]] void refuse_dims(const model::Model& model, const Variable& variable, const Source& source) {
+[[noreturn]] void refuse_dims(const model::Model& model, const Variable& variable, const model::Shape& shape,
+                              const Source& source) {
   const std::string flat = source.ndims == 1 && source.extents != nullptr ? format(" of {} elements", source.extents[0]) : "";
-  throw Error(DC_E_SHAPE, format("'{}' has {} dimensions and {} elements ({}), the array has {}{}",
-                                 model.variables[variable.id].path, variable.shape.ndims,
-                                 variable.shape.bytes / variable.element_bytes, layout_text(model, variable), source.ndims, flat));
+  throw Error(DC_E_SHAPE,
+              format("'{}' has {} dimensions and {} elements ({}), the array has {}{}", model.variables[variable.id].path,
+                     shape.ndims, shape.bytes / variable.element_bytes, layout_text(model, variable), source.ndims, flat));
 }
 
-[[noreturn]] void refuse_extents(const model::Model& model, const Variable& variable, const Source& source, std::int64_t step) {
+[[noreturn]] void refuse_extents(const model::Model& model, const Variable& variable, const model::Shape& shape,
+                                 const Source& source, std::int64_t step) {
   std::vector<std::int64_t> expected;
-  for (int d = 0; d < variable.shape.ndims; ++d) expected.push_back(variable.shape.extents[c_place(variable, d)]);
+  for (int d = 0; d < shape.ndims; ++d) expected.push_back(shape.extents[c_place(variable, d)]);
   const std::vector<std::int64_t> given(source.extents, source.extents + source.ndims);
   throw Error(DC_E_SHAPE,
               format("'{}' is ({}) in step {} ({}), the array is ({}); set the parameters or dc_set_shape first",
@@ -54,14 +56,16 @@ void refuse_type(const model::Model& model, const Variable& variable, dc_type gi
                                 model::type_name(variable.type), layout_text(model, variable), model::type_name(given)));
 }
 
-void check_source(const model::Model& model, const Variable& variable, const Source& source, std::int64_t step) {
+void check_source(const model::Model& model, const Variable& variable, const model::Shape& shape, const Source& source,
+                  std::int64_t step) {
   if (source.type != DC_ANY && source.type != variable.type) refuse_type(model, variable, source.type);
-  if (source.data == nullptr && variable.shape.bytes > 0)
+  if (source.data == nullptr && shape.bytes > 0)
     throw Error(DC_E_ARGUMENT, format("the data of '{}' is a null pointer", model.variables[variable.id].path));
   if (source.extents == nullptr && source.strides_bytes == nullptr) return;
-  if (is_flat(variable, source)) return;
-  if (source.ndims != variable.shape.ndims) refuse_dims(model, variable, source);
-  if (source.extents != nullptr && !has_extents(variable, source.extents)) refuse_extents(model, variable, source, step);
+  if (is_flat(variable, shape, source)) return;
+  if (source.ndims != shape.ndims) refuse_dims(model, variable, shape, source);
+  if (source.extents != nullptr && !has_extents(variable, shape, source.extents))
+    refuse_extents(model, variable, shape, source, step);
 }
 
 void copy_source(std::byte* target, const Variable& variable, const Source& source) {
@@ -78,6 +82,7 @@ void copy_source(std::byte* target, const Variable& variable, const Source& sour
 
 void place_interior(const std::byte* interior, const Variable& variable, const Target& target) {
   const model::Shape& shape = variable.shape;
+  if (shape.bytes == 0) return;
   std::ptrdiff_t strides[DC_MAX_DIMS];
   auto next = static_cast<std::ptrdiff_t>(variable.element_bytes);
   for (int d = shape.ndims - 1; d >= 0; --d) {

@@ -31,8 +31,12 @@ struct Target {
 
 [[noreturn]] void refuse_type(const model::Model& model, const Variable& variable, dc_type given);
 
-// Throws Error: DC_E_TYPE, DC_E_SHAPE, DC_E_ARGUMENT for a null pointer. `step` is for the sentence.
-void check_source(const model::Model& model, const Variable& variable, const Source& source, std::int64_t step);
+// Throws Error: DC_E_TYPE, DC_E_SHAPE, DC_E_ARGUMENT for a null pointer. `shape`: the variable's in that step.
+void check_source(const model::Model& model, const Variable& variable, const model::Shape& shape, const Source& source,
+                  std::int64_t step);
+inline void check_source(const model::Model& model, const Variable& variable, const Source& source, std::int64_t step) {
+  check_source(model, variable, variable.shape, source, step);
+}
 
 // Copies the elements of a checked source to `target`, contiguous in C order.
 void copy_source(std::byte* target, const Variable& variable, const Source& source);

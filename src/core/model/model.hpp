@@ -189,11 +189,16 @@ struct Shape {
   std::int64_t ghost_low[DC_MAX_DIMS] = {};
   std::int64_t ghost_high[DC_MAX_DIMS] = {};
 
-  std::int64_t interior(int d) const { return extents[d] - ghost_low[d] - ghost_high[d]; }
+  // Without the ghost zones. Where there is no element, extents may be less than those.
+  std::int64_t interior(int d) const {
+    const std::int64_t without = extents[d] - ghost_low[d] - ghost_high[d];
+    return without > 0 ? without : 0;
+  }
 };
 
 // Evaluates `layout` with the given parameter values (indexed as model.parameters).
-// Throws Error(DC_E_SHAPE) for negative extents, overflow, or a ghost wider than its dimension; names layout, dimension and values.
+// Throws Error(DC_E_SHAPE) for negative extents, overflow, or, where there are elements, a ghost wider than its dimension; names layout,
+// dimension and values.
 Shape resolve(const Model& model, const Layout& layout, const std::vector<std::int64_t>& parameters);
 
 // The initial values of all parameters, indexed as model.parameters.

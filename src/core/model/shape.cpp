@@ -48,7 +48,7 @@ void resolve_ghost(const Resolver& resolver, const GhostWidth& ghost, const Expr
   shape.ghost_high[to] = resolver.value(ghost.high, "ghost width");
   std::int64_t both = 0;
   const bool overflow = __builtin_add_overflow(shape.ghost_low[to], shape.ghost_high[to], &both);
-  if (overflow || both > shape.extents[to])
+  if (overflow || (both > shape.extents[to] && shape.bytes != 0))
     throw resolver.fail(
         dimension, "dimension",
         format(" is {}, less than its ghost zones of {} and {}", shape.extents[to], shape.ghost_low[to], shape.ghost_high[to]));
@@ -74,9 +74,13 @@ Shape resolve(const Model& model, const Layout& layout, const std::vector<std::i
     const auto from = static_cast<std::size_t>(d);
     shape.extents[to] = resolver.value(layout.dimensions[from], "dimension");
     if (!layout.global.empty()) shape.global[to] = resolver.value(layout.global[from], "global extent");
-    if (!layout.ghost.empty()) resolve_ghost(resolver, layout.ghost[from], layout.dimensions[from], shape, to);
   }
   shape.bytes = bytes_of(model, layout, shape);
+  for (int d = 0; d < shape.ndims && !layout.ghost.empty(); ++d) {
+    const int to = layout.fortran_order ? shape.ndims - 1 - d : d;
+    const auto from = static_cast<std::size_t>(d);
+    resolve_ghost(resolver, layout.ghost[from], layout.dimensions[from], shape, to);
+  }
   return shape;
 }
 

@@ -5,6 +5,7 @@
 #include <damaris/damaris.hpp>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "support/temp_folder.hpp"
@@ -85,6 +86,27 @@ TEST_CASE("parameters and shapes change what the next step takes") {
   p.session.write("grid", 2, std::vector<double>(4));
 }
 
+TEST_CASE("a block has the size that its step gives it, which parameters may have changed just then") {
+  InPlace p;
+  p.session.write("grid", 0, std::vector<double>(12));
+  p.session.set_parameter("n", 100);
+  auto large = p.session.alloc<double>("grid", 1);
+  CHECK(large.size() == 300);
+  CHECK(large.extents() == std::vector<std::int64_t>{3, 100});
+  std::fill(large.begin(), large.end(), 1.0);
+  p.session.set_parameter("n", 2);
+  CHECK(p.session.alloc<double>("off", 1).size() == 300);
+  auto same_step = p.session.alloc<double>("grid", 1, 1);
+  CHECK(same_step.size() == 300);
+  CHECK(same_step.commit() == DC_OK);
+  CHECK(large.commit() == DC_OK);
+  auto small = p.session.alloc<double>("grid", 2);
+  CHECK(small.size() == 6);
+  CHECK(small.commit() == DC_OK);
+  CHECK(p.session.alloc<double>("off", 3).extents() == std::vector<std::int64_t>{3, 2});
+  p.session.finalize();
+}
+
 TEST_CASE("a variable that is switched off is a notice, also for a block") {
   InPlace p;
   CHECK(p.session.write("off", 0, std::vector<double>(12)) == DC_N_DISABLED);
@@ -105,4 +127,51 @@ TEST_CASE("after a session another one can begin, and without one there is an er
   { InPlace first; }
   { InPlace second; }
   refused(DC_E_NOT_INITIALIZED, "dc_initialize", [] { damaris::Session::adopt().signal("bell", 0); });
+}
+
+TEST_CASE("a session that was moved from or has ended touches no other one, whatever is called of it") {
+  const std::vector<double> values(12);
+  std::vector<double> read(12);
+  std::optional<InPlace> first(std::in_place);
+  damaris::Session moved(std::move(first->session));
+  damaris::Session& empty = first->session;
+  const std::vector<std::function<void()>> calls = {[&] { empty.write("grid", 0, values); },
+                                                    [&] { empty.read("grid", 0, read); },
+                                                    [&] { empty.last_step(); },
+                                                    [&] { empty.variable<double>("grid"); },
+                                                    [&] { empty.alloc<double>("grid", 0); },
+                                                    [&] { empty.signal("bell", 0); },
+                                                    [&] { empty.end_iteration(0); },
+                                                    [&] { empty.flush(0, std::chrono::seconds(1)); },
+                                                    [&] { empty.status(); },
+                                                    [&] { empty.set_parameter("n", 3); },
+                                                    [&] { empty.parameter("n"); },
+                                                    [&] { empty.set_shape("grid", {}); },
+                                                    [&] {
+                                                      empty.set_position("grid", {0, 0});
+                                                    },
+                                                    [&] { empty.set_time(0, 1.0); },
+                                                    [&] { empty.finalize(); }};
+  for (const auto& call : calls) refused(DC_E_NOT_INITIALIZED, "was finalized, or moved from", call);
+  CHECK(moved.write("grid", 0, values) == DC_OK);
+  moved.finalize();
+  refused(DC_E_NOT_INITIALIZED, "was finalized, or moved from", [&] { moved.finalize(); });
+  InPlace second;
+  refused(DC_E_NOT_INITIALIZED, "was finalized, or moved from", [&] { moved.finalize(); });
+  first.reset();
+  CHECK(second.session.write("grid", 0, values) == DC_OK);
+}
+
+TEST_CASE("a session that another one is moved to ends first, and moving to itself changes nothing") {
+  InPlace first;
+  damaris::Session over(std::move(first.session));
+  damaris::Session& same = over;
+  over = std::move(same);
+  CHECK(over.write("number", 0, 1) == DC_OK);
+  over = std::move(first.session);  // which is over: so is this one
+  dc_status_t status;
+  CHECK(dc_status(&status) == DC_E_NOT_INITIALIZED);
+  InPlace second;
+  over = std::move(second.session);
+  CHECK(over.write("number", 0, 1) == DC_OK);
 }

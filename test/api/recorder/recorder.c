@@ -81,6 +81,13 @@ int dc_alloc(const char* variable, int64_t step, int32_t block, void** data) {
   return code;
 }
 
+int dc_alloc_typed(const char* variable, int64_t step, int32_t block, dc_type type, dc_layout_t* reserved, void** data) {
+  const int code = dc_alloc(variable, step, block, data);
+  recorded.type = type;
+  if (code >= 0) *reserved = answer.layout;
+  return code;
+}
+
 int dc_commit(const char* variable, int64_t step, int32_t block) {
   const int code = note("commit", variable, step);
   recorded.block = block;
