@@ -6,6 +6,8 @@
  *   Returns   a dc_code (status.h): 0, a negative error with a sentence in dc_last_error(), or a positive notice.
  *             After an error nothing of the call has taken effect, unless the call says otherwise. DC_E_FULL of a call that comes first
  *             in its step has opened that step, because ending the earlier ones is what makes room; the call can be made again.
+ *   Process   only the process that has attached may call. In a fork of it every call returns DC_E_FORKED, dc_initialize too, and its
+ *             end leaves the session alone; memory of dc_alloc is shared with it, so it must not write there. After vfork only exec.
  *   Threads   unless said otherwise, one thread of the process at a time. With `threads="T"` in the XML up to T threads may call
  *             at once; one thread ends an iteration, also by the first call with a later step, or changes shapes and positions,
  *             while the others are in no call.

@@ -32,6 +32,7 @@ typedef enum dc_code {
   DC_E_NOT_ENDED = -110,           /* flush of a step that this client has not ended */
   DC_E_NO_MPI = -111,              /* a feature that needs MPI, in a build or start-up without it */
   DC_E_THREADS = -112,             /* more threads call than the XML allows */
+  DC_E_FORKED = -113,              /* a call of a process that was forked from the one that has attached */
 
   /* Config: correct the XML or the way the job is started. */
   DC_E_CONFIG = -200,          /* the XML is missing, malformed, or says something that cannot be */

@@ -17,6 +17,7 @@ Client& client() {
   damaris::api::Session* session = damaris::api::session();
   if (session == nullptr)
     throw Error(DC_E_NOT_INITIALIZED, "Damaris is not initialized in this process; call dc_initialize or dc_mpi_initialize first");
+  if (!session->is_own()) damaris::api::throw_forked(*session);
   return session->client();
 }
 

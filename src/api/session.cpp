@@ -1,5 +1,7 @@
 #include "api/session.hpp"
 
+#include <unistd.h>
+
 #include <thread>
 
 #include "core/base/clock.hpp"
@@ -71,12 +73,20 @@ client::Client::Report Session::finalize() {
 Session::~Session() {
   client_.reset();
   server_.reset();
-  if (at_end_) at_end_();
+  if (at_end_ && is_own()) at_end_();
 }
 
 Session* session() noexcept { return the_session; }
 
+void throw_forked(const Session& session) {
+  throw Error(DC_E_FORKED,
+              format("process {} has attached to Damaris, and this is process {}, a fork of it: only the process that has attached "
+                     "may call; let the fork do without Damaris, or make it before the session begins",
+                     session.process(), ::getpid()));
+}
+
 void require_no_session() {
+  if (the_session != nullptr && !the_session->is_own()) throw_forked(*the_session);
   if (the_session != nullptr)
     throw Error(DC_E_ALREADY_INITIALIZED,
                 "Damaris is already initialized in this process; call dc_finalize before a second dc_initialize");

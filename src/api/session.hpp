@@ -9,6 +9,7 @@
 #include <string>
 
 #include "client/client.hpp"
+#include "core/base/maker.hpp"
 #include "server/server.hpp"
 
 namespace damaris::api {
@@ -24,12 +25,18 @@ class Session {
   ~Session();
 
   client::Client& client() noexcept { return *client_; }
+  // False in a fork of the process that has attached.
+  bool is_own() const noexcept { return maker_.is_this_process(); }
+  // Of that process, for messages.
+  std::int32_t process() const noexcept { return process_; }
   client::Client::Report finalize();
   // Runs when the session ends, for example to free a communicator.
   void at_end(std::function<void()> action) { at_end_ = std::move(action); }
 
  private:
   client::Pumped pump();
+  const Maker maker_;
+  const std::int32_t process_ = this_process().pid;
   std::mutex pumping_;
   Clock::time_point worked_ = {};           // when the server last had something to do; under pumping_
   std::unique_ptr<server::Server> server_;  // in place only; outlives the client
@@ -40,8 +47,9 @@ class Session {
 
 // The one session of the process, or nullptr.
 Session* session() noexcept;
-// Throws Error(DC_E_ALREADY_INITIALIZED) when there is one: asked before a start does anything.
+// Throws Error(DC_E_ALREADY_INITIALIZED) when there is one, DC_E_FORKED when it is another process's: asked before a start does anything.
 void require_no_session();
+[[noreturn]] void throw_forked(const Session& session);
 void set_session(std::unique_ptr<Session> session) noexcept;
 
 // Remembers the sentence for dc_last_error of this thread and returns its code.

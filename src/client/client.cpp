@@ -123,7 +123,7 @@ shm::Arena Client::own_arena(const shm::LaneSpan& span) {
 
 // Reached without finalize only when the program is unwinding: say goodbye, wait for nothing.
 Client::~Client() {
-  if (finalized_) return;
+  if (finalized_ || !maker_.is_this_process()) return;
   const std::int64_t last = last_step_tried();
   for (auto& writer : writers_) {
     for (const auto& [key, block] : writer->allocated) writer->arena.cancel(*block.header);

@@ -16,6 +16,7 @@
 #include "client/writer.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "core/base/maker.hpp"
 #include "core/shm/region.hpp"
 
 namespace damaris::client {
@@ -134,6 +135,7 @@ class Client {
   Report next_report(std::int64_t up_to_step);
   const std::string& name_of(const Variable& variable) const { return model_->variables[variable.id].path; }
 
+  const Maker maker_;
   std::shared_ptr<shm::Region> region_;
   std::shared_ptr<const model::Model> model_;
   model::Names names_;

@@ -16,11 +16,12 @@ ServerLink::ServerLink(std::shared_ptr<shm::Region> region, std::uint32_t slot, 
       pump_(std::move(pump)),
       process_(ProcessId{region_->header().server_pid, region_->header().server_start_time}) {}
 
-// While a call waits: the server may be on its way out, but it has not given this client up.
-bool ServerLink::serves() const {
-  const std::uint32_t mine = region_->slot(slot_).state.load(std::memory_order_acquire);
-  return state() != shm::RegionState::closed && mine != static_cast<std::uint32_t>(shm::SlotState::dead) && process_.alive();
+bool ServerLink::is_listened_to() const {
+  return region_->slot(slot_).state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(shm::SlotState::attached);
 }
+
+// While a call waits: the server may be on its way out, but it has not given this client up.
+bool ServerLink::serves() const { return state() != shm::RegionState::closed && is_listened_to() && process_.alive(); }
 
 void ServerLink::require_taking() const {
   if (state() != shm::RegionState::ready || !serves()) throw_lost();

@@ -31,7 +31,7 @@ class ServerLink {
   void require_taking() const;
   // The same as far as the region tells, without a system call.
   void require_open() const {
-    if (state() != shm::RegionState::ready) throw_lost();
+    if (state() != shm::RegionState::ready || !is_listened_to()) throw_lost();
   }
   void ring() { shm::ring_server(region_->header()); }
   // Waits until `done()`, the deadline, or the loss of the server (which throws). Returns whether it is done.
@@ -46,6 +46,8 @@ class ServerLink {
 
  private:
   shm::RegionState state() const { return static_cast<shm::RegionState>(region_->header().state.load(std::memory_order_acquire)); }
+  // False when the server has taken this client for dead, or for one that has finalized: nobody reads its lanes any more.
+  bool is_listened_to() const;
   bool serves() const;
   [[noreturn]] void throw_lost() const;
   std::string busy_text() const;

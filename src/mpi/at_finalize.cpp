@@ -9,7 +9,7 @@ namespace damaris::mpi {
 namespace {
 
 int end_session() {
-  if (api::session() == nullptr) return DC_OK;
+  if (api::session() == nullptr || !api::session()->is_own()) return DC_OK;
   log_line(LogLevel::warning, "the program calls MPI_Finalize without dc_finalize: done for it, and what it would return is lost");
   struct End {
     ~End() { api::set_session(nullptr); }

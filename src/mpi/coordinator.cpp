@@ -35,6 +35,7 @@ MpiCoordinator::MpiCoordinator(std::shared_ptr<Channels> channels, Needs needs, 
 
 // Buffers must outlive their sends; after leave() nothing is under way.
 MpiCoordinator::~MpiCoordinator() {
+  if (!maker_.is_this_process()) return;
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized != 0) return;

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/maker.hpp"
 #include "core/model/model.hpp"
 #include "mpi/mpi_call.hpp"
 #include "server/coordinator.hpp"
@@ -88,6 +89,7 @@ class MpiCoordinator : public server::Coordinator {
 
   MPI_Comm messages() const { return channels_->messages.get(); }
 
+  Maker maker_;
   std::shared_ptr<Channels> channels_;
   bool talks() const { return needs_.globals || needs_.posts; }
 

@@ -9,6 +9,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
+#include "core/base/maker.hpp"
 
 namespace damaris::mpi {
 
@@ -31,6 +32,7 @@ class Communicator {
     return *this;
   }
   ~Communicator() {
+    if (!maker_.is_this_process()) return;
     int finalized = 0;
     MPI_Finalized(&finalized);
     if (handle_ != MPI_COMM_NULL && finalized == 0) MPI_Comm_free(&handle_);
@@ -63,6 +65,7 @@ class Communicator {
 
  private:
   MPI_Comm handle_ = MPI_COMM_NULL;
+  Maker maker_;
 };
 
 }  // namespace damaris::mpi

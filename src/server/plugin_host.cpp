@@ -89,7 +89,9 @@ PluginHost::PluginHost(std::shared_ptr<const model::Model> model) : model_(std::
       if (action.plugin < 0) load_function(action);
 }
 
-PluginHost::~PluginHost() { finalize(); }
+PluginHost::~PluginHost() {
+  if (maker_.is_this_process()) finalize();
+}
 
 std::string PluginHost::place(const model::Location& where) const { return model::place(*model_, where); }
 
@@ -199,6 +201,10 @@ CallResult PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& c
     result.code = DC_E_PLUGIN;
     plugin.failure = "it threw something that is no std::exception";
   }
+  if (!maker_.is_this_process())
+    throw Error(DC_E_FORKED, format("{} {} has returned in a process that it forked: one server goes on, and that is not this "
+                                    "process; end the fork with _exit",
+                                    plugin.name, what));
   if (busy_) busy_(waiting_);
   if (const double seconds = seconds_since(start); seconds > kLongSeconds)
     log_line(LogLevel::warning, format("{} took {:.1f} s {}; meanwhile the server did nothing else", plugin.name, seconds, what));

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/maker.hpp"
 #include "core/model/model.hpp"
 #include "server/coordinator.hpp"
 
@@ -101,6 +102,7 @@ class PluginHost {
   CallResult guarded(Loaded& plugin, const std::string& what, Call&& call);
   std::string place(const model::Location& where) const;
 
+  const Maker maker_;
   std::shared_ptr<const model::Model> model_;
   std::vector<std::unique_ptr<Loaded>> plugins_;    // as model_->plugins
   std::vector<std::unique_ptr<Loaded>> functions_;  // one per (library, function)

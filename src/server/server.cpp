@@ -54,7 +54,9 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
   region_->announce();
 }
 
-Server::~Server() { close(); }
+Server::~Server() {
+  if (maker_.is_this_process()) close();
+}
 
 bool Server::poll() {
   bool worked = admit();

@@ -9,6 +9,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "core/base/maker.hpp"
 #include "core/model/model.hpp"
 #include "core/shm/region.hpp"
 #include "server/coordinator.hpp"
@@ -87,6 +88,7 @@ class Server {
 
   static constexpr int kEventsPerVisit = 256;  // of one lane, so that no client starves the others
 
+  const Maker maker_;
   std::shared_ptr<const model::Model> model_;
   std::shared_ptr<shm::Region> region_;
   std::unique_ptr<Coordinator> coordinator_;

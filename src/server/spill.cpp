@@ -85,7 +85,7 @@ Spill::Spill(const shm::Region& region, std::uint64_t most_bytes)
 Spill::~Spill() {
   if (descriptor_ < 0) return;
   ::close(descriptor_);
-  if (!keeps_) ::unlink(path_.c_str());
+  if (!keeps_ && maker_.is_this_process()) ::unlink(path_.c_str());
 }
 
 bool Spill::open(int flags) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/maker.hpp"
 #include "core/shm/block.hpp"
 #include "core/shm/region.hpp"
 
@@ -57,6 +58,7 @@ class Spill {
   bool fail(const std::string& what);
   SpilledBlock map(std::uint64_t offset, std::uint64_t bytes) const;
 
+  Maker maker_;
   shm::RegionHeader& header_;
   std::string path_;
   std::uint64_t most_bytes_;

@@ -3,11 +3,8 @@
 // Before it: the plugin host says what it calls. After it: the log.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
-#include <thread>
-
 #include "core/base/clock.hpp"
+#include "core/base/maker.hpp"
 #include "core/shm/layout.hpp"
 
 namespace damaris::server {
@@ -21,16 +18,9 @@ class Watchdog {
   Watchdog& operator=(const Watchdog&) = delete;
 
  private:
-  void watch();
-  void look();
-
-  const shm::RegionHeader& header_;
-  Clock::duration limit_;
-  std::int64_t told_ = 0;  // start of the callback that the last line was about
-  std::mutex mutex_;
-  std::condition_variable end_;
-  bool ended_ = false;
-  std::thread thread_;
+  class Looker;
+  Maker maker_;
+  Looker* looker_;  // a fork has no such thread: it would wait for ever for the end of one
 };
 
 }  // namespace damaris::server

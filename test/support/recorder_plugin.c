@@ -93,6 +93,12 @@ int take_memory(const dc_event_t* event, const dc_iteration_t* iteration, const 
   return DC_OK;
 }
 
+/* Returns twice: in the server and in a fork of it. */
+int fork_and_return(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host) {
+  (void)event, (void)iteration, (void)host;
+  return fork() < 0 ? DC_E_PLUGIN : DC_OK;
+}
+
 static int init(const dc_host_t* host, void** state) {
   the_host = host;
   *state = NULL;

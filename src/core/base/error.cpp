@@ -35,6 +35,8 @@ const char* usage_text(int code) noexcept {
       return "needs MPI";
     case DC_E_THREADS:
       return "too many threads";
+    case DC_E_FORKED:
+      return "called in a fork";
     default:
       return nullptr;
   }

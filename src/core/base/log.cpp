@@ -1,10 +1,12 @@
 #include "core/base/log.hpp"
 
+#include <fcntl.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -46,13 +48,18 @@ spdlog::level::level_enum spd_level(LogLevel level) {
   return spdlog::level::off;
 }
 
+// What the program starts must not write there.
+void close_on_exec(const spdlog::filename_t&, std::FILE* file) { ::fcntl(::fileno(file), F_SETFD, FD_CLOEXEC); }
+
 std::shared_ptr<spdlog::logger> make_logger(const std::string& file, const std::string& who) {
   spdlog::sink_ptr sink;
+  spdlog::file_event_handlers handlers;
+  handlers.after_open = close_on_exec;
   try {
     if (file.empty())
       sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
     else
-      sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(file);
+      sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(file, false, handlers);
   } catch (const spdlog::spdlog_ex& failure) {
     throw Error(DC_E_CONFIG,
                 format("the log file '{}' cannot be opened ({}); name another one in <log file=\"...\">", file, failure.what()));

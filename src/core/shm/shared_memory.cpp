@@ -149,7 +149,7 @@ bool SharedMemory::has_name() const noexcept {
 }
 
 void SharedMemory::unlink_name() noexcept {
-  if (owns_name_) ::shm_unlink(name_.c_str());
+  if (owns_name_ && maker_.is_this_process()) ::shm_unlink(name_.c_str());
   owns_name_ = false;
 }
 

@@ -6,13 +6,15 @@
 #include <cstdint>
 #include <string>
 
+#include "core/base/maker.hpp"
+
 namespace damaris::shm {
 
 class SharedMemory {
  public:
   // Makes the object `name` ("/damaris...."), mode 0600, `bytes` long, of which the first `allocated_bytes` are allocated now.
   // Throws Error(DC_E_SHM) when /dev/shm has not `bytes` free (the message gives both figures) or the name exists.
-  // Owns: the name; unlinked by the destructor unless release_name() was called.
+  // Owns: the name; unlinked by the destructor, in the process that made it, unless release_name() was called.
   static SharedMemory create(const std::string& name, std::uint64_t bytes, std::uint64_t allocated_bytes);
   // Maps an existing object. Throws Error(DC_E_SHM) when it is missing, somebody else's, or smaller than `least_bytes`.
   static SharedMemory open(const std::string& name, std::uint64_t least_bytes);
@@ -54,6 +56,7 @@ class SharedMemory {
   int descriptor_ = -1;
   bool owns_name_ = false;
   bool is_lent_ = false;
+  Maker maker_;
 };
 
 }  // namespace damaris::shm

@@ -63,7 +63,8 @@ StartLock::StartLock(const std::string& simulation) : simulation_(simulation), n
 
 StartLock::~StartLock() {
   if (descriptor_ < 0) return;
-  ::shm_unlink(name_.c_str());  // before it is given back, or the next holder would lose the name
+  // Before it is given back, or the next holder would lose the name.
+  if (maker_.is_this_process()) ::shm_unlink(name_.c_str());
   ::close(descriptor_);
 }
 

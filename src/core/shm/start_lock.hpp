@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/base/maker.hpp"
+
 namespace damaris::shm {
 
 // A locked file of mode 0600 in /dev/shm, which every process of the node sees alike whatever the file system of the XML can do.
@@ -29,6 +31,7 @@ class StartLock {
  private:
   std::string simulation_, name_;
   int descriptor_ = -1;  // open: held
+  Maker maker_;
 };
 
 // Whether a name in /dev/shm is that of a start lock, which is no region.

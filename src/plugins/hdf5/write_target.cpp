@@ -29,6 +29,8 @@ int write_whole(int descriptor, const std::byte* data, std::size_t size, std::ui
 
 }  // namespace
 
+WriteTarget::WriteTarget(int descriptor) : maker_(::getpid()), descriptor_(descriptor) {}
+
 template <class Note>
 void WriteTarget::note(Note&& note) noexcept {
   try {
@@ -38,7 +40,13 @@ void WriteTarget::note(Note&& note) noexcept {
   }
 }
 
+// HDF5 ends its files at the end of every process, also of a fork; but this one's are its maker's.
+void WriteTarget::refuse_in_forks() noexcept {
+  if (error_ == 0 && maker_ != ::getpid()) error_ = EPERM;
+}
+
 void WriteTarget::write(std::uint64_t offset, const void* data, std::size_t size) noexcept {
+  refuse_in_forks();
   if (error_ == 0) error_ = write_whole(descriptor_, static_cast<const std::byte*>(data), size, offset);
   behind_ += size;
   if (!early_ || behind_ < kWriteBackBytes) return;
@@ -59,6 +67,7 @@ void WriteTarget::write(std::uint64_t offset, const void* data, std::size_t size
 
 // Any other failure will be met by the writes, if it is one.
 void WriteTarget::reserve(std::uint64_t size) noexcept {
+  refuse_in_forks();
   if (error_ != 0) return;
   reserved_ = ::fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size)) == 0;
   if (!reserved_ && (errno == ENOSPC || errno == EDQUOT)) error_ = errno;
@@ -105,6 +114,7 @@ bool WriteTarget::read(std::uint64_t offset, void* data, std::size_t size) noexc
 }
 
 void WriteTarget::resize(std::uint64_t size) noexcept {
+  refuse_in_forks();
   if (error_ == 0 && ::ftruncate(descriptor_, static_cast<off_t>(size)) != 0) error_ = errno;
 }
 

@@ -18,7 +18,7 @@ class WriteTarget {
  public:
   enum class Kind { raw, metadata };
 
-  explicit WriteTarget(int descriptor) : descriptor_(descriptor) {}
+  explicit WriteTarget(int descriptor);
 
   // errno of the first failure, 0 while all is well.
   int error() const noexcept { return error_; }
@@ -50,7 +50,9 @@ class WriteTarget {
   void note(Note&& note) noexcept;
   void keep(std::uint64_t offset, const void* data, std::size_t size) noexcept;
   void write(std::uint64_t offset, const void* data, std::size_t size) noexcept;
+  void refuse_in_forks() noexcept;
 
+  int maker_;  // the process that has made the file
   int descriptor_;
   bool early_ = false, reserved_ = false;
   std::size_t behind_ = 0;  // bytes since the storage was last told to begin

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -50,6 +51,27 @@ TEST_CASE("a target writes and reads at an offset, and what was never written re
   CHECK(target.size() == 9);
   CHECK(read(target, 0, 12) == std::string("\0\0abc\0\0xy\0\0\0", 12));
   target.resize(4);
+  CHECK(target.size() == 4);
+}
+
+TEST_CASE("a fork changes nothing of the file, and HDF5 can end there what it has a copy of") {
+  const damaris::test::TempFolder folder;
+  const Descriptor file(folder.file("f"), O_RDWR | O_CREAT);
+  WriteTarget target(file.id());
+  target.write(Kind::metadata, 0, "mine", 4);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    target.write(Kind::raw, 0, "raw!", 4);
+    target.write(Kind::metadata, 2, "else", 4);
+    target.resize(1);
+    char back[4] = "";
+    const bool reads = target.read(2, back, 4) && std::string(back, 4) == "else";
+    ::_exit(reads && target.error() != 0 ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(read(target, 0, 4) == "mine");
   CHECK(target.size() == 4);
 }
 

@@ -1,0 +1,22 @@
+// Which process made an object: a fork gets a copy of it, and must leave alone what only one may end, store or take away.
+// Used by: every call of the C interface, by one load, and destructors that do more than free memory; any thread.
+// Before it: the object is made. After it: in its maker everything as ever; in a fork a refusal, or nothing.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace damaris {
+
+// A member of such an object. What vfork() makes shares the memory of its maker and cannot be told from it: it may only exec or _exit.
+class Maker {
+ public:
+  Maker() noexcept;
+  bool is_this_process() const noexcept { return word_->load(std::memory_order_relaxed) == mark_; }
+
+ private:
+  const std::atomic<std::uint64_t>* word_;  // of each process; the kernel clears it in a fork, however that was made
+  std::uint64_t mark_;
+};
+
+}  // namespace damaris
