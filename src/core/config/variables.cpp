@@ -248,6 +248,27 @@ void build_meshes(Build& build) {
   }
 }
 
+// dc_set_shape and dc_set_position take the name of either, and a variable goes first: the layout's other variables would stay as they are.
+// Where the variable is the only one of its layout both names mean the same.
+void check_layout_names(Build& build) {
+  const model::Model& model = build.model;
+  const model::Names names(model);
+  std::vector<int> namesake;  // by layout: the variable that its name reaches, or less than 0
+  for (const model::Layout& layout : model.layouts) namesake.push_back(names.variable(layout.name));
+  std::set<std::size_t> told;
+  for (const model::Variable& other : model.variables) {
+    if (model.layouts.empty() || namesake[other.layout] < 0) continue;
+    const model::Variable& variable = model.variables[static_cast<std::size_t>(namesake[other.layout])];
+    if (variable.id == other.id || !told.insert(other.layout).second) continue;
+    const model::Layout& layout = model.layouts[other.layout];
+    build.problems.add(
+        variable.where,
+        format("variable '{}' has the name of the layout at line {}, which '{}' at line {} uses, too: a program that "
+               "gives '{}' a shape or a position could mean either; rename one of them",
+               variable.path, layout.where.line, other.path, other.where.line, layout.name));
+  }
+}
+
 }  // namespace
 
 void build_variables(Build& build) {
@@ -259,6 +280,7 @@ void build_variables(Build& build) {
     if (element->name == "group") reader.group(*element, outside);
   }
   if (too_many(build, build.root, "variables", build.model.variables.size(), kMost)) return;
+  check_layout_names(build);
   build_meshes(build);
 }
 
