@@ -143,7 +143,9 @@ typedef struct dc_iteration_t {
   uint64_t spilled_bytes;  /* that were moved out of the buffer before they were stored */
   int hurry; /* on_iteration: 1: who waits for his turn should not wait any longer: a client waits for room, for a flush or for the
                    end, or the next iteration is already complete */
-  size_t never_attached; /* clients that this server does not serve: they did not come in time, or had no id of their own */
+  size_t never_attached;      /* clients that this server does not serve: they did not come in time, or had no id of their own */
+  size_t refused_count;       /* of `refused` */
+  const char* const* refused; /* sentences about data of this step that will not come, as the server refused or lost them */
 } dc_iteration_t;
 
 /* Why an action runs. */
@@ -168,6 +170,12 @@ enum {
   DC_AGAIN = 1000, /* there is more to do: call again at once */
   DC_WAIT = 1001   /* there is nothing to do yet: call again within a few milliseconds, or after a message */
 };
+
+/* A client that died, or whose server was told to stop, before it finalized. */
+typedef struct dc_lost_t {
+  int32_t client;
+  int64_t last_step; /* the last one that it ended; -1: none */
+} dc_lost_t;
 
 /* Services and facts of the server. Valid from init to finalize; any function only inside a callback. */
 typedef struct dc_host_t {
@@ -203,6 +211,11 @@ typedef struct dc_host_t {
   /* In on_iteration, before it returns DC_WAIT: what it waits for, as in "which waits for its turn". Clients whose time is over meanwhile
    * read it behind the plugin's name. Forgotten when the iteration is done. */
   void (*waits)(void* self, const char* text);
+  /* What is missing of iterations that on_iteration is not called for: clients of this server that are lost, and how many never attached.
+   * Up to date in on_passed and finalize. */
+  size_t lost_count;
+  const dc_lost_t* lost;
+  size_t never_attached;
 } dc_host_t;
 
 /* The shortest plugin: one function that the XML names as an action. The views are valid during the call.
@@ -233,7 +246,8 @@ typedef struct dc_plugin_t {
   /* Storage only: sets `*step` to the last complete step that the earlier run stored, of this variable, or of any when it is NULL.
    * DC_E_NOT_STORED when there is none. */
   int (*on_last_step)(void* state, const dc_variable_info_t* variable, int64_t* step);
-  /* Of the iterations up to `step` this server brings no other than on_iteration has had: its clients have ended them without a write.
+  /* Of the iterations up to `step` this server brings no other than on_iteration has had: its clients have ended them without a write,
+   * but for those that the host lists as lost.
    * INT64_MAX after the last one. Between other callbacks; what it sends still arrives. */
   int (*on_passed)(void* state, int64_t step);
   /* When the server has nothing else to do, after other callbacks of this plugin: for work that nobody waits for, in pieces of some

@@ -206,9 +206,14 @@ void Shapes::set_position(const std::string& name, int ndims, const std::int64_t
 }
 
 void Shapes::require_place(const Variable& variable, const model::Shape& shape) const {
-  const bool has_both = variable.form.has(shm::kHasPosition) && variable.form.has(shm::kHasGlobal);
-  for (int d = 0; d < shape.ndims && has_both; ++d) {
+  const bool has_position = variable.form.has(shm::kHasPosition), has_global = variable.form.has(shm::kHasGlobal);
+  for (int d = 0; d < shape.ndims && has_position; ++d) {
     const std::int64_t interior = shape.interior(d);
+    if (variable.position[d] > std::numeric_limits<std::int64_t>::max() - interior)
+      throw Error(DC_E_SHAPE, format("'{}' has {} elements at offset {} of dimension {}: its end is beyond all 64-bit numbers ({})",
+                                     model_->variables[variable.id].path, interior, variable.position[d], c_index(variable, d) + 1,
+                                     place_of(variable)));
+    if (!has_global) continue;
     if (interior <= shape.global[d] && variable.position[d] <= shape.global[d] - interior) continue;
     throw Error(DC_E_SHAPE, format("'{}' has {} elements at offset {} of dimension {}, beyond the {} of its global array ({})",
                                    model_->variables[variable.id].path, interior, variable.position[d], c_index(variable, d) + 1,

@@ -22,6 +22,29 @@ bool Iteration::has(const dc_dataset_t& dataset) const {
   return keys_.count({dataset.variable->id, dataset.source, dataset.block}) != 0;
 }
 
+bool Iteration::has_spilled(const dc_dataset_t& dataset) const {
+  for (std::size_t i = 0; i < datasets_.size(); ++i) {
+    const dc_dataset_t& held = datasets_[i];
+    if (held.variable->id == dataset.variable->id && held.source == dataset.source && held.block == dataset.block)
+      return blocks_[i].spilled.record != nullptr;
+  }
+  return false;
+}
+
+void Iteration::note_lost(const std::string& sentence) {
+  constexpr std::size_t kMostSentences = 20;  // a client may send nothing but nonsense
+  ++lost_;
+  if (lost_sentences_.size() < kMostSentences) lost_sentences_.push_back(sentence);
+}
+
+void Iteration::list_lost() {
+  lost_texts_.clear();
+  for (const std::string& sentence : lost_sentences_) lost_texts_.push_back(sentence.c_str());
+  if (lost_ == lost_sentences_.size()) return;
+  lost_in_all_ = format("{} datasets of this step were refused in all", lost_);
+  lost_texts_.push_back(lost_in_all_.c_str());
+}
+
 void Iteration::refuse(std::uint32_t variable, bool drops) {
   dropped_ |= drops;
   const auto place = std::lower_bound(refused_.begin(), refused_.end(), variable);
@@ -47,6 +70,7 @@ void Iteration::sort() {
 
 dc_iteration_t Iteration::view(std::size_t client_count) {
   sort();
+  list_lost();
   dc_iteration_t view = {};
   view.step = step_;
   view.has_time = has_time_ ? 1 : 0;
@@ -65,6 +89,8 @@ dc_iteration_t Iteration::view(std::size_t client_count) {
   view.reduced = reduced_ ? 1 : 0;
   view.waits = waits_;
   view.spilled_bytes = spilled_bytes_;
+  view.refused_count = lost_texts_.size();
+  view.refused = lost_texts_.data();
   return view;
 }
 
@@ -104,6 +130,16 @@ bool Ledger::holds(const dc_dataset_t& dataset) const {
   return found != iterations_.end() && found->second.has(dataset);
 }
 
+bool Ledger::holds_spilled(const dc_dataset_t& dataset) const {
+  const auto found = iterations_.find(dataset.step);
+  return found != iterations_.end() && found->second.has_spilled(dataset);
+}
+
+void Ledger::keep_refused(std::int64_t step, const HeldBlock& block) {
+  if (block.spilled.record == nullptr) hold(block);
+  open(step).keep_refused(block);
+}
+
 std::vector<Iteration*> Ledger::newest_first() {
   std::vector<Iteration*> all;
   for (auto next = iterations_.rbegin(); next != iterations_.rend(); ++next) all.push_back(&next->second);
@@ -131,7 +167,6 @@ std::string Ledger::add(const dc_dataset_t& dataset, const HeldBlock& block) {
     if (block.spilled.record == nullptr) hold(block);
     return "";
   }
-  release(block);
   return format("'{}' block {} of client {} came twice in step {}; the first one counts", dataset.variable->path, dataset.block,
                 dataset.source, dataset.step);
 }
@@ -156,6 +191,7 @@ bool Ledger::try_release(std::int64_t step) {
   const auto found = iterations_.find(step);
   if (found == iterations_.end() || !found->second.processed || found->second.pending_globals > 0) return false;
   for (const HeldBlock& block : found->second.blocks()) release(block);
+  for (const HeldBlock& block : found->second.refused_blocks()) release(block);
   iterations_.erase(found);
   return true;
 }

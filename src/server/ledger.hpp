@@ -38,8 +38,13 @@ class Iteration {
   void set_time(double time) noexcept { has_time_ = true, time_ = time; }
 
   bool has(const dc_dataset_t& dataset) const;
+  bool has_spilled(const dc_dataset_t& dataset) const;
   // Writes of a variable were refused for want of room.
   void refuse(std::uint32_t variable, bool drops);
+  // Data of this step will not come: a sentence for who stores it. The first ones are kept, and how many there were.
+  void note_lost(const std::string& sentence);
+  // A block that was refused stays where it is until the step is released: who recovers the region must find it, too.
+  void keep_refused(const HeldBlock& block) { refused_blocks_.push_back(block); }
   void count_waits(std::uint64_t waits) noexcept { waits_ += waits; }
 
   // Valid until the next add; no block is added once the step is complete. Datasets ordered by variable, source, block.
@@ -60,10 +65,12 @@ class Iteration {
   bool processed = false;                           // plugins have seen it; only pending global instances keep its blocks
   int pending_globals = 0;                          // holds, beside the one of the open iteration
   const std::vector<HeldBlock>& blocks() const noexcept { return blocks_; }
+  const std::vector<HeldBlock>& refused_blocks() const noexcept { return refused_blocks_; }
   std::size_t dataset_count() const noexcept { return datasets_.size(); }
 
  private:
   void sort();
+  void list_lost();
 
   std::int64_t step_;
   bool has_time_ = false;
@@ -72,6 +79,11 @@ class Iteration {
   bool dropped_ = false, reduced_ = false;
   std::uint64_t waits_ = 0, spilled_bytes_ = 0;
   std::vector<std::uint32_t> refused_;  // variables, ascending
+  std::uint64_t lost_ = 0;
+  std::vector<std::string> lost_sentences_;
+  std::string lost_in_all_;
+  std::vector<const char*> lost_texts_;  // of the sentences, for the view
+  std::vector<HeldBlock> refused_blocks_;
   std::vector<dc_dataset_t> datasets_;
   std::vector<HeldBlock> blocks_;  // of the datasets, in their order
   std::set<std::tuple<std::uint32_t, std::int32_t, std::int32_t>> keys_;
@@ -85,7 +97,7 @@ class Ledger {
   // The record of `step`, made when it is new.
   Iteration& open(std::int64_t step);
   Iteration* find(std::int64_t step);
-  // Records a dataset. Returns "" or why it was refused; a refused block is released at once.
+  // Records a dataset. Returns "" or why it was refused.
   std::string add(const dc_dataset_t& dataset, const HeldBlock& block);
   // Notes that all steps up to `frontier` are complete. Returns how many of them wait to be processed.
   std::size_t note_complete(std::int64_t frontier);
@@ -96,6 +108,10 @@ class Ledger {
   // Forgets a processed iteration, whose blocks stay as they are.
   void leave(std::int64_t step) { iterations_.erase(step); }
   bool holds(const dc_dataset_t& dataset) const;
+  // The same for one that lies in the spill file.
+  bool holds_spilled(const dc_dataset_t& dataset) const;
+  // A block that was refused: in hand until its step is released.
+  void keep_refused(std::int64_t step, const HeldBlock& block);
 
   std::uint64_t held_bytes(std::uint32_t arena) const { return held_bytes_[arena]; }
   std::vector<Iteration*> newest_first();

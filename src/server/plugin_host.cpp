@@ -184,6 +184,16 @@ void PluginHost::set_clients(std::vector<std::int32_t> clients) {
     }
 }
 
+void PluginHost::set_lost(std::vector<dc_lost_t> lost, std::size_t never_attached) {
+  lost_ = std::move(lost);
+  for (const auto* loaded : {&plugins_, &functions_})
+    for (const auto& one : *loaded) {
+      one->host.lost_count = lost_.size();
+      one->host.lost = lost_.data();
+      one->host.never_attached = never_attached;
+    }
+}
+
 // Every callback passes here: the one place where a plugin's exception ends.
 template <class Call>
 CallResult PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& call) {

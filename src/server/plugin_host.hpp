@@ -52,6 +52,8 @@ class PluginHost {
   void initialize(const RunFacts& facts);
   // The clients that are known now: `dc_host_t::clients`.
   void set_clients(std::vector<std::int32_t> clients);
+  // Clients that are lost now, and how many never came: `dc_host_t::lost`, `never_attached`.
+  void set_lost(std::vector<dc_lost_t> lost, std::size_t never_attached);
   // Runs one action. A plugin that failed and was disabled is passed over.
   CallResult run(const model::Action& action, const dc_event_t& event, const dc_iteration_t& iteration);
   // Gives a complete iteration to every plugin, storage first. A plugin may leave some of its work for the next pass.
@@ -107,6 +109,7 @@ class PluginHost {
   std::vector<std::unique_ptr<Loaded>> plugins_;    // as model_->plugins
   std::vector<std::unique_ptr<Loaded>> functions_;  // one per (library, function)
   RunFacts facts_;
+  std::vector<dc_lost_t> lost_;
   // The iteration in hand, until all plugins have had it.
   bool begun_ = false;
   std::size_t next_plugin_ = 0;

@@ -110,8 +110,23 @@ bool Server::process_next() {
 void Server::tell_passed(std::int64_t step) {
   if (step <= passed_) return;
   passed_ = step;
+  list_lost();
   const CallResult call = host_.passed(step);
   if (call.code < DC_OK) note_failure(call.code, call.sentence);
+}
+
+// Of the iterations that this server is not asked for again. After damage to what a dead server left nobody is sure of any of them.
+void Server::list_lost() {
+  std::vector<dc_lost_t> lost;
+  std::size_t never_attached = 0;
+  for (const Member& member : roster_.members()) {
+    const std::int64_t last = lost_sentence_.empty() ? member.own_frontier : std::min(member.own_frontier, settled_);
+    if (member.id < 0)
+      ++never_attached;
+    else if (last != kAllSteps && member.presence == Member::Presence::gone)
+      lost.push_back({member.id, last});
+  }
+  host_.set_lost(std::move(lost), never_attached);
 }
 
 // A block a pass, so that the lanes are drained between two of them.
@@ -293,6 +308,7 @@ CallResult Server::run(const std::atomic<bool>* stop) {
 CallResult Server::close() {
   if (closed_) return first_failure_;
   closed_ = true;
+  list_lost();
   end_failure_ = host_.finalize();
   if (end_failure_.code != DC_OK) {
     note_failure(end_failure_.code, end_failure_.sentence);

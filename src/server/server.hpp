@@ -79,6 +79,7 @@ class Server {
   void account_for(Iteration& iteration);
   void publish_frontier();
   void tell_passed(std::int64_t step);
+  void list_lost();
   void let_go();
   bool is_held();
   void tell_who_is_awaited();
@@ -108,6 +109,7 @@ class Server {
   bool storage_failed_ = false;
   bool adopted_ = false;                 // the region is a dead server's
   std::uint64_t given_up_ = 0;           // spilled datasets that were lost
+  std::string lost_sentence_;            // about them, or an arena that is damaged: nobody knows of which steps that was
   std::int64_t settled_ = shm::kNoStep;  // which had stored all steps up to this one, or given them up
   bool stopping_ = false;
   bool closed_ = false;

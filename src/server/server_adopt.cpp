@@ -31,6 +31,7 @@ void Server::adopt(bool gives_up_spilled) {
 
 // What the dead server had taken of it beside its blocks. Which writes were refused only their clients knew: all that may have been count.
 void Server::restore(Iteration& iteration) {
+  if (!lost_sentence_.empty()) iteration.note_lost(lost_sentence_);
   shm::RegionHeader& header = region_->header();
   const shm::StepTime& entry = header.times[static_cast<std::uint64_t>(iteration.step()) % shm::kDecisions];
   if (entry.step.load(std::memory_order_acquire) == iteration.step())
@@ -63,13 +64,14 @@ void Server::adopt_spilled(bool gives_up_missing) {
   if (!gives_up_missing)
     throw Error(DC_E_NO_OUTPUT, what + "; put it back, or give them up with 'damaris recover --give-up-spilled'");
   given_up_ = file.missing();
+  lost_sentence_ = what + ", and may belong to this step";
   file.give_up_missing();
   note_failure(DC_E_IO, what + ", and are given up");
 }
 
 // Blocks whose events wait in a lane come with these; the dead server had taken the others.
 void Server::adopt_arena(Member& keeper, Lane& lane, const std::unordered_set<std::uint64_t>& waiting) {
-  shm::walk_arena(region_->at(lane.span.arena_offset), lane.span.arena_bytes, [&](shm::BlockHeader& block, std::uint64_t offset) {
+  const auto adopt = [&](shm::BlockHeader& block, std::uint64_t offset) {
     const std::uint64_t place = lane.span.arena_offset + offset;
     if (block.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(shm::BlockState::published)) return;
     if (waiting.count(place) > 0 || block.step < 0 || block.step > event::kHighestStep) return;
@@ -83,7 +85,10 @@ void Server::adopt_arena(Member& keeper, Lane& lane, const std::unordered_set<st
     member->last_step = std::max(member->last_step, event.step);
     highest_step_ = std::max(highest_step_, event.step);
     take_block(*member, lane, event);
-  });
+  };
+  if (shm::walk_arena(region_->at(lane.span.arena_offset), lane.span.arena_bytes, adopt) || region_->never_made(lane.index)) return;
+  lost_sentence_ =
+      format("the arena of client {} is damaged: what lies behind that is not known, and may belong to this step", keeper.id);
 }
 
 }  // namespace damaris::server

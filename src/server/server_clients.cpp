@@ -132,14 +132,15 @@ void Server::take_question(Member& member, Lane& lane, const event::Event& event
 void Server::take_block(Member& member, const Lane& lane, const event::Event& event) {
   const Intake intake = check_block(*region_, lane.span, member.id, event, infos_);
   const bool in_hand = intake.block.size_bytes > 0 && ledger_.live(intake.block);
-  if (adopted_ && intake.fault.empty() && !in_hand && ledger_.holds(intake.dataset)) return ledger_.release(intake.block);
+  if (adopted_ && intake.fault.empty() && !in_hand && ledger_.holds_spilled(intake.dataset)) return ledger_.release(intake.block);
   std::string fault = intake.fault;
   if (fault.empty()) fault = in_hand ? "it is already in hand" : ledger_.add(intake.dataset, intake.block);
   if (fault.empty()) return;
-  if (!intake.fault.empty() && !in_hand && intake.block.size_bytes > 0) ledger_.release(intake.block);
+  if (!in_hand && intake.block.size_bytes > 0) ledger_.keep_refused(event.step, intake.block);
   const std::string name = intake.dataset.variable == nullptr ? "a dataset" : format("'{}'", intake.dataset.variable->path);
   const dc_code code = intake.fault.empty() ? DC_E_DUPLICATE : DC_E_SHAPE;
   const std::string sentence = format("{} of client {} in step {} was refused: {}", name, member.id, event.step, fault);
+  ledger_.open(event.step).note_lost(sentence);
   note_failure(code, sentence);
   roster_.tell(member, {event.step, code, sentence});
 }

@@ -198,7 +198,26 @@ TEST_CASE("a header that lies about its size, its variable or its extents is ref
   while (node.server().poll()) {
   }
   CHECK(node.server().first_failure().sentence.find(" of client 0 in step 0 was refused: " + why) != std::string::npos);
-  CHECK(node.lines("datasets 1 small:0.1=16:10").size() == 1);
+  CHECK(node.lines("datasets 1 small:0.1=16:10 refused:1 ").size() == 1);  // so the storage knows that the step is not whole
+  CHECK(node.client(0).end_iteration(1).code == DC_E_EARLIER_IO);
+  CHECK(node.client(0).end_iteration(2).code == DC_OK);
+}
+
+TEST_CASE("of many refused blocks the storage is told the first, and how many there were") {
+  model::Model model = node_model();
+  add_recorder(model);
+  Node node(model, 1);
+  constexpr int kBlocks = 50;
+  for (const std::int64_t step : {0, 1})
+    for (int block = 0; block < kBlocks; ++block) node.client(0).write(node.variable(0, "small"), step, block, kFour);
+  const shm::LaneSpan span = node.region().span(0);
+  shm::walk_arena(node.region().at(span.arena_offset), span.arena_bytes,
+                  [](shm::BlockHeader& block, std::uint64_t) { block.data_bytes = block.step == 0 ? 17 : block.data_bytes; });
+  node.client(0).end_iteration(1);
+  while (node.server().poll()) {
+  }
+  CHECK(node.lines("datasets 0 absent:0 refused:21 ").size() == 1);
+  CHECK(node.lines("datasets 50").size() == 1);
 }
 
 TEST_CASE("a slot whose id another client has, or that has none, is not served, and the rest goes on") {

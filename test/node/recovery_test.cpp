@@ -221,12 +221,25 @@ TEST_CASE("recovery goes on behind a damaged lane, a damaged block and a damaged
     CHECK_THAT(remains.recover().at(0), Catch::Contains("datasets 3 small:0.1=16:10 small:1.0"));
     CHECK(remains.result().sentence.find("was refused: there is no variable 77") != std::string::npos);
   }
-  SECTION("an arena that cannot be walked") {
+  SECTION("an arena that cannot be walked: nobody knows what was behind, so no step counts as whole") {
     remains.poll();
+    for (int id : {0, 1}) remains.client(id).end_iteration(0);
     first_block(remains.region(), 0).magic = 1;
-    CHECK_THAT(remains.recover().at(0), Catch::Contains("datasets 2 small:1.0=16:10 small:1.1=16:10"));
+    CHECK_THAT(remains.recover().at(0), Catch::Contains("datasets 2 small:1.0=16:10 small:1.1=16:10 absent:0 refused:1 "));
     CHECK(remains.region().unreleased_blocks() == 1);
   }
+}
+
+TEST_CASE("a block that a server refused before it died makes its step partial in the recovery, too") {
+  Remains remains(1);
+  remains.write(0, 0, 0);
+  remains.write(0, 0, 1);
+  first_block(remains.region(), 0).data_bytes = 17;
+  remains.poll();
+  remains.client(0).end_iteration(0);
+  CHECK_THAT(remains.recover().at(0),
+             Catch::Contains("datasets 1 small:0.1=16:10 refused:1 'small' of client 0 in step 0 was refused"));
+  CHECK(remains.region().unreleased_blocks() == 0);
 }
 
 TEST_CASE("recovery stores what had been spilled, and what was in the region as well only once; the file goes") {
@@ -260,7 +273,8 @@ TEST_CASE("a spilled dataset whose labels cannot be is missing: recovery names i
   }
   CHECK_THROWS_WITH(remains.recover(), Catch::Contains("1 datasets that were spilled to") && Catch::Contains("damaged"));
   CHECK(remains.region().header().spilled_blocks.load() == spilled);
-  CHECK_THAT(remains.recover(true).at(0), Catch::Contains("datasets 89 "));
+  CHECK_THAT(remains.recover(true).at(0),
+             Catch::Contains("datasets 89 ") && Catch::Contains("refused:1 1 datasets that were spilled"));
   CHECK(remains.region().unreleased_blocks() == 0);
   CHECK(std::filesystem::is_empty(folder.path()));
 }

@@ -279,6 +279,22 @@ TEST_CASE("a block that reaches beyond its global array is refused before anythi
   CHECK(node.client(0).status().writes == 1);
 }
 
+TEST_CASE("a block whose end no number can name is refused by the write, not by the server") {
+  Node node(node_model(), 1);
+  const std::int64_t last = std::numeric_limits<std::int64_t>::max();
+  const auto write_at = [&](std::int64_t position, std::int32_t block) {
+    node.client(0).shapes().set_position("small", 1, &position);
+    return node.client(0).write(node.variable(0, "small"), 0, block, kFour);
+  };
+  CHECK(write_at(last - 4, 0) == DC_OK);
+  const Error error = error_of([&] { (void)write_at(last - 3, 1); });
+  CHECK(error.code() == DC_E_SHAPE);
+  CHECK_THAT(error.sentence(), Catch::StartsWith("'small' has 4 elements at offset 9223372036854775804 of dimension 1: its end"));
+  while (node.server().poll()) {
+  }
+  CHECK(node.server().first_failure().code == DC_OK);
+}
+
 TEST_CASE("a call that is refused whatever the step opens no step and cancels nothing") {
   Node node(node_model(), 1);
   void* data = nullptr;

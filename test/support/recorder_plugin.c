@@ -135,6 +135,7 @@ static int on_iteration(void* state, const dc_iteration_t* iteration) {
     for (size_t i = 0; i < iteration->missing_count; ++i) fprintf(log, " missing:%d", (int)iteration->missing[i]);
     if (iteration->never_attached > 0) fprintf(log, " never_attached:%zu", iteration->never_attached);
     list_ladder(log, iteration);
+    if (iteration->refused_count > 0) fprintf(log, " refused:%zu %s", iteration->refused_count, iteration->refused[0]);
     fprintf(log, "\n");
     fclose(log);
   }

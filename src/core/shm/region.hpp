@@ -68,6 +68,8 @@ class Region {
   // Published blocks that no server has released, over all arenas and the spill file: what a dead job left to recover. What lies behind damage in an
   // arena cannot be told, and counts as one.
   std::size_t unreleased_blocks() const;
+  // Its client died, or was given up, before it had made its arena: there is nothing to walk.
+  bool never_made(std::uint32_t lane) const noexcept;
 
  private:
   explicit Region(SharedMemory memory) : memory_(std::move(memory)) {}
@@ -75,7 +77,6 @@ class Region {
   bool learn_places();
   void make_lanes(std::uint64_t lanes, std::uint64_t stride, std::uint64_t arenas, const std::vector<std::uint64_t>& shares);
   void make_pool();
-  bool never_made(std::uint32_t lane) const noexcept;
 
   // This process's own copy of what stands constant in the region: others can write there, and are not believed later.
   struct Places {

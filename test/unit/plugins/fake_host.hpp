@@ -61,12 +61,20 @@ class FakeHost {
     host_.server_index = index;
     host_.server_count = count;
   }
+  void set_name(const char* name) { host_.host_name = name; }
   void set_job(const char* job) { host_.job = job; }
   void set_regions(const char* regions) { host_.regions = regions; }
   // Before init: no way to the other servers.
   void cut_off() {
     connected = false;
     host_.communicator = nullptr;
+  }
+  // Before init: as a process in place under MPI, where servers are counted and do not reach each other.
+  void put_in_place() { connected = false; }
+  void lose(std::int32_t client, std::int64_t last_step) {
+    lost_.push_back({client, last_step});
+    host_.lost_count = lost_.size();
+    host_.lost = lost_.data();
   }
 
   std::vector<std::pair<int, std::string>> lines;  // level and text of each host->log
@@ -83,6 +91,7 @@ class FakeHost {
   std::vector<dc_setting_t> setting_views_;
   std::vector<dc_variable_info_t> variables_;
   std::vector<std::int32_t> clients_ = {0, 1, 2, 3};
+  std::vector<dc_lost_t> lost_;
   dc_host_t host_ = {};
 };
 
