@@ -129,7 +129,9 @@ StepRecord record_of(const dc_host_t& host, const dc_iteration_t& iteration, boo
   record.waits = iteration.waits;
   record.spilled_bytes = iteration.spilled_bytes;
   record.never_attached = iteration.never_attached;
-  record.complete = iteration.missing_count == 0 && iteration.never_attached == 0 && iteration.skipped_count == 0;
+  record.failures.assign(iteration.refused, iteration.refused + iteration.refused_count);
+  record.complete =
+      record.failures.empty() && iteration.missing_count == 0 && iteration.never_attached == 0 && iteration.skipped_count == 0;
   return record;
 }
 
@@ -238,6 +240,7 @@ bool Storage::try_to_write(const dc_iteration_t& iteration, Instant now) {
   record = record_of(host_, iteration, settings_.existing == Existing::recover);  // anew: between two tries blocks may be spilled
   record.waited_s = seconds_between(in_hand_->seen, *in_hand_->begun);
   in_hand_->refused.reset();
+  note_unplaced(iteration, record);
   try {
     if (iteration.dataset_count > 0) record.files.push_back(write_file(iteration));
   } catch (const Failure& failure) {
@@ -259,6 +262,24 @@ bool Storage::try_to_write(const dc_iteration_t& iteration, Instant now) {
   if (!record.files.empty() && !first_stored_) first_stored_ = iteration.step;  // recorded or not: the file has taken its place
   report(iteration);
   return in_hand_->written = true;
+}
+
+// Once a variable. Its layout says that its blocks are parts of one array, and nobody has said which: they are not joined.
+void Storage::note_unplaced(const dc_iteration_t& iteration, StepRecord& record) {
+  std::set<std::uint32_t> seen;
+  for (std::size_t i = 0; i < iteration.dataset_count; ++i) {
+    const dc_dataset_t& block = iteration.datasets[i];
+    const bool unplaced = block.variable->has_global != 0 && block.has_position == 0 && block.bytes > 0;
+    if (!unplaced || !seen.insert(block.variable->id).second) continue;
+    const auto [told, fresh] = unplaced_.emplace(block.variable->id, iteration.step);
+    if (told->second != iteration.step) continue;  // the same step again: it is tried anew
+    const std::string line = "'" + std::string(block.variable->path) + "' of client " + std::to_string(block.source) +
+                             " has no position in its global array and is not joined; call dc_set_position for it, or leave out "
+                             "'global' of its layout '" +
+                             block.variable->layout + "'";
+    if (fresh) host_.log(host_.self, 1, ("hdf5: step " + std::to_string(iteration.step) + ": " + line).c_str());
+    record.warnings.push_back(line);
+  }
 }
 
 // The turn is another's while this server rests.

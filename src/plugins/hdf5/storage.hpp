@@ -6,6 +6,7 @@
 #include <damaris/plugin.h>
 #include <damaris/error.hpp>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,6 +58,7 @@ class Storage {
   };
 
   bool try_to_write(const dc_iteration_t& iteration, Instant now);
+  void note_unplaced(const dc_iteration_t& iteration, StepRecord& record);
   bool failed(const dc_iteration_t& iteration, const Failure& failure, Instant begun);
   [[noreturn]] void give_up(const dc_iteration_t& iteration, const Error& error);
   void report(const dc_iteration_t& iteration);
@@ -78,6 +80,7 @@ class Storage {
   std::unique_ptr<SharedFiles> shared_;       // nullptr: this server writes its own files
   std::unique_ptr<Schedule> schedule_;
   std::optional<InHand> in_hand_;
+  std::map<std::uint32_t, std::int64_t> unplaced_;  // variables that were told of, and in which step
   Retry retry_;
 };
 

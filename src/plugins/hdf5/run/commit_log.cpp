@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <limits>
 #include <thread>
 #include <utility>
 
@@ -73,6 +74,9 @@ CommitLog::CommitLog(const dc_host_t& host, const Settings& settings, const File
       retry_(settings.retry_ms),
       room_(names.folder()),
       prefixes_{names.prefix()} {
+  run_.apart = apart();
+  run_.host = told_host();
+  run_.first_server = host.server_index;
   if (!keeps()) return;
   views_ = std::make_unique<RunViews>(host, names.of_run(".jsonl"), MemoryBound(settings.memory_bytes).views_bytes());
   try {
@@ -81,6 +85,10 @@ CommitLog::CommitLog(const dc_host_t& host, const Settings& settings, const File
   } catch (const Failure& failure) {
     throw Error(DC_E_NO_OUTPUT, failure.what());
   }
+}
+
+bool CommitLog::apart() const {
+  return host_.communicator == nullptr && (host_.server_count == 1 || (!connected_ && existing_ != Existing::recover));
 }
 
 // What servers of the last run in the record have stored and it does not tell of.
@@ -96,6 +104,13 @@ std::vector<StepRecord> CommitLog::unrecorded_of(const std::string& regions, int
   return missing;
 }
 
+std::vector<ServerWord> CommitLog::unrecorded_ends_of(const std::string& regions, int servers) const {
+  std::vector<ServerWord> ends;
+  for (int server = 0; server < servers; ++server)
+    if (const auto end = Unrecorded(names_, server, regions).end()) ends.push_back(*end);
+  return ends;
+}
+
 void CommitLog::remove_unrecorded(const std::string& regions, int servers) const {
   for (int server = 0; server < servers; ++server)
     if (const Unrecorded one(names_, server, regions); one.is_there()) one.remove();
@@ -108,6 +123,7 @@ void CommitLog::record_what_is_not() {
     append(to_json(step));
     tell(2, "step " + std::to_string(step.step) + " had been stored, and is recorded now");
   }
+  for (const ServerWord& word : unrecorded_ends_of(run_.regions, host_.server_count)) append(to_json(word));
   remove_unrecorded(run_.regions, host_.server_count);
 }
 
@@ -129,14 +145,15 @@ std::vector<Json> CommitLog::lines_of_earlier(const RecordOutline& earlier) cons
     lines.push_back(to_json(step));
     tell(2, "step " + std::to_string(step.step) + " had been stored by the run before, and is recorded now");
   }
+  for (const ServerWord& word : unrecorded_ends_of(earlier.regions, earlier.servers)) lines.push_back(to_json(word));
   return lines;
 }
 
-// Of a step that is stored: that nobody may ever hear of it is no reason to give it up.
-void CommitLog::note_unrecorded(const StepRecord& record) {
-  if (!connected_ || host_.server_count == 1 || record.files.empty()) return;
+// That nobody may ever hear of it is no reason to give up what is stored.
+void CommitLog::note_unrecorded(const Json& line) {
+  if (!connected_ || host_.server_count == 1) return;
   try {
-    unrecorded_.add(record);
+    unrecorded_.add(line);
   } catch (const Failure& failure) {
     warn(failure.what());
   }
@@ -161,6 +178,8 @@ void CommitLog::open() {
   const std::vector<Json> of_earlier = lines_of_earlier(earlier);
   file_ = std::make_unique<RecordFile>(path, existing_, shared(), run_, std::chrono::seconds(30), again, of_earlier);
   if (file_->is_first()) remove_unrecorded(earlier.regions, earlier.servers);
+  if (apart() && !file_->is_first())
+    file_->append(to_json(ServerWord{ServerWord::What::joined, host_.server_index, host_.host_name, {}}));
 }
 
 // What earlier runs left goes when the first line of this run has replaced theirs.
@@ -191,7 +210,8 @@ void CommitLog::remove_files_of_others(const std::set<std::string>& earlier) con
 }
 
 void CommitLog::report(StepRecord&& record, Instant since) {
-  note_unrecorded(record);
+  record.tellers = {{told_host(), host_.server_index}};
+  note_unrecorded(to_json(record));
   if (!keeps()) {
     const std::string text = to_json(record).dump();
     if (host_.send(host_.self, 0, text.data(), text.size()) != DC_OK)
@@ -205,11 +225,15 @@ void CommitLog::report(StepRecord&& record, Instant since) {
 void CommitLog::passed(std::int64_t step) {
   if (keeps()) {
     if (!connected_) return;
-    collector_.pass(host_.server_index, step);
+    collector_.pass(host_.server_index, step, losses_of(host_));
     add_due(collector_.ready(), Clock::now());
     return void(write());
   }
-  const std::string text = Json{{"passed", step}}.dump();
+  if (step == std::numeric_limits<std::int64_t>::max())
+    note_unrecorded(to_json(ServerWord{ServerWord::What::ended, host_.server_index, "", losses_of(host_)}));
+  Json passed = to_json(losses_of(host_));
+  passed["passed"] = step;
+  const std::string text = passed.dump();
   if (host_.send(host_.self, 0, text.data(), text.size()) != DC_OK)
     warn("server 0, which keeps the commit record, cannot be told that nothing comes up to step " + std::to_string(step));
 }
@@ -219,7 +243,7 @@ void CommitLog::take(int from, const std::string& message) {
   if (json.contains("replaced")) return remove_earlier();
   if (json.contains("prefix")) return void(prefixes_.insert(json.at("prefix").get<std::string>()));
   if (json.contains("passed"))
-    collector_.pass(from, json.at("passed").get<std::int64_t>());
+    collector_.pass(from, json.at("passed").get<std::int64_t>(), losses_from(json));
   else
     collector_.add(from, step_from_json(json));
   add_due(collector_.ready(), Clock::now());
@@ -305,6 +329,19 @@ void CommitLog::write_lines() {
   }
 }
 
+// Else nobody could tell whether this server was whole, where others go on.
+bool CommitLog::matters_to_others() const {
+  if (connected_ && host_.server_count > 1) return false;  // server 0 has told all
+  if (host_.server_count > 1 || !file_->is_first()) return true;
+  return outline_of(names_.of_run(".jsonl")).has_joined;
+}
+
+// After all lines of this server.
+void CommitLog::say_end() {
+  if (matters_to_others())
+    append(to_json(ServerWord{ServerWord::What::ended, host_.server_index, host_.host_name, losses_of(host_)}));
+}
+
 void CommitLog::finish() {
   if (!keeps()) return remove_earlier();
   add_due(collector_.rest(), Clock::now());
@@ -315,6 +352,7 @@ void CommitLog::finish() {
     write_all_lines();
     if (connected_) record_untold();
     write_all_lines();
+    say_end();
   } catch (const Failure& failure) {
     throw Error(DC_E_IO,
                 std::string("the commit record misses ") + std::to_string(lines_.size()) + " iterations: " + failure.what());

@@ -50,9 +50,14 @@ class CommitLog {
   bool keeps() const { return !connected_ || host_.server_index == 0; }
   // Without MPI there may be servers on other nodes that nobody here knows of.
   bool shared() const { return !connected_ || host_.communicator == nullptr; }
+  // Servers that do not know how many they are: each says in the record that it takes part. Recovery knows it of what it recovers.
+  bool apart() const;
+  bool matters_to_others() const;
+  void say_end();
   void open();
-  void note_unrecorded(const StepRecord& record);
+  void note_unrecorded(const Json& line);
   std::vector<StepRecord> unrecorded_of(const std::string& regions, int servers) const;
+  std::vector<ServerWord> unrecorded_ends_of(const std::string& regions, int servers) const;
   void remove_unrecorded(const std::string& regions, int servers) const;
   void record_what_is_not();
   void record_untold();
@@ -64,6 +69,7 @@ class CommitLog {
   void foresee(StepRecord& step);
   bool try_lines();
   void append(const Json& line);
+  std::string told_host() const { return apart() ? host_.host_name : ""; }
   void write_lines();
   void tell(int level, const std::string& text) const { host_.log(host_.self, level, ("hdf5: " + text).c_str()); }
   void warn(const std::string& text) const { tell(1, text); }

@@ -205,10 +205,11 @@ void add_file(std::vector<StoredFile>& files, StoredFile&& more, Said said) {
 
 void merge(StepRecord& into, StepRecord&& other) {
   if (!into.time) into.time = other.time;
-  const bool again = std::any_of(other.servers.begin(), other.servers.end(), [&](int server) {
-    return std::find(into.servers.begin(), into.servers.end(), server) != into.servers.end();
+  const bool again = std::any_of(other.tellers.begin(), other.tellers.end(), [&](const auto& teller) {
+    return std::find(into.tellers.begin(), into.tellers.end(), teller) != into.tellers.end();
   });
   append_sorted(into.servers, std::move(other.servers));
+  append_sorted(into.tellers, std::move(other.tellers));
   into.complete = into.complete && other.complete;
   const Said said = other.recovered ? Said::of_recovered : again ? Said::again : Said::by_another;
   for (StoredFile& file : other.files) add_file(into.files, std::move(file), said);
@@ -236,6 +237,7 @@ Json to_json(const StepRecord& record) {
   put(json, "time", record.time);
   json["complete"] = record.complete;
   json["servers"] = record.servers;
+  if (!record.tellers.empty() && !record.tellers.front().first.empty()) json["host"] = record.tellers.front().first;
   if (record.recovered) json["recovered"] = true;
   std::uint64_t raw_bytes = 0, stored_bytes = 0;
   for (const StoredFile& file : record.files) {
@@ -273,6 +275,7 @@ Json to_json(const RunRecord& record) {
                {"job", record.job},
                {"replaces", record.replaces_all ? "all" : "later"}};
   if (!record.regions.empty()) json["regions"] = record.regions;
+  if (record.apart) json["apart"] = {{"host", record.host}, {"server", record.first_server}};
   return json;
 }
 
@@ -283,6 +286,9 @@ StepRecord step_from_json(const Json& json) {
     take(json, "time", record.time);
     read_value(json.at("complete"), record.complete);
     read_value(json.at("servers"), record.servers);
+    std::string host;
+    take(json, "host", host);
+    for (const int server : record.servers) record.tellers.emplace_back(host, server);
     take(json, "recovered", record.recovered);
     take(json, "retries", record.retries);
     take(json, "waited_s", record.waited_s);
@@ -318,6 +324,11 @@ RunRecord run_from_json(const Json& json) {
                         json.value("replaces", "later") == "all",
                         json.value("regions", "")};
     read_value(json.at("servers"), record.servers);
+    if (const auto first = json.find("apart"); first != json.end()) {
+      record.apart = true;
+      record.host = first->at("host").get<std::string>();
+      read_value(first->at("server"), record.first_server);
+    }
     if (record.servers < 1 || record.servers > kMostServers)
       throw Error(DC_E_IO, "the line of the run is damaged: it tells of " + std::to_string(record.servers) + " servers");
     return record;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../box.hpp"
@@ -49,9 +50,12 @@ struct StoredFile {
 // An iteration as one server saw it, or as all of them did.
 struct StepRecord {
   std::int64_t step = 0;
-  std::optional<double> time;         // physical
-  std::vector<int> servers;           // that have reported
-  bool complete = true;               // all servers have reported, no client is missing, nothing failed or was skipped
+  std::optional<double> time;  // physical
+  std::vector<int> servers;    // that have reported
+  std::vector<std::pair<std::string, int>>
+      tellers;  // the same with their hosts, which a line names where servers are apart; else ""
+  // In a line: nothing that its servers know of is missing. Of a whole record: completeness.hpp has judged it.
+  bool complete = true;
   bool recovered = false;             // stored from the region of a dead server, instead of what that may have stored
   std::vector<StoredFile> files;      // by server
   std::vector<std::int32_t> absent;   // clients without a write, sorted
@@ -82,6 +86,9 @@ struct RunRecord {
   std::string job;            // the batch job; processes of one run have the same. "": not known
   bool replaces_all = false;  // with its first files it replaces the runs before it, else only from that step on
   std::string regions;        // how the names of its servers' regions begin; "": they have none
+  bool apart = false;         // its servers do not know of each other: `servers` is no count of them, each says that it has joined
+  std::string host = {};      // apart: of the server that began the run, and its index
+  int first_server = 0;
 };
 
 Json to_json(const StepRecord& record);

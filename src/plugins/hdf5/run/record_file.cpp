@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <thread>
 #include <vector>
@@ -78,6 +79,17 @@ bool copy_from(int source, std::uint64_t offset, int target) {
   return true;
 }
 
+// That servers took part and ended says nothing where none of them stored an iteration.
+bool has_only_words_after(const std::string& path, std::uint64_t offset) {
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(offset));
+  for (std::string line; std::getline(file, line);) {
+    const Json json = Json::parse(line, nullptr, false);
+    if (!json.is_object() || !(json.contains("joined") || json.contains("ended"))) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Error held_record(const std::string& path) {
@@ -127,7 +139,8 @@ void RecordFile::go_on(const RunRecord& run) {
 // A run that stored nothing leaves no trace.
 void RecordFile::take_back() {
   struct stat facts = {};
-  if (is_gone() || ::fstat(descriptor_, &facts) != 0 || static_cast<std::uint64_t>(facts.st_size) != end_) return;
+  if (is_gone() || ::fstat(descriptor_, &facts) != 0 || static_cast<std::uint64_t>(facts.st_size) < end_) return;
+  if (!has_only_words_after(path_, end_)) return;
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) return;  // others are there
   // What cannot be taken back stays: a line about a run without iterations, which replaces nothing.
   [[maybe_unused]] const int result = begin_ == 0 ? ::unlink(path_.c_str()) : ::ftruncate(descriptor_, static_cast<off_t>(begin_));

@@ -61,9 +61,9 @@ std::string nearest_steps(const std::map<std::int64_t, StepRecord>& steps, std::
   return text;
 }
 
-std::string text_of(const std::vector<int>& silent) {
+std::string text_of(const std::vector<std::string>& silent) {
   std::string text;
-  for (const int server : silent) text += (text.empty() ? "; servers that did not report it: " : ", ") + std::to_string(server);
+  for (const std::string& server : silent) text += (text.empty() ? "; servers that did not report it: " : ", ") + server;
   return text;
 }
 
@@ -135,8 +135,7 @@ void RestartReader::read_parts(const StepRecord& step, const dc_read_t& read) {
 std::int64_t RestartReader::last_step(const dc_variable_info_t* variable) {
   const auto& all = steps();
   const auto good = [&](const auto& entry) {
-    return entry.second.complete && record_.silent_servers(entry.first).empty() &&
-           (variable == nullptr ? !entry.second.files.empty() : holds(entry.second, variable->path));
+    return entry.second.complete && (variable == nullptr ? !entry.second.files.empty() : holds(entry.second, variable->path));
   };
   const auto found = std::find_if(all.rbegin(), all.rend(), good);
   if (found != all.rend()) return found->first;

@@ -36,8 +36,13 @@ RecordOutline outline_of(const std::string& path) {
       outline.job = text("job");
       outline.regions = text("regions");
       outline.servers = servers_of(json);
+      outline.has_joined = false;
       replaces_all = text("replaces") == "all";
       run_begin = offset;
+      continue;
+    }
+    if (json.is_object() && (json.contains("joined") || json.contains("ended"))) {
+      outline.has_joined |= json.contains("joined");
       continue;
     }
     outline.tells_of_iterations = true;
@@ -51,13 +56,17 @@ std::string RunRecordReader::folder() const {
   return slash == std::string::npos ? "." : path_.substr(0, slash);
 }
 
-std::vector<int> RunRecordReader::silent_servers(std::int64_t step) const {
-  const std::size_t run = run_of_.at(step);
-  const std::vector<int>& reported = steps_.at(step).servers;
-  std::vector<int> silent;
-  for (int server = 0; run > 0 && server < runs_[run - 1].servers; ++server)
-    if (std::find(reported.begin(), reported.end(), server) == reported.end()) silent.push_back(server);
-  return silent;
+std::vector<std::string> RunRecordReader::silent_servers(std::int64_t step) const {
+  return completeness_[run_of_.at(step)].silent(steps_.at(step));
+}
+
+std::vector<std::string> RunRecordReader::why_partial(std::int64_t step) const {
+  return completeness_[run_of_.at(step)].reasons(steps_.at(step));
+}
+
+// Anew each time: what one server had not told of yet another line may tell now.
+void RunRecordReader::judge() {
+  for (auto& [step, record] : steps_) record.complete = why_partial(step).empty();
 }
 
 bool RunRecordReader::read_on() {
@@ -78,6 +87,7 @@ bool RunRecordReader::read_on() {
   std::error_code unknown;
   const std::uintmax_t size = std::filesystem::file_size(path_, unknown);
   is_cut_off_ = !unknown && size > offset_;
+  if (offset_ > before) judge();
   return offset_ > before;
 }
 
@@ -87,10 +97,12 @@ void RunRecordReader::take_line(const std::string& line) {
     const Json json = Json::parse(line);
     if (json.contains("run")) {
       runs_.push_back(run_from_json(json));
+      completeness_.emplace_back(runs_.back());
       begun_ = false;
       waiting_.clear();
       return;
     }
+    if (const auto word = word_from_json(json)) return completeness_.back().told(*word);
     take_step(step_from_json(json));
   } catch (const Json::exception&) {
     leave_out("this line is no JSON: it is damaged");
@@ -101,6 +113,7 @@ void RunRecordReader::take_line(const std::string& line) {
 }
 
 void RunRecordReader::take_step(StepRecord&& record) {
+  completeness_.back().told(record);
   const auto is_of_this_run = [&](const auto& entry) { return entry.second == runs_.size(); };
   if (!begun_ && record.files.empty() && !std::all_of(run_of_.begin(), run_of_.end(), is_of_this_run))
     return waiting_.push_back(std::move(record));

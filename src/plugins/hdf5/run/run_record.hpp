@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "completeness.hpp"
 #include "record.hpp"
 
 namespace damaris::hdf5 {
@@ -19,6 +20,7 @@ struct RecordOutline {
   int servers = 0;                   // of the last run
   std::uint64_t replaced_until = 0;  // bytes: all lines before were replaced by a later run
   bool tells_of_iterations = false;  // or holds lines that cannot be read
+  bool has_joined = false;           // others have, beside the server that began the last run
 };
 
 // Goes through the file a line at a time and keeps nothing of it: a record may be larger than what a server may take.
@@ -47,7 +49,9 @@ class RunRecordReader {
   std::map<std::int64_t, StepRecord> take_steps() && { return std::move(steps_); }
   const std::vector<RunRecord>& runs() const { return runs_; }
   // Servers of the run that stored `step`, one of steps(), without a word about it: they died before, or are not as far.
-  std::vector<int> silent_servers(std::int64_t step) const;
+  std::vector<std::string> silent_servers(std::int64_t step) const;
+  // Why it is not complete; empty: it is.
+  std::vector<std::string> why_partial(std::int64_t step) const;
   const std::string& path() const { return path_; }
   // The folder the files lie in.
   std::string folder() const;
@@ -57,6 +61,7 @@ class RunRecordReader {
   void take_step(StepRecord&& record);
   void begin_run(std::int64_t first_step);
   void add(StepRecord&& record);
+  void judge();
 
   std::string path_;
   std::uint64_t offset_ = 0;
@@ -65,7 +70,8 @@ class RunRecordReader {
   std::set<std::string> replaced_;
   bool is_cut_off_ = false;
   std::vector<RunRecord> runs_;
-  bool begun_ = false;               // the last run has stored files
+  std::vector<Completeness> completeness_ = {Completeness()};  // by how many runs had begun
+  bool begun_ = false;                                         // the last run has stored files
   std::vector<StepRecord> waiting_;  // its steps without files before that, where an earlier run has stored something
   std::map<std::int64_t, StepRecord> steps_;
   std::map<std::int64_t, std::size_t> run_of_;  // step -> how many runs had begun when it was stored

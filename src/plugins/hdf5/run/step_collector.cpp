@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 namespace damaris::hdf5 {
 
-StepCollector::StepCollector(int servers) : last_(static_cast<std::size_t>(servers), std::numeric_limits<std::int64_t>::min()) {}
+StepCollector::StepCollector(int servers)
+    : last_(static_cast<std::size_t>(servers), std::numeric_limits<std::int64_t>::min()), losses_(last_.size()) {}
 
 void StepCollector::add(int server, StepRecord&& record) {
-  pass(server, record.step);
+  std::int64_t& last = last_.at(static_cast<std::size_t>(server));
+  last = std::max(last, record.step);
   const auto found = open_.find(record.step);
   if (found == open_.end())
     open_.emplace(record.step, std::move(record));
@@ -18,25 +19,36 @@ void StepCollector::add(int server, StepRecord&& record) {
     merge(found->second, std::move(record));
 }
 
-void StepCollector::pass(int server, std::int64_t step) {
+void StepCollector::pass(int server, std::int64_t step, Losses losses) {
   std::int64_t& last = last_.at(static_cast<std::size_t>(server));
   last = std::max(last, step);
+  losses_.at(static_cast<std::size_t>(server)) = std::move(losses);
 }
 
 bool StepCollector::has_told_all(int server) const {
   return last_.at(static_cast<std::size_t>(server)) == std::numeric_limits<std::int64_t>::max();
 }
 
-// Who has passed a step has told of it too: that there is nothing. A collector of one knows only its own number.
+// Who has passed a step has told of it too: that there is nothing, but for clients that it had lost.
+void StepCollector::add_who_passed(StepRecord& record) const {
+  if (last_.size() == 1) return;  // a collector of one knows only its own number
+  std::vector<int> told;
+  for (int server = 0; server < static_cast<int>(last_.size()); ++server) {
+    const bool reported = std::find(record.servers.begin(), record.servers.end(), server) != record.servers.end();
+    const auto index = static_cast<std::size_t>(server);
+    if (!reported && last_[index] < record.step) continue;
+    if (!reported) losses_[index].name_in(record);
+    told.push_back(server);
+  }
+  record.servers = std::move(told);
+}
+
 std::vector<StepRecord> StepCollector::ready() {
   const std::int64_t passed = *std::min_element(last_.begin(), last_.end());
   std::vector<StepRecord> steps;
   while (!open_.empty() && open_.begin()->first <= passed) {
-    StepRecord& record = steps.emplace_back(std::move(open_.begin()->second));
+    add_who_passed(steps.emplace_back(std::move(open_.begin()->second)));
     open_.erase(open_.begin());
-    if (last_.size() == 1) continue;
-    record.servers.resize(last_.size());
-    std::iota(record.servers.begin(), record.servers.end(), 0);
   }
   return steps;
 }
@@ -45,6 +57,7 @@ std::vector<StepRecord> StepCollector::rest() {
   std::vector<StepRecord> steps;
   for (auto& [step, record] : open_) {
     record.complete = false;
+    add_who_passed(record);
     steps.push_back(std::move(record));
   }
   open_.clear();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "record.hpp"
+#include "server_word.hpp"
 
 namespace damaris::hdf5 {
 
@@ -16,8 +17,8 @@ class StepCollector {
 
   // A server that reports a step has nothing to say of earlier ones any more.
   void add(int server, StepRecord&& record);
-  // It has nothing to say of the steps up to `step` either.
-  void pass(int server, std::int64_t step);
+  // It has nothing to say of the steps up to `step` either; of these `losses` are missing.
+  void pass(int server, std::int64_t step, Losses losses = {});
   // Whether the server has passed all steps there can be.
   bool has_told_all(int server) const;
   // The steps that every server has reported or passed; each is returned once.
@@ -26,7 +27,11 @@ class StepCollector {
   std::vector<StepRecord> rest();
 
  private:
+  // Of the servers that have passed the step without a report.
+  void add_who_passed(StepRecord& record) const;
+
   std::vector<std::int64_t> last_;  // by server: the last step it has reported
+  std::vector<Losses> losses_;      // by server: as it said when it passed something last
   std::map<std::int64_t, StepRecord> open_;
 };
 

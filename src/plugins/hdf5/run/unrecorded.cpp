@@ -53,14 +53,16 @@ ToldSteps told_by_last_run(const std::string& record) {
 }
 
 // Not synchronized: who dies is a process, and what it had written stays. A power failure takes the region along as well.
-void Unrecorded::add(const StepRecord& step) {
+void Unrecorded::add(const Json& line) {
+  waiting_ += line.dump() + "\n";
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (begun_ ? 0 : O_TRUNC);
   const int descriptor = ::open(path_.c_str(), flags, 0644);
   if (descriptor < 0) throw_system_failure(errno, kKeep, path_);
   begun_ = true;
-  const int error = add_whole(descriptor, heading(regions_).dump() + "\n", to_json(step).dump() + "\n");
+  const int error = add_whole(descriptor, heading(regions_).dump() + "\n", waiting_);
   ::close(descriptor);
   if (error != 0) throw_system_failure(error, kKeep, path_);
+  waiting_.clear();
 }
 
 bool Unrecorded::is_there() const {
@@ -86,6 +88,20 @@ std::vector<StepRecord> Unrecorded::missing_in(const ToldSteps& told) const {
     if (found == told.servers.end() || found->second.count(server_) == 0) missing.push_back(std::move(step));
   }
   return missing;
+}
+
+std::optional<ServerWord> Unrecorded::end() const {
+  std::optional<ServerWord> end;
+  if (!is_there()) return end;
+  std::ifstream file(path_, std::ios::binary);
+  for (std::string line; std::getline(file, line) && !file.eof();) {
+    try {
+      if (const auto word = word_from_json(Json::parse(line, nullptr, false))) end = word;
+    } catch (const Error&) {
+      continue;  // nobody can read it
+    }
+  }
+  return end;
 }
 
 void Unrecorded::remove() const { ::unlink(path_.c_str()); }

@@ -6,12 +6,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "../file_names.hpp"
 #include "record.hpp"
+#include "server_word.hpp"
 
 namespace damaris::hdf5 {
 
@@ -30,12 +32,15 @@ class Unrecorded {
   Unrecorded(const FileNames& names, int server, std::string regions)
       : path_(names.hidden(".s" + std::to_string(server) + ".unrecorded")), server_(server), regions_(std::move(regions)) {}
 
-  // The first call takes away what an earlier run has left. Throws Failure; nothing of the step is left in the file then.
-  void add(const StepRecord& step);
+  // The line of an iteration, or the server's last word. The first call takes away what an earlier run has left. Throws Failure; the line
+  // is kept and comes with the next: a later one says that all before it were told.
+  void add(const Json& line);
   // Whether the file is there, and of this run.
   bool is_there() const;
   // Those of this run that `told` does not know, in the order in which they were stored; none where it is of another run.
   std::vector<StepRecord> missing_in(const ToldSteps& told) const;
+  // Its last word, if the server came to its end.
+  std::optional<ServerWord> end() const;
   void remove() const;
 
  private:
@@ -43,6 +48,7 @@ class Unrecorded {
   int server_;
   std::string regions_;
   bool begun_ = false;
+  std::string waiting_;  // lines that could not be added
 };
 
 }  // namespace damaris::hdf5

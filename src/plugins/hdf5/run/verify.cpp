@@ -22,12 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 
-std::string list(const std::vector<std::int32_t>& ids) {
-  std::string text;
-  for (const std::int32_t id : ids) text += (text.empty() ? "" : ", ") + std::to_string(id);
-  return text;
-}
-
 class Check {
  public:
   Check(const RunRecordReader& run, const VerifyOptions& options) : run_(run), options_(options) {
@@ -38,7 +32,7 @@ class Check {
   Verification result() {
     for (const auto& [step, record] : run_.steps()) {
       ++result_.steps;
-      note_partial(record);
+      note_partial(step);
       for (const StoredFile& file : record.files) check_file(step, file);
     }
     for (const std::string& line : run_.damaged()) result_.damaged.push_back({-1, "", "", line});
@@ -61,17 +55,8 @@ class Check {
       result_.damaged.push_back({step, file.name, dataset, what});
   }
 
-  void note_partial(const StepRecord& record) {
-    if (record.complete) return;
-    const auto note = [&](const std::string& why) { result_.partial.push_back({record.step, "", "", why}); };
-    const std::size_t before = result_.partial.size();
-    for (const std::string& failure : record.failures) note(failure);
-    if (!record.missing.empty()) note("clients that never ended it: " + list(record.missing));
-    if (record.never_attached > 0) note("clients that never attached: " + std::to_string(record.never_attached));
-    for (const std::string& variable : record.skipped)
-      note("'" + variable + (record.dropped ? "' was dropped for want of room" : "' was skipped for want of room"));
-    if (result_.partial.size() == before)
-      note("only servers " + list({record.servers.begin(), record.servers.end()}) + " reported it");
+  void note_partial(std::int64_t step) {
+    for (const std::string& why : run_.why_partial(step)) result_.partial.push_back({step, "", "", why});
   }
 
   void check_file(std::int64_t step, const StoredFile& file) {

@@ -10,6 +10,7 @@
 
 #include "plugins/hdf5/failure.hpp"
 #include "plugins/hdf5/run/record_file.hpp"
+#include "plugins/hdf5/run/restart_reader.hpp"
 #include "plugins/hdf5/run/verify.hpp"
 #include "plugins/reduce/crc32.hpp"
 #include "unit/plugins/hdf5/record_text.hpp"
@@ -90,6 +91,27 @@ TEST_CASE("a step that a client never came for is partial, and verify says so") 
   CHECK(found.partial[0].what == "clients that never attached: 2");
 }
 
+TEST_CASE("a step of which a block was refused is partial for verify and for restart, with the reason, stored or not") {
+  const TempFolder folder;
+  const char* const refusal = "'v' of client 0 in step 7 was refused: its position cannot be";
+  const bool has_data = GENERATE(true, false);
+  {
+    ServerOf server(folder, 0, 1);
+    REQUIRE(server.store(6) == DC_OK);
+    Blocks blocks(7);
+    const auto variable = variable_info(0, "v", DC_FLOAT32, 1);
+    if (has_data) blocks.add(variable, 0, {1}, std::vector<float>{3});
+    blocks.view().refused_count = 1;
+    blocks.view().refused = &refusal;
+    REQUIRE(server.plugin->on_iteration(blocks.view()) == DC_OK);
+  }
+  const damaris::hdf5::Verification found = damaris::hdf5::verify(folder.file("storm.jsonl"), {});
+  REQUIRE(found.partial.size() == 1);
+  CHECK(found.partial[0].what == refusal);
+  damaris::hdf5::RestartReader restart(folder.file("storm"));
+  CHECK(restart.last_step(nullptr) == 6);
+}
+
 TEST_CASE("a line appears when all servers have reported the step or a later one") {
   const TempFolder folder;
   ServerOf keeper(folder, 0, 2), other(folder, 1, 2);
@@ -132,6 +154,117 @@ TEST_CASE("a server that passes a step without data has told of it: the line app
   REQUIRE(keeper.plugin->on_passed(std::numeric_limits<std::int64_t>::max()) == DC_OK);
   CHECK(steps_in(folder.file("storm.jsonl")).at(2).complete);
   CHECK(keeper.plugin->finalize() == DC_OK);
+}
+
+TEST_CASE("iterations that a server passes are whole up to where it lost a client, and not beyond") {
+  const TempFolder folder;
+  ServerOf keeper(folder, 0, 2), other(folder, 1, 2);
+  for (const int step : {1, 2}) REQUIRE(keeper.store(step) == DC_OK);
+  other.host.lose(5, 1);
+  REQUIRE(other.plugin->on_passed(std::numeric_limits<std::int64_t>::max()) == DC_OK);
+  for (const auto& [to, text] : other.host.sent) REQUIRE(keeper.plugin->on_message(1, text) == DC_OK);
+  const auto steps = steps_in(folder.file("storm.jsonl"));
+  CHECK(steps.at(1).complete);
+  CHECK_FALSE(steps.at(2).complete);
+  CHECK(steps.at(2).missing == std::vector<std::int32_t>{5});
+}
+
+TEST_CASE("of a step that only some servers stored, recovery tells no more than what these knew") {
+  const TempFolder folder;
+  {
+    ServerOf keeper(folder, 0, 2, {}, true, "run1");  // dies with what nobody has told it
+    ServerOf other(folder, 1, 2, {}, true, "run1");   // its node dies
+    REQUIRE(keeper.store(1) == DC_OK);
+    REQUIRE(other.store(1) == DC_OK);
+    for (const auto& [to, text] : other.host.sent) REQUIRE(keeper.plugin->on_message(1, text) == DC_OK);
+    REQUIRE(keeper.store(2) == DC_OK);
+    std::filesystem::copy(folder.path(), folder.file("as_they_died"));
+  }
+  const TempFolder after;
+  std::filesystem::copy(folder.file("as_they_died"), after.path());
+  {
+    ServerOf recovery(after, 0, 2, {{"exists", "recover"}}, false, "run1");
+    INFO(recovery.host.failure);
+    REQUIRE(recovery.plugin->init_code == DC_OK);
+    REQUIRE(recovery.store(3) == DC_OK);  // from its region
+    REQUIRE(recovery.plugin->finalize() == DC_OK);
+  }
+  const auto steps = steps_in(after.file("storm.jsonl"));
+  CHECK(steps.at(1).complete);
+  CHECK_FALSE(steps.at(2).complete);
+  CHECK_FALSE(steps.at(3).complete);
+  damaris::hdf5::RestartReader restart(after.file("storm"));
+  CHECK(restart.last_step(nullptr) == 1);
+  const damaris::hdf5::Verification found = damaris::hdf5::verify(after.file("storm.jsonl"), {});
+  REQUIRE(found.partial.size() == 2);
+  CHECK(found.partial[0].what == "servers that did not report it: 1");
+}
+
+TEST_CASE("a rank in place that had nothing of a step leaves it whole, one that has died does not") {
+  const TempFolder folder;
+  ServerOf first(folder, 0, 2, ServerOf::In::place), second(folder, 1, 2, ServerOf::In::place);
+  REQUIRE(first.plugin->init_code == DC_OK);
+  REQUIRE(second.plugin->init_code == DC_OK);
+  for (const int step : {1, 2, 3}) REQUIRE(first.store(step) == DC_OK);
+  REQUIRE(second.store(2) == DC_OK);
+  const auto complete = [&](std::int64_t step) { return steps_in(folder.file("storm.jsonl")).at(step).complete; };
+  CHECK(complete(1));
+  CHECK(complete(2));
+  CHECK_FALSE(complete(3));  // if it dies now nobody will know
+  REQUIRE(second.plugin->finalize() == DC_OK);
+  CHECK(complete(3));
+}
+
+TEST_CASE("a server of another node that has joined and told of nothing leaves no step whole, until it ends") {
+  const TempFolder folder;
+  ServerOf first(folder, 0, 1, {}, false);
+  FakeHost host(ServerOf::with_basename({}, folder.file("storm")), {});
+  host.place(0, 1);
+  host.set_name("node8");
+  host.cut_off();
+  RunningPlugin second("hdf5", host);
+  INFO(host.failure);
+  REQUIRE(second.init_code == DC_OK);
+  REQUIRE(first.store(1) == DC_OK);
+  const damaris::hdf5::Verification before = damaris::hdf5::verify(folder.file("storm.jsonl"), {});
+  REQUIRE(before.partial.size() == 1);
+  CHECK(before.partial[0].what == "servers that did not report it: node8/0");
+  host.lose(9, 0);
+  REQUIRE(second.finalize() == DC_OK);
+  const damaris::hdf5::Verification after = damaris::hdf5::verify(folder.file("storm.jsonl"), {});
+  REQUIRE(after.partial.size() == 1);
+  CHECK(after.partial[0].what == "clients that never ended it: 9");
+}
+
+TEST_CASE("servers apart that store nothing leave no trace of the run") {
+  const TempFolder folder;
+  {
+    ServerOf first(folder, 0, 1, {}, false), second(folder, 1, 2, {}, false);
+    REQUIRE(second.plugin->finalize() == DC_OK);
+    REQUIRE(first.plugin->finalize() == DC_OK);
+  }
+  CHECK_FALSE(std::filesystem::exists(folder.file("storm.jsonl")));
+}
+
+TEST_CASE("a block without a position in a layout with a global array is told of once, and in the record") {
+  const TempFolder folder;
+  ServerOf server(folder, 0, 1);
+  auto variable = variable_info(0, "fields/w", DC_FLOAT32, 1);
+  variable.has_global = 1;
+  variable.layout = "w";
+  for (const int step : {1, 2}) {
+    Blocks blocks(step);
+    for (const int source : {0, 1}) blocks.add(variable, source, {2}, std::vector<float>{1, 2}).global[0] = 4;
+    REQUIRE(server.plugin->on_iteration(blocks.view()) == DC_OK);
+  }
+  const std::string line =
+      "'fields/w' of client 0 has no position in its global array and is not joined; call dc_set_position for it, or leave out "
+      "'global' of its layout 'w'";
+  const auto steps = steps_in(folder.file("storm.jsonl"));
+  CHECK(steps.at(1).warnings == std::vector<std::string>{line});
+  CHECK(steps.at(1).complete);
+  CHECK(steps.at(2).warnings.empty());
+  CHECK(std::count(server.host.lines.begin(), server.host.lines.end(), std::make_pair(1, "hdf5: step 1: " + line)) == 1);
 }
 
 TEST_CASE("an iteration that could not be stored stands in the record with its reason") {

@@ -283,7 +283,8 @@ TEST_CASE("a step that not all servers of the run have reported is not complete,
   CHECK(last == 4);
   Question<float> question(earlier.variables[0], 9, {2, 4});
   CHECK(later.plugin.read(question.at({6, 0}).read) == DC_E_NOT_STORED);
-  CHECK_THAT(later.host.failure, Catch::EndsWith("nobody stored (6,0) to (7,3); servers that did not report it: 2"));
+  CHECK_THAT(later.host.failure,
+             Catch::EndsWith("nobody stored (6,0) to (7,3); the iteration is not complete; servers that did not report it: 2"));
 }
 
 TEST_CASE("a run may not replace the files it is to go on from") {

@@ -13,11 +13,17 @@ namespace damaris::test {
 
 // A server of a run, its plugin started.
 struct ServerOf {
+  enum class In { place };
   ServerOf(const TempFolder& folder, int index, int count, Settings more = {}, bool connected = true, const char* regions = "")
       : host(with_basename(std::move(more), folder.file("storm")), {}) {
     host.place(index, count);
     host.set_regions(regions);
     if (!connected) host.cut_off();
+    plugin.emplace("hdf5", host);
+  }
+  ServerOf(const TempFolder& folder, int index, int count, In /*place*/) : host(with_basename({}, folder.file("storm")), {}) {
+    host.place(index, count);
+    host.put_in_place();
     plugin.emplace("hdf5", host);
   }
   static Settings with_basename(Settings settings, const std::string& basename) {

@@ -132,7 +132,7 @@ TEST_CASE("iterations that are not complete and files that nobody recorded are t
   folder.write("storm.h5", "");
   const Verification found = verified(folder);
   REQUIRE(found.partial.size() == 1);
-  CHECK(found.partial[0].what == "only servers 0 reported it");
+  CHECK(found.partial[0].what == "servers that did not report it: 1");
   CHECK(found.not_recorded ==
         std::vector<std::string>{".storm.i9.h5.tmp.123", ".storm.node7.s0.i9.h5.tmp.123", "storm.i2.h5", "storm.node7.s1.i1.h5"});
 }

@@ -1,0 +1,59 @@
+// Whether an iteration is whole: what all servers of its run were to deliver against what the lines of the record tell. The one place
+// that judges it.
+// Used by: RunRecordReader, and so the views on the server's dispatch thread, restart and `damaris verify`.
+// Before it: the lines of one run, in their order. After it: StepRecord::complete of what the reader hands out.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "record.hpp"
+#include "server_word.hpp"
+
+namespace damaris::hdf5 {
+
+// What the iteration itself says against it: failures, clients that are missing, writes that were refused.
+std::vector<std::string> flaws_of(const StepRecord& step);
+
+class Completeness {
+ public:
+  // Of lines before that of any run: nothing is known of servers.
+  Completeness() = default;
+  explicit Completeness(const RunRecord& run);
+
+  // A line about an iteration, before it is merged with others.
+  void told(const StepRecord& line);
+  void told(const ServerWord& word);
+
+  // Why `step`, which all its lines are merged into, is not whole; empty: it is.
+  std::vector<std::string> reasons(const StepRecord& step) const;
+  // Servers that were to deliver it and have not said what became of it, as a user knows them: "1", or "node7".
+  std::vector<std::string> silent(const StepRecord& step) const;
+
+ private:
+  // Servers tell their iterations in order. So one of which a later iteration was told with all its clients there had nothing to deliver
+  // of those that it does not name; so had one that has ended, but for the clients that it had lost.
+  struct Server {
+    std::int64_t whole_until = std::numeric_limits<std::int64_t>::min();
+    bool ended = false;
+    Losses losses;
+  };
+  using Name = std::pair<std::string, int>;  // host and index; a run that counts its servers knows them by the index alone
+
+  Name name_of(const std::string& host, int server) const { return {apart_ ? host : "", server}; }
+  // nullptr: it is none of the run.
+  Server* known(const Name& name);
+  std::set<Name> tellers_of(const StepRecord& step) const;
+  template <class Each>
+  void for_each_absent(const StepRecord& step, Each&& each) const;
+
+  bool apart_ = false;  // the servers do not know of each other: those that have joined are to deliver
+  std::map<Name, Server> servers_;
+  std::set<std::int64_t> flawed_;  // iterations of which a line says that it is not complete, and not why
+};
+
+}  // namespace damaris::hdf5
