@@ -298,6 +298,28 @@ TEST_CASE("a client process that dies is noticed, its published data are kept, t
   CHECK(report.sentence.find("client 0 died") == 0);
 }
 
+TEST_CASE(
+    "a client that the server takes for one that is over hears of it at its next step, and is not told at its end that all is "
+    "well") {
+  Node node(node_model());
+  client::Client& client = node.client(0);
+  REQUIRE(client.write(node.variable(0, "small"), 0, 0, kFour) == DC_OK);
+  REQUIRE(client.end_iteration(0).code == DC_OK);
+  REQUIRE(node.client(1).end_iteration(0).code == DC_OK);
+  event::Event end = {};
+  end.kind = event::Kind::finalize;
+  REQUIRE(shm::LaneWriter(node.region().lane(0), node.region().lane_events()).try_push(end));
+  const auto state = [&] { return static_cast<shm::SlotState>(node.region().slot(0).state.load()); };
+  node.start();
+  const Deadline deadline = Deadline::after_ms(30'000);
+  while (state() != shm::SlotState::drained && !deadline.passed()) std::this_thread::yield();
+  REQUIRE(state() == shm::SlotState::drained);
+  CHECK(error_of([&] { client.write(node.variable(0, "small"), 1, 0, kFour); }).code() == DC_E_SERVER_LOST);
+  CHECK(error_of([&] { client.end_iteration(1); }).code() == DC_E_SERVER_LOST);
+  CHECK(error_of([&] { client.flush(0, 100); }).code() == DC_E_SERVER_LOST);
+  CHECK(error_of([&] { client.finalize(); }).code() == DC_E_SERVER_LOST);
+}
+
 TEST_CASE("calls of a client whose server has closed return server lost, at once") {
   Node node(node_model(), 1);
   node.server().close();

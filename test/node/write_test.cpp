@@ -225,44 +225,6 @@ TEST_CASE("shapes and positions of wrong rank, negative, or of unknown names are
   CHECK(error.sentence().find("did you mean 'tile'?") != std::string::npos);
 }
 
-TEST_CASE("a shape smaller than its ghost zones is refused, an empty one has none") {
-  model::Model model = node_model();
-  model.layouts[1].ghost = {{model::Expression::parse("1"), model::Expression::parse("1")}};
-  add_recorder(model);
-  Node node(model, 1);
-  node.start();
-  const double data[3] = {1, 2, 3};
-  const auto set = [&](std::int64_t extent) { node.client(0).shapes().set_shape("vec", 1, &extent); };
-  const Error error = error_of([&] { set(1); });
-  CHECK(error.code() == DC_E_SHAPE);
-  CHECK(error.sentence().find("extent 1 of 'vec' is 1, less than its ghost zones of 1 and 1 (layout 'vector'") == 0);
-  set(0);
-  CHECK(node.client(0).write(node.variable(0, "vec"), 0, 0, nullptr) == DC_OK);
-  CHECK(node.client(0).end_iteration(0).code == DC_OK);
-  set(3);
-  CHECK(node.client(0).write(node.variable(0, "vec"), 1, 0, data) == DC_OK);
-  CHECK(node.client(0).end_iteration(1).code == DC_OK);
-  CHECK(node.client(0).flush(1, 5'000).code == DC_OK);
-  CHECK(node.client(0).status().buffer_used_bytes == 0);
-  node.stop();
-  CHECK(node.lines("vec:0.0=0").size() == 1);
-  CHECK(node.lines("vec:0.0=24").size() == 1);
-}
-
-TEST_CASE("parameters that make the ghost zones wider than an own shape change no shape at all") {
-  model::Model model = node_model();
-  model.layouts[1].ghost = {{model::Expression::parse("n/100"), model::Expression::parse("0")}};
-  Node node(model, 1);
-  client::Shapes& shapes = node.client(0).shapes();
-  const std::int64_t extent = 5;
-  shapes.set_shape("vec", 1, &extent);
-  shapes.set_parameter("n", 1'000);
-  CHECK(error_of([&] { shapes.apply_parameters(); }).code() == DC_E_SHAPE);
-  CHECK(node.variable(0, "vec").shape.ghost_low[0] == 1);
-  shapes.set_shape("vec", 0, nullptr);
-  CHECK(node.variable(0, "vec").shape.extents[0] == 100);
-}
-
 TEST_CASE("a block that reaches beyond its global array is refused before anything is reserved") {
   Node node(node_model(), 1);
   const float tile[6] = {};
@@ -400,65 +362,6 @@ TEST_CASE("rule 14: with threads, each thread has a lane and an arena, and the e
   node.stop();
   CHECK(node.lines("iteration 0")[0] ==
         "iteration 0 complete 1 time -1 datasets 4 small:0.0=16:10 small:0.1=16:10 small:0.2=16:10 small:0.3=16:10");
-}
-
-TEST_CASE(
-    "a client without elements is taken up to the end of the global array, and its block has neither ghost zones nor their "
-    "extents") {
-  model::Model model = node_model();
-  const auto number = [](int value) { return model::Expression::constant(value); };
-  model.layouts[2].ghost = {{number(1), number(1)}, {number(1), number(0)}};
-  Node node(model, 1);
-  client::Shapes& shapes = node.client(0).shapes();
-  const std::vector<std::int64_t> extents = GENERATE(std::vector<std::int64_t>{0, 4}, std::vector<std::int64_t>{4, 0},
-                                                     std::vector<std::int64_t>{0, 0}, std::vector<std::int64_t>{0, 1});
-  const std::int64_t ghosts[2] = {2, 1};
-  const auto interior = [&](int d) { return std::max<std::int64_t>(0, extents[static_cast<std::size_t>(d)] - ghosts[d]); };
-  const std::int64_t position[2] = {4 - interior(0), 3 - interior(1)};
-  shapes.set_shape("tile", 2, extents.data());
-  shapes.set_position("tile", 2, position);
-  REQUIRE(node.client(0).write(node.variable(0, "tile"), 0, 0, client::Source{nullptr, DC_FLOAT32, 2, extents.data()}) == DC_OK);
-  const auto& block = *reinterpret_cast<shm::BlockHeader*>(node.region().at(node.region().span(0).arena_offset));
-  const shm::Lists lists(const_cast<shm::BlockHeader&>(block), node.variable(0, "tile").form);
-  for (int d = 0; d < 2; ++d) {
-    CHECK(lists.extents()[d] == interior(d));
-    CHECK(lists.ghost_low()[d] == 0);
-    CHECK(lists.ghost_high()[d] == 0);
-  }
-  node.start();
-  CHECK(node.client(0).end_iteration(0).code == DC_OK);
-}
-
-TEST_CASE("a layout whose parameters leave no elements may declare ghost zones") {
-  model::Model model = node_model();
-  model.layouts[1].ghost = {{model::Expression::parse("1"), model::Expression::parse("1")}};
-  Node node(model, 1);
-  node.client(0).shapes().set_parameter("n", 0);
-  CHECK(node.client(0).write(node.variable(0, "vec"), 0, 0, nullptr) == DC_OK);
-  node.client(0).shapes().set_parameter("n", 1);
-  CHECK(error_of([&] { node.client(0).write(node.variable(0, "vec"), 1, 0, kFour); }).code() == DC_E_SHAPE);
-}
-
-TEST_CASE(
-    "a client that the server takes for one that is over hears of it at its next step, and is not told at its end that all is "
-    "well") {
-  Node node(node_model());
-  client::Client& client = node.client(0);
-  REQUIRE(client.write(node.variable(0, "small"), 0, 0, kFour) == DC_OK);
-  REQUIRE(client.end_iteration(0).code == DC_OK);
-  REQUIRE(node.client(1).end_iteration(0).code == DC_OK);
-  event::Event end = {};
-  end.kind = event::Kind::finalize;
-  REQUIRE(shm::LaneWriter(node.region().lane(0), node.region().lane_events()).try_push(end));
-  const auto state = [&] { return static_cast<shm::SlotState>(node.region().slot(0).state.load()); };
-  node.start();
-  const Deadline deadline = Deadline::after_ms(30'000);
-  while (state() != shm::SlotState::drained && !deadline.passed()) std::this_thread::yield();
-  REQUIRE(state() == shm::SlotState::drained);
-  CHECK(error_of([&] { client.write(node.variable(0, "small"), 1, 0, kFour); }).code() == DC_E_SERVER_LOST);
-  CHECK(error_of([&] { client.end_iteration(1); }).code() == DC_E_SERVER_LOST);
-  CHECK(error_of([&] { client.flush(0, 100); }).code() == DC_E_SERVER_LOST);
-  CHECK(error_of([&] { client.finalize(); }).code() == DC_E_SERVER_LOST);
 }
 
 }  // namespace
