@@ -9,7 +9,8 @@
  *   Process   only the process that has attached may call. In a fork of it every call returns DC_E_FORKED, dc_initialize too, and its
  *             end leaves the session alone; memory of dc_alloc is shared with it, so it must not write there. After vfork only exec.
  *   Threads   unless said otherwise, one thread of the process at a time. With `threads="T"` in the XML up to T threads may call
- *             at once; one thread ends an iteration, also by the first call with a later step, or changes shapes and positions,
+ *             at once: a thread has one of T places from its first write, signal or flush until it ends, when the next one may
+ *             have it. One thread ends an iteration, also by the first call with a later step, or changes shapes and positions,
  *             while the others are in no call.
  *   Collective  no call is collective, except where `dedicated cores="0"` under MPI makes an end of iteration so.
  *   Waiting   only a full buffer, a full lane, dc_read, dc_last_step, dc_flush, dc_initialize and dc_finalize wait, each within a

@@ -13,11 +13,6 @@ namespace {
 using event::Event;
 using event::Kind;
 
-std::uint64_t next_serial() {
-  static std::atomic<std::uint64_t> last{0};
-  return ++last;
-}
-
 Event make_event(Kind kind, std::int64_t step) {
   Event event = {};
   event.kind = kind;
@@ -39,13 +34,6 @@ Event refusal(const Writer::Refused& what, std::uint64_t count) {
   return event;
 }
 
-// The lane of the calling thread, of the last client it called.
-struct ThreadPlace {
-  std::uint64_t client = 0;
-  std::uint32_t index = 0;
-};
-thread_local ThreadPlace thread_place;
-
 shm::SlotState state_of(const shm::ClientSlot& slot) {
   return static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
 }
@@ -56,19 +44,46 @@ void set_state(shm::ClientSlot& slot, shm::SlotState state) {
 
 }  // namespace
 
-// One compare-exchange takes the slot; the id is looked for afterwards, so that of two processes with one id at least one sees the other.
+namespace {
+
+// One compare-exchange takes the slot and says who has it: at whatever instruction that process ends, the next one sees it and takes its
+// place. What it had prepared is prepared anew.
+bool take(shm::ClientSlot& slot, std::uint64_t self) {
+  std::uint64_t before = slot.claimer.load(std::memory_order_acquire);
+  if (before != 0 && is_alive(process_of(before))) return false;
+  if (!slot.claimer.compare_exchange_strong(before, self)) return false;
+  auto state = static_cast<std::uint32_t>(shm::SlotState::free);
+  if (slot.state.compare_exchange_strong(state, static_cast<std::uint32_t>(shm::SlotState::claimed))) return true;
+  return state == static_cast<std::uint32_t>(shm::SlotState::claimed);
+}
+
+void give_back(shm::ClientSlot& slot) {
+  slot.id.store(-1);
+  set_state(slot, shm::SlotState::free);
+  slot.claimer.store(0, std::memory_order_release);  // last: until then the slot is ours
+}
+
+// A claimer that died before it was attached is nobody.
+bool has_id(const shm::ClientSlot& slot, int id) {
+  const shm::SlotState state = state_of(slot);
+  if (state == shm::SlotState::free || slot.id.load() != id) return false;
+  return state != shm::SlotState::claimed || is_alive(process_of(slot.claimer.load(std::memory_order_acquire)));
+}
+
+}  // namespace
+
+// The id is looked for after the slot is taken, so that of two processes with one id at least one sees the other.
 bool try_claim(shm::Region& region, std::uint32_t index, int id) {
   shm::ClientSlot& slot = region.slot(index);
-  auto expected = static_cast<std::uint32_t>(shm::SlotState::free);
-  if (!slot.state.compare_exchange_strong(expected, static_cast<std::uint32_t>(shm::SlotState::claimed))) return false;
+  if (const shm::SlotState state = state_of(slot); state != shm::SlotState::free && state != shm::SlotState::claimed) return false;
   const ProcessId self = this_process();
+  if (!take(slot, word_of(self))) return false;
   slot.pid = self.pid;
   slot.start_time = self.start_time;
   slot.id.store(id);
   for (std::uint32_t other = 0; other < region.client_count(); ++other) {
-    if (other == index || state_of(region.slot(other)) == shm::SlotState::free || region.slot(other).id.load() != id) continue;
-    slot.id.store(-1);
-    set_state(slot, shm::SlotState::free);
+    if (other == index || !has_id(region.slot(other), id)) continue;
+    give_back(slot);
     throw Error(DC_E_DUPLICATE, format("client id {} is already attached to this server (process {}); ids are unique in a run", id,
                                        region.slot(other).pid));
   }
@@ -86,13 +101,12 @@ Client::Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model:
       refuses_(std::any_of(model_->variables.begin(), model_->variables.end(),
                            [](const model::Variable& v) { return v.on_full != model::OnFull::block; })),
       link_(region_, slot, std::move(pump)),
-      serial_(next_serial()) {
+      claims_(region_->threads()) {
   shm::ClientSlot& mine = region_->slot(slot_);
   try {
     make_writers();
   } catch (...) {
-    mine.id.store(-1);
-    set_state(mine, shm::SlotState::free);
+    give_back(mine);
     throw;
   }
   auto claimed = static_cast<std::uint32_t>(shm::SlotState::claimed);
@@ -137,18 +151,16 @@ Client::~Client() {
 }
 
 Writer& Client::writer_of_thread() {
-  if (thread_place.client != serial_) thread_place = {serial_, threads_seen_.fetch_add(1)};
-  if (thread_place.index >= writers_.size())
-    throw Error(DC_E_THREADS,
-                format("more than {} threads call; set <clients threads=\"...\"> in {}", writers_.size(), model_->file));
-  return *writers_[thread_place.index];
+  if (const auto lane = claims_.claim()) return *writers_[*lane];
+  throw Error(DC_E_THREADS, format("more than {} threads call, that live at the same time; set <clients threads=\"...\"> in {}",
+                                   writers_.size(), model_->file));
 }
 
 // Without claiming one: a thread that only looks takes no lane.
 Writer* Client::writer_if_any() {
   if (writers_.size() == 1) return writers_[0].get();
-  const bool has_one = thread_place.client == serial_ && thread_place.index < writers_.size();
-  return has_one ? writers_[thread_place.index].get() : nullptr;
+  const auto lane = claims_.mine();
+  return lane ? writers_[*lane].get() : nullptr;
 }
 
 std::unique_lock<std::mutex> Client::lock_step() {

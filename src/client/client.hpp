@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "client/lane_claims.hpp"
 #include "client/server_link.hpp"
 #include "client/shapes.hpp"
 #include "client/source.hpp"
@@ -21,7 +22,8 @@
 
 namespace damaris::client {
 
-// Takes slot `slot` of the region for client `id`. Returns false when somebody else has it; throws Error(DC_E_DUPLICATE) when
+// Takes slot `slot` of the region for client `id`, also from a process that ended before it was attached. Returns false when somebody
+// else has it; throws Error(DC_E_DUPLICATE) when
 // another slot has the same id.
 bool try_claim(shm::Region& region, std::uint32_t slot, int id);
 
@@ -145,8 +147,7 @@ class Client {
   const bool refuses_;  // some variable may be skipped or its step dropped
   ServerLink link_;
   std::vector<std::unique_ptr<Writer>> writers_;  // one per thread
-  std::atomic<std::uint32_t> threads_seen_{0};
-  const std::uint64_t serial_;                    // tells clients of one process apart in thread-local state
+  LaneClaims claims_;
   std::mutex step_mutex_;                         // see lock_step()
   std::atomic<std::int64_t> open_{shm::kNoStep};  // highest step a call has named
   std::int64_t ended_ = shm::kNoStep;             // highest step this client has ended

@@ -101,7 +101,8 @@ std::string ServerLink::late_clients(std::int64_t step) const {
     if (index == slot_) continue;  // who waits has ended it, seen or not
     const shm::ClientSlot& slot = region_->slot(index);
     const auto state = static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
-    if (state == shm::SlotState::free) late.push_back(format("slot {} (not attached yet)", index));
+    if (state == shm::SlotState::free || state == shm::SlotState::claimed)
+      late.push_back(format("slot {} (not attached yet)", index));
     if (state == shm::SlotState::attached && slot.ended_step.load(std::memory_order_acquire) < step && !waits_for_server(index))
       late.push_back(format("client {}", slot.id.load()));
   }

@@ -55,8 +55,10 @@ Leftover describe(const shm::Region& region, const model::Model& model) {
   for (std::uint32_t client = 0; client < region.client_count(); ++client) {
     const shm::ClientSlot& slot = region.slot(client);
     const auto state = static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
-    if ((state == shm::SlotState::claimed || state == shm::SlotState::attached) && is_alive({slot.pid, slot.start_time}))
-      found.living_clients.push_back(slot.pid);
+    const ProcessId process = state == shm::SlotState::claimed ? process_of(slot.claimer.load(std::memory_order_acquire))
+                                                               : ProcessId{slot.pid, slot.start_time};
+    if ((state == shm::SlotState::claimed || state == shm::SlotState::attached) && is_alive(process))
+      found.living_clients.push_back(process.pid);
   }
   return found;
 }

@@ -97,6 +97,37 @@ TEST_CASE("rule 7: a client that comes after the server has given up is refused,
   CHECK(line == "iteration 0 complete 1 time -1 datasets 0 absent:0 never_attached:1");
 }
 
+TEST_CASE("a client that ends while it attaches leaves its place and its id to the next one, whatever it had done") {
+  const std::string name = shm::region_name("node", shm::make_nonce(), 0, 0);
+  const auto region = server::make_region(node_model(), "<simulation/>", 2, {name, "host", 0, false});
+  const auto in_child = [&](auto&& call) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      shm::Region mine = shm::Region::attach(name);
+      call(mine);
+      ::kill(::getpid(), SIGKILL);
+    }
+    CHECK(::waitpid(child, nullptr, 0) == child);
+    return word_of({child, 0});
+  };
+  in_child([](shm::Region& mine) { client::try_claim(mine, 1, 7); });
+  CHECK(client::try_claim(*region, 0, 7));
+  CHECK_FALSE(client::try_claim(*region, 0, 8));
+  CHECK(client::try_claim(*region, 1, 8));
+  CHECK_FALSE(client::try_claim(*region, 1, 9));
+  // Dead between its claim of the slot and all that follows.
+  const std::uint64_t dead = in_child([](shm::Region&) {});
+  for (const auto state : {shm::SlotState::free, shm::SlotState::claimed}) {
+    region->slot(1).claimer.store(dead);
+    region->slot(1).state.store(static_cast<std::uint32_t>(state));
+    CHECK(client::try_claim(*region, 1, 9));
+  }
+  // Dead after it was attached: its place is the server's to give up.
+  region->slot(1).claimer.store(dead);
+  region->slot(1).state.store(static_cast<std::uint32_t>(shm::SlotState::attached));
+  CHECK_FALSE(client::try_claim(*region, 1, 9));
+}
+
 TEST_CASE("a client whose end a stopping server did not take hears that its last calls came too late") {
   model::Model model = node_model();
   model.architecture.attach_timeout_ms = 100;  // this server never sees it

@@ -14,10 +14,19 @@ struct ProcessId {
 
 ProcessId this_process();
 
-// Looks in /proc: a zombie and a process with another start time are dead. No descriptor is kept.
+// Both in one word, for who owns something in shared memory: 0 is nobody. A start time that is too large for it counts as unknown.
+constexpr std::uint64_t word_of(const ProcessId& process) noexcept {
+  const std::uint64_t start = process.start_time >> 32 == 0 ? process.start_time : 0;
+  return start << 32 | static_cast<std::uint32_t>(process.pid);
+}
+constexpr ProcessId process_of(std::uint64_t word) noexcept { return {static_cast<std::int32_t>(word & 0xffffffff), word >> 32}; }
+
+// Looks in /proc: a zombie and a process with another start time are dead. No descriptor is kept. Where one cannot look (no descriptor
+// left, no /proc) every process of that number counts as alive.
 bool is_alive(const ProcessId& process) noexcept;
 
-// Watches one process through a pidfd, which tells death at once and costs one poll() a look.
+// Watches one process through a pidfd, which tells death at once and costs two system calls a look. When the program has closed the
+// descriptor the looks go to /proc; a number that is another file's by now is neither asked nor closed.
 // Owns: the descriptor. Not for the calling process itself, which is always alive.
 class ProcessWatch {
  public:

@@ -15,7 +15,7 @@
 namespace damaris::shm {
 
 inline constexpr std::uint64_t kMagic = 0x3153495241414d44;  // "DMAARIS1" read as little-endian bytes
-inline constexpr std::uint32_t kAbi = 7;                     // raised with every change of this file or of block.hpp
+inline constexpr std::uint32_t kAbi = 8;                     // raised with every change of this file or of block.hpp
 inline constexpr std::uint64_t kLine = 64;                   // cache line, and alignment of everything
 inline constexpr std::uint64_t kPage = 4096;
 inline constexpr std::uint64_t kDecisions = 16;  // steps that clients of a node may be apart while they decide alike
@@ -109,6 +109,7 @@ inline constexpr std::uint32_t kMails = 8;  // a power of two
 struct alignas(kLine) ClientSlot {
   std::atomic<std::uint32_t> state;                     // SlotState: C free->claimed->attached, S the rest
   std::atomic<std::int32_t> id;                         // C before attached
+  std::atomic<std::uint64_t> claimer;                   // C compare-exchange: word_of the process that may make it attached, or 0
   std::int32_t pid;                                     // C before attached
   std::uint64_t start_time;                             // C before attached
   std::atomic<std::uint32_t> waits_for_room;            // C: threads of it that do

@@ -12,14 +12,6 @@ namespace {
 constexpr std::int64_t kLongestTurnMs = 100;
 constexpr std::int64_t kLookMs = 5;  // how long one owner may have the lock before somebody looks whether it lives
 
-// A start time that is too large for it counts as unknown.
-std::uint64_t word_of(const ProcessId& process) noexcept {
-  const std::uint64_t start = process.start_time >> 32 == 0 ? process.start_time : 0;
-  return start << 32 | static_cast<std::uint32_t>(process.pid);
-}
-
-ProcessId process_of(std::uint64_t word) noexcept { return {static_cast<std::int32_t>(word & 0xffffffff), word >> 32}; }
-
 }  // namespace
 
 void make_pool(PoolHeader& pool, std::byte* base, std::uint64_t bytes, LaneHeader* lane) {

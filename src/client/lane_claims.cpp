@@ -1,0 +1,89 @@
+#include "client/lane_claims.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <new>
+
+#include "core/base/error.hpp"
+
+namespace damaris::client {
+namespace {
+
+std::uint64_t next_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
+
+// What one thread has of all the clients of the process. Under a pthread key, not in a thread_local object: destructors of those may call
+// Damaris yet, while the key's comes after them, and again if a later one's claims anew.
+class ThreadLanes {
+ public:
+  static ThreadLanes* of_thread() { return static_cast<ThreadLanes*>(::pthread_getspecific(key())); }
+  static ThreadLanes& make() {
+    if (ThreadLanes* known = of_thread()) return *known;
+    auto made = std::make_unique<ThreadLanes>();
+    if (::pthread_setspecific(key(), made.get()) != 0) throw std::bad_alloc();
+    return *made.release();
+  }
+  ~ThreadLanes() {
+    for (const Place& place : places_) (*place.taken)[place.lane].store(false, std::memory_order_release);
+    LaneClaims::here = {};
+  }
+  std::optional<std::uint32_t> find(std::uint64_t claims) const {
+    for (const Place& place : places_)
+      if (place.claims == claims) return place.lane;
+    return std::nullopt;
+  }
+  // Makes room first: what has been claimed must be remembered.
+  std::optional<std::uint32_t> claim(std::uint64_t claims, const std::shared_ptr<LaneClaims::Taken>& taken) {
+    places_.erase(std::remove_if(places_.begin(), places_.end(), [](const Place& place) { return place.taken.use_count() == 1; }),
+                  places_.end());
+    places_.reserve(places_.size() + 1);
+    for (std::uint32_t lane = 0; lane < taken->size(); ++lane) {
+      if ((*taken)[lane].exchange(true, std::memory_order_acquire)) continue;
+      places_.push_back({claims, lane, taken});
+      return lane;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Place {
+    std::uint64_t claims;
+    std::uint32_t lane;
+    std::shared_ptr<LaneClaims::Taken> taken;
+  };
+
+  static pthread_key_t key() {
+    static const pthread_key_t made = [] {
+      pthread_key_t key = 0;
+      if (::pthread_key_create(&key, [](void* lanes) { delete static_cast<ThreadLanes*>(lanes); }) != 0)
+        throw Error(DC_E_MEMORY, "the process has no thread-specific key left (pthread_key_create), of which Damaris needs one");
+      return key;
+    }();
+    return made;
+  }
+
+  std::vector<Place> places_;
+};
+
+LaneClaims::LaneClaims(std::uint32_t lanes) : taken_(std::make_shared<Taken>(lanes)), id_(next_id()) {}
+
+std::optional<std::uint32_t> LaneClaims::mine() const {
+  if (here.claims == id_) return here.lane;
+  const ThreadLanes* lanes = ThreadLanes::of_thread();
+  return lanes == nullptr ? std::nullopt : lanes->find(id_);
+}
+
+bool LaneClaims::claim_one() {
+  ThreadLanes& lanes = ThreadLanes::make();
+  std::optional<std::uint32_t> lane = lanes.find(id_);
+  if (!lane) lane = lanes.claim(id_, taken_);
+  if (lane) here = {id_, *lane};
+  return lane.has_value();
+}
+
+}  // namespace damaris::client

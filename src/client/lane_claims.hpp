@@ -1,0 +1,42 @@
+// Which thread of a client has which lane: claimed with the thread's first call, given back by its end, for another thread to claim.
+// Used by: every client thread; the end of a thread may come after that of the client, or in a forked child, so nothing here locks.
+// Before it: a call of the simulation. After it: the Writer of that lane, which then is this thread's alone.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace damaris::client {
+
+class LaneClaims {
+ public:
+  explicit LaneClaims(std::uint32_t lanes);
+  // The calling thread's lane, claimed if it has none yet. Returns nothing while other threads have all of them. What the thread before
+  // did with the lane is seen: its end releases, the claim acquires.
+  std::optional<std::uint32_t> claim() {
+    if (here.claims != id_ && !claim_one()) return std::nullopt;
+    return here.lane;
+  }
+  // Without claiming one.
+  std::optional<std::uint32_t> mine() const;
+
+ private:
+  using Taken = std::vector<std::atomic<bool>>;  // true for a lane that a thread has
+  // The calling thread's lane, of the last client it called.
+  struct Here {
+    std::uint64_t claims;  // 0: none
+    std::uint32_t lane;
+  };
+  static inline thread_local Here here = {0, 0};
+  friend class ThreadLanes;
+
+  bool claim_one();
+
+  std::shared_ptr<Taken> taken_;  // lives on with a thread that has a lane and outlives the client
+  const std::uint64_t id_;        // tells the clients of a process apart; never used twice
+};
+
+}  // namespace damaris::client
