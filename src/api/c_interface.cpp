@@ -15,6 +15,7 @@ using damaris::client::Client;
 
 Client& client() {
   damaris::api::Session* session = damaris::api::session();
+  damaris::api::refuse_in_callback();
   if (session == nullptr)
     throw Error(DC_E_NOT_INITIALIZED, "Damaris is not initialized in this process; call dc_initialize or dc_mpi_initialize first");
   if (!session->is_own()) damaris::api::throw_forked(*session);

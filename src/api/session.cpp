@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <optional>
 #include <thread>
 
+#include "core/base/borrowed_process.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
@@ -20,8 +22,11 @@ constexpr auto kLookEvery = std::chrono::microseconds(500);
 
 }  // namespace
 
-Session::Session(std::shared_ptr<shm::Region> region, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id)
-    : client_(std::make_unique<client::Client>(std::move(region), std::move(model), slot, id)) {}
+Session::Session(const std::shared_ptr<shm::Region>& shared, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id)
+    : client_(std::make_unique<client::Client>(shared, std::move(model), slot, id)) {
+  // Mapped it is for good; the number may become another file's in a program that closes what it does not know.
+  shared->memory().close_descriptor();
+}
 
 Session::Session(std::shared_ptr<const model::Model> model, const std::string& xml, int id,
                  std::unique_ptr<server::Coordinator> coordinator)
@@ -39,6 +44,7 @@ client::Pumped Session::pump() {
     std::this_thread::yield();
     return client::Pumped::waiting;
   }
+  const BorrowedProcess borrowed;
   if (server_->poll()) {
     worked_ = Clock::now();
     return client::Pumped::worked;
@@ -55,6 +61,7 @@ client::Pumped Session::pump() {
 client::Client::Report Session::finalize() {
   client::Client::Report report = client_->finalize();
   if (server_ == nullptr) return report;
+  const BorrowedProcess borrowed;
   // The other processes in place come to their end too, or have died.
   const Deadline deadline = Deadline::after_ms(finalize_timeout_ms_);
   bool all_here = server_->finished();
@@ -71,6 +78,8 @@ client::Client::Report Session::finalize() {
 }
 
 Session::~Session() {
+  std::optional<BorrowedProcess> borrowed;
+  if (is_own()) borrowed.emplace();
   client_.reset();
   server_.reset();
   if (at_end_ && is_own()) at_end_();
@@ -85,8 +94,15 @@ void throw_forked(const Session& session) {
                      session.process(), ::getpid()));
 }
 
+void throw_in_callback() {
+  throw Error(DC_E_NOT_INITIALIZED,
+              "a plugin's callback called Damaris as a client does; a plugin belongs to the server and has its host's functions "
+              "(damaris/plugin.h), so let the simulation make this call");
+}
+
 void require_no_session() {
   if (the_session != nullptr && !the_session->is_own()) throw_forked(*the_session);
+  refuse_in_callback();
   if (the_session != nullptr)
     throw Error(DC_E_ALREADY_INITIALIZED,
                 "Damaris is already initialized in this process; call dc_finalize before a second dc_initialize");

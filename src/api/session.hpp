@@ -10,6 +10,7 @@
 
 #include "client/client.hpp"
 #include "core/base/maker.hpp"
+#include "server/in_callback.hpp"
 #include "server/server.hpp"
 
 namespace damaris::api {
@@ -17,7 +18,7 @@ namespace damaris::api {
 class Session {
  public:
   // A client of a server in another process, in a slot that client::try_claim took.
-  Session(std::shared_ptr<shm::Region> region, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id);
+  Session(const std::shared_ptr<shm::Region>& shared, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id);
   // Client and server in this process: no dedicated core.
   Session(std::shared_ptr<const model::Model> model, const std::string& xml, int id,
           std::unique_ptr<server::Coordinator> coordinator);
@@ -47,7 +48,13 @@ class Session {
 
 // The one session of the process, or nullptr.
 Session* session() noexcept;
-// Throws Error(DC_E_ALREADY_INITIALIZED) when there is one, DC_E_FORKED when it is another process's: asked before a start does anything.
+// Throws Error(DC_E_NOT_INITIALIZED) when a plugin's callback calls: in place its server is in the middle of its work.
+[[noreturn]] void throw_in_callback();
+inline void refuse_in_callback() {
+  if (server::InCallback::is_here()) throw_in_callback();
+}
+// Throws that, Error(DC_E_ALREADY_INITIALIZED) when there is a session, DC_E_FORKED when it is another process's: asked before a start does
+// anything.
 void require_no_session();
 [[noreturn]] void throw_forked(const Session& session);
 void set_session(std::unique_ptr<Session> session) noexcept;

@@ -76,6 +76,11 @@ void spawn_server(const std::string& config, int clients, std::int64_t timeout_m
   if (::pipe2(ends, O_CLOEXEC) != 0)
     throw system_error(DC_E_INTERNAL, "cannot make a pipe", errno, "look at the limit of open files");
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null < 0) {
+    const int reason = errno;
+    for (const int end : ends) ::close(end);
+    throw system_error(DC_E_INTERNAL, "cannot open /dev/null", reason, "look at it, and at the limit of open files");
+  }
   const pid_t child = ::fork();
   if (child == 0) become_server(program.c_str(), config.c_str(), clients > 0 ? clients_option.c_str() : nullptr, ends[1], null);
   const int fork_errno = errno;
@@ -85,7 +90,9 @@ void spawn_server(const std::string& config, int clients, std::int64_t timeout_m
     int descriptor;
     ~Closer() { ::close(descriptor); }
   } closer{ends[0]};
-  if (child < 0) throw system_error(DC_E_MEMORY, "cannot start damaris-server", fork_errno, "look at the limit of processes");
+  if (child < 0)
+    throw system_error(DC_E_MEMORY, "cannot start damaris-server", fork_errno,
+                       "no process can be made: see ulimit -u, ulimit -v and pids.max of the control group");
   while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
   const std::string said = listen(ends[0], timeout_ms);

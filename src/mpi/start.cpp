@@ -6,6 +6,7 @@
 
 #include "api/guard.hpp"
 #include "api/session.hpp"
+#include "core/base/borrowed_process.hpp"
 #include "core/base/file.hpp"
 #include "core/base/log.hpp"
 #include "core/config/config.hpp"
@@ -214,6 +215,7 @@ int initialize(const char* config, MPI_Comm given, MPI_Comm* clients, int* is_cl
   require_our_mpi();
   if (clients != nullptr) *clients = MPI_COMM_NULL;
   if (is_client != nullptr) *is_client = 1;
+  const BorrowedProcess borrowed;  // a server's until it is over
   require_mpi();
   require_first_start(given);
   Start run = start(config, given, clients, is_client);

@@ -13,6 +13,7 @@
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "server/find_plugin.hpp"
+#include "server/in_callback.hpp"
 
 namespace damaris::server {
 namespace {
@@ -203,6 +204,7 @@ CallResult PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& c
   const Clock::time_point start = Clock::now();
   CallResult result;
   try {
+    const InCallback inside;
     result.code = call();
   } catch (const std::exception& error) {
     result.code = DC_E_PLUGIN;

@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "core/base/format.hpp"
@@ -46,7 +47,16 @@ class Watchdog::Looker {
   std::thread thread_;
 };
 
-Watchdog::Watchdog(const shm::RegionHeader& header, Clock::duration limit) : looker_(new Looker(header, limit)) {}
+Watchdog::Watchdog(const shm::RegionHeader& header, Clock::duration limit) {
+  try {
+    looker_ = new Looker(header, limit);
+  } catch (const std::system_error& refused) {
+    log_line(LogLevel::warning,
+             format("no thread for the server's watchdog ({}; see ulimit -u, ulimit -v and pids.max of its control "
+                    "group): the server works without it, and a callback that takes long is told afterwards",
+                    refused.what()));
+  }
+}
 
 Watchdog::~Watchdog() {
   if (maker_.is_this_process()) delete looker_;

@@ -20,7 +20,7 @@ class Watchdog {
  private:
   class Looker;
   Maker maker_;
-  Looker* looker_;  // a fork has no such thread: it would wait for ever for the end of one
+  Looker* looker_ = nullptr;  // where there are threads; a fork has no such thread: it would wait for ever for the end of one
 };
 
 }  // namespace damaris::server

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "api/spawn_server.hpp"
+#include "core/base/borrowed_process.hpp"
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
@@ -136,6 +137,7 @@ void describe(CLI::App& app, Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  damaris::settle_own_process();
   Options options;
   CLI::App app(
       "Serves the clients of one node from a process of its own, without MPI, until\nall have finalized and their data are "
@@ -149,7 +151,6 @@ int main(int argc, char** argv) {
   }
   std::signal(SIGTERM, on_signal);
   std::signal(SIGINT, on_signal);
-  std::signal(SIGPIPE, SIG_IGN);
   try {
     if (!options.detach) return serve(options);
     start_in_background(options);

@@ -1,7 +1,6 @@
 #include "core/base/error.hpp"
 
-#include <system_error>
-
+#include "core/base/borrowed_process.hpp"
 #include "core/base/format.hpp"
 
 namespace damaris {
@@ -117,7 +116,7 @@ const char* code_text(int code) noexcept {
 }
 
 Error system_error(dc_code code, const std::string& what, int errno_value, const std::string& remedy) {
-  return Error(code, format("{}: {}; {}", what, std::generic_category().message(errno_value), remedy));
+  return Error(code, format("{}: {}; {}", what, text_of_errno(errno_value), remedy));
 }
 
 }  // namespace damaris

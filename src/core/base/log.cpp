@@ -2,16 +2,20 @@
 
 #include <fcntl.h>
 #include <spdlog/logger.h>
-#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
+#include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
 
+#include "core/base/borrowed_process.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 
@@ -48,22 +52,60 @@ spdlog::level::level_enum spd_level(LogLevel level) {
   return spdlog::level::off;
 }
 
-// What the program starts must not write there.
-void close_on_exec(const spdlog::filename_t&, std::FILE* file) { ::fcntl(::fileno(file), F_SETFD, FD_CLOEXEC); }
+// A file that stays the one it is: a program may close descriptors it does not know, and then the number may be another file's, which a
+// line must not go into. What cannot be written is lost: there is no other place to say so.
+class LogFile final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  // Throws Error(DC_E_CONFIG) when it cannot be opened.
+  explicit LogFile(const std::string& path) : path_(path) {
+    if (const int reason = open(); reason != 0)
+      throw system_error(DC_E_CONFIG, format("the log file '{}' cannot be opened", path), reason,
+                         "name another one in <log file=\"...\">");
+  }
+  ~LogFile() override {
+    if (is_ours()) ::close(descriptor_);
+  }
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    if (!is_ours() && open() != 0) return;
+    for (std::size_t done = 0; done < line.size();) {
+      const ssize_t written = ::write(descriptor_, line.data() + done, line.size() - done);
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return;
+      done += static_cast<std::size_t>(written);
+    }
+  }
+  void flush_() override {}
+
+ private:
+  // Returns 0, or why not.
+  int open() {
+    const FilledStdio filled;
+    std::error_code ignored;  // the open says why
+    const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
+    if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    return descriptor_ < 0 || ::fstat(descriptor_, &facts_) != 0 ? errno : 0;
+  }
+  bool is_ours() const {
+    struct stat now = {};
+    return descriptor_ >= 0 && ::fstat(descriptor_, &now) == 0 && now.st_dev == facts_.st_dev && now.st_ino == facts_.st_ino;
+  }
+
+  const std::string path_;
+  int descriptor_ = -1;
+  struct stat facts_ = {};
+};
 
 std::shared_ptr<spdlog::logger> make_logger(const std::string& file, const std::string& who) {
   spdlog::sink_ptr sink;
-  spdlog::file_event_handlers handlers;
-  handlers.after_open = close_on_exec;
-  try {
-    if (file.empty())
-      sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-    else
-      sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(file, false, handlers);
-  } catch (const spdlog::spdlog_ex& failure) {
-    throw Error(DC_E_CONFIG,
-                format("the log file '{}' cannot be opened ({}); name another one in <log file=\"...\">", file, failure.what()));
-  }
+  if (file.empty())
+    sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  else
+    sink = std::make_shared<LogFile>(file);
   auto logger = std::make_shared<spdlog::logger>(who, std::move(sink));
   logger->set_pattern("%Y-%m-%d %H:%M:%S.%e damaris %n %l: %v");
   logger->set_level(spdlog::level::trace);
@@ -103,6 +145,7 @@ void log_line(LogLevel level, std::string_view text) {
     const std::lock_guard<std::mutex> lock(logger_mutex);
     logger = current_logger;
   }
+  const QuietSignals quiet;  // standard error may be a pipe that nobody reads
   if (logger) logger->log(spd_level(level), spdlog::string_view_t(text.data(), text.size()));
 }
 

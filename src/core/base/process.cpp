@@ -1,10 +1,12 @@
 #include "core/base/process.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -17,26 +19,37 @@ struct Stat {
   std::uint64_t start_time = 0;
 };
 
-// Fields 3 and 22 of /proc/<pid>/stat; the command in field 2 may hold blanks and parentheses, so read from the last ')'.
-bool read_stat(std::int32_t pid, Stat& stat) noexcept {
+// Whether a process has that number, dead or alive.
+bool has_number(std::int32_t pid) noexcept { return ::kill(pid, 0) == 0 || errno != ESRCH; }
+
+enum class Look { seen, none, blind };
+
+// Blind: out of descriptors or memory, or there is no /proc. Fields 3 and 22 of /proc/<pid>/stat; the command in field 2 may hold blanks and parentheses, so read from the last ')'.
+Look read_stat(std::int32_t pid, Stat& stat) noexcept {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
-  std::FILE* file = std::fopen(path, "re");
-  if (file == nullptr) return false;
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return errno == ENOENT && ::access("/proc/self/stat", F_OK) == 0 ? Look::none : Look::blind;
   char text[1024];
-  const std::size_t length = std::fread(text, 1, sizeof text - 1, file);
-  std::fclose(file);
+  const ssize_t length = ::read(file, text, sizeof text - 1);
+  ::close(file);
+  if (length <= 0) return length < 0 && errno != ESRCH ? Look::blind : Look::none;
   text[length] = '\0';
   const char* rest = std::strrchr(text, ')');
   unsigned long long start = 0;
   if (rest == nullptr || std::sscanf(rest + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
                                      &stat.state, &start) != 2)
-    return false;
+    return Look::blind;
   stat.start_time = start;
-  return true;
+  return Look::seen;
 }
 
 int pidfd_open(std::int32_t pid) noexcept { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
+
+// A program that closes descriptors it does not know may have closed ours, and its number may be another file's by now.
+bool is_pidfd(int descriptor) noexcept {
+  return ::syscall(SYS_pidfd_send_signal, descriptor, 0, nullptr, 0) == 0 || errno != EBADF;
+}
 
 }  // namespace
 
@@ -44,14 +57,16 @@ ProcessId this_process() {
   ProcessId process;
   process.pid = static_cast<std::int32_t>(::getpid());
   Stat stat;
-  if (read_stat(process.pid, stat)) process.start_time = stat.start_time;
+  if (read_stat(process.pid, stat) == Look::seen) process.start_time = stat.start_time;
   return process;
 }
 
 bool is_alive(const ProcessId& process) noexcept {
   if (process.pid <= 0) return false;
   Stat stat;
-  if (!read_stat(process.pid, stat)) return false;
+  const Look look = read_stat(process.pid, stat);
+  if (look == Look::blind) return has_number(process.pid);  // who cannot look must not take a living process for dead
+  if (look == Look::none) return false;
   if (stat.state == 'Z' || stat.state == 'X') return false;
   return process.start_time == 0 || stat.start_time == process.start_time;
 }
@@ -74,13 +89,13 @@ ProcessWatch& ProcessWatch::operator=(ProcessWatch&& other) noexcept {
 }
 
 ProcessWatch::~ProcessWatch() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (descriptor_ >= 0 && is_pidfd(descriptor_)) ::close(descriptor_);
 }
 
 bool ProcessWatch::alive() const noexcept {
   if (process_.pid == ::getpid()) return true;
   if (dead_at_start_ || process_.pid <= 0) return false;
-  if (descriptor_ < 0) return is_alive(process_);  // a kernel without pidfd
+  if (descriptor_ < 0 || !is_pidfd(descriptor_)) return is_alive(process_);  // a kernel without pidfd, or it is not ours any more
   struct pollfd look = {descriptor_, POLLIN, 0};
   return ::poll(&look, 1, 0) <= 0;  // readable: the process has ended
 }

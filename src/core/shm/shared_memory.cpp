@@ -116,8 +116,13 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
 
 SharedMemory::~SharedMemory() {
   if (data_ != nullptr && !is_lent_) ::munmap(data_, bytes_);
-  if (descriptor_ >= 0) ::close(descriptor_);
+  close_descriptor();
   unlink_name();
+}
+
+void SharedMemory::close_descriptor() noexcept {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
 }
 
 void SharedMemory::allocate(std::uint64_t offset, std::uint64_t bytes) {

@@ -30,6 +30,8 @@ class SharedMemory {
   // Allocates and touches [offset, offset+bytes) from the calling thread, so that the pages lie on its NUMA node and no later write
   // faults. Throws Error(DC_E_SHM) instead of a SIGBUS later.
   void allocate(std::uint64_t offset, std::uint64_t bytes);
+  // The mapping stays; what needs the descriptor (allocate, try_hold, has_name) is over.
+  void close_descriptor() noexcept;
   // Maps the pages of a range that another process allocated, so that the first read does not fault. Best effort.
   void populate(std::uint64_t offset, std::uint64_t bytes) noexcept;
 

@@ -28,6 +28,9 @@ class ChunkWriter {
   ChunkWriter(std::vector<Filter> filters, int threads, MemoryBound memory)
       : filters_(std::move(filters)), memory_(memory), workers_(threads), lanes_(static_cast<std::size_t>(workers_.threads())) {}
 
+  // At work together; fewer than asked for where the system refuses more.
+  int threads() const { return workers_.threads(); }
+
   // Creates the dataset with the groups above it, writes all parts and the attributes that tell of the reduction and of the values,
   // and tells the record. Throws Failure, or Refused for values that cannot be stored as asked.
   Dataset write(const Hdf5File& file, const Piece& piece, StoredDataset& told);

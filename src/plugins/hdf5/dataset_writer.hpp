@@ -23,6 +23,8 @@ class DatasetWriter {
   DatasetWriter(std::vector<Filter> filters, int threads, MemoryBound memory = MemoryBound())
       : filters_(std::move(filters)), memory_(memory), reducer_(filters_, threads, memory) {}
 
+  int threads() const { return reducer_.threads(); }
+
   // Asks for the room of all values that will be written as they are.
   void reserve(Hdf5File& file, const std::vector<Piece>& pieces) const;
 

@@ -74,6 +74,14 @@ void check_earlier_files(const dc_host_t& host, const Settings& settings, const 
   host.log(host.self, 1, line.c_str());
 }
 
+void tell_of_fewer_threads(const dc_host_t& host, int wanted, int there) {
+  if (there >= wanted) return;
+  const std::string line =
+      "hdf5: the system gives " + std::to_string(there) + " threads of the " + std::to_string(wanted) +
+      " of threads=\"...\"; packing goes on with these (see ulimit -u, ulimit -v and pids.max of the control group)";
+  host.log(host.self, 1, line.c_str());
+}
+
 using Clock = std::chrono::steady_clock;
 
 double seconds_between(Instant from, Instant to) { return std::chrono::duration<double>(to - from).count(); }
@@ -87,6 +95,11 @@ std::string remedy_for(int error) {
     case ENOSPC:
     case EDQUOT:
       return "free space there";
+    case EFBIG:
+      return "raise the limit of a file's size (ulimit -f), or write smaller files";
+    case EMFILE:
+    case ENFILE:
+      return "raise the limit of open files (ulimit -n)";
     case ENOENT:
       return "the output folder was there at start-up: put it back";
     case EEXIST:
@@ -166,6 +179,7 @@ Storage::Storage(const dc_host_t& host)
       retry_(settings_.files == Files::per_server ? settings_.retry_ms : 0) {
   if (!settings_.restart.empty()) restart_.emplace(settings_.restart);
   continues_ = restart_ && same_place(settings_.restart, settings_.basename);
+  tell_of_fewer_threads(host, settings_.threads, writer_.threads());
   check_names(host);
   check_types(host);
   tell_of_cut_chunks(host, MemoryBound(settings_.memory_bytes));

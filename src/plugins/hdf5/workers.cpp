@@ -1,11 +1,18 @@
 #include "workers.hpp"
 
+#include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace damaris::hdf5 {
 
 Workers::Workers(int threads) {
-  for (int i = 1; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  try {
+    threads_.reserve(static_cast<std::size_t>(std::max(threads, 1)));
+    for (int i = 1; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  } catch (const std::system_error&) {
+    // A limit of processes or of memory: those that there are do the work, at worst the caller alone.
+  }
 }
 
 Workers::~Workers() {

@@ -15,7 +15,7 @@ namespace damaris::hdf5 {
 
 class Workers {
  public:
-  // `threads` at work together, the caller's among them; 1 starts none.
+  // `threads` at work together, the caller's among them; 1 starts none. Fewer where the system refuses more: see threads().
   explicit Workers(int threads);
   ~Workers();
   Workers(const Workers&) = delete;

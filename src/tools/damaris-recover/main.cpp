@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/borrowed_process.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
@@ -124,6 +125,7 @@ void describe(CLI::App& app, Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  damaris::settle_own_process();
   Options options;
   CLI::App app(
       "Stores what dead servers of this node left in shared memory: every dataset that was\npublished, in the files and "

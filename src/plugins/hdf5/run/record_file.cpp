@@ -149,11 +149,25 @@ void RecordFile::take_back() {
 void RecordFile::open() {
   descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (descriptor_ < 0) throw_system_failure(errno, "open the commit record", path_);
+  learn_identity();
 }
 
 void RecordFile::close() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (is_ours()) ::close(descriptor_);
   descriptor_ = -1;
+}
+
+void RecordFile::learn_identity() {
+  struct stat facts = {};
+  if (::fstat(descriptor_, &facts) != 0) throw_system_failure(errno, "look at", path_);
+  device_ = facts.st_dev;
+  inode_ = facts.st_ino;
+}
+
+// In place it is the simulation's process, which may close descriptors that it does not know and use their numbers for files of its own.
+bool RecordFile::is_ours() const {
+  struct stat facts = {};
+  return descriptor_ >= 0 && ::fstat(descriptor_, &facts) == 0 && facts.st_dev == device_ && facts.st_ino == inode_;
 }
 
 // Returns whether this is the first process of its run. A file system without locks cannot tell: then one process alone is the first.
@@ -205,6 +219,7 @@ void RecordFile::remove_leftovers() const {
 }
 
 void RecordFile::drop_replaced_lines() {
+  if (!is_ours()) return;
   const std::string aside = path_ + kAside + std::to_string(::getpid());
   const LineLock lock(descriptor_, timeout_, path_);
   const std::uint64_t from = is_gone() ? 0 : outline_of(path_).replaced_until;
@@ -215,6 +230,7 @@ void RecordFile::drop_replaced_lines() {
   const bool moved = copy_from(descriptor_, from, fresh) && ::fsync(fresh) == 0 && ::rename(aside.c_str(), path_.c_str()) == 0;
   const int error = errno;
   if (moved) ::dup3(fresh, descriptor_, O_CLOEXEC);  // closes the old one, and with it what it held
+  if (moved) learn_identity();
   ::close(fresh);
   if (moved && end_ > 0) end_ = std::numeric_limits<std::uint64_t>::max();  // lines have been added: nothing is to be taken back
   if (moved) return;
@@ -232,11 +248,12 @@ void RecordFile::cut_broken_line() {
 
 bool RecordFile::is_gone() const {
   struct stat facts = {};
-  return ::fstat(descriptor_, &facts) == 0 && facts.st_nlink == 0;
+  return !is_ours() || (::fstat(descriptor_, &facts) == 0 && facts.st_nlink == 0);
 }
 
 bool RecordFile::append(const Json& line) {
   const std::string text = line.dump() + "\n";
+  if (!is_ours()) return false;
   const LineLock lock(descriptor_, timeout_, path_);
   if (is_gone()) return false;
   take_back_line();

@@ -36,7 +36,7 @@ class RecordFile {
   RecordFile& operator=(const RecordFile&) = delete;
 
   bool is_first() const { return first_; }
-  // The file was removed, with its folder for instance: a new object begins a new one.
+  // The file was removed, with its folder for instance, or the program has closed its descriptor: a new object begins or goes on with one.
   bool is_gone() const;
   // False, and nothing done, when another file has taken this one's place, or it was removed: open it anew. Throws Failure; nothing of
   // the line is left in the file then.
@@ -48,6 +48,8 @@ class RecordFile {
  private:
   void open();
   void close();
+  void learn_identity();
+  bool is_ours() const;
   bool hold(bool shared, const RunRecord& run);
   void join(const RunRecord& run);
   void start(Existing existing, const RunRecord& run, const std::vector<Json>& of_earlier);
@@ -60,6 +62,7 @@ class RecordFile {
   std::string path_;
   std::chrono::milliseconds timeout_;
   int descriptor_ = -1;
+  std::uint64_t device_ = 0, inode_ = 0;  // of the file behind it
   bool shared_;
   bool first_ = false;
   std::uint64_t begin_ = 0, end_ = 0;            // of the run's line, if this object has added it

@@ -1,5 +1,8 @@
 #include "core/base/log.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 
 #include <cstdlib>
@@ -65,4 +68,20 @@ TEST_CASE("a log file that cannot be opened is a configuration error") {
   const auto error = damaris::test::error_of([&] { damaris::configure_log(LogLevel::info, folder.file("plain/log"), "server 0"); });
   REQUIRE(error.code() == DC_E_CONFIG);
   REQUIRE_THAT(error.sentence(), Contains("plain/log' cannot be opened"));
+}
+
+TEST_CASE("a line never goes into a file that has got the number of the log's closed descriptor") {
+  const QuietAfterwards quiet;
+  const TempFolder folder;
+  const int free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ::close(free);
+  damaris::configure_log(LogLevel::warning, folder.file("log"), "client 0");
+  ::close(free);
+  const int result = ::open(folder.file("result").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  REQUIRE(result == free);
+  damaris::log_line(LogLevel::warning, "after the program has closed what it does not know");
+  damaris::configure_log(LogLevel::off, "", "client 0");
+  REQUIRE(content(folder.file("result")).empty());
+  REQUIRE_THAT(content(folder.file("log")), Contains("closed what it does not know"));
+  REQUIRE(::close(result) == 0);
 }

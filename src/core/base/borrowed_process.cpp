@@ -1,0 +1,103 @@
+#include "core/base/borrowed_process.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+#include <mutex>
+#include <system_error>
+
+namespace damaris {
+namespace {
+
+constexpr int kQuiet[] = {SIGXFSZ, SIGPIPE};
+
+std::mutex stdio_mutex;
+int inside = 0;
+bool filled[3] = {};
+
+bool is_null_device(int descriptor) noexcept {
+  struct stat ours = {}, null = {};
+  return ::fstat(descriptor, &ours) == 0 && ::stat("/dev/null", &null) == 0 && S_ISCHR(ours.st_mode) &&
+         ours.st_rdev == null.st_rdev;
+}
+
+// In rising order, as the system gives the lowest that is free.
+void fill_stdio() noexcept {
+  for (int descriptor = 0; descriptor < 3; ++descriptor) {
+    filled[descriptor] = false;
+    if (::fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
+    const int got = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    filled[descriptor] = got == descriptor;
+    if (got >= 0 && got != descriptor) ::close(got);  // another thread was faster
+  }
+}
+
+// What another thread put in its place meanwhile is not ours to close.
+void empty_stdio() noexcept {
+  for (int descriptor = 0; descriptor < 3; ++descriptor)
+    if (filled[descriptor] && is_null_device(descriptor)) ::close(descriptor);
+}
+
+extern "C" void ignore_signal(int) {}
+
+}  // namespace
+
+// What is held back or pending already is the simulation's.
+QuietSignals::QuietSignals() noexcept {
+  sigset_t quiet, pending;
+  ::sigemptyset(&quiet);
+  ::sigemptyset(&taken_);
+  ::sigemptyset(&pending);
+  for (const int signal : kQuiet) ::sigaddset(&quiet, signal);
+  ::pthread_sigmask(SIG_BLOCK, &quiet, &before_);
+  ::sigpending(&pending);
+  for (const int signal : kQuiet)
+    if (::sigismember(&pending, signal) == 0) ::sigaddset(&taken_, signal);
+}
+
+QuietSignals::~QuietSignals() {
+  const int error = errno;
+  const struct timespec at_once = {};
+  while (::sigtimedwait(&taken_, nullptr, &at_once) > 0 || errno == EINTR) errno = 0;
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  errno = error;
+}
+
+FilledStdio::FilledStdio() noexcept {
+  const std::lock_guard<std::mutex> lock(stdio_mutex);
+  if (inside++ == 0) fill_stdio();
+}
+
+FilledStdio::~FilledStdio() {
+  const std::lock_guard<std::mutex> lock(stdio_mutex);
+  if (--inside == 0) empty_stdio();
+}
+
+// A handler of its own, not SIG_IGN: that would be inherited by programs that a plugin starts.
+void settle_own_process() noexcept {
+  static const auto* const for_ever = new FilledStdio;  // never emptied, by no exit
+  (void)for_ever;
+  struct sigaction action = {};
+  action.sa_handler = ignore_signal;
+  action.sa_flags = SA_RESTART;
+  for (const int signal : kQuiet) ::sigaction(signal, &action, nullptr);
+}
+
+std::string text_of_errno(int error) {
+  const std::string text = std::generic_category().message(error);
+  switch (error) {
+    case EFBIG:
+      return text + " (the limit of a file's size, see ulimit -f)";
+    case EMFILE:
+      return text + " (the limit of a process's open files, see ulimit -n)";
+    case ENFILE:
+      return text + " (the limit of the system's open files)";
+    default:
+      return text;
+  }
+}
+
+}  // namespace damaris

@@ -1,0 +1,45 @@
+// Keeps a process that is not ours as it was while Damaris works in it, and keeps its limits from being deadly to it.
+// Used by: every entry where files are written or opened in the simulation's process: start, the server's work in place, the log.
+// Before it: a call of the simulation. After it: files and the region, where what the system refuses is an error and no signal.
+#pragma once
+
+#include <csignal>
+#include <string>
+
+namespace damaris {
+
+// Holds back SIGXFSZ and SIGPIPE from the calling thread, so that a write beyond `ulimit -f` fails with EFBIG. Takes those that came
+// meanwhile: they were meant for us. Dispositions stay; threads started meanwhile hold them back, too. Never throws.
+class QuietSignals {
+ public:
+  QuietSignals() noexcept;
+  ~QuietSignals();
+  QuietSignals(const QuietSignals&) = delete;
+  QuietSignals& operator=(const QuietSignals&) = delete;
+
+ private:
+  sigset_t before_, taken_;
+};
+
+// Opens /dev/null for those of the descriptors 0 to 2 that are closed, so that no file of ours gets one of them and is written to as
+// standard output or error; closes them again when no thread is inside any more. Never throws.
+class FilledStdio {
+ public:
+  FilledStdio() noexcept;
+  ~FilledStdio();
+  FilledStdio(const FilledStdio&) = delete;
+  FilledStdio& operator=(const FilledStdio&) = delete;
+};
+
+struct BorrowedProcess {
+  QuietSignals signals;
+  FilledStdio stdio;
+};
+
+// For the main function of a process of our own: the same until it ends. Programs that it starts find both signals as usual.
+void settle_own_process() noexcept;
+
+// "File too large (RLIMIT_FSIZE, see ulimit -f)": the system's text, and the limit that it may come from.
+std::string text_of_errno(int error);
+
+}  // namespace damaris

@@ -1,0 +1,152 @@
+#include "core/base/borrowed_process.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include <cerrno>
+
+#include "core/base/process.hpp"
+#include "support/temp_folder.hpp"
+
+using damaris::test::TempFolder;
+
+namespace {
+
+// In a process of its own, which what is tried may cost: its exit status, or 128 + the signal that ended it.
+template <class Call>
+int in_child(Call&& call) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(call());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void limit(int what, rlim_t value) {
+  struct rlimit both = {};
+  ::getrlimit(static_cast<__rlimit_resource>(what), &both);
+  both.rlim_cur = value;
+  ::setrlimit(static_cast<__rlimit_resource>(what), &both);
+}
+
+bool holds_back(int signal) {
+  sigset_t mask;
+  ::pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+  return ::sigismember(&mask, signal) == 1;
+}
+
+}  // namespace
+
+TEST_CASE("a write beyond the limit of a file's size is an error, and the program's own one still ends it") {
+  const TempFolder folder;
+  const int ended = in_child([&] {
+    const int file = ::open(folder.file("f").c_str(), O_CREAT | O_WRONLY, 0600);
+    limit(RLIMIT_FSIZE, 16);
+    {
+      const damaris::QuietSignals quiet;
+      if (::pwrite(file, "x", 1, 100) >= 0 || errno != EFBIG) return 1;
+    }
+    if (holds_back(SIGXFSZ) || holds_back(SIGPIPE)) return 2;
+    return static_cast<int>(::pwrite(file, "x", 1, 100)) + 3;
+  });
+  CHECK(ended == 128 + SIGXFSZ);
+}
+
+TEST_CASE("what was held back or pending before stays so") {
+  const int ended = in_child([] {
+    sigset_t pipe, pending;
+    ::sigemptyset(&pipe);
+    ::sigaddset(&pipe, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+    ::raise(SIGPIPE);
+    { const damaris::QuietSignals quiet; }
+    ::sigpending(&pending);
+    return holds_back(SIGPIPE) && ::sigismember(&pending, SIGPIPE) == 1 && !holds_back(SIGXFSZ) ? 0 : 1;
+  });
+  CHECK(ended == 0);
+}
+
+TEST_CASE("while stdio is filled no file gets a number below 3, and afterwards it is as it was") {
+  const int ended = in_child([] {
+    ::close(0);
+    ::close(2);
+    {
+      const damaris::FilledStdio outer;
+      const damaris::FilledStdio inner;
+      if (::open("/dev/zero", O_RDONLY) < 3) return 1;
+    }
+    return ::fcntl(0, F_GETFD) < 0 && ::fcntl(1, F_GETFD) >= 0 && ::fcntl(2, F_GETFD) < 0 ? 0 : 2;
+  });
+  CHECK(ended == 0);
+}
+
+TEST_CASE("what the program has put in the place of a filled descriptor is left to it") {
+  const int ended = in_child([] {
+    ::close(2);
+    {
+      const damaris::FilledStdio filled;
+      ::dup2(::open("/dev/zero", O_RDONLY), 2);
+    }
+    return ::fcntl(2, F_GETFD) >= 0 ? 0 : 1;
+  });
+  CHECK(ended == 0);
+}
+
+TEST_CASE("errors that come from a limit name it") {
+  CHECK(damaris::text_of_errno(EFBIG) == "File too large (the limit of a file's size, see ulimit -f)");
+  CHECK(damaris::text_of_errno(EMFILE).find("ulimit -n") != std::string::npos);
+}
+
+namespace {
+
+// A process that lives until it is ended.
+struct Sleeper {
+  Sleeper() : pid(::fork()) {
+    if (pid != 0) return;
+    while (true) ::pause();
+  }
+  ~Sleeper() { end(); }
+  void end() {
+    if (pid == 0) return;
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    pid = 0;
+  }
+  pid_t pid;
+};
+
+}  // namespace
+
+TEST_CASE("a watch whose descriptor the program has closed, or uses for a file of its own, still says the truth") {
+  for (const bool reused : {false, true}) {
+    Sleeper sleeper;
+    const int free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ::close(free);  // the number that the watch gets
+    int theirs = -1;
+    {
+      const damaris::ProcessWatch watch({sleeper.pid, 0});
+      REQUIRE(watch.alive());
+      ::close(free);
+      if (reused) REQUIRE((theirs = ::open("/dev/zero", O_RDONLY | O_CLOEXEC)) == free);
+      CHECK(watch.alive());
+      sleeper.end();
+      CHECK_FALSE(watch.alive());
+    }
+    if (reused) CHECK(::close(theirs) == 0);
+  }
+}
+
+TEST_CASE("who has no descriptor left does not take a living process for dead") {
+  Sleeper sleeper;
+  const int ended = in_child([&] {
+    const damaris::ProcessId process = {sleeper.pid, 0};
+    limit(RLIMIT_NOFILE, 0);
+    const damaris::ProcessWatch watch(process);
+    return damaris::is_alive(process) && watch.alive() ? 0 : 1;
+  });
+  CHECK(ended == 0);
+}
