@@ -59,16 +59,23 @@ void set_state(shm::ClientSlot& slot, shm::SlotState state) {
 // One compare-exchange takes the slot; the id is looked for afterwards, so that of two processes with one id at least one sees the other.
 bool try_claim(shm::Region& region, std::uint32_t index, int id) {
   shm::ClientSlot& slot = region.slot(index);
+  // First: whoever sees the slot taken, and cannot see this process, looks whether its part is held.
+  if (state_of(slot) != shm::SlotState::free || !region.memory().try_hold(shm::kClientParts + index)) return false;
   auto expected = static_cast<std::uint32_t>(shm::SlotState::free);
-  if (!slot.state.compare_exchange_strong(expected, static_cast<std::uint32_t>(shm::SlotState::claimed))) return false;
+  if (!slot.state.compare_exchange_strong(expected, static_cast<std::uint32_t>(shm::SlotState::claimed))) {
+    region.memory().let_go(shm::kClientParts + index);
+    return false;
+  }
   const ProcessId self = this_process();
   slot.pid = self.pid;
   slot.start_time = self.start_time;
+  slot.space = self.space;
   slot.id.store(id);
   for (std::uint32_t other = 0; other < region.client_count(); ++other) {
     if (other == index || state_of(region.slot(other)) == shm::SlotState::free || region.slot(other).id.load() != id) continue;
     slot.id.store(-1);
     set_state(slot, shm::SlotState::free);
+    region.memory().let_go(shm::kClientParts + index);
     throw Error(DC_E_DUPLICATE, format("client id {} is already attached to this server (process {}); ids are unique in a run", id,
                                        region.slot(other).pid));
   }

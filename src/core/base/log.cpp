@@ -5,7 +5,10 @@
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
+#include <unistd.h>
+
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -14,6 +17,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
+#include "core/base/own_file.hpp"
 
 namespace damaris {
 namespace {
@@ -51,10 +55,20 @@ spdlog::level::level_enum spd_level(LogLevel level) {
 // What the program starts must not write there.
 void close_on_exec(const spdlog::filename_t&, std::FILE* file) { ::fcntl(::fileno(file), F_SETFD, FD_CLOEXEC); }
 
+// Such as /dev/stderr or /dev/null, which nobody but root makes.
+bool is_device(const std::string& file) { return file.rfind("/dev/", 0) == 0 && file.rfind("/dev/shm/", 0) != 0; }
+
 std::shared_ptr<spdlog::logger> make_logger(const std::string& file, const std::string& who) {
   spdlog::sink_ptr sink;
   spdlog::file_event_handlers handlers;
   handlers.after_open = close_on_exec;
+  // The logger opens it by name; what stands there then is what was looked at, as only this user may put something else in its place.
+  if (const int descriptor = file.empty() || is_device(file) ? 0 : open_own(file, O_WRONLY | O_CREAT | O_APPEND, 0666);
+      descriptor < 0)
+    throw Error(DC_E_CONFIG, format("the log file '{}' cannot be opened ({}); name another one in <log file=\"...\">", file,
+                                    why_not_own(file, errno)));
+  else if (descriptor > 0)
+    ::close(descriptor);
   try {
     if (file.empty())
       sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();

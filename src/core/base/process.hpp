@@ -10,11 +10,18 @@ namespace damaris {
 struct ProcessId {
   std::int32_t pid = 0;
   std::uint64_t start_time = 0;  // clock ticks since boot, field 22 of /proc/<pid>/stat; 0: not known
+  std::uint64_t space = 0;       // PID namespace that the number is of; 0: not known, taken for this process's own
 };
+
+// Whether its number means anything here: in another PID namespace, a container's for instance, it stands for nobody or for somebody else.
+bool is_visible(const ProcessId& process) noexcept;
 
 ProcessId this_process();
 
-// Looks in /proc: a zombie and a process with another start time are dead. No descriptor is kept.
+// Of any process; 0 when it cannot be told.
+std::uint64_t start_time_of(std::int32_t pid) noexcept;
+
+// Only of what is visible. Looks in /proc: a zombie and a process with another start time are dead. No descriptor is kept.
 bool is_alive(const ProcessId& process) noexcept;
 
 // Watches one process through a pidfd, which tells death at once and costs one poll() a look.
