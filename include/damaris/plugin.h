@@ -216,6 +216,9 @@ typedef struct dc_host_t {
   size_t lost_count;
   const dc_lost_t* lost;
   size_t never_attached;
+  /* The same for all servers of this run, and for no other run: for locks, not to be stored. In place all processes of one launcher, batch
+   * job or DAMARIS_JOB with the same XML are one run. */
+  const char* run;
 } dc_host_t;
 
 /* The shortest plugin: one function that the XML names as an action. The views are valid during the call.

@@ -42,8 +42,10 @@ std::unique_ptr<Session> try_attach(const Identity& run, int id) {
 }
 
 void refuse_other_run(const model::Model& model, const Identity& run) {
-  for (const shm::FoundRegion& found : shm::find_regions(shm::region_prefix(model.simulation))) {
+  const std::string same_place = shm::region_prefix(shm::run_key(model));
+  for (const shm::FoundRegion& found : shm::find_regions(shm::job_prefix())) {
     if (!found.ready || !found.detached || run.is_of(found)) continue;
+    if (found.config_place != run.place && found.name.rfind(same_place, 0) != 0) continue;
     const std::string server =
         format("the server of '{}' on this node (process {}, {})", model.simulation, found.server.pid, found.name);
     if (found.config_digest != run.content && found.config_place == run.place)
@@ -59,7 +61,7 @@ void refuse_other_run(const model::Model& model, const Identity& run) {
 // Whoever holds the start lock starts the server (DESIGN 4b rule 7).
 std::unique_ptr<Session> attach_to_server(const model::Model& model, const Identity& run, int id) {
   const Deadline deadline = Deadline::after_ms(model.architecture.attach_timeout_ms);
-  shm::StartLock lock(model.simulation);
+  shm::StartLock lock(shm::run_key(model));
   bool started = false;
   while (true) {
     if (auto session = try_attach(run, id)) return session;

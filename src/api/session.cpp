@@ -29,9 +29,9 @@ Session::Session(const std::shared_ptr<shm::Region>& shared, std::shared_ptr<con
 }
 
 Session::Session(std::shared_ptr<const model::Model> model, const std::string& xml, int id,
-                 std::unique_ptr<server::Coordinator> coordinator)
+                 std::unique_ptr<server::Coordinator> coordinator, std::uint64_t run)
     : finalize_timeout_ms_(model->architecture.finalize_timeout_ms) {
-  const auto region = server::make_region(*model, xml, 1, {"", server::host_name(), coordinator->index(), false});
+  const auto region = server::make_region(*model, xml, 1, {"", server::host_name(), coordinator->index(), false, 1, run});
   server_ = std::make_unique<server::Server>(model, region, std::move(coordinator), std::vector<std::int32_t>{id});
   client::try_claim(*region, 0, id);
   client_ = std::make_unique<client::Client>(region, model, 0, id, [this] { return pump(); });

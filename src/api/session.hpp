@@ -21,7 +21,7 @@ class Session {
   Session(const std::shared_ptr<shm::Region>& shared, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id);
   // Client and server in this process: no dedicated core.
   Session(std::shared_ptr<const model::Model> model, const std::string& xml, int id,
-          std::unique_ptr<server::Coordinator> coordinator);
+          std::unique_ptr<server::Coordinator> coordinator, std::uint64_t run = 0);
   // Finalizes as far as that did not happen.
   ~Session();
 

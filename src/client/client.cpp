@@ -75,15 +75,24 @@ bool has_id(const shm::ClientSlot& slot, int id) {
 // The id is looked for after the slot is taken, so that of two processes with one id at least one sees the other.
 bool try_claim(shm::Region& region, std::uint32_t index, int id) {
   shm::ClientSlot& slot = region.slot(index);
-  if (const shm::SlotState state = state_of(slot); state != shm::SlotState::free && state != shm::SlotState::claimed) return false;
+  const shm::SlotState state = state_of(slot);
+  if (state != shm::SlotState::free && state != shm::SlotState::claimed) return false;
+  if (state == shm::SlotState::claimed && is_alive(process_of(slot.claimer.load(std::memory_order_acquire)))) return false;
+  // First: whoever sees the slot taken, and cannot see this process, looks whether its part is held.
+  if (!region.memory().try_hold(shm::kClientParts + index)) return false;
   const ProcessId self = this_process();
-  if (!take(slot, word_of(self))) return false;
+  if (!take(slot, word_of(self))) {
+    region.memory().let_go(shm::kClientParts + index);
+    return false;
+  }
   slot.pid = self.pid;
   slot.start_time = self.start_time;
+  slot.space = self.space;
   slot.id.store(id);
   for (std::uint32_t other = 0; other < region.client_count(); ++other) {
     if (other == index || !has_id(region.slot(other), id)) continue;
     give_back(slot);
+    region.memory().let_go(shm::kClientParts + index);
     throw Error(DC_E_DUPLICATE, format("client id {} is already attached to this server (process {}); ids are unique in a run", id,
                                        region.slot(other).pid));
   }

@@ -11,10 +11,7 @@
 namespace damaris::client {
 
 ServerLink::ServerLink(std::shared_ptr<shm::Region> region, std::uint32_t slot, Pump pump)
-    : region_(std::move(region)),
-      slot_(slot),
-      pump_(std::move(pump)),
-      process_(ProcessId{region_->header().server_pid, region_->header().server_start_time}) {}
+    : region_(std::move(region)), slot_(slot), pump_(std::move(pump)), process_(*region_, shm::kServerPart) {}
 
 bool ServerLink::is_listened_to() const {
   return region_->slot(slot_).state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(shm::SlotState::attached);

@@ -10,6 +10,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/process.hpp"
 #include "core/shm/doorbell.hpp"
+#include "core/shm/peer_watch.hpp"
 #include "core/shm/region.hpp"
 
 namespace damaris::client {
@@ -59,7 +60,7 @@ class ServerLink {
   std::shared_ptr<shm::Region> region_;
   std::uint32_t slot_;
   Pump pump_;
-  ProcessWatch process_;
+  shm::PeerWatch process_;
 };
 
 // In pieces, because a server that dies wakes nobody. In place the work is the caller's own: only what others have to bring is waited for.

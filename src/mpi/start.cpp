@@ -73,28 +73,34 @@ void start_log(const model::Model& model, const std::string& who) {
   configure_log(log_level(model.log.level), model.log.file, who);
 }
 
+// Tells this run from others.
+std::uint64_t agree_on_nonce(const Communicator& world) {
+  unsigned long long nonce = shm::make_nonce();
+  check(MPI_Bcast(&nonce, 1, MPI_UNSIGNED_LONG_LONG, 0, world.get()), "MPI_Bcast");
+  return nonce;
+}
+
 // No dedicated core: every rank serves itself.
 MPI_Comm start_in_place(const Communicator& world, const Configuration& configuration) {
   const auto channels = std::make_shared<Channels>(world.get());
+  const std::uint64_t run = agree_on_nonce(world);
   Communicator clients = Communicator::duplicate(world.get());
   std::unique_ptr<api::Session> session;
   all_or_none(world.get(), [&] {
     start_log(*configuration.model, format("client {}", world.rank()));
     session = std::make_unique<api::Session>(
         configuration.model, configuration.xml, world.rank(),
-        std::make_unique<MpiCoordinator>(channels, MpiCoordinator::Needs::of(*configuration.model, true), true));
+        std::make_unique<MpiCoordinator>(channels, MpiCoordinator::Needs::of(*configuration.model, true), true), run);
   });
   api::set_session(std::move(session));
   return clients.release();
 }
 
-// Another run of the same XML would write the same files. One from another folder may run beside us.
-void refuse_second_run(const model::Model& model, std::uint64_t nonce) {
-  const std::string ours = shm::run_prefix(model.simulation, nonce);
-  const std::uint64_t place = place_digest(model.file);
-  const auto found = shm::wait_for_way(
-      shm::region_prefix(model.simulation), model.architecture.attach_timeout_ms,
-      [&](const shm::FoundRegion& other) { return other.config_place == place && other.name.rfind(ours, 0) != 0; });
+// Another run that writes to the same place. One that writes to another folder may run beside us.
+void refuse_second_run(const model::Model& model, const shm::RunKey& key, std::uint64_t nonce) {
+  const std::string ours = shm::run_prefix(key, nonce);
+  const auto found = shm::wait_for_way(shm::region_prefix(key), model.architecture.attach_timeout_ms,
+                                       [&](const shm::FoundRegion& other) { return other.name.rfind(ours, 0) != 0; });
   if (found)
     throw Error(DC_E_REGION_IN_USE,
                 format("another run of {} is under way on this node (process {}, region {}); wait for its end, or "
@@ -105,13 +111,15 @@ void refuse_second_run(const model::Model& model, std::uint64_t nonce) {
 // The lock ends here: starting plugins may be collective over servers that still wait for it.
 std::shared_ptr<shm::Region> make_region(const Configuration& configuration, const Role& role, std::uint64_t nonce) {
   const model::Model& model = *configuration.model;
-  shm::StartLock lock(model.simulation);
+  const shm::RunKey key = shm::run_key(model);
+  shm::StartLock lock(key);
   lock.take(model.architecture.attach_timeout_ms);
-  refuse_second_run(model, nonce);
-  shm::clear_dead_regions(shm::region_prefix(model.simulation), model.architecture.stale, server::recover_before_start);
+  refuse_second_run(model, key, nonce);
+  if (role.server_index == 0) shm::warn_of_others(key);
+  shm::clear_dead_regions(shm::region_prefix(key), model.architecture.stale, server::recover_before_start);
   return server::make_region(model, configuration.xml, role.group_clients,
-                             {shm::region_name(model.simulation, nonce, role.node, role.server_index), server::host_name(),
-                              role.server_index, false, role.server_count});
+                             {shm::region_name(key, nonce, role.node, role.server_index), server::host_name(), role.server_index,
+                              false, role.server_count, nonce});
 }
 
 // What a server rank prepares before any client attaches.
@@ -146,8 +154,7 @@ Started start_split(const Communicator& world, const Configuration& configuratio
   // Clients in the order of the given ranks, servers in the order of their numbers.
   Communicator same = Communicator::split(world.get(), role.server ? 1 : 0, role.server ? role.server_index : world.rank());
   const Communicator group = Communicator::split(world.get(), role.server_index, role.server ? -1 : world.rank());
-  unsigned long long nonce = shm::make_nonce();
-  check(MPI_Bcast(&nonce, 1, MPI_UNSIGNED_LONG_LONG, 0, world.get()), "MPI_Bcast");
+  const std::uint64_t nonce = agree_on_nonce(world);
   const auto channels = role.server ? std::make_shared<Channels>(same.get()) : nullptr;
   Started started;
   std::string region_name;

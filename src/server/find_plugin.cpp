@@ -1,6 +1,5 @@
 #include "server/find_plugin.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -10,28 +9,24 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/module_path.hpp"
+#include "core/base/own_file.hpp"
 
 namespace damaris::server {
 namespace {
 
 namespace fs = std::filesystem;
 
-// In a sticky folder, as /tmp is, others can add files but not replace ours.
-bool anyone_may_replace(const struct stat& file, const struct stat& folder) {
-  const bool ours = file.st_uid == ::geteuid() || file.st_uid == 0;
-  if ((file.st_mode & S_IWOTH) != 0) return true;
-  return (folder.st_mode & S_IWOTH) != 0 && !((folder.st_mode & S_ISVTX) != 0 && ours);
+// The server runs what it loads, with the rights of this user; the configuration says what that is. `depends_on`: one of both.
+void require_trusted(const std::string& path, const std::string& depends_on, const std::string& place) {
+  const std::string part = replaceable_part(depends_on);
+  if (part.empty()) return;
+  throw Error(DC_E_PLUGIN,
+              format("{}: {} is not loaded: {} may be written or replaced by anyone; take that right away ('chmod o-w' of it and "
+                     "of the folder it is in) or put the plugin elsewhere",
+                     place, path, part));
 }
 
-// The server runs what it loads, with the rights of this user.
-void require_trusted(const std::string& path, const std::string& place) {
-  struct stat file = {}, folder = {};
-  const std::string parent = fs::path(path).parent_path().string();
-  if (::stat(path.c_str(), &file) != 0 || ::stat(parent.c_str(), &folder) != 0 || !anyone_may_replace(file, folder)) return;
-  throw Error(DC_E_PLUGIN, format("{}: {} is not loaded: it or its folder may be written by anyone; take that right away "
-                                  "('chmod o-w') or put the plugin elsewhere",
-                                  place, path));
-}
+std::string installed_folder() { return (fs::path(library_folder()) / "damaris" / "plugins").string(); }
 
 // The folders of DAMARIS_PLUGIN_PATH, then the one installed beside the library.
 std::vector<std::string> plugin_path() {
@@ -44,9 +39,12 @@ std::vector<std::string> plugin_path() {
       begin = end + 1;
     }
   }
-  folders.push_back((fs::path(library_folder()) / "damaris" / "plugins").string());
+  folders.push_back(installed_folder());
   return folders;
 }
+
+// Of ours there is nothing to choose; what a user adds is named by the configuration.
+bool is_installed(const std::string& path) { return fs::path(path).parent_path() == installed_folder(); }
 
 }  // namespace
 
@@ -62,7 +60,8 @@ std::string find_plugin(const std::string& library, const model::Model& model, c
   }
   for (const std::string& path : tried) {
     if (::access(path.c_str(), R_OK) != 0) continue;
-    require_trusted(path, place);
+    require_trusted(path, path, place);
+    if (!is_installed(path)) require_trusted(path, model.file, place);
     return path;
   }
   throw Error(DC_E_PLUGIN,

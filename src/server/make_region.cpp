@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/base/file.hpp"
+#include "core/base/run_identity.hpp"
 #include "core/model/json.hpp"
 #include "server/spill.hpp"
 
@@ -21,6 +22,7 @@ std::shared_ptr<shm::Region> make_region(const model::Model& model, const std::s
   spec.xml = xml;
   if (!model.architecture.spill.empty()) spec.spill = Spill::path_for(model.architecture.spill, place.name);
   spec.config_place = place_digest(model.file);
+  spec.run = place.run != 0 ? place.run : digest(run_identity(xml));
   model::Model stored = model;
   std::error_code gone;  // a folder that was removed: whoever recovers has to name another
   stored.folder = std::filesystem::current_path(gone).string();

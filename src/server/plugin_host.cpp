@@ -160,6 +160,7 @@ void PluginHost::initialize(const RunFacts& facts) {
     host.send = Loaded::send;
     host.job = facts_.job.c_str();
     host.regions = facts_.regions.c_str();
+    host.run = facts_.run.c_str();
     host.waits = Loaded::wait;
     loaded.facts = &facts_;
   };

@@ -30,7 +30,7 @@ struct StoredFile {
 
 // What the host tells plugins about the run; outlives the host.
 struct RunFacts {
-  std::string host_name, job, regions;
+  std::string host_name, job, regions, run;
   int server_index = 0;
   int server_count = 1;
   std::vector<std::int32_t> clients;

@@ -19,7 +19,7 @@ shm::Region open_dead(const std::string& name) {
     throw Error(DC_E_SHM, format("there is no region {} on this node; 'damaris recover --list' tells what there is", name));
   shm::Region region = shm::Region::attach(name);
   const shm::RegionHeader& header = region.header();
-  if (is_alive({header.server_pid, header.server_start_time}))
+  if (region.server_lives())
     throw Error(DC_E_REGION_IN_USE,
                 format("the server of {} (process {}) lives; it stores what it has when it gets SIGTERM", name, header.server_pid));
   return region;
@@ -55,10 +55,8 @@ Leftover describe(const shm::Region& region, const model::Model& model) {
   for (std::uint32_t client = 0; client < region.client_count(); ++client) {
     const shm::ClientSlot& slot = region.slot(client);
     const auto state = static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
-    const ProcessId process = state == shm::SlotState::claimed ? process_of(slot.claimer.load(std::memory_order_acquire))
-                                                               : ProcessId{slot.pid, slot.start_time};
-    if ((state == shm::SlotState::claimed || state == shm::SlotState::attached) && is_alive(process))
-      found.living_clients.push_back(process.pid);
+    const bool claims = state == shm::SlotState::claimed && is_alive(process_of(slot.claimer.load(std::memory_order_acquire)));
+    if (claims || (state == shm::SlotState::attached && region.client_lives(client))) found.living_clients.push_back(slot.pid);
   }
   return found;
 }
@@ -110,8 +108,11 @@ void require_nobody_uses(shm::Region& region, const Leftover& found) {
   if (!found.living_clients.empty())
     throw Error(DC_E_REGION_IN_USE, format("process {} is still a client of {} and may publish more; end it first",
                                            found.living_clients.front(), found.name));
-  if (!region.memory().try_hold())
-    throw Error(DC_E_REGION_IN_USE, format("another process recovers {} at this moment; wait for its end", found.name));
+  if (!region.memory().try_hold(shm::kServerPart))
+    throw Error(DC_E_REGION_IN_USE,
+                format("another process holds {}: it recovers it at this moment, or was started by the dead server and has its "
+                       "descriptors; wait for its end, or end what 'fuser /dev/shm{}' names",
+                       found.name, found.name));
 }
 
 CallResult store(const std::shared_ptr<shm::Region>& region, const model::Model& model, const std::string& basename,

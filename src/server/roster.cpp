@@ -41,7 +41,7 @@ bool Roster::admit() {
       continue;
     }
     member.presence = Member::Presence::attached;
-    member.watch = ProcessWatch({slot.pid, slot.start_time});
+    member.watch = shm::PeerWatch(region_, shm::kClientParts + member.slot);
     for (const Lane& lane : member.lanes)
       if (region_.pool() == nullptr) region_.memory().populate(lane.span.arena_offset, lane.span.arena_bytes);
     log_line(LogLevel::info, format("client {} attached (process {})", member.id, slot.pid));

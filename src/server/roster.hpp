@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/base/clock.hpp"
-#include "core/base/process.hpp"
 #include "core/shm/lane.hpp"
+#include "core/shm/peer_watch.hpp"
 #include "core/shm/region.hpp"
 
 namespace damaris::server {
@@ -37,7 +37,7 @@ struct Member {
   std::uint32_t slot = 0;
   std::int32_t id = -1;
   Presence presence = Presence::expected;
-  ProcessWatch watch;
+  shm::PeerWatch watch;
   std::vector<Lane> lanes;
   std::int64_t frontier = shm::kNoStep;      // ended by all its lanes; kAllSteps once it is over
   std::int64_t own_frontier = shm::kNoStep;  // what it ended itself: a member that died before is missing from later steps

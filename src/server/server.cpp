@@ -41,6 +41,7 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
   facts.host_name = region_->host();
   facts.job = shm::job_name();
   facts.regions = shm::run_of_region(region_->name());
+  facts.run = format("{:016x}", region_->header().run);
   facts.server_index = coordinator_->index();
   facts.server_count = coordinator_->count();
   ids_are_told_ = !clients.empty();
@@ -277,7 +278,7 @@ void Server::stop_clients() {
   for (Member& member : roster_.members())
     if (member.presence == Member::Presence::attached || member.presence == Member::Presence::expected)
       roster_.leave(member, Member::Presence::gone);
-  note_failure(DC_E_STOPPED, "told to stop: what was published is stored, open iterations are partial");
+  log_line(LogLevel::warning, "told to stop: storing what was published; nothing more is taken, and open iterations are partial");
 }
 
 CallResult Server::run(const std::atomic<bool>* stop) {
@@ -314,11 +315,19 @@ CallResult Server::close() {
     note_failure(end_failure_.code, end_failure_.sentence);
     roster_.tell_all({std::max<std::int64_t>(highest_step_, 0), end_failure_.code, end_failure_.sentence});
   }
+  if (stopping_) note_stopped();
   closing_ = true;
   let_go();
   region_->header().state.store(static_cast<std::uint32_t>(shm::RegionState::closed), std::memory_order_release);
   shm::tell_progress(region_->header());
   return first_failure_;
+}
+
+// Not before it is true. How a storage that failed has put it stands before.
+void Server::note_stopped() {
+  const bool all = !storage_failed_ && ledger_.empty() && end_failure_.code >= DC_OK;
+  note_failure(DC_E_STOPPED, all ? "told to stop: what was published is stored, open iterations are partial"
+                                 : "told to stop: not all of what was published could be stored; the lines before say what");
 }
 
 void Server::note_failure(int code, const std::string& sentence) {

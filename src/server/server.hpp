@@ -84,6 +84,7 @@ class Server {
   bool is_held();
   void tell_who_is_awaited();
   void stop_clients();
+  void note_stopped();
   void take_no_more();
   void note_failure(int code, const std::string& sentence);
 

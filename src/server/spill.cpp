@@ -13,6 +13,7 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
+#include "core/base/own_file.hpp"
 #include "core/base/units.hpp"
 
 namespace damaris::server {
@@ -89,7 +90,7 @@ Spill::~Spill() {
 }
 
 bool Spill::open(int flags) {
-  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+  descriptor_ = open_own(path_, O_RDWR | flags, 0600);
   return descriptor_ >= 0;
 }
 

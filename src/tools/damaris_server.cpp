@@ -49,9 +49,13 @@ int expected_clients(const Options& options, const damaris::model::Model& model)
 // Neither beside another server that clients may look for, nor beside an MPI job that writes the same files.
 void refuse_second_server(const damaris::model::Model& model) {
   const std::uint64_t place = damaris::place_digest(model.file);
+  const std::string same_place = damaris::shm::region_prefix(damaris::shm::run_key(model));
   const auto found = damaris::shm::wait_for_way(
-      damaris::shm::region_prefix(model.simulation), model.architecture.attach_timeout_ms,
-      [&](const damaris::shm::FoundRegion& other) { return other.detached || other.config_place == place; }, &stop);
+      damaris::shm::job_prefix(), model.architecture.attach_timeout_ms,
+      [&](const damaris::shm::FoundRegion& other) {
+        return (other.detached && other.config_place == place) || other.name.rfind(same_place, 0) == 0;
+      },
+      &stop);
   if (found)
     throw Error(DC_E_REGION_IN_USE, format("a server of '{}' already runs on this node (process {}, region {}); let it finish, "
                                            "or set DAMARIS_JOB to run beside it",
@@ -81,12 +85,14 @@ std::unique_ptr<damaris::server::Server> start(const Options& options) {
   const auto [xml, model] = read(options);
   damaris::configure_log(damaris::log_level(model->log.level), model->log.file, "server 0");
   check_startable(*model);
-  damaris::shm::StartLock lock(model->simulation);
+  const damaris::shm::RunKey key = damaris::shm::run_key(*model);
+  damaris::shm::StartLock lock(key);
   if (options.ready_fd < 0) lock.take(model->architecture.attach_timeout_ms, &stop);  // else whoever started us holds it
   refuse_second_server(*model);
-  damaris::shm::clear_dead_regions(damaris::shm::region_prefix(model->simulation), model->architecture.stale,
+  damaris::shm::warn_of_others(key);
+  damaris::shm::clear_dead_regions(damaris::shm::region_prefix(key), model->architecture.stale,
                                    damaris::server::recover_before_start);
-  const std::string name = damaris::shm::region_name(model->simulation, damaris::shm::make_nonce(), 0, 0);
+  const std::string name = damaris::shm::region_name(key, damaris::shm::make_nonce(), 0, 0);
   const auto region =
       damaris::server::make_region(*model, xml, expected_clients(options, *model), {name, damaris::server::host_name(), 0, true});
   return std::make_unique<damaris::server::Server>(model, region, std::make_unique<damaris::server::SingleCoordinator>(),
@@ -101,7 +107,7 @@ void tell_starter(const Options& options, const std::string& text) {
 
 void start_in_background(const Options& options) {
   const auto model = read(options).model;
-  damaris::shm::StartLock lock(model->simulation);
+  damaris::shm::StartLock lock(damaris::shm::run_key(*model));
   lock.take(model->architecture.attach_timeout_ms, &stop);
   damaris::api::spawn_server(options.config, options.clients, 60'000);
 }

@@ -262,6 +262,8 @@ class Check:
             of_all = self.run.files in SHARED and self.run.recover == "command"  # it may be of a living one elsewhere: a start knows
             if ".tmp." in path.name and of_all:
                 continue
+            if path.name.endswith(".lock"):
+                continue  # of a run that was killed: it holds nobody up, and goes with the next run
             if ".tmp." in path.name or path.name.startswith("."):
                 self.broken(f"the temporary file {path.name} is left")  # docs/file-format.md: none is for longer than the run
         for path in self.runner.folder.rglob("*"):

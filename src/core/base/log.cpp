@@ -18,6 +18,7 @@
 #include "core/base/borrowed_process.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
+#include "core/base/own_file.hpp"
 
 namespace damaris {
 namespace {
@@ -51,6 +52,9 @@ spdlog::level::level_enum spd_level(LogLevel level) {
   }
   return spdlog::level::off;
 }
+
+// Such as /dev/stderr or /dev/null, which nobody but root makes.
+bool is_device(const std::string& file) { return file.rfind("/dev/", 0) == 0 && file.rfind("/dev/shm/", 0) != 0; }
 
 // A file that stays the one it is: a program may close descriptors it does not know, and then the number may be another file's, which a
 // line must not go into. What cannot be written is lost: there is no other place to say so.
@@ -87,7 +91,8 @@ class LogFile final : public spdlog::sinks::base_sink<std::mutex> {
     std::error_code ignored;  // the open says why
     const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
     if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
-    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    constexpr int kHow = O_WRONLY | O_CREAT | O_APPEND;
+    descriptor_ = is_device(path_) ? ::open(path_.c_str(), kHow | O_CLOEXEC, 0666) : open_own(path_, kHow, 0666);
     return descriptor_ < 0 || ::fstat(descriptor_, &facts_) != 0 ? errno : 0;
   }
   bool is_ours() const {

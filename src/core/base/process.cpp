@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -44,6 +46,16 @@ Look read_stat(std::int32_t pid, Stat& stat) noexcept {
   return Look::seen;
 }
 
+constexpr std::uint64_t kBlind = 1;  // no namespace has this number
+
+// The namespace that /proc shows too; what /proc tells of another one would be of other processes.
+std::uint64_t own_space() noexcept {
+  char text[64] = {};
+  if (::readlink("/proc/self", text, sizeof text - 1) <= 0 || std::atoi(text) != ::getpid()) return kBlind;
+  struct stat info = {};
+  return ::stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : kBlind;
+}
+
 int pidfd_open(std::int32_t pid) noexcept { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
 
 // A program that closes descriptors it does not know may have closed ours, and its number may be another file's by now.
@@ -56,9 +68,19 @@ bool is_pidfd(int descriptor) noexcept {
 ProcessId this_process() {
   ProcessId process;
   process.pid = static_cast<std::int32_t>(::getpid());
+  process.space = own_space();
   Stat stat;
-  if (read_stat(process.pid, stat) == Look::seen) process.start_time = stat.start_time;
+  if (process.space != kBlind && read_stat(process.pid, stat) == Look::seen) process.start_time = stat.start_time;
   return process;
+}
+
+bool is_visible(const ProcessId& process) noexcept {
+  return process.space == 0 || (process.space != kBlind && process.space == own_space());
+}
+
+std::uint64_t start_time_of(std::int32_t pid) noexcept {
+  Stat stat;
+  return read_stat(pid, stat) == Look::seen ? stat.start_time : 0;
 }
 
 bool is_alive(const ProcessId& process) noexcept {

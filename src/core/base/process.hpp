@@ -10,19 +10,27 @@ namespace damaris {
 struct ProcessId {
   std::int32_t pid = 0;
   std::uint64_t start_time = 0;  // clock ticks since boot, field 22 of /proc/<pid>/stat; 0: not known
+  std::uint64_t space = 0;       // PID namespace that the number is of; 0: not known, taken for this process's own
 };
+
+// Whether its number means anything here: in another PID namespace, a container's for instance, it stands for nobody or for somebody else.
+bool is_visible(const ProcessId& process) noexcept;
 
 ProcessId this_process();
 
-// Both in one word, for who owns something in shared memory: 0 is nobody. A start time that is too large for it counts as unknown.
+// Number and start time in one word, for who owns something in shared memory: 0 is nobody. A start time that is too large for it counts
+// as unknown.
 constexpr std::uint64_t word_of(const ProcessId& process) noexcept {
   const std::uint64_t start = process.start_time >> 32 == 0 ? process.start_time : 0;
   return start << 32 | static_cast<std::uint32_t>(process.pid);
 }
-constexpr ProcessId process_of(std::uint64_t word) noexcept { return {static_cast<std::int32_t>(word & 0xffffffff), word >> 32}; }
+constexpr ProcessId process_of(std::uint64_t word) noexcept { return {static_cast<std::int32_t>(word & 0xffffffff), word >> 32, 0}; }
 
-// Looks in /proc: a zombie and a process with another start time are dead. No descriptor is kept. Where one cannot look (no descriptor
-// left, no /proc) every process of that number counts as alive.
+// Of any process; 0 when it cannot be told.
+std::uint64_t start_time_of(std::int32_t pid) noexcept;
+
+// Only of what is visible. Looks in /proc: a zombie and a process with another start time are dead. No descriptor is kept. Where one
+// cannot look (no descriptor left, no /proc) every process of that number counts as alive.
 bool is_alive(const ProcessId& process) noexcept;
 
 // Watches one process through a pidfd, which tells death at once and costs two system calls a look. When the program has closed the

@@ -16,8 +16,10 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "core/base/file.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
+#include "core/base/own_file.hpp"
 #include "core/shm/arena.hpp"
 #include "core/shm/region.hpp"
 #include "core/shm/start_lock.hpp"
@@ -29,6 +31,14 @@ std::string safe(std::string text) {
   for (char& c : text)
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_') c = '_';
   return text.substr(0, 48);
+}
+
+// Of a file that may not be there yet.
+std::string real_path(const std::string& path) {
+  std::error_code unreadable;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, unreadable).lexically_normal();
+  const std::filesystem::path folder = std::filesystem::weakly_canonical(absolute.parent_path(), unreadable);
+  return unreadable ? absolute.string() : (folder / absolute.filename()).string();
 }
 
 std::vector<std::string> names_with(const std::string& prefix) {
@@ -47,9 +57,9 @@ FoundRegion look_at(const std::string& name) {
   const Region region = Region::attach(name);
   const RegionHeader& header = region.header();
   found.name = name;
-  found.server = {header.server_pid, header.server_start_time};
+  found.server = {header.server_pid, header.server_start_time, header.server_space};
   const auto state = static_cast<RegionState>(header.state.load(std::memory_order_acquire));
-  found.alive = state != RegionState::closed && is_alive(found.server);
+  found.alive = state != RegionState::closed && region.server_lives();
   found.ready = found.alive && state == RegionState::ready;
   found.leaving = found.alive && state == RegionState::leaving;
   found.detached = header.detached != 0;
@@ -82,11 +92,14 @@ struct Unreadable {
 
 Unreadable look_at_unreadable(const std::string& name) {
   Unreadable region;
-  const int descriptor = ::shm_open(name.c_str(), O_RDONLY | O_CLOEXEC, 0);
+  const int descriptor = open_own("/dev/shm" + name, O_RDWR);
   if (descriptor < 0) return region;
   struct stat info = {};
   std::uint64_t magic = 0;
-  region.ours = ::fstat(descriptor, &info) == 0 && info.st_uid == ::geteuid() && (info.st_mode & 077) == 0;
+  struct flock held = {};
+  held.l_type = F_WRLCK;  // of any part
+  const bool is_held = ::fcntl(descriptor, F_OFD_GETLK, &held) == 0 && held.l_type != F_UNLCK;
+  region.ours = ::fstat(descriptor, &info) == 0 && (info.st_mode & 077) == 0 && !is_held;
   region.unfinished = ::pread(descriptor, &magic, sizeof magic, 0) >= 0 && magic == 0;
   ::close(descriptor);
   region.ours = region.ours && !is_open_somewhere(name);
@@ -115,6 +128,12 @@ void clear_if_dead(const FoundRegion& region, model::StalePolicy policy, const R
                 format("the region {} of a dead server (pid {}) still holds {} datasets that were never stored; store them with "
                        "'damaris recover {}', or say <buffer stale=\"recover\">, or stale=\"discard\" to give them up",
                        region.name, region.server.pid, region.unreleased_blocks, region.name));
+  Region open = Region::attach(region.name);
+  if (!open.memory().try_hold(kServerPart))
+    throw Error(DC_E_REGION_IN_USE,
+                format("the server of the region {} (pid {}) is dead, but another process holds the region; end "
+                       "what 'fuser /dev/shm{}' names",
+                       region.name, region.server.pid, region.name));
   log_line(LogLevel::warning,
            format("removing the region {} of a dead server ({} datasets given up)", region.name, region.unreleased_blocks));
   if (!region.spill_file.empty()) ::unlink(region.spill_file.c_str());
@@ -133,7 +152,19 @@ std::string user_prefix() { return format("/damaris.{}.", ::geteuid()); }
 
 std::string job_prefix() { return format("{}{}.", user_prefix(), job_name()); }
 
-std::string region_prefix(const std::string& simulation) { return format("{}{}.", job_prefix(), safe(simulation)); }
+std::string simulation_prefix(const std::string& simulation) { return format("{}{}.", job_prefix(), safe(simulation)); }
+
+std::string region_prefix(const RunKey& key) {
+  return format("{}{:016x}.", simulation_prefix(key.simulation), digest(key.simulation + '\n' + key.place));
+}
+
+RunKey run_key(const model::Model& model) {
+  std::string place;
+  for (const model::Plugin& plugin : model.plugins)
+    for (const auto& [name, value] : plugin.settings)
+      if (plugin.storage && name == "basename") place += real_path(value) + '\n';
+  return {model.simulation, place.empty() ? real_path(model.file) : place};
+}
 
 std::string run_of_region(const std::string& region) {
   const std::size_t server = region.rfind('.');
@@ -141,12 +172,12 @@ std::string run_of_region(const std::string& region) {
   return node == std::string::npos ? "" : region.substr(0, node + 1);
 }
 
-std::string run_prefix(const std::string& simulation, std::uint64_t nonce) {
-  return format("{}{:08x}.", region_prefix(simulation), nonce & 0xffffffffu);
+std::string run_prefix(const RunKey& key, std::uint64_t nonce) {
+  return format("{}{:08x}.", region_prefix(key), nonce & 0xffffffffu);
 }
 
-std::string region_name(const std::string& simulation, std::uint64_t nonce, int node, int server) {
-  return format("{}n{}.s{}", run_prefix(simulation, nonce), node, server);
+std::string region_name(const RunKey& key, std::uint64_t nonce, int node, int server) {
+  return format("{}n{}.s{}", run_prefix(key, nonce), node, server);
 }
 
 std::uint64_t make_nonce() {
@@ -188,6 +219,16 @@ void clear_dead_regions(const std::string& prefix, model::StalePolicy policy, co
     }
     clear_if_dead(found, policy, recover);
   }
+}
+
+void warn_of_others(const RunKey& key) {
+  const std::string own = region_prefix(key);
+  for (const FoundRegion& other : find_regions(simulation_prefix(key.simulation)))
+    if (!other.alive && other.unreleased_blocks > 0 && other.name.rfind(own, 0) != 0)
+      log_line(LogLevel::warning,
+               format("the region {} of a dead server holds {} datasets of another run that were never stored; 'damaris "
+                      "recover {}' stores them",
+                      other.name, other.unreleased_blocks, other.name));
 }
 
 }  // namespace damaris::shm

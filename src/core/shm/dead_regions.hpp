@@ -19,16 +19,27 @@ std::string job_name();
 
 // "/damaris.<uid>.": how all regions of this user begin.
 std::string user_prefix();
-// "/damaris.<uid>.<job>.<simulation>.": how all regions of a user's job and simulation begin.
-std::string region_prefix(const std::string& simulation);
+// Whose regions they are: of one simulation that stores in one place. Names are cut and made safe, so a digest of the exact text goes with them.
+struct RunKey {
+  RunKey(std::string name, std::string where = "") : simulation(std::move(name)), place(std::move(where)) {}
+  RunKey(const char* name) : simulation(name) {}
+  std::string simulation;
+  std::string place;  // absolute basenames of the storages, or the configuration where there are none
+};
+// As seen from this process's working directory.
+RunKey run_key(const model::Model& model);
+// "/damaris.<uid>.<job>.<simulation>.": how all regions of a user's job and simulation begin, and perhaps some of another simulation.
+std::string simulation_prefix(const std::string& simulation);
+// "/damaris.<uid>.<job>.<simulation>.<digest>.": of the key's only.
+std::string region_prefix(const RunKey& key);
 // How the names of all regions of a region's run begin: its name without node and server.
 std::string run_of_region(const std::string& region);
 // The same for any simulation of this user's job.
 std::string job_prefix();
 // How all regions of one run begin; `nonce` tells runs apart.
-std::string run_prefix(const std::string& simulation, std::uint64_t nonce);
+std::string run_prefix(const RunKey& key, std::uint64_t nonce);
 // The full name.
-std::string region_name(const std::string& simulation, std::uint64_t nonce, int node, int server);
+std::string region_name(const RunKey& key, std::uint64_t nonce, int node, int server);
 std::uint64_t make_nonce();
 
 struct FoundRegion {
@@ -63,5 +74,8 @@ using Recover = std::function<void(const std::string& region)>;
 // Throws Error(DC_E_STALE_REGION) naming the region and what to do, when `policy` is refuse or there is no `recover`, and what that
 // throws.
 void clear_dead_regions(const std::string& prefix, model::StalePolicy policy, const Recover& recover = {});
+
+// Tells in the log of what a dead server of the same simulation left that stored in another place: it stops nobody.
+void warn_of_others(const RunKey& key);
 
 }  // namespace damaris::shm

@@ -49,11 +49,13 @@ struct alignas(kLine) RegionHeader {
   std::uint64_t xml_offset, xml_bytes;
   std::uint64_t model_offset, model_bytes;
   std::uint64_t server_start_time;
+  std::uint64_t server_space;  // PID namespace of server_pid
   std::int32_t server_pid;
   std::int32_t server_index;
   std::int32_t server_count;  // of the run
   std::uint32_t detached;     // 1: clients without MPI may look for it
   std::uint64_t pool_offset;  // of the PoolHeader, 0 when every lane has an arena of its own
+  std::uint64_t run;          // digest of what tells this run's processes from those of others (run_identity.hpp)
   char simulation[64];
   char host[64];
   char spill[256];  // absolute path of the spill file, "" for none
@@ -112,6 +114,7 @@ struct alignas(kLine) ClientSlot {
   std::atomic<std::uint64_t> claimer;                   // C compare-exchange: word_of the process that may make it attached, or 0
   std::int32_t pid;                                     // C before attached
   std::uint64_t start_time;                             // C before attached
+  std::uint64_t space;                                  // C before attached: PID namespace of pid
   std::atomic<std::uint32_t> waits_for_room;            // C: threads of it that do
   alignas(kLine) std::atomic<std::int64_t> ended_step;  // S release: highest step the server has seen this client end
   // Mailbox: S fills mails[head % kMails] and bumps head (release); C empties and bumps tail (release).
@@ -136,6 +139,7 @@ struct LaneHeader {
   // event::Event ring[lane_events] follows
 };
 
+inline constexpr std::uint64_t kMixedSpaces = ~0ull;
 inline constexpr std::uint64_t kNoBlock = ~0ull;
 
 // What an arena remembers of its blocks, and can learn again from their headers.
@@ -151,7 +155,9 @@ struct ArenaState {
 struct alignas(kLine) PoolHeader {
   // C, and S when a client has died: the process that has the lock, its start time above its number; 0: none.
   std::atomic<std::uint64_t> owner;
-  std::atomic<std::uint32_t> bell;     // who gives the lock back rings it
+  std::atomic<std::uint32_t> bell;  // who gives the lock back rings it
+  // S at first; C when it is of another one: then numbers of processes tell nobody who is dead. kMixedSpaces then.
+  std::atomic<std::uint64_t> space;    // PID namespace of all
   std::atomic<std::uint32_t> waiting;  // when somebody waits; one that died doing so counts on
   ArenaState state;                    // under the lock
 };

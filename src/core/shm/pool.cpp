@@ -16,10 +16,12 @@ constexpr std::int64_t kLookMs = 5;  // how long one owner may have the lock bef
 
 void make_pool(PoolHeader& pool, std::byte* base, std::uint64_t bytes, LaneHeader* lane) {
   new (&pool) PoolHeader{};
+  pool.space.store(this_process().space, std::memory_order_relaxed);
   pool.state = Arena(base, bytes, lane).state();
 }
 
-PoolLock::PoolLock(PoolHeader& pool, const ProcessId& self, std::int64_t wait_ms) noexcept : pool_(pool), self_(word_of(self)) {
+PoolLock::PoolLock(PoolHeader& pool, const ProcessId& self, std::int64_t wait_ms) noexcept
+    : pool_(pool), self_(word_of(self)), space_(self.space) {
   take(0);
   if (held_) return;
   const Deadline deadline = Deadline::after_ms(wait_ms);
@@ -41,7 +43,7 @@ void PoolLock::take(std::uint64_t from) noexcept {
 // A look costs a system call: not at one that has only just got it.
 void PoolLock::take_from_dead(std::uint64_t owner) noexcept {
   if (owner == 0 || owner == self_ || pool_.owner.load(std::memory_order_acquire) != owner) return;
-  if (is_alive(process_of(owner))) return;
+  if (pool_.space.load(std::memory_order_acquire) != space_ || is_alive(process_of(owner))) return;
   take(owner);
   orphan_ = held_;
 }
@@ -59,6 +61,8 @@ PoolLock::~PoolLock() {
 PooledArena::PooledArena(const Arena& arena, PoolHeader* pool, std::uint32_t owner, std::int64_t wait_ms) noexcept
     : arena_(arena), pool_(pool), self_(this_process()), turn_ms_(std::clamp(wait_ms, kLookMs, kLongestTurnMs)) {
   arena_.set_owner(owner);
+  if (pool_ != nullptr && pool_->space.load(std::memory_order_acquire) != self_.space)
+    pool_->space.store(kMixedSpaces, std::memory_order_release);
 }
 
 template <class Work>

@@ -32,7 +32,7 @@ class PoolLock {
   void take_from_dead(std::uint64_t owner) noexcept;
 
   PoolHeader& pool_;
-  std::uint64_t self_;
+  std::uint64_t self_, space_;
   bool held_ = false, orphan_ = false;
 };
 

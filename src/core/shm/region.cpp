@@ -11,6 +11,7 @@
 #include "core/base/units.hpp"
 #include "core/shm/arena.hpp"
 #include "core/shm/lane.hpp"
+#include "core/shm/peer_watch.hpp"
 #include "core/shm/pool.hpp"
 
 namespace damaris::shm {
@@ -48,6 +49,7 @@ void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g
   header.total_bytes = g.total;
   header.config_digest = digest(spec.xml);
   header.config_place = spec.config_place;
+  header.run = spec.run;
   header.client_count = spec.clients;
   header.threads = spec.threads;
   header.lane_events = spec.lane_events;
@@ -61,6 +63,7 @@ void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g
   const ProcessId self = this_process();
   header.server_pid = self.pid;
   header.server_start_time = self.start_time;
+  header.server_space = self.space;
   header.server_index = spec.server_index;
   header.server_count = spec.server_count;
   header.detached = spec.detached ? 1 : 0;
@@ -228,6 +231,10 @@ bool Region::never_made(std::uint32_t lane) const noexcept {
   if (state == SlotState::free || state == SlotState::claimed) return true;
   return state == SlotState::dead && reinterpret_cast<const BlockHeader*>(at(span(lane).arena_offset))->magic == 0;
 }
+
+bool Region::server_lives() const { return PeerWatch(*this, kServerPart).alive(); }
+
+bool Region::client_lives(std::uint32_t client) const { return PeerWatch(*this, kClientParts + client).alive(); }
 
 std::size_t Region::unreleased_blocks() const {
   std::size_t count = header().spilled_blocks.load(std::memory_order_acquire);

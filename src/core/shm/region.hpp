@@ -20,6 +20,7 @@ struct RegionSpec {
   bool detached = false;           // clients find it by themselves (DESIGN 4b rule 7)
   std::string xml;                 // the configuration as read
   std::uint64_t config_place = 0;  // place_digest of its path
+  std::uint64_t run = 0;           // digest of its run_identity, or a number that its processes agreed on
   std::string spill;               // absolute path of the spill file; "": none
   std::string model;               // compiled, JSON
   std::uint32_t clients = 1;
@@ -64,6 +65,11 @@ class Region {
   std::string spill_file() const;
   const std::string& name() const noexcept { return memory_.name(); }
   SharedMemory& memory() noexcept { return memory_; }
+  const SharedMemory& memory() const noexcept { return memory_; }
+
+  // Whether they live, also where their numbers are of another PID namespace: they hold their part of the memory (peer_watch.hpp).
+  bool server_lives() const;
+  bool client_lives(std::uint32_t client) const;
 
   // Published blocks that no server has released, over all arenas and the spill file: what a dead job left to recover. What lies behind damage in an
   // arena cannot be told, and counts as one.

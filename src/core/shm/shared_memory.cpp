@@ -1,7 +1,6 @@
 #include "core/shm/shared_memory.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -12,6 +11,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
+#include "core/base/own_file.hpp"
 #include "core/base/units.hpp"
 #include "core/shm/layout.hpp"
 
@@ -23,14 +23,23 @@
 namespace damaris::shm {
 namespace {
 
-constexpr const char* kFolder = "/dev/shm";
+const std::string kFolder = "/dev/shm";
 constexpr const char* kRoomRemedy =
     "make <buffer size=...> smaller, remove what other jobs left in /dev/shm, or give the container a larger /dev/shm";
 
 std::uint64_t free_bytes_of_shm() {
   struct statvfs info = {};
-  if (::statvfs(kFolder, &info) != 0) throw system_error(DC_E_SHM, "cannot look at /dev/shm", errno, "mount a tmpfs there");
+  if (::statvfs(kFolder.c_str(), &info) != 0) throw system_error(DC_E_SHM, "cannot look at /dev/shm", errno, "mount a tmpfs there");
   return static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize;
+}
+
+struct flock lock_of(std::uint64_t part, short type) noexcept {
+  struct flock lock = {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(part);
+  lock.l_len = 1;
+  return lock;
 }
 
 void require_room(const std::string& name, std::uint64_t bytes) {
@@ -45,11 +54,14 @@ void require_room(const std::string& name, std::uint64_t bytes) {
 SharedMemory SharedMemory::create(const std::string& name, std::uint64_t bytes, std::uint64_t allocated_bytes) {
   require_room(name, bytes);
   SharedMemory memory;
-  memory.descriptor_ = ::shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+  memory.descriptor_ = open_own(kFolder + name, O_CREAT | O_EXCL | O_RDWR, 0600);
   if (memory.descriptor_ < 0)
     throw system_error(DC_E_SHM, format("cannot make the region {}", name), errno, "look at /dev/shm and its permissions");
   memory.name_ = name;
   memory.owns_name_ = true;
+  // Whoever finds a region that nobody holds may take it away: before there is anything in it.
+  if (!memory.try_hold(kServerPart) || !memory.has_name())
+    throw Error(DC_E_SHM, format("another process has taken the new region {} for one of a dead server; start again", name));
   if (::fchmod(memory.descriptor_, 0600) != 0 || ::ftruncate(memory.descriptor_, static_cast<off_t>(bytes)) != 0)
     throw system_error(DC_E_SHM, format("cannot size the region {} to {}", name, size_text(bytes)), errno, kRoomRemedy);
   memory.map(memory.descriptor_, bytes);
@@ -59,7 +71,9 @@ SharedMemory SharedMemory::create(const std::string& name, std::uint64_t bytes, 
 
 SharedMemory SharedMemory::open(const std::string& name, std::uint64_t least_bytes) {
   SharedMemory memory;
-  memory.descriptor_ = ::shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0);
+  memory.descriptor_ = open_own(kFolder + name, O_RDWR);
+  if (memory.descriptor_ < 0 && errno != ENOENT)
+    throw Error(DC_E_SHM, format("cannot open the region {}: {}", name, why_not_own(kFolder + name, errno)));
   if (memory.descriptor_ < 0)
     throw system_error(DC_E_SHM, format("cannot open the region {}", name), errno, "is the server of this node running?");
   memory.name_ = name;
@@ -146,7 +160,20 @@ void SharedMemory::populate(std::uint64_t offset, std::uint64_t bytes) noexcept 
   ::madvise(data_ + begin, offset + bytes - begin, MADV_POPULATE_READ);
 }
 
-bool SharedMemory::try_hold() noexcept { return ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0; }
+bool SharedMemory::try_hold(std::uint64_t part) noexcept {
+  struct flock lock = lock_of(part, F_WRLCK);
+  return descriptor_ < 0 || ::fcntl(descriptor_, F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES);
+}
+
+void SharedMemory::let_go(std::uint64_t part) noexcept {
+  struct flock lock = lock_of(part, F_UNLCK);
+  if (descriptor_ >= 0) ::fcntl(descriptor_, F_OFD_SETLK, &lock);
+}
+
+bool SharedMemory::is_held_elsewhere(std::uint64_t part) const noexcept {
+  struct flock lock = lock_of(part, F_WRLCK);
+  return descriptor_ >= 0 && ::fcntl(descriptor_, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
 
 bool SharedMemory::has_name() const noexcept {
   struct stat info = {};

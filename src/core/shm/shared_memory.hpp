@@ -10,6 +10,8 @@
 
 namespace damaris::shm {
 
+inline constexpr std::uint64_t kServerPart = 0, kClientParts = 1;  // of slot 0; the next ones follow
+
 class SharedMemory {
  public:
   // Makes the object `name` ("/damaris...."), mode 0600, `bytes` long, of which the first `allocated_bytes` are allocated now.
@@ -41,8 +43,11 @@ class SharedMemory {
   // Unlinks the name now (the mapping stays), or leaves it behind for recovery.
   void unlink_name() noexcept;
   void release_name() noexcept { owns_name_ = false; }
-  // Of one that a dead process made, for who tidies it up: false while another process holds it; held as long as this object lives.
-  bool try_hold() noexcept;
+  // Parts that a process holds for as long as it lives and this object does: the kernel gives them back, and shows them to processes that
+  // cannot see this one. The maker holds kServerPart. False while another process holds it. Without a name there is nobody else.
+  bool try_hold(std::uint64_t part) noexcept;
+  void let_go(std::uint64_t part) noexcept;
+  bool is_held_elsewhere(std::uint64_t part) const noexcept;
   // Its name goes with this object.
   void adopt_name() noexcept { owns_name_ = true; }
   // Whether the name still is this object's: another process may have taken it away.

@@ -15,6 +15,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
+#include "core/base/own_file.hpp"
 #include "core/shm/dead_regions.hpp"
 
 namespace damaris::shm {
@@ -28,17 +29,6 @@ bool is_still_named(int descriptor, const std::string& name) {
   return ::fstat(descriptor, &ours) == 0 && ::stat(("/dev/shm" + name).c_str(), &named) == 0 && ours.st_ino == named.st_ino;
 }
 
-// Its name can be foretold, so another user may have made it first: who holds that could hold up our starts for ever.
-void require_own(int descriptor, const std::string& name) {
-  struct stat info = {};
-  if (::fstat(descriptor, &info) == 0 && info.st_uid == ::geteuid()) return;
-  ::close(descriptor);
-  throw Error(DC_E_SHM,
-              format("/dev/shm{} belongs to user {}, not to this one, so no server of this run can start; have it removed, or "
-                     "set DAMARIS_JOB to another name",
-                     name, info.st_uid));
-}
-
 }  // namespace
 
 bool is_start_lock(const std::string& name) {
@@ -50,16 +40,14 @@ void remove_dead_start_locks() {
   for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", ignored)) {
     const std::string name = "/" + entry.path().filename().string();
     if (name.rfind(user_prefix(), 0) != 0 || !is_start_lock(name)) continue;
-    const int descriptor = ::shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0);
+    const int descriptor = open_own("/dev/shm" + name, O_RDWR);
     if (descriptor < 0) continue;
-    struct stat info = {};
-    const bool own = ::fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid();
-    if (own && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && is_still_named(descriptor, name)) ::shm_unlink(name.c_str());
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && is_still_named(descriptor, name)) ::shm_unlink(name.c_str());
     ::close(descriptor);
   }
 }
 
-StartLock::StartLock(const std::string& simulation) : simulation_(simulation), name_(region_prefix(simulation) + "lock") {}
+StartLock::StartLock(const RunKey& key) : simulation_(key.simulation), name_(region_prefix(key) + "lock") {}
 
 StartLock::~StartLock() {
   if (descriptor_ < 0) return;
@@ -70,11 +58,12 @@ StartLock::~StartLock() {
 
 bool StartLock::try_take() {
   if (descriptor_ >= 0) return true;
-  const int descriptor = ::shm_open(name_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  const int descriptor = open_own("/dev/shm" + name_, O_CREAT | O_RDWR, 0600);
   if (descriptor < 0)
-    throw system_error(DC_E_SHM, format("cannot make the start lock /dev/shm{}", name_), errno,
-                       "look at /dev/shm, its permissions and whose that file is; with another DAMARIS_JOB it has another name");
-  require_own(descriptor, name_);
+    throw Error(DC_E_SHM,
+                format("cannot make the start lock /dev/shm{}: {}; no server of this run can start; have it removed, or set "
+                       "DAMARIS_JOB to another name",
+                       name_, why_not_own("/dev/shm" + name_, errno)));
   const int failure = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
   if (failure == 0 && is_still_named(descriptor, name_)) {
     descriptor_ = descriptor;

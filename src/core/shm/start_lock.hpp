@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/base/maker.hpp"
+#include "core/shm/dead_regions.hpp"
 
 namespace damaris::shm {
 
@@ -15,8 +16,8 @@ namespace damaris::shm {
 // The holder takes the file away again; what a killed holder leaves is no obstacle to the next one.
 class StartLock {
  public:
-  // Of this user's job and `simulation`. Takes nothing yet.
-  explicit StartLock(const std::string& simulation);
+  // Of this user's job and what `key` names. Takes nothing yet.
+  explicit StartLock(const RunKey& key);
   ~StartLock();
   StartLock(const StartLock&) = delete;
   StartLock& operator=(const StartLock&) = delete;

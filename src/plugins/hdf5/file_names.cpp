@@ -37,7 +37,8 @@ bool FileNames::is_final_name(const std::string& name) const {
 int FileNames::owner_of_temporary(const std::string& name) const {
   const std::size_t mark = name.rfind(kTemporary);
   if (mark == std::string::npos || name.front() != '.' || !is_final_name(name.substr(1, mark - 1))) return 0;
-  const std::string pid = name.substr(mark + sizeof kTemporary - 1);
+  const std::size_t begin = mark + sizeof kTemporary - 1;
+  const std::string pid = name.substr(begin, name.find('.', begin) - begin);
   return is_number(pid) && pid.size() < 10 ? std::stoi(pid) : 0;
 }
 

@@ -24,7 +24,7 @@ class FileNames {
   // The same for what no user looks for.
   std::string hidden(const std::string& suffix) const { return folder_ + "/." + stem_ + suffix; }
   std::string final_path(std::int64_t iteration) const { return folder_ + "/" + final_name(iteration); }
-  // Beside the final one, hidden, and with the process id, so that it is nobody else's.
+  // How its name begins: beside the final one, hidden, and with the process id, so that it is nobody else's.
   std::string temporary_path(std::int64_t iteration) const;
   // Whether a file of this name in the folder is a final file of this server, of whatever iteration.
   bool is_final_name(const std::string& name) const;

@@ -6,6 +6,9 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <utility>
+
+#include "core/base/own_file.hpp"
 
 namespace damaris::hdf5 {
 void sync_folder_of(const std::string& path) {
@@ -30,10 +33,9 @@ int write_all(int descriptor, const std::string& bytes) {
 
 OutputFile::OutputFile(std::string temporary_path, std::string final_path)
     : temporary_path_(std::move(temporary_path)), final_path_(std::move(final_path)) {
-  // A file of this name can only be ours: left by a process that had our id and was killed.
-  ::unlink(temporary_path_.c_str());
   // Open from before the first write to after the last, the descriptor learns of every failed write-back.
-  descriptor_ = ::open(temporary_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  const std::string start = std::exchange(temporary_path_, {}) + ".";
+  descriptor_ = make_own(start, temporary_path_, O_RDWR, 0666);
   if (descriptor_ < 0) throw_system_failure(errno, "create the file", temporary_path_);
 }
 

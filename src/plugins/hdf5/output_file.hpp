@@ -18,7 +18,7 @@ int write_all(int descriptor, const std::string& bytes);
 
 class OutputFile {
  public:
-  // Makes the temporary file; throws Failure. Left without publish() the temporary file is removed.
+  // Makes the temporary file, of that name and some letters that nobody can foretell; throws Failure. Left without publish() the temporary file is removed.
   OutputFile(std::string temporary_path, std::string final_path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;

@@ -24,7 +24,7 @@ TEST_CASE("damaris recover stores what a killed server had in hand, once its cli
         "damaris-recover: process " + pid + " is still a client of " + region.name + " and may publish more; end it first\n");
 
   run.drop(0);
-  std::ofstream("/dev/shm" + shm::StartLock("run").name()).close();  // as a server that was killed while it started leaves it
+  std::ofstream("/dev/shm" + shm::StartLock(run.key()).name()).close();  // as a server that was killed while it started leaves it
   output = damaris({"recover", "/dev/shm" + region.name});
   CHECK(output.status == 0);
   CHECK(output.text == region.name + ": 1 dataset stored, step 1, region removed\n");

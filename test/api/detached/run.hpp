@@ -74,6 +74,8 @@ class Run {
   const std::string& config() const { return config_; }
   const TempFolder& folder() const { return folder_; }
   const std::string& job() const { return job_; }
+  // Of its regions, when no storage has a basename.
+  shm::RunKey key() const { return {"run", std::filesystem::canonical(config_).string()}; }
 
   // The client of that number; a process is started at the first use.
   TestClient& client(int number) {

@@ -14,6 +14,7 @@
 #include "../failure.hpp"
 #include "../output_folder.hpp"
 #include "../utc.hpp"
+#include "core/base/own_file.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -24,6 +25,9 @@ constexpr auto kLookEvery = std::chrono::milliseconds(5);
 std::string run_id(const dc_host_t& host) {
   return utc_now() + "-" + host.host_name + "-" + std::to_string(::getpid()) + "-" + std::to_string(host.server_index);
 }
+
+// What tells the processes of this run from those of any other, in words of this machine only.
+std::string identity_of(const dc_host_t& host) { return host.run != nullptr ? host.run : host.job; }
 
 // Whether messages get to the other servers: they do not in place, nor without MPI. The first message tells where files of this
 // server are, so that nobody takes them for an earlier run's.
@@ -43,7 +47,7 @@ const char* fate_of(const StepRecord& step) {
 // A record that cannot be read names none: its files stay.
 std::set<std::string> files_in_record(const std::string& path) {
   std::set<std::string> names;
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file = open_to_read(path);
   try {
     for (std::string line; std::getline(file, line) && !file.eof();)
       if (const Json json = Json::parse(line); json.contains("step"))
@@ -173,13 +177,24 @@ void CommitLog::remove_earlier() {
 void CommitLog::open() {
   const bool again = file_ != nullptr;
   const std::string path = names_.of_run(".jsonl");
+  take_hold(path);
+  const RunHold::Turn turn(*hold_, std::adopt_lock);
   const bool goes_on = existing_ == Existing::append && !again;
   const RecordOutline earlier = goes_on ? outline_of(path) : RecordOutline{};
   const std::vector<Json> of_earlier = lines_of_earlier(earlier);
-  file_ = std::make_unique<RecordFile>(path, existing_, shared(), run_, std::chrono::seconds(30), again, of_earlier);
+  file_ = std::make_unique<RecordFile>(path, existing_, *hold_, run_, again, of_earlier);
   if (file_->is_first()) remove_unrecorded(earlier.regions, earlier.servers);
   if (apart() && !file_->is_first())
     file_->append(to_json(ServerWord{ServerWord::What::joined, host_.server_index, host_.host_name, {}}));
+}
+
+// With a turn. Anew where the folder was taken away, and the locks with it.
+void CommitLog::take_hold(const std::string& record) {
+  if (hold_ != nullptr && !hold_->is_gone()) return hold_->take_turn();
+  file_.reset();
+  hold_.reset();
+  const std::string member = std::string(host_.host_name) + ".s" + std::to_string(host_.server_index);
+  hold_ = std::make_unique<RunHold>(record, identity_of(host_), member, shared(), std::chrono::seconds(30));
 }
 
 // What earlier runs left goes when the first line of this run has replaced theirs.

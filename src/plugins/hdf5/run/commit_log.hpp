@@ -55,6 +55,7 @@ class CommitLog {
   bool matters_to_others() const;
   void say_end();
   void open();
+  void take_hold(const std::string& record);
   void note_unrecorded(const Json& line);
   std::vector<StepRecord> unrecorded_of(const std::string& regions, int servers) const;
   std::vector<ServerWord> unrecorded_ends_of(const std::string& regions, int servers) const;
@@ -82,8 +83,9 @@ class CommitLog {
   bool begun_ = false;
   bool replaced_ = false;          // what earlier runs left, and their lines
   std::set<std::string> earlier_;  // this server's files of an earlier run that are to go, without those that it has made anew
-  std::unique_ptr<RecordFile> file_;
-  std::unique_ptr<RunViews> views_;  // of a server that keeps the record
+  std::unique_ptr<RunHold> hold_;
+  std::unique_ptr<RecordFile> file_;  // before the hold is given back it is closed
+  std::unique_ptr<RunViews> views_;   // of a server that keeps the record
   StepCollector collector_;
   Unrecorded unrecorded_;
   std::deque<StepRecord> lines_;  // to be written

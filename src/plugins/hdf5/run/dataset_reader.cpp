@@ -2,10 +2,13 @@
 
 #include <damaris/error.hpp>
 
+#include <cerrno>
+
 #include "../library.hpp"
 #include "../new_dataset.hpp"
 #include "../types.hpp"
 #include "../zstd_filter.hpp"
+#include "core/base/own_file.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -78,10 +81,16 @@ void unpack(std::byte* values, std::size_t count, const StoredDataset& dataset) 
   for (std::size_t i = 0; i < count; ++i) reals[i] = static_cast<T>(static_cast<double>(reals[i]) * scale + offset);
 }
 
+// HDF5 would wait for the writer of a named pipe.
+const std::string& regular(const std::string& path) {
+  if (!open_to_read(path).is_open()) throw_system_failure(errno, "open", path);
+  return path;
+}
+
 }  // namespace
 
 DatasetReader::DatasetReader(const std::string& path)
-    : file_(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "open as an HDF5 file", path) {}
+    : file_(H5Fopen(regular(path).c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "open as an HDF5 file", path) {}
 
 void DatasetReader::read(const StoredPart& part, const dc_variable_info_t& variable, const Array& to) const {
   register_zstd();

@@ -3,66 +3,30 @@
 #include <damaris/error.hpp>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <thread>
 #include <vector>
 
 #include "../failure.hpp"
 #include "../output_file.hpp"
+#include "core/base/own_file.hpp"
 #include "run_record.hpp"
 
 namespace damaris::hdf5 {
 namespace {
 
-constexpr char kAside[] = ".tmp.";  // before the process id, in the name of a record that is being made
+constexpr char kAside[] = ".tmp.";  // in the name of a record that is being made
 
 std::uint64_t size_of(int descriptor, const std::string& path) {
   struct stat facts = {};
   if (::fstat(descriptor, &facts) != 0) throw_system_failure(errno, "look at", path);
   return static_cast<std::uint64_t>(facts.st_size);
 }
-
-// Asks again until `lock` returns 0 or the time is over: a process that was stopped may hold it for ever. A file system without locks
-// has none to wait for. Throws Failure.
-template <class Lock>
-void wait_for(Lock&& lock, std::chrono::milliseconds timeout, const std::string& path) {
-  const auto until = std::chrono::steady_clock::now() + timeout;
-  while (lock() != 0) {
-    if (errno != EAGAIN && errno != EACCES && errno != EINTR) return;
-    if (std::chrono::steady_clock::now() > until) throw_system_failure(ETIMEDOUT, "lock, as another process holds it,", path);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-}
-
-// Keeps the lines of several processes apart, on file systems whose appends are not: held for one line.
-class LineLock {
- public:
-  LineLock(int descriptor, std::chrono::milliseconds timeout, const std::string& path) : descriptor_(descriptor) {
-    wait_for([&] { return set(F_WRLCK); }, timeout, path);
-  }
-  ~LineLock() { set(F_UNLCK); }
-  LineLock(const LineLock&) = delete;
-  LineLock& operator=(const LineLock&) = delete;
-
- private:
-  int set(short type) const {
-    struct flock lock = {};
-    lock.l_type = type;
-    lock.l_whence = SEEK_SET;
-    lock.l_len = 1;
-    return ::fcntl(descriptor_, F_OFD_SETLK, &lock);
-  }
-
-  int descriptor_;
-};
 
 // Returns false with errno set.
 bool copy_from(int source, std::uint64_t offset, int target) {
@@ -81,7 +45,7 @@ bool copy_from(int source, std::uint64_t offset, int target) {
 
 // That servers took part and ended says nothing where none of them stored an iteration.
 bool has_only_words_after(const std::string& path, std::uint64_t offset) {
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file = open_to_read(path);
   file.seekg(static_cast<std::streamoff>(offset));
   for (std::string line; std::getline(file, line);) {
     const Json json = Json::parse(line, nullptr, false);
@@ -91,13 +55,6 @@ bool has_only_words_after(const std::string& path, std::uint64_t offset) {
 }
 
 }  // namespace
-
-Error held_record(const std::string& path) {
-  return Error(DC_E_NO_OUTPUT,
-               "'" + path +
-                   "' is the commit record of another run that still goes on, and would be mixed with this one; wait for "
-                   "its end, or choose another basename");
-}
 
 Error earlier_record(const std::string& path) {
   return Error(DC_E_NO_OUTPUT, "'" + path +
@@ -111,14 +68,14 @@ Error other_run(const std::string& path) {
                                    "recovered; give that another place (damaris recover --basename)");
 }
 
-RecordFile::RecordFile(std::string path, Existing existing, bool shared, const RunRecord& run, std::chrono::milliseconds timeout,
-                       bool again, const std::vector<Json>& of_earlier)
-    : path_(std::move(path)), timeout_(timeout), shared_(shared) {
+RecordFile::RecordFile(std::string path, Existing existing, RunHold& hold, const RunRecord& run, bool again,
+                       const std::vector<Json>& of_earlier)
+    : path_(std::move(path)), hold_(hold), first_(hold.is_first()) {
+  const RunHold::Turn turn(hold_);
   try {
     open();
-    first_ = hold(shared, run);
-    if (first_ && !(again && size_of(descriptor_, path_) > 0)) start(existing, run, of_earlier);
-    if (shared) wait_for([&] { return ::flock(descriptor_, LOCK_SH | LOCK_NB); }, timeout_, path_);  // until it is closed
+    const bool is_begun = (again || !first_) && size_of(descriptor_, path_) > 0;
+    if (!is_begun) start(existing, run, of_earlier);
   } catch (...) {
     close();
     throw;
@@ -141,14 +98,14 @@ void RecordFile::take_back() {
   struct stat facts = {};
   if (is_gone() || ::fstat(descriptor_, &facts) != 0 || static_cast<std::uint64_t>(facts.st_size) < end_) return;
   if (!has_only_words_after(path_, end_)) return;
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) return;  // others are there
+  if (!hold_.take_alone()) return;  // others are there
   // What cannot be taken back stays: a line about a run without iterations, which replaces nothing.
   [[maybe_unused]] const int result = begin_ == 0 ? ::unlink(path_.c_str()) : ::ftruncate(descriptor_, static_cast<off_t>(begin_));
 }
 
 void RecordFile::open() {
-  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) throw_system_failure(errno, "open the commit record", path_);
+  descriptor_ = open_own(path_, O_RDWR | O_CREAT | O_APPEND, 0666);
+  if (descriptor_ < 0) throw Failure("cannot open the commit record " + path_ + ": " + why_not_own(path_, errno), errno);
   learn_identity();
 }
 
@@ -168,30 +125,6 @@ void RecordFile::learn_identity() {
 bool RecordFile::is_ours() const {
   struct stat facts = {};
   return descriptor_ >= 0 && ::fstat(descriptor_, &facts) == 0 && facts.st_dev == device_ && facts.st_ino == inode_;
-}
-
-// Returns whether this is the first process of its run. A file system without locks cannot tell: then one process alone is the first.
-bool RecordFile::hold(bool shared, const RunRecord& run) {
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return true;
-  if (errno != EWOULDBLOCK) {
-    if (!shared) return true;
-    throw_system_failure(errno, "lock, which processes that share a record without MPI need,", path_);
-  }
-  if (!shared) throw held_record(path_);
-  join(run);
-  return false;
-}
-
-// The first process of the run is there already, and holds the file alone only while it begins it, perhaps in another file.
-void RecordFile::join(const RunRecord& run) {
-  wait_for([&] { return ::flock(descriptor_, LOCK_SH | LOCK_NB); }, timeout_, path_);
-  if (is_gone()) {
-    close();
-    open();
-    return join(run);
-  }
-  const RecordOutline outline = outline_of(path_);
-  if (!outline.job.empty() && outline.job != run.job) throw held_record(path_);
 }
 
 void RecordFile::start(Existing existing, const RunRecord& run, const std::vector<Json>& of_earlier) {
@@ -220,16 +153,15 @@ void RecordFile::remove_leftovers() const {
 
 void RecordFile::drop_replaced_lines() {
   if (!is_ours()) return;
-  const std::string aside = path_ + kAside + std::to_string(::getpid());
-  const LineLock lock(descriptor_, timeout_, path_);
+  const RunHold::Turn turn(hold_);
   const std::uint64_t from = is_gone() ? 0 : outline_of(path_).replaced_until;
   if (from == 0) return;
-  const int fresh = ::open(aside.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+  std::string aside;
+  const int fresh = make_own(path_ + kAside, aside, O_RDWR | O_APPEND, 0666);
   if (fresh < 0) throw_system_failure(errno, "make", aside);
-  (void)::flock(fresh, (shared_ && end_ > 0 ? LOCK_SH : LOCK_EX) | LOCK_NB);  // where there are locks: as the old one is held
   const bool moved = copy_from(descriptor_, from, fresh) && ::fsync(fresh) == 0 && ::rename(aside.c_str(), path_.c_str()) == 0;
   const int error = errno;
-  if (moved) ::dup3(fresh, descriptor_, O_CLOEXEC);  // closes the old one, and with it what it held
+  if (moved) ::dup3(fresh, descriptor_, O_CLOEXEC);
   if (moved) learn_identity();
   ::close(fresh);
   if (moved && end_ > 0) end_ = std::numeric_limits<std::uint64_t>::max();  // lines have been added: nothing is to be taken back
@@ -254,7 +186,7 @@ bool RecordFile::is_gone() const {
 bool RecordFile::append(const Json& line) {
   const std::string text = line.dump() + "\n";
   if (!is_ours()) return false;
-  const LineLock lock(descriptor_, timeout_, path_);
+  const RunHold::Turn turn(hold_);
   if (is_gone()) return false;
   take_back_line();
   line_begin_ = size_of(descriptor_, path_);

@@ -1,35 +1,32 @@
 // The text file of the commit record, open for adding lines: each line is whole, and durable when append returns.
 // Used by: the hdf5 plugin on the server's dispatch thread, of one process or of several that share the file.
-// Before it: commit_log.hpp. After it: run_record.hpp reads it.
+// Before it: run_hold.hpp and commit_log.hpp. After it: run_record.hpp reads it.
 #pragma once
 
 #include <damaris/error.hpp>
 
-#include <chrono>
 #include <string>
 #include <vector>
 
 #include "../settings.hpp"
 #include "record.hpp"
+#include "run_hold.hpp"
 
 namespace damaris::hdf5 {
 
 // Say that a run may not begin because of this record.
-Error held_record(const std::string& path);
 Error earlier_record(const std::string& path);
 Error other_run(const std::string& path);
 
 class RecordFile {
  public:
-  // Opens or makes the file, holds it until the end, and adds the run's line. What earlier runs say stays until lines of this run
-  // replace it (run_record.hpp). With `shared` other processes of the same job may have it open for the same run: then only the first
-  // of them adds the line. Throws Failure, or damaris::Error(DC_E_NO_OUTPUT) while another run holds the file, and for one of an
-  // earlier run with `existing` refuse. `timeout`: for another process that is at it, here and in append.
+  // Opens or makes the file, and adds the run's line if no other process of the run has. What earlier runs say stays until lines of this
+  // run replace it (run_record.hpp). `hold`: that the basename is this run's; for as long as this object lives. Throws Failure, or
+  // damaris::Error(DC_E_NO_OUTPUT) for the record of an earlier run with `existing` refuse.
   // With `existing` recover the run has its line already; damaris::Error(DC_E_NO_OUTPUT) when the last line is another run's.
   // `again`: this process had it open before, and the run's line is there unless the file is empty.
   // `of_earlier`: lines that the run before has not come to add; they stand before this run's.
-  RecordFile(std::string path, Existing existing, bool shared, const RunRecord& run,
-             std::chrono::milliseconds timeout = std::chrono::seconds(30), bool again = false,
+  RecordFile(std::string path, Existing existing, RunHold& hold, const RunRecord& run, bool again = false,
              const std::vector<Json>& of_earlier = {});
   ~RecordFile();
   RecordFile(const RecordFile&) = delete;
@@ -50,8 +47,6 @@ class RecordFile {
   void close();
   void learn_identity();
   bool is_ours() const;
-  bool hold(bool shared, const RunRecord& run);
-  void join(const RunRecord& run);
   void start(Existing existing, const RunRecord& run, const std::vector<Json>& of_earlier);
   void go_on(const RunRecord& run);
   void cut_broken_line();
@@ -60,11 +55,10 @@ class RecordFile {
   void take_back_line();
 
   std::string path_;
-  std::chrono::milliseconds timeout_;
+  RunHold& hold_;
   int descriptor_ = -1;
   std::uint64_t device_ = 0, inode_ = 0;  // of the file behind it
-  bool shared_;
-  bool first_ = false;
+  bool first_;
   std::uint64_t begin_ = 0, end_ = 0;            // of the run's line, if this object has added it
   std::uint64_t line_begin_ = 0, line_end_ = 0;  // of a line that failed and is still there
 };

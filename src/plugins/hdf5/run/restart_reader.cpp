@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "../failure.hpp"
+#include "core/base/own_file.hpp"
 #include "dataset_reader.hpp"
 #include "plugins/reduce/crc32.hpp"
 #include "stored_parts.hpp"
@@ -38,7 +39,7 @@ Error damaged(const std::string& path, const std::string& what) {
 }
 
 std::uint32_t checksum_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file = open_to_read(path);
   std::vector<char> buffer(std::size_t{1} << 20);
   std::uint32_t checksum = 0;
   while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), file.gcount() > 0)
@@ -47,6 +48,7 @@ std::uint32_t checksum_of_file(const std::string& path) {
 }
 
 void check_values(const StoredFile& file, const std::string& path) {
+  if (!open_to_read(path).is_open()) throw_system_failure(errno, "open", path);  // HDF5 would wait for the writer of a named pipe
   const File open(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "open", path);
   for (const StoredDataset& dataset : file.datasets)
     if (checksum_of(open, dataset) != dataset.checksum)

@@ -1,5 +1,7 @@
 #include "run_record.hpp"
 
+#include "core/base/own_file.hpp"
+
 #include <damaris/error.hpp>
 
 #include <algorithm>
@@ -26,7 +28,7 @@ RecordOutline outline_of(const std::string& path) {
   RecordOutline outline;
   std::uint64_t offset = 0, run_begin = 0;
   bool replaces_all = false;  // the run does, once it has files
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file = open_to_read(path);
   for (std::string line; std::getline(file, line) && !file.eof(); offset += line.size() + 1) {
     const Json json = Json::parse(line, nullptr, false);
     const auto text = [&](const char* key) {
@@ -71,7 +73,7 @@ void RunRecordReader::judge() {
 
 bool RunRecordReader::read_on() {
   errno = 0;
-  std::ifstream file(path_, std::ios::binary);
+  std::ifstream file = open_to_read(path_);
   // Who takes a run that cannot be read for one that is not there begins anew, and replaces what it should go on from.
   const auto fail = [this] { throw Error(DC_E_IO, "the run recorded in " + path_ + " cannot be read: " + std::strerror(errno)); };
   if (!file && errno != ENOENT && errno != ENOTDIR) fail();

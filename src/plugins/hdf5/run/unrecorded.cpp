@@ -11,6 +11,7 @@
 
 #include "../failure.hpp"
 #include "../output_file.hpp"
+#include "core/base/own_file.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -34,7 +35,7 @@ int add_whole(int descriptor, const std::string& heading, const std::string& lin
 // What earlier runs recorded of the same steps is of another future.
 ToldSteps told_by_last_run(const std::string& record) {
   ToldSteps told;
-  std::ifstream file(record, std::ios::binary);
+  std::ifstream file = open_to_read(record);
   for (std::string line; std::getline(file, line) && !file.eof();) {
     const Json json = Json::parse(line, nullptr, false);
     if (json.is_object() && json.contains("run")) {
@@ -55,9 +56,8 @@ ToldSteps told_by_last_run(const std::string& record) {
 // Not synchronized: who dies is a process, and what it had written stays. A power failure takes the region along as well.
 void Unrecorded::add(const Json& line) {
   waiting_ += line.dump() + "\n";
-  const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (begun_ ? 0 : O_TRUNC);
-  const int descriptor = ::open(path_.c_str(), flags, 0644);
-  if (descriptor < 0) throw_system_failure(errno, kKeep, path_);
+  const int descriptor = open_own(path_, O_WRONLY | O_CREAT | O_APPEND | (begun_ ? 0 : O_TRUNC), 0644);
+  if (descriptor < 0) throw Failure(std::string("cannot ") + kKeep + " in " + path_ + ": " + why_not_own(path_, errno), errno);
   begun_ = true;
   const int error = add_whole(descriptor, heading(regions_).dump() + "\n", waiting_);
   ::close(descriptor);
@@ -65,8 +65,12 @@ void Unrecorded::add(const Json& line) {
   waiting_.clear();
 }
 
+// Only one that this user has written: what another one puts there would be recorded.
 bool Unrecorded::is_there() const {
-  std::ifstream file(path_, std::ios::binary);
+  const int own = open_own(path_, O_RDONLY);
+  if (own < 0) return false;
+  ::close(own);
+  std::ifstream file = open_to_read(path_);
   std::string line;
   return std::getline(file, line) && Json::parse(line, nullptr, false) == heading(regions_);
 }
@@ -74,7 +78,7 @@ bool Unrecorded::is_there() const {
 std::vector<StepRecord> Unrecorded::missing_in(const ToldSteps& told) const {
   std::vector<StepRecord> missing;
   if (told.regions != regions_ || !is_there()) return missing;
-  std::ifstream file(path_, std::ios::binary);
+  std::ifstream file = open_to_read(path_);
   std::string line;
   std::getline(file, line);
   while (std::getline(file, line) && !file.eof()) {
@@ -93,7 +97,7 @@ std::vector<StepRecord> Unrecorded::missing_in(const ToldSteps& told) const {
 std::optional<ServerWord> Unrecorded::end() const {
   std::optional<ServerWord> end;
   if (!is_there()) return end;
-  std::ifstream file(path_, std::ios::binary);
+  std::ifstream file = open_to_read(path_);
   for (std::string line; std::getline(file, line) && !file.eof();) {
     try {
       if (const auto word = word_from_json(Json::parse(line, nullptr, false))) end = word;

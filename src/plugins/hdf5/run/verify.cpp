@@ -11,6 +11,7 @@
 
 #include "../handle.hpp"
 #include "../zstd_filter.hpp"
+#include "core/base/own_file.hpp"
 #include "plugins/reduce/crc32.hpp"
 #include "stored_values.hpp"
 #include "unrecorded.hpp"
@@ -63,7 +64,7 @@ class Check {
     ++result_.files;
     result_.datasets += file.datasets.size();
     const std::string path = run_.folder() + "/" + file.name;
-    std::ifstream bytes(path, std::ios::binary);
+    std::ifstream bytes = open_to_read(path);
     if (!bytes) return damaged(step, file, "", std::string("it cannot be opened: ") + std::strerror(errno));
     const std::size_t before = result_.damaged.size();
     const bool same = has_checksum(step, file, bytes);

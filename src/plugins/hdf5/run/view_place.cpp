@@ -17,7 +17,7 @@ std::string temporary_start(const ViewPlace& place, const char* suffix) {
 
 bool is_of_the_dead(const std::string& name, const std::string& start) {
   if (name.compare(0, start.size(), start) != 0) return false;
-  const std::string pid = name.substr(start.size());
+  const std::string pid = name.substr(start.size(), name.find('.', start.size()) - start.size());
   if (pid.empty() || pid.size() > 9 || pid.find_first_not_of("0123456789") != std::string::npos) return false;
   return ::kill(std::atoi(pid.c_str()), 0) != 0 && errno == ESRCH;
 }

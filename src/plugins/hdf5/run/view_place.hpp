@@ -13,7 +13,7 @@ struct ViewPlace {
   std::string host;    // this one: names of temporary files must not meet those of other nodes
 
   std::string final_path(const char* suffix) const { return folder + "/" + stem + suffix; }
-  // Hidden, with the process id.
+  // How its name begins: hidden, with the process id.
   std::string temporary_path(const char* suffix) const;
 };
 

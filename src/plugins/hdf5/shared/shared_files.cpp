@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/base/json.hpp"
+#include "core/base/own_file.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 // Each server makes sure of its own bytes: on other nodes nobody else can. Open from before the first write, it learns of all failures.
 class OwnSync {
  public:
-  explicit OwnSync(const std::string& path) : path_(path), descriptor_(::open(path.c_str(), O_RDWR | O_CLOEXEC)) {
+  explicit OwnSync(const std::string& path) : path_(path), descriptor_(open_own(path, O_RDWR)) {
     if (descriptor_ < 0) throw_system_failure(errno, "open", path_);
   }
   ~OwnSync() { ::close(descriptor_); }

@@ -20,6 +20,7 @@ using namespace damaris::test;
 using damaris::hdf5::Existing;
 using damaris::hdf5::QuietErrors;
 using damaris::hdf5::RecordFile;
+using damaris::hdf5::RunHold;
 using damaris::hdf5::StepRecord;
 
 namespace {
@@ -397,9 +398,10 @@ TEST_CASE("exists=append keeps the earlier run and replaces it from the first it
 TEST_CASE("a process that holds the record for ever is not waited for for ever, and what it held up is added afterwards") {
   const TempFolder folder;
   const QuietErrors quiet;
-  RecordFile record(folder.file("storm.jsonl"), Existing::overwrite, true, {"a", "storm", 2, "local", true, ""},
-                    std::chrono::milliseconds(20));
-  const int other = ::open(folder.file("storm.jsonl").c_str(), O_RDWR);
+  RunHold hold(folder.file("storm.jsonl"), "run", "node7.s0", true, std::chrono::milliseconds(20));
+  RecordFile record(folder.file("storm.jsonl"), Existing::overwrite, hold, {"a", "storm", 2, "local", true, ""});
+  hold.end_turn();
+  const int other = ::open(folder.file(".storm.lock").c_str(), O_RDWR);
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_len = 1;

@@ -1,0 +1,25 @@
+#include "core/shm/peer_watch.hpp"
+
+namespace damaris::shm {
+namespace {
+
+ProcessId process_at(const Region& region, std::uint64_t part) {
+  const RegionHeader& header = region.header();
+  if (part == kServerPart) return {header.server_pid, header.server_start_time, header.server_space};
+  const ClientSlot& slot = region.slot(static_cast<std::uint32_t>(part - kClientParts));
+  return {slot.pid, slot.start_time, slot.space};
+}
+
+}  // namespace
+
+PeerWatch::PeerWatch(const Region& region, std::uint64_t part) : part_(part) {
+  const ProcessId process = process_at(region, part);
+  if (is_visible(process))
+    watch_ = ProcessWatch(process);
+  else
+    memory_ = &region.memory();
+}
+
+bool PeerWatch::alive() const noexcept { return memory_ == nullptr ? watch_.alive() : memory_->is_held_elsewhere(part_); }
+
+}  // namespace damaris::shm

@@ -1,0 +1,24 @@
+// Whether the process at the other end of a region lives: by its number where that means something here, else by the part that it holds.
+// Used by: clients watching their server, the server watching its clients, whoever finds a region; off the hot path.
+// Before it: pid, start time and PID namespace in the region. After it: DC_E_SERVER_LOST, a partial iteration, a stale region.
+#pragma once
+
+#include "core/base/process.hpp"
+#include "core/shm/region.hpp"
+
+namespace damaris::shm {
+
+class PeerWatch {
+ public:
+  PeerWatch() = default;
+  // `part`: kServerPart, or kClientParts and the slot. The region lives longer than this object.
+  PeerWatch(const Region& region, std::uint64_t part);
+  bool alive() const noexcept;
+
+ private:
+  const SharedMemory* memory_ = nullptr;  // of one that cannot be seen
+  std::uint64_t part_ = 0;
+  ProcessWatch watch_;
+};
+
+}  // namespace damaris::shm

@@ -1,0 +1,70 @@
+// Processes in other PID namespaces, as containers that share the host's /dev/shm have: numbers prove nothing there.
+#include "recover.hpp"
+
+namespace damaris::test {
+namespace {
+
+const std::vector<std::string> kElsewhere = {"unshare", "--pid", "--fork", "--mount-proc", "--kill-child"};
+
+std::vector<std::string> elsewhere(const std::vector<std::string>& command) {
+  std::vector<std::string> whole = kElsewhere;
+  whole.insert(whole.end(), command.begin(), command.end());
+  return whole;
+}
+
+bool can_be_elsewhere() {
+  Process attempt(elsewhere({"true"}), true);
+  if (attempt.wait() == 0) return true;
+  WARN("SKIP: a PID namespace needs root and unshare");
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a server in another PID namespace serves, is not recovered while it lives, and is lost and recovered once it is killed") {
+  if (!can_be_elsewhere()) return;
+  Run run("<clients count='1'/>");
+  Process server(elsewhere({"damaris-server", run.config()}), true);
+  const shm::FoundRegion region = run.region();
+  const Output refused = damaris({"recover", region.name});
+  CHECK(refused.status == 1);
+  CHECK_THAT(refused.text, Catch::Contains("lives"));
+  CHECK_THAT(damaris({"recover"}).text, Catch::Contains("no dead server has left a region"));
+  TestClient& client = run.attached(0);
+  for (const char* command : {"write 0", "end 0", "flush 0 60000"}) client.must(command);
+  CHECK(std::filesystem::exists("/dev/shm" + region.name));
+
+  server.kill(SIGKILL);
+  server.wait();
+  REQUIRE(wait_until([&] { return !shm::find_regions(region.name).at(0).alive; }));
+  client.must("write 1");
+  CHECK(client("end 1").code == DC_E_SERVER_LOST);
+  run.drop(0);
+  const Output output = damaris({"recover", region.name});
+  INFO(output.text);
+  CHECK(output.status == 0);
+  CHECK_THAT(output.text, Catch::Contains("1 dataset stored, step 1"));
+}
+
+TEST_CASE("a client in another PID namespace is served until it finalizes, and missed once it is killed") {
+  if (!can_be_elsewhere()) return;
+  Run run("<clients count='2'/>");
+  const auto server = run.ready_server();
+  const std::string program = std::getenv("DAMARIS_TEST_CLIENT");
+  const std::string script =
+      run.folder().write("client", "#!/bin/sh\nexec unshare --pid --fork --mount-proc --kill-child '" + program + "' \"$@\"\n");
+  std::filesystem::permissions(script, std::filesystem::perms(0700));
+  ::setenv("DAMARIS_TEST_CLIENT", script.c_str(), 1);
+  for (const int id : {0, 1}) run.attached(id);
+  ::setenv("DAMARIS_TEST_CLIENT", program.c_str(), 1);
+  for (const char* command : {"write 0", "end 0"})
+    for (const int id : {0, 1}) run.client(id).must(command);
+  run.client(0).must("flush 0 60000");
+  for (const char* command : {"write 1", "end 1", "finalize"}) run.client(0).must(command);
+  run.drop(1);  // killed
+  CHECK(run.ends());
+  CHECK(run.lines("iteration 0 complete 1 ").size() == 1);
+}
+
+}  // namespace damaris::test

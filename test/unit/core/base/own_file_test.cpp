@@ -1,0 +1,126 @@
+#include "core/base/own_file.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "support/temp_folder.hpp"
+
+namespace damaris {
+namespace {
+
+using test::TempFolder;
+namespace fs = std::filesystem;
+
+constexpr uid_t kOther = 65534;
+
+void require_root() {
+  if (::geteuid() == 0) return;
+  WARN("SKIP: only root can give a file to another user");
+}
+
+TEST_CASE("a file that is made is this user's, and one that is there is opened again") {
+  const TempFolder folder;
+  const int made = open_own(folder.file("a"), O_RDWR | O_CREAT, 0600);
+  REQUIRE(made >= 0);
+  REQUIRE(::write(made, "text", 4) == 4);
+  ::close(made);
+  CHECK((fs::status(folder.file("a")).permissions() & fs::perms::all) == fs::perms(0600));
+  const int again = open_own(folder.file("a"), O_RDWR | O_CREAT | O_TRUNC);
+  REQUIRE(again >= 0);
+  ::close(again);
+  CHECK(fs::file_size(folder.file("a")) == 0);
+  CHECK(open_own(folder.file("a"), O_RDWR | O_CREAT | O_EXCL) == -1);
+  CHECK(errno == EEXIST);
+  CHECK(open_own(folder.file("b"), O_RDWR) == -1);
+  CHECK(errno == ENOENT);
+}
+
+TEST_CASE("a link, a named pipe and a folder in a file's place are refused without waiting, and stay as they are") {
+  const TempFolder folder;
+  folder.write("victim", "text");
+  fs::create_symlink(folder.file("victim"), folder.file("link"));
+  fs::create_symlink(folder.file("nowhere"), folder.file("dangling"));
+  REQUIRE(::mkfifo(folder.file("pipe").c_str(), 0600) == 0);
+  fs::create_directory(folder.file("folder"));
+  for (const int flags : {O_RDONLY, O_RDWR, O_WRONLY | O_CREAT | O_TRUNC})
+    for (const char* name : {"link", "dangling", "pipe", "folder"}) {
+      INFO(name << " " << flags);
+      CHECK(open_own(folder.file(name), flags) == -1);
+      CHECK_FALSE(why_not_own(folder.file(name), errno).empty());
+    }
+  CHECK(fs::file_size(folder.file("victim")) == 4);
+  CHECK_FALSE(fs::exists(folder.file("nowhere")));
+  CHECK(open_own(folder.file("link"), O_RDWR) == -1);
+  CHECK_THAT(why_not_own(folder.file("link"), errno), Catch::Contains("symbolic link"));
+}
+
+TEST_CASE("another user's file is refused and not emptied") {
+  require_root();
+  if (::geteuid() != 0) return;
+  const TempFolder folder;
+  folder.write("planted", "text");
+  REQUIRE(::chown(folder.file("planted").c_str(), kOther, kOther) == 0);
+  CHECK(open_own(folder.file("planted"), O_RDWR | O_CREAT | O_TRUNC) == -1);
+  CHECK_THAT(why_not_own(folder.file("planted"), errno), Catch::Contains("it belongs to user 65534"));
+  CHECK(fs::file_size(folder.file("planted")) == 4);
+}
+
+TEST_CASE("a file for reading may be anybody's and behind a link, but a named pipe is not waited for") {
+  const TempFolder folder;
+  folder.write("a", "text");
+  fs::create_symlink(folder.file("a"), folder.file("link"));
+  REQUIRE(::mkfifo(folder.file("pipe").c_str(), 0600) == 0);
+  std::string word;
+  CHECK((open_to_read(folder.file("link")) >> word && word == "text"));
+  CHECK_FALSE(open_to_read(folder.file("pipe")).is_open());
+  CHECK_FALSE(open_to_read(folder.file("none")));
+  CHECK(errno == ENOENT);
+}
+
+TEST_CASE("temporary names differ") {
+  const TempFolder folder;
+  std::string first, second;
+  for (std::string* name : {&first, &second}) {
+    const int made = make_own(folder.file("t."), *name, O_RDWR, 0600);
+    REQUIRE(made >= 0);
+    ::close(made);
+  }
+  CHECK(first != second);
+}
+
+TEST_CASE("what anyone could replace is found, at any depth and through links; a sticky folder keeps what is ours") {
+  const TempFolder folder;
+  fs::create_directories(folder.file("top/below"));
+  const std::string file = folder.file("top/below/p.so");
+  folder.write("top/below/p.so", "");
+  CHECK(replaceable_part(file) == "");
+  fs::create_symlink(folder.file("top/below"), folder.file("link"));
+  const auto open_to_all = [](const std::string& path, mode_t mode) { REQUIRE(::chmod(path.c_str(), mode) == 0); };
+  SECTION("the file") {
+    open_to_all(file, 0666);
+    CHECK(replaceable_part(file) == file);
+  }
+  SECTION("a folder far above") {
+    open_to_all(folder.file("top"), 0777);
+    CHECK(replaceable_part(file) == folder.file("top/below"));
+    CHECK(replaceable_part(folder.file("link/p.so")) == folder.file("top/below"));
+  }
+  SECTION("a sticky folder") {
+    open_to_all(folder.file("top"), 01777);
+    CHECK(replaceable_part(file) == "");
+    require_root();
+    if (::geteuid() == 0) {
+      REQUIRE(::chown(folder.file("top/below").c_str(), kOther, kOther) == 0);
+      CHECK(replaceable_part(file) == folder.file("top/below"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace damaris
