@@ -87,6 +87,7 @@ TEST_CASE("a line never goes into a file that has got the number of the log's cl
   REQUIRE(content(folder.file("result")).empty());
   REQUIRE_THAT(content(folder.file("log")), Contains("closed what it does not know"));
   REQUIRE(::close(result) == 0);
+}
 
 TEST_CASE("a log in the background makes its file with the first line, and keeps lines while the folder is away") {
   const QuietAfterwards quiet;
