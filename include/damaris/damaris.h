@@ -96,8 +96,8 @@ DC_MUST_CHECK int dc_initialize(const char* config, int id);
 
 /* Ends all steps of this client, waits until what it published is durable, detaches.
  *   Waits    at most the XML's finalize timeout.
- *   Returns  the first storage error not yet reported (DC_E_EARLIER_IO), DC_E_NOT_COMMITTED, DC_E_TIMEOUT, DC_E_SERVER_LOST;
- *            in every case the client is detached afterwards. */
+ *   Returns  the first storage error not yet reported (DC_E_EARLIER_IO), DC_E_NOT_COMMITTED, DC_E_TIMEOUT, DC_E_SERVER_LOST,
+ *            or DC_N_PLUGIN; in every case the client is detached afterwards. */
 DC_MUST_CHECK int dc_finalize(void);
 
 /* Copies `data` (the layout's extents, contiguous, in the layout's language order) into the region as block 0 of `variable` at
@@ -180,7 +180,7 @@ DC_MUST_CHECK int dc_signal(const char* name, int64_t step);
 
 /* Ends step `step` and all earlier ones for this client, also when nothing was written. Never waits for storage.
  *   Returns  the first storage error of an earlier iteration not yet reported (DC_E_EARLIER_IO: the step has ended nevertheless),
- *            DC_E_NOT_COMMITTED (likewise), DC_E_BACKWARD, DC_E_SERVER_LOST. */
+ *            DC_E_NOT_COMMITTED (likewise), DC_E_BACKWARD, DC_E_SERVER_LOST, or DC_N_PLUGIN. */
 DC_MUST_CHECK int dc_end_iteration(int64_t step);
 
 /* Waits until step `step` and all earlier ones are durable on this node group: files fsynced under their final names.

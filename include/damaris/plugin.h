@@ -146,6 +146,8 @@ typedef struct dc_iteration_t {
   size_t never_attached;      /* clients that this server does not serve: they did not come in time, or had no id of their own */
   size_t refused_count;       /* of `refused` */
   const char* const* refused; /* sentences about data of this step that will not come, as the server refused or lost them */
+  size_t plugin_failure_count; /* on_iteration of a storage plugin: other plugins that have failed since the iteration before */
+  const char* const* plugin_failures; /* a sentence each */
 } dc_iteration_t;
 
 /* Why an action runs. */
@@ -223,7 +225,8 @@ typedef struct dc_host_t {
 
 /* The shortest plugin: one function that the XML names as an action. The views are valid during the call.
  *   Threads  the server's dispatch thread.
- *   Returns  DC_OK or a negative code, which the clients hear of as DC_E_EARLIER_IO; host->fail gives the sentence. */
+ *   Returns  DC_OK or a negative code, which the clients hear of as DC_E_EARLIER_IO, or with policy="disable" as the notice DC_N_PLUGIN;
+ *            host->fail gives the sentence. */
 typedef int (*dc_action_fn)(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host);
 
 /* The full form. Every callback may be NULL. `state` is what init stored. */
@@ -231,14 +234,16 @@ typedef struct dc_plugin_t {
   uint32_t abi;        /* DC_PLUGIN_ABI */
   uint32_t size_bytes; /* sizeof(dc_plugin_t) */
   const char* name;
-  /* At start-up, before the first client is served: check settings, folders, codecs; refuse what cannot work later. */
+  /* At start-up, before the first client is served: check settings, folders, codecs; refuse what cannot work later. A negative code ends
+   * the start, with either policy. */
   int (*init)(const dc_host_t* host, void** state);
   /* For each event the XML binds to this plugin. */
   int (*on_event)(void* state, const dc_event_t* event, const dc_iteration_t* iteration);
   /* For every complete iteration, in step order, once or as long as it returns DC_AGAIN or DC_WAIT. When a storage plugin returns
    * DC_OK the iteration is durable. */
   int (*on_iteration)(void* state, const dc_iteration_t* iteration);
-  /* Once at the end, when all iterations are processed; frees `state`. A negative code is a failure of the run. */
+  /* Once at the end, when all iterations are processed; frees `state`; also of a plugin that was switched off. A negative code is a
+   * failure of the run, or with policy="disable" a notice, but for a storage plugin. */
   int (*finalize)(void* state);
   /* For each message that the plugin on server `from` has sent; between other callbacks, never inside one. */
   int (*on_message)(void* state, int from, const void* data, uint64_t bytes);

@@ -17,6 +17,7 @@ typedef enum dc_code {
   DC_N_NOT_DUE = 2,  /* the variable is not due in this step (every, from, until in the XML); nothing was copied */
   DC_N_SKIPPED = 3,  /* there was no room, and on-full lets this node skip the variable in this step; nothing was copied */
   DC_N_DROPPED = 4,  /* there was no room, and on-full lets this node drop the rest of this step; nothing was copied */
+  DC_N_PLUGIN = 5, /* a plugin or an action has failed and is switched off, as the XML says (policy); the run goes on without it */
 
   /* Usage: the program calls Damaris wrongly; correct the program. */
   DC_E_NOT_INITIALIZED = -100,     /* a call before dc_initialize or after dc_finalize */

@@ -11,6 +11,7 @@ namespace {
 
 using damaris::Error;
 using damaris::api::guard;
+using damaris::api::guard_write;
 using damaris::client::Client;
 
 Client& client() {
@@ -80,22 +81,22 @@ int dc_finalize(void) {
 }
 
 int dc_write(const char* variable, int64_t step, const void* data) {
-  return guard([&] { return client().write(find(variable, "dc_write"), step, 0, data); });
+  return guard_write([&] { return client().write(find(variable, "dc_write"), step, 0, data); });
 }
 
 int dc_write_block(const char* variable, int64_t step, int32_t block, const void* data) {
-  return guard([&] { return client().write(find(variable, "dc_write_block"), step, block, data); });
+  return guard_write([&] { return client().write(find(variable, "dc_write_block"), step, block, data); });
 }
 
 int dc_write_typed(const char* variable, int64_t step, int32_t block, dc_type type, const void* data, int ndims,
                    const int64_t* extents, const ptrdiff_t* strides_bytes) {
-  return guard([&] {
+  return guard_write([&] {
     return client().write(find(variable, "dc_write_typed"), step, block, {data, type, ndims, extents, strides_bytes});
   });
 }
 
 int dc_alloc(const char* variable, int64_t step, int32_t block, void** data) {
-  return guard([&] {
+  return guard_write([&] {
     dc_variable_s& found = find(variable, "dc_alloc");
     require(data, "dc_alloc", "the place for the pointer");
     return client().alloc(found, step, block, data);
@@ -114,7 +115,7 @@ int dc_alloc_typed(const char* variable, int64_t step, int32_t block, dc_type ty
 }
 
 int dc_commit(const char* variable, int64_t step, int32_t block) {
-  return guard([&] { return client().commit(find(variable, "dc_commit"), step, block); });
+  return guard_write([&] { return client().commit(find(variable, "dc_commit"), step, block); });
 }
 
 int dc_variable(const char* variable, dc_variable_t** handle) {
@@ -127,12 +128,12 @@ int dc_variable(const char* variable, dc_variable_t** handle) {
 }
 
 int dc_write_to(dc_variable_t* handle, int64_t step, const void* data) {
-  return guard([&] { return client().write(checked(handle, "dc_write_to"), step, 0, data); });
+  return guard_write([&] { return client().write(checked(handle, "dc_write_to"), step, 0, data); });
 }
 
 int dc_write_to_typed(dc_variable_t* handle, int64_t step, int32_t block, dc_type type, const void* data, int ndims,
                       const int64_t* extents, const ptrdiff_t* strides_bytes) {
-  return guard([&] {
+  return guard_write([&] {
     return client().write(checked(handle, "dc_write_to_typed"), step, block, {data, type, ndims, extents, strides_bytes});
   });
 }

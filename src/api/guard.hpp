@@ -1,15 +1,18 @@
-// The guard at the C edge, one for each C function.
+// The guards at the C edge, one for each C function.
 // Used by: c_interface.cpp and the MPI start.
 #pragma once
 
 #include <new>
+#include <utility>
 
 #include "api/session.hpp"
+#include "core/base/calm_float.hpp"
 
 namespace damaris::api {
 
+// For the path of a write, which computes with whole numbers only and guards itself where it has to wait.
 template <class Call>
-int guard(Call&& call) noexcept {
+int guard_write(Call&& call) noexcept {
   try {
     return call();
   } catch (const Error& error) {
@@ -21,6 +24,13 @@ int guard(Call&& call) noexcept {
   } catch (...) {
     return remember(DC_E_INTERNAL, "a fault inside Damaris, please report it: an exception of unknown type");
   }
+}
+
+// For all others: the simulation finds its floating-point environment as it was.
+template <class Call>
+int guard(Call&& call) noexcept {
+  const CalmFloat calm;
+  return guard_write(std::forward<Call>(call));
 }
 
 }  // namespace damaris::api

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "core/base/borrowed_process.hpp"
+#include "core/base/calm_float.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
@@ -39,6 +40,7 @@ Session::Session(std::shared_ptr<const model::Model> model, const std::string& x
 
 // Of several threads that wait one does the server's work; the others look again.
 client::Pumped Session::pump() {
+  const CalmFloat calm;  // a write that waits comes here as well
   const std::unique_lock<std::mutex> lock(pumping_, std::try_to_lock);
   if (!lock) {
     std::this_thread::yield();
@@ -68,12 +70,13 @@ client::Client::Report Session::finalize() {
   for (; !all_here && !deadline.passed(); all_here = server_->finished()) pump();
   server_->close();
   const server::CallResult& last = server_->end_failure();
-  if (report.code == DC_OK && !all_here)
+  if (report.code >= DC_OK && !all_here)
     report = {DC_E_TIMEOUT,
               format("the other processes did not come to their end within {} ms (<server finalize-timeout=...>); what "
                      "needs all of them may be missing",
                      finalize_timeout_ms_)};
-  if (report.code == DC_OK && last.code < DC_OK) report = {last.code, last.sentence};
+  if ((report.code >= DC_OK && last.code < DC_OK) || (report.code == DC_OK && last.is_notice()))
+    report = {last.code, last.sentence};
   return report;
 }
 

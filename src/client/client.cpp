@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/base/format.hpp"
+#include "core/base/log.hpp"
 #include "core/base/nearest.hpp"
 #include "core/shm/mailbox.hpp"
 
@@ -327,8 +328,11 @@ Client::Report Client::next_report(std::int64_t up_to_step) {
     cancelled_.clear();
     return report;
   }
-  if (const auto mail = shm::try_take_mail(region_->slot(slot_), up_to_step)) return {DC_E_EARLIER_IO, mail->sentence};
-  return {};
+  const auto mail = shm::try_take_mail(region_->slot(slot_), up_to_step);
+  if (!mail) return {};
+  // A server in the background has nobody else to say it to, and a program may not look at what its calls return.
+  if (region_->header().detached != 0) log_line(mail->code > DC_OK ? LogLevel::warning : LogLevel::error, mail->sentence);
+  return {mail->code > DC_OK ? mail->code : DC_E_EARLIER_IO, mail->sentence};
 }
 
 Client::Report Client::flush(std::int64_t step, std::int64_t timeout_ms) {
@@ -364,8 +368,10 @@ Client::Report Client::finalize() {
   if (state_of(region_->slot(slot_)) == shm::SlotState::dead) link_.require_taking();  // a stopping server took no more: says so
   constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
   Report first = next_report(kAll);
-  for (Report next = first.code == DC_OK ? first : next_report(kAll); next.code != DC_OK; next = next_report(kAll))
+  for (Report next = first.code == DC_OK ? first : next_report(kAll); next.code != DC_OK; next = next_report(kAll)) {
     first.sentence += "; also: " + next.sentence;
+    if (first.code > DC_OK) first.code = next.code;  // an error is not hidden behind a notice
+  }
   return first;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "client/client.hpp"
+#include "core/base/calm_float.hpp"
 #include "core/base/checksum.hpp"
 #include "core/base/format.hpp"
 #include "core/shm/copy_choice.hpp"
@@ -133,6 +134,7 @@ shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64
 // The slow path: no hole. What can never fit is refused at once; the rest waits for the server, within the buffer's time-out, and then
 // the ladder decides for the node.
 shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variable, std::int64_t step, int& notice) {
+  const CalmFloat calm;
   const std::uint64_t bytes = variable.shape.bytes;
   const shm::Form form = variable.form;
   if (!writer.arena.can_ever_hold(bytes, form)) throw_too_large(writer, variable, bytes, step);
@@ -191,6 +193,7 @@ void Client::throw_full(Writer& writer, const Variable& variable, std::int64_t s
 }
 
 void Client::wait_for_lane(Writer& writer, const Deadline& deadline) {
+  const CalmFloat calm;
   link_.ring();
   if (link_.wait_until(deadline, [&] { return writer.lane.has_room(); })) return;
   if (leaving_) throw_leaves_early(shm::kNoStep);

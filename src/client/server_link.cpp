@@ -5,6 +5,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
+#include "core/base/log.hpp"
 #include "core/shm/busy.hpp"
 #include "core/shm/mailbox.hpp"
 
@@ -18,13 +19,22 @@ bool ServerLink::is_listened_to() const {
 }
 
 // While a call waits: the server may be on its way out, but it has not given this client up.
-bool ServerLink::serves() const { return state() != shm::RegionState::closed && is_listened_to() && process_.alive(); }
+bool ServerLink::serves() const {
+  const shm::RegionState now = state();
+  return now != shm::RegionState::closed && now != shm::RegionState::lost && is_listened_to() && process_.alive();
+}
 
 void ServerLink::require_taking() const {
   if (state() != shm::RegionState::ready || !serves()) throw_lost();
 }
 
-void ServerLink::throw_lost() const {
+// A server in the background has nobody else to say it to, and a program may not look at what its calls return.
+void ServerLink::throw_lost() const try { throw_lost_as_it_is(); } catch (const Error& error) {
+  if (region_->header().detached != 0 && !said_lost_.exchange(true)) log_line(LogLevel::error, error.sentence());
+  throw;
+}
+
+void ServerLink::throw_lost_as_it_is() const {
   const shm::RegionHeader& header = region_->header();
   const std::string server = format("server {} on {} (process {})", header.server_index, header.host, header.server_pid);
   const std::string place = region_->name().empty() ? "memory" : "/dev/shm" + region_->name();
@@ -36,6 +46,10 @@ void ServerLink::throw_lost() const {
                 format("{} has ended: it takes nothing more, and is storing what it had taken until then; its log "
                        "says whether all of that could be stored{}",
                        server, untaken_text()));
+  if (state() == shm::RegionState::lost)
+    throw Error(DC_E_SERVER_LOST, format("{} was ended by a fault; what was published stays in {}, from where 'damaris recover' "
+                                         "stores it once that process is gone{}",
+                                         server, place, mail.empty() ? "; its log says why" : mail));
   if (leaving || state() == shm::RegionState::closed)
     throw Error(DC_E_SERVER_LOST,
                 format("{} has ended{}{}", server,

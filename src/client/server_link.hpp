@@ -3,6 +3,7 @@
 // Before it: Client. After it: the region's header; in place, the server's own poll.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -51,6 +52,7 @@ class ServerLink {
   bool is_listened_to() const;
   bool serves() const;
   [[noreturn]] void throw_lost() const;
+  [[noreturn]] void throw_lost_as_it_is() const;
   std::string busy_text() const;
   std::string untaken_text() const;
   std::string last_mail() const;
@@ -61,6 +63,7 @@ class ServerLink {
   std::uint32_t slot_;
   Pump pump_;
   shm::PeerWatch process_;
+  mutable std::atomic<bool> said_lost_{false};
 };
 
 // In pieces, because a server that dies wakes nobody. In place the work is the caller's own: only what others have to bring is waited for.

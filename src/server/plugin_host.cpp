@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/base/calm_float.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
@@ -35,6 +36,7 @@ constexpr int kOwnScope = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
 constexpr int kProgramScope = RTLD_NOW | RTLD_LOCAL;
 
 void* open_library(const std::string& path, const std::string& place, int scope = kOwnScope) {
+  const CalmFloat calm;  // one that was built with -ffast-math changes the modes as it is loaded
   void* library = ::dlopen(path.c_str(), scope);
   if (library == nullptr) throw Error(DC_E_PLUGIN, format("{}: cannot load the plugin {}: {}", place, path, ::dlerror()));
   return library;
@@ -199,6 +201,7 @@ void PluginHost::set_lost(std::vector<dc_lost_t> lost, std::size_t never_attache
 // Every callback passes here: the one place where a plugin's exception ends.
 template <class Call>
 CallResult PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& call) {
+  const CalmFloat calm;  // for each: what one plugin sets is not the next one's
   plugin.failure.clear();
   plugin.called = true;
   if (busy_) busy_(format("{} {}", plugin.name, what));
@@ -225,8 +228,27 @@ CallResult PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& c
   const std::string why =
       plugin.failure.empty() ? format("it returned {} ({})", result.code, dc_strerror(result.code)) : plugin.failure;
   result.sentence = format("{} failed {}: {}", plugin.name, what, why);
-  log_line(result.code == DC_E_NOT_STORED ? LogLevel::info : LogLevel::error, result.sentence);
+  if (!plugin.storage) failures_.push_back(result.sentence);
+  if (may_be_switched_off(plugin)) {
+    plugin.disabled = true;
+    result.code = DC_N_PLUGIN;
+    result.sentence += "; it is switched off, the run goes on without it (<plugins policy=\"disable\"/>)";
+  }
+  log_line(result.code == DC_E_NOT_STORED ? LogLevel::info
+           : result.is_notice()           ? LogLevel::warning
+                                          : LogLevel::error,
+           result.sentence);
   return result;
+}
+
+// One that refuses in init has refused the run: its settings are to be corrected.
+bool PluginHost::may_be_switched_off(const Loaded& plugin) const {
+  return !plugin.storage && (plugin.initialized || plugin.function != nullptr) &&
+         model_->architecture.plugin_policy == model::PluginPolicy::disable;
+}
+
+void PluginHost::take_notice(CallResult& first, const CallResult& call) {
+  if ((call.code < DC_OK && first.code >= DC_OK) || (call.is_notice() && first.code == DC_OK)) first = call;
 }
 
 CallResult PluginHost::run(const model::Action& action, const dc_event_t& event, const dc_iteration_t& iteration) {
@@ -237,18 +259,18 @@ CallResult PluginHost::run(const model::Action& action, const dc_event_t& event,
     if (action.plugin < 0 && function->library_name == action.library && function->function_name == action.function)
       target = function.get();
   if (target == nullptr || target->disabled) return {};
-  const CallResult result = guarded(*target, what, [&] {
+  return guarded(*target, what, [&] {
     if (target->function != nullptr) return target->function(&event, &iteration, &target->host);
     return target->table.on_event == nullptr ? DC_OK : target->table.on_event(target->state, &event, &iteration);
   });
-  if (result.code < DC_OK && !target->storage && model_->architecture.plugin_policy == model::PluginPolicy::disable)
-    target->disabled = true;
-  return result;
 }
 
 void PluginHost::begin(const dc_iteration_t& iteration) {
   begun_ = true;
   next_plugin_ = 0;
+  told_failures_ = std::exchange(failures_, {});
+  failure_texts_.clear();
+  for (const std::string& failure : told_failures_) failure_texts_.push_back(failure.c_str());
   copy_what_is_stored(iteration);
 }
 
@@ -259,6 +281,8 @@ void PluginHost::copy_what_is_stored(const dc_iteration_t& iteration) {
   to_store_ = iteration;
   to_store_.datasets = stored_datasets_.data();
   to_store_.dataset_count = stored_datasets_.size();
+  to_store_.plugin_failure_count = failure_texts_.size();
+  to_store_.plugin_failures = failure_texts_.data();
 }
 
 PluginHost::Pass PluginHost::process(const dc_iteration_t& iteration) {
@@ -297,11 +321,9 @@ void PluginHost::take_files(Loaded& plugin) {
 }
 
 void PluginHost::note(Loaded& plugin, const CallResult& call) {
+  if (call.is_notice()) result_.notices.push_back(call);
   if (call.code >= DC_OK) return;
-  if (plugin.storage)
-    result_.durable = false;
-  else if (model_->architecture.plugin_policy == model::PluginPolicy::disable)
-    plugin.disabled = true;
+  if (plugin.storage) result_.durable = false;
   if (result_.first_failure.code == DC_OK) result_.first_failure = call;
 }
 
@@ -328,7 +350,7 @@ CallResult PluginHost::passed(std::int64_t step) {
     if (plugin->disabled || plugin->table.on_passed == nullptr) continue;
     const CallResult call =
         guarded(*plugin, "at iterations without data", [&] { return plugin->table.on_passed(plugin->state, step); });
-    if (first.code == DC_OK) first = call;
+    take_notice(first, call);
   }
   return first;
 }
@@ -338,7 +360,7 @@ bool PluginHost::idle(CallResult& first_failure) {
     if (!plugin->called || plugin->disabled || plugin->table.on_idle == nullptr) continue;
     const CallResult call = guarded(*plugin, "in on_idle", [&] { return plugin->table.on_idle(plugin->state); });
     plugin->called = call.code == DC_AGAIN || call.code == DC_WAIT;
-    if (call.code < DC_OK) first_failure = call;
+    take_notice(first_failure, call);
     if (call.code == DC_AGAIN) return true;
   }
   return false;
@@ -355,14 +377,18 @@ CallResult PluginHost::deliver(const Post& post) {
   return call;
 }
 
+void PluginHost::abandon() noexcept {
+  for (auto& plugin : plugins_) plugin->initialized = false;
+}
+
 CallResult PluginHost::finalize() {
   CallResult first;
   for (auto& plugin : plugins_) {
     Loaded& loaded = *plugin;
     if (!loaded.initialized || loaded.table.finalize == nullptr) continue;
-    loaded.initialized = false;
     const CallResult call = guarded(loaded, "in finalize", [&] { return loaded.table.finalize(loaded.state); });
-    if (first.code == DC_OK && call.code < DC_OK) first = call;
+    loaded.initialized = false;
+    take_notice(first, call);
   }
   return first;
 }

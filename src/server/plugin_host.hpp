@@ -16,10 +16,12 @@
 
 namespace damaris::server {
 
-// What a plugin call came to. `code` DC_OK or negative; `sentence` says which plugin, where it failed and why.
+// What a plugin call came to. `sentence` says which plugin, where it failed and why; then `code` is negative, or DC_N_PLUGIN when the
+// plugin was switched off for it.
 struct CallResult {
   int code = DC_OK;
   std::string sentence;
+  bool is_notice() const { return code > DC_OK && !sentence.empty(); }
 };
 
 // A file a storage plugin made durable in the present call.
@@ -54,7 +56,7 @@ class PluginHost {
   void set_clients(std::vector<std::int32_t> clients);
   // Clients that are lost now, and how many never came: `dc_host_t::lost`, `never_attached`.
   void set_lost(std::vector<dc_lost_t> lost, std::size_t never_attached);
-  // Runs one action. A plugin that failed and was disabled is passed over.
+  // Runs one action. A plugin that failed and was switched off is passed over.
   CallResult run(const model::Action& action, const dc_event_t& event, const dc_iteration_t& iteration);
   // Gives a complete iteration to every plugin, storage first. A plugin may leave some of its work for the next pass.
   enum class Pass {
@@ -65,6 +67,7 @@ class PluginHost {
   struct IterationResult {
     CallResult first_failure;
     bool durable = true;  // no storage plugin failed
+    std::vector<CallResult> notices;
     std::vector<StoredFile> files;
   };
   // To be called with the same iteration until it is done; `iteration` and what it points to must stay until then.
@@ -77,13 +80,16 @@ class PluginHost {
   // Lets the storage fill what a client asks for, or name the last step it could; `variable` may be NULL. A refusal is the client's.
   CallResult read(const dc_read_t& read);
   CallResult last_step(const dc_variable_info_t* variable, std::int64_t& step);
-  // Tells every plugin that no other iterations come up to `step`. Returns the first failure, if any.
+  // Tells every plugin that no other iterations come up to `step`. Returns the first failure, or else notice, if any.
   CallResult passed(std::int64_t step);
-  // Lets one plugin work that has something to do. Returns whether there may be more at once; `first_failure` gets a failure, if any.
+  // Lets one plugin work that has something to do. Returns whether there may be more at once; `first_failure` gets a failure or notice, if any.
   bool idle(CallResult& first_failure);
-  // Hands a post to its plugin. Returns its failure, if any.
+  // Hands a post to its plugin. Returns its failure or notice, if any.
   CallResult deliver(const Post& post);
+  // Ends every plugin, also one that was switched off, so that it can free what it has. Returns as passed().
   CallResult finalize();
+  // Calls no plugin any more, not even its finalize: what a fault has left undone is for a recovery.
+  void abandon() noexcept;
   // Called with "plugin 'x' in on_iteration of step 5" before every callback, and after it with "", or with what a plugin says that it waits
   // for: who waits can then say for whom.
   void watch(std::function<void(const std::string&)> busy) { busy_ = std::move(busy); }
@@ -103,6 +109,8 @@ class PluginHost {
   template <class Call>
   CallResult guarded(Loaded& plugin, const std::string& what, Call&& call);
   std::string place(const model::Location& where) const;
+  bool may_be_switched_off(const Loaded& plugin) const;
+  static void take_notice(CallResult& first, const CallResult& call);
 
   const Maker maker_;
   std::shared_ptr<const model::Model> model_;
@@ -116,6 +124,9 @@ class PluginHost {
   std::vector<dc_dataset_t> stored_datasets_;  // without the variables that are not to be stored
   dc_iteration_t to_store_ = {};
   IterationResult result_;
+  // Sentences of plugins that failed: for the storage, with the next iteration that it is given.
+  std::vector<std::string> failures_, told_failures_;
+  std::vector<const char*> failure_texts_;
   std::function<void(const std::string&)> busy_;
   std::string waiting_;  // what is to be read while no callback runs
 };

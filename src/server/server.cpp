@@ -1,6 +1,8 @@
 #include "server/server.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <new>
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
@@ -78,7 +80,7 @@ bool Server::idle() {
   if (roster_.everyone_over()) return false;
   CallResult failure;
   const bool more = host_.idle(failure);
-  if (failure.code < DC_OK) note_failure(failure.code, failure.sentence);
+  hear(failure);
   return more;
 }
 
@@ -89,7 +91,7 @@ bool Server::deliver_posts() {
     const std::optional<Post> post = coordinator_->next_post();
     if (!post) break;
     const CallResult call = host_.deliver(*post);
-    if (call.code < DC_OK) note_failure(call.code, call.sentence);
+    hear(call);
   }
   return taken > 0;
 }
@@ -113,7 +115,7 @@ void Server::tell_passed(std::int64_t step) {
   passed_ = step;
   list_lost();
   const CallResult call = host_.passed(step);
-  if (call.code < DC_OK) note_failure(call.code, call.sentence);
+  hear(call);
 }
 
 // Of the iterations that this server is not asked for again. After damage to what a dead server left nobody is sure of any of them.
@@ -177,6 +179,8 @@ void Server::end(Iteration& iteration) {
     note_failure(result.first_failure.code, sentence);
     roster_.tell_all({step, result.first_failure.code, sentence});
   }
+  for (const CallResult& notice : result.notices)
+    roster_.tell_all({step, notice.code, format("step {}: {}", step, notice.sentence)});
   storage_failed_ |= !result.durable;
   iteration.processed = true;
   completed_ = step;
@@ -282,6 +286,22 @@ void Server::stop_clients() {
 }
 
 CallResult Server::run(const std::atomic<bool>* stop) {
+  try {
+    serve(stop);
+    close();
+  } catch (const Error& error) {
+    lose(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    lose(DC_E_MEMORY, "it is out of memory");
+  } catch (const std::exception& error) {
+    lose(DC_E_INTERNAL, error.what());
+  } catch (...) {
+    lose(DC_E_INTERNAL, "an exception of unknown type");
+  }
+  return first_failure_;
+}
+
+void Server::serve(const std::atomic<bool>* stop) {
   runs_ = true;
   const auto has_work = [this] {
     for (const Member& member : roster_.members())
@@ -302,19 +322,43 @@ CallResult Server::run(const std::atomic<bool>* stop) {
     // What another server has to say rings no doorbell: while that is awaited, the looks stay frequent.
     sleep_ms = busy() || roster_.everyone_over() ? kShortSleepMs : std::min(sleep_ms * 2, kLongSleepMs);
   }
-  close();
-  return first_failure_;
+  came_to_its_end_ = true;
+}
+
+// As after a kill: nobody knows what state things are in, so plugins are not called any more, and whoever recovers sorts it out.
+// What must not fail comes first; the words are best effort, as memory may be what is missing.
+void Server::lose(int code, const std::string& cause) noexcept {
+  closed_ = true;
+  keep_what_is_left();
+  host_.abandon();
+  try {
+    const std::string sentence = format("a fault has ended server {}: {}", coordinator_->index(), cause);
+    note_failure(code, sentence);
+    roster_.tell_all({std::max<std::int64_t>(highest_step_, 0), code, sentence});
+    roster_.deliver();
+  } catch (...) {
+    if (first_failure_.code == DC_OK) first_failure_.code = code;
+  }
+  region_->header().state.store(static_cast<std::uint32_t>(shm::RegionState::lost), std::memory_order_release);
+  shm::tell_progress(region_->header());
+}
+
+// In place the region has no name, and nobody could recover from it.
+void Server::keep_what_is_left() noexcept {
+  if (region_->name().empty()) return;
+  region_->memory().release_name();
+  ledger_.spill_file().keep();
 }
 
 CallResult Server::close() {
   if (closed_) return first_failure_;
   closed_ = true;
   list_lost();
+  if (!came_to_its_end_ && region_->unreleased_blocks() > 0) keep_what_is_left();
   end_failure_ = host_.finalize();
-  if (end_failure_.code != DC_OK) {
-    note_failure(end_failure_.code, end_failure_.sentence);
+  if (end_failure_.code < DC_OK) note_failure(end_failure_.code, end_failure_.sentence);
+  if (end_failure_.code != DC_OK)
     roster_.tell_all({std::max<std::int64_t>(highest_step_, 0), end_failure_.code, end_failure_.sentence});
-  }
   if (stopping_) note_stopped();
   closing_ = true;
   let_go();
@@ -328,6 +372,12 @@ void Server::note_stopped() {
   const bool all = !storage_failed_ && ledger_.empty() && end_failure_.code >= DC_OK;
   note_failure(DC_E_STOPPED, all ? "told to stop: what was published is stored, open iterations are partial"
                                  : "told to stop: not all of what was published could be stored; the lines before say what");
+}
+
+// What a plugin says outside any iteration. The clients hear of one that was switched off; of a failure when it costs an iteration.
+void Server::hear(const CallResult& call) {
+  if (call.code < DC_OK) note_failure(call.code, call.sentence);
+  if (call.is_notice()) roster_.tell_all({std::max<std::int64_t>(highest_step_, 0), call.code, call.sentence});
 }
 
 void Server::note_failure(int code, const std::string& sentence) {

@@ -44,9 +44,11 @@ class Server {
   void adopt(bool gives_up_spilled = false);
   std::uint64_t given_up() const noexcept { return given_up_; }
   // Serves until finished. `stop` set (by a signal handler): drains what was published, ends every client's steps, leaves.
-  // Returns the first failure of the run: a storage or plugin error, or DC_E_CLIENT_LOST.
+  // Returns the first failure of the run: a storage or plugin error, or DC_E_CLIENT_LOST. An exception that leaves the loop ends the server
+  // as a kill would: the region and the spill file stay for a recovery, clients hear DC_E_SERVER_LOST.
   CallResult run(const std::atomic<bool>* stop = nullptr);
-  // Ends plugins, closes the region; later calls of clients return DC_E_SERVER_LOST. Called by the destructor too.
+  // Ends plugins, closes the region; later calls of clients return DC_E_SERVER_LOST. Called by the destructor too. What is left in the
+  // region of a server that did not come to its end stays there.
   CallResult close();
   const CallResult& first_failure() const noexcept { return first_failure_; }
   // What the plugins said at their end.
@@ -85,8 +87,12 @@ class Server {
   void tell_who_is_awaited();
   void stop_clients();
   void note_stopped();
+  void serve(const std::atomic<bool>* stop);
+  void lose(int code, const std::string& cause) noexcept;
+  void keep_what_is_left() noexcept;
   void take_no_more();
   void note_failure(int code, const std::string& sentence);
+  void hear(const CallResult& call);
 
   static constexpr int kEventsPerVisit = 256;  // of one lane, so that no client starves the others
 
@@ -116,6 +122,7 @@ class Server {
   bool closed_ = false;
   bool closing_ = false;                // the plugins have ended
   bool runs_ = false;                   // by itself, and not in place
+  bool came_to_its_end_ = false;        // of run()
   std::optional<Deadline> held_until_;  // all clients are over
   std::optional<Deadline> tells_awaited_at_;
   bool told_awaited_ = false;

@@ -2,12 +2,14 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
 #include "api/spawn_server.hpp"
+#include "core/base/background_log.hpp"
 #include "core/base/borrowed_process.hpp"
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
@@ -81,9 +83,26 @@ Configuration read(const Options& options) {
   return read;
 }
 
+// Beside the output, where whoever misses some of it looks.
+std::string background_log_file(const damaris::model::Model& model) {
+  for (const damaris::model::Plugin& plugin : model.plugins)
+    for (const auto& [key, value] : plugin.settings)
+      if (plugin.storage && key == "basename") return value + ".log";
+  std::string name = model.simulation + ".log";
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+}
+
+// Started by a client or with --detach it has no terminal.
+void start_log(const Options& options, const damaris::model::Model& model) {
+  const damaris::LogLevel level = damaris::log_level(model.log.level);
+  if (options.ready_fd < 0 || !model.log.file.empty()) return damaris::configure_log(level, model.log.file, "server 0");
+  damaris::configure_background_log(level, background_log_file(model), "server 0");
+}
+
 std::unique_ptr<damaris::server::Server> start(const Options& options) {
   const auto [xml, model] = read(options);
-  damaris::configure_log(damaris::log_level(model->log.level), model->log.file, "server 0");
+  start_log(options, *model);
   check_startable(*model);
   const damaris::shm::RunKey key = damaris::shm::run_key(*model);
   damaris::shm::StartLock lock(key);

@@ -55,6 +55,43 @@ TEST_CASE("what a plugin says at its end reaches the last clients, which wait fo
   CHECK(node.lines("finalize").size() == 1);
 }
 
+TEST_CASE(
+    "a plugin that fails in an iteration or at its end is, by policy, a notice and no failure, and is finalized all the same") {
+  model::Model model = node_model();
+  const std::string fail_at = GENERATE("0", "end");
+  const bool disables = GENERATE(true, false);
+  model.architecture.plugin_policy = disables ? model::PluginPolicy::disable : model::PluginPolicy::fail_iteration;
+  add_recorder(model, false, {{"fail_at", fail_at}});
+  Node node(model, 1);
+  node.start();
+  for (std::int64_t step = 0; step < 2; ++step) {
+    node.client(0).write(node.variable(0, "small"), step, 0, kFour);
+    const client::Client::Report ended = node.client(0).end_iteration(step);
+    if (disables) CHECK(ended.code >= DC_OK);
+  }
+  const client::Client::Report report = node.client(0).finalize();
+  if (disables) CHECK(report.code >= DC_OK);
+  if (fail_at == "end") CHECK(report.code == (disables ? DC_N_PLUGIN : DC_E_EARLIER_IO));
+  CHECK((node.stop().code == DC_OK) == disables);
+  CHECK(node.lines("finalize").size() == 1);
+  CHECK(node.lines("iteration 1").size() == (fail_at == "0" && disables ? 0 : 1));
+}
+
+TEST_CASE("what other plugins failed at comes to the storage with the next iteration, and an error is not hidden behind a notice") {
+  model::Model model = node_model();
+  add_event(model, "bad", {DC_SCOPE_CORE}, "fail_always");
+  add_recorder(model, true, {{"fail_at", "0"}});
+  Node node(model, 1);
+  node.client(0).signal("bad", 0);
+  node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
+  node.start();
+  const client::Client::Report report = node.client(0).finalize();
+  CHECK(report.code == DC_E_EARLIER_IO);
+  CHECK_THAT(report.sentence, Catch::Contains("fail_always") && Catch::Contains("it was told to fail at this step"));
+  CHECK(node.stop().code == DC_E_IO);
+  CHECK(node.lines("plugin failed: action 'fail_always' of damaris_test_recorder.so failed on event 'bad'").size() == 1);
+}
+
 TEST_CASE("rule 4: who waits for a server that is held by a plugin is told which one, and loses nothing") {
   model::Model model = node_model();
   add_event(model, "slow", {DC_SCOPE_CORE}, "hold");

@@ -137,6 +137,7 @@ static int on_iteration(void* state, const dc_iteration_t* iteration) {
     list_ladder(log, iteration);
     if (iteration->refused_count > 0) fprintf(log, " refused:%zu %s", iteration->refused_count, iteration->refused[0]);
     fprintf(log, "\n");
+    for (size_t i = 0; i < iteration->plugin_failure_count; ++i) fprintf(log, "plugin failed: %s\n", iteration->plugin_failures[i]);
     fclose(log);
   }
   if (iteration->step != fail_at) return DC_OK;

@@ -68,6 +68,8 @@ const char* other_text(int code) noexcept {
       return "variable is skipped in this step";
     case DC_N_DROPPED:
       return "step is dropped";
+    case DC_N_PLUGIN:
+      return "a plugin failed and is switched off";
     case DC_N_NOT_DUE:
       return "variable is not due in this step";
     case DC_N_DISABLED:

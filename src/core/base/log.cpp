@@ -15,9 +15,11 @@
 #include <mutex>
 #include <optional>
 
+#include "core/base/background_log.hpp"
 #include "core/base/borrowed_process.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
+#include "core/base/late_file_sink.hpp"
 #include "core/base/own_file.hpp"
 
 namespace damaris {
@@ -105,12 +107,13 @@ class LogFile final : public spdlog::sinks::base_sink<std::mutex> {
   struct stat facts_ = {};
 };
 
-std::shared_ptr<spdlog::logger> make_logger(const std::string& file, const std::string& who) {
-  spdlog::sink_ptr sink;
-  if (file.empty())
-    sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-  else
-    sink = std::make_shared<LogFile>(file);
+// Throws as LogFile.
+spdlog::sink_ptr make_sink(const std::string& file) {
+  if (file.empty()) return std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  return std::make_shared<LogFile>(file);
+}
+
+std::shared_ptr<spdlog::logger> make_logger(spdlog::sink_ptr sink, const std::string& who) {
   auto logger = std::make_shared<spdlog::logger>(who, std::move(sink));
   logger->set_pattern("%Y-%m-%d %H:%M:%S.%e damaris %n %l: %v");
   logger->set_level(spdlog::level::trace);
@@ -123,12 +126,15 @@ std::shared_ptr<spdlog::logger> make_logger(const std::string& file, const std::
 
 LogLevel log_level(std::string_view name) noexcept { return level_of(name).value_or(LogLevel::warning); }
 
-void configure_log(LogLevel level, const std::string& file, const std::string& who) {
+namespace {
+
+template <class MakeSink>
+void configure(LogLevel level, const std::string& who, MakeSink&& sink) {
   const char* wish = std::getenv("DAMARIS_LOG");
   const bool wished = wish != nullptr && *wish != '\0';
   const auto wished_level = wished ? level_of(wish) : std::nullopt;
   if (wished) level = wished_level.value_or(LogLevel::warning);
-  auto logger = level == LogLevel::off ? nullptr : make_logger(file, who);
+  auto logger = level == LogLevel::off ? nullptr : make_logger(sink(), who);
   {
     const std::lock_guard<std::mutex> lock(logger_mutex);
     current_logger = std::move(logger);
@@ -137,6 +143,16 @@ void configure_log(LogLevel level, const std::string& file, const std::string& w
   if (wished && !wished_level)
     log_line(LogLevel::warning,
              format("DAMARIS_LOG='{}' is no level; allowed are off, error, warning, info, debug; warning is used", wish));
+}
+
+}  // namespace
+
+void configure_log(LogLevel level, const std::string& file, const std::string& who) {
+  configure(level, who, [&] { return make_sink(file); });
+}
+
+void configure_background_log(LogLevel level, const std::string& file, const std::string& who) {
+  configure(level, who, [&] { return std::make_shared<LateFileSink>(file); });
 }
 
 bool log_enabled(LogLevel level) noexcept {

@@ -1,8 +1,8 @@
 #include "core/base/nearest.hpp"
 
 #include <algorithm>
-#include <cctype>
 
+#include "core/base/ascii.hpp"
 #include "core/base/format.hpp"
 
 namespace damaris {
@@ -13,7 +13,7 @@ constexpr std::size_t kLongestWord = 128;  // longer ones are no slip of the fin
 
 std::string lower(std::string_view text) {
   std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (char& c : result) c = ascii_lower(c);
   return result;
 }
 

@@ -1,9 +1,9 @@
 #include "core/base/units.hpp"
 
-#include <cctype>
 #include <limits>
 #include <utility>
 
+#include "core/base/ascii.hpp"
 #include "core/base/format.hpp"
 
 namespace damaris {
@@ -39,7 +39,7 @@ std::optional<Quantity> split(std::string_view text) {
     if (q.fraction_unit == 1) return {};
   }
   while (i < text.size() && text[i] == ' ') ++i;
-  for (; i < text.size(); ++i) q.unit += static_cast<char>(std::tolower(static_cast<unsigned char>(text[i])));
+  for (; i < text.size(); ++i) q.unit += ascii_lower(text[i]);
   return q;
 }
 

@@ -131,6 +131,7 @@ void build_architecture(Build& build) {
 
 void build_log(Build& build) {
   const Element* log = build.only("log");
+  build.model.log.level = "warning";  // a run that loses something says so, also when nobody has asked
   if (log == nullptr) return;
   build.model.log.level = log->value("level");
   build.model.log.file = log->value_or_empty("file");

@@ -14,6 +14,7 @@
 #include <random>
 #include <thread>
 
+#include "core/base/ascii.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
@@ -29,7 +30,7 @@ namespace {
 
 std::string safe(std::string text) {
   for (char& c : text)
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_') c = '_';
+    if (!is_ascii_letter_or_digit(c) && c != '-' && c != '_') c = '_';
   return text.substr(0, 48);
 }
 

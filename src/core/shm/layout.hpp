@@ -25,6 +25,7 @@ enum class RegionState : std::uint32_t {
   ready = 1,
   closed = 2,   // everything is stored; the server is gone or about to go
   leaving = 3,  // all clients are over, or the server was told to stop: it stores what was published and takes nothing more
+  lost = 4,     // a fault has ended the server, be its process alive or not: what was published stays for a recovery
 };
 
 // Written time first: one that names a step has its time.

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <string>
 
 #include "bricks.hpp"
+#include "plugins/reduce/number_text.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -30,16 +30,9 @@ bool fits(const reduce::Range<T>& range, const reduce::Packing& packing) {
   return !range.finite || reduce::pack(ends, 2, packing, halves).overflowed == 0;
 }
 
-// As people write it: 1e+300 and not 301 digits.
-std::string short_text(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", value);
-  return text;
-}
-
 [[noreturn]] void refuse(const Piece& piece, double min, double max) {
-  throw Refused("'" + std::string(piece.variable->path) + "' holds values from " + short_text(min) + " to " + short_text(max) +
-                ", which overflow 16 bits with reduce=\"" + piece.variable->reduce +
+  throw Refused("'" + std::string(piece.variable->path) + "' holds values from " + reduce::number_text(min) + " to " +
+                reduce::number_text(max) + ", which overflow 16 bits with reduce=\"" + piece.variable->reduce +
                 "\"; give another scale or none, or add :keep to keep its type then; '" + piece.path +
                 "' is not stored, what was written with it is");
 }

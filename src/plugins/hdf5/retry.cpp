@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
+#include <charconv>
 
 namespace damaris::hdf5 {
 namespace {
@@ -54,9 +54,9 @@ void Retry::next_thing() {
 double Retry::seconds(Instant now) const { return first_ ? std::chrono::duration<double>(now - *first_).count() : 0; }
 
 std::string Retry::effort(Instant now) const {
-  char text[64];
-  std::snprintf(text, sizeof text, "%d tries within %.1f s", failed_, seconds(now));
-  return text;
+  char text[32];  // not snprintf, which obeys the locale
+  const auto end = std::to_chars(text, text + sizeof text, seconds(now), std::chars_format::fixed, 1);
+  return std::to_string(failed_) + " tries within " + std::string(text, end.ptr) + " s";
 }
 
 }  // namespace damaris::hdf5

@@ -142,6 +142,7 @@ StepRecord record_of(const dc_host_t& host, const dc_iteration_t& iteration, boo
   record.waits = iteration.waits;
   record.spilled_bytes = iteration.spilled_bytes;
   record.never_attached = iteration.never_attached;
+  for (std::size_t i = 0; i < iteration.plugin_failure_count; ++i) record.warnings.emplace_back(iteration.plugin_failures[i]);
   record.failures.assign(iteration.refused, iteration.refused + iteration.refused_count);
   record.complete =
       record.failures.empty() && iteration.missing_count == 0 && iteration.never_attached == 0 && iteration.skipped_count == 0;
@@ -317,7 +318,8 @@ bool Storage::failed(const dc_iteration_t& iteration, const Failure& failure, In
 
 void Storage::give_up(const dc_iteration_t& iteration, const Error& error) {
   in_hand_->record.complete = false;
-  in_hand_->record.failures = {error.sentence()};
+  std::vector<std::string>& failures = in_hand_->record.failures;  // a dataset that was refused stands there already
+  if (std::find(failures.begin(), failures.end(), error.sentence()) == failures.end()) failures.push_back(error.sentence());
   report(iteration);
   try {
     log_->write();

@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include "number_text.hpp"
 #include "simd.hpp"
 
 #ifdef DAMARIS_REDUCE_X86
@@ -182,7 +183,7 @@ bool can_be_undone(const Packing& packing) noexcept { return std::isnormal(packi
 
 void check_packing(const Packing& packing) {
   if (can_be_undone(packing)) return;
-  throw Error(DC_E_CONFIG, "16 bits with scale " + std::to_string(packing.scale) + " and offset " + std::to_string(packing.offset) +
+  throw Error(DC_E_CONFIG, "16 bits with scale " + number_text(packing.scale) + " and offset " + number_text(packing.offset) +
                                " cannot be unpacked; give a finite scale that is not zero and a finite offset, or neither of them");
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 
+#include "number_text.hpp"
 #include "simd.hpp"
 
 namespace damaris::reduce {
@@ -123,7 +124,7 @@ void check_bound(const ErrorBound& bound) {
   const bool is_relative = bound.kind == ErrorKind::kRelative;
   if (bound.value > 0 && bound.value <= std::numeric_limits<double>::max() && (!is_relative || bound.value < 1)) return;
   throw Error(DC_E_CONFIG, std::string("a declared ") + (is_relative ? "relative" : "absolute") + " error of " +
-                               std::to_string(bound.value) + " cannot be kept; declare one above 0" +
+                               number_text(bound.value) + " cannot be kept; declare one above 0" +
                                (is_relative ? " and below 1, such as 1e-3" : ", in the variable's unit") +
                                ", or a lossless filter");
 }

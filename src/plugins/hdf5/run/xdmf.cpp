@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <charconv>
 #include <map>
 
 #include "../output_file.hpp"
@@ -14,9 +14,9 @@ namespace {
 using Numbers = std::vector<std::int64_t>;
 
 std::string text_of(double value) {
-  std::array<char, 32> text = {};
-  std::snprintf(text.data(), text.size(), "%.17g", value);
-  return text.data();
+  std::array<char, 32> text = {};  // not snprintf, which obeys the locale
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 17);
+  return {text.data(), end.ptr};
 }
 
 std::string listed(const Numbers& numbers) {

@@ -5,9 +5,12 @@
 
 #include <catch2/catch.hpp>
 
+#include <sys/stat.h>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 
+#include "core/base/background_log.hpp"
 #include "support/errors.hpp"
 #include "support/temp_folder.hpp"
 
@@ -84,4 +87,31 @@ TEST_CASE("a line never goes into a file that has got the number of the log's cl
   REQUIRE(content(folder.file("result")).empty());
   REQUIRE_THAT(content(folder.file("log")), Contains("closed what it does not know"));
   REQUIRE(::close(result) == 0);
+}
+
+TEST_CASE("a log in the background makes its file with the first line, and keeps lines while the folder is away") {
+  const QuietAfterwards quiet;
+  const TempFolder folder;
+  const std::string file = folder.file("away/log");
+  damaris::configure_background_log(LogLevel::warning, file, "server 0");
+  damaris::log_line(LogLevel::info, "too detailed");
+  damaris::log_line(LogLevel::warning, "one");
+  REQUIRE_FALSE(std::filesystem::exists(folder.file("away")));
+  std::filesystem::create_directory(folder.file("away"));
+  REQUIRE_FALSE(std::filesystem::exists(file));
+  damaris::log_line(LogLevel::error, "two");
+  REQUIRE_THAT(content(file), Contains("damaris server 0 warning: one\n") && Contains("damaris server 0 error: two\n"));
+}
+
+TEST_CASE("a log in the background follows no link, and waits for no reader of a pipe") {
+  const QuietAfterwards quiet;
+  const TempFolder folder;
+  folder.write("another's", "untouched");
+  std::filesystem::create_symlink(folder.file("another's"), folder.file("link"));
+  REQUIRE(::mkfifo(folder.file("pipe").c_str(), 0600) == 0);
+  for (const char* name : {"link", "pipe"}) {
+    damaris::configure_background_log(LogLevel::warning, folder.file(name), "server 0");
+    damaris::log_line(LogLevel::error, "nobody sees this");
+  }
+  REQUIRE(content(folder.file("another's")) == "untouched");
 }

@@ -26,7 +26,7 @@ TEST_CASE("rule 12: the schema's defaults are those of the model, element by ele
   REQUIRE(compiled(all) == compiled(empty));
   REQUIRE(compiled(empty) == compiled(Model{}));
   REQUIRE(empty.simulation == "simulation");
-  REQUIRE(empty.log.level == "off");
+  REQUIRE(empty.log.level == "warning");
   REQUIRE(model_of("<log/>").log.level == "warning");
 }
 
