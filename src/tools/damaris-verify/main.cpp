@@ -34,7 +34,7 @@ struct Options {
 };
 
 std::string place(const Finding& finding) {
-  if (finding.step < 0) return "the record";
+  if (finding.step < 0) return finding.file.empty() ? "the record" : finding.file;
   std::string text = format("step {}", finding.step);
   if (!finding.file.empty()) text += ": " + finding.file;
   if (!finding.dataset.empty()) text += ": /" + finding.dataset;
@@ -64,9 +64,15 @@ std::string text_report(const std::string& record, const Verification& found, co
     text += format("replaced {}: a later run of the record has taken its step's place\n", name);
   for (const std::string& region : regions)
     text += format("unstored {}: a dead server of this run left data in it; 'damaris recover {}' stores them\n", region, region);
+  if (found.uncovered > 0)
+    text += format(
+        "note     the record: {} lines have no checksum, as an earlier version wrote them; whether they have changed cannot be "
+        "told\n",
+        found.uncovered);
   const std::string verdict = !found.damaged.empty() ? format("{} damaged", found.damaged.size()) : "all as recorded";
   std::set<std::int64_t> steps;  // each may have several reasons
-  for (const Finding& one : found.partial) steps.insert(one.step);
+  for (const Finding& one : found.partial)
+    if (one.file.empty()) steps.insert(one.step);
   const std::string partial = steps.empty() ? "" : format(", {} of them partial", steps.size());
   return text + format("{}: {} iterations{}, {} files, {} datasets, {}: {}\n", record, found.steps, partial, found.files,
                        found.datasets, size_text(found.bytes), verdict);
@@ -85,6 +91,7 @@ std::string json_report(const std::string& record, const Verification& found, co
               {"files", found.files},
               {"datasets", found.datasets},
               {"bytes", found.bytes},
+              {"uncovered_lines", found.uncovered},
               {"damaged", json_of(found.damaged)},
               {"partial", json_of(found.partial)},
               {"not_recorded", found.not_recorded},

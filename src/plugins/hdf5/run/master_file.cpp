@@ -154,7 +154,8 @@ void label_master(hid_t file, const GlobalView& view, const dc_host_t& host) {
 
 MasterWriter::MasterWriter(const ViewPlace& place, const GlobalView& view, const ViewNames& names, const Steps& steps,
                            const dc_host_t& host, bool complete)
-    : view_(view),
+    : place_(place),
+      view_(view),
       output_(place.temporary_path(kMasterSuffix), place.final_path(kMasterSuffix)),
       file_(output_.descriptor(), output_.temporary_path()),
       content_(std::make_unique<Content>(file_.id(), view, names)) {
@@ -171,7 +172,7 @@ bool MasterWriter::write_piece() {
   if (piece <= arrays) return true;
   content_.reset();
   file_.close();
-  output_.publish(true);
+  put_in_place(output_, place_);
   return false;
 }
 

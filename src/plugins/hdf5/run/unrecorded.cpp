@@ -11,6 +11,7 @@
 
 #include "../failure.hpp"
 #include "../output_file.hpp"
+#include "sealed_line.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -36,6 +37,7 @@ ToldSteps told_by_last_run(const std::string& record) {
   ToldSteps told;
   std::ifstream file(record, std::ios::binary);
   for (std::string line; std::getline(file, line) && !file.eof();) {
+    if (!may_be_believed(line)) continue;
     const Json json = Json::parse(line, nullptr, false);
     if (json.is_object() && json.contains("run")) {
       told = {};
@@ -54,7 +56,7 @@ ToldSteps told_by_last_run(const std::string& record) {
 
 // Not synchronized: who dies is a process, and what it had written stays. A power failure takes the region along as well.
 void Unrecorded::add(const Json& line) {
-  waiting_ += line.dump() + "\n";
+  waiting_ += sealed(line.dump(), "") + "\n";
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (begun_ ? 0 : O_TRUNC);
   const int descriptor = ::open(path_.c_str(), flags, 0644);
   if (descriptor < 0) throw_system_failure(errno, kKeep, path_);
@@ -78,6 +80,7 @@ std::vector<StepRecord> Unrecorded::missing_in(const ToldSteps& told) const {
   std::string line;
   std::getline(file, line);
   while (std::getline(file, line) && !file.eof()) {
+    if (!may_be_believed(line)) continue;  // its file is one that nobody knows of then
     StepRecord step;
     try {
       step = step_from_json(Json::parse(line, nullptr, false));
@@ -95,6 +98,7 @@ std::optional<ServerWord> Unrecorded::end() const {
   if (!is_there()) return end;
   std::ifstream file(path_, std::ios::binary);
   for (std::string line; std::getline(file, line) && !file.eof();) {
+    if (!may_be_believed(line)) continue;
     try {
       if (const auto word = word_from_json(Json::parse(line, nullptr, false))) end = word;
     } catch (const Error&) {

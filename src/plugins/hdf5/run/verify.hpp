@@ -12,7 +12,8 @@
 
 namespace damaris::hdf5 {
 
-// Something that is not as the record says. `file` is "" for what concerns a whole iteration, `dataset` for a whole file.
+// Something that is not as the record says. `file` is "" for what concerns a whole iteration, `dataset` for a whole file; `step` is -1 for
+// what belongs to none: the record itself, or with a `file` a view of the run.
 struct Finding {
   std::int64_t step = 0;
   std::string file, dataset;
@@ -22,6 +23,7 @@ struct Finding {
 struct Verification {
   std::uint64_t steps = 0, files = 0, datasets = 0, bytes = 0;
   std::vector<Finding> damaged;
+  std::uint64_t uncovered = 0;            // lines of the record without a checksum: an earlier version wrote them
   std::vector<Finding> partial;           // iterations that are not complete, with the reason: so when they were written
   std::vector<std::string> not_recorded;  // files of the run's name that no line tells of
   std::vector<std::string> noted;         // files that no line tells of, while notes of their servers do: unrecorded.hpp
