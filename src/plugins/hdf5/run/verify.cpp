@@ -42,6 +42,7 @@ class Check {
     }
     for (const auto& [name, view] : run_.views()) check_view(view);
     result_.uncovered = run_.uncovered();
+    result_.views = files_of_views(run_.steps());
     for (const std::string& line : run_.damaged()) result_.damaged.push_back({-1, "", "", line});
     if (run_.is_cut_off())
       result_.partial.push_back(

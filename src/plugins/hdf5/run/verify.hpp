@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "run_record.hpp"
+#include "view_files.hpp"
 
 namespace damaris::hdf5 {
 
@@ -28,6 +29,7 @@ struct Verification {
   std::vector<std::string> not_recorded;  // files of the run's name that no line tells of
   std::vector<std::string> noted;         // files that no line tells of, while notes of their servers do: unrecorded.hpp
   std::vector<std::string> replaced;      // files whose iterations a later run has replaced
+  std::vector<ViewFiles> views;           // what a read of each opens
   std::vector<std::string> regions;       // how the names of its runs' regions begin
 };
 

@@ -43,11 +43,11 @@ std::string joined(const Lines& lines) {
 
 // Two runs in one record, the second of which stores anew from step 1 on.
 struct EndedRun {
-  EndedRun() {
+  explicit EndedRun(std::size_t values = 4) {
     for (const char* exists : {"overwrite", "append"}) {
       ServerOf server(folder, 0, 1, {{"exists", exists}});
       for (const int step : exists == std::string("append") ? std::vector<int>{1, 2} : std::vector<int>{0, 1})
-        REQUIRE(server.store(step) == DC_OK);
+        REQUIRE(server.store(step, values) == DC_OK);
       REQUIRE(server.plugin->finalize() == DC_OK);
     }
   }
@@ -89,7 +89,9 @@ TEST_CASE("lines of the record that are removed, repeated or exchanged are found
     put(run.record(), joined(changed));
     return run.verify_objects();
   };
-  for (std::size_t k = 0; k < lines.size(); ++k) {
+  // The last line is of the XDMF file, which shows none of these values: as an earlier line tells of the same bytes, nothing goes with it.
+  REQUIRE(lines.back().find("{\"view\":\"storm.xmf\"") == 0);
+  for (std::size_t k = 0; k + 1 < lines.size(); ++k) {
     INFO("line " << k + 1 << " of " << lines.size() << ": " << lines[k].substr(0, 60));
     Lines changed = lines;
     changed.erase(changed.begin() + static_cast<std::ptrdiff_t>(k));
@@ -135,7 +137,7 @@ TEST_CASE("a file of a run that has changed by a bit, that is cut, longer or gon
 }
 
 TEST_CASE("files that were exchanged between steps or between runs are found") {
-  const EndedRun run, other;
+  const EndedRun run, other(5);
   const auto one = run.folder.file("storm.node7.s0.i0.h5"), two = run.folder.file("storm.node7.s0.i2.h5");
   const auto exchange = [](const std::string& a, const std::string& b) {
     const std::string of_a = content(a);
