@@ -32,6 +32,7 @@ void check_line(const hdf5::StepRecord& step) {
   const std::string line = hdf5::to_json(step).dump(-1, ' ', false, Json::error_handler_t::replace);
   const std::string again = hdf5::to_json(hdf5::step_from_json(Json::parse(line))).dump();
   require(line == again, "a line of the record that is read and written is the same", line + "\n" + again);
+  require(hdf5::may_be_believed(hdf5::sealed(line, "01234567")), "a sealed line can be believed", line);
 }
 
 // What restart asks of a record: each dataset of it, by its place and by its client.
@@ -66,6 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     reader.read_on();
     for (const auto& [number, step] : reader.steps()) {
       reader.silent_servers(number);
+      require(reader.doubt_about(number).empty() || !reader.damaged().empty(), "nothing is doubted where nothing is damaged");
       check_line(step);
       for (const hdf5::StoredFile& one : step.files)
         for (const hdf5::StoredDataset& dataset : one.datasets) ask(step, dataset, true), ask(step, dataset, false);

@@ -19,6 +19,7 @@
 #include "core/base/units.hpp"
 #include "core/shm/dead_regions.hpp"
 #include "plugins/hdf5/run/verify.hpp"
+#include "tools/damaris-verify/open_files.hpp"
 #include "tools/usage.hpp"
 
 namespace {
@@ -31,10 +32,11 @@ struct Options {
   std::string run;
   bool quick = false;
   bool json = false;
+  bool views = false;
 };
 
 std::string place(const Finding& finding) {
-  if (finding.step < 0) return "the record";
+  if (finding.step < 0) return finding.file.empty() ? "the record" : finding.file;
   std::string text = format("step {}", finding.step);
   if (!finding.file.empty()) text += ": " + finding.file;
   if (!finding.dataset.empty()) text += ": /" + finding.dataset;
@@ -50,7 +52,13 @@ std::vector<std::string> never_stored(const Verification& found) {
   return names;
 }
 
-std::string text_report(const std::string& record, const Verification& found, const std::vector<std::string>& regions) {
+// What is found beside the files and their record.
+struct Beside {
+  std::vector<std::string> regions;
+  std::vector<std::string> views;  // sentences about those that cannot be read as a whole
+};
+
+std::string text_report(const std::string& record, const Verification& found, const Beside& beside) {
   std::string text;
   for (const Finding& one : found.damaged) text += format("damaged  {}: {}\n", place(one), one.what);
   for (const Finding& one : found.partial) text += format("partial  {}: {}\n", place(one), one.what);
@@ -62,11 +70,18 @@ std::string text_report(const std::string& record, const Verification& found, co
         name);
   for (const std::string& name : found.replaced)
     text += format("replaced {}: a later run of the record has taken its step's place\n", name);
-  for (const std::string& region : regions)
+  for (const std::string& view : beside.views) text += format("files    {}\n", view);
+  for (const std::string& region : beside.regions)
     text += format("unstored {}: a dead server of this run left data in it; 'damaris recover {}' stores them\n", region, region);
+  if (found.uncovered > 0)
+    text += format(
+        "note     the record: {} lines have no checksum, as an earlier version wrote them; whether they have changed cannot be "
+        "told\n",
+        found.uncovered);
   const std::string verdict = !found.damaged.empty() ? format("{} damaged", found.damaged.size()) : "all as recorded";
   std::set<std::int64_t> steps;  // each may have several reasons
-  for (const Finding& one : found.partial) steps.insert(one.step);
+  for (const Finding& one : found.partial)
+    if (one.file.empty()) steps.insert(one.step);
   const std::string partial = steps.empty() ? "" : format(", {} of them partial", steps.size());
   return text + format("{}: {} iterations{}, {} files, {} datasets, {}: {}\n", record, found.steps, partial, found.files,
                        found.datasets, size_text(found.bytes), verdict);
@@ -79,18 +94,20 @@ Json json_of(const std::vector<Finding>& findings) {
   return list;
 }
 
-std::string json_report(const std::string& record, const Verification& found, const std::vector<std::string>& regions) {
+std::string json_report(const std::string& record, const Verification& found, const Beside& beside) {
   return Json{{"record", record},
               {"steps", found.steps},
               {"files", found.files},
               {"datasets", found.datasets},
               {"bytes", found.bytes},
+              {"uncovered_lines", found.uncovered},
               {"damaged", json_of(found.damaged)},
               {"partial", json_of(found.partial)},
               {"not_recorded", found.not_recorded},
               {"noted", found.noted},
               {"replaced", found.replaced},
-              {"unstored", regions}}
+              {"too_many_files", beside.views},
+              {"unstored", beside.regions}}
              .dump(2) +
          "\n";
 }
@@ -121,11 +138,15 @@ int run(const Options& options) {
     Progress progress;
     found = hdf5::verify(record, {!options.quick, [&](std::uint64_t done, std::uint64_t all) { progress.show(done, all); }});
   }
-  const std::vector<std::string> regions = never_stored(found);
-  std::fputs((options.json ? json_report(record, found, regions) : text_report(record, found, regions)).c_str(), stdout);
+  Beside beside = {never_stored(found), {}};
+  if (options.views) beside.views = tools::too_many_files(found.views, tools::open_files());
+  std::fputs((options.json ? json_report(record, found, beside) : text_report(record, found, beside)).c_str(), stdout);
   const bool unknown =
       std::any_of(found.not_recorded.begin(), found.not_recorded.end(), [](const std::string& name) { return name[0] != '.'; });
-  return found.damaged.empty() && found.partial.empty() && !unknown && found.noted.empty() && regions.empty() ? 0 : 1;
+  return found.damaged.empty() && found.partial.empty() && !unknown && found.noted.empty() && beside.regions.empty() &&
+                 beside.views.empty()
+             ? 0
+             : 1;
 }
 
 void describe(CLI::App& app, Options& options) {
@@ -133,6 +154,7 @@ void describe(CLI::App& app, Options& options) {
       ->required()
       ->type_name("");
   app.add_flag("--quick", options.quick, "Check the bytes of the files only, not each dataset's values");
+  app.add_flag("--views", options.views, "Count the files that a read of each view opens against the limit of open files");
   app.add_flag("--json", options.json, "Print JSON");
   app.set_version_flag("--version", "damaris " DAMARIS_VERSION);
   app.footer(

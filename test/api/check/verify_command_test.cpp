@@ -20,3 +20,27 @@ TEST_CASE("damaris verify names a run that is not there and exits with 2; a dama
   CHECK_THAT(run.out, StartsWith("damaged  the record: ") && Contains("storm.jsonl:1: an iteration is damaged: "));
   CHECK_THAT(run_program({"damaris", "verify", "--help"}).out, Contains("Exit status: 0 all as recorded"));
 }
+
+TEST_CASE("damaris verify --views tells of a view whose files are more than may be open, and what to do") {
+  const TempFolder folder;
+  std::string record;
+  for (int step = 0; step < 3; ++step) {
+    record += "{\"step\":" + std::to_string(step) + ",\"complete\":true,\"servers\":[0],\"files\":[";
+    for (int server = 0; server < 40; ++server) {
+      const std::string name = "storm.n.s" + std::to_string(server) + ".i" + std::to_string(step) + ".h5";
+      record += (server > 0 ? "," : "") + ("{\"name\":\"" + name) +
+                R"(","server":0,"bytes":1,"datasets":[{"path":"v","variable":"v","extents":[],"raw_bytes":4,"stored_bytes":4,)" +
+                R"("checksum":"crc32:00000000"}]})";
+    }
+    record += "]}\n";
+  }
+  folder.write("storm.jsonl", record);
+  const auto verify = [&](const std::string& limit, const std::string& option) {
+    return run_program({"sh", "-c", "ulimit -Sn " + limit + "; damaris verify " + option + " " + folder.file("storm")});
+  };
+  CHECK_THAT(verify("150", "--views").out,
+             Contains("files    /v: a read of all of it opens 120 files (40 in one iteration) and the limit here is 150") &&
+                 Contains("say 'ulimit -n 184' before reading, or read at most 2 iterations before the file is closed"));
+  CHECK_THAT(verify("150", "").out, !Contains("files    "));
+  CHECK_THAT(verify("184", "--views").out, !Contains("files    "));
+}

@@ -37,7 +37,7 @@ TEST_CASE("recovery adds to the run: the files, the record, the master file, and
     region = kill_with_data(run);
   }
   run.drop(0);
-  CHECK(count(text_of(run.folder().file("out/x.jsonl")), "\n") == 2);
+  CHECK(count(text_of(run.folder().file("out/x.jsonl")), "{\"step\":") == 1);
   Output output = damaris({"verify", run.folder().file("out/x")});
   CHECK(output.status == 1);
   CHECK_THAT(output.text, Catch::Contains("unstored " + region.name + ": ") && Catch::Contains("'damaris recover " + region.name));

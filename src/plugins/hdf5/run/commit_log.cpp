@@ -50,7 +50,7 @@ std::set<std::string> files_in_record(const std::string& path) {
   std::ifstream file = open_to_read(path);
   try {
     for (std::string line; std::getline(file, line) && !file.eof();)
-      if (const Json json = Json::parse(line); json.contains("step"))
+      if (const Json json = Json::parse(may_be_believed(line) ? line : ""); json.contains("step"))
         for (const StoredFile& one : step_from_json(json).files) names.insert(one.name);
   } catch (const Error&) {
     names.clear();
@@ -82,7 +82,9 @@ CommitLog::CommitLog(const dc_host_t& host, const Settings& settings, const File
   run_.host = told_host();
   run_.first_server = host.server_index;
   if (!keeps()) return;
-  views_ = std::make_unique<RunViews>(host, names.of_run(".jsonl"), MemoryBound(settings.memory_bytes).views_bytes());
+  const auto tell_view = [this](const ViewRecord& view, const std::function<void()>& then) { append(to_json(view), then); };
+  views_ = std::make_unique<RunViews>(host, names.of_run(".jsonl"), MemoryBound(settings.memory_bytes).views_bytes(), Clock::now,
+                                      tell_view);
   try {
     open();
     if (existing_ == Existing::recover) record_what_is_not();
@@ -326,9 +328,9 @@ RunViews::Work CommitLog::work() {
 }
 
 // Another process of this run may give the record another file.
-void CommitLog::append(const Json& line) {
+void CommitLog::append(const Json& line, const std::function<void()>& then) {
   constexpr int kTries = 10;
-  for (int tries = 0; !file_->append(line); ++tries) {
+  for (int tries = 0; !file_->append(line, then); ++tries) {
     if (tries == kTries) throw_system_failure(ENOENT, "add to the commit record", names_.of_run(".jsonl"));
     open();
   }

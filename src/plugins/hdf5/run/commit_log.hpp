@@ -6,6 +6,7 @@
 #include <damaris/plugin.h>
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -69,7 +70,7 @@ class CommitLog {
   void add_due(std::vector<StepRecord>&& due, Instant since);
   void foresee(StepRecord& step);
   bool try_lines();
-  void append(const Json& line);
+  void append(const Json& line, const std::function<void()>& then = {});
   std::string told_host() const { return apart() ? host_.host_name : ""; }
   void write_lines();
   void tell(int level, const std::string& text) const { host_.log(host_.self, level, ("hdf5: " + text).c_str()); }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "../attributes.hpp"
+#include "../fill.hpp"
 #include "../labels.hpp"
 #include "../library.hpp"
 #include "../new_dataset.hpp"
@@ -46,6 +47,7 @@ class MasterWriter::Content {
     for (int d = 0; d < array.box.ndims; ++d)
       attach_scale(dataset, scale_of(group, number, static_cast<std::size_t>(d)), static_cast<unsigned>(d + 1));
     label(dataset, array);
+    if (!array.scale) label_fill(dataset.id(), *array.variable);  // packed ones have no 16 bits that netCDF knows
     write_attribute(dataset.id(), "coordinates", names_.iteration(array.axis));
   }
 
@@ -145,6 +147,10 @@ void label_master(hid_t file, const GlobalView& view, const dc_host_t& host) {
   write_attribute(file, "simulation", std::string(host.simulation));
   write_attribute(file, "damaris_version", std::string(DAMARIS_VERSION));
   write_attribute(file, "history", utc_now() + " Damaris " + DAMARIS_VERSION + " wrote this view of the run's files");
+  write_attribute(
+      file, "comment",
+      std::string("A read keeps each file open that it takes values from. Values of files that are gone, or beyond the limit of "
+                  "open files (ulimit -n), read as the fill value without an error; damaris verify --views counts them."));
   std::vector<std::string> not_shown;
   for (const NotShown& variable : view.not_shown) not_shown.push_back(variable.variable + ": " + variable.why);
   write_attribute(file, "not_shown", not_shown);
@@ -154,7 +160,8 @@ void label_master(hid_t file, const GlobalView& view, const dc_host_t& host) {
 
 MasterWriter::MasterWriter(const ViewPlace& place, const GlobalView& view, const ViewNames& names, const Steps& steps,
                            const dc_host_t& host, bool complete)
-    : view_(view),
+    : place_(place),
+      view_(view),
       output_(place.temporary_path(kMasterSuffix), place.final_path(kMasterSuffix)),
       file_(output_.descriptor(), output_.temporary_path()),
       content_(std::make_unique<Content>(file_.id(), view, names)) {
@@ -171,7 +178,7 @@ bool MasterWriter::write_piece() {
   if (piece <= arrays) return true;
   content_.reset();
   file_.close();
-  output_.publish(true);
+  put_in_place(output_, place_);
   return false;
 }
 

@@ -34,6 +34,7 @@ class MasterWriter {
 
  private:
   class Content;
+  const ViewPlace& place_;
   const GlobalView& view_;
   OutputFile output_;
   Hdf5File file_;

@@ -149,10 +149,14 @@ Json to_json(const StoredFile& file) {
   return json;
 }
 
+void check_name(const std::string& name) {
+  if (name.empty() || name.find('/') != std::string::npos) throw Error(DC_E_IO, "a file's name is '" + name + "'");
+}
+
 StoredFile file_from(const Json& json) {
   StoredFile file;
   read_value(json.at("name"), file.name);
-  if (file.name.empty() || file.name.find('/') != std::string::npos) throw Error(DC_E_IO, "a file's name is '" + file.name + "'");
+  check_name(file.name);
   read_value(json.at("server"), file.server);
   read_value(json.at("bytes"), file.bytes);
   if (json.contains("checksum")) file.checksum = checksum_from(json.at("checksum").get<std::string>());
@@ -196,7 +200,7 @@ void add_file(std::vector<StoredFile>& files, StoredFile&& more, Said said) {
   if (same == files.end()) return void(files.push_back(std::move(more)));
   if (said == Said::of_recovered) return void(*same = std::move(more));
   same->server = std::min(same->server, more.server);
-  if (said == Said::again && more.checksum) return;  // one server wrote it, and the line that is there may be a recovery's
+  if (said == Said::again && !more.is_shared()) return;  // one server wrote it, and the line that is there may be a recovery's
   if (said == Said::again) return add_datasets_once(*same, std::move(more.datasets));
   std::move(more.datasets.begin(), more.datasets.end(), std::back_inserter(same->datasets));
 }
@@ -279,6 +283,10 @@ Json to_json(const RunRecord& record) {
   return json;
 }
 
+Json to_json(const ViewRecord& record) {
+  return {{"view", record.name}, {"bytes", record.bytes}, {"checksum", hex(record.checksum)}};
+}
+
 StepRecord step_from_json(const Json& json) {
   return reading("an iteration", [&] {
     StepRecord record;
@@ -331,6 +339,17 @@ RunRecord run_from_json(const Json& json) {
     }
     if (record.servers < 1 || record.servers > kMostServers)
       throw Error(DC_E_IO, "the line of the run is damaged: it tells of " + std::to_string(record.servers) + " servers");
+    return record;
+  });
+}
+
+ViewRecord view_from_json(const Json& json) {
+  return reading("the line of a view", [&] {
+    ViewRecord record;
+    read_value(json.at("view"), record.name);
+    check_name(record.name);
+    read_value(json.at("bytes"), record.bytes);
+    record.checksum = checksum_from(json.at("checksum").get<std::string>());
     return record;
   });
 }

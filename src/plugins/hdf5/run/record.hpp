@@ -4,6 +4,7 @@
 // docs/file-format.md describes the text; readers must ignore keys they do not know.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,7 +16,7 @@
 
 namespace damaris::hdf5 {
 
-constexpr int kRecordVersion = 1;
+constexpr int kRecordVersion = 2;  // 1: lines had no checksums, and nothing was said of the views
 
 // One dataset of a file.
 struct StoredDataset {
@@ -43,8 +44,14 @@ struct StoredFile {
   std::string name;  // without folder: it lies beside the record
   int server = 0;    // that wrote it; the first of several
   std::uint64_t bytes = 0;
-  std::optional<std::uint32_t> checksum;  // CRC-32 of the whole file; none: several servers wrote it, each knows its values
+  std::optional<std::uint32_t> checksum;  // CRC-32 of the whole file; none: several servers wrote it, with an earlier version
   std::vector<StoredDataset> datasets;
+
+  // Several servers wrote it, and each tells of what is its own.
+  bool is_shared() const {
+    return !checksum ||
+           std::any_of(datasets.begin(), datasets.end(), [](const StoredDataset& one) { return one.start.has_value(); });
+  }
 };
 
 // An iteration as one server saw it, or as all of them did.
@@ -91,11 +98,20 @@ struct RunRecord {
   int first_server = 0;
 };
 
+// A line about a file that shows the run as a whole, added before the file takes the place of the one before.
+struct ViewRecord {
+  std::string name;  // beside the record
+  std::uint64_t bytes = 0;
+  std::uint32_t checksum = 0;  // CRC-32 of all of them
+};
+
 Json to_json(const StepRecord& record);
 Json to_json(const RunRecord& record);
+Json to_json(const ViewRecord& record);
 
 // Throw damaris::Error(DC_E_IO) that says what is missing or wrong; the caller adds the place.
 StepRecord step_from_json(const Json& json);
 RunRecord run_from_json(const Json& json);
+ViewRecord view_from_json(const Json& json);
 
 }  // namespace damaris::hdf5

@@ -172,10 +172,11 @@ void RecordFile::drop_replaced_lines() {
 
 // What a process that was killed in the middle of a line left.
 void RecordFile::cut_broken_line() {
-  std::uint64_t end = size_of(descriptor_, path_);
+  const std::uint64_t size = size_of(descriptor_, path_);
+  std::uint64_t end = size;
   for (char last = 0; end > 0; --end)
     if (::pread(descriptor_, &last, 1, static_cast<off_t>(end - 1)) != 1 || last == '\n') break;
-  if (::ftruncate(descriptor_, static_cast<off_t>(end)) != 0) throw_system_failure(errno, "shorten", path_);
+  if (end < size && ::ftruncate(descriptor_, static_cast<off_t>(end)) != 0) throw_system_failure(errno, "shorten", path_);
 }
 
 bool RecordFile::is_gone() const {
@@ -183,16 +184,31 @@ bool RecordFile::is_gone() const {
   return !is_ours() || (::fstat(descriptor_, &facts) == 0 && facts.st_nlink == 0);
 }
 
-bool RecordFile::append(const Json& line) {
-  const std::string text = line.dump() + "\n";
+// Of the line at the end of the file; the caller keeps others from adding to it.
+Seal RecordFile::last_seal() const {
+  char bytes[kSealBytes + 1];  // and the end of the line
+  const std::uint64_t size = size_of(descriptor_, path_);
+  if (size < sizeof bytes) return "";
+  const ssize_t got = ::pread(descriptor_, bytes, sizeof bytes, static_cast<off_t>(size - sizeof bytes));
+  if (got < 0) throw_system_failure(errno, "read", path_);
+  return got == sizeof bytes ? seal_of({bytes, kSealBytes}) : "";
+}
+
+bool RecordFile::append(const Json& line, const std::function<void()>& then) {
+  std::string text = line.dump();
   if (!is_ours()) return false;
   const RunHold::Turn turn(hold_);
   if (is_gone()) return false;
   take_back_line();
+  cut_broken_line();  // of another process: this line would be glued to it
+  text = sealed(std::move(text), last_seal()) + "\n";
   line_begin_ = size_of(descriptor_, path_);
   int error = write_all(descriptor_, text);
   if (error == 0 && ::fdatasync(descriptor_) != 0) error = errno;
-  if (error == 0) return true;
+  if (error == 0) {
+    if (then) then();
+    return true;
+  }
   line_end_ = size_of(descriptor_, path_);
   take_back_line();
   throw_system_failure(error, "write to", path_);

@@ -5,12 +5,14 @@
 
 #include <damaris/error.hpp>
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "../settings.hpp"
 #include "record.hpp"
 #include "run_hold.hpp"
+#include "sealed_line.hpp"
 
 namespace damaris::hdf5 {
 
@@ -36,8 +38,9 @@ class RecordFile {
   // The file was removed, with its folder for instance, or the program has closed its descriptor: a new object begins or goes on with one.
   bool is_gone() const;
   // False, and nothing done, when another file has taken this one's place, or it was removed: open it anew. Throws Failure; nothing of
-  // the line is left in the file then.
-  bool append(const Json& line);
+  // the line is left in the file then. What the line announces is done by `then`, before any other process can add to the file: it may
+  // throw, and the line stays.
+  bool append(const Json& line, const std::function<void()>& then = {});
   // Takes away the lines of earlier runs that this one has replaced, into another file of the same name: a crash leaves one of both, and
   // other processes of the run notice (is_gone). Throws Failure.
   void drop_replaced_lines();
@@ -53,6 +56,7 @@ class RecordFile {
   void remove_leftovers() const;
   void take_back();
   void take_back_line();
+  Seal last_seal() const;
 
   std::string path_;
   RunHold& hold_;

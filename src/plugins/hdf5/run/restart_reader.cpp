@@ -7,12 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 
 #include "../failure.hpp"
+#include "../file_sum.hpp"
 #include "core/base/own_file.hpp"
 #include "dataset_reader.hpp"
-#include "plugins/reduce/crc32.hpp"
 #include "stored_parts.hpp"
 #include "stored_values.hpp"
 
@@ -36,15 +35,6 @@ bool holds(const StepRecord& step, const std::string& variable) {
 
 Error damaged(const std::string& path, const std::string& what) {
   return Error(DC_E_IO, path + " " + what + ": it is damaged, or of another run; put it back, or go on from another step");
-}
-
-std::uint32_t checksum_of_file(const std::string& path) {
-  std::ifstream file = open_to_read(path);
-  std::vector<char> buffer(std::size_t{1} << 20);
-  std::uint32_t checksum = 0;
-  while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), file.gcount() > 0)
-    checksum = reduce::crc32(buffer.data(), static_cast<std::size_t>(file.gcount()), checksum);
-  return checksum;
 }
 
 void check_values(const StoredFile& file, const std::string& path) {
@@ -85,12 +75,24 @@ const std::map<std::int64_t, StepRecord>& RestartReader::steps() {
 const StepRecord& RestartReader::step_of(const dc_read_t& read) {
   const auto& all = steps();
   const auto found = all.find(read.step);
-  if (found != all.end()) return found->second;
+  if (found != all.end()) {
+    require_no_doubt(read.step);
+    return found->second;
+  }
   const std::string nearest = nearest_steps(all, read.step);
   throw Error(DC_E_NOT_STORED,
               name_of(read) + " is not in " + record_.path() + ": " +
                   (nearest.empty() ? "no step was stored" : "the nearest steps stored are " + nearest) +
                   (record_.damaged().empty() ? "" : "; a line that may hold it cannot be read: " + record_.damaged().front()));
+}
+
+// A run that took up the step anew, or a server's part of it, may stand in what is damaged.
+void RestartReader::require_no_doubt(std::int64_t step) const {
+  const std::string doubt = record_.doubt_about(step);
+  if (!doubt.empty())
+    throw Error(DC_E_IO,
+                "step " + std::to_string(step) + " may be told of otherwise where the record is damaged: " + doubt +
+                    "; put the record back from a copy, cut it before that line, or go on from a step that was stored after it");
 }
 
 void RestartReader::read(const dc_read_t& read) {
@@ -105,7 +107,7 @@ void RestartReader::read(const dc_read_t& read) {
   }
 }
 
-// Once a file: its size, as HDF5 may not notice, and its bytes; of a file that several servers wrote the values.
+// Once a file: its size, as HDF5 may not notice, and its bytes; the values where the record has no checksum of the file.
 void RestartReader::check_file(const StoredFile& file, const std::string& path) {
   if (checked_.count(path) > 0) return;
   struct stat facts = {};
@@ -114,7 +116,7 @@ void RestartReader::check_file(const StoredFile& file, const std::string& path) 
     throw damaged(path, "has " + std::to_string(facts.st_size) + " bytes, it was stored with " + std::to_string(file.bytes));
   if (!file.checksum)
     check_values(file, path);
-  else if (checksum_of_file(path) != *file.checksum)
+  else if (sum_of_file(path).checksum != *file.checksum)
     throw damaged(path, "has not the checksum that it was stored with");
   checked_.insert(path);
 }
@@ -140,7 +142,10 @@ std::int64_t RestartReader::last_step(const dc_variable_info_t* variable) {
     return entry.second.complete && (variable == nullptr ? !entry.second.files.empty() : holds(entry.second, variable->path));
   };
   const auto found = std::find_if(all.rbegin(), all.rend(), good);
-  if (found != all.rend()) return found->first;
+  if (found != all.rend()) {
+    require_no_doubt(found->first);
+    return found->first;
+  }
   throw Error(DC_E_NOT_STORED, "no complete step" + (variable == nullptr ? "" : " with '" + std::string(variable->path) + "'") +
                                    " is in " + record_.path());
 }

@@ -20,12 +20,14 @@ class RestartReader {
   // Fills read.data. Throws damaris::Error naming the step, the file or the part that is missing: DC_E_NOT_STORED, DC_E_SHAPE, DC_E_TYPE,
   // DC_E_IO.
   void read(const dc_read_t& read);
-  // The last complete step that holds the variable, or anything if it is NULL. Throws damaris::Error: DC_E_NOT_STORED, DC_E_IO.
+  // The last complete step that holds the variable, or anything if it is NULL; DC_E_IO where a later one may stand in a damaged line.
+  // Throws damaris::Error: DC_E_NOT_STORED, DC_E_IO.
   std::int64_t last_step(const dc_variable_info_t* variable);
 
  private:
   const std::map<std::int64_t, StepRecord>& steps();
   const StepRecord& step_of(const dc_read_t& read);
+  void require_no_doubt(std::int64_t step) const;
   void read_parts(const StepRecord& step, const dc_read_t& read);
   void check_file(const StoredFile& file, const std::string& path);
 

@@ -30,7 +30,7 @@ RecordOutline outline_of(const std::string& path) {
   bool replaces_all = false;  // the run does, once it has files
   std::ifstream file = open_to_read(path);
   for (std::string line; std::getline(file, line) && !file.eof(); offset += line.size() + 1) {
-    const Json json = Json::parse(line, nullptr, false);
+    const Json json = may_be_believed(line) ? Json::parse(line, nullptr, false) : Json(Json::value_t::discarded);
     const auto text = [&](const char* key) {
       return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
     };
@@ -81,8 +81,11 @@ bool RunRecordReader::read_on() {
   file.seekg(static_cast<std::streamoff>(offset_));
   const std::uint64_t before = offset_;
   // A line at a time: the whole of a long run may be larger than what its steps take in memory.
+  bool more = false;
   for (std::string line; std::getline(file, line) && !file.eof(); ++line_) {
+    const std::size_t views = view_lines_;
     take_line(line);
+    more = more || views == view_lines_;
     offset_ += line.size() + 1;
   }
   if (file.bad()) fail();
@@ -90,22 +93,43 @@ bool RunRecordReader::read_on() {
   const std::uintmax_t size = std::filesystem::file_size(path_, unknown);
   is_cut_off_ = !unknown && size > offset_;
   if (offset_ > before) judge();
-  return offset_ > before;
+  return more;
+}
+
+// Whatever is told of already may have been told otherwise in a line that is not there any more, or replaced by a run that nobody
+// knows of.
+void RunRecordReader::leave_out(const std::string& why) {
+  for (const auto& known : steps_) doubtful_.emplace(known.first, damaged_.size());
+  damaged_.push_back(path_ + ":" + std::to_string(line_ + 1) + ": " + why);
+}
+
+std::string RunRecordReader::doubt_about(std::int64_t step) const {
+  const auto found = doubtful_.find(step);
+  return found == doubtful_.end() ? "" : damaged_[found->second];
 }
 
 void RunRecordReader::take_line(const std::string& line) {
-  const auto leave_out = [&](const std::string& why) { damaged_.push_back(path_ + ":" + std::to_string(line_ + 1) + ": " + why); };
+  const SealedLines::Says says = seals_.take(line);
+  if (says != SealedLines::Says::fine) leave_out(SealedLines::sentence(says));
+  if (says != SealedLines::Says::changed) take_content(line);
+}
+
+void RunRecordReader::take_content(const std::string& line) {
   try {
     const Json json = Json::parse(line);
-    if (json.contains("run")) {
+    const bool is_run = json.contains("run");
+    if (is_run) {
       runs_.push_back(run_from_json(json));
       completeness_.emplace_back(runs_.back());
-      begun_ = false;
+      last_run_told_ = begun_ = false;
       waiting_.clear();
-      return;
     }
+    // A run that replaces all of those before takes their lines away, and nobody else does.
+    if (line_ == 0 && seals_.begins_in_the_middle() && !(is_run && runs_.back().replaces_all))
+      leave_out("this line is not the first that was written: the ones before it are missing");
+    if (is_run) return;
     if (const auto word = word_from_json(json)) return completeness_.back().told(*word);
-    take_step(step_from_json(json));
+    json.contains("view") ? take_view(view_from_json(json)) : take_step(step_from_json(json));
   } catch (const Json::exception&) {
     leave_out("this line is no JSON: it is damaged");
   } catch (const Error& error) {
@@ -114,7 +138,15 @@ void RunRecordReader::take_line(const std::string& line) {
   }
 }
 
+void RunRecordReader::take_view(ViewRecord&& view) {
+  ++view_lines_;
+  RecordedView& known = views_[view.name];
+  if (!known.newest.name.empty()) known.earlier.push_back(known.newest.checksum);
+  known.newest = std::move(view);
+}
+
 void RunRecordReader::take_step(StepRecord&& record) {
+  last_run_told_ = true;
   completeness_.back().told(record);
   const auto is_of_this_run = [&](const auto& entry) { return entry.second == runs_.size(); };
   if (!begun_ && record.files.empty() && !std::all_of(run_of_.begin(), run_of_.end(), is_of_this_run))
@@ -127,12 +159,14 @@ void RunRecordReader::take_step(StepRecord&& record) {
 void RunRecordReader::begin_run(std::int64_t first_step) {
   begun_ = true;
   const bool all = !runs_.empty() && runs_.back().replaces_all;
+  if (all) views_.clear();
   for (auto later = all ? run_of_.begin() : run_of_.lower_bound(first_step); later != run_of_.end();)
     if (later->second == runs_.size()) {
       ++later;
     } else {
       for (const StoredFile& file : steps_.at(later->first).files) replaced_.insert(file.name);
       steps_.erase(later->first);
+      doubtful_.erase(later->first);
       later = run_of_.erase(later);
     }
   for (StepRecord& step : std::exchange(waiting_, {}))

@@ -11,6 +11,7 @@
 
 #include "completeness.hpp"
 #include "record.hpp"
+#include "sealed_line.hpp"
 
 namespace damaris::hdf5 {
 
@@ -26,6 +27,12 @@ struct RecordOutline {
 // Goes through the file a line at a time and keeps nothing of it: a record may be larger than what a server may take.
 RecordOutline outline_of(const std::string& path);
 
+// What the record says of a file that shows the run as a whole: the newest line counts.
+struct RecordedView {
+  ViewRecord newest;
+  std::vector<std::uint32_t> earlier;  // checksums of the same run's views before
+};
+
 // With its first files a run replaces what earlier runs stored from that step on (exists="append"), or all of it ("overwrite"); one that
 // stores nothing replaces nothing.
 // Lines of several servers about one step of a run are merged. A last line without its end is one that is being written: left out, as
@@ -34,11 +41,19 @@ class RunRecordReader {
  public:
   explicit RunRecordReader(std::string path) : path_(std::move(path)) {}
 
-  // Takes what was added since the last call. Returns whether there was anything. A file that is not there has no lines.
+  // Takes what was added since the last call. Returns whether there was anything but lines about views. A file that is not there has no lines.
   // Throws damaris::Error: DC_E_IO for one that is there and cannot be read, DC_E_VERSION for that of a newer version.
   bool read_on();
-  // Of each line that cannot be read a sentence with file and line.
+  // Of each line that has changed, that cannot be read or that is not where it was added a sentence with file and line. What stands in a
+  // line that has changed is left out.
   const std::vector<std::string>& damaged() const { return damaged_; }
+  // What is damaged where a line may have stood that says something else of `step`, one of steps(): of the lines from the first that
+  // tells of the step on. "": nothing is.
+  std::string doubt_about(std::int64_t step) const;
+  // Lines that an earlier version has written without a checksum: nobody can say whether they have changed.
+  std::uint64_t uncovered() const { return seals_.uncovered(); }
+  // The views of the last run that made any, by name.
+  const std::map<std::string, RecordedView>& views() const { return views_; }
   // Files of iterations that later runs have replaced; some may still be there.
   const std::set<std::string>& replaced() const { return replaced_; }
   // Whether the last line has no end: it is being written, or its writer was killed.
@@ -48,6 +63,8 @@ class RunRecordReader {
   // For who looks at nothing else of it any more.
   std::map<std::int64_t, StepRecord> take_steps() && { return std::move(steps_); }
   const std::vector<RunRecord>& runs() const { return runs_; }
+  // Whether the last run has told of a step, be it that it has no data.
+  bool last_run_told() const { return last_run_told_; }
   // Servers of the run that stored `step`, one of steps(), without a word about it: they died before, or are not as far.
   std::vector<std::string> silent_servers(std::int64_t step) const;
   // Why it is not complete; empty: it is.
@@ -58,6 +75,9 @@ class RunRecordReader {
 
  private:
   void take_line(const std::string& line);
+  void take_content(const std::string& line);
+  void take_view(ViewRecord&& view);
+  void leave_out(const std::string& why);
   void take_step(StepRecord&& record);
   void begin_run(std::int64_t first_step);
   void add(StepRecord&& record);
@@ -66,14 +86,19 @@ class RunRecordReader {
   std::string path_;
   std::uint64_t offset_ = 0;
   std::uint64_t line_ = 0;
+  SealedLines seals_;
   std::vector<std::string> damaged_;
+  std::map<std::int64_t, std::size_t> doubtful_;  // step that was known when something damaged came -> which of damaged_, the first
   std::set<std::string> replaced_;
   bool is_cut_off_ = false;
   std::vector<RunRecord> runs_;
   std::vector<Completeness> completeness_ = {Completeness()};  // by how many runs had begun
+  bool last_run_told_ = false;
   bool begun_ = false;                                         // the last run has stored files
   std::vector<StepRecord> waiting_;  // its steps without files before that, where an earlier run has stored something
   std::map<std::int64_t, StepRecord> steps_;
+  std::map<std::string, RecordedView> views_;
+  std::size_t view_lines_ = 0;
   std::map<std::int64_t, std::size_t> run_of_;  // step -> how many runs had begun when it was stored
 };
 

@@ -53,10 +53,10 @@ void keep_what_fits(Steps& steps, std::uint64_t memory_bytes) {
 
 }  // namespace
 
-RunViews::RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now)
+RunViews::RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now, TellView tell)
     : host_(host),
       record_(record),
-      place_{record_.folder(), std::filesystem::path(record).stem().string(), host.host_name},
+      place_{record_.folder(), std::filesystem::path(record).stem().string(), host.host_name, std::move(tell)},
       memory_bytes_(memory_bytes),
       has_xdmf_(can_name(place_.stem)),
       now_(now) {
@@ -139,6 +139,7 @@ void RunViews::finish() {
   writing_.reset();
   try {
     read_on();
+    if (!record_.last_run_told()) return;  // those of the run before show all there is, and are its own
     // What another server has written meanwhile may have been replaced by less: then the record has more by now. One that goes on and
     // on writes the views itself when it finishes.
     constexpr int kRounds = 10;

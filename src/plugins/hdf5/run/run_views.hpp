@@ -27,8 +27,8 @@ class RunViews {
 
   // `record` is the path of the record, <folder>/<stem>.jsonl, beside which the views lie. Removes what a killed server of this host
   // left half written. `host` must outlive this object. When the record outgrows `memory_bytes` the views show its first iterations that
-  // do not, and stay so; the log tells.
-  RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now = Clock::now);
+  // do not, and stay so; the log tells. `tell` puts what each view is into the record.
+  RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now = Clock::now, TellView tell = {});
 
   enum class Work { none, more, later };
   // The record has grown.

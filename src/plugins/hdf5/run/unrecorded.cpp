@@ -12,6 +12,7 @@
 #include "../failure.hpp"
 #include "../output_file.hpp"
 #include "core/base/own_file.hpp"
+#include "sealed_line.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -37,6 +38,7 @@ ToldSteps told_by_last_run(const std::string& record) {
   ToldSteps told;
   std::ifstream file = open_to_read(record);
   for (std::string line; std::getline(file, line) && !file.eof();) {
+    if (!may_be_believed(line)) continue;
     const Json json = Json::parse(line, nullptr, false);
     if (json.is_object() && json.contains("run")) {
       told = {};
@@ -55,7 +57,7 @@ ToldSteps told_by_last_run(const std::string& record) {
 
 // Not synchronized: who dies is a process, and what it had written stays. A power failure takes the region along as well.
 void Unrecorded::add(const Json& line) {
-  waiting_ += line.dump() + "\n";
+  waiting_ += sealed(line.dump(), "") + "\n";
   const int descriptor = open_own(path_, O_WRONLY | O_CREAT | O_APPEND | (begun_ ? 0 : O_TRUNC), 0644);
   if (descriptor < 0) throw Failure(std::string("cannot ") + kKeep + " in " + path_ + ": " + why_not_own(path_, errno), errno);
   begun_ = true;
@@ -82,6 +84,7 @@ std::vector<StepRecord> Unrecorded::missing_in(const ToldSteps& told) const {
   std::string line;
   std::getline(file, line);
   while (std::getline(file, line) && !file.eof()) {
+    if (!may_be_believed(line)) continue;  // its file is one that nobody knows of then
     StepRecord step;
     try {
       step = step_from_json(Json::parse(line, nullptr, false));
@@ -99,6 +102,7 @@ std::optional<ServerWord> Unrecorded::end() const {
   if (!is_there()) return end;
   std::ifstream file = open_to_read(path_);
   for (std::string line; std::getline(file, line) && !file.eof();) {
+    if (!may_be_believed(line)) continue;
     try {
       if (const auto word = word_from_json(Json::parse(line, nullptr, false))) end = word;
     } catch (const Error&) {

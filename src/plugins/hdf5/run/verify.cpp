@@ -7,12 +7,13 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <set>
 
+#include "../file_sum.hpp"
 #include "../handle.hpp"
 #include "../zstd_filter.hpp"
 #include "core/base/own_file.hpp"
-#include "plugins/reduce/crc32.hpp"
 #include "stored_values.hpp"
 #include "unrecorded.hpp"
 
@@ -21,7 +22,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kReadBytes = std::size_t{1} << 20;
+constexpr std::uint64_t kWhole = std::numeric_limits<std::uint64_t>::max();
+
+std::string length_of(const FileSum& sum, std::uint64_t recorded) {
+  return "it has " + std::to_string(sum.bytes) + " bytes instead of " + std::to_string(recorded);
+}
 
 class Check {
  public:
@@ -36,6 +41,9 @@ class Check {
       note_partial(step);
       for (const StoredFile& file : record.files) check_file(step, file);
     }
+    for (const auto& [name, view] : run_.views()) check_view(view);
+    result_.uncovered = run_.uncovered();
+    result_.views = files_of_views(run_.steps());
     for (const std::string& line : run_.damaged()) result_.damaged.push_back({-1, "", "", line});
     if (run_.is_cut_off())
       result_.partial.push_back(
@@ -64,29 +72,49 @@ class Check {
     ++result_.files;
     result_.datasets += file.datasets.size();
     const std::string path = run_.folder() + "/" + file.name;
-    std::ifstream bytes = open_to_read(path);
-    if (!bytes) return damaged(step, file, "", std::string("it cannot be opened: ") + std::strerror(errno));
+    if (!open_to_read(path)) return damaged(step, file, "", std::string("it cannot be opened: ") + std::strerror(errno));
     const std::size_t before = result_.damaged.size();
-    const bool same = has_checksum(step, file, bytes);
+    const bool same = has_checksum(step, file, path);
     if (options_.values || !same || !file.checksum) check_values(step, file, path);
     if (!same && result_.damaged.size() == before)
       damaged(step, file, "", "its bytes have changed, outside the values of its datasets");
   }
 
-  bool has_checksum(std::int64_t step, const StoredFile& file, std::ifstream& bytes) {
-    std::vector<char> buffer(kReadBytes);
-    std::uint32_t checksum = 0;
-    std::uint64_t size = 0;
-    while (bytes.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), bytes.gcount() > 0) {
-      const auto count = static_cast<std::size_t>(bytes.gcount());
-      checksum = reduce::crc32(buffer.data(), count, checksum);
-      size += count;
-      if (options_.progress) options_.progress(result_.bytes + std::min(size, file.bytes), all_bytes_);
-    }
+  bool has_checksum(std::int64_t step, const StoredFile& file, const std::string& path) {
+    const std::uint64_t before = result_.bytes;
     result_.bytes += file.bytes;
-    if (size != file.bytes)
-      damaged(step, file, "", "it has " + std::to_string(size) + " bytes instead of " + std::to_string(file.bytes));
-    return size == file.bytes && checksum == file.checksum.value_or(checksum);
+    try {
+      const FileSum sum = sum_of_file(path, 0, kWhole, [&](std::uint64_t done) {
+        if (options_.progress) options_.progress(before + std::min(done, file.bytes), all_bytes_);
+      });
+      if (sum.bytes != file.bytes) damaged(step, file, "", length_of(sum, file.bytes));
+      return sum.bytes == file.bytes && sum.checksum == file.checksum.value_or(sum.checksum);
+    } catch (const Failure& failure) {
+      damaged(step, file, "", failure.what());
+      return false;
+    }
+  }
+
+  // A view that is older than the record says is whole: it was not yet, or not any more, replaced by the newest.
+  void check_view(const RecordedView& view) {
+    const auto finding = [&](const std::string& what) { return Finding{-1, view.newest.name, "", what}; };
+    const std::string path = run_.folder() + "/" + view.newest.name;
+    std::error_code unknown;
+    if (!fs::exists(path, unknown))
+      return result_.damaged.push_back(finding("it is missing: it was removed, or its writer was killed before it was there"));
+    try {
+      const FileSum sum = sum_of_file(path);
+      if (sum.bytes == view.newest.bytes && sum.checksum == view.newest.checksum) return;
+      const auto& earlier = view.earlier;
+      if (std::find(earlier.begin(), earlier.end(), sum.checksum) != earlier.end())
+        return result_.partial.push_back(
+            finding("it shows less than the run has stored: its writer is at it or was killed, or an earlier "
+                    "state of it was put back"));
+      result_.damaged.push_back(
+          finding(sum.bytes == view.newest.bytes ? "its bytes have changed" : length_of(sum, view.newest.bytes)));
+    } catch (const Failure& failure) {
+      result_.damaged.push_back(finding(failure.what()));
+    }
   }
 
   void check_values(std::int64_t step, const StoredFile& file, const std::string& path) {

@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "run_record.hpp"
+#include "view_files.hpp"
 
 namespace damaris::hdf5 {
 
-// Something that is not as the record says. `file` is "" for what concerns a whole iteration, `dataset` for a whole file.
+// Something that is not as the record says. `file` is "" for what concerns a whole iteration, `dataset` for a whole file; `step` is -1 for
+// what belongs to none: the record itself, or with a `file` a view of the run.
 struct Finding {
   std::int64_t step = 0;
   std::string file, dataset;
@@ -22,10 +24,12 @@ struct Finding {
 struct Verification {
   std::uint64_t steps = 0, files = 0, datasets = 0, bytes = 0;
   std::vector<Finding> damaged;
+  std::uint64_t uncovered = 0;            // lines of the record without a checksum: an earlier version wrote them
   std::vector<Finding> partial;           // iterations that are not complete, with the reason: so when they were written
   std::vector<std::string> not_recorded;  // files of the run's name that no line tells of
   std::vector<std::string> noted;         // files that no line tells of, while notes of their servers do: unrecorded.hpp
   std::vector<std::string> replaced;      // files whose iterations a later run has replaced
+  std::vector<ViewFiles> views;           // what a read of each opens
   std::vector<std::string> regions;       // how the names of its runs' regions begin
 };
 

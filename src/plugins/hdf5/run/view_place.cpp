@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "../file_sum.hpp"
+
 namespace damaris::hdf5 {
 namespace {
 
@@ -26,6 +28,15 @@ bool is_of_the_dead(const std::string& name, const std::string& start) {
 
 std::string ViewPlace::temporary_path(const char* suffix) const {
   return folder + "/" + temporary_start(*this, suffix) + std::to_string(::getpid());
+}
+
+void put_in_place(OutputFile& view, const ViewPlace& place) {
+  view.sync();
+  const auto publish = [&] { view.publish(true); };
+  if (!place.tell) return publish();
+  const std::string name = std::filesystem::path(view.final_path()).filename().string();
+  const FileSum sum = sum_of_file(view.temporary_path());
+  place.tell({name, sum.bytes, sum.checksum}, publish);
 }
 
 void remove_leftovers(const ViewPlace& place) {

@@ -3,14 +3,22 @@
 // Before it: file_names.hpp. After it: master_file.hpp, xdmf.hpp.
 #pragma once
 
+#include <functional>
 #include <string>
 
+#include "../output_file.hpp"
+#include "record.hpp"
+
 namespace damaris::hdf5 {
+
+// Tells the record of a view and then lets it take its place, before any other process can do so with its own. Throws Failure.
+using TellView = std::function<void(const ViewRecord&, const std::function<void()>& put_in_place)>;
 
 struct ViewPlace {
   std::string folder;  // absolute
   std::string stem;    // last part of the basename
   std::string host;    // this one: names of temporary files must not meet those of other nodes
+  TellView tell = {};  // empty: nobody is told
 
   std::string final_path(const char* suffix) const { return folder + "/" + stem + suffix; }
   // How its name begins: hidden, with the process id.
@@ -19,6 +27,10 @@ struct ViewPlace {
 
 constexpr char kMasterSuffix[] = ".h5";
 constexpr char kXdmfSuffix[] = ".xmf";
+
+// Makes a finished view durable and puts it in place of the one before, with its checksum in the record: first the line, then the name, so that a
+// crash in between leaves the view before, which the record knows too. Throws Failure.
+void put_in_place(OutputFile& view, const ViewPlace& place);
 
 // Removes the temporary files of processes of this host that are gone. What cannot be removed stays.
 void remove_leftovers(const ViewPlace& place);

@@ -1,7 +1,6 @@
 #include "virtual_array.hpp"
 
-#include <limits>
-
+#include "../fill.hpp"
 #include "../library.hpp"
 #include "../new_dataset.hpp"
 #include "../types.hpp"
@@ -58,19 +57,11 @@ void map(const Properties& properties, const GlobalArray& array, const Mapping& 
           "map", mapping.dataset->path);
 }
 
-bool is_real(const dc_variable_info_t& variable) { return variable.type == DC_FLOAT32 || variable.type == DC_FLOAT64; }
-
-void set_fill(const Properties& properties, const GlobalArray& array) {
-  if (!is_real(*array.variable)) return;
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  checked(H5Pset_fill_value(properties.id(), DAMARIS_HDF5_ID(H5T_NATIVE_DOUBLE), &nan), "set the fill value");
-}
-
 Properties properties_of(const GlobalArray& array, const Space& space, bool in_time) {
   Properties properties(H5Pcreate(DAMARIS_HDF5_CLASS(DATASET_CREATE)), "make the dataset's properties");
   checked(H5Pset_attr_phase_change(properties.id(), 64, 32), "set the attributes' form");
   checked(H5Pset_obj_track_times(properties.id(), false), "switch times off");
-  set_fill(properties, array);
+  set_fill(properties, *array.variable);
   for (const Mapping& mapping : array.mappings) map(properties, array, mapping, space, in_time);
   checked(H5Sselect_all(space.id()), "select all");
   return properties;

@@ -231,7 +231,7 @@ bool can_name(const std::string& stem) {
 void write_xdmf(const ViewPlace& place, const GlobalView& view, const ViewNames& names) {
   OutputFile output(place.temporary_path(kXdmfSuffix), place.final_path(kXdmfSuffix));
   output.append(xdmf_text(place.stem, view, names));
-  output.publish(true);
+  put_in_place(output, place);
 }
 
 }  // namespace damaris::hdf5

@@ -7,6 +7,7 @@
 
 #include "../brick_index.hpp"
 #include "../bricks.hpp"
+#include "../fill.hpp"
 #include "../gather.hpp"
 #include "../library.hpp"
 #include "../new_dataset.hpp"
@@ -19,11 +20,6 @@ namespace {
 
 // Of one write: large, as each is a step of all servers; it bounds the memory that gathering takes.
 constexpr std::size_t kLoadBytes = std::size_t{32} << 20;
-
-template <class T>
-void fill_with_nan(Staging& staging, std::size_t count) {
-  std::fill_n(reinterpret_cast<T*>(staging.data()), count, std::numeric_limits<T>::quiet_NaN());
-}
 
 Space part_of(const Box& whole, const Box& part) {
   Space space = space_of(whole);
@@ -210,9 +206,8 @@ const void* BoxWriter::rounded(const Load& load, const void* values, std::size_t
 const void* BoxWriter::filling(const Load& load, const SharedDataset& dataset) {
   const auto count = static_cast<std::size_t>(volume(load.box));
   gathered_.resize(std::max(gathered_.size(), count * dataset.variable->element_bytes));
-  std::fill_n(gathered_.data(), count * dataset.variable->element_bytes, std::byte{0});
-  if (dataset.variable->type == DC_FLOAT32) fill_with_nan<float>(gathered_, count);
-  if (dataset.variable->type == DC_FLOAT64) fill_with_nan<double>(gathered_, count);
+  const std::vector<std::byte> element = fill_of(*dataset.variable);
+  for (std::size_t i = 0; i < count; ++i) std::copy(element.begin(), element.end(), gathered_.data() + i * element.size());
   return gathered_.data();
 }
 

@@ -4,10 +4,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <optional>
 
+#include "../file_sum.hpp"
 #include "core/base/json.hpp"
 #include "core/base/own_file.hpp"
+#include "plugins/reduce/crc32.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -106,7 +109,9 @@ StoredFile SharedFiles::write_together(std::int64_t step, const dc_iteration_t* 
   told.name = names_.final_name(step);
   told.server = host_.server_index;
   const std::vector<std::string> found = fill(path, plan, iteration, told);
-  told.bytes = std::stoull(team_.by_leader([&] { return std::to_string(publish(*output, plan, found)); }));
+  const std::uint64_t bytes = std::stoull(team_.by_leader([&] { return std::to_string(finish(*output, plan, found)); }));
+  told.checksum = checksum_of(path, bytes);
+  told.bytes = std::stoull(team_.by_leader([&] { return std::to_string(publish(*output, plan)); }));
   return told;
 }
 
@@ -132,10 +137,35 @@ std::vector<std::string> SharedFiles::fill(const std::string& path, const Plan& 
   });
 }
 
-std::uint64_t SharedFiles::publish(OutputFile& output, const Plan& plan, const std::vector<std::string>& texts) const {
+// Returns the size of the file, in which nothing changes any more.
+std::uint64_t SharedFiles::finish(OutputFile& output, const Plan& plan, const std::vector<std::string>& texts) const {
   std::vector<Found> found(plan.datasets.size());
   for (const std::string& text : texts) merge_text(found, text);
   skeleton_.label(output, plan, found);
+  output.sync();
+  return std::filesystem::file_size(output.temporary_path());
+}
+
+// Each member reads as much of the file as the others: who wrote which bytes nobody knows outside of HDF5.
+std::uint32_t SharedFiles::checksum_of(const std::string& path, std::uint64_t bytes) {
+  const auto begin_of = [&](int member) {
+    return bytes / static_cast<std::uint64_t>(team_.size()) * static_cast<std::uint64_t>(member);
+  };
+  const auto end_of = [&](int member) { return member + 1 == team_.size() ? bytes : begin_of(member + 1); };
+  const std::vector<std::string> parts = team_.together([&] {
+    const std::uint64_t begin = begin_of(team_.member()), end = end_of(team_.member());
+    const FileSum sum = sum_of_file(path, begin, end);
+    if (sum.bytes != end - begin) throw Failure("'" + path + "' is shorter than it was written", EIO);
+    return std::to_string(sum.checksum);
+  });
+  std::uint32_t checksum = 0;
+  for (int member = 0; member < team_.size(); ++member)
+    checksum = reduce::crc32_joined(checksum, static_cast<std::uint32_t>(std::stoul(parts[static_cast<std::size_t>(member)])),
+                                    end_of(member) - begin_of(member));
+  return checksum;
+}
+
+std::uint64_t SharedFiles::publish(OutputFile& output, const Plan& plan) const {
   const std::uint64_t bytes = output.publish(settings_.existing != Existing::refuse);
   begin_(std::filesystem::path(output.final_path()).filename().string());
   host_.stored(host_.self, output.final_path().c_str(), bytes, raw_bytes_of(plan));

@@ -36,7 +36,9 @@ class SharedFiles {
   StoredFile write_together(std::int64_t step, const dc_iteration_t* iteration, const std::function<void()>& check);
   Plan plan_from(const std::vector<std::string>& offers) const;
   std::vector<std::string> fill(const std::string& path, const Plan& plan, const dc_iteration_t* iteration, StoredFile& told);
-  std::uint64_t publish(OutputFile& output, const Plan& plan, const std::vector<std::string>& found) const;
+  std::uint64_t finish(OutputFile& output, const Plan& plan, const std::vector<std::string>& found) const;
+  std::uint32_t checksum_of(const std::string& path, std::uint64_t bytes);
+  std::uint64_t publish(OutputFile& output, const Plan& plan) const;
 
   const dc_host_t& host_;
   const Settings& settings_;

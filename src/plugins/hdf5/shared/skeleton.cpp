@@ -11,6 +11,7 @@
 
 #include "../attributes.hpp"
 #include "../bricks.hpp"
+#include "../fill.hpp"
 #include "../hdf5_file.hpp"
 #include "../labels.hpp"
 #include "../library.hpp"
@@ -21,14 +22,6 @@ namespace damaris::hdf5 {
 namespace {
 
 constexpr std::uint64_t kMetadataBytes = std::uint64_t{1} << 16;  // for the index of chunks and what else HDF5 may add
-
-bool is_real(dc_type type) { return type == DC_FLOAT32 || type == DC_FLOAT64; }
-
-void set_fill(const Properties& properties, const dc_variable_info_t& variable) {
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  if (is_real(variable.type))
-    checked(H5Pset_fill_value(properties.id(), DAMARIS_HDF5_ID(H5T_NATIVE_DOUBLE), &nan), "set the fill value");
-}
 
 void set_filters(const Properties& properties, const dc_variable_info_t& variable, const std::vector<Filter>& filters) {
   const bool reduced = variable.reduction.precision != DC_EXACT;
@@ -50,6 +43,7 @@ void label_dataset(hid_t dataset, const SharedDataset& shared, std::int64_t step
   const std::int64_t* low = shared.whole.low.data();
   if (shared.has_position) write_attribute(dataset, "position", std::vector<std::int64_t>(low, low + shared.whole.ndims));
   if (!shared.global.empty()) write_attribute(dataset, "global_extents", shared.global);
+  if (!shared.holes.empty()) label_fill(dataset, *shared.variable);
   if (shared.joined) return label_parts(dataset, shared);
   write_attribute(dataset, "source", shared.parts.front().source);
   write_attribute(dataset, "block", shared.parts.front().block);

@@ -86,7 +86,9 @@ TEST_CASE("a server that has not reported yet leaves a hole, which is filled whe
   CHECK(master.attribute<std::int64_t>("/", "incomplete_iterations").empty());
 }
 
-TEST_CASE("a hole in a variable of integers reads as zero, and so does a file that is gone") {
+TEST_CASE(
+    "a hole in a variable of integers reads as no plausible number, which readers of netCDF mask, and so does a file that is "
+    "gone") {
   const TempFolder folder;
   const auto variable = variable_info(0, "v", DC_INT32, 2);
   MadeRun run(folder.path(), 2, {variable});
@@ -94,8 +96,10 @@ TEST_CASE("a hole in a variable of integers reads as zero, and so does a file th
   store_rows<int>(run, variable, 1, {1});
   run.write_views();
   std::filesystem::remove(run.path(1, 0));
+  constexpr std::int32_t kNo = -2147483647;
   const ReadFile master(folder.file("run.h5"));
-  CHECK(master.values<int>("v") == std::vector<int>{0, 1, 2, 0, 0, 0, 0, 0, 0, 110, 111, 112});
+  CHECK(master.values<int>("v") == std::vector<int>{0, 1, 2, kNo, kNo, kNo, kNo, kNo, kNo, 110, 111, 112});
+  CHECK(master.attribute<std::int32_t>("v", "_FillValue") == std::vector<std::int32_t>{kNo});
 }
 
 TEST_CASE("the views hold after the folder has moved, from whatever working directory") {

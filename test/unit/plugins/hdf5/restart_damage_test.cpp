@@ -56,16 +56,26 @@ TEST_CASE("a file of which a byte has changed is not read") {
                                      Contains("go on from another step"));
 }
 
-TEST_CASE("a damaged line of the record is named where the step that it may hold is asked for, others are read") {
+TEST_CASE("a damaged line of the record is named where the step that it may hold is asked for, and later ones are read") {
+  Earlier earlier;
+  earlier.record.add_text("{\"step\": 3, \"fil\n");
+  earlier.record.add(earlier.step());
+  Later later(earlier.record, earlier.variables);
+  Question<float> question(earlier.variables[0], 4, {2, 2});
+  later.reads(question.at({0, 0}));
+  question.read.step = 3;
+  CHECK(later.plugin.read(question.read) == DC_E_NOT_STORED);
+  CHECK_THAT(later.host.failure, Contains("earlier.jsonl:1: this line is no JSON"));
+}
+
+TEST_CASE("a step is not read where a damaged line behind it may say something else of it") {
   Earlier earlier;
   earlier.record.add(earlier.step());
   earlier.record.add_text("{\"step\": 5, \"fil\n");
   Later later(earlier.record, earlier.variables);
   Question<float> question(earlier.variables[0], 4, {2, 2});
-  later.reads(question.at({0, 0}));
-  question.read.step = 5;
-  CHECK(later.plugin.read(question.read) == DC_E_NOT_STORED);
-  CHECK_THAT(later.host.failure, Contains("earlier.jsonl:2: this line is no JSON"));
+  CHECK(later.plugin.read(question.at({0, 0}).read) == DC_E_IO);
+  CHECK_THAT(later.host.failure, Contains("earlier.jsonl:2: this line is no JSON") && Contains("put the record back"));
 }
 
 TEST_CASE("a dataset of other extents than the record says is refused") {
