@@ -235,7 +235,9 @@ TEST_CASE("a damaged lane ends its client, not the server") {
   }
   CHECK(node.server().first_failure().code == DC_E_CLIENT_LOST);
   CHECK(node.server().first_failure().sentence.find("the lane of client 0 is damaged") == 0);
-  node.client(1).end_iteration(0);
+  const client::Client::Report report = node.client(1).end_iteration(0);
+  CHECK(report.code == DC_E_EARLIER_IO);
+  CHECK(report.sentence.find("the lane of client 0 is damaged") == 0);
   while (node.server().poll()) {
   }
   CHECK(node.lines("small:1.0=16:10 missing:0").size() == 1);
