@@ -235,7 +235,9 @@ TEST_CASE("a damaged lane ends its client, not the server") {
   }
   CHECK(node.server().first_failure().code == DC_E_CLIENT_LOST);
   CHECK(node.server().first_failure().sentence.find("the lane of client 0 is damaged") == 0);
-  node.client(1).end_iteration(0);
+  const client::Client::Report report = node.client(1).end_iteration(0);
+  CHECK(report.code == DC_E_EARLIER_IO);
+  CHECK(report.sentence.find("the lane of client 0 is damaged") == 0);
   while (node.server().poll()) {
   }
   CHECK(node.lines("small:1.0=16:10 missing:0").size() == 1);
@@ -386,6 +388,33 @@ TEST_CASE(
   CHECK(error_of([&] { client.end_iteration(1); }).code() == DC_E_SERVER_LOST);
   CHECK(error_of([&] { client.flush(0, 100); }).code() == DC_E_SERVER_LOST);
   CHECK(error_of([&] { client.finalize(); }).code() == DC_E_SERVER_LOST);
+}
+
+TEST_CASE("what a client had published before it died is stored, also when that is more than the server takes at a look") {
+  constexpr int kBlocks = 600;
+  model::Model model = node_model();
+  add_recorder(model);
+  const std::string name = shm::region_name("node", shm::make_nonce(), 0, 0);
+  const TempFolder folder;
+  ::setenv("DAMARIS_TEST_LOG", folder.file("log").c_str(), 1);
+  const auto shared = std::make_shared<model::Model>(model);
+  const auto region = server::make_region(*shared, "<simulation/>", 1, {name, "host", 0, false});
+  server::Server server(shared, region, std::make_unique<server::SingleCoordinator>(), {0});
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto mine = std::make_shared<shm::Region>(shm::Region::attach(name));
+    client::try_claim(*mine, 0, 0);
+    auto* client = new client::Client(mine, shared, 0, 0);
+    for (int block = 0; block < kBlocks; ++block) (void)client->write(client->shapes().find("small"), 0, block, kFour);
+    ::_exit(0);  // no finalize, no destructor
+  }
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  const Deadline deadline = Deadline::after_ms(10'000);
+  while (region->header().last_complete.load() < 0 && !deadline.passed()) server.poll();
+  std::ifstream log(folder.file("log.s0"));
+  std::string line;
+  std::getline(log, line);
+  CHECK_THAT(line, Catch::StartsWith("iteration 0 ") && Catch::Contains(" datasets 600 ") && Catch::Contains("missing:0"));
 }
 
 TEST_CASE("calls of a client whose server has closed return server lost, at once") {

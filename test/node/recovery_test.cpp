@@ -1,7 +1,13 @@
 // What a second server takes over from the region of one that is gone. The first one just stops being polled, at any point.
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "core/shm/arena.hpp"
 #include "core/shm/decision.hpp"
@@ -148,6 +154,34 @@ TEST_CASE("a step whose blocks were being given back is not stored again with th
   CHECK(remains.region().unreleased_blocks() == 0);
 }
 
+// The page of the last block may not be written, so that the server stops in the middle of giving the blocks back.
+TEST_CASE("while a server gives the blocks of a step back, the region says which step that is") {
+  Remains remains(1);
+  for (int block = 0; block < kMany; ++block) remains.write(0, 3, block);
+  remains.client(0).end_iteration(3);
+  const pid_t server = ::fork();
+  if (server == 0) {
+    static shm::RegionHeader* header = &remains.region().header();
+    const auto stopped = [](int) { ::_exit(header->releasing.load() == 3 ? 10 : 11); };
+    ::signal(SIGSEGV, stopped);
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    std::byte* last = nullptr;
+    const shm::LaneSpan span = remains.region().span(0);
+    shm::walk_arena(remains.region().at(span.arena_offset), span.arena_bytes, [&](shm::BlockHeader& block, std::uint64_t) {
+      if (block.state.load() == static_cast<std::uint32_t>(shm::BlockState::published)) last = reinterpret_cast<std::byte*>(&block);
+    });
+    if (last == nullptr) ::_exit(12);
+    last -= reinterpret_cast<std::uintptr_t>(last) % page;
+    if (::mprotect(last, page, PROT_READ) != 0) ::_exit(13);
+    remains.poll();
+    ::_exit(14);  // it came through
+  }
+  int status = 0;
+  REQUIRE(::waitpid(server, &status, 0) == server);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 10);
+}
+
 TEST_CASE("what a client left of a step that was stored, as it died in a call, is not taken for the step") {
   Remains remains(2, {}, "", GENERATE(false, true));
   for (int id : {0, 1}) {
@@ -256,6 +290,25 @@ TEST_CASE("recovery stores what had been spilled, and what was in the region as 
   CHECK_THAT(remains.recover().at(0), Catch::Contains("datasets 90 small:0.0=16:10 "));
   CHECK(remains.region().unreleased_blocks() == 0);
   CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("the blocks of the newest step are spilled first, for they are stored last") {
+  const TempFolder folder;
+  Remains remains(2, {}, folder.path());
+  const shm::LaneSpan span = remains.region().span(0);
+  constexpr std::uint64_t kBlock = 128;
+  const int each = static_cast<int>(span.arena_bytes * 9 / 10 / kBlock / 3);
+  for (std::int64_t step : {0, 1, 2})
+    for (int block = 0; block < each; ++block) remains.write(0, step, block);  // client 1 has ended none of them
+  remains.poll();
+  std::map<std::int64_t, int> left;
+  shm::walk_arena(remains.region().at(span.arena_offset), span.arena_bytes, [&](shm::BlockHeader& block, std::uint64_t) {
+    if (block.state.load() == static_cast<std::uint32_t>(shm::BlockState::published)) ++left[block.step];
+  });
+  CHECK(remains.region().header().spilled_blocks.load() > 0);
+  CHECK(left[0] == each);
+  CHECK(left[1] == each);
+  CHECK(left[2] < each);
 }
 
 TEST_CASE("a spilled dataset whose labels cannot be is missing: recovery names it, and stores the others when it is given up") {
