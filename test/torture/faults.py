@@ -188,7 +188,7 @@ KINDS = [
     Kind("killed at a disk call", 3.0, ("detached", "in-place"), prepare=set_rule, undo=no_rule, draw_rule=draw_death,
          dies_at_a_call=True, server_dies=True, client_dies=True, codes=frozenset({SERVER_LOST, EARLIER_IO}),
          init_codes=LOST_AT_START | {NO_OUTPUT}, environment=preload, why_not=cannot_preload),
-    Kind("limit", 0.001, ("detached", "in-place"), draw_rule=draw_limit, prefix=limited, from_the_start=True, storage=True, server_dies=True,
+    Kind("limit", 2.0, ("detached", "in-place"), draw_rule=draw_limit, prefix=limited, from_the_start=True, storage=True, server_dies=True,
          codes=frozenset({EARLIER_IO, IO, SHM, MEMORY, SERVER_LOST}), init_codes=LOST_AT_START | {NO_OUTPUT, IO, MEMORY, CONFIG, PLUGIN}),
 ]
 FAULTS = {kind.name: kind for kind in KINDS}
