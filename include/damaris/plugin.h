@@ -143,9 +143,9 @@ typedef struct dc_iteration_t {
   uint64_t spilled_bytes;  /* that were moved out of the buffer before they were stored */
   int hurry; /* on_iteration: 1: who waits for his turn should not wait any longer: a client waits for room, for a flush or for the
                    end, or the next iteration is already complete */
-  size_t never_attached;      /* clients that this server does not serve: they did not come in time, or had no id of their own */
-  size_t refused_count;       /* of `refused` */
-  const char* const* refused; /* sentences about data of this step that will not come, as the server refused or lost them */
+  size_t never_attached;       /* clients that this server does not serve: they did not come in time, or had no id of their own */
+  size_t refused_count;        /* of `refused` */
+  const char* const* refused;  /* sentences about data of this step that will not come, as the server refused or lost them */
   size_t plugin_failure_count; /* on_iteration of a storage plugin: other plugins that have failed since the iteration before */
   const char* const* plugin_failures; /* a sentence each */
 } dc_iteration_t;

@@ -24,7 +24,9 @@ constexpr std::uint64_t word_of(const ProcessId& process) noexcept {
   const std::uint64_t start = process.start_time >> 32 == 0 ? process.start_time : 0;
   return start << 32 | static_cast<std::uint32_t>(process.pid);
 }
-constexpr ProcessId process_of(std::uint64_t word) noexcept { return {static_cast<std::int32_t>(word & 0xffffffff), word >> 32, 0}; }
+constexpr ProcessId process_of(std::uint64_t word) noexcept {
+  return {static_cast<std::int32_t>(word & 0xffffffff), word >> 32, 0};
+}
 
 // Of any process; 0 when it cannot be told.
 std::uint64_t start_time_of(std::int32_t pid) noexcept;

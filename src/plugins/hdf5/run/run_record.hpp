@@ -94,7 +94,7 @@ class RunRecordReader {
   std::vector<RunRecord> runs_;
   std::vector<Completeness> completeness_ = {Completeness()};  // by how many runs had begun
   bool last_run_told_ = false;
-  bool begun_ = false;                                         // the last run has stored files
+  bool begun_ = false;               // the last run has stored files
   std::vector<StepRecord> waiting_;  // its steps without files before that, where an earlier run has stored something
   std::map<std::int64_t, StepRecord> steps_;
   std::map<std::string, RecordedView> views_;
