@@ -24,10 +24,7 @@ constexpr auto kLookEvery = std::chrono::microseconds(500);
 }  // namespace
 
 Session::Session(const std::shared_ptr<shm::Region>& shared, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id)
-    : client_(std::make_unique<client::Client>(shared, std::move(model), slot, id)) {
-  // Mapped it is for good; the number may become another file's in a program that closes what it does not know.
-  shared->memory().close_descriptor();
-}
+    : client_(std::make_unique<client::Client>(shared, std::move(model), slot, id)) {}
 
 Session::Session(std::shared_ptr<const model::Model> model, const std::string& xml, int id,
                  std::unique_ptr<server::Coordinator> coordinator, std::uint64_t run)

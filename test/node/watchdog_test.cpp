@@ -5,6 +5,7 @@
 #include <fstream>
 #include <memory>
 #include <sstream>
+#include <thread>
 
 #include "core/base/log.hpp"
 #include "core/shm/busy.hpp"

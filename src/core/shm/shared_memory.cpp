@@ -54,7 +54,7 @@ void require_room(const std::string& name, std::uint64_t bytes) {
 SharedMemory SharedMemory::create(const std::string& name, std::uint64_t bytes, std::uint64_t allocated_bytes) {
   require_room(name, bytes);
   SharedMemory memory;
-  memory.descriptor_ = open_own(kFolder + name, O_CREAT | O_EXCL | O_RDWR, 0600);
+  memory.take_descriptor(open_own(kFolder + name, O_CREAT | O_EXCL | O_RDWR, 0600));
   if (memory.descriptor_ < 0)
     throw system_error(DC_E_SHM, format("cannot make the region {}", name), errno, "look at /dev/shm and its permissions");
   memory.name_ = name;
@@ -71,7 +71,7 @@ SharedMemory SharedMemory::create(const std::string& name, std::uint64_t bytes, 
 
 SharedMemory SharedMemory::open(const std::string& name, std::uint64_t least_bytes) {
   SharedMemory memory;
-  memory.descriptor_ = open_own(kFolder + name, O_RDWR);
+  memory.take_descriptor(open_own(kFolder + name, O_RDWR));
   if (memory.descriptor_ < 0 && errno != ENOENT)
     throw Error(DC_E_SHM, format("cannot open the region {}: {}", name, why_not_own(kFolder + name, errno)));
   if (memory.descriptor_ < 0)
@@ -115,6 +115,8 @@ SharedMemory::SharedMemory(SharedMemory&& other) noexcept
       bytes_(std::exchange(other.bytes_, 0)),
       name_(std::exchange(other.name_, {})),
       descriptor_(std::exchange(other.descriptor_, -1)),
+      device_(other.device_),
+      inode_(other.inode_),
       owns_name_(std::exchange(other.owns_name_, false)),
       is_lent_(std::exchange(other.is_lent_, false)) {}
 
@@ -123,6 +125,8 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   std::swap(bytes_, other.bytes_);
   std::swap(name_, other.name_);
   std::swap(descriptor_, other.descriptor_);
+  std::swap(device_, other.device_);
+  std::swap(inode_, other.inode_);
   std::swap(owns_name_, other.owns_name_);
   std::swap(is_lent_, other.is_lent_);
   return *this;
@@ -134,14 +138,29 @@ SharedMemory::~SharedMemory() {
   unlink_name();
 }
 
+// Leaves errno as it is: why there is none.
+void SharedMemory::take_descriptor(int descriptor) noexcept {
+  descriptor_ = descriptor;
+  struct stat info = {};
+  if (descriptor < 0 || ::fstat(descriptor, &info) != 0) return;
+  device_ = info.st_dev;
+  inode_ = info.st_ino;
+}
+
+// A program may close descriptors that it does not know, and use their numbers for files of its own: those are left alone.
+bool SharedMemory::has_descriptor() const noexcept {
+  struct stat info = {};
+  return descriptor_ >= 0 && ::fstat(descriptor_, &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
+}
+
 void SharedMemory::close_descriptor() noexcept {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (has_descriptor()) ::close(descriptor_);
   descriptor_ = -1;
 }
 
 void SharedMemory::allocate(std::uint64_t offset, std::uint64_t bytes) {
   if (bytes == 0) return;
-  if (descriptor_ >= 0) {
+  if (has_descriptor()) {
     int failure = EINTR;
     while (failure == EINTR) failure = ::posix_fallocate(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
     if (failure != 0)
@@ -162,17 +181,22 @@ void SharedMemory::populate(std::uint64_t offset, std::uint64_t bytes) noexcept 
 
 bool SharedMemory::try_hold(std::uint64_t part) noexcept {
   struct flock lock = lock_of(part, F_WRLCK);
-  return descriptor_ < 0 || ::fcntl(descriptor_, F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES);
+  return !has_descriptor() || ::fcntl(descriptor_, F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES);
 }
 
 void SharedMemory::let_go(std::uint64_t part) noexcept {
   struct flock lock = lock_of(part, F_UNLCK);
-  if (descriptor_ >= 0) ::fcntl(descriptor_, F_OFD_SETLK, &lock);
+  if (has_descriptor()) ::fcntl(descriptor_, F_OFD_SETLK, &lock);
 }
 
+// Without the descriptor through another one: what this process held is free then, but others still hold theirs.
 bool SharedMemory::is_held_elsewhere(std::uint64_t part) const noexcept {
   struct flock lock = lock_of(part, F_WRLCK);
-  return descriptor_ >= 0 && ::fcntl(descriptor_, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  const bool own = has_descriptor();
+  const int descriptor = own ? descriptor_ : name_.empty() ? -1 : open_own(kFolder + name_, O_RDWR);
+  const bool held = descriptor >= 0 && ::fcntl(descriptor, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  if (!own && descriptor >= 0) ::close(descriptor);
+  return held;
 }
 
 bool SharedMemory::has_name() const noexcept {

@@ -32,8 +32,6 @@ class SharedMemory {
   // Allocates and touches [offset, offset+bytes) from the calling thread, so that the pages lie on its NUMA node and no later write
   // faults. Throws Error(DC_E_SHM) instead of a SIGBUS later.
   void allocate(std::uint64_t offset, std::uint64_t bytes);
-  // The mapping stays; what needs the descriptor (allocate, try_hold, has_name) is over.
-  void close_descriptor() noexcept;
   // Maps the pages of a range that another process allocated, so that the first read does not fault. Best effort.
   void populate(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
@@ -56,11 +54,15 @@ class SharedMemory {
  private:
   SharedMemory() = default;
   void map(int descriptor, std::uint64_t bytes);
+  void take_descriptor(int descriptor) noexcept;
+  bool has_descriptor() const noexcept;
+  void close_descriptor() noexcept;
 
   std::byte* data_ = nullptr;
   std::uint64_t bytes_ = 0;
   std::string name_;
   int descriptor_ = -1;
+  std::uint64_t device_ = 0, inode_ = 0;  // of the file behind it
   bool owns_name_ = false;
   bool is_lent_ = false;
   Maker maker_;
