@@ -29,11 +29,12 @@ TEST_CASE("two runs without MPI of one basename: the second one is refused, in p
   std::filesystem::create_directory(out);
   std::filesystem::create_directory_symlink(out, place.folder().file("link"));
   const std::string x = out + "/x", by_link = place.folder().file("link") + "/x";
-  const auto [first, second] = GENERATE_COPY(table<std::string, std::string>({{in_place("a", x), in_place("b", x)},
-                                                                              {in_place("a", x), in_place("a", by_link)},
-                                                                              {in_place("a", x), detached("b", x)},
-                                                                              {detached("a", x), in_place("b", x)},
-                                                                              {detached("a", x), detached("b", by_link)}}));
+  const std::pair<std::string, std::string> ways[] = {{in_place("a", x), in_place("b", x)},
+                                                      {in_place("a", x), in_place("a", by_link)},
+                                                      {in_place("a", x), detached("b", x)},
+                                                      {detached("a", x), in_place("b", x)},
+                                                      {detached("a", x), detached("b", by_link)}};
+  const auto& [first, second] = ways[GENERATE(range(0, 5))];
   const bool with_job = GENERATE(true, false);
   if (!with_job) ::unsetenv("DAMARIS_JOB");
   TestClient one(place.folder().write("one.xml", first));

@@ -73,15 +73,21 @@ RunHold::RunHold(std::string path, std::string run, std::string member, bool sha
 
 // The last one takes the file away. Locks are given back one by one, as a process that was forked from this one may have them open.
 RunHold::~RunHold() {
-  if (descriptor_ < 0) return;
+  if (!has_descriptor()) return;
   if (turns_ == 0 && set(kTurn, F_WRLCK) == 0) turns_ = 1;
   if (turns_ > 0 && take_alone() && !is_gone()) ::unlink(path_.c_str());
   for (const long byte : {byte_of(member_), kRun, kTurn}) set(byte, F_UNLCK);
   close();
 }
 
+// In place it is the simulation's process, which may close descriptors that it does not know and use their numbers for files of its own.
+bool RunHold::has_descriptor() const {
+  struct stat facts = {};
+  return descriptor_ >= 0 && ::fstat(descriptor_, &facts) == 0 && facts.st_dev == device_ && facts.st_ino == inode_;
+}
+
 void RunHold::close() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (has_descriptor()) ::close(descriptor_);
   descriptor_ = -1;
 }
 
@@ -90,6 +96,10 @@ void RunHold::open() {
   while (true) {
     descriptor_ = open_own(path_, O_RDWR | O_CREAT, 0600);
     if (descriptor_ < 0) throw Failure("cannot open the file of locks " + path_ + ": " + why_not_own(path_, errno), errno);
+    struct stat facts = {};
+    if (::fstat(descriptor_, &facts) != 0) throw_system_failure(errno, "look at", path_);
+    device_ = facts.st_dev;
+    inode_ = facts.st_ino;
     take_turn();
     if (!is_gone()) return;
     close();
@@ -131,6 +141,7 @@ void RunHold::end_turn() {
 }
 
 int RunHold::set(long byte, short type) const {
+  if (!has_descriptor()) return errno = EBADF, -1;
   struct flock lock = {};
   lock.l_type = type;
   lock.l_whence = SEEK_SET;

@@ -7,6 +7,7 @@
 #include <damaris/error.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <mutex>
 #include <string>
 
@@ -55,6 +56,7 @@ class RunHold {
  private:
   void open();
   void close();
+  bool has_descriptor() const;
   void join();
   int set(long byte, short type) const;
   bool wait_for(long byte, short type) const;
@@ -62,6 +64,7 @@ class RunHold {
   std::string record_, path_, run_, member_;
   std::chrono::milliseconds timeout_;
   int descriptor_ = -1;
+  std::uint64_t device_ = 0, inode_ = 0;  // of the file behind it
   bool shared_, first_ = false;
   int turns_ = 0;  // that this process has, one in another
 };

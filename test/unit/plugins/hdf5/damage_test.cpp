@@ -148,9 +148,10 @@ TEST_CASE("files that were exchanged between steps or between runs are found") {
   CHECK(run.verify_objects());
   exchange(one, two);
   REQUIRE_FALSE(run.verify_objects());
-  for (const char* name : {"storm.h5", "storm.jsonl"}) {
-    exchange(run.folder.file(name), other.folder.file(name));
+  for (const char* name : {"storm.node7.s0.i2.h5", "storm.jsonl"}) {
     INFO(name);
+    REQUIRE(content(run.folder.file(name)) != content(other.folder.file(name)));
+    exchange(run.folder.file(name), other.folder.file(name));
     CHECK(run.verify_objects());
     CHECK(other.verify_objects());
     exchange(run.folder.file(name), other.folder.file(name));
