@@ -21,10 +21,10 @@ const char* const kXml =
     "<simulation name='after_error'><architecture><dedicated cores='0'/><buffer size='1MiB'/></architecture><data>"
     "<parameter name='n' type='int' value='4'/><parameter name='twice' type='int' value='2*n' /><parameter name='m' type='int' "
     "value='1'/><parameter name='fixed' type='short' value='4' constant='true'/><parameter name='small' type='short' value='1'/>"
-    "<layout name='line' type='int' dimensions='n'/><layout name='big' type='double' dimensions='m'/>"
+    "<layout name='row' type='int' dimensions='n'/><layout name='big' type='double' dimensions='m'/>"
     "<layout name='tile' type='int' dimensions='6,6' global='10,10' ghost='1:1,1:1'/>"
-    "<variable name='line' layout='line'/><variable name='huge' layout='big'/><variable name='placed' layout='tile'/>"
-    "<variable name='beyond' layout='tile'/><variable name='off' layout='line' enabled='false'/>"
+    "<variable name='line' layout='row'/><variable name='huge' layout='big'/><variable name='placed' layout='tile'/>"
+    "<variable name='beyond' layout='tile'/><variable name='off' layout='row' enabled='false'/>"
     "</data><actions><event name='tick'/></actions></simulation>";
 
 constexpr std::int64_t kOpen = 5;  // 4 has ended

@@ -50,7 +50,9 @@ class Place {
   void check(const std::set<int>& durable) const {
     if (durable.empty() && !std::filesystem::exists(folder_.file("out/run.jsonl"))) return;
     const hdf5::Verification found = hdf5::verify(folder_.file("out/run.jsonl"), {});  // what damaris verify asks
-    for (const hdf5::Finding& one : found.damaged) FAIL_CHECK("step " << one.step << " " << one.file << ": " << one.what);
+    // A view may be missing that its line tells of: it shows what the files hold, and is made anew.
+    for (const hdf5::Finding& one : found.damaged)
+      if (one.step >= 0) FAIL_CHECK("step " << one.step << " " << one.file << ": " << one.what);
     for (const int step : durable) {
       INFO("step " << step);
       const Json record = recorded(path(), step);

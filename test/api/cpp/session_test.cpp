@@ -16,11 +16,11 @@ constexpr const char* kConfig = R"(<simulation name="session">
   <architecture><dedicated cores="0"/><buffer size="1MiB"/></architecture>
   <data>
     <parameter name="n" value="4"/>
-    <layout name="grid" type="double" dimensions="3,n"/>
+    <layout name="cells" type="double" dimensions="3,n"/>
     <layout name="one" type="int"/>
-    <variable name="grid" layout="grid"/>
+    <variable name="grid" layout="cells"/>
     <variable name="number" layout="one"/>
-    <variable name="off" layout="grid" enabled="false"/>
+    <variable name="off" layout="cells" enabled="false"/>
   </data>
   <actions><event name="bell"/></actions>
 </simulation>

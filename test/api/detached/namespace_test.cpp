@@ -61,8 +61,9 @@ TEST_CASE("a client in another PID namespace is served until it finalizes, and m
   for (const char* command : {"write 0", "end 0"})
     for (const int id : {0, 1}) run.client(id).must(command);
   run.client(0).must("flush 0 60000");
-  for (const char* command : {"write 1", "end 1", "finalize"}) run.client(0).must(command);
+  for (const char* command : {"write 1", "end 1"}) run.client(0).must(command);
   run.drop(1);  // killed
+  CHECK(run.client(0)("finalize").code == DC_E_EARLIER_IO);
   CHECK(run.ends());
   CHECK(run.lines("iteration 0 complete 1 ").size() == 1);
 }

@@ -60,8 +60,15 @@ def paint(pieces, shape, dtype):
     return canvas, times
 
 
+FILL = {"i1": -127, "i2": -32767, "i4": -2147483647, "i8": -9223372036854775806,
+        "u1": 255, "u2": 65535, "u4": 4294967295, "u8": 18446744073709551614}
+
+
 def is_filling(values):
-    return numpy.isnan(values).all() if values.dtype.kind == "f" else (values == 0).all()
+    """netCDF's default of the type, or NaN: no number that a simulation may have meant."""
+    if values.dtype.kind == "f":
+        return numpy.isnan(values).all()
+    return (values == FILL[values.dtype.kind + str(values.dtype.itemsize)]).all()
 
 
 def check_shared(path, dataset, raw):

@@ -117,7 +117,7 @@ def test_every_type_reads_back(master):
     with open_group(master, "types") as types:
         assert len(types.data_vars) == 9
         for name, values in types.data_vars.items():
-            assert values.dtype == np.dtype(name.replace("real", "float"))
+            assert values.encoding["dtype"] == np.dtype(name.replace("real", "float"))  # integers with holes may be reals here
             np.testing.assert_array_equal(values.values, expected)
 
 
