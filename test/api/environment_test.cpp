@@ -105,16 +105,18 @@ std::vector<double> values() {
 }
 
 int store(const TempFolder& folder, const std::vector<double>& given, const std::vector<double>& small, std::string& changed) {
+  const std::string config = configuration(folder, "");
   const Wild wild;
   const Modes before;
   const auto look = [&](const std::string& call) {
     if (changed.empty() && !(Modes() == before)) changed = call;
   };
-  if (const int code = dc_initialize(configuration(folder, "").c_str(), 0); code != DC_OK) return code;
+  if (const int code = dc_initialize(config.c_str(), 0); code != DC_OK) return code;
+  look("dc_initialize");
   const std::int64_t offset = 0;
   for (const char* name : {"rounded", "narrow", "small", "exact"})
     if (const int code = dc_set_position(name, 1, &offset); code != DC_OK) return code;
-  look("dc_initialize, dc_set_position");
+  look("dc_set_position");
   for (int step = 0; step < 2; ++step) {
     if (const int code = dc_set_time(step, 0.125 + 1000 * step); code != DC_OK) return code;
     look("dc_set_time");
