@@ -12,8 +12,7 @@ endif()
 
 set(DAMARIS_SANITIZER_ENVIRONMENT)
 if(DAMARIS_SANITIZE)
-  # HDF5 is not instrumented: what it reads and writes counts for nothing, its locks do.
-  set(DAMARIS_SANITIZER_ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1" "TSAN_OPTIONS=second_deadlock_stack=1:ignore_noninstrumented_modules=1"
+  set(DAMARIS_SANITIZER_ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1" "TSAN_OPTIONS=second_deadlock_stack=1"
     "LSAN_OPTIONS=suppressions='${PROJECT_SOURCE_DIR}/test/support/leaks.supp':print_suppressions=0")
 endif()
 
