@@ -12,8 +12,7 @@ endif()
 
 set(DAMARIS_SANITIZER_ENVIRONMENT)
 if(DAMARIS_SANITIZE)
-  set(DAMARIS_SANITIZER_ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1" "TSAN_OPTIONS=second_deadlock_stack=1"
-    "LSAN_OPTIONS=suppressions='${PROJECT_SOURCE_DIR}/test/support/leaks.supp':print_suppressions=0")
+  set(DAMARIS_SANITIZER_ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1" "TSAN_OPTIONS=second_deadlock_stack=1")
 endif()
 
 # damaris_script_test(name COMMAND ... [LABELS ...] [TIMEOUT s] [ENVIRONMENT A=b ...] [PROCESSORS n])
