@@ -30,7 +30,7 @@ TEST_CASE(
   const Output refused = damaris({"recover", region.name});
   CHECK(refused.status == 1);
   CHECK_THAT(refused.text, Catch::Contains("lives"));
-  CHECK_THAT(damaris({"recover"}).text, Catch::Contains("no dead server has left a region"));
+  CHECK_THAT(damaris({"recover"}).text, !Catch::Contains(region.name));  // other tests may have left some
   TestClient& client = run.attached(0);
   for (const char* command : {"write 0", "end 0", "flush 0 60000"}) client.must(command);
   CHECK(std::filesystem::exists("/dev/shm" + region.name));
