@@ -58,7 +58,7 @@ void refuse_other_run(const model::Model& model, const Identity& run) {
   }
 }
 
-// Whoever holds the start lock starts the server (DESIGN 4b rule 7).
+// Whoever holds the start lock starts the server.
 std::unique_ptr<Session> attach_to_server(const model::Model& model, const Identity& run, int id) {
   const Deadline deadline = Deadline::after_ms(model.architecture.attach_timeout_ms);
   shm::StartLock lock(shm::run_key(model));

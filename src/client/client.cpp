@@ -240,7 +240,7 @@ void Client::close_steps_below(std::int64_t step) {
   writing_.store(false, std::memory_order_relaxed);
 }
 
-// Parameters change between steps, never in the middle of one (DESIGN 4b rule 13). A write that is refused has not begun the step's.
+// Parameters change between steps, never in the middle of one. A write that is refused has not begun the step's.
 void Client::start_writing(const Wanted& wanted, std::int64_t step) {
   const auto lock = lock_step();
   if (writing_.load(std::memory_order_relaxed)) return;
@@ -298,7 +298,7 @@ void Client::set_time(std::int64_t step, double time) {
   push(own_writer(), event, lane_deadline());
 }
 
-// Every lane gets the end, so that the server knows it has all that the client's threads wrote before (DESIGN 4b rule 14).
+// Every lane gets the end, so that the server knows it has all that the client's threads wrote before.
 Client::Report Client::end_iteration(std::int64_t step) {
   require_step(step);
   if (step <= ended_)

@@ -40,7 +40,7 @@ class ServerLink {
   template <class Done>
   bool wait_until(const Deadline& deadline, Done&& done);
   // In place: does what the server has to do now; with `until` idle also what it can do only when the other processes have come
-  // as far, which makes the call collective (DESIGN 4b rule 5). With a server of its own, nothing: it works meanwhile.
+  // as far, which makes the call collective. With a server of its own, nothing: it works meanwhile.
   // Returns false when that took longer than `timeout_ms`.
   bool settle(Pumped until, std::int64_t timeout_ms);
   // "server 0 on host (process 12, in plugin 'x' ... for 3.0 s); step 4 is not ended by client 1": for messages of time-outs.

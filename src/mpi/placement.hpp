@@ -25,7 +25,7 @@ struct Role {
 };
 
 // `node_of[r]`: any number that ranks of one node share. The last `dedicated` ranks of every node are servers; a node's clients are
-// split contiguously among them (DESIGN 4b rule 14). Throws Error(DC_E_PLACEMENT) when a node has too few ranks, naming it.
+// split contiguously among them. Throws Error(DC_E_PLACEMENT) when a node has too few ranks, naming it.
 Role role_of(int rank, const std::vector<int>& node_of, int dedicated);
 
 }  // namespace damaris::mpi

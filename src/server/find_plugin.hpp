@@ -9,8 +9,8 @@
 
 namespace damaris::server {
 
-// An absolute path, the plugin path (DAMARIS_PLUGIN_PATH, then the folder beside the library), beside the XML; never the working directory
-// (DESIGN 4b rule 12). Throws Error(DC_E_PLUGIN) naming every place that was tried, or a file that anyone may write or replace.
+// An absolute path, the plugin path (DAMARIS_PLUGIN_PATH, then the folder beside the library), beside the XML; never the working directory.
+// Throws Error(DC_E_PLUGIN) naming every place that was tried, or a file that anyone may write or replace.
 std::string find_plugin(const std::string& library, const model::Model& model, const model::Location& where);
 
 }  // namespace damaris::server

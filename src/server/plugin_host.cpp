@@ -19,7 +19,7 @@
 namespace damaris::server {
 namespace {
 
-// Its own symbol scope (DESIGN 4b rule 17): a plugin's HDF5 must not meet another one that the application brought.
+// Its own symbol scope: a plugin's HDF5 must not meet another one that the application brought.
 // Sanitizers refuse RTLD_DEEPBIND; gcc and clang tell of them in their own ways.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -44,7 +44,7 @@ void* open_library(const std::string& path, const std::string& place, int scope 
 
 // Of the first version: what came later is optional.
 constexpr std::size_t kFirstTableBytes = offsetof(dc_plugin_t, on_read);
-constexpr double kLongSeconds = 10;  // of one callback, worth a line in the log (DESIGN 4b rule 4)
+constexpr double kLongSeconds = 10;  // of one callback, worth a line in the log
 
 void host_log(void*, int level, const char* text) { log_line(static_cast<LogLevel>(level), text == nullptr ? "" : text); }
 

@@ -16,7 +16,7 @@ namespace damaris::server {
 namespace {
 
 constexpr int kPostsPerVisit = 256;                       // from other servers
-constexpr std::int64_t kShortSleepMs = 2;                 // DESIGN 4b rule 15
+constexpr std::int64_t kShortSleepMs = 2;                 // an ordinary write wakes nobody
 constexpr std::int64_t kLongSleepMs = 10;                 // when looks have been in vain: a wake may cost 30 us
 constexpr std::int64_t kHoldMs = 10'000;                  // how long clients wait at the end for other servers
 constexpr std::int64_t kTellAwaitedMs = 10'000;           // after which it says that it waits for them itself

@@ -58,7 +58,7 @@ void Server::reject(Member& member, Lane& lane, const std::string& why) {
   roster_.leave(member, Member::Presence::gone);
 }
 
-// An event of step j ends all earlier steps of its lane (DESIGN 4b rule 2); a read is of another run's step and ends none.
+// An event of step j ends all earlier steps of its lane; a read is of another run's step and ends none.
 void Server::dispatch(Member& member, Lane& lane, const event::Event& event) {
   if (event.kind == event::Kind::read || event.kind == event::Kind::last_step) return take_question(member, lane, event);
   if (adopted_ && event.step <= settled_ && event.kind != event::Kind::finalize) return leave_out(member, lane, event);

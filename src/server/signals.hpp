@@ -1,6 +1,6 @@
 // The event engine's memory of signals: which instance has been sent by whom, and which global ones wait for other servers.
 // Used by: the server's dispatch thread only.
-// Before it: a signal event of one client. After it: actions run by scope core, node or global (DESIGN 4b rules 3 and 4).
+// Before it: a signal event of one client. After it: actions run by scope core, node or global.
 #pragma once
 
 #include <functional>

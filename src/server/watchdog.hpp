@@ -1,4 +1,4 @@
-// Tells the log of a plugin that holds the server up, while it does: it cannot be interrupted (DESIGN 4b rule 4).
+// Tells the log of a plugin that holds the server up, while it does: it cannot be interrupted.
 // Used by: a server with a process of its own; a thread that only looks.
 // Before it: the plugin host says what it calls. After it: the log.
 #pragma once

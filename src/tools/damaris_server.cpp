@@ -39,7 +39,7 @@ struct Options {
   int ready_fd = -1;
 };
 
-// How many clients to wait for: --clients, the XML, what the launcher started on this node, else one (DESIGN 4b rule 7).
+// How many clients to wait for: --clients, the XML, what the launcher started on this node, else one.
 int expected_clients(const Options& options, const damaris::model::Model& model) {
   if (options.clients > 0) return options.clients;
   if (model.architecture.clients > 0) return model.architecture.clients;

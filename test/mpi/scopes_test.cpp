@@ -1,4 +1,4 @@
-// Events of scope core, node and global between clients and servers of two nodes (DESIGN 4b rules 3 and 4).
+// Events of scope core, node and global between clients and servers of two nodes.
 #include <algorithm>
 #include <chrono>
 #include <map>

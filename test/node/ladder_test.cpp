@@ -1,4 +1,4 @@
-// The back-pressure ladder (DESIGN 4b rule 9): what is skipped, dropped, reduced harder and spilled, and that every bit of it is counted.
+// The back-pressure ladder: what is skipped, dropped, reduced harder and spilled, and that every bit of it is counted.
 #include <cstring>
 #include <filesystem>
 

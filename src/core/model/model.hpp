@@ -68,7 +68,7 @@ struct Schedule {
   bool due(std::int64_t step) const noexcept { return step >= from && step <= until && (step - from) % every == 0; }
 };
 
-// What becomes of a write that has waited for room in vain (DESIGN 4b rule 9).
+// What becomes of a write that has waited for room in vain.
 enum class OnFull {
   block,  // it is an error
   skip,   // the variable is left out of the step

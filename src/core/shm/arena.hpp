@@ -10,7 +10,7 @@
 
 namespace damaris::shm {
 
-// Address-ordered first fit; neighbours merge when the free list has no hole (DESIGN 4b rule 10).
+// Address-ordered first fit; neighbours merge when the free list has no hole.
 class Arena {
  public:
   Arena() = default;

@@ -1,4 +1,4 @@
-// Regions by name: how they are called, which of this user's are alive, and what dead jobs left (DESIGN 4b rule 16).
+// Regions by name: how they are called, which of this user's are alive, and what dead jobs left.
 // Used by: servers at start-up (take away or refuse what a dead job left), clients of a detached server (find it).
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a node has decided to leave out of a step for want of room (DESIGN 4b rule 9): a word a step in the header, so that all clients of
+// What a node has decided to leave out of a step for want of room: a word a step in the header, so that all clients of
 // the node leave out the same from then on.
 // Used by: client threads. The server learns what was left out from their events.
 // Before it: a client that waited for room in vain. After it: every write of that step, by a look at one word.

@@ -8,7 +8,7 @@
 
 namespace damaris::shm {
 
-// Client, after a push that must not wait for the server's next look (DESIGN 4b rule 15).
+// Client, after a push that must not wait for the server's next look.
 inline void ring_server(RegionHeader& region) noexcept {
   region.doorbell.fetch_add(1, std::memory_order_seq_cst);
   if (region.server_sleeping.load(std::memory_order_seq_cst) != 0) futex_wake_all(region.doorbell);

@@ -1,4 +1,4 @@
-// The server's messages to one client: errors of iterations, each told once (DESIGN 4b rule 8).
+// The server's messages to one client: errors of iterations, each told once.
 // Used by: post by the server's dispatch thread, take by the client's thread at end of iteration, flush and finalize.
 #pragma once
 

@@ -17,7 +17,7 @@ struct RegionSpec {
   std::string simulation, host;
   std::int32_t server_index = 0;
   std::int32_t server_count = 1;
-  bool detached = false;           // clients find it by themselves (DESIGN 4b rule 7)
+  bool detached = false;           // clients find it by themselves
   std::string xml;                 // the configuration as read
   std::uint64_t config_place = 0;  // place_digest of its path
   std::uint64_t run = 0;           // digest of its run_identity, or a number that its processes agreed on

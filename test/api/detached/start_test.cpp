@@ -1,4 +1,4 @@
-// Who starts a detached server, who may attach to it, and when it leaves (DESIGN 4b rule 7).
+// Who starts a detached server, who may attach to it, and when it leaves.
 #include <sys/stat.h>
 
 #include <fstream>
