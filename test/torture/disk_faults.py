@@ -17,7 +17,7 @@ def preload(runner, _fault):
             "DAMARIS_FAULT_RULES": str(runner.folder / "rules")}
 
 
-def cannot_preload():
+def cannot_preload(_fault):
     return "" if (Path(os.environ["DAMARIS_BUILD_DIR"]) / LIBRARY).exists() else "the faulty disk is not built"
 
 

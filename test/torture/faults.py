@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from disk_faults import cannot_preload, draw_death, draw_delay, draw_failure, no_rule, preload, set_rule
-from limits import draw_limit, limited
+from limits import cannot_limit, draw_limit, limited
 
 FULL, TOO_LARGE, STEP_TOO_LARGE, TIMEOUT = -302, -300, -301, -305
 EARLIER_IO, IO, NO_OUTPUT, SERVER_LOST = -401, -400, -402, -600
@@ -58,7 +58,7 @@ class Kind:
     draw_rule: object = None  # draw_rule(rng)
     prepare: object = None
     dies_at_a_call: bool = False  # of the file system, wherever it comes: prepared before the start
-    why_not: object = None  # a sentence when it cannot be made here
+    why_not: object = None  # of a fault: a sentence when it cannot be made here
     needs_empty_folder: bool = False  # the small disk's
     environment: object = None  # environment(runner, fault): more of it for the run's processes
     prefix: object = None  # prefix(runner, fault, who): words before the command of the server or the clients
@@ -140,18 +140,19 @@ def empty_disk(runner, _fault):
     (runner.out / "ballast").unlink(missing_ok=True)
 
 
-@cache
-def cannot_mount():
+def cannot_mount(_fault):
     return "" if os.geteuid() == 0 and shutil.which("mount") else "a small disk of its own needs root"
 
 
 @cache
-def cannot_forbid():
+@cache
+def is_bound_by_modes():
     """Root writes into every folder, unless it lays that right down."""
-    if os.geteuid() != 0:
-        return ""
-    done = subprocess.run([*ordinary_user(), "true"], capture_output=True, timeout=20, check=False)
-    return "" if done.returncode == 0 else "root may write everywhere here"
+    return os.geteuid() != 0 or subprocess.run([*ordinary_user(), "true"], capture_output=True, timeout=20, check=False).returncode == 0
+
+
+def cannot_forbid(_fault):
+    return "" if is_bound_by_modes() else "root may write everywhere here"
 
 
 def ordinary_user(*_):
@@ -188,7 +189,7 @@ KINDS = [
     Kind("killed at a disk call", 3.0, ("detached", "in-place"), prepare=set_rule, undo=no_rule, draw_rule=draw_death,
          dies_at_a_call=True, server_dies=True, client_dies=True, codes=frozenset({SERVER_LOST, EARLIER_IO}),
          init_codes=LOST_AT_START | {NO_OUTPUT}, environment=preload, why_not=cannot_preload),
-    Kind("limit", 2.0, ("detached", "in-place"), draw_rule=draw_limit, prefix=limited, from_the_start=True, storage=True, server_dies=True,
+    Kind("limit", 2.0, ("detached", "in-place"), draw_rule=draw_limit, prefix=limited, why_not=cannot_limit, from_the_start=True, storage=True, server_dies=True,
          codes=frozenset({EARLIER_IO, IO, SHM, MEMORY, SERVER_LOST}), init_codes=LOST_AT_START | {NO_OUTPUT, IO, MEMORY, CONFIG, PLUGIN}),
 ]
 FAULTS = {kind.name: kind for kind in KINDS}

@@ -79,7 +79,7 @@ class Runner:
     def go(self, result):
         fault = self.run.fault
         self.prepare()
-        if fault.kind.why_not and fault.kind.why_not():
+        if fault.kind.why_not and fault.kind.why_not(fault):
             result.outcome = "not possible here"
         else:
             if self.run.earlier:

@@ -6,11 +6,22 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <utility>
 
 #include "core/base/own_file.hpp"
 
 namespace damaris::hdf5 {
+namespace {
+
+// Where the file is now, should its folder have been moved meanwhile; "" if unknown.
+std::string path_of(int descriptor) {
+  std::error_code unknown;
+  return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(descriptor), unknown).string();
+}
+
+}  // namespace
+
 void sync_folder_of(const std::string& path) {
   const std::string folder = path.substr(0, path.rfind('/') + 1);
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -40,8 +51,8 @@ OutputFile::OutputFile(std::string temporary_path, std::string final_path)
 }
 
 OutputFile::~OutputFile() {
+  if (!published_ && ::unlink(temporary_path_.c_str()) != 0) ::unlink(path_of(descriptor_).c_str());
   ::close(descriptor_);
-  if (!published_) ::unlink(temporary_path_.c_str());
 }
 
 void OutputFile::append(const std::string& bytes) {

@@ -1,0 +1,61 @@
+// A file of the run until it has its name: what is left of one that never gets it, and of one that does not fit.
+#include "plugins/hdf5/output_file.hpp"
+
+#include <sys/resource.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <filesystem>
+
+#include "support/temp_folder.hpp"
+
+namespace fs = std::filesystem;
+using damaris::hdf5::Failure;
+using damaris::hdf5::OutputFile;
+using damaris::test::TempFolder;
+
+namespace {
+
+// No file of this process may grow beyond so many bytes.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit small{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~FileLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  rlimit before_ = {};
+  void (*handler_)(int);
+};
+
+}  // namespace
+
+TEST_CASE("a file that is given up leaves nothing, also where its folder has been moved meanwhile") {
+  const TempFolder place;
+  const fs::path out = place.path() / "out", elsewhere = place.path() / "elsewhere";
+  const bool moved = GENERATE(false, true);
+  fs::create_directory(out);
+  {
+    const OutputFile file(out / ".f.tmp", out / "f");
+    REQUIRE(fs::exists(file.temporary_path()));
+    if (moved) fs::rename(out, elsewhere);
+  }
+  CHECK(fs::is_empty(moved ? elsewhere : out));
+}
+
+TEST_CASE("a write that the system cuts short goes on, and fails if the rest does not fit") {
+  const TempFolder place;
+  OutputFile file(place.file(".f.tmp"), place.file("f"));
+  const FileLimit limit(16);
+  file.append("0123456789");
+  CHECK_THROWS_AS(file.append("0123456789"), Failure);
+  CHECK(fs::file_size(file.temporary_path()) == 16);
+}
