@@ -244,8 +244,7 @@ class Check:
         for damage in found["damaged"]:
             self.broken(f"damaris verify: step {damage['step']}: {damage['file']} {damage['dataset']}: {damage['what']}")
         partial = {one["step"] for one in found["partial"]}
-        known_to_be_due = self.run.mode != "in-place"  # whose processes tell of their own part only
-        for step, name in self.nowhere.items() if known_to_be_due else ():
+        for step, name in self.nowhere.items():
             if step in self.recorded and step not in partial:
                 self.broken(f"damaris verify calls step {step} whole, but {name}, which was handed over, is nowhere")
         unknown = found["noted"] + [name for name in found["not_recorded"] if not name.startswith(".")]

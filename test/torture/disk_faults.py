@@ -17,8 +17,12 @@ def preload(runner, _fault):
             "DAMARIS_FAULT_RULES": str(runner.folder / "rules")}
 
 
+def is_built():
+    return (Path(os.environ["DAMARIS_BUILD_DIR"]) / LIBRARY).exists()
+
+
 def cannot_preload(_fault):
-    return "" if (Path(os.environ["DAMARIS_BUILD_DIR"]) / LIBRARY).exists() else "the faulty disk is not built"
+    return "" if is_built() else "the faulty disk is not built"
 
 
 def set_rule(runner, fault):

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from disk_faults import cannot_preload, draw_death, draw_delay, draw_failure, no_rule, preload, set_rule
+from disk_faults import cannot_preload, draw_death, draw_delay, draw_failure, is_built, no_rule, preload, set_rule
 from limits import cannot_limit, draw_limit, limited
 
 FULL, TOO_LARGE, STEP_TOO_LARGE, TIMEOUT = -302, -300, -301, -305
@@ -228,7 +228,7 @@ def draw_fault(rng, run, kind):
     fault.delay_s = rng.choice((0.0, 2 ** rng.uniform(-16, -5)))
     fault.at_start = kind.can_start_with_it and run.mode == "detached" and run.started_by == "hand" and rng.random() < 0.12
     fault.rule = kind.draw_rule(rng) if kind.draw_rule else ""
-    if kind.storage and not cannot_preload():  # who has the one has the other
+    if kind.storage and is_built():  # who has the one has the other
         run.retry_ms = rng.choice((0, 0, 50, 300))
     if kind.holds:
         fault.hold_s = 2 ** rng.uniform(-8, -1.5)
