@@ -5,23 +5,11 @@
 
 #include <hdf5.h>
 
-#include <stdexcept>
 #include <string>
 
+#include "system_failure.hpp"
+
 namespace damaris::hdf5 {
-
-// `what()` says what could not be done and why; `system_error()` is the errno behind it, 0 if there is none.
-// In place of an errno, for a sentence that names its remedy itself.
-constexpr int kSaysItAll = -1;
-
-class Failure : public std::runtime_error {
- public:
-  Failure(const std::string& sentence, int system_error) : std::runtime_error(sentence), system_error_(system_error) {}
-  int system_error() const { return system_error_; }
-
- private:
-  int system_error_;
-};
 
 // Throws what HDF5 says of its last failed call.
 [[noreturn]] void throw_hdf5_failure(const char* doing, const std::string& object);

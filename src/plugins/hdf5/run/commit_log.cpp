@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <limits>
 #include <thread>
 #include <utility>
@@ -14,7 +13,7 @@
 #include "../failure.hpp"
 #include "../output_folder.hpp"
 #include "../utc.hpp"
-#include "core/base/own_file.hpp"
+#include "whole_lines.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -47,11 +46,14 @@ const char* fate_of(const StepRecord& step) {
 // A record that cannot be read names none: its files stay.
 std::set<std::string> files_in_record(const std::string& path) {
   std::set<std::string> names;
-  std::ifstream file = open_to_read(path);
   try {
-    for (std::string line; std::getline(file, line) && !file.eof();)
+    for_whole_lines(path, 0, [&](const std::string& line) {
       if (const Json json = Json::parse(may_be_believed(line) ? line : ""); json.contains("step"))
         for (const StoredFile& one : step_from_json(json).files) names.insert(one.name);
+      return true;
+    });
+  } catch (const Failure&) {
+    names.clear();
   } catch (const Error&) {
     names.clear();
   } catch (const Json::exception&) {

@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "../output_file.hpp"
 #include "core/base/own_file.hpp"
 #include "run_record.hpp"
+#include "whole_lines.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -45,13 +45,12 @@ bool copy_from(int source, std::uint64_t offset, int target) {
 
 // That servers took part and ended says nothing where none of them stored an iteration.
 bool has_only_words_after(const std::string& path, std::uint64_t offset) {
-  std::ifstream file = open_to_read(path);
-  file.seekg(static_cast<std::streamoff>(offset));
-  for (std::string line; std::getline(file, line);) {
+  bool only_words = true;
+  const bool is_there = for_whole_lines(path, offset, [&](const std::string& line) {
     const Json json = Json::parse(line, nullptr, false);
-    if (!json.is_object() || !(json.contains("joined") || json.contains("ended"))) return false;
-  }
-  return true;
+    return only_words = json.is_object() && (json.contains("joined") || json.contains("ended"));
+  });
+  return is_there && only_words;
 }
 
 }  // namespace
@@ -94,13 +93,15 @@ void RecordFile::go_on(const RunRecord& run) {
 }
 
 // A run that stored nothing leaves no trace.
-void RecordFile::take_back() {
+void RecordFile::take_back() try {
   struct stat facts = {};
   if (is_gone() || ::fstat(descriptor_, &facts) != 0 || static_cast<std::uint64_t>(facts.st_size) < end_) return;
   if (!has_only_words_after(path_, end_)) return;
   if (!hold_.take_alone()) return;  // others are there
   // What cannot be taken back stays: a line about a run without iterations, which replaces nothing.
   [[maybe_unused]] const int result = begin_ == 0 ? ::unlink(path_.c_str()) : ::ftruncate(descriptor_, static_cast<off_t>(begin_));
+} catch (const Failure&) {
+  // What it tells of is not known: it stays.
 }
 
 void RecordFile::open() {
@@ -174,8 +175,10 @@ void RecordFile::drop_replaced_lines() {
 void RecordFile::cut_broken_line() {
   const std::uint64_t size = size_of(descriptor_, path_);
   std::uint64_t end = size;
-  for (char last = 0; end > 0; --end)
-    if (::pread(descriptor_, &last, 1, static_cast<off_t>(end - 1)) != 1 || last == '\n') break;
+  for (char last = 0; end > 0; --end) {
+    if (::pread(descriptor_, &last, 1, static_cast<off_t>(end - 1)) != 1) throw_system_failure(errno, "read", path_);
+    if (last == '\n') break;
+  }
   if (end < size && ::ftruncate(descriptor_, static_cast<off_t>(end)) != 0) throw_system_failure(errno, "shorten", path_);
 }
 

@@ -1,15 +1,14 @@
 #include "run_record.hpp"
 
-#include "core/base/own_file.hpp"
-
 #include <damaris/error.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <utility>
+
+#include "../system_failure.hpp"
+#include "whole_lines.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -28,8 +27,9 @@ RecordOutline outline_of(const std::string& path) {
   RecordOutline outline;
   std::uint64_t offset = 0, run_begin = 0;
   bool replaces_all = false;  // the run does, once it has files
-  std::ifstream file = open_to_read(path);
-  for (std::string line; std::getline(file, line) && !file.eof(); offset += line.size() + 1) {
+  for_whole_lines(path, 0, [&](const std::string& line) {
+    const std::uint64_t begin = offset;
+    offset += line.size() + 1;
     const Json json = may_be_believed(line) ? Json::parse(line, nullptr, false) : Json(Json::value_t::discarded);
     const auto text = [&](const char* key) {
       return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
@@ -40,16 +40,17 @@ RecordOutline outline_of(const std::string& path) {
       outline.servers = servers_of(json);
       outline.has_joined = false;
       replaces_all = text("replaces") == "all";
-      run_begin = offset;
-      continue;
+      run_begin = begin;
+      return true;
     }
     if (json.is_object() && (json.contains("joined") || json.contains("ended"))) {
       outline.has_joined |= json.contains("joined");
-      continue;
+      return true;
     }
     outline.tells_of_iterations = true;
     if (replaces_all && json.is_object() && json.contains("files") && !json["files"].empty()) outline.replaced_until = run_begin;
-  }
+    return true;
+  });
   return outline;
 }
 
@@ -71,29 +72,26 @@ void RunRecordReader::judge() {
   for (auto& [step, record] : steps_) record.complete = why_partial(step).empty();
 }
 
-bool RunRecordReader::read_on() {
-  errno = 0;
-  std::ifstream file = open_to_read(path_);
-  // Who takes a run that cannot be read for one that is not there begins anew, and replaces what it should go on from.
-  const auto fail = [this] { throw Error(DC_E_IO, "the run recorded in " + path_ + " cannot be read: " + std::strerror(errno)); };
-  if (!file && errno != ENOENT && errno != ENOTDIR) fail();
-  if (!file) return false;
-  file.seekg(static_cast<std::streamoff>(offset_));
+bool RunRecordReader::read_on() try {
   const std::uint64_t before = offset_;
   // A line at a time: the whole of a long run may be larger than what its steps take in memory.
   bool more = false;
-  for (std::string line; std::getline(file, line) && !file.eof(); ++line_) {
+  const bool is_there = for_whole_lines(path_, offset_, [&](const std::string& line) {
     const std::size_t views = view_lines_;
     take_line(line);
     more = more || views == view_lines_;
     offset_ += line.size() + 1;
-  }
-  if (file.bad()) fail();
+    ++line_;
+    return true;
+  });
+  if (!is_there) return false;
   std::error_code unknown;
   const std::uintmax_t size = std::filesystem::file_size(path_, unknown);
   is_cut_off_ = !unknown && size > offset_;
   if (offset_ > before) judge();
   return more;
+} catch (const Failure& failure) {
+  throw Error(DC_E_IO, "the run recorded in " + path_ + " cannot be read: " + std::strerror(failure.system_error()));
 }
 
 // Whatever is told of already may have been told otherwise in a line that is not there any more, or replaced by a run that nobody

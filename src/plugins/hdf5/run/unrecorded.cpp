@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
 
 #include "../failure.hpp"
 #include "../output_file.hpp"
 #include "core/base/own_file.hpp"
 #include "sealed_line.hpp"
+#include "whole_lines.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -36,22 +36,22 @@ int add_whole(int descriptor, const std::string& heading, const std::string& lin
 // What earlier runs recorded of the same steps is of another future.
 ToldSteps told_by_last_run(const std::string& record) {
   ToldSteps told;
-  std::ifstream file = open_to_read(record);
-  for (std::string line; std::getline(file, line) && !file.eof();) {
-    if (!may_be_believed(line)) continue;
+  for_whole_lines(record, 0, [&](const std::string& line) {
+    if (!may_be_believed(line)) return true;
     const Json json = Json::parse(line, nullptr, false);
     if (json.is_object() && json.contains("run")) {
       told = {};
       if (json.contains("regions") && json["regions"].is_string()) told.regions = json["regions"].get<std::string>();
-      continue;
+      return true;
     }
     try {
       const StepRecord step = step_from_json(json);
       told.servers[step.step].insert(step.servers.begin(), step.servers.end());
     } catch (const Error&) {
-      continue;  // nobody can read this line, so it tells of nothing
+      // Nobody can read this line, so it tells of nothing.
     }
-  }
+    return true;
+  });
   return told;
 }
 
@@ -70,45 +70,47 @@ void Unrecorded::add(const Json& line) {
 // Only one that this user has written: what another one puts there would be recorded.
 bool Unrecorded::is_there() const {
   const int own = open_own(path_, O_RDONLY);
+  if (own < 0 && (errno == EMFILE || errno == ENFILE || errno == EIO || errno == ESTALE)) throw_system_failure(errno, "open", path_);
   if (own < 0) return false;
   ::close(own);
-  std::ifstream file = open_to_read(path_);
-  std::string line;
-  return std::getline(file, line) && Json::parse(line, nullptr, false) == heading(regions_);
+  bool is_ours = false;
+  for_whole_lines(path_, 0, [&](const std::string& line) {
+    is_ours = Json::parse(line, nullptr, false) == heading(regions_);
+    return false;
+  });
+  return is_ours;
 }
 
 std::vector<StepRecord> Unrecorded::missing_in(const ToldSteps& told) const {
   std::vector<StepRecord> missing;
   if (told.regions != regions_ || !is_there()) return missing;
-  std::ifstream file = open_to_read(path_);
-  std::string line;
-  std::getline(file, line);
-  while (std::getline(file, line) && !file.eof()) {
-    if (!may_be_believed(line)) continue;  // its file is one that nobody knows of then
+  for_whole_lines(path_, 0, [&](const std::string& line) {
+    if (!may_be_believed(line)) return true;  // its file is one that nobody knows of then
     StepRecord step;
     try {
       step = step_from_json(Json::parse(line, nullptr, false));
     } catch (const Error&) {
-      continue;  // cut off: its writer was killed in it, and the step is still in the region
+      return true;  // the heading, or a server's last word
     }
     const auto found = told.servers.find(step.step);
     if (found == told.servers.end() || found->second.count(server_) == 0) missing.push_back(std::move(step));
-  }
+    return true;
+  });
   return missing;
 }
 
 std::optional<ServerWord> Unrecorded::end() const {
   std::optional<ServerWord> end;
   if (!is_there()) return end;
-  std::ifstream file = open_to_read(path_);
-  for (std::string line; std::getline(file, line) && !file.eof();) {
-    if (!may_be_believed(line)) continue;
+  for_whole_lines(path_, 0, [&](const std::string& line) {
+    if (!may_be_believed(line)) return true;
     try {
       if (const auto word = word_from_json(Json::parse(line, nullptr, false))) end = word;
     } catch (const Error&) {
-      continue;  // nobody can read it
+      // Nobody can read it.
     }
-  }
+    return true;
+  });
   return end;
 }
 

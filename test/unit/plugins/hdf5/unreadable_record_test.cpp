@@ -1,0 +1,62 @@
+// A record that cannot be read for a moment is not one without lines.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "plugins/hdf5/run/run_record.hpp"
+#include "plugins/hdf5/system_failure.hpp"
+#include "unit/plugins/hdf5/run_server.hpp"
+
+using namespace damaris::test;
+
+namespace {
+
+// This process opens nothing any more.
+class NoMoreFiles {
+ public:
+  NoMoreFiles() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{0, before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoMoreFiles() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  NoMoreFiles(const NoMoreFiles&) = delete;
+  NoMoreFiles& operator=(const NoMoreFiles&) = delete;
+
+ private:
+  rlimit before_ = {};
+};
+
+}  // namespace
+
+TEST_CASE("a run whose record cannot be read at its end does not take its lines back") {
+  const TempFolder folder;
+  {
+    ServerOf server(folder, 0, 1);
+    REQUIRE(server.store(0) == DC_OK);
+    const NoMoreFiles limit;
+    CHECK(server.plugin->finalize() != DC_OK);
+    server.plugin.reset();
+  }
+  damaris::hdf5::RunRecordReader record(folder.file("storm.jsonl"));
+  record.read_on();
+  CHECK(record.steps().size() == 1);
+  CHECK(std::filesystem::exists(folder.file("storm.s0.i0.h5")) + std::filesystem::exists(folder.file("storm.node7.s0.i0.h5")) == 1);
+}
+
+TEST_CASE("a run that goes on where the record cannot be read does not begin") {
+  const TempFolder folder;
+  {
+    ServerOf server(folder, 0, 1);
+    REQUIRE(server.store(0) == DC_OK);
+  }
+  const auto reads = [&] { return damaris::hdf5::outline_of(folder.file("storm.jsonl")).tells_of_iterations; };
+  REQUIRE(reads());
+  {
+    const NoMoreFiles limit;
+    CHECK_THROWS_AS(reads(), damaris::hdf5::Failure);
+  }
+  CHECK(reads());
+}
