@@ -223,7 +223,7 @@ class Check:
         if not self.kind.server_leaves:
             return set()
         counts = [int(n) for call in ledger.calls if call.code == SERVER_LOST for n, _ in TOO_LATE.findall(call.sentence)]
-        sent = [call.number for call in ledger.returned(*DATA, "time", "end") if call.code == 0]
+        sent = [call.number for call in ledger.returned(*DATA, "time", "end") if call.code >= 0]  # what is skipped is told, too
         return set(sent[-max(counts):]) if counts else set()
 
     @staticmethod

@@ -12,6 +12,10 @@
 
 namespace damaris::hdf5 {
 
+// Closes `id` and returns what `close` returned. HDF5 1.10 frees an object that it cannot write and yet keeps its identifier, which it
+// closes once more at its end (in MPI_Finalize, if not before), and that ends the process: so the identifier goes here.
+herr_t close_or_forget(herr_t (*close)(hid_t), hid_t id);
+
 // Owns one identifier. Made from the result of the call that opened it: Dataset set(H5Dcreate2(...), "create the dataset", path).
 template <herr_t (*Close)(hid_t)>
 class Handle {
@@ -23,14 +27,14 @@ class Handle {
     return *this;
   }
   ~Handle() {
-    if (id_ >= 0) Close(id_);
+    if (id_ >= 0) close_or_forget(Close, id_);
   }
 
   hid_t id() const { return id_; }
 
   // For objects whose closing writes: after it the handle is empty, also when it threw.
   void close(const char* doing, const std::string& object = {}) {
-    checked(Close(std::exchange(id_, H5I_INVALID_HID)), doing, object);
+    checked(close_or_forget(Close, std::exchange(id_, H5I_INVALID_HID)), doing, object);
   }
 
  private:

@@ -2,7 +2,6 @@
 // Used by: people and job scripts, after a run or beside it.
 // Before it: the record and the files. After it: text or JSON on standard output, progress on a terminal's standard error.
 #include <damaris/version.h>
-#include <hdf5.h>
 #include <unistd.h>
 #include <damaris/error.hpp>
 
@@ -167,7 +166,7 @@ void describe(CLI::App& app, Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  H5dont_atexit();  // it says "infinite loop closing library" after it has read of a damaged file
+  hdf5::close_nothing_at_exit();
   Options options;
   CLI::App app("Checks the files of a run against its commit record: their bytes, and the values of\nevery dataset.",
                "damaris verify");

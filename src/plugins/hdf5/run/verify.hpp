@@ -42,6 +42,9 @@ struct VerifyOptions {
 // `run`: the record, or the basename of a run, or a folder with one record. Throws damaris::Error(DC_E_ARGUMENT) naming what is there.
 std::string find_record(const std::string& run);
 
+// For a program that only reads, first of all: HDF5 1.10 keeps memory of what it read of a damaged file, and says so at the exit.
+void close_nothing_at_exit();
+
 // Throws damaris::Error(DC_E_IO) for a record that cannot be read.
 Verification verify(const std::string& record, const VerifyOptions& options);
 
