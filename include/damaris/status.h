@@ -48,7 +48,7 @@ typedef enum dc_code {
   DC_E_ITERATION_TOO_LARGE = -301, /* one client's iteration alone fills its share of the buffer */
   DC_E_FULL = -302,                /* the buffer or the lane stayed full for the whole time-out */
   DC_E_SHM = -303,                 /* /dev/shm is too small, or the region cannot be made or mapped */
-  DC_E_MEMORY = -304,              /* the process is out of memory */
+  DC_E_MEMORY = -304,              /* the process is out of memory, or of another resource that its limits set */
   DC_E_TIMEOUT = -305,             /* the wait was longer than its bound; the message says on whom */
 
   /* I/O: look at the storage. */

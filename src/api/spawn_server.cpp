@@ -57,7 +57,7 @@ std::string listen(int pipe, std::int64_t timeout_ms) {
       throw Error(DC_E_TIMEOUT, format("the damaris-server that this client started is not ready after {} ms", timeout_ms));
     if (ready < 0) {  // nothing to read then: the read would wait without bound
       if (errno == EINTR) continue;
-      throw system_error(DC_E_INTERNAL, "cannot wait for damaris-server", errno, "look at the limit of open files");
+      throw system_error(DC_E_MEMORY, "cannot wait for damaris-server", errno, "look at the limit of open files");
     }
     char text[512];
     const ssize_t length = ::read(pipe, text, sizeof text);
@@ -74,12 +74,12 @@ void spawn_server(const std::string& config, int clients, std::int64_t timeout_m
   const std::string clients_option = format("--clients={}", clients);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
-    throw system_error(DC_E_INTERNAL, "cannot make a pipe", errno, "look at the limit of open files");
+    throw system_error(DC_E_MEMORY, "cannot make a pipe", errno, "look at the limit of open files");
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null < 0) {
     const int reason = errno;
     for (const int end : ends) ::close(end);
-    throw system_error(DC_E_INTERNAL, "cannot open /dev/null", reason, "look at it, and at the limit of open files");
+    throw system_error(DC_E_MEMORY, "cannot open /dev/null", reason, "look at it, and at the limit of open files");
   }
   const pid_t child = ::fork();
   if (child == 0) become_server(program.c_str(), config.c_str(), clients > 0 ? clients_option.c_str() : nullptr, ends[1], null);

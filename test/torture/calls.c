@@ -53,6 +53,7 @@ static block_t parse_block(const char* line) {
 static int do_write(const char* line) {
   const block_t block = parse_block(line);
   void* data = malloc(block.count * 8 + 1);
+  if (data == NULL) return DC_E_MEMORY;
   fill(data, block.type, block.count, block.base);
   const int code = dc_write_block(block.variable, block.step, block.block, data);
   free(data);
@@ -87,6 +88,7 @@ static void compare(const block_t* block, const void* data, const void* wanted, 
 static int do_read(const char* line) {
   const block_t block = parse_block(line);
   void *data = malloc(block.count * 8 + 1), *wanted = malloc(block.count * 8 + 1);
+  if (data == NULL || wanted == NULL) return free(data), free(wanted), DC_E_MEMORY;
   fill(data, block.type, block.count, ~block.base);
   const int code = dc_read_block(block.variable, block.step, block.block, data);
   fill(wanted, block.type, block.count, code < DC_OK ? ~block.base : block.base);
@@ -153,7 +155,7 @@ static void wait_for_child(pid_t child) {
     note("! a child does not end\n");
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
-  } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+  } else if (status != SIGKILL && status != 0) /* the campaign kills it with this client */
     dprintf(player.ledger, "! a child ended with status %#x\n", (unsigned)status);
 }
 
@@ -161,15 +163,15 @@ static int do_fork(const char* line) {
   char how[8] = "", variable[32] = "";
   int64_t step = 0;
   sscanf(line, "%*s %7s %31s %" SCNd64, how, variable, &step);
-  if (strcmp(how, "system") == 0) return system("true") == 0 ? DC_OK : DC_E_INTERNAL;
+  if (strcmp(how, "system") == 0) return system("true") == 0 ? DC_OK : DC_E_MEMORY;
   if (strcmp(how, "popen") == 0) {
     FILE* pipe = popen("true", "r");
-    return pipe != NULL && pclose(pipe) == 0 ? DC_OK : DC_E_INTERNAL;
+    return pipe != NULL && pclose(pipe) == 0 ? DC_OK : DC_E_MEMORY;
   }
   const pid_t child = fork();
   if (child == 0) be_the_child(how, variable, step);
   if (child > 0) wait_for_child(child);
-  return child > 0 ? DC_OK : DC_E_INTERNAL;
+  return child > 0 ? DC_OK : DC_E_MEMORY;
 }
 
 static void be_interrupted(int number) { (void)number; }

@@ -12,7 +12,7 @@ from functools import partial
 
 from cluster import SHARED, neighbours
 from faults import ALWAYS, EARLIER_IO, FULL, NOT_ENDED, SERVER_LOST, TIMEOUT, together
-from ladder import is_told, refused, wrong_refusal
+from ladder import DROPPED, SKIPPED, is_told, refused, wrong_refusal
 from ledger import read_ledger
 from reads import wrong_read
 from processes import CRASHES, MARGIN_S
@@ -222,9 +222,13 @@ class Check:
         """The calls whose events nobody took: a server that was told to stop counts them for the client."""
         if not self.kind.server_leaves:
             return set()
-        counts = [int(n) for call in ledger.calls if call.code == SERVER_LOST for n, _ in TOO_LATE.findall(call.sentence)]
-        sent = [call.number for call in ledger.returned(*DATA, "time", "end") if call.code >= 0]  # what is skipped is told, too
-        return set(sent[-max(counts):]) if counts else set()
+        count = max((int(n) for call in ledger.calls if call.code == SERVER_LOST for n, _ in TOO_LATE.findall(call.sentence)), default=0)
+        sent = [call for call in ledger.returned(*DATA, "time", "end") if call.code in (0, SKIPPED, DROPPED)]  # what is skipped is sent as well
+        late = set()
+        for thread in {call.thread for call in sent} if count else ():
+            of_lane = [call for call in sent if call.thread in ("", thread)]
+            late.update(call.number for call in of_lane[-count:])
+        return late
 
     @staticmethod
     def name(key):

@@ -13,7 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from disk_faults import cannot_preload, draw_death, draw_delay, draw_failure, is_built, no_rule, preload, set_rule
+from cluster import SHARED
+from disk_faults import cannot_preload, draw_death, draw_delay, draw_failure, is_built, no_rule, preload, set_rule, spare_mpi
 from limits import cannot_limit, draw_limit, limited
 
 FULL, TOO_LARGE, STEP_TOO_LARGE, TIMEOUT = -302, -300, -301, -305
@@ -228,6 +229,8 @@ def draw_fault(rng, run, kind):
     fault.delay_s = rng.choice((0.0, 2 ** rng.uniform(-16, -5)))
     fault.at_start = kind.can_start_with_it and run.mode == "detached" and run.started_by == "hand" and rng.random() < 0.12
     fault.rule = kind.draw_rule(rng) if kind.draw_rule else ""
+    if fault.rule and run.files in SHARED:
+        fault.rule = spare_mpi(fault.rule)
     if kind.storage and is_built():  # who has the one has the other
         run.retry_ms = rng.choice((0, 0, 50, 300))
     if kind.holds:

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-OF_THREAD = re.compile(r"^in \d+ ")
+OF_THREAD = re.compile(r"^in (\d+) ")
 
 
 @dataclass
@@ -14,6 +14,7 @@ class Call:
     code: int = None  # None: it never returned
     seconds: float = 0.0
     sentence: str = ""
+    thread: str = ""  # "": the one that made the client
     wrong: str = ""  # what a read did to its array, or a child to the run, and should not
 
 
@@ -38,8 +39,8 @@ def read_ledger(runner, phase, source):
         mark, *rest = text.split(" ", 4)
         if mark == ">":
             number = int(rest[0])
-            line = OF_THREAD.sub("", script[number])
-            begun[number] = Call(number, line.split(), line)
+            line, of_thread = OF_THREAD.sub("", script[number]), OF_THREAD.match(script[number])
+            begun[number] = Call(number, line.split(), line, thread=of_thread[1] if of_thread else "")
             ledger.calls.append(begun[number])
         elif mark == "=":
             call = begun[int(rest[0])]

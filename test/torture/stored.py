@@ -17,17 +17,21 @@ class Stored:
     left_out: set = field(default_factory=set)  # (variable, step) of which a node was told to take no more, for want of room
     dropped_steps: set = field(default_factory=set)
     reduced_steps: set = field(default_factory=set)
-    complete_steps: set = field(default_factory=set)
+    servers: int = 1
+    complete_by: dict = field(default_factory=dict)  # step -> servers of the lines that call it complete
     recovered_steps: set = field(default_factory=set)
     times: dict = field(default_factory=dict)  # step -> physical time, where one is told
     spilled_bytes: int = 0
     damaged: list = field(default_factory=list)  # sentences
 
+    def is_complete(self, step):
+        return len(self.complete_by.get(step, ())) == self.servers
+
 
 def read_stored(out, noted=False):
     """`noted`: also what servers have noted beside a record that one of them keeps for all, and that it has not told yet."""
     stored = Stored()
-    files = {}  # teller, name -> step and what the last line says of it; each server notes its own part of a file
+    files = {}  # teller, name, server -> step and what the last line says of it; each server notes its own part of a file
     paths = [out / "x.jsonl", *(sorted(out.glob(".x.s*.unrecorded")) if noted else [])]
     for teller, step in ((path, step) for path in paths for step in lines_of(path, stored)):
         stored.steps.add(step["step"])
@@ -38,8 +42,8 @@ def read_stored(out, noted=False):
         take_ladder(stored, step)
         take_time(stored, step)
         for file in step.get("files", []):
-            files[teller, file["name"]] = (step["step"], file)
-    for (_, name), (step, told) in files.items():
+            files[teller, file["name"], file["server"]] = (step["step"], file)
+    for (_, name, _), (step, told) in files.items():
         try:
             with h5py.File(out / name, "r") as file:
                 for dataset in told["datasets"]:
@@ -59,9 +63,10 @@ def take_ladder(stored, line):
 
 
 def take_time(stored, line):
-    """The last line of a step says whether it is complete; what one line tells and a later one does not is still told."""
+    """The last line of a step and server says whether it is complete; what one line tells and a later one does not is still told."""
     step = line["step"]
-    (stored.complete_steps.add if line.get("complete") else stored.complete_steps.discard)(step)
+    by = stored.complete_by.setdefault(step, set())
+    (by.update if line.get("complete") else by.difference_update)(line.get("servers", []))
     stored.recovered_steps |= {step} if line.get("recovered") else set()
     if "time" in line:
         stored.times[step] = line["time"]
@@ -77,6 +82,7 @@ def lines_of(path, stored):
             if number + 1 < len(lines):
                 stored.damaged.append(f"line {number + 1} of the record is no JSON: {line[:80]}")
             continue
+        stored.servers = read.get("servers", 1) if "run" in read else stored.servers
         if "step" in read:
             yield read
 

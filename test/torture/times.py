@@ -17,7 +17,7 @@ def wrong_times(stored, ledgers, too_late, excused):
             step, time = int(call.words[1]), float(call.words[2])
             tried.add((step, time))
             heard = call.code == 0 and call.number not in unheard and not excused(phase, ledger, step)
-            if heard and step in stored.complete_steps and stored.times.get(step) != time:
+            if heard and stored.is_complete(step) and stored.times.get(step) != time:
                 yield f"{phase}: client {ledger.source}: {call.line}: the record of that step, which is complete, says {stored.times.get(step)}"
     for step, time in set(stored.times.items()) - tried:
         yield f"the record says that step {step} has the time {time}, but no client told that"
