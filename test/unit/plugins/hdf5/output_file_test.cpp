@@ -1,42 +1,17 @@
 // A file of the run until it has its name: what is left of one that never gets it, and of one that does not fit.
 #include "plugins/hdf5/output_file.hpp"
 
-#include <sys/resource.h>
-
 #include <catch2/catch.hpp>
-#include <csignal>
 #include <filesystem>
 
+#include "support/file_limit.hpp"
 #include "support/temp_folder.hpp"
 
 namespace fs = std::filesystem;
 using damaris::hdf5::Failure;
 using damaris::hdf5::OutputFile;
+using damaris::test::FileLimit;
 using damaris::test::TempFolder;
-
-namespace {
-
-// No file of this process may grow beyond so many bytes.
-class FileLimit {
- public:
-  explicit FileLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit small{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &small);
-  }
-  ~FileLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-  FileLimit(const FileLimit&) = delete;
-  FileLimit& operator=(const FileLimit&) = delete;
-
- private:
-  rlimit before_ = {};
-  void (*handler_)(int);
-};
-
-}  // namespace
 
 TEST_CASE("a file that is given up leaves nothing, also where its folder has been moved meanwhile") {
   const TempFolder place;
