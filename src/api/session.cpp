@@ -10,6 +10,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
+#include "core/base/log.hpp"
 #include "server/make_region.hpp"
 
 namespace damaris::api {
@@ -20,6 +21,15 @@ Session* the_session = nullptr;
 thread_local std::string last_sentence;
 constexpr auto kShortWait = std::chrono::milliseconds(20);
 constexpr auto kLookEvery = std::chrono::microseconds(500);
+
+// After all that ends with the program, such as a C++ session that finalizes in its destructor.
+struct AtExit {
+  AtExit() { make_log(); }
+  ~AtExit() {
+    if (the_session == nullptr || !the_session->is_own()) return;
+    if (const std::string loss = the_session->loss_at_exit(); !loss.empty()) log_line(LogLevel::error, loss);
+  }
+} at_exit;
 
 }  // namespace
 
@@ -75,6 +85,15 @@ client::Client::Report Session::finalize() {
   if ((report.code >= DC_OK && last.code < DC_OK) || (report.code == DC_OK && last.is_notice()))
     report = {last.code, last.sentence};
   return report;
+}
+
+std::string Session::loss_at_exit() const {
+  const auto step = client_->unfinished_step();
+  if (server_ == nullptr || !step) return "";
+  return format(
+      "process {} ends without dc_finalize: what it wrote in step {} is not stored; call dc_finalize, or dc_end_iteration, "
+      "before the program ends",
+      process_, *step);
 }
 
 Session::~Session() {

@@ -26,6 +26,8 @@ class Session {
   ~Session();
 
   client::Client& client() noexcept { return *client_; }
+  // What would be lost if the process ended now, or "". In place alone: else the server goes on and says it.
+  std::string loss_at_exit() const;
   // False in a fork of the process that has attached.
   bool is_own() const noexcept { return maker_.is_this_process(); }
   // Of that process, for messages.

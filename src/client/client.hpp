@@ -66,6 +66,10 @@ class Client {
   // Ends everything, waits for durability, detaches. A second call does nothing.
   Report finalize();
   dc_status_t status();
+  // In which something was written, and which has not ended yet; or none.
+  std::optional<std::int64_t> unfinished_step() const {
+    return writing_.load(std::memory_order_acquire) ? std::optional(open_.load(std::memory_order_acquire)) : std::nullopt;
+  }
 
  private:
   Writer& own_writer() { return writers_.size() == 1 ? *writers_[0] : writer_of_thread(); }

@@ -28,7 +28,11 @@ namespace {
 // The level is read without a lock on every log_enabled; the logger itself only when a line is written.
 std::atomic<int> current_level{static_cast<int>(LogLevel::off)};
 std::mutex logger_mutex;
-std::shared_ptr<spdlog::logger> current_logger;
+
+std::shared_ptr<spdlog::logger>& current_logger() {
+  static std::shared_ptr<spdlog::logger> logger;
+  return logger;
+}
 
 std::optional<LogLevel> level_of(std::string_view name) {
   if (name == "off") return LogLevel::off;
@@ -124,6 +128,8 @@ std::shared_ptr<spdlog::logger> make_logger(spdlog::sink_ptr sink, const std::st
 
 }  // namespace
 
+void make_log() noexcept { (void)current_logger(); }
+
 LogLevel log_level(std::string_view name) noexcept { return level_of(name).value_or(LogLevel::warning); }
 
 namespace {
@@ -137,7 +143,7 @@ void configure(LogLevel level, const std::string& who, MakeSink&& sink) {
   auto logger = level == LogLevel::off ? nullptr : make_logger(sink(), who);
   {
     const std::lock_guard<std::mutex> lock(logger_mutex);
-    current_logger = std::move(logger);
+    current_logger() = std::move(logger);
   }
   current_level.store(static_cast<int>(level), std::memory_order_relaxed);
   if (wished && !wished_level)
@@ -164,7 +170,7 @@ void log_line(LogLevel level, std::string_view text) {
   std::shared_ptr<spdlog::logger> logger;
   {
     const std::lock_guard<std::mutex> lock(logger_mutex);
-    logger = current_logger;
+    logger = current_logger();
   }
   const QuietSignals quiet;  // standard error may be a pipe that nobody reads
   if (logger) logger->log(spd_level(level), spdlog::string_view_t(text.data(), text.size()));

@@ -9,6 +9,9 @@ namespace damaris {
 
 enum class LogLevel { error = 0, warning = 1, info = 2, debug = 3, off = -1 };
 
+// For a static object that says something in its destructor: the log ends after one whose constructor has called this.
+void make_log() noexcept;
+
 // The level of a name in the XML or the environment; `warning` for a name that is none.
 LogLevel log_level(std::string_view name) noexcept;
 

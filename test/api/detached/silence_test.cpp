@@ -70,4 +70,20 @@ TEST_CASE("a client whose server has died prints it once") {
   CHECK(printed.empty());
 }
 
+TEST_CASE("a process in place that ends without dc_finalize prints what is lost with it, and nothing where all was ended") {
+  const Talking talking;
+  const bool ends_step = GENERATE(true, false);
+  Run run("<dedicated cores='0'/>");
+  Process client({std::getenv("DAMARIS_TEST_CLIENT"), run.config()}, true);
+  std::string printed;
+  for (const char* command : {"init 0", "write 0", "end 0", "write 1"}) CHECK(ask(client, command, printed) == DC_OK);
+  if (ends_step) CHECK(ask(client, "end 1", printed) == DC_OK);
+  client.say("quit");
+  for (std::string line = client.line(); !line.empty(); line = client.line()) printed += line;
+  if (ends_step)
+    CHECK(printed.empty());
+  else
+    CHECK_THAT(printed, Catch::Contains("client 0 error: process ") && Catch::Contains("what it wrote in step 1 is not stored"));
+}
+
 }  // namespace damaris::test
