@@ -5,11 +5,17 @@
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <type_traits>
 #include <vector>
 
 namespace damaris {
 using Json = nlohmann::ordered_json;
+
+// Its text, in one line or with `indent`. Bytes that are no UTF-8, as paths may have, become U+FFFD.
+inline std::string text_of(const Json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
 
 // Whether the number is whole and in the range of T. Signed JSON numbers are the negative ones.
 template <class T>
@@ -27,7 +33,7 @@ bool holds_whole(const Json& json) {
 template <class T>
 void read_value(const Json& json, T& value) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
-    if (!holds_whole<T>(json)) throw Json::out_of_range::create(406, "the number " + json.dump() + " does not fit", &json);
+    if (!holds_whole<T>(json)) throw Json::out_of_range::create(406, "the number " + text_of(json) + " does not fit", &json);
   json.get_to(value);
 }
 

@@ -69,8 +69,8 @@ class LogFile final : public spdlog::sinks::base_sink<std::mutex> {
   // Throws Error(DC_E_CONFIG) when it cannot be opened.
   explicit LogFile(const std::string& path) : path_(path) {
     if (const int reason = open(); reason != 0)
-      throw system_error(DC_E_CONFIG, format("the log file '{}' cannot be opened", path), reason,
-                         "name another one in <log file=\"...\">");
+      throw Error(DC_E_CONFIG, format("the log file '{}' cannot be opened: {}; name another one in <log file=\"...\">", path,
+                                      why_not_own(path, reason)));
   }
   ~LogFile() override {
     if (is_ours()) ::close(descriptor_);

@@ -130,7 +130,7 @@ std::string to_json(const Model& model) {
                        {"plugins", json_list(model.plugins)},
                        {"log", {{"level", model.log.level}, {"file", model.log.file}}}};
   // A path need not be UTF-8; it is for messages only, so a replaced character does no harm.
-  return result.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text_of(result);
 }
 
 }  // namespace damaris::model

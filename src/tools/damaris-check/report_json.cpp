@@ -43,14 +43,14 @@ std::string json_report(const model::Model& model, const Sizes& sizes, const std
   }
   result["model"] = Json::parse(model::to_json(model));
   use_words(result["model"]);
-  return result.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of(result, 2) + "\n";
 }
 
 std::string json_failure(const std::string& file, const std::string& errors) {
   Json list = Json::array();
   std::istringstream lines(errors);
   for (std::string line; std::getline(lines, line);) list.push_back(line);
-  return Json({{"file", file}, {"valid", false}, {"errors", list}}).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of({{"file", file}, {"valid", false}, {"errors", list}}, 2) + "\n";
 }
 
 }  // namespace damaris::check

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <exception>
 #include <set>
@@ -58,33 +59,48 @@ struct Beside {
   std::vector<std::string> views;  // sentences about those that cannot be read as a whole
 };
 
-std::string text_report(const std::string& record, const Verification& found, const Beside& beside) {
-  std::string text;
-  for (const Finding& one : found.damaged) text += format("damaged  {}: {}\n", place(one), one.what);
-  for (const Finding& one : found.partial) text += format("partial  {}: {}\n", place(one), one.what);
-  for (const std::string& name : found.not_recorded) text += format("unknown  {}: no line of the record tells of it\n", name);
-  for (const std::string& name : found.noted)
-    text += format(
-        "noted    {}: it is stored, and no line of the record tells of it yet; if the run is over, 'damaris recover' on one of "
-        "its nodes, or a run that goes on with exists=\"append\", adds the line\n",
-        name);
-  for (const std::string& name : found.replaced)
-    text += format("replaced {}: a later run of the record has taken its step's place\n", name);
-  for (const std::string& view : beside.views) text += format("files    {}\n", view);
-  for (const std::string& region : beside.regions)
-    text += format("unstored {}: a dead server of this run left data in it; 'damaris recover {}' stores them\n", region, region);
-  if (found.uncovered > 0)
-    text += format(
-        "note     the record: {} lines have no checksum, as an earlier version wrote them; whether they have changed cannot be "
-        "told\n",
-        found.uncovered);
-  const std::string verdict = !found.damaged.empty() ? format("{} damaged", found.damaged.size()) : "all as recorded";
+// Names come from the record and from folders, which others may have written: no control character reaches the terminal.
+std::string line(const char* kind, std::string text) {
+  const auto is_high_control = [](unsigned char first, unsigned char second) {
+    return first == 0xc2 && second >= 0x80 && second < 0xa0;
+  };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto one = static_cast<unsigned char>(text[i]);
+    if (std::iscntrl(one) != 0) text[i] = '?';
+    if (i + 1 < text.size() && is_high_control(one, static_cast<unsigned char>(text[i + 1]))) text.replace(i, 2, "?");
+  }
+  return format("{:8} {}\n", kind, text);
+}
+
+std::string verdict(const std::string& record, const Verification& found) {
   std::set<std::int64_t> steps;  // each may have several reasons
   for (const Finding& one : found.partial)
     if (one.file.empty()) steps.insert(one.step);
-  const std::string partial = steps.empty() ? "" : format(", {} of them partial", steps.size());
-  return text + format("{}: {} iterations{}, {} files, {} datasets, {}: {}\n", record, found.steps, partial, found.files,
-                       found.datasets, size_text(found.bytes), verdict);
+  return format("{}: {} iterations{}, {} files, {} datasets, {}: {}\n", record, found.steps,
+                steps.empty() ? "" : format(", {} of them partial", steps.size()), found.files, found.datasets,
+                size_text(found.bytes), found.damaged.empty() ? "all as recorded" : format("{} damaged", found.damaged.size()));
+}
+
+std::string text_report(const std::string& record, const Verification& found, const Beside& beside) {
+  std::string text;
+  for (const Finding& one : found.damaged) text += line("damaged", place(one) + ": " + one.what);
+  for (const Finding& one : found.partial) text += line("partial", place(one) + ": " + one.what);
+  for (const std::string& name : found.not_recorded) text += line("unknown", name + ": no line of the record tells of it");
+  for (const std::string& name : found.noted)
+    text += line("noted", name +
+                              ": it is stored, and no line of the record tells of it yet; if the run is over, 'damaris recover' on "
+                              "one of its nodes, or a run that goes on with exists=\"append\", adds the line");
+  for (const std::string& name : found.replaced)
+    text += line("replaced", name + ": a later run of the record has taken its step's place");
+  for (const std::string& view : beside.views) text += line("files", view);
+  for (const std::string& region : beside.regions)
+    text +=
+        line("unstored", format("{}: a dead server of this run left data in it; 'damaris recover {}' stores them", region, region));
+  if (found.uncovered > 0)
+    text += line("note", format("the record: {} line{} without a checksum, as an earlier version wrote; whether they have changed "
+                                "cannot be told",
+                                found.uncovered, found.uncovered == 1 ? "" : "s"));
+  return text + verdict(record, found);
 }
 
 Json json_of(const std::vector<Finding>& findings) {
@@ -95,20 +111,20 @@ Json json_of(const std::vector<Finding>& findings) {
 }
 
 std::string json_report(const std::string& record, const Verification& found, const Beside& beside) {
-  return Json{{"record", record},
-              {"steps", found.steps},
-              {"files", found.files},
-              {"datasets", found.datasets},
-              {"bytes", found.bytes},
-              {"uncovered_lines", found.uncovered},
-              {"damaged", json_of(found.damaged)},
-              {"partial", json_of(found.partial)},
-              {"not_recorded", found.not_recorded},
-              {"noted", found.noted},
-              {"replaced", found.replaced},
-              {"too_many_files", beside.views},
-              {"unstored", beside.regions}}
-             .dump(2) +
+  return text_of({{"record", record},
+                  {"steps", found.steps},
+                  {"files", found.files},
+                  {"datasets", found.datasets},
+                  {"bytes", found.bytes},
+                  {"uncovered_lines", found.uncovered},
+                  {"damaged", json_of(found.damaged)},
+                  {"partial", json_of(found.partial)},
+                  {"not_recorded", found.not_recorded},
+                  {"noted", found.noted},
+                  {"replaced", found.replaced},
+                  {"too_many_files", beside.views},
+                  {"unstored", beside.regions}},
+                 2) +
          "\n";
 }
 

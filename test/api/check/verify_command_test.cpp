@@ -21,6 +21,19 @@ TEST_CASE("damaris verify names a run that is not there and exits with 2; a dama
   CHECK_THAT(run_program({"damaris", "verify", "--help"}).out, Contains("Exit status: 0 all as recorded"));
 }
 
+TEST_CASE("damaris verify sends no control character of a foreign record to the terminal") {
+  const TempFolder folder;
+  folder.write("storm.jsonl",
+               R"({"step":0,"complete":true,"servers":[0],"files":[{"name":"\u001b]0;owned\u0007\u009b2J.h5","server":0,)"
+               R"("bytes":1,"datasets":[]}]})"
+               "\n");
+  folder.write("storm.\x1b[2J.s0.i0.h5", "");
+  const Run run = run_program({"damaris", "verify", folder.file("storm")});
+  CHECK(run.status == 1);
+  CHECK_THAT(run.out, Contains("?]0;owned?"));
+  for (const char* one : {"\x1b", "\a", "\xc2\x9b"}) CHECK_THAT(run.out, !Contains(one));
+}
+
 TEST_CASE("damaris verify --views tells of a view whose files are more than may be open, and what to do") {
   const TempFolder folder;
   std::string record;

@@ -32,7 +32,7 @@ std::string identity_of(const dc_host_t& host) { return host.run != nullptr ? ho
 // server are, so that nobody takes them for an earlier run's.
 bool greet(const dc_host_t& host, const FileNames& names) {
   if (host.server_count == 1) return true;
-  const std::string hello = Json{{"prefix", names.prefix()}}.dump();
+  const std::string hello = text_of({{"prefix", names.prefix()}});
   const int other = host.server_index == 0 ? 1 : 0;
   return host.send != nullptr && host.send(host.self, other, hello.data(), hello.size()) == DC_OK;
 }
@@ -207,7 +207,7 @@ void CommitLog::replace_earlier_runs() {
   remove_earlier();
   if (connected_)
     for (int other = 1; other < host_.server_count; ++other) {
-      const std::string told = Json{{"replaced", true}}.dump();
+      const std::string told = text_of({{"replaced", true}});
       host_.send(host_.self, other, told.data(), told.size());  // one that does not hear of it removes them at its end
     }
   if (!file_->is_first()) return;
@@ -232,7 +232,7 @@ void CommitLog::report(StepRecord&& record, Instant since) {
   record.tellers = {{told_host(), host_.server_index}};
   note_unrecorded(to_json(record));
   if (!keeps()) {
-    const std::string text = to_json(record).dump();
+    const std::string text = text_of(to_json(record));
     if (host_.send(host_.self, 0, text.data(), text.size()) != DC_OK)
       warn("server 0, which keeps the commit record, cannot be told of step " + std::to_string(record.step));
     return;
@@ -252,7 +252,7 @@ void CommitLog::passed(std::int64_t step) {
     note_unrecorded(to_json(ServerWord{ServerWord::What::ended, host_.server_index, "", losses_of(host_)}));
   Json passed = to_json(losses_of(host_));
   passed["passed"] = step;
-  const std::string text = passed.dump();
+  const std::string text = text_of(passed);
   if (host_.send(host_.self, 0, text.data(), text.size()) != DC_OK)
     warn("server 0, which keeps the commit record, cannot be told that nothing comes up to step " + std::to_string(step));
 }

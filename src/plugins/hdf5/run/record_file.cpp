@@ -198,7 +198,7 @@ Seal RecordFile::last_seal() const {
 }
 
 bool RecordFile::append(const Json& line, const std::function<void()>& then) {
-  std::string text = line.dump();
+  std::string text = text_of(line);
   if (!is_ours()) return false;
   const RunHold::Turn turn(hold_);
   if (is_gone()) return false;

@@ -57,11 +57,11 @@ ToldSteps told_by_last_run(const std::string& record) {
 
 // Not synchronized: who dies is a process, and what it had written stays. A power failure takes the region along as well.
 void Unrecorded::add(const Json& line) {
-  waiting_ += sealed(line.dump(), "") + "\n";
+  waiting_ += sealed(text_of(line), "") + "\n";
   const int descriptor = open_own(path_, O_WRONLY | O_CREAT | O_APPEND | (begun_ ? 0 : O_TRUNC), 0644);
   if (descriptor < 0) throw Failure(std::string("cannot ") + kKeep + " in " + path_ + ": " + why_not_own(path_, errno), errno);
   begun_ = true;
-  const int error = add_whole(descriptor, heading(regions_).dump() + "\n", waiting_);
+  const int error = add_whole(descriptor, text_of(heading(regions_)) + "\n", waiting_);
   ::close(descriptor);
   if (error != 0) throw_system_failure(error, kKeep, path_);
   waiting_.clear();

@@ -82,7 +82,7 @@ std::string to_text(const Offer& offer) {
   }
   json["lists"] = std::move(lists);
   json["variables"] = std::move(variables);
-  return json.dump();
+  return text_of(json);
 }
 
 Offer offer_from(const std::string& text, const dc_host_t& host) try {

@@ -41,7 +41,7 @@ std::optional<double> number_from(const Json& json) {
 std::string to_text(const std::vector<Found>& found) {
   Json json = Json::array();
   for (const Found& one : found) json.push_back({to_json(one.min), to_json(one.max), to_json(one.largest_error)});
-  return json.dump();
+  return text_of(json);
 }
 
 void merge_text(std::vector<Found>& into, const std::string& text) {

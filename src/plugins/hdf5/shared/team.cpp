@@ -41,11 +41,9 @@ std::string file_of(const void* symbol) {
 // What went well, or a failure, as text.
 std::string outcome_of(const std::function<std::string()>& task) {
   // A path need not be UTF-8, and a sentence must get through.
-  const auto failed = [](const std::string& why, int error) {
-    return Json{{"failed", why}, {"errno", error}}.dump(-1, ' ', false, Json::error_handler_t::replace);
-  };
+  const auto failed = [](const std::string& why, int error) { return text_of({{"failed", why}, {"errno", error}}); };
   try {
-    return Json{{"done", task()}}.dump();
+    return text_of({{"done", task()}});
   } catch (const Failure& failure) {
     return failed(failure.what(), failure.system_error());
   } catch (const Error& error) {
