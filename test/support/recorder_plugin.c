@@ -4,6 +4,7 @@
  * fails it on that server only.
  */
 #include <damaris/plugin.h>
+#include <fenv.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,6 +92,16 @@ int take_memory(const dc_event_t* event, const dc_iteration_t* iteration, const 
   for (size_t at = 0; memory != NULL && at < bytes; at += 4096) memory[at] = 1;
   free((void*)memory);
   return DC_OK;
+}
+
+/* Writes how it finds numbers rounded, and leaves them rounded upwards. */
+int round_upwards(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host) {
+  FILE* log = open_log(host);
+  (void)event, (void)iteration;
+  if (log == NULL) return DC_E_PLUGIN;
+  fprintf(log, "rounding %d\n", fegetround());
+  fclose(log);
+  return fesetround(FE_UPWARD) == 0 ? DC_OK : DC_E_PLUGIN;
 }
 
 /* Returns twice: in the server and in a fork of it. */

@@ -1,6 +1,8 @@
-// Letters and digits of ASCII, whatever the program's locale says of them.
+// Letters, digits and control characters, whatever the program's locale says of them.
 // Used by: every folder, any thread.
 #pragma once
+
+#include <string>
 
 namespace damaris {
 
@@ -8,5 +10,16 @@ constexpr bool is_ascii_letter_or_digit(char c) noexcept {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 constexpr char ascii_lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// The text with '?' for each control character, in UTF-8 also U+0080 to U+009F: one line, which no terminal obeys.
+inline std::string without_controls(std::string text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
+    const bool two_bytes = byte == 0xc2 && next >= 0x80 && next < 0xa0;
+    if (two_bytes || byte < 0x20 || byte == 0x7f) text.replace(i, two_bytes ? 2 : 1, "?");
+  }
+  return text;
+}
 
 }  // namespace damaris

@@ -1,7 +1,9 @@
 #include "core/config/problems.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "core/base/ascii.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 
@@ -14,9 +16,7 @@ constexpr std::size_t kLongestSentence = 600;  // a value of a megabyte does not
 // One line, whatever stands in a value: a problem is a line, and a terminal must not obey what a file says.
 std::string one_line(std::string sentence) {
   if (sentence.size() > kLongestSentence) sentence = sentence.substr(0, kLongestSentence) + " ...";
-  for (char& c : sentence)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return sentence;
+  return without_controls(std::move(sentence));
 }
 
 }  // namespace

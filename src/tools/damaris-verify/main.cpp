@@ -8,13 +8,13 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <exception>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "core/base/ascii.hpp"
 #include "core/base/format.hpp"
 #include "core/base/json.hpp"
 #include "core/base/units.hpp"
@@ -59,18 +59,8 @@ struct Beside {
   std::vector<std::string> views;  // sentences about those that cannot be read as a whole
 };
 
-// Names come from the record and from folders, which others may have written: no control character reaches the terminal.
-std::string line(const char* kind, std::string text) {
-  const auto is_high_control = [](unsigned char first, unsigned char second) {
-    return first == 0xc2 && second >= 0x80 && second < 0xa0;
-  };
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto one = static_cast<unsigned char>(text[i]);
-    if (std::iscntrl(one) != 0) text[i] = '?';
-    if (i + 1 < text.size() && is_high_control(one, static_cast<unsigned char>(text[i + 1]))) text.replace(i, 2, "?");
-  }
-  return format("{:8} {}\n", kind, text);
-}
+// Names come from the record and from folders, which others may have written.
+std::string line(const char* kind, const std::string& text) { return format("{:8} {}\n", kind, without_controls(text)); }
 
 std::string verdict(const std::string& record, const Verification& found) {
   std::set<std::int64_t> steps;  // each may have several reasons

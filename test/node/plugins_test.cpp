@@ -1,0 +1,112 @@
+// What plugins do wrong, and where they are sought.
+#include <cfenv>
+
+#include "node.hpp"
+#include "server/find_plugin.hpp"
+
+namespace damaris::test {
+namespace {
+
+const std::int32_t kFour[4] = {1, 2, 3, 4};
+
+TEST_CASE("what a plugin says at its end reaches the last clients, which wait for it; those that left before do not") {
+  model::Model model = node_model();
+  add_recorder(model, true, {{"fail_at", "end"}});
+  Node node(model, 2);
+  node.start();
+  node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
+  CHECK(node.client(1).finalize().code == DC_OK);
+  const client::Client::Report report = node.client(0).finalize();
+  CHECK(report.code == DC_E_EARLIER_IO);
+  CHECK(report.sentence.find("it was told to fail at its end") != std::string::npos);
+  CHECK(node.lines("finalize").size() == 1);
+}
+
+TEST_CASE(
+    "a plugin that fails in an iteration or at its end is, by policy, a notice and no failure, and is finalized all the same") {
+  model::Model model = node_model();
+  const std::string fail_at = GENERATE("0", "end");
+  const bool disables = GENERATE(true, false);
+  model.architecture.plugin_policy = disables ? model::PluginPolicy::disable : model::PluginPolicy::fail_iteration;
+  add_recorder(model, false, {{"fail_at", fail_at}});
+  Node node(model, 1);
+  node.start();
+  for (std::int64_t step = 0; step < 2; ++step) {
+    node.client(0).write(node.variable(0, "small"), step, 0, kFour);
+    const client::Client::Report ended = node.client(0).end_iteration(step);
+    if (disables) CHECK(ended.code >= DC_OK);
+  }
+  const client::Client::Report report = node.client(0).finalize();
+  if (disables) CHECK(report.code >= DC_OK);
+  if (fail_at == "end") CHECK(report.code == (disables ? DC_N_PLUGIN : DC_E_EARLIER_IO));
+  CHECK((node.stop().code == DC_OK) == disables);
+  CHECK(node.lines("finalize").size() == 1);
+  CHECK(node.lines("iteration 1").size() == (fail_at == "0" && disables ? 0 : 1));
+}
+
+TEST_CASE("what other plugins failed at comes to the storage with the next iteration, and an error is not hidden behind a notice") {
+  model::Model model = node_model();
+  add_event(model, "bad", {DC_SCOPE_CORE}, "fail_always");
+  add_recorder(model, true, {{"fail_at", "0"}});
+  Node node(model, 1);
+  node.client(0).signal("bad", 0);
+  node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
+  node.start();
+  const client::Client::Report report = node.client(0).finalize();
+  CHECK(report.code == DC_E_EARLIER_IO);
+  CHECK_THAT(report.sentence, Catch::Contains("fail_always") && Catch::Contains("it was told to fail at this step"));
+  CHECK(node.stop().code == DC_E_IO);
+  CHECK(node.lines("plugin failed: action 'fail_always' of damaris_test_recorder.so failed on event 'bad'").size() == 1);
+}
+
+TEST_CASE("a plugin that refuses its settings stops the start with its own sentence") {
+  model::Model model = node_model();
+  add_recorder(model, true, {{"refuse", "yes"}});
+  model.plugins[0].where = {12, 5};
+  const Error error = error_of([&] { Node node(model, 1); });
+  CHECK(error.code() == DC_E_CONFIG);
+  CHECK(error.sentence() == "node.xml:12:5: plugin 'recorder' failed in init: it was told to refuse");
+}
+
+TEST_CASE("a missing plugin and a missing function are named with their XML line and where they were sought") {
+  model::Model model = node_model();
+  add_event(model, "e", {DC_SCOPE_NODE}, "recrod");
+  model.events[0].actions[0].where = {7, 3};
+  const Error function = error_of([&] { Node node(model, 1); });
+  CHECK(function.code() == DC_E_PLUGIN);
+  CHECK(function.sentence().find("node.xml:7:3: ") == 0);
+  CHECK(function.sentence().find("exports no function 'recrod'") != std::string::npos);
+  model.events[0].actions[0].library = "nowhere.so";
+  const Error library = error_of([&] { Node node(model, 1); });
+  CHECK(library.code() == DC_E_PLUGIN);
+  CHECK(library.sentence().find("node.xml:7:3: no plugin 'nowhere.so'; looked for ") == 0);
+}
+
+TEST_CASE("rule 12: a plugin is sought in the plugin path, then beside the XML, never in the working directory") {
+  const TempFolder beside;
+  const TempFolder working;
+  beside.write("p.so", "");
+  working.write("q.so", "");
+  model::Model model;
+  model.file = beside.file("x.xml");
+  CHECK(server::find_plugin("p.so", model, {}) == beside.file("p.so"));
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(working.path());
+  CHECK_THROWS_AS(server::find_plugin("q.so", model, {}), Error);
+  std::filesystem::current_path(before);
+}
+
+TEST_CASE("a plugin that rounds upwards does so for itself alone") {
+  model::Model model = node_model();
+  add_event(model, "wild", {DC_SCOPE_CORE}, "round_upwards");
+  Node node(model, 1);
+  node.client(0).signal("wild", 0);
+  node.client(0).signal("wild", 0);
+  node.start();
+  CHECK(node.client(0).finalize().code == DC_OK);
+  CHECK(node.stop().code == DC_OK);
+  CHECK(node.lines("rounding " + std::to_string(FE_TONEAREST)).size() == 2);
+}
+
+}  // namespace
+}  // namespace damaris::test

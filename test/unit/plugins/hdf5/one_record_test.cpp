@@ -1,0 +1,159 @@
+// A commit record that others have written to before, or write to as well: earlier runs, other servers.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include <fstream>
+
+#include "plugins/hdf5/failure.hpp"
+#include "plugins/hdf5/run/record_file.hpp"
+#include "unit/plugins/hdf5/record_text.hpp"
+#include "unit/plugins/hdf5/run_server.hpp"
+
+using namespace damaris::test;
+using damaris::hdf5::Existing;
+using damaris::hdf5::QuietErrors;
+using damaris::hdf5::RecordFile;
+using damaris::hdf5::RunHold;
+
+TEST_CASE("a run that stores nothing leaves everything of the earlier run as it was") {
+  const TempFolder folder;
+  {
+    ServerOf first(folder, 0, 1);
+    for (const int step : {1, 2}) REQUIRE(first.store(step) == DC_OK);
+    REQUIRE(first.plugin->finalize() == DC_OK);
+  }
+  const std::string before = content(folder.file("storm.jsonl"));
+  const auto count = [&] {
+    return std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator());
+  };
+  const auto files = count();
+  const bool connected = GENERATE(true, false);
+  const char* const exists = GENERATE("overwrite", "append");
+  {
+    ServerOf idle(folder, 0, 1, {{"exists", exists}}, connected);
+    REQUIRE(idle.plugin->init_code == DC_OK);
+    REQUIRE(idle.plugin->finalize() == DC_OK);
+  }
+  CHECK(content(folder.file("storm.jsonl")) == before);
+  {
+    ServerOf empty(folder, 0, 1, {{"exists", exists}}, connected);
+    Blocks nothing(0);
+    REQUIRE(empty.plugin->on_iteration(nothing.view()) == DC_OK);
+    std::filesystem::create_directory(folder.file("storm.node7.s0.i5.h5"));
+    REQUIRE(empty.store(5) == DC_E_IO);
+    std::filesystem::remove(folder.file("storm.node7.s0.i5.h5"));
+    REQUIRE(empty.plugin->finalize() == DC_OK);
+  }
+  CHECK(steps_in(folder.file("storm.jsonl")).at(1).files.size() == 1);
+  CHECK(steps_in(folder.file("storm.jsonl")).at(2).files.size() == 1);
+  CHECK(count() == files);
+}
+
+TEST_CASE("a run does not begin in the record of one that goes on, in another job or the same") {
+  const TempFolder folder;
+  const bool connected = GENERATE(true, false);
+  ServerOf first(folder, 0, 1, {}, connected);
+  REQUIRE(first.plugin->init_code == DC_OK);
+  FakeHost other(ServerOf::with_basename({}, folder.file("storm")), {});
+  other.place(0, 1);
+  if (!connected) other.cut_off();
+  other.set_job("4711");
+  const RunningPlugin plugin("hdf5", other);
+  CHECK(plugin.init_code == DC_E_NO_OUTPUT);
+  CHECK_THAT(other.failure, Catch::Contains("storm.jsonl' is the commit record of another run that still goes on"));
+}
+
+TEST_CASE("a process that adds to the record after the first one has given it another file and left hides nothing of that") {
+  const TempFolder folder;
+  {
+    ServerOf earlier(folder, 0, 1, {}, false);
+    REQUIRE(earlier.store(9) == DC_OK);
+  }
+  auto first = std::make_unique<ServerOf>(folder, 0, 3, Settings{}, false);
+  ServerOf second(folder, 1, 3, {}, false);
+  REQUIRE(first->store(1) == DC_OK);  // what the earlier run left goes
+  REQUIRE(first->plugin->finalize() == DC_OK);
+  first.reset();
+  REQUIRE(second.store(1) == DC_OK);
+  REQUIRE(second.store(2) == DC_OK);
+  const auto steps = steps_in(folder.file("storm.jsonl"));
+  REQUIRE(steps.size() == 2);
+  CHECK(steps.at(1).servers == std::vector<int>{0, 1});
+}
+
+TEST_CASE("a record that is overwritten again and again does not grow") {
+  const TempFolder folder;
+  for (int run = 0; run < 4; ++run) {
+    ServerOf server(folder, 0, 1, {}, run % 2 == 0);
+    REQUIRE(server.store(1) == DC_OK);
+    REQUIRE(server.plugin->finalize() == DC_OK);
+    const std::string record = content(folder.file("storm.jsonl"));
+    // The run, its step and its two views: of this run alone, for those who read the lines themselves.
+    CHECK(std::count(record.begin(), record.end(), '\n') == 4);
+  }
+  CHECK(steps_in(folder.file("storm.jsonl")).size() == 1);
+}
+
+TEST_CASE("exists=append keeps the earlier run and replaces it from the first iteration stored") {
+  const TempFolder folder;
+  {
+    ServerOf first(folder, 0, 1);
+    for (const int step : {1, 2, 3}) REQUIRE(first.store(step) == DC_OK);
+  }
+  std::ofstream(folder.file("storm.jsonl"), std::ios::app) << "{\"step\": 4, \"cut in the mid";
+  ServerOf second(folder, 0, 1, {{"exists", "append"}});
+  REQUIRE(second.store(2, 100) == DC_OK);
+  const auto steps = steps_in(folder.file("storm.jsonl"));
+  REQUIRE(steps.size() == 2);
+  CHECK(steps.at(1).files[0].datasets[0].raw_bytes == 16);
+  CHECK(steps.at(2).files[0].datasets[0].raw_bytes == 400);
+}
+
+TEST_CASE("a process that holds the record for ever is not waited for for ever, and what it held up is added afterwards") {
+  const TempFolder folder;
+  const QuietErrors quiet;
+  RunHold hold(folder.file("storm.jsonl"), "run", "node7.s0", true, std::chrono::milliseconds(20));
+  RecordFile record(folder.file("storm.jsonl"), Existing::overwrite, hold, {"a", "storm", 2, "local", true, ""});
+  hold.end_turn();
+  const int other = ::open(folder.file(".storm.lock").c_str(), O_RDWR);
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_len = 1;
+  REQUIRE(::fcntl(other, F_OFD_SETLK, &lock) == 0);
+  CHECK_THROWS_WITH(record.append(damaris::Json{{"step", 1}}), Catch::Contains("another process holds it"));
+  ::close(other);
+  CHECK(record.append(damaris::Json{{"step", 2}}));
+  CHECK(content(folder.file("storm.jsonl")).find("{\"step\":1,") == std::string::npos);
+  CHECK(content(folder.file("storm.jsonl")).find("{\"step\":2,\"after\":") != std::string::npos);
+}
+
+TEST_CASE("exists=refuse refuses the record of an earlier run, alone and where several share it") {
+  const TempFolder folder;
+  {
+    ServerOf first(folder, 0, 1);
+    first.store(1);
+  }
+  std::filesystem::remove(folder.file("storm.node7.s0.i1.h5"));
+  for (const bool connected : {true, false}) {
+    ServerOf second(folder, 0, 1, {{"exists", "refuse"}}, connected);
+    CHECK(second.plugin->init_code == DC_E_NO_OUTPUT);
+    CHECK_THAT(second.host.failure, Catch::Contains("storm.jsonl' is the commit record of an earlier run"));
+  }
+}
+
+TEST_CASE("servers that cannot reach each other add to one record, and a later run replaces it") {
+  const TempFolder folder;
+  for (int run = 0; run < 2; ++run) {
+    ServerOf first(folder, 0, 3, {}, false), second(folder, 1, 3, {}, false);
+    REQUIRE(second.store(run) == DC_OK);
+    REQUIRE(first.store(run) == DC_OK);
+    REQUIRE(second.plugin->finalize() == DC_OK);
+    ServerOf late(folder, 2, 3, {}, false);
+    REQUIRE(late.store(run) == DC_OK);
+    const auto steps = steps_in(folder.file("storm.jsonl"));
+    REQUIRE(steps.size() == 1);
+    CHECK(steps.at(run).servers == std::vector<int>{0, 1, 2});
+  }
+}
