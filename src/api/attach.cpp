@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "api/spawn_server.hpp"
+#include "client/slot.hpp"
 #include "core/base/borrowed_process.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"

@@ -5,6 +5,7 @@
 #include <optional>
 #include <thread>
 
+#include "client/slot.hpp"
 #include "core/base/borrowed_process.hpp"
 #include "core/base/calm_float.hpp"
 #include "core/base/clock.hpp"

@@ -22,11 +22,6 @@
 
 namespace damaris::client {
 
-// Takes slot `slot` of the region for client `id`, also from a process that ended before it was attached. Returns false when somebody
-// else has it; throws Error(DC_E_DUPLICATE) when
-// another slot has the same id.
-bool try_claim(shm::Region& region, std::uint32_t slot, int id);
-
 class Client {
  public:
   // Becomes client `id` in the slot it has claimed, allocates and touches its arenas and says hello. `pump` only in place.

@@ -6,6 +6,7 @@
 
 #include "api/guard.hpp"
 #include "api/session.hpp"
+#include "client/slot.hpp"
 #include "core/base/borrowed_process.hpp"
 #include "core/base/file.hpp"
 #include "core/base/log.hpp"

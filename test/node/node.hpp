@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "client/client.hpp"
+#include "client/slot.hpp"
 #include "core/model/json.hpp"
 #include "server/make_region.hpp"
 #include "server/server.hpp"

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstring>
 #include <new>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -16,71 +15,11 @@
 #include "output_folder.hpp"
 #include "plugins/reduce/crc32.hpp"
 #include "shared/agreement.hpp"
-#include "types.hpp"
+#include "start_checks.hpp"
 #include "utc.hpp"
 
 namespace damaris::hdf5 {
 namespace {
-
-// A variable "a" and a group "a" would be a dataset and a group of one name.
-void check_names(const dc_host_t& host) {
-  std::set<std::string> variables;
-  for (std::size_t i = 0; i < host.variable_count; ++i) variables.insert(host.variables[i].path);
-  for (const std::string& inner : variables)
-    for (std::size_t slash = inner.find('/'); slash != std::string::npos; slash = inner.find('/', slash + 1))
-      if (const std::string outer = inner.substr(0, slash); variables.count(outer) > 0)
-        throw Error(DC_E_CONFIG, "the variable '" + outer + "' and the group of '" + inner +
-                                     "' have the same name, which an HDF5 file cannot hold; rename one of them");
-}
-
-void check_types(const dc_host_t& host) {
-  for (std::size_t i = 0; i < host.variable_count; ++i) type_of(host.variables[i]);
-}
-
-void tell_of_cut_chunks(const dc_host_t& host, MemoryBound memory) {
-  for (std::size_t i = 0; i < host.variable_count; ++i) {
-    const dc_variable_info_t& variable = host.variables[i];
-    Extents asked = {};
-    std::copy_n(variable.chunk, variable.ndims, asked.begin());
-    if (variable.ndims == 0 || asked[0] == 0) continue;
-    if (cut_to(asked, variable.ndims, variable.element_bytes, memory.packing_bytes()) == asked) continue;
-    const std::string line = "hdf5: the chunk of '" + std::string(variable.path) +
-                             "' is cut where the data fill it: " + std::to_string(kCopiesOfChunk) +
-                             " times a chunk must fit into a quarter of memory=\"...\", which is " +
-                             std::to_string(memory.packing_bytes() >> 20) + " MiB; choose smaller chunks or more memory";
-    host.log(host.self, 1, line.c_str());
-  }
-}
-
-void clean_up(const dc_host_t& host, const FileNames& names) {
-  const int removed = remove_leftovers(names);
-  if (removed == 0) return;
-  const std::string line =
-      "hdf5: removed " + std::to_string(removed) + " incomplete files that a killed server left in '" + names.folder() + "'";
-  host.log(host.self, 2, line.c_str());
-}
-
-void check_earlier_files(const dc_host_t& host, const Settings& settings, const FileNames& names) {
-  const std::vector<std::string> earlier = files_of_earlier_run(names);
-  if (earlier.empty()) return;
-  const std::string found =
-      std::to_string(earlier.size()) + " files of an earlier run are in '" + names.folder() + "' (such as " + earlier.back() + ")";
-  if (settings.existing == Existing::append || settings.existing == Existing::recover) return;
-  if (settings.existing == Existing::refuse)
-    throw Error(
-        DC_E_NO_OUTPUT,
-        found + " and exists=\"refuse\"; move them away, choose another basename or say exists=\"overwrite\" or \"append\"");
-  const std::string line = "hdf5: " + found + "; they go when this run stores its first iteration";
-  host.log(host.self, 1, line.c_str());
-}
-
-void tell_of_fewer_threads(const dc_host_t& host, int wanted, int there) {
-  if (there >= wanted) return;
-  const std::string line =
-      "hdf5: the system gives " + std::to_string(there) + " threads of the " + std::to_string(wanted) +
-      " of threads=\"...\"; packing goes on with these (see ulimit -u, ulimit -v and pids.max of the control group)";
-  host.log(host.self, 1, line.c_str());
-}
 
 using Clock = std::chrono::steady_clock;
 

@@ -1,5 +1,6 @@
 // `damaris recover` and stale="recover", after a server that was killed.
 #include "recover.hpp"
+#include "core/shm/shared_memory.hpp"
 #include "core/shm/start_lock.hpp"
 
 namespace damaris::test {
@@ -31,6 +32,22 @@ TEST_CASE("damaris recover stores what a killed server had in hand, once its cli
   CHECK(run.regions().empty());
   CHECK(run.lines("iteration 0 complete 1 ").size() == 1);
   CHECK_THAT(run.lines("iteration 1 complete 1 ").at(0), Catch::EndsWith("datasets 1 x:0.0=128:16"));
+}
+
+TEST_CASE("a region that another process is recovering is left to it") {
+  Run run("<clients count='1'/>", kStorage);
+  const shm::FoundRegion region = kill_with_data(run);
+  run.drop(0);
+  {
+    auto other = shm::SharedMemory::open(region.name, 1);
+    REQUIRE(other.try_hold(shm::kServerPart));
+    const Output output = damaris({"recover", region.name});
+    CHECK(output.status == 1);
+    CHECK_THAT(output.text, Catch::Contains("another process holds " + region.name));
+  }
+  CHECK(run.lines("iteration 1 ").empty());
+  CHECK(damaris({"recover", region.name}).status == 0);
+  CHECK(run.lines("iteration 1 ").size() == 1);
 }
 
 TEST_CASE("a region whose storage cannot be started stays, and can be recovered when the cause is mended") {

@@ -1,0 +1,74 @@
+#include "client/slot.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/base/error.hpp"
+#include "core/base/format.hpp"
+#include "core/base/process.hpp"
+
+namespace damaris::client {
+namespace {
+
+void set_state(shm::ClientSlot& slot, shm::SlotState state) {
+  slot.state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
+}
+
+// One compare-exchange takes the slot and says who has it: at whatever instruction that process ends, the next one sees it and takes its
+// place. What it had prepared is prepared anew.
+bool take(shm::ClientSlot& slot, std::uint64_t self) {
+  std::uint64_t before = slot.claimer.load(std::memory_order_acquire);
+  if (before != 0 && is_alive(process_of(before))) return false;
+  if (!slot.claimer.compare_exchange_strong(before, self)) return false;
+  auto state = static_cast<std::uint32_t>(shm::SlotState::free);
+  if (slot.state.compare_exchange_strong(state, static_cast<std::uint32_t>(shm::SlotState::claimed))) return true;
+  return state == static_cast<std::uint32_t>(shm::SlotState::claimed);
+}
+
+// A claimer that died before it was attached is nobody.
+bool has_id(const shm::ClientSlot& slot, int id) {
+  const shm::SlotState state = state_of(slot);
+  if (state == shm::SlotState::free || slot.id.load() != id) return false;
+  return state != shm::SlotState::claimed || is_alive(process_of(slot.claimer.load(std::memory_order_acquire)));
+}
+
+}  // namespace
+
+shm::SlotState state_of(const shm::ClientSlot& slot) {
+  return static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
+}
+
+void give_back(shm::ClientSlot& slot) {
+  slot.id.store(-1);
+  set_state(slot, shm::SlotState::free);
+  slot.claimer.store(0, std::memory_order_release);  // last: until then the slot is ours
+}
+
+// The id is looked for after the slot is taken, so that of two processes with one id at least one sees the other.
+bool try_claim(shm::Region& region, std::uint32_t index, int id) {
+  shm::ClientSlot& slot = region.slot(index);
+  const shm::SlotState state = state_of(slot);
+  if (state != shm::SlotState::free && state != shm::SlotState::claimed) return false;
+  if (state == shm::SlotState::claimed && is_alive(process_of(slot.claimer.load(std::memory_order_acquire)))) return false;
+  // First: whoever sees the slot taken, and cannot see this process, looks whether its part is held.
+  if (!region.memory().try_hold(shm::kClientParts + index)) return false;
+  const ProcessId self = this_process();
+  if (!take(slot, word_of(self))) {
+    region.memory().let_go(shm::kClientParts + index);
+    return false;
+  }
+  slot.pid = self.pid;
+  slot.start_time = self.start_time;
+  slot.space = self.space;
+  slot.id.store(id);
+  for (std::uint32_t other = 0; other < region.client_count(); ++other) {
+    if (other == index || !has_id(region.slot(other), id)) continue;
+    give_back(slot);
+    region.memory().let_go(shm::kClientParts + index);
+    throw Error(DC_E_DUPLICATE, format("client id {} is already attached to this server (process {}); ids are unique in a run", id,
+                                       region.slot(other).pid));
+  }
+  return true;
+}
+
+}  // namespace damaris::client

@@ -1,0 +1,27 @@
+// What the storage checks once, before its first iteration, and what it says then of the folder, the chunks and the threads.
+// Used by: storage.cpp, at its start.
+// Before it: the settings. After it: a storage whose names, types and folder are known to do.
+#pragma once
+
+#include <damaris/plugin.h>
+
+#include "file_names.hpp"
+#include "memory.hpp"
+#include "settings.hpp"
+
+namespace damaris::hdf5 {
+
+// These throw Error(DC_E_CONFIG), for a name or a type that no file can hold.
+void check_names(const dc_host_t& host);
+void check_types(const dc_host_t& host);
+
+// Throws Error(DC_E_NO_OUTPUT) for files of an earlier run under exists="refuse"; under "overwrite" it says that they will go.
+void check_earlier_files(const dc_host_t& host, const Settings& settings, const FileNames& names);
+
+// Removes the incomplete files of a killed server.
+void clean_up(const dc_host_t& host, const FileNames& names);
+
+void tell_of_cut_chunks(const dc_host_t& host, MemoryBound memory);
+void tell_of_fewer_threads(const dc_host_t& host, int wanted, int there);
+
+}  // namespace damaris::hdf5
