@@ -54,6 +54,12 @@ function(damaris_object_library name)
   set_property(GLOBAL APPEND PROPERTY DAMARIS_OBJECT_LIBRARIES ${name})
 endfunction()
 
+# Where a library or program finds the others, and those it was linked with: installed, and in the build tree, which has the same layout.
+# A path of its own there CMake would fill up with colons, and an empty part is the working directory: anybody's library would be taken.
+function(damaris_search_path name path)
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH "${path}" BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
+endfunction()
+
 # damaris_shared_library(name SOURCES ... [LINK ...] [PRIVATE ...]): an installed library of its own, such as damaris_mpi.
 # LINK is what its users need too; PRIVATE what only it needs (damaris_internal for code that uses internal headers).
 function(damaris_shared_library name)
@@ -62,7 +68,8 @@ function(damaris_shared_library name)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(${name} PUBLIC ${arg_LINK} PRIVATE ${arg_PRIVATE} damaris_options)
   set_target_properties(${name} PROPERTIES
-    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} INSTALL_RPATH "$ORIGIN")
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  damaris_search_path(${name} "$ORIGIN")
   install(TARGETS ${name} EXPORT damaris LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   add_dependencies(installed ${name})
 endfunction()
@@ -74,7 +81,8 @@ function(damaris_plugin name)
   target_link_libraries(damaris_plugin_${name} PRIVATE damaris_headers ${arg_LINK} damaris_options)
   set_target_properties(damaris_plugin_${name} PROPERTIES
     PREFIX "" OUTPUT_NAME damaris_${name} LIBRARY_OUTPUT_DIRECTORY "${DAMARIS_PLUGIN_OUTPUT_DIRECTORY}"
-    CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden INSTALL_RPATH "$ORIGIN/../..")
+    CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden)
+  damaris_search_path(damaris_plugin_${name} "$ORIGIN/../..")
   install(TARGETS damaris_plugin_${name} LIBRARY DESTINATION ${DAMARIS_INSTALL_PLUGINDIR})
   add_dependencies(installed damaris_plugin_${name})
 endfunction()
@@ -85,7 +93,7 @@ function(damaris_program name)
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(${name} PRIVATE ${arg_LINK} damaris_options)
-  set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+  damaris_search_path(${name} "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   add_dependencies(installed ${name})
 endfunction()
