@@ -2,13 +2,11 @@
 
 #include <damaris/error.hpp>
 
-#include <cerrno>
-
 #include "../library.hpp"
 #include "../new_dataset.hpp"
 #include "../types.hpp"
 #include "../zstd_filter.hpp"
-#include "core/base/own_file.hpp"
+#include "open_stored.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -81,21 +79,14 @@ void unpack(std::byte* values, std::size_t count, const StoredDataset& dataset) 
   for (std::size_t i = 0; i < count; ++i) reals[i] = static_cast<T>(static_cast<double>(reals[i]) * scale + offset);
 }
 
-// HDF5 would wait for the writer of a named pipe.
-const std::string& regular(const std::string& path) {
-  if (!open_to_read(path).is_open()) throw_system_failure(errno, "open", path);
-  return path;
-}
-
 }  // namespace
 
-DatasetReader::DatasetReader(const std::string& path)
-    : file_(H5Fopen(regular(path).c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "open as an HDF5 file", path) {}
+DatasetReader::DatasetReader(const std::string& path) : file_(open_stored(path)) {}
 
 void DatasetReader::read(const StoredPart& part, const dc_variable_info_t& variable, const Array& to) const {
   register_zstd();
   const std::string& path = part.dataset->path;
-  const Dataset dataset(H5Dopen2(file_.id(), path.c_str(), H5P_DEFAULT), "open the dataset", path);
+  const Dataset dataset = open_dataset(file_, path);
   const Type stored(H5Dget_type(dataset.id()), "look at the type of", path), wanted = type_of(variable);
   check_type(stored, wanted, variable, path);
   const Space file(H5Dget_space(dataset.id()), "look at the extents of", path);

@@ -10,8 +10,8 @@
 
 #include "../failure.hpp"
 #include "../file_sum.hpp"
-#include "core/base/own_file.hpp"
 #include "dataset_reader.hpp"
+#include "open_stored.hpp"
 #include "stored_parts.hpp"
 #include "stored_values.hpp"
 
@@ -38,8 +38,7 @@ Error damaged(const std::string& path, const std::string& what) {
 }
 
 void check_values(const StoredFile& file, const std::string& path) {
-  if (!open_to_read(path).is_open()) throw_system_failure(errno, "open", path);  // HDF5 would wait for the writer of a named pipe
-  const File open(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "open", path);
+  const File open = open_stored(path);
   for (const StoredDataset& dataset : file.datasets)
     if (checksum_of(open, dataset) != dataset.checksum)
       throw damaged(path, "has other values of /" + dataset.path + " than were stored");

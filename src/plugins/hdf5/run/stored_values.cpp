@@ -7,6 +7,7 @@
 
 #include "../bricks.hpp"
 #include "../new_dataset.hpp"
+#include "open_stored.hpp"
 #include "plugins/reduce/crc32.hpp"
 
 namespace damaris::hdf5 {
@@ -61,6 +62,7 @@ void make_room(std::vector<std::byte>& values, const Box& brick, std::size_t ele
 std::uint32_t checksum_of(const Dataset& dataset, const std::string& path, const Box& part, const Extents& brick_extents) {
   const Type type(H5Dget_type(dataset.id()), "look at a dataset");
   require_plain(type);
+  if (volume(part) > 0 && H5Dget_storage_size(dataset.id()) == 0) throw Failure("none of its values is in the file", 0);
   const std::size_t element_bytes = H5Tget_size(type.id());
   Piece whole;
   whole.box = box_of(dataset);
@@ -113,7 +115,7 @@ std::uint32_t checksum_of_part(const Dataset& dataset, const std::string& path, 
 }
 
 std::uint32_t checksum_of(const File& file, const StoredDataset& dataset) {
-  const Dataset found(H5Dopen2(file.id(), dataset.path.c_str(), H5P_DEFAULT), "open", dataset.path);
+  const Dataset found = open_dataset(file, dataset.path);
   if (dataset.start) return checksum_of_part(found, dataset.path, part_of(dataset));
   if (!has_extents(box_of(found), dataset.box)) throw Failure("it has other extents than the record says", 0);
   return checksum_of_values(found, dataset.path);

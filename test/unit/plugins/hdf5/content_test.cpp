@@ -211,7 +211,7 @@ TEST_CASE("the host is told path and size of each file, and an iteration without
   CHECK(run.host.files[0].raw_bytes == 12);
 }
 
-TEST_CASE("two servers in one process, each with a thread of its own, store side by side") {
+TEST_CASE("two servers in one process, each with a thread of its own, store side by side", "[threads]") {
   const auto variable = variable_info(0, "v", DC_INT32, 1);
   constexpr int kSteps = 30, kSources = 20;
   Fixture runs[2];

@@ -76,7 +76,7 @@ std::vector<H5Z_filter_t> filters_of(const ReadFile& file, const char* path) {
   return filters;
 }
 
-TEST_CASE("deflate outside HDF5 is read by HDF5's own filter, bit for bit, with one thread and with several") {
+TEST_CASE("deflate outside HDF5 is read by HDF5's own filter, bit for bit, with one thread and with several", "[threads]") {
   const Field field(packed(DC_CODEC_DEFLATE, GENERATE(1, 6)));
   Fixture run({field.variable}, {{"threads", GENERATE("1", "3")}});
   Blocks blocks = field.blocks<float>();
@@ -86,7 +86,7 @@ TEST_CASE("deflate outside HDF5 is read by HDF5's own filter, bit for bit, with 
   CHECK(run.host.files.back().bytes < field.values.size() * 4);
 }
 
-TEST_CASE("chunks that are too large for the memory are cut, the values are the same, and the log tells it once") {
+TEST_CASE("chunks that are too large for the memory are cut, the values are the same, and the log tells it once", "[threads]") {
   Field field(packed(DC_CODEC_DEFLATE, 1));
   std::copy_n(std::array<std::int64_t, 2>{4000, 4000}.begin(), 2, field.variable.chunk);
   Fixture run({field.variable}, {{"threads", "3"}, {"memory-bytes", std::to_string(16 << 20)}});
