@@ -362,6 +362,7 @@ CallResult Server::close() {
   if (stopping_) note_stopped();
   closing_ = true;
   let_go();
+  ledger_.spill_file().end();
   region_->header().state.store(static_cast<std::uint32_t>(shm::RegionState::closed), std::memory_order_release);
   shm::tell_progress(region_->header());
   return first_failure_;

@@ -9,12 +9,14 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/base/own_file.hpp"
 #include "core/base/units.hpp"
+#include "core/shm/dead_regions.hpp"
 
 namespace damaris::server {
 namespace {
@@ -69,8 +71,9 @@ void fill(shm::BlockHeader& header, const dc_dataset_t& dataset) {
 }  // namespace
 
 std::string Spill::path_for(const std::string& folder, const std::string& region) {
-  std::string name = region.empty() ? format("/damaris.{}", ::getpid()) : region;
-  const std::string path = std::filesystem::absolute(folder).string() + name + ".spill";
+  // The region's name can be seen by all, who could take the file's in a shared folder.
+  const std::string name = format("{}.{:016x}.spill", region.empty() ? format("/damaris.{}", ::getpid()) : region, shm::make_nonce());
+  const std::string path = std::filesystem::absolute(folder).string() + name;
   if (path.size() >= sizeof(shm::RegionHeader::spill))
     throw Error(DC_E_CONFIG, format("spill=\"{}\": the path of its file would have {} bytes, the most are {}; choose a shorter one",
                                     folder, path.size(), sizeof(shm::RegionHeader::spill) - 1));
@@ -83,10 +86,11 @@ std::string Spill::path_for(const std::string& folder, const std::string& region
 Spill::Spill(const shm::Region& region, std::uint64_t most_bytes)
     : header_(region.header()), path_(region.spill_file()), most_bytes_(most_bytes) {}
 
-Spill::~Spill() {
+void Spill::end() noexcept {
   if (descriptor_ < 0) return;
-  ::close(descriptor_);
-  if (!keeps_ && maker_.is_this_process()) ::unlink(path_.c_str());
+  ::close(std::exchange(descriptor_, -1));
+  const bool holds_something = keeps_ && (records_ > 0 || missing_ > 0);
+  if (!holds_something && maker_.is_this_process()) ::unlink(path_.c_str());
 }
 
 bool Spill::open(int flags) {
@@ -137,7 +141,7 @@ void Spill::forget(const SpilledBlock& block) noexcept {
 void Spill::release(const SpilledBlock& block) {
   forget(block);
   header_.spilled_blocks.fetch_sub(1, std::memory_order_release);
-  if (remove_if_empty()) return;
+  if (begin_anew_if_empty()) return;
   // A file system that makes no holes at least knows that the record is over.
   if (::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(block.offset),
                   static_cast<off_t>(block.bytes)) != 0 &&
@@ -145,11 +149,9 @@ void Spill::release(const SpilledBlock& block) {
     log_line(LogLevel::error, format("cannot release a block of {}: {}", path_, std::strerror(errno)));
 }
 
-bool Spill::remove_if_empty() {
-  if (descriptor_ < 0 || records_ > 0 || missing_ > 0) return false;
-  ::close(descriptor_);
-  ::unlink(path_.c_str());
-  descriptor_ = -1;
+// The file stays to the end: its name has been seen.
+bool Spill::begin_anew_if_empty() {
+  if (descriptor_ < 0 || records_ > 0 || missing_ > 0 || ::ftruncate(descriptor_, 0) != 0) return false;
   end_ = 0;
   return true;
 }
@@ -163,13 +165,13 @@ void Spill::adopt(const Visit& visit) {
   missing_ = std::max(damaged, expected > records_ ? expected - records_ : 0);
   header_.spilled_blocks.store(records_ + missing_, std::memory_order_release);
   for (const SpilledBlock& block : over) release(block);
-  remove_if_empty();
+  begin_anew_if_empty();
 }
 
 void Spill::give_up_missing() {
   header_.spilled_blocks.fetch_sub(missing_, std::memory_order_release);
   missing_ = 0;
-  remove_if_empty();
+  begin_anew_if_empty();
 }
 
 // Returns how many are damaged.

@@ -24,12 +24,13 @@ struct SpilledBlock {
 };
 
 // A record is a block's header as the server knows it, with room for all lists, then the data, in whole pages. The header says reserved until the data are whole, so that of
-// a server killed in between nothing half is found. Released records become holes; the file goes with the last one.
+// a server killed in between nothing half is found. Released records become holes; the file
+// stays to the end of the server.
 class Spill {
  public:
   // Of a new region: makes no file yet. Throws Error(DC_E_NO_OUTPUT) when the folder cannot be written.
   Spill(const shm::Region& region, std::uint64_t most_bytes);
-  ~Spill();  // removes the file, unless keep() was called
+  ~Spill() { end(); }
   Spill(const Spill&) = delete;
   Spill& operator=(const Spill&) = delete;
 
@@ -42,6 +43,8 @@ class Spill {
   using Visit = std::function<Found(const shm::BlockHeader&, const SpilledBlock&)>;
   void adopt(const Visit& visit);
   void keep() noexcept { keeps_ = true; }
+  // Nothing more is spilled. Removes the file, unless it is to be kept and holds something.
+  void end() noexcept;
   // How many blocks the dead server had there that are not: the file is gone, cut or damaged. They count as in the region until given up.
   std::uint64_t missing() const noexcept { return missing_; }
   void give_up_missing();
@@ -54,7 +57,7 @@ class Spill {
   std::uint64_t walk(const Visit& visit, std::vector<SpilledBlock>& over);
   bool open(int flags);
   void forget(const SpilledBlock& block) noexcept;
-  bool remove_if_empty();
+  bool begin_anew_if_empty();
   bool fail(const std::string& what);
   SpilledBlock map(std::uint64_t offset, std::uint64_t bytes) const;
 

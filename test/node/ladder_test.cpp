@@ -206,6 +206,13 @@ TEST_CASE("a full buffer spills, also of the open step; what was spilled is stor
   CHECK(std::filesystem::is_empty(folder.path()));
 }
 
+TEST_CASE("nobody can foretell the name of a spill file from that of its region") {
+  const TempFolder folder;
+  const std::string path = server::Spill::path_for(folder.path(), "/damaris.0.region");
+  CHECK(path.rfind(folder.file("damaris.0.region."), 0) == 0);
+  CHECK(path != server::Spill::path_for(folder.path(), "/damaris.0.region"));
+}
+
 TEST_CASE("when the spill file may grow no more, a write waits and is refused as without one") {
   const TempFolder folder;
   model::Model model = tight();

@@ -208,9 +208,10 @@ bool Region::learn_places() {
 
 std::string Region::spill_file() const {
   const std::string path(header().spill, ::strnlen(header().spill, sizeof header().spill));
-  const std::string own = name().empty() ? "" : name() + ".spill", end = ".spill";
+  const std::string own = name().empty() ? "/" : name() + ".", end = ".spill";
   const bool has_end = path.size() > end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0;
-  const bool is_own = path.size() >= own.size() && path.compare(path.size() - own.size(), own.size(), own) == 0;
+  const std::size_t file = path.rfind('/');
+  const bool is_own = file != std::string::npos && path.compare(file, own.size(), own) == 0;
   return has_end && is_own && path.front() == '/' ? path : "";
 }
 
