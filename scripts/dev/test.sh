@@ -7,7 +7,7 @@ labels_of() {
     dev) echo '.' ;;
     mpich) echo '^(mpi|api|examples|cm1|install)$' ;;
     serial) echo '^(unit|node|api|examples|install)$' ;;
-    asan) echo '^(unit|node|api|torture)$' ;;
+    asan) echo '^(unit|node|api|mpi|torture)$' ;;
     tsan) echo '^(unit|node)$' ;;
     fuzz) echo '^fuzz$' ;;
   esac
