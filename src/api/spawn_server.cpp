@@ -21,7 +21,7 @@ namespace {
 constexpr int kReadyDescriptor = 3;  // of the server: the only one it inherits beside /dev/null on 0 to 2
 
 std::string server_program() {
-  if (const char* given = std::getenv("DAMARIS_SERVER"); given != nullptr && *given != '\0') return given;
+  if (const char* given = ::secure_getenv("DAMARIS_SERVER"); given != nullptr && *given != '\0') return given;
   const std::string beside =
       (std::filesystem::path(library_folder()).parent_path() / "bin" / "damaris-server").lexically_normal().string();
   if (::access(beside.c_str(), X_OK) != 0)

@@ -31,7 +31,7 @@ std::string installed_folder() { return (fs::path(library_folder()) / "damaris" 
 // The folders of DAMARIS_PLUGIN_PATH, then the one installed beside the library.
 std::vector<std::string> plugin_path() {
   std::vector<std::string> folders;
-  if (const char* value = std::getenv("DAMARIS_PLUGIN_PATH")) {
+  if (const char* value = ::secure_getenv("DAMARIS_PLUGIN_PATH")) {
     const std::string text = value;
     for (std::size_t begin = 0; begin <= text.size();) {
       const std::size_t end = std::min(text.find(':', begin), text.size());

@@ -72,7 +72,8 @@ void fill(shm::BlockHeader& header, const dc_dataset_t& dataset) {
 
 std::string Spill::path_for(const std::string& folder, const std::string& region) {
   // The region's name can be seen by all, who could take the file's in a shared folder.
-  const std::string name = format("{}.{:016x}.spill", region.empty() ? format("/damaris.{}", ::getpid()) : region, shm::make_nonce());
+  const std::string name =
+      format("{}.{:016x}.spill", region.empty() ? format("/damaris.{}", ::getpid()) : region, shm::make_nonce());
   const std::string path = std::filesystem::absolute(folder).string() + name;
   if (path.size() >= sizeof(shm::RegionHeader::spill))
     throw Error(DC_E_CONFIG, format("spill=\"{}\": the path of its file would have {} bytes, the most are {}; choose a shorter one",

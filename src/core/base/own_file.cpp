@@ -8,6 +8,9 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <list>
+#include <map>
+#include <mutex>
 #include <random>
 
 namespace damaris {
@@ -15,6 +18,7 @@ namespace {
 
 constexpr int kSafely = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 constexpr int kTries = 10;  // of names that others take meanwhile
+constexpr int kMostLinks = 40;
 
 int refuse(int descriptor, int error) noexcept {
   ::close(descriptor);
@@ -30,28 +34,36 @@ std::string random_letters() {
   return text;
 }
 
-// Some file systems show another owner than who made the file, such as NFS to root, or a mount for one user: as a new file's shows.
-bool is_shown_as_ours(const std::string& path, uid_t owner) noexcept try {
+// Some file systems show another owner than who made the file, such as NFS to root, or a mount for one user: as a new file's shows. Looked
+// at once a file system: others may have put many files there.
+bool is_shown_as_ours(const std::string& path, const struct stat& info) noexcept try {
+  static std::mutex mutex;
+  static std::map<dev_t, uid_t> shown;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (const auto known = shown.find(info.st_dev); known != shown.end()) return known->second == info.st_uid;
   const std::string folder = path.substr(0, path.rfind('/') + 1);
   std::string probe;
   const int descriptor = make_own(folder + ".damaris-owner.", probe, O_RDWR, 0600);
   if (descriptor < 0) return false;
   struct stat made = {};
-  const bool same = ::fstat(descriptor, &made) == 0 && made.st_uid == owner;
+  const bool seen = ::fstat(descriptor, &made) == 0;
   ::close(descriptor);
   ::unlink(probe.c_str());
-  return same;
+  if (seen) shown[made.st_dev] = made.st_uid;
+  return seen && made.st_uid == info.st_uid;
 } catch (...) {
   return false;
 }
 
 int error_of(const struct stat& irregular) noexcept { return S_ISDIR(irregular.st_mode) ? EISDIR : EINVAL; }
 
-int accept(int descriptor, const std::string& path, int flags) noexcept {
+// What is for this user alone may have no second name, by which another one could have it opened and locked.
+int accept(int descriptor, const std::string& path, int flags, mode_t mode) noexcept {
   struct stat info = {};
   if (::fstat(descriptor, &info) != 0) return refuse(descriptor, errno);
   if (!S_ISREG(info.st_mode)) return refuse(descriptor, error_of(info));
-  if (info.st_uid != ::geteuid() && !is_shown_as_ours(path, info.st_uid)) return refuse(descriptor, EPERM);
+  if (info.st_uid != ::geteuid() && !is_shown_as_ours(path, info)) return refuse(descriptor, EPERM);
+  if ((mode & 077) == 0 && info.st_nlink > 1) return refuse(descriptor, EMLINK);
   if ((flags & O_TRUNC) != 0 && ::ftruncate(descriptor, 0) != 0) return refuse(descriptor, errno);
   return descriptor;
 }
@@ -64,19 +76,6 @@ bool anyone_may_replace(const struct stat& entry, const struct stat& folder) noe
   return (folder.st_mode & S_IWOTH) != 0 && !((folder.st_mode & S_ISVTX) != 0 && is_trusted_owner(entry.st_uid));
 }
 
-std::string replaceable_part_of(const std::filesystem::path& absolute) {
-  std::filesystem::path folder;
-  for (const std::filesystem::path& name : absolute) {
-    const std::filesystem::path entry = folder / name;
-    struct stat info = {}, above = {};
-    if (!folder.empty() && ::lstat(entry.c_str(), &info) == 0 && ::stat(folder.c_str(), &above) == 0 &&
-        anyone_may_replace(info, above))
-      return entry.string();
-    folder = entry;
-  }
-  return "";
-}
-
 }  // namespace
 
 int open_own(const std::string& path, int flags, mode_t mode) noexcept {
@@ -87,7 +86,7 @@ int open_own(const std::string& path, int flags, mode_t mode) noexcept {
       if (made >= 0 || errno != EEXIST || (flags & O_EXCL) != 0) return made;
     }
     const int found = ::open(path.c_str(), rest);
-    if (found >= 0) return accept(found, path, flags);
+    if (found >= 0) return accept(found, path, flags, mode);
     if (errno == ENXIO) errno = EINVAL;  // a pipe that nobody reads, a socket
     if (errno != ENOENT || (flags & O_CREAT) == 0 || tries == kTries) return -1;
   }
@@ -125,17 +124,40 @@ std::string why_not_own(const std::string& path, int error) {
   const bool seen = ::lstat(path.c_str(), &info) == 0;
   if (error == ELOOP && seen && S_ISLNK(info.st_mode)) return "it is a symbolic link, which may lead to somebody else's file";
   if (error == EINVAL && seen && !S_ISREG(info.st_mode)) return "it is no regular file";
+  if (error == EMLINK) return "it has another name (a hard link), by which somebody else may hold it";
   if (seen && info.st_uid != ::geteuid() && (error == EPERM || error == EACCES))
     return "it belongs to user " + std::to_string(info.st_uid) + ", not to this one";
   return std::strerror(error);
 }
 
+// Name by name as the system goes, so that each link on the way is looked at, too.
 std::string replaceable_part(const std::string& path) {
-  std::error_code gone;
-  const std::filesystem::path absolute = std::filesystem::absolute(path, gone).lexically_normal();
-  const std::filesystem::path real = std::filesystem::canonical(path, gone);
-  const std::string part = replaceable_part_of(absolute);
-  return part.empty() && !gone ? replaceable_part_of(real) : part;
+  namespace fs = std::filesystem;
+  std::error_code unknown;
+  const fs::path absolute = fs::absolute(path, unknown);
+  std::list<fs::path> left(absolute.begin(), absolute.end());
+  fs::path folder;
+  for (int links = 0; !left.empty();) {
+    const fs::path name = left.front();
+    left.pop_front();
+    if (name.empty() || name == ".") continue;
+    if (name == "/" || name == "..") {
+      folder = name == "/" ? name : folder.parent_path();
+      continue;
+    }
+    const fs::path entry = folder / name;
+    struct stat info = {}, above = {};
+    if (::lstat(entry.c_str(), &info) != 0 || ::stat(folder.c_str(), &above) != 0) return "";
+    if (anyone_may_replace(info, above)) return entry.string();
+    if (!S_ISLNK(info.st_mode)) {
+      folder = entry;
+      continue;
+    }
+    if (++links > kMostLinks) return "";  // nor does the system find what is there
+    const fs::path target = fs::read_symlink(entry, unknown);
+    left.insert(left.begin(), target.begin(), target.end());
+  }
+  return "";
 }
 
 }  // namespace damaris

@@ -13,7 +13,7 @@ namespace damaris {
 // Opens `path` as open(2) does, with O_CLOEXEC, but a symbolic link as its last part is refused, a named pipe is not waited for, and what
 // is there already has to be a regular file of this user. With O_TRUNC it is emptied after that has been looked at.
 // Owns: the caller, the descriptor. Returns: the descriptor, or -1 with errno: EPERM for another user's file, ELOOP for a link, EINVAL
-// for what is no regular file, else what open(2) says; nothing has been made or changed then.
+// for what is no regular file, EMLINK for one of several names where `mode` gives others no right, else what open(2) says; nothing has been made or changed then.
 int open_own(const std::string& path, int flags, mode_t mode = 0600) noexcept;
 
 // Makes a file of the name `start` and some letters that cannot be foretold; `path` gets the whole name. Returns as open_own.

@@ -1,6 +1,7 @@
 #include "file_sum.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +20,11 @@ class Descriptor {
  public:
   explicit Descriptor(const std::string& path) : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (number_ < 0) throw_system_failure(errno, "open", path);
+    struct stat info = {};
+    if (::fstat(number_, &info) == 0 && !S_ISREG(info.st_mode)) {
+      ::close(number_);
+      throw Failure(path + " is no regular file", EINVAL);
+    }
   }
   ~Descriptor() { ::close(number_); }
   Descriptor(const Descriptor&) = delete;

@@ -69,7 +69,7 @@ void Unrecorded::add(const Json& line) {
 
 // Only one that this user has written: what another one puts there would be recorded.
 bool Unrecorded::is_there() const {
-  const int own = open_own(path_, O_RDONLY);
+  const int own = open_own(path_, O_RDONLY, 0644);
   if (own < 0 && (errno == EMFILE || errno == ENFILE || errno == EIO || errno == ESTALE))
     throw_system_failure(errno, "open", path_);
   if (own < 0) return false;

@@ -18,7 +18,7 @@ namespace {
 // Each server makes sure of its own bytes: on other nodes nobody else can. Open from before the first write, it learns of all failures.
 class OwnSync {
  public:
-  explicit OwnSync(const std::string& path) : path_(path), descriptor_(open_own(path, O_RDWR)) {
+  explicit OwnSync(const std::string& path) : path_(path), descriptor_(open_own(path, O_RDWR, 0666)) {
     if (descriptor_ < 0) throw_system_failure(errno, "open", path_);
   }
   ~OwnSync() { ::close(descriptor_); }

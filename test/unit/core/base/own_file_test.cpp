@@ -83,6 +83,18 @@ TEST_CASE("a file for reading may be anybody's and behind a link, but a named pi
   CHECK(errno == ENOENT);
 }
 
+TEST_CASE("a file for this user alone may have no second name, one that others may read may") {
+  const TempFolder folder;
+  folder.write("a", "text");
+  fs::create_hard_link(folder.file("a"), folder.file("lock"));
+  CHECK(open_own(folder.file("lock"), O_RDWR | O_CREAT, 0600) == -1);
+  CHECK(errno == EMLINK);
+  CHECK_THAT(why_not_own(folder.file("lock"), EMLINK), Catch::Contains("hard link"));
+  const int record = open_own(folder.file("lock"), O_RDWR | O_CREAT, 0644);
+  CHECK(record >= 0);
+  ::close(record);
+}
+
 TEST_CASE("temporary names differ") {
   const TempFolder folder;
   std::string first, second;
@@ -110,6 +122,19 @@ TEST_CASE("what anyone could replace is found, at any depth and through links; a
     open_to_all(folder.file("top"), 0777);
     CHECK(replaceable_part(file) == folder.file("top/below"));
     CHECK(replaceable_part(folder.file("link/p.so")) == folder.file("top/below"));
+  }
+  SECTION("a link on the way that is another user's, from one of ours to another") {
+    fs::create_directory(folder.file("shared"));
+    fs::create_symlink(folder.file("top/below"), folder.file("shared/theirs"));
+    fs::create_symlink(folder.file("shared/theirs"), folder.file("ours"));
+    open_to_all(folder.file("shared"), 0777);
+    CHECK(replaceable_part(folder.file("ours/p.so")) == folder.file("shared/theirs"));
+    CHECK(replaceable_part(folder.file("ours/../below/p.so")) == folder.file("shared/theirs"));
+  }
+  SECTION("links in a circle") {
+    fs::create_symlink(folder.file("one"), folder.file("two"));
+    fs::create_symlink(folder.file("two"), folder.file("one"));
+    CHECK(replaceable_part(folder.file("one/p.so")) == "");
   }
   SECTION("a sticky folder") {
     open_to_all(folder.file("top"), 01777);

@@ -80,3 +80,11 @@ TEST_CASE("lines without a seal are counted as long as none with one has come, a
   CHECK(seals.take("{\"step\":0}") == SealedLines::Says::changed);
   CHECK(seals.uncovered() == 2);
 }
+
+TEST_CASE("a line nested deeper than a step's is not believed, with its seal or without: to read it would need as deep a stack") {
+  const std::string deep = "{\"step\":" + std::string(1000, '[') + std::string(1000, ']') + "}";
+  CHECK(objections({sealed(deep, "")}) == 1);
+  CHECK(objections({deep}) == 1);
+  CHECK_FALSE(may_be_believed(sealed(deep, "")));
+  CHECK(may_be_believed(sealed("{\"text\":\"" + std::string(1000, '[') + "\\\"[\"}", "")));
+}
