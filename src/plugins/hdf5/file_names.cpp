@@ -34,6 +34,14 @@ bool FileNames::is_final_name(const std::string& name) const {
   return name.substr(end) == suffix && is_number(name.substr(prefix_.size(), end - prefix_.size()));
 }
 
+bool FileNames::is_of_run(const std::string& name) const {
+  const std::string start = stem_ + ".", suffix = ".h5";
+  const std::size_t mark = name.rfind(".i");
+  if (mark == std::string::npos || mark + 1 < start.size() || name.compare(0, start.size(), start) != 0) return false;
+  const std::size_t number = mark + 2, end = name.size() - suffix.size();
+  return end > number && name.substr(end) == suffix && is_number(name.substr(number, end - number));
+}
+
 int FileNames::owner_of_temporary(const std::string& name) const {
   const std::size_t mark = name.rfind(kTemporary);
   if (mark == std::string::npos || name.front() != '.' || !is_final_name(name.substr(1, mark - 1))) return 0;

@@ -28,6 +28,8 @@ class FileNames {
   std::string temporary_path(std::int64_t iteration) const;
   // Whether a file of this name in the folder is a final file of this server, of whatever iteration.
   bool is_final_name(const std::string& name) const;
+  // Whether a file of this name is one of the run, of whatever server and iteration.
+  bool is_of_run(const std::string& name) const;
   // The process that made the temporary file of this name, 0 if it is none of this server's.
   int owner_of_temporary(const std::string& name) const;
 

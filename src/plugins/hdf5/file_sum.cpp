@@ -16,30 +16,21 @@ namespace {
 
 constexpr std::uint64_t kReadBytes = std::uint64_t{1} << 20;
 
-class Descriptor {
- public:
-  explicit Descriptor(const std::string& path) : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (number_ < 0) throw_system_failure(errno, "open", path);
-    struct stat info = {};
-    if (::fstat(number_, &info) == 0 && !S_ISREG(info.st_mode)) {
-      ::close(number_);
-      throw Failure(path + " is no regular file", EINVAL);
-    }
-  }
-  ~Descriptor() { ::close(number_); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
 }  // namespace
+
+ReadDescriptor::ReadDescriptor(const std::string& path) : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (number_ < 0) throw_system_failure(errno, "open", path);
+  struct stat info = {};
+  if (::fstat(number_, &info) == 0 && S_ISREG(info.st_mode)) return;
+  ::close(number_);
+  throw Failure(path + " is no regular file", EINVAL);
+}
+
+ReadDescriptor::~ReadDescriptor() { ::close(number_); }
 
 FileSum sum_of_file(const std::string& path, std::uint64_t begin, std::uint64_t end,
                     const std::function<void(std::uint64_t)>& progress) {
-  const Descriptor file(path);
+  const ReadDescriptor file(path);
   std::vector<char> buffer(kReadBytes);
   FileSum sum;
   while (begin + sum.bytes < end) {

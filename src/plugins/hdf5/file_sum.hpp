@@ -10,6 +10,19 @@
 
 namespace damaris::hdf5 {
 
+// A regular file, open for reading. Throws Failure, for a named pipe or a device too, without waiting.
+class ReadDescriptor {
+ public:
+  explicit ReadDescriptor(const std::string& path);
+  ~ReadDescriptor();
+  ReadDescriptor(const ReadDescriptor&) = delete;
+  ReadDescriptor& operator=(const ReadDescriptor&) = delete;
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
 struct FileSum {
   std::uint64_t bytes = 0;     // that were read
   std::uint32_t checksum = 0;  // CRC-32 of them

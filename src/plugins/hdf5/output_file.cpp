@@ -69,7 +69,10 @@ std::uint64_t OutputFile::publish(bool overwrite) {
   struct stat facts = {};
   if (::fstat(descriptor_, &facts) != 0) throw_system_failure(errno, "look at", temporary_path_);
   if (!overwrite && ::access(final_path_.c_str(), F_OK) == 0) throw_system_failure(EEXIST, "name the file", final_path_);
-  if (::rename(temporary_path_.c_str(), final_path_.c_str()) != 0) throw_system_failure(errno, "rename to", final_path_);
+  if (::rename(temporary_path_.c_str(), final_path_.c_str()) != 0) {
+    const int error = errno;
+    throw Failure("cannot rename to " + final_path_ + ": " + why_not_own(final_path_, error), error);
+  }
   published_ = true;
   try {
     sync_folder_of(final_path_);

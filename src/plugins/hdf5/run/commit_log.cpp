@@ -13,6 +13,8 @@
 #include "../failure.hpp"
 #include "../output_folder.hpp"
 #include "../utc.hpp"
+#include "declared.hpp"
+#include "plugins/reduce/crc32.hpp"
 #include "whole_lines.hpp"
 
 namespace damaris::hdf5 {
@@ -83,6 +85,9 @@ CommitLog::CommitLog(const dc_host_t& host, const Settings& settings, const File
   run_.apart = apart();
   run_.host = told_host();
   run_.first_server = host.server_index;
+  const std::string identity = identity_of(host);
+  run_.identity = std::to_string(reduce::crc32(identity.data(), identity.size()));
+  run_.declared = declarations_of(host);
   if (!keeps()) return;
   const auto tell_view = [this](const ViewRecord& view, const std::function<void()>& then) { append(to_json(view), then); };
   views_ = std::make_unique<RunViews>(host, names.of_run(".jsonl"), MemoryBound(settings.memory_bytes).views_bytes(), Clock::now,
@@ -179,17 +184,36 @@ void CommitLog::remove_earlier() {
 }
 
 void CommitLog::open() {
-  const bool again = file_ != nullptr;
   const std::string path = names_.of_run(".jsonl");
   take_hold(path);
   const RunHold::Turn turn(*hold_, std::adopt_lock);
-  const bool goes_on = existing_ == Existing::append && !again;
-  const RecordOutline earlier = goes_on ? outline_of(path) : RecordOutline{};
+  const bool again = was_open_, goes_on = existing_ == Existing::append && !again;
+  const RecordOutline earlier = goes_on || again ? outline_of(path) : RecordOutline{};
+  if (again) require_this_run(earlier);
   const std::vector<Json> of_earlier = lines_of_earlier(earlier);
   file_ = std::make_unique<RecordFile>(path, existing_, *hold_, run_, again, of_earlier);
-  if (file_->is_first()) remove_unrecorded(earlier.regions, earlier.servers);
+  if (std::exchange(was_open_, true)) views_->begin_again();
+  if (goes_on && file_->is_first()) take_over(earlier);
   if (apart() && !file_->is_first())
     file_->append(to_json(ServerWord{ServerWord::What::joined, host_.server_index, host_.host_name, {}}));
+}
+
+// A program in place that has closed the descriptors it does not know has given back its locks with them.
+void CommitLog::require_this_run(const RecordOutline& found) const {
+  if (found.identity.empty() || found.identity == run_.identity) return;
+  throw Failure(
+      "it has become that of another run, which began when this one had lost its locks, as by closing descriptors that it "
+      "does not know; nothing of this one can be added",
+      kSaysItAll);
+}
+
+void CommitLog::take_over(const RecordOutline& earlier) const {
+  remove_unrecorded(earlier.regions, earlier.servers);
+  if (!apart() || run_.servers == 1 || !earlier.tells_of_iterations || earlier.identity != run_.identity) return;
+  warn("the last run in " + names_.of_run(".jsonl") +
+       " is of the same job, and has ended: this one counts as a later run, which replaces its iterations from the first one that "
+       "it "
+       "stores; processes of one run must be attached at the same time");
 }
 
 // With a turn. Anew where the folder was taken away, and the locks with it.
@@ -220,11 +244,13 @@ void CommitLog::replace_earlier_runs() {
   }
 }
 
-// Those of servers that this run does not have. Its own servers have removed theirs, and perhaps made them anew.
+// Those of servers that this run does not have. Its own servers have removed theirs, and perhaps made them anew. A record that somebody
+// else made may name any file.
 void CommitLog::remove_files_of_others(const std::set<std::string>& earlier) const {
   for (const std::string& name : earlier) {
     const auto made_it = [&](const std::string& prefix) { return name.compare(0, prefix.size(), prefix) == 0; };
-    if (std::none_of(prefixes_.begin(), prefixes_.end(), made_it)) ::unlink((names_.folder() + "/" + name).c_str());
+    if (names_.is_of_run(name) && std::none_of(prefixes_.begin(), prefixes_.end(), made_it))
+      ::unlink((names_.folder() + "/" + name).c_str());
   }
 }
 

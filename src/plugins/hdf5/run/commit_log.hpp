@@ -64,6 +64,8 @@ class CommitLog {
   void record_what_is_not();
   void record_untold();
   std::vector<Json> lines_of_earlier(const RecordOutline& earlier) const;
+  void require_this_run(const RecordOutline& found) const;
+  void take_over(const RecordOutline& earlier) const;
   void remove_earlier();
   void replace_earlier_runs();
   void remove_files_of_others(const std::set<std::string>& earlier) const;
@@ -82,6 +84,7 @@ class CommitLog {
   RunRecord run_;
   bool connected_;  // to the other servers by messages
   bool begun_ = false;
+  bool was_open_ = false;
   bool replaced_ = false;          // what earlier runs left, and their lines
   std::set<std::string> earlier_;  // this server's files of an earlier run that are to go, without those that it has made anew
   std::unique_ptr<RunHold> hold_;

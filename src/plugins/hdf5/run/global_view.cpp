@@ -9,6 +9,7 @@
 
 #include "../tiling.hpp"
 #include "common_packing.hpp"
+#include "declared.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -95,6 +96,19 @@ std::string obstacle(const dc_variable_info_t& variable, const History& history)
       why = "several blocks without a position are in one iteration; dc_set_position would place them";
   });
   return why;
+}
+
+// A run that goes on from another one may say something else of a variable; HDF5 would convert the earlier values to the last type.
+std::string other_declaration(const dc_variable_info_t& variable, const History& history, const Steps& steps) {
+  const std::string now = declared_as(variable);
+  for (const auto& [step, places] : history) {
+    const auto& declared = steps.at(step).declared;
+    if (!declared) continue;
+    const auto before = declared->find(variable.path);
+    if (before != declared->end() && before->second != now)
+      return "it is declared as " + before->second + " in iteration " + std::to_string(step) + " and as " + now + " in this run";
+  }
+  return "";
 }
 
 CommonPacking packing_of(const History& history) {
@@ -222,7 +236,9 @@ GlobalView global_view(const Steps& steps, const dc_host_t& host) {
     if (found == histories.end()) continue;
     known.insert(variable.path);
     const CommonPacking packing = packing_of(found->second);
-    if (const std::string why = obstacle(variable, found->second); !why.empty())
+    std::string why = obstacle(variable, found->second);
+    if (why.empty()) why = other_declaration(variable, found->second, steps);
+    if (!why.empty())
       view.not_shown.push_back({variable.path, why});
     else if (!packing.obstacle().empty())
       view.not_shown.push_back({variable.path, packing.obstacle(), true});

@@ -280,6 +280,8 @@ Json to_json(const RunRecord& record) {
                {"replaces", record.replaces_all ? "all" : "later"}};
   if (!record.regions.empty()) json["regions"] = record.regions;
   if (record.apart) json["apart"] = {{"host", record.host}, {"server", record.first_server}};
+  if (!record.identity.empty()) json["identity"] = record.identity;
+  if (record.declared) json["variables"] = *record.declared;
   return json;
 }
 
@@ -337,6 +339,9 @@ RunRecord run_from_json(const Json& json) {
       record.host = first->at("host").get<std::string>();
       read_value(first->at("server"), record.first_server);
     }
+    record.identity = json.value("identity", "");
+    if (const auto variables = json.find("variables"); variables != json.end())
+      record.declared = std::make_shared<const Declarations>(variables->get<Declarations>());
     if (record.servers < 1 || record.servers > kMostServers)
       throw Error(DC_E_IO, "the line of the run is damaged: it tells of " + std::to_string(record.servers) + " servers");
     return record;

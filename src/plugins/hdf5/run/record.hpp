@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -55,6 +57,9 @@ struct StoredFile {
 };
 
 // An iteration as one server saw it, or as all of them did.
+// What the XML of a run says of each variable, by path, in words of one line: declared_as of declared.hpp makes them.
+using Declarations = std::map<std::string, std::string>;
+
 struct StepRecord {
   std::int64_t step = 0;
   std::optional<double> time;  // physical
@@ -80,6 +85,8 @@ struct StepRecord {
   double stored_s = 0;             // from the first byte to durable: the longest
   std::uint64_t memory_bytes = 0;  // that the process held beyond the region when all was written: the largest; 0: not known
   std::string at;                  // when it became durable, UTC: "2025-03-01T12:00:00.123Z"
+  // Of a whole record: of the run that stored it; nullptr where that does not say it.
+  std::shared_ptr<const Declarations> declared = {};
 };
 
 // Adds what another server says of the same step. What servers say of one file is joined.
@@ -96,6 +103,8 @@ struct RunRecord {
   bool apart = false;         // its servers do not know of each other: `servers` is no count of them, each says that it has joined
   std::string host = {};      // apart: of the server that began the run, and its index
   int first_server = 0;
+  std::string identity = {};  // the same for all processes of the run, and for no other run's. "": an earlier version's line
+  std::shared_ptr<const Declarations> declared = {};  // nullptr: an earlier version's line, which does not say it
 };
 
 // A line about a file that shows the run as a whole, added before the file takes the place of the one before.

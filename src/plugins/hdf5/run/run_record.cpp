@@ -37,6 +37,7 @@ RecordOutline outline_of(const std::string& path) {
     if (json.is_object() && json.contains("run")) {
       outline.job = text("job");
       outline.regions = text("regions");
+      outline.identity = text("identity");
       outline.servers = servers_of(json);
       outline.has_joined = false;
       replaces_all = text("replaces") == "all";
@@ -172,6 +173,7 @@ void RunRecordReader::begin_run(std::int64_t first_step) {
 }
 
 void RunRecordReader::add(StepRecord&& record) {
+  if (!runs_.empty()) record.declared = runs_.back().declared;
   const auto found = steps_.find(record.step);
   if (found != steps_.end() && run_of_.at(record.step) == runs_.size()) return merge(found->second, std::move(record));
   run_of_[record.step] = runs_.size();

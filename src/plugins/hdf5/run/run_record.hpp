@@ -17,11 +17,11 @@ namespace damaris::hdf5 {
 
 // What a process that is to add to a record has to know of it.
 struct RecordOutline {
-  std::string job, regions;          // of the last run
-  int servers = 0;                   // of the last run
-  std::uint64_t replaced_until = 0;  // bytes: all lines before were replaced by a later run
-  bool tells_of_iterations = false;  // or holds lines that cannot be read
-  bool has_joined = false;           // others have, beside the server that began the last run
+  std::string job, regions, identity;  // of the last run
+  int servers = 0;                     // of the last run
+  std::uint64_t replaced_until = 0;    // bytes: all lines before were replaced by a later run
+  bool tells_of_iterations = false;    // or holds lines that cannot be read
+  bool has_joined = false;             // others have, beside the server that began the last run
 };
 
 // Goes through the file a line at a time and keeps nothing of it: a record may be larger than what a server may take.

@@ -60,6 +60,7 @@ RunViews::RunViews(const dc_host_t& host, const std::string& record, std::uint64
       memory_bytes_(memory_bytes),
       has_xdmf_(can_name(place_.stem)),
       now_(now) {
+  require_places(place_);
   remove_leftovers(place_);
   if (has_xdmf_) return;
   const std::string line = "hdf5: no XDMF file is made beside " + place_.final_path(kMasterSuffix) +
@@ -72,6 +73,13 @@ RunViews::Writing::Writing(const RunViews& views, const Steps& steps, bool compl
     : view(global_view(steps, views.host_)),
       names(view, views.host_),
       master(views.place_, view, names, steps, views.host_, complete) {}
+
+void RunViews::begin_again() {
+  writing_.reset();
+  record_ = RunRecordReader(record_.path());
+  damage_told_ = 0;
+  due_ = true;
+}
 
 void RunViews::read_on() {
   record_.read_on();

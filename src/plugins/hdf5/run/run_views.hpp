@@ -31,6 +31,8 @@ class RunViews {
   RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now = Clock::now, TellView tell = {});
 
   enum class Work { none, more, later };
+  // The record is another file: what was read of the one before does not count.
+  void begin_again();
   // The record has grown.
   void note() { due_ = true; }
   // Writes a piece of the views where they lag behind the record; `later` while the last time took more than 5 % of the time since

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "../file_sum.hpp"
 #include "../handle.hpp"
@@ -57,11 +58,7 @@ class Check {
  private:
   void damaged(std::int64_t step, const StoredFile& file, const std::string& dataset, const std::string& what) {
     // Several servers may have a part in a dataset.
-    const auto same = [&](const Finding& known) {
-      return known.step == step && known.file == file.name && known.dataset == dataset && known.what == what;
-    };
-    if (std::none_of(result_.damaged.begin(), result_.damaged.end(), same))
-      result_.damaged.push_back({step, file.name, dataset, what});
+    if (told_.emplace(step, file.name, dataset, what).second) result_.damaged.push_back({step, file.name, dataset, what});
   }
 
   void note_partial(std::int64_t step) {
@@ -163,10 +160,12 @@ class Check {
     std::error_code unreadable;
     for (const auto& entry : fs::directory_iterator(run_.folder(), unreadable)) {
       const std::string name = entry.path().filename().string();
-      const std::string plain = name.substr(name.front() == '.' ? 1 : 0);
-      // The dot of the stem may be that of ".i": a file of all servers.
-      const bool ours = plain.compare(0, stem.size(), stem) == 0 && plain.find(".i", stem.size() - 1) != std::string::npos &&
-                        plain.find(".h5", stem.size()) != std::string::npos;
+      // The dot of the stem may be that of ".i": a file of all servers. A temporary file has a dot before it.
+      const auto is_ours = [&](const std::string& plain) {
+        return plain.compare(0, stem.size(), stem) == 0 && plain.find(".i", stem.size() - 1) != std::string::npos &&
+               plain.find(".h5", stem.size()) != std::string::npos;
+      };
+      const bool ours = is_ours(name) || (name.front() == '.' && is_ours(name.substr(1)));
       if (ours && known.count(name) == 0) list_of(name).push_back(name);
     }
     for (auto* names : {&result_.not_recorded, &result_.noted, &result_.replaced}) std::sort(names->begin(), names->end());
@@ -175,6 +174,7 @@ class Check {
   const RunRecordReader& run_;
   const VerifyOptions& options_;
   std::uint64_t all_bytes_ = 0;
+  std::set<std::tuple<std::int64_t, std::string, std::string, std::string>> told_;
   Verification result_;
 };
 

@@ -1,13 +1,20 @@
 #include "view_place.hpp"
 
+#include <damaris/error.hpp>
+
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "../file_sum.hpp"
+#include "../handle.hpp"
+#include "core/base/own_file.hpp"
+#include "open_stored.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -24,7 +31,45 @@ bool is_of_the_dead(const std::string& name, const std::string& start) {
   return ::kill(std::atoi(pid.c_str()), 0) != 0 && errno == ESRCH;
 }
 
+bool is_master(const std::string& path) {
+  const QuietErrors quiet;
+  const File file = open_stored(path);
+  return H5Aexists(file.id(), "shown_until") > 0 && H5Aexists(file.id(), "damaris_version") > 0;
+}
+
+// An earlier version has named no domain: then by what it refers to.
+bool is_xdmf(const std::string& path, const std::string& stem) {
+  constexpr std::streamsize kMost = 1 << 20;
+  std::string text(static_cast<std::size_t>(kMost), '\0');
+  std::ifstream file = open_to_read(path);
+  file.read(text.data(), kMost);
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  const bool is_named = text.find(std::string("<Domain Name=\"") + kXdmfDomain) != std::string::npos;
+  return is_named || (text.find("<Xdmf") != std::string::npos && text.find(stem + ".") != std::string::npos);
+}
+
+bool is_view(const std::string& path, const ViewPlace& place, const std::string& suffix) {
+  try {
+    return suffix == kMasterSuffix ? is_master(path) : is_xdmf(path, place.stem);
+  } catch (const Failure&) {
+    return false;
+  }
+}
+
 }  // namespace
+
+void require_places(const ViewPlace& place) {
+  for (const char* suffix : {kMasterSuffix, kXdmfSuffix}) {
+    const std::string path = place.final_path(suffix);
+    const int descriptor = open_own(path, O_RDONLY, 0666);
+    if (descriptor < 0 && errno == ENOENT) continue;
+    const std::string why = descriptor < 0 ? why_not_own(path, errno) : "it is none that Damaris has made";
+    if (descriptor >= 0) ::close(descriptor);
+    if (descriptor >= 0 && is_view(path, place, suffix)) continue;
+    throw Error(DC_E_NO_OUTPUT, "the file " + path + " is where the view of the whole run goes, and " + why +
+                                    "; move it away, or choose another basename");
+  }
+}
 
 std::string ViewPlace::temporary_path(const char* suffix) const {
   return folder + "/" + temporary_start(*this, suffix) + std::to_string(::getpid());

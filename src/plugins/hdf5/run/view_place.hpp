@@ -25,8 +25,13 @@ struct ViewPlace {
   std::string temporary_path(const char* suffix) const;
 };
 
+// Throws Error(DC_E_NO_OUTPUT) where a view's place is taken by a file that no run of Damaris made, or that another user did: the view would
+// replace the one, and could not replace the other.
+void require_places(const ViewPlace& place);
+
 constexpr char kMasterSuffix[] = ".h5";
 constexpr char kXdmfSuffix[] = ".xmf";
+constexpr char kXdmfDomain[] = "Damaris";  // by which the file is known as ours
 
 // Makes a finished view durable and puts it in place of the one before, with its checksum in the record: first the line, then the name, so that a
 // crash in between leaves the view before, which the record knows too. Throws Failure.

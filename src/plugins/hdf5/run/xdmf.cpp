@@ -120,7 +120,7 @@ class Document {
 
   std::string text() {
     xml_.element("Xdmf", {{"Version", "2.0"}}, [&] {
-      xml_.element("Domain", {}, [&] {
+      xml_.element("Domain", {{"Name", kXdmfDomain}}, [&] {
         for (const Shape& shape : shapes_of(view_)) collection(shape);
       });
     });

@@ -280,8 +280,9 @@ TEST_CASE(
     for (const auto& [to, text] : other.host.sent) keeper.plugin->on_message(1, text);
     for (const int step : {1, 2}) REQUIRE(keeper.store(step) == DC_OK);
   }
-  folder.write("storm.h5", "the master");
   ServerOf alone(folder, 0, 1);
+  INFO(alone.host.failure);
+  REQUIRE(alone.plugin->init_code == DC_OK);
   CHECK(steps_in(folder.file("storm.jsonl")).size() == 2);
   REQUIRE(alone.store(1) == DC_OK);
   const auto steps = steps_in(folder.file("storm.jsonl"));

@@ -258,6 +258,36 @@ TEST_CASE("a variable of other dimensions in an earlier run is not shown as one 
   CHECK_THAT(master.texts("/", "not_shown")[0], Contains("1 dimensions in storm.node7.s0.i0.h5 and 2 in the XML"));
 }
 
+TEST_CASE("a variable that a run that goes on declares otherwise is not shown: not converted, nor under another unit") {
+  const TempFolder folder;
+  const auto run = [&](dc_type type, const char* unit, std::int64_t step) {
+    auto v = variable_info(0, "v", type, 1), w = variable_info(1, "w", DC_FLOAT32, 1);
+    v.unit = unit;
+    FakeHost host(Settings{{"basename", folder.file("storm")}, {"exists", "append"}}, {v, w});
+    host.place(0, 1);
+    RunningPlugin plugin("hdf5", host);
+    REQUIRE(plugin.init_code == DC_OK);
+    Blocks blocks(step);
+    const std::vector<float> reals = {0.75F, 1000};
+    type == DC_FLOAT32 ? place(blocks.add(v, 0, {2}, reals), {0}) : place(blocks.add(v, 0, {2}, std::vector<int>{1, 2}), {0});
+    place(blocks.add(w, 0, {2}, reals), {0});
+    REQUIRE(plugin.on_iteration(blocks.view()) == DC_OK);
+    REQUIRE(plugin.finalize() == DC_OK);
+  };
+  run(DC_FLOAT32, "K", 0);
+  const std::string again = GENERATE("the same", "type", "unit");
+  INFO(again);
+  run(again == "type" ? DC_INT32 : DC_FLOAT32, again == "unit" ? "degC" : "K", 1);
+  const ReadFile master(folder.file("storm.h5"));
+  CHECK(master.extents("w") == std::vector<hsize_t>{2, 2});
+  CHECK(master.has("v") == (again == "the same"));
+  if (again == "type")
+    CHECK(master.texts("/", "not_shown") ==
+          std::vector<std::string>{"v: it is declared as float32 in K in iteration 0 and as int32 in "
+                                   "K in this run"});
+  if (again == "unit") CHECK_THAT(master.texts("/", "not_shown").at(0), Contains("as float32 in degC in this run"));
+}
+
 TEST_CASE("a run without any data has views without arrays") {
   const TempFolder folder;
   MadeRun run(folder.path(), 1, {variable_info(0, "v", DC_INT32, 1)});

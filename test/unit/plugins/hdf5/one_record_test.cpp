@@ -8,6 +8,7 @@
 
 #include "plugins/hdf5/failure.hpp"
 #include "plugins/hdf5/run/record_file.hpp"
+#include "unit/plugins/hdf5/read_file.hpp"
 #include "unit/plugins/hdf5/record_text.hpp"
 #include "unit/plugins/hdf5/run_server.hpp"
 
@@ -16,6 +17,7 @@ using damaris::hdf5::Existing;
 using damaris::hdf5::QuietErrors;
 using damaris::hdf5::RecordFile;
 using damaris::hdf5::RunHold;
+using damaris::hdf5::StepRecord;
 
 TEST_CASE("a run that stores nothing leaves everything of the earlier run as it was") {
   const TempFolder folder;
@@ -156,4 +158,111 @@ TEST_CASE("servers that cannot reach each other add to one record, and a later r
     REQUIRE(steps.size() == 1);
     CHECK(steps.at(run).servers == std::vector<int>{0, 1, 2});
   }
+}
+
+TEST_CASE("a file in a view's place that no run has made is not replaced: the run does not begin, and it stays") {
+  const TempFolder folder;
+  const char* const name = GENERATE("storm.h5", "storm.xmf");
+  const char* const existing = GENERATE("overwrite", "append", "refuse");
+  INFO(name << " " << existing);
+  folder.write(name, "<Xdmf>my own</Xdmf>");
+  {
+    ServerOf server(folder, 0, 1, {{"exists", existing}});
+    CHECK(server.plugin->init_code == DC_E_NO_OUTPUT);
+    CHECK_THAT(server.host.failure,
+               Catch::Contains(folder.file(name) + " is where the view of the whole run goes, and it is none that "
+                                                   "Damaris has made; move it away"));
+  }
+  CHECK(content(folder.file(name)) == "<Xdmf>my own</Xdmf>");
+  CHECK_FALSE(std::filesystem::exists(folder.file("storm.jsonl")));
+}
+
+TEST_CASE("the views of an earlier run are no obstacle, also without any array") {
+  const TempFolder folder;
+  for (const std::size_t values : {4, 0}) {
+    ServerOf server(folder, 0, 1);
+    REQUIRE(server.plugin->init_code == DC_OK);
+    REQUIRE(server.store(1, values) == DC_OK);
+    REQUIRE(server.plugin->finalize() == DC_OK);
+    CHECK(std::filesystem::exists(folder.file("storm.xmf")));
+  }
+  ServerOf third(folder, 0, 1, {{"exists", "append"}});
+  CHECK(third.plugin->init_code == DC_OK);
+}
+
+TEST_CASE("of a record that names other files an overwriting run removes none of these") {
+  const TempFolder folder;
+  {
+    ServerOf keeper(folder, 0, 2), other(folder, 1, 2);
+    REQUIRE(keeper.plugin->init_code == DC_OK);
+  }
+  StepRecord step;
+  step.step = 1;
+  step.servers = {0, 1};
+  for (const char* name : {"thesis.tex", ".bashrc", "storm.ini", "storm.inp.h5", "storm.old.s1.i1.h5"}) {
+    folder.write(name, "mine");
+    step.files.push_back({});
+    step.files.back().name = name;
+  }
+  std::ofstream(folder.file("storm.jsonl")) << damaris::hdf5::to_json(step).dump() << "\n";
+  ServerOf keeper(folder, 0, 2);
+  ServerOf other(folder, 1, 2);
+  REQUIRE(other.store(1) == DC_OK);
+  for (const auto& [to, text] : other.host.sent) keeper.plugin->on_message(1, text);
+  REQUIRE(keeper.store(1) == DC_OK);
+  for (const char* name : {"thesis.tex", ".bashrc", "storm.ini", "storm.inp.h5"}) CHECK(content(folder.file(name)) == "mine");
+  CHECK_FALSE(std::filesystem::exists(folder.file("storm.old.s1.i1.h5")));
+}
+
+TEST_CASE("a run that has lost its locks adds nothing to the record that another one has begun meanwhile") {
+  const TempFolder folder;
+  ServerOf first(folder, 0, 1);
+  REQUIRE(first.store(0) == DC_OK);
+  std::vector<int> numbers;  // what a daemon closes
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    if (std::filesystem::read_symlink(entry.path(), gone).string().rfind(folder.path(), 0) == 0)
+      numbers.push_back(std::stoi(entry.path().filename()));
+  }
+  REQUIRE(numbers.size() >= 2);
+  for (const int number : numbers) ::close(number);
+  SECTION("none has: it takes the locks again and goes on") {
+    CHECK(first.store(1) == DC_OK);
+    CHECK(steps_in(folder.file("storm.jsonl")).size() == 2);
+  }
+  SECTION("one has, and has ended") {
+    FakeHost host(ServerOf::with_basename({}, folder.file("storm")), {});
+    host.place(0, 1);
+    host.set_job("another");
+    {
+      RunningPlugin second("hdf5", host);
+      REQUIRE(second.init_code == DC_OK);
+      Blocks blocks(7);
+      const std::vector<float> data(4, 7.0F);
+      const dc_variable_info_t variable = variable_info(0, "fields/v", DC_FLOAT32, 1);
+      blocks.add(variable, 0, {4}, data);
+      REQUIRE(second.on_iteration(blocks.view()) == DC_OK);
+    }
+    for (int tries = 0; tries < 2; ++tries) {
+      CHECK(first.store(1 + tries) == DC_E_IO);
+      CHECK_THAT(first.host.failure, Catch::Contains("it has become that of another run"));
+    }
+    const auto steps = steps_in(folder.file("storm.jsonl"));
+    CHECK(steps.size() == 1);
+    CHECK(steps.count(7) == 1);
+  }
+}
+
+TEST_CASE("the views show what stands in a record that had to be begun anew") {
+  const TempFolder folder;
+  ServerOf server(folder, 0, 1);
+  for (const int step : {0, 1}) REQUIRE(server.store(step) == DC_OK);
+  while (server.plugin->on_idle() == DC_AGAIN) {
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    if (entry.path().filename() != ".storm.lock") std::filesystem::remove(entry.path());
+  for (const int step : {2, 3}) REQUIRE(server.store(step) == DC_OK);
+  REQUIRE(server.plugin->finalize() == DC_OK);
+  CHECK(steps_in(folder.file("storm.jsonl")).size() == 2);
+  CHECK(ReadFile(folder.file("storm.h5")).attribute<std::int64_t>("/", "shown_until")[0] == 3);
 }
