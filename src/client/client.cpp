@@ -264,6 +264,7 @@ Client::Report Client::next_report(std::int64_t up_to_step) {
         DC_E_NOT_COMMITTED,
         format("client {}: allocated but never committed, so cancelled: {}; call dc_commit before the step ends", id_, cancelled_)};
     cancelled_.clear();
+    log_line(LogLevel::warning, report.sentence);  // a destructor that ends the session hands no code on
     return report;
   }
   const auto mail = shm::try_take_mail(region_->slot(slot_), up_to_step);

@@ -111,6 +111,8 @@ std::optional<std::size_t> Iteration::find_block_of(std::uint32_t arena) const {
 
 void Iteration::move_to(std::size_t index, const SpilledBlock& place) {
   datasets_[index].data = place.data();
+  datasets_[index].has_checksum = 1;
+  datasets_[index].checksum = place.checksum;
   blocks_[index].spilled = place;
   spilled_bytes_ += datasets_[index].bytes;
 }

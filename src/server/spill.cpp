@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/base/checksum.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
@@ -55,8 +56,8 @@ void fill(shm::BlockHeader& header, const dc_dataset_t& dataset) {
   header.flags = shm::kHasGhost;
   if (dataset.variable->has_global != 0) header.flags |= shm::kHasGlobal;
   if (dataset.has_position != 0) header.flags |= shm::kHasPosition;
-  if (dataset.has_checksum != 0) header.flags |= shm::kHasChecksum;
-  header.checksum = dataset.checksum;
+  header.flags |= shm::kHasChecksum;  // a disk may change what waits on it
+  header.checksum = dataset.has_checksum != 0 ? dataset.checksum : checksum(dataset.data, dataset.bytes);
   const shm::Form form{header.ndims, header.flags};
   const shm::Lists lists(header, form);
   for (int d = 0; d < form.ndims; ++d) {
@@ -122,6 +123,7 @@ bool Spill::store(const dc_dataset_t& dataset, SpilledBlock& place) {
       !write_all(descriptor_, static_cast<const std::byte*>(dataset.data), dataset.bytes, end_ + sizeof header))
     return fail(format("cannot write ({})", std::strerror(refused != 0 ? refused : errno)));
   place = map(end_, bytes);
+  place.checksum = header.get().checksum;
   if (place.record == nullptr || !write_state(descriptor_, end_, shm::BlockState::published))
     return fail(format("cannot map ({})", std::strerror(errno)));
   end_ += bytes;

@@ -20,6 +20,7 @@ namespace damaris::server {
 struct SpilledBlock {
   std::uint64_t offset = 0, bytes = 0;  // of the record: header and data, whole pages
   std::byte* record = nullptr;
+  std::uint32_t checksum = 0;  // of the data, when they were spilled
   const std::byte* data() const noexcept { return record + shm::kLongestHeader; }
 };
 

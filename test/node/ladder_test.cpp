@@ -2,6 +2,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/base/checksum.hpp"
 #include "core/shm/decision.hpp"
 #include "node.hpp"
 
@@ -204,6 +205,25 @@ TEST_CASE("a full buffer spills, also of the open step; what was spilled is stor
   for (int block : {0, 1, 99, 199})
     CHECK_THAT(line, Catch::Contains(" vec:0." + std::to_string(block) + "=800:" + std::to_string(block * 100) + " "));
   CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("what a disk changes of a spilled block can be told, also where the client took no checksum") {
+  const TempFolder folder;
+  model::Model model = node_model();
+  model.architecture.spill = folder.path();
+  model.architecture.spill_bytes = 1 << 30;
+  auto region = server::make_region(model, "<simulation/>", 1, {"", "host", 0, false});
+  server::Spill spill(*region, 1 << 30);
+  const server::VariableInfos infos(model);
+  dc_dataset_t dataset = {};
+  dataset.variable = &infos.all()[0];
+  dataset.data = kFour;
+  dataset.bytes = sizeof kFour;
+  dataset.extents[0] = 4;
+  server::SpilledBlock place;
+  REQUIRE(spill.store(dataset, place));
+  CHECK(place.checksum == checksum(kFour, sizeof kFour));
+  spill.release(place);
 }
 
 TEST_CASE("nobody can foretell the name of a spill file from that of its region") {

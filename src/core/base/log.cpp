@@ -59,8 +59,11 @@ spdlog::level::level_enum spd_level(LogLevel level) {
   return spdlog::level::off;
 }
 
-// Such as /dev/stderr or /dev/null, which nobody but root makes.
-bool is_device(const std::string& file) { return file.rfind("/dev/", 0) == 0 && file.rfind("/dev/shm/", 0) != 0; }
+// Such as /dev/stderr, /dev/null or /dev/fd/2: nobody but root makes one there, as in folders below others may.
+bool is_device(const std::string& file) {
+  const std::string folder = std::filesystem::path(file).lexically_normal().parent_path().string();
+  return folder == "/dev" || folder == "/dev/fd" || folder == "/dev/pts";
+}
 
 // A file that stays the one it is: a program may close descriptors it does not know, and then the number may be another file's, which a
 // line must not go into. What cannot be written is lost: there is no other place to say so.

@@ -134,7 +134,9 @@ bool same_place(const std::string& basename, const std::string& other) {
     const std::filesystem::path known = std::filesystem::weakly_canonical(whole, unreadable);
     return unreadable ? whole.lexically_normal() : known;
   };
-  return place(basename) == place(other);
+  // Another way to the same record, such as a mount or a folder of links.
+  std::error_code none;
+  return place(basename) == place(other) || std::filesystem::equivalent(basename + ".jsonl", other + ".jsonl", none);
 }
 
 Settings read_settings(const dc_host_t& host) {

@@ -62,7 +62,7 @@ void check_blocks(const dc_iteration_t& iteration) {
     throw Error(DC_E_IO, "'" + std::string(block.variable->path) + "' (block " + std::to_string(block.block) + ") of client " +
                              std::to_string(block.source) + " has changed in the buffer since it was handed over in step " +
                              std::to_string(block.step) +
-                             "; does the program write to what dc_alloc gave it after dc_commit, or is the memory faulty?");
+                             "; does the program write to what dc_alloc gave it after dc_commit, or is the memory, or the disk of spill=\"...\", faulty?");
   }
 }
 
@@ -194,7 +194,10 @@ bool Storage::try_to_write(const dc_iteration_t& iteration, Instant now) {
   record = record_of(host_, iteration, settings_.existing == Existing::recover);  // anew: between two tries blocks may be spilled
   record.waited_s = seconds_between(in_hand_->seen, *in_hand_->begun);
   in_hand_->refused.reset();
-  note_unplaced(iteration, record);
+  for (PlaceWarning& warning : place_warnings_.of(iteration)) {
+    if (warning.is_new) host_.log(host_.self, 1, ("hdf5: step " + std::to_string(iteration.step) + ": " + warning.text).c_str());
+    record.warnings.push_back(std::move(warning.text));
+  }
   try {
     if (iteration.dataset_count > 0) record.files.push_back(write_file(iteration));
   } catch (const Failure& failure) {
@@ -216,24 +219,6 @@ bool Storage::try_to_write(const dc_iteration_t& iteration, Instant now) {
   if (!record.files.empty() && !first_stored_) first_stored_ = iteration.step;  // recorded or not: the file has taken its place
   report(iteration);
   return in_hand_->written = true;
-}
-
-// Once a variable. Its layout says that its blocks are parts of one array, and nobody has said which: they are not joined.
-void Storage::note_unplaced(const dc_iteration_t& iteration, StepRecord& record) {
-  std::set<std::uint32_t> seen;
-  for (std::size_t i = 0; i < iteration.dataset_count; ++i) {
-    const dc_dataset_t& block = iteration.datasets[i];
-    const bool unplaced = block.variable->has_global != 0 && block.has_position == 0 && block.bytes > 0;
-    if (!unplaced || !seen.insert(block.variable->id).second) continue;
-    const auto [told, fresh] = unplaced_.emplace(block.variable->id, iteration.step);
-    if (told->second != iteration.step) continue;  // the same step again: it is tried anew
-    const std::string line = "'" + std::string(block.variable->path) + "' of client " + std::to_string(block.source) +
-                             " has no position in its global array and is not joined; call dc_set_position for it, or leave out "
-                             "'global' of its layout '" +
-                             block.variable->layout + "'";
-    if (fresh) host_.log(host_.self, 1, ("hdf5: step " + std::to_string(iteration.step) + ": " + line).c_str());
-    record.warnings.push_back(line);
-  }
 }
 
 // The turn is another's while this server rests.

@@ -15,6 +15,7 @@
 #include "dataset_writer.hpp"
 #include "file_names.hpp"
 #include "hdf5_file.hpp"
+#include "place_warnings.hpp"
 #include "retry.hpp"
 #include "run/commit_log.hpp"
 #include "run/restart_reader.hpp"
@@ -58,7 +59,6 @@ class Storage {
   };
 
   bool try_to_write(const dc_iteration_t& iteration, Instant now);
-  void note_unplaced(const dc_iteration_t& iteration, StepRecord& record);
   bool failed(const dc_iteration_t& iteration, const Failure& failure, Instant begun);
   [[noreturn]] void give_up(const dc_iteration_t& iteration, const Error& error);
   void report(const dc_iteration_t& iteration);
@@ -80,7 +80,7 @@ class Storage {
   std::unique_ptr<SharedFiles> shared_;       // nullptr: this server writes its own files
   std::unique_ptr<Schedule> schedule_;
   std::optional<InHand> in_hand_;
-  std::map<std::uint32_t, std::int64_t> unplaced_;  // variables that were told of, and in which step
+  PlaceWarnings place_warnings_;
   Retry retry_;
 };
 

@@ -259,6 +259,29 @@ TEST_CASE("a block without a position in a layout with a global array is told of
   CHECK(std::count(server.host.lines.begin(), server.host.lines.end(), std::make_pair(1, "hdf5: step 1: " + line)) == 1);
 }
 
+TEST_CASE("a block that another one hides with other values is told of once; the same values, or a shared face, are none") {
+  const TempFolder folder;
+  ServerOf server(folder, 0, 1);
+  const auto variable = variable_info(0, "fields/w", DC_FLOAT32, 1);
+  const auto store = [&](std::int64_t step, std::int64_t second_place, float last) {
+    Blocks blocks(step);
+    place(blocks.add(variable, 0, {2}, std::vector<float>{1, 2}), {0});
+    place(blocks.add(variable, 1, {2}, std::vector<float>{1, last}), {second_place});
+    REQUIRE(server.plugin->on_iteration(blocks.view()) == DC_OK);
+  };
+  store(1, 0, 2);
+  store(2, 1, 7);
+  store(3, 0, 7);
+  store(4, 0, 7);
+  const auto steps = steps_in(folder.file("storm.jsonl"));
+  const std::string line =
+      "'fields/w' of client 1 (block 0) has the place of block 0 of client 0 and other values, which are not stored; does "
+      "dc_set_position give each block its own place?";
+  for (const int step : {1, 2, 4}) CHECK(steps.at(step).warnings.empty());
+  CHECK(steps.at(3).warnings == std::vector<std::string>{line});
+  CHECK(std::count(server.host.lines.begin(), server.host.lines.end(), std::make_pair(1, "hdf5: step 3: " + line)) == 1);
+}
+
 TEST_CASE("an iteration that could not be stored stands in the record with its reason") {
   const TempFolder folder;
   ServerOf server(folder, 0, 1);

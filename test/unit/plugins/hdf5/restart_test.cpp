@@ -302,6 +302,11 @@ TEST_CASE("a run may not replace the files it is to go on from") {
   CHECK(start(folder.file("earlier"), "overwrite").first == DC_OK);
   CHECK(start("", "overwrite").first == DC_E_CONFIG);
   CHECK(start("out/", "overwrite").first == DC_E_CONFIG);
+  folder.write("storm.jsonl", "");
+  std::filesystem::create_directory(folder.file("links"));
+  std::filesystem::create_symlink(folder.file("storm.jsonl"), folder.file("links/storm.jsonl"));
+  CHECK(start(folder.file("links/storm"), "overwrite").first == DC_E_CONFIG);
+  CHECK(start(folder.file("links/storm"), "append").first == DC_OK);
 }
 
 }  // namespace

@@ -1,0 +1,34 @@
+// What is odd about the places of an iteration's blocks, and costs values or the joined array: said once a variable.
+// Used by: storage.cpp, on the server's dispatch thread.
+// Before it: the blocks of an iteration. After it: the log, and the warnings of the record.
+#pragma once
+
+#include <damaris/plugin.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace damaris::hdf5 {
+
+struct PlaceWarning {
+  std::string text;
+  bool is_new = false;  // else it is of an iteration that is tried again
+};
+
+class PlaceWarnings {
+ public:
+  // Blocks without a position although the layout has global extents, and blocks that are hidden by another one of the same place with
+  // other values: of these the file has those of the lower source.
+  std::vector<PlaceWarning> of(const dc_iteration_t& iteration);
+
+ private:
+  enum class What { unplaced, hidden };
+  void add(What what, const dc_dataset_t& block, const std::string& text, std::vector<PlaceWarning>& warnings);
+
+  std::map<std::pair<What, std::uint32_t>, std::int64_t> said_;  // by variable: in which step
+};
+
+}  // namespace damaris::hdf5
