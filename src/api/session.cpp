@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "client/slot.hpp"
+#include "core/base/ascii.hpp"
 #include "core/base/borrowed_process.hpp"
 #include "core/base/calm_float.hpp"
 #include "core/base/clock.hpp"
@@ -135,7 +136,7 @@ void set_session(std::unique_ptr<Session> session) noexcept {
 
 int remember(int code, const std::string& sentence) noexcept {
   try {
-    last_sentence = sentence;
+    last_sentence = lines_without_controls(sentence);
   } catch (...) {
     last_sentence.clear();  // no memory for the sentence: the code must do
   }

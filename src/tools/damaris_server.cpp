@@ -142,7 +142,7 @@ int serve(const Options& options) {
   tell_starter(options, "ok");
   const damaris::server::CallResult result = server->run(&stop);
   if (result.code == DC_OK) return 0;
-  std::fprintf(stderr, "damaris-server: %s\n", result.sentence.c_str());
+  damaris::tools::complain("damaris-server", result.sentence);
   return 1;
 }
 
@@ -181,7 +181,7 @@ int main(int argc, char** argv) {
     start_in_background(options);
     return 0;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "damaris-server: %s\n", error.what());
+    damaris::tools::complain("damaris-server", error.what());
     return 1;
   }
 }

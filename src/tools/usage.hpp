@@ -5,8 +5,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdio>
 #include <string>
 #include <vector>
+
+#include "core/base/ascii.hpp"
 
 namespace damaris::tools {
 
@@ -28,6 +31,11 @@ inline void parse(CLI::App& app, int argc, char** argv) {
     unknown();
     throw;
   }
+}
+
+// Why a program could not do its work.
+inline void complain(const char* program, const std::string& sentence) {
+  std::fprintf(stderr, "%s: %s\n", program, lines_without_controls(sentence).c_str());
 }
 
 }  // namespace damaris::tools

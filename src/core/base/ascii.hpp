@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 namespace damaris {
 
@@ -11,15 +12,18 @@ constexpr bool is_ascii_letter_or_digit(char c) noexcept {
 }
 constexpr char ascii_lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// The text with '?' for each control character, in UTF-8 also U+0080 to U+009F: one line, which no terminal obeys.
-inline std::string without_controls(std::string text) {
+// The text with '?' for each control character but `kept`, in UTF-8 also U+0080 to U+009F: what no terminal obeys. One line.
+inline std::string without_controls(std::string text, char kept = '\0') {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
     const bool two_bytes = byte == 0xc2 && next >= 0x80 && next < 0xa0;
-    if (two_bytes || byte < 0x20 || byte == 0x7f) text.replace(i, two_bytes ? 2 : 1, "?");
+    if (two_bytes || (byte < 0x20 && text[i] != kept) || byte == 0x7f) text.replace(i, two_bytes ? 2 : 1, "?");
   }
   return text;
 }
+
+// The same of several lines: names in them may be anybody's.
+inline std::string lines_without_controls(std::string text) { return without_controls(std::move(text), '\n'); }
 
 }  // namespace damaris

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <optional>
 
+#include "core/base/ascii.hpp"
 #include "core/base/background_log.hpp"
 #include "core/base/borrowed_process.hpp"
 #include "core/base/error.hpp"
@@ -176,7 +177,7 @@ void log_line(LogLevel level, std::string_view text) {
     logger = current_logger();
   }
   const QuietSignals quiet;  // standard error may be a pipe that nobody reads
-  if (logger) logger->log(spd_level(level), spdlog::string_view_t(text.data(), text.size()));
+  if (logger) logger->log(spd_level(level), lines_without_controls(std::string(text)));
 }
 
 }  // namespace damaris

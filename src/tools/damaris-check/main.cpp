@@ -38,7 +38,11 @@ struct Options {
   bool load_plugins = false;
 };
 
-void print(std::FILE* stream, const std::string& text) { std::fwrite(text.data(), 1, text.size(), stream); }
+// The configuration may be somebody else's.
+void print(std::FILE* stream, const std::string& given) {
+  const std::string text = damaris::lines_without_controls(given);
+  std::fwrite(text.data(), 1, text.size(), stream);
+}
 
 // Lines stay whole in a file or a pipe, where programs read them; a terminal gets them wrapped.
 void complain(const std::string& kind, const std::string& text) {
@@ -120,7 +124,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "damaris check: %s\n", error.what());
+    damaris::tools::complain("damaris check", error.what());
     return 1;
   }
 }

@@ -101,7 +101,7 @@ int run(const Options& options) {
       else
         all &= recover(name, options);
     } catch (const Error& error) {
-      std::fprintf(stderr, "damaris-recover: %s\n", error.what());
+      damaris::tools::complain("damaris-recover", error.what());
       all = false;
     }
   if (!options.list) shm::remove_dead_start_locks();
@@ -138,7 +138,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "damaris-recover: %s\n", error.what());
+    damaris::tools::complain("damaris-recover", error.what());
     return 1;
   }
 }

@@ -66,7 +66,7 @@ std::string verdict(const std::string& record, const Verification& found) {
   std::set<std::int64_t> steps;  // each may have several reasons
   for (const Finding& one : found.partial)
     if (one.file.empty()) steps.insert(one.step);
-  return format("{}: {} iterations{}, {} files, {} datasets, {}: {}\n", record, found.steps,
+  return format("{}: {} iterations{}, {} files, {} datasets, {}: {}\n", without_controls(record), found.steps,
                 steps.empty() ? "" : format(", {} of them partial", steps.size()), found.files, found.datasets,
                 size_text(found.bytes), found.damaged.empty() ? "all as recorded" : format("{} damaged", found.damaged.size()));
 }
@@ -183,10 +183,10 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const Error& error) {
-    std::fprintf(stderr, "damaris verify: %s\n", error.what());
+    damaris::tools::complain("damaris verify", error.what());
     return error.code() == DC_E_ARGUMENT ? 2 : 1;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "damaris verify: %s\n", error.what());
+    damaris::tools::complain("damaris verify", error.what());
     return 1;
   }
 }
