@@ -329,6 +329,20 @@ TEST_CASE("what a client had published before it died is stored, also when that 
   CHECK_THAT(line, Catch::StartsWith("iteration 0 ") && Catch::Contains(" datasets 600 ") && Catch::Contains("missing:0"));
 }
 
+TEST_CASE("of a server that was told to stop its clients hear that it is storing, and that it has stored when it has") {
+  Node node(node_model(), 1);
+  const auto sentence_in = [&](shm::RegionState state) {
+    node.region().header().state.store(static_cast<std::uint32_t>(state));
+    const Error error = error_of([&] { (void)node.client(0).end_iteration(0); });
+    CHECK(error.code() == DC_E_SERVER_LOST);
+    node.region().header().state.store(static_cast<std::uint32_t>(shm::RegionState::ready));
+    return error.sentence();
+  };
+  const std::string storing = sentence_in(shm::RegionState::leaving), stored = sentence_in(shm::RegionState::closed);
+  CHECK_THAT(storing, Catch::Contains("is storing what it had taken until then") && !Catch::Contains("it stored"));
+  CHECK_THAT(stored, Catch::Contains("it stored what it had taken until then") && !Catch::Contains("is storing"));
+}
+
 TEST_CASE("calls of a client whose server has closed return server lost, at once") {
   Node node(node_model(), 1);
   node.server().close();

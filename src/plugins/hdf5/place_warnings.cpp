@@ -14,9 +14,13 @@ bool same_values(const dc_dataset_t& one, const dc_dataset_t& other) {
   return one.bytes == other.bytes && std::memcmp(one.data, other.data, one.bytes) == 0;
 }
 
-bool is_unplaced(const dc_dataset_t& block) { return block.variable->has_global != 0 && block.has_position == 0 && block.bytes > 0; }
+bool is_unplaced(const dc_dataset_t& block) {
+  return block.variable->has_global != 0 && block.has_position == 0 && block.bytes > 0;
+}
 
-std::string name_of(const dc_dataset_t& block) { return "'" + std::string(block.variable->path) + "' of client " + std::to_string(block.source); }
+std::string name_of(const dc_dataset_t& block) {
+  return "'" + std::string(block.variable->path) + "' of client " + std::to_string(block.source);
+}
 
 }  // namespace
 
@@ -34,8 +38,9 @@ std::vector<PlaceWarning> PlaceWarnings::of(const dc_iteration_t& iteration) {
     const std::uint32_t variable = block.variable->id;
     if (is_unplaced(block) && seen.emplace(What::unplaced, variable).second)
       add(What::unplaced, block,
-          name_of(block) + " has no position in its global array and is not joined; call dc_set_position for it, or leave out 'global' of "
-                           "its layout '" +
+          name_of(block) +
+              " has no position in its global array and is not joined; call dc_set_position for it, or leave out 'global' of "
+              "its layout '" +
               block.variable->layout + "'",
           warnings);
     if (block.has_position == 0 || block.bytes == 0 || block.variable->ndims == 0) continue;
@@ -43,8 +48,8 @@ std::vector<PlaceWarning> PlaceWarnings::of(const dc_iteration_t& iteration) {
     const auto [first, is_alone] = placed.emplace(Place{variable, {box.low, box.high}}, &block);
     if (is_alone || same_values(*first->second, block) || !seen.emplace(What::hidden, variable).second) continue;
     add(What::hidden, block,
-        name_of(block) + " (block " + std::to_string(block.block) + ") has the place of block " + std::to_string(first->second->block) +
-            " of client " + std::to_string(first->second->source) +
+        name_of(block) + " (block " + std::to_string(block.block) + ") has the place of block " +
+            std::to_string(first->second->block) + " of client " + std::to_string(first->second->source) +
             " and other values, which are not stored; does dc_set_position give each block its own place?",
         warnings);
   }

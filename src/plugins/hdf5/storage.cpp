@@ -62,7 +62,8 @@ void check_blocks(const dc_iteration_t& iteration) {
     throw Error(DC_E_IO, "'" + std::string(block.variable->path) + "' (block " + std::to_string(block.block) + ") of client " +
                              std::to_string(block.source) + " has changed in the buffer since it was handed over in step " +
                              std::to_string(block.step) +
-                             "; does the program write to what dc_alloc gave it after dc_commit, or is the memory, or the disk of spill=\"...\", faulty?");
+                             "; does the program write to what dc_alloc gave it after dc_commit, or is the memory, or the disk of "
+                             "spill=\"...\", faulty?");
   }
 }
 

@@ -38,11 +38,13 @@ TEST_CASE("nor do its errors, nor damaris check, which shows a foreign configura
   const TempFolder folder;
   folder.write("a\x1b[2J.jsonl", "");
   folder.write("b.jsonl", "");
-  const std::string xml = folder.write("k.xml",
-                                       "<?xml version='1.1'?><simulation name='s'><data><layout name='l' type='int' dimensions='1'/>"
-                                       "<variable name='v' layout='l' unit='K&#27;]0;owned&#7;' description='&#x9b;2J'/></data></simulation>");
-  for (const Run& run : {run_program({"damaris", "verify", folder.path()}), run_program({"damaris", "verify", folder.file("a\x1b[2J")}),
-                         run_program({"damaris", "check", xml}), run_program({"damaris", "check", folder.file("\x1b[2J.xml")})}) {
+  const std::string xml =
+      folder.write("k.xml",
+                   "<?xml version='1.1'?><simulation name='s'><data><layout name='l' type='int' dimensions='1'/>"
+                   "<variable name='v' layout='l' unit='K&#27;]0;owned&#7;' description='&#x9b;2J'/></data></simulation>");
+  for (const Run& run :
+       {run_program({"damaris", "verify", folder.path()}), run_program({"damaris", "verify", folder.file("a\x1b[2J")}),
+        run_program({"damaris", "check", xml}), run_program({"damaris", "check", folder.file("\x1b[2J.xml")})}) {
     INFO(run.out << run.err);
     CHECK_THAT(run.out + run.err, Contains("?"));
     for (const char* one : {"\x1b", "\a", "\xc2\x9b"}) CHECK_THAT(run.out + run.err, !Contains(one));

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "plugins/hdf5/run/run_record.hpp"
+#include "plugins/hdf5/run/unrecorded.hpp"
 #include "plugins/hdf5/system_failure.hpp"
 #include "unit/plugins/hdf5/run_server.hpp"
 
@@ -59,4 +60,15 @@ TEST_CASE("a run that goes on where the record cannot be read does not begin") {
     CHECK_THROWS_AS(reads(), damaris::hdf5::Failure);
   }
   CHECK(reads());
+}
+
+TEST_CASE("notes of what is not recorded that cannot be looked at are not taken for none") {
+  const TempFolder folder;
+  damaris::hdf5::Unrecorded notes(damaris::hdf5::FileNames(folder.file("storm"), "node7", 1), 1, "");
+  damaris::hdf5::StepRecord step;
+  step.servers = {1};
+  notes.add(to_json(step));
+  REQUIRE(notes.is_there());
+  const NoMoreFiles limit;
+  CHECK_THROWS_AS(notes.is_there(), damaris::hdf5::Failure);
 }
