@@ -54,10 +54,10 @@ function(damaris_object_library name)
   set_property(GLOBAL APPEND PROPERTY DAMARIS_OBJECT_LIBRARIES ${name})
 endfunction()
 
-# Where a library or program finds the others, and those it was linked with: installed, and in the build tree, which has the same layout.
-# A path of its own there CMake would fill up with colons, and an empty part is the working directory: anybody's library would be taken.
+# Where a library or program finds the others: installed, and in the build tree, which has the same layout. A path of its own
+# there CMake would fill up with colons, and an empty part is the working directory: anybody's library would be taken.
 function(damaris_search_path name path)
-  set_target_properties(${name} PROPERTIES INSTALL_RPATH "${path}" BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH "${path}" BUILD_WITH_INSTALL_RPATH ON)
 endfunction()
 
 # damaris_shared_library(name SOURCES ... [LINK ...] [PRIVATE ...]): an installed library of its own, such as damaris_mpi.

@@ -57,8 +57,11 @@ void ServerLink::throw_lost_as_it_is() const {
   if (process_.alive())
     throw Error(DC_E_SERVER_LOST, format("{} does not serve client {} any more{}{}", server, mine.id.load(),
                                          mail.empty() ? ": its log says why" : mail, untaken_text()));
-  throw Error(DC_E_SERVER_LOST, format("{} is gone{}; what was published stays in {}{}{}", server, busy_text(), place,
-                                       region_->name().empty() ? "" : ", from where 'damaris recover' stores it", mail));
+  // Killed after it had been told to stop: of this client it would have taken nothing more.
+  const bool was_given_up = mine.state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(shm::SlotState::dead);
+  throw Error(DC_E_SERVER_LOST, format("{} is gone{}; what was published stays in {}{}{}{}", server, busy_text(), place,
+                                       region_->name().empty() ? "" : ", from where 'damaris recover' stores it", mail,
+                                       was_given_up ? untaken_text() : ""));
 }
 
 // Nobody asks for it after this: what could not be stored is heard of here, or never.

@@ -122,8 +122,9 @@ CallResult store(const std::shared_ptr<shm::Region>& region, const model::Model&
   Server server(model_to_store(model, basename), region,
                 std::make_unique<SingleCoordinator>(header.server_index, header.server_count), {});
   server.adopt(gives_up_spilled);
+  const CallResult result = server.run();
   recovery.given_up = server.given_up();
-  return server.run();
+  return result;
 }
 
 }  // namespace

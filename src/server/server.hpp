@@ -114,9 +114,9 @@ class Server {
   dc_iteration_t in_hand_ = {};         // of the iteration that the plugins are at
   bool in_work_ = false;                // a plugin has begun with it, and does not wait
   bool storage_failed_ = false;
-  bool adopted_ = false;                 // the region is a dead server's
-  std::uint64_t given_up_ = 0;           // spilled datasets that were lost
-  std::string lost_sentence_;            // about them, or an arena that is damaged: nobody knows of which steps that was
+  bool adopted_ = false;        // the region is a dead server's
+  std::uint64_t given_up_ = 0;  // datasets of a dead server that were spilled and lost, or came after their step was stored
+  std::string lost_sentence_;   // about them, or an arena that is damaged: nobody knows of which steps that was
   std::int64_t settled_ = shm::kNoStep;  // which had stored all steps up to this one, or given them up
   bool stopping_ = false;
   bool closed_ = false;

@@ -63,7 +63,7 @@ void Server::adopt_spilled(bool gives_up_missing) {
                                   file.missing(), file.path());
   if (!gives_up_missing)
     throw Error(DC_E_NO_OUTPUT, what + "; put it back, or give them up with 'damaris recover --give-up-spilled'");
-  given_up_ = file.missing();
+  given_up_ += file.missing();
   lost_sentence_ = what + ", and may belong to this step";
   file.give_up_missing();
   note_failure(DC_E_IO, what + ", and are given up");

@@ -110,7 +110,11 @@ void Server::take_time(const event::Event& event) {
 void Server::leave_out(Member& member, const Lane& lane, const event::Event& event) {
   if (event.kind != event::Kind::write) return;
   const Intake intake = check_block(*region_, lane.span, member.id, event, infos_);
-  if (intake.fault.empty()) ledger_.release(intake.block);
+  if (!intake.fault.empty()) return;
+  ++given_up_;
+  log_line(LogLevel::warning, format("'{}' of client {} came after step {} was stored, and is given up",
+                                     intake.dataset.variable->path, member.id, event.step));
+  ledger_.release(intake.block);
 }
 
 void Server::take_refusal(Member& member, Lane& lane, const event::Event& event) {

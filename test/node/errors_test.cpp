@@ -1,3 +1,4 @@
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -130,6 +131,29 @@ TEST_CASE("a client whose end a stopping server did not take hears that its last
   CHECK(error.code() == DC_E_SERVER_LOST);
   CHECK_THAT(error.sentence(), Catch::Contains("does not serve client 0 any more") &&
                                    Catch::Contains("the last 2 writes and signals of client 0 came too late"));
+}
+
+TEST_CASE("of a server that was killed after it had given a client up, that one hears what came too late") {
+  const auto model = std::make_shared<model::Model>(node_model());
+  const std::shared_ptr<shm::Region> region = server::make_region(*model, "<simulation/>", 1, {"", "host", 0, false});
+  const pid_t server = ::fork();
+  if (server == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  region->header().server_pid = server;
+  region->header().server_start_time = start_time_of(server);
+  REQUIRE(client::try_claim(*region, 0, 0));
+  client::Client client(region, model, 0, 0);
+  const bool given_up = GENERATE(true, false);
+  CHECK(client.write(client.shapes().find("small"), 0, 0, kFour) == DC_OK);
+  if (given_up) region->slot(0).state.store(static_cast<std::uint32_t>(shm::SlotState::dead));
+  ::kill(server, SIGKILL);
+  ::waitpid(server, nullptr, 0);
+  const Error error = error_of([&] { (void)client.end_iteration(0); });
+  CHECK(error.code() == DC_E_SERVER_LOST);
+  CHECK_THAT(error.sentence(), Catch::Contains("is gone"));
+  CHECK((error.sentence().find("the last 1 writes and signals of client 0 came too late") != std::string::npos) == given_up);
 }
 
 TEST_CASE("a damaged lane ends its client, not the server") {

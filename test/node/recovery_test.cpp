@@ -69,6 +69,7 @@ class Remains {
     server::Server second(model_, region_, std::make_unique<server::SingleCoordinator>(), {});
     second.adopt(gives_up_spilled);
     result_ = second.run();
+    given_up_ = second.given_up();
     std::ifstream log(folder_.file("after.s0"));
     std::vector<std::string> found;
     for (std::string line; std::getline(log, line);)
@@ -76,6 +77,7 @@ class Remains {
     return found;
   }
   const server::CallResult& result() const { return result_; }
+  std::uint64_t given_up() const { return given_up_; }
   // What hindered the storage is mended.
   void mend() {
     model::Model model = *model_;
@@ -91,6 +93,7 @@ class Remains {
   std::unique_ptr<server::Server> first_;
   std::vector<std::unique_ptr<client::Client>> clients_;
   server::CallResult result_;
+  std::uint64_t given_up_ = 0;
 };
 
 shm::BlockHeader& first_block(shm::Region& region, int client) {
@@ -290,6 +293,15 @@ TEST_CASE("recovery stores what had been spilled, and what was in the region as 
   CHECK_THAT(remains.recover().at(0), Catch::Contains("datasets 90 small:0.0=16:10 "));
   CHECK(remains.region().unreleased_blocks() == 0);
   CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("a block that came after its step was stored is given up, and counted: its client was told") {
+  Remains remains(1);
+  remains.write(0, 0);
+  remains.client(0).end_iteration(0);
+  remains.region().header().last_processed.store(0);
+  (void)remains.recover();
+  CHECK(remains.given_up() == 1);
 }
 
 TEST_CASE("the blocks of the newest step are spilled first, for they are stored last") {
