@@ -143,6 +143,7 @@ TEST_CASE("of a server that was killed after it had given a client up, that one 
   }
   region->header().server_pid = server;
   region->header().server_start_time = start_time_of(server);
+  region->announce();
   REQUIRE(client::try_claim(*region, 0, 0));
   client::Client client(region, model, 0, 0);
   const bool given_up = GENERATE(true, false);
