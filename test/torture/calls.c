@@ -159,14 +159,20 @@ static void wait_for_child(pid_t child) {
     dprintf(player.ledger, "! a child ended with status %#x\n", (unsigned)status);
 }
 
+/* Of a command. The campaign may kill it with this client. */
+static int has_run(int status) {
+  const int is_killed = WIFSIGNALED(status) || (WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGKILL);
+  return status == 0 || is_killed ? DC_OK : DC_E_MEMORY;
+}
+
 static int do_fork(const char* line) {
   char how[8] = "", variable[32] = "";
   int64_t step = 0;
   sscanf(line, "%*s %7s %31s %" SCNd64, how, variable, &step);
-  if (strcmp(how, "system") == 0) return system("true") == 0 ? DC_OK : DC_E_MEMORY;
+  if (strcmp(how, "system") == 0) return has_run(system("true"));
   if (strcmp(how, "popen") == 0) {
     FILE* pipe = popen("true", "r");
-    return pipe != NULL && pclose(pipe) == 0 ? DC_OK : DC_E_MEMORY;
+    return pipe == NULL ? DC_E_MEMORY : has_run(pclose(pipe));
   }
   const pid_t child = fork();
   if (child == 0) be_the_child(how, variable, step);

@@ -45,25 +45,6 @@ const char* fate_of(const StepRecord& step) {
   return step.files.empty() ? " has no data, and" : " is stored, but";
 }
 
-// A record that cannot be read names none: its files stay.
-std::set<std::string> files_in_record(const std::string& path) {
-  std::set<std::string> names;
-  try {
-    for_whole_lines(path, 0, [&](const std::string& line) {
-      if (const Json json = Json::parse(may_be_believed(line) ? line : ""); json.contains("step"))
-        for (const StoredFile& one : step_from_json(json).files) names.insert(one.name);
-      return true;
-    });
-  } catch (const Failure&) {
-    names.clear();
-  } catch (const Error&) {
-    names.clear();
-  } catch (const Json::exception&) {
-    names.clear();
-  }
-  return names;
-}
-
 }  // namespace
 
 CommitLog::CommitLog(const dc_host_t& host, const Settings& settings, const FileNames& names)

@@ -55,6 +55,24 @@ RecordOutline outline_of(const std::string& path) {
   return outline;
 }
 
+std::set<std::string> files_in_record(const std::string& path) {
+  std::set<std::string> names;
+  try {
+    for_whole_lines(path, 0, [&](const std::string& line) {
+      if (const Json json = Json::parse(may_be_believed(line) ? line : ""); json.contains("step"))
+        for (const StoredFile& one : step_from_json(json).files) names.insert(one.name);
+      return true;
+    });
+  } catch (const Failure&) {
+    names.clear();
+  } catch (const Error&) {
+    names.clear();
+  } catch (const Json::exception&) {
+    names.clear();
+  }
+  return names;
+}
+
 std::string RunRecordReader::folder() const {
   const std::size_t slash = path_.rfind('/');
   return slash == std::string::npos ? "." : path_.substr(0, slash);

@@ -27,6 +27,9 @@ struct RecordOutline {
 // Goes through the file a line at a time and keeps nothing of it: a record may be larger than what a server may take.
 RecordOutline outline_of(const std::string& path);
 
+// All that it tells of, of whatever run. A record that cannot be read names none.
+std::set<std::string> files_in_record(const std::string& path);
+
 // What the record says of a file that shows the run as a whole: the newest line counts.
 struct RecordedView {
   ViewRecord newest;
