@@ -13,6 +13,13 @@ std::string describe(const model::Model& model, const InstanceKey& key) {
   return format("event '{}' (instance {}) of step {}", model.events[key.event].name, key.instance, key.step);
 }
 
+// A client that has finalized before the step, or has died, sends nothing more: the others do not wait for it. One that has ended the step
+// without sending has made up its mind, however soon its finalize is seen.
+bool is_to_send(const Member& member, std::int64_t step) {
+  if (!member.over()) return true;
+  return member.presence != Member::Presence::gone && member.last_step >= step;
+}
+
 }  // namespace
 
 Signals::Signals(std::shared_ptr<const model::Model> model, Ledger& ledger, Roster& roster, PluginHost& host,
@@ -37,7 +44,7 @@ void Signals::sent(const Member& member, std::uint32_t event, std::int64_t step)
   if (!has_scope(event, DC_SCOPE_NODE) && !has_scope(event, DC_SCOPE_GLOBAL)) return;
   std::set<std::uint32_t>& senders = senders_[key];
   senders.insert(member.slot);
-  if (sent_by_all(senders)) run_node(key);
+  if (sent_by_all(key, senders)) run_node(key);
 }
 
 // All clients of the server have sent it, as far as they are still there to send it.
@@ -50,11 +57,10 @@ void Signals::run_node(const InstanceKey& key) {
   coordinator_.announce(key);
 }
 
-// A client that has finalized or died sends nothing more: the others do not wait for it.
-bool Signals::sent_by_all(const std::set<std::uint32_t>& senders) const {
+bool Signals::sent_by_all(const InstanceKey& key, const std::set<std::uint32_t>& senders) const {
   const auto& members = roster_.members();
   return std::all_of(members.begin(), members.end(),
-                     [&](const Member& member) { return member.over() || senders.count(member.slot) != 0; });
+                     [&](const Member& member) { return !is_to_send(member, key.step) || senders.count(member.slot) != 0; });
 }
 
 bool Signals::run_without_the_over() {
@@ -65,7 +71,7 @@ bool Signals::run_without_the_over() {
   over_ = over;
   std::vector<InstanceKey> ready;
   for (const auto& [key, senders] : senders_)
-    if (sent_by_all(senders)) ready.push_back(key);
+    if (sent_by_all(key, senders)) ready.push_back(key);
   for (const InstanceKey& key : ready) run_node(key);
   return !ready.empty();
 }
@@ -125,7 +131,8 @@ void Signals::complete(std::int64_t step) {
   for (auto entry = senders_.begin(); entry != senders_.end() && entry->first.step <= step; entry = senders_.erase(entry)) {
     std::vector<std::int32_t> without;
     for (const Member& member : roster_.members())
-      if ((stopped_ || !member.over()) && entry->second.count(member.slot) == 0) without.push_back(member.id);
+      if ((stopped_ || is_to_send(member, entry->first.step)) && entry->second.count(member.slot) == 0)
+        without.push_back(member.id);
     drop(entry->first, format("not sent by client {} before the step ended", join(without, ", ")));
   }
   while (!counts_.empty() && counts_.begin()->first.first.step <= step) counts_.erase(counts_.begin());

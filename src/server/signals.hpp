@@ -40,7 +40,7 @@ class Signals {
   bool has_scope(std::uint32_t event, dc_scope scope) const;
   void drop(const InstanceKey& key, const std::string& why);
   bool end_waiting(const InstanceKey& key);
-  bool sent_by_all(const std::set<std::uint32_t>& senders) const;
+  bool sent_by_all(const InstanceKey& key, const std::set<std::uint32_t>& senders) const;
   bool run_without_the_over();
   void run_node(const InstanceKey& key);
 

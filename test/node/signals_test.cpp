@@ -54,6 +54,24 @@ TEST_CASE("rule 3: an instance that is incomplete when its step completes is rep
   CHECK(node.lines("step 1 scope node").size() == 1);
 }
 
+TEST_CASE("rule 3: a client that ended the step without sending has not sent, also when its finalize is seen with that") {
+  model::Model model = node_model();
+  add_event(model, "tick", {DC_SCOPE_NODE});
+  Node node(model, 2);
+  node.client(0).signal("tick", 0);
+  node.client(1).end_iteration(0);
+  std::thread leaves([&] { (void)node.client(1).finalize(); });
+  const Deadline deadline = Deadline::after_ms(20'000);
+  while (node.region().lane(1)->head.load() < 2 && !deadline.passed()) std::this_thread::yield();
+  node.start();
+  CHECK(node.client(0).end_iteration(0).code == DC_OK);
+  const client::Client::Report report = node.client(0).finalize();
+  leaves.join();
+  node.stop();
+  CHECK_THAT(report.sentence, Catch::Contains("of step 0 was discarded: not sent by client 1 before the step ended"));
+  CHECK(node.lines("scope node").empty());
+}
+
 TEST_CASE("rule 3: with one server a global action runs once, and on=root on it") {
   model::Model model = node_model();
   add_event(model, "all", {DC_SCOPE_GLOBAL, DC_SCOPE_GLOBAL});
