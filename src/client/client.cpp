@@ -264,7 +264,6 @@ Client::Report Client::next_report(std::int64_t up_to_step) {
         DC_E_NOT_COMMITTED,
         format("client {}: allocated but never committed, so cancelled: {}; call dc_commit before the step ends", id_, cancelled_)};
     cancelled_.clear();
-    log_line(LogLevel::warning, report.sentence);  // a destructor that ends the session hands no code on
     return report;
   }
   const auto mail = shm::try_take_mail(region_->slot(slot_), up_to_step);
@@ -307,6 +306,8 @@ Client::Report Client::finalize() {
   if (state_of(region_->slot(slot_)) == shm::SlotState::dead) link_.require_taking();  // a stopping server took no more: says so
   constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
   Report first = next_report(kAll);
+  if (first.code == DC_E_NOT_COMMITTED)
+    log_line(LogLevel::warning, first.sentence);  // a destructor that finalizes hands no code on
   for (Report next = first.code == DC_OK ? first : next_report(kAll); next.code != DC_OK; next = next_report(kAll)) {
     first.sentence += "; also: " + next.sentence;
     if (first.code > DC_OK) first.code = next.code;  // an error is not hidden behind a notice
