@@ -14,7 +14,8 @@ static int on_iteration(void* state, const dc_iteration_t* iteration) {
   fprintf(log, "%d %d", dc_write("x", iteration->step, values), dc_write("x", iteration->step + 1, values));
   fprintf(log, " %d %d", dc_end_iteration(iteration->step), dc_end_iteration(iteration->step + 1));
   fprintf(log, " %d %d", dc_flush(iteration->step, 60000), dc_signal("e", iteration->step + 1));
-  fprintf(log, " %d %d %s\n", dc_initialize(getenv("DAMARIS_TEST_CONFIG"), 7), dc_finalize(), dc_last_error());
+  fprintf(log, " %d %d", dc_initialize(getenv("DAMARIS_TEST_CONFIG"), 7), dc_finalize());
+  fprintf(log, " %s\n", dc_last_error());
   fclose(log);
   return DC_OK;
 }
