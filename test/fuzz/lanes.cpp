@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "client/client.hpp"
+#include "client/slot.hpp"
 #include "core/config/config.hpp"
 #include "core/shm/pool.hpp"
 #include "fuzz.hpp"
