@@ -207,7 +207,8 @@ void adopt_file(const std::string& file, const Found& found, const model::Model&
   for (const server::SpilledBlock& block : kept) spill.release(block);
   spill.give_up_missing();
   require(region->header().spilled_blocks.load() == 0, "all that is released or given up is counted no more");
-  require(!exists(), "the file goes with its last block");
+  spill.end();
+  require(!exists(), "the file goes when it holds nothing");
 }
 
 // A server that adopts it stores what is sound and new, once, and starts only when nothing is missing, or with that given up.
