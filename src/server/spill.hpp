@@ -25,8 +25,7 @@ struct SpilledBlock {
 };
 
 // A record is a block's header as the server knows it, with room for all lists, then the data, in whole pages. The header says reserved until the data are whole, so that of
-// a server killed in between nothing half is found. Released records become holes; the file
-// stays to the end of the server.
+// a server killed in between nothing half is found. Released records become holes; the file stays to the end of the server.
 class Spill {
  public:
   // Of a new region: makes no file yet. Throws Error(DC_E_NO_OUTPUT) when the folder cannot be written.

@@ -252,8 +252,9 @@ class Check:
             if step in self.recorded and step not in partial:
                 self.broken(f"damaris verify calls step {step} whole, but {name}, which was handed over, is nowhere")
         unknown = found["noted"] + [name for name in found["not_recorded"] if not name.startswith(".")]
-        if self.kind.server_dies:  # a file of several servers, named and not yet told of: recovery stores their parts anew
-            unknown = [name for name in unknown if ".s" in name]
+        if self.kind.server_dies:  # a file of several servers, named and not yet told of: recovery has stored their parts anew
+            together = {name: int(one[1]) for name in unknown if (one := re.fullmatch(r"x(?:\.g\d+)?\.i(\d+)\.h5", name))}
+            unknown = [name for name in unknown if together.get(name) not in self.recorded]
         if unknown and not self.kind.storage and not (self.run.mode == "in-place" and self.kind.client_dies):
             self.broken(f"no line of the record tells of {unknown}")
         lacking = [one for one in found["partial"] if "for want of room" not in one["what"]]
