@@ -135,6 +135,21 @@ TEST_CASE("a line of the record that cannot be made durable is taken back and wr
   CHECK(verified(run.folder()).at("damaged").empty());
 }
 
+TEST_CASE("a step that cannot be stored, nor be told of in the record, is both to its client") {
+  DiskRun run("retry='0s'");
+  run.store(0);
+  run.rule("write EIO");
+  run.write(1);
+  const Answer lost = run.client("flush 1 60000");
+  CHECK(lost.code == DC_E_EARLIER_IO);
+  CHECK_THAT(lost.sentence, Contains("iteration 1 is not stored as ") && Contains("the commit record cannot tell of it"));
+  run.write(2);
+  CHECK(run.client("flush 2 60000").code == DC_E_EARLIER_IO);
+  const Answer end = run.client("finalize");
+  CHECK_THAT(end.sentence, Contains("the commit record misses 2 iterations, of step 1 to step 2: "));
+  run.ends();
+}
+
 TEST_CASE("a record that refuses its line for longer than retry fails the step; the line is kept and comes with the next") {
   DiskRun run("retry='200ms'");
   run.store(0);

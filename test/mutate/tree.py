@@ -18,6 +18,7 @@ from pathlib import Path
 
 CONFIGURE_S, BUILD_S = 600, 3600
 MUTANT_BUILD_S = 900  # a header of many files
+TEST_BYTES = 8 << 30  # of address space, for each process of a test: a mutant may want all that there is
 HANG = "hang"
 
 
@@ -140,7 +141,8 @@ class Tree:
         results.unlink(missing_ok=True)
         chosen = "^(" + "|".join(map(re.escape, names)) + ")$"
         command = ["ctest", "--test-dir", self.build, "-j", self.jobs, "-R", chosen, "--output-on-failure", "--output-junit", results.absolute()]
-        status, _ = self.run([*alone(), *command, *(["--stop-on-failure"] if stop else [])], bound_s, environment=self.rooms.get("environment"))
+        limit = ["prlimit", f"--as={TEST_BYTES}", "--"]
+        status, _ = self.run([*alone(), *limit, *command, *(["--stop-on-failure"] if stop else [])], bound_s, environment=self.rooms.get("environment"))
         if status == HANG:
             return HANG
         return {case.get("name"): ({"run": "passed", "fail": "failed"}.get(case.get("status"), "skipped"), float(case.get("time") or 0))

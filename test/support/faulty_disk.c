@@ -4,7 +4,8 @@
  *
  * $DAMARIS_FAULT_RULES names a file of rules, looked at before each such call, so that a test switches faults during the run. A line is
  *     CALLS WHAT [FIRST [LAST]] [@PART]      for example   write,fsync ENOSPC 3 @.jsonl
- * CALLS  all, or some of: open read write fsync truncate reserve rename link unlink mkdir close room (write stands for all kinds of it)
+ * CALLS  all, or some of: open read write fsync truncate reserve rename link unlink mkdir close room (write stands for all kinds of it,
+ *        body for those that do not begin at offset 0, where HDF5 has its superblock)
  * WHAT   ENOSPC, EIO, EROFS, EDQUOT, ENOENT or ESTALE: the call does nothing and fails
  *        short: half of it is written; slow:MS: it takes so much longer; hang: it waits as long as the rule stands
  *        kill-before, kill-after: the process dies there
@@ -31,9 +32,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum call { OPEN, READ, WRITE, FSYNC, TRUNCATE, RESERVE, RENAME, LINK, UNLINK, MKDIR, CLOSE, ROOM, CALLS };
-static const char* const kNames[CALLS] = {"open",   "read", "write",  "fsync", "truncate", "reserve",
-                                          "rename", "link", "unlink", "mkdir", "close",    "room"};
+enum call { OPEN, READ, WRITE, FSYNC, TRUNCATE, RESERVE, RENAME, LINK, UNLINK, MKDIR, CLOSE, ROOM, HEADER, CALLS };
+static const char* const kNames[CALLS] = {"open", "read",   "write", "fsync", "truncate", "reserve", "rename",
+                                          "link", "unlink", "mkdir", "close", "room",     "write"};
 
 enum what { NOTHING, FAIL, SHORT, SLOW, HANG, KILL_BEFORE, KILL_AFTER, FREE };
 struct verdict {
@@ -126,7 +127,8 @@ static unsigned calls_in(char* list) {
   char* rest = NULL;
   for (const char* name = strtok_r(list, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest))
     for (int i = 0; i < CALLS; ++i)
-      if (strcmp(name, kNames[i]) == 0 || (strcmp(name, "all") == 0 && i != ROOM)) calls |= 1u << i;
+      if (strcmp(name, kNames[i]) == 0 || (strcmp(name, "all") == 0 && i != ROOM) || (strcmp(name, "body") == 0 && i == WRITE))
+        calls |= 1u << i;
   return calls;
 }
 
@@ -248,7 +250,8 @@ ssize_t write(int file, const void* data, size_t size) {
 }
 ssize_t pwrite(int file, const void* data, size_t size, off_t offset) {
   char path[PATH_MAX];
-  GUARDED(WRITE, path_of(file, path), ssize_t, REAL(pwrite)(file, data, whole_or_half(verdict, size), offset));
+  GUARDED(offset == 0 ? HEADER : WRITE, path_of(file, path), ssize_t,
+          REAL(pwrite)(file, data, whole_or_half(verdict, size), offset));
 }
 ssize_t pwrite64(int file, const void* data, size_t size, off64_t offset) { return pwrite(file, data, size, offset); }
 ssize_t writev(int file, const struct iovec* parts, int count) {
@@ -257,7 +260,8 @@ ssize_t writev(int file, const struct iovec* parts, int count) {
 }
 ssize_t pwritev(int file, const struct iovec* parts, int count, off_t offset) {
   char path[PATH_MAX];
-  GUARDED(WRITE, path_of(file, path), ssize_t, REAL(pwritev)(file, parts, verdict.what == SHORT ? 1 : count, offset));
+  GUARDED(offset == 0 ? HEADER : WRITE, path_of(file, path), ssize_t,
+          REAL(pwritev)(file, parts, verdict.what == SHORT ? 1 : count, offset));
 }
 ssize_t pwritev64(int file, const struct iovec* parts, int count, off64_t offset) { return pwritev(file, parts, count, offset); }
 

@@ -21,6 +21,7 @@ from stored import expected, read_stored, same
 from times import wrong_times
 
 STEP = re.compile(r"(?:step|iteration) (\d+)")
+MISSES = re.compile(r"the commit record(?:, which server 0 keeps,)? misses \d+ iterations, of step (\d+) to step (\d+)")
 DIED = re.compile(r"client (\d+) died after")
 TOO_LATE = re.compile(r"the last (\d+) writes and signals of client (\d+) came too late")
 ENDED_BY = re.compile(r"exited on signal (\d+)")
@@ -215,7 +216,10 @@ class Check:
         killed = self.kind.client_dies and not ledger.ended  # before it could hear of it
         if killed or any(call.code == SERVER_LOST and IN_ITS_LOG in call.sentence for call in ledger.calls):
             heard += [line for line in self.runner.log_lines() if " error: step " in line]
+        if len(self.run.nodes) > 1:  # the one that keeps the record ends last: the clients of the others are gone then
+            heard += [line for line in self.runner.log_lines() if "failed in finalize: the commit record misses" in line]
         told = {int(s) for sentence in heard for s in STEP.findall(sentence)}
+        told |= {s for sentence in heard for first, last in MISSES.findall(sentence) for s in range(int(first), int(last) + 1)}
         return step in stored.failed_steps or step in told
 
     def too_late(self, ledger):

@@ -249,7 +249,7 @@ void Storage::give_up(const dc_iteration_t& iteration, const Error& error) {
   try {
     log_->write();
   } catch (const Error& also) {
-    host_.log(host_.self, 0, ("hdf5: " + also.sentence()).c_str());
+    throw Error(error.code(), error.sentence() + "; also: " + also.sentence());
   }
   throw error;
 }

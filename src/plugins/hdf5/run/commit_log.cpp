@@ -39,6 +39,15 @@ bool greet(const dc_host_t& host, const FileNames& names) {
   return host.send != nullptr && host.send(host.self, other, hello.data(), hello.size()) == DC_OK;
 }
 
+// The steps of lines that the record lacks, at least one.
+std::string named(const std::deque<StepRecord>& lines) {
+  const auto earlier = [](const StepRecord& a, const StepRecord& b) { return a.step < b.step; };
+  const auto [first, last] = std::minmax_element(lines.begin(), lines.end(), earlier);
+  const std::string name = "step " + std::to_string(first->step);
+  if (first->step == last->step) return name;
+  return std::to_string(lines.size()) + " iterations, of " + name + " to step " + std::to_string(last->step);
+}
+
 // What became of the data, as far as the comma and the conjunction of a sentence.
 const char* fate_of(const StepRecord& step) {
   if (!step.failures.empty()) return step.files.empty() ? " is not stored, and" : " is stored in part, and";
@@ -87,12 +96,9 @@ bool CommitLog::apart() const {
 
 // What servers of the last run in the record have stored and it does not tell of.
 std::vector<StepRecord> CommitLog::unrecorded_of(const std::string& regions, int servers) const {
-  std::vector<Unrecorded> kept;
-  for (int server = 0; server < servers; ++server)
-    if (Unrecorded one(names_, server, regions); one.is_there()) kept.push_back(std::move(one));
+  const std::vector<Unrecorded> kept = Unrecorded::all(names_, regions, servers);
   std::vector<StepRecord> missing;
-  if (kept.empty()) return missing;  // a record may be long
-  const ToldSteps told = told_by_last_run(names_.of_run(".jsonl"));
+  const ToldSteps told = kept.empty() ? ToldSteps{} : told_by_last_run(names_.of_run(".jsonl"));  // a record may be long
   for (const Unrecorded& one : kept)
     for (StepRecord& step : one.missing_in(told)) missing.push_back(std::move(step));
   return missing;
@@ -100,14 +106,13 @@ std::vector<StepRecord> CommitLog::unrecorded_of(const std::string& regions, int
 
 std::vector<ServerWord> CommitLog::unrecorded_ends_of(const std::string& regions, int servers) const {
   std::vector<ServerWord> ends;
-  for (int server = 0; server < servers; ++server)
-    if (const auto end = Unrecorded(names_, server, regions).end()) ends.push_back(*end);
+  for (const Unrecorded& one : Unrecorded::all(names_, regions, servers))
+    if (const auto end = one.end()) ends.push_back(*end);
   return ends;
 }
 
 void CommitLog::remove_unrecorded(const std::string& regions, int servers) const {
-  for (int server = 0; server < servers; ++server)
-    if (const Unrecorded one(names_, server, regions); one.is_there()) one.remove();
+  for (const Unrecorded& one : Unrecorded::all(names_, regions, servers)) one.remove();
 }
 
 // The dead servers had stored it, and who was to record it died as well. Of all of them: regions of others may have gone with their nodes.
@@ -210,11 +215,7 @@ void CommitLog::take_hold(const std::string& record) {
 void CommitLog::replace_earlier_runs() {
   if (std::exchange(replaced_, true) || existing_ != Existing::overwrite) return;
   remove_earlier();
-  if (connected_)
-    for (int other = 1; other < host_.server_count; ++other) {
-      const std::string told = text_of({{"replaced", true}});
-      host_.send(host_.self, other, told.data(), told.size());  // one that does not hear of it removes them at its end
-    }
+  tell_others({{"replaced", true}});  // one that does not hear of it removes them at its end
   if (!file_->is_first()) return;
   for (const char* suffix : {".h5", ".xmf"}) ::unlink(names_.of_run(suffix).c_str());
   if (!shared()) remove_files_of_others(files_in_record(names_.of_run(".jsonl")));
@@ -235,15 +236,22 @@ void CommitLog::remove_files_of_others(const std::set<std::string>& earlier) con
   }
 }
 
+void CommitLog::tell_keeper(const Json& message, const std::string& of) const {
+  const std::string text = text_of(message);
+  if (host_.send(host_.self, 0, text.data(), text.size()) != DC_OK)
+    warn("server 0, which keeps the commit record, cannot be told " + of);
+}
+
+void CommitLog::tell_others(const Json& message) const {
+  if (!connected_) return;
+  const std::string text = text_of(message);
+  for (int other = 1; other < host_.server_count; ++other) host_.send(host_.self, other, text.data(), text.size());
+}
+
 void CommitLog::report(StepRecord&& record, Instant since) {
   record.tellers = {{told_host(), host_.server_index}};
   note_unrecorded(to_json(record));
-  if (!keeps()) {
-    const std::string text = text_of(to_json(record));
-    if (host_.send(host_.self, 0, text.data(), text.size()) != DC_OK)
-      warn("server 0, which keeps the commit record, cannot be told of step " + std::to_string(record.step));
-    return;
-  }
+  if (!keeps()) return tell_keeper(to_json(record), "of step " + std::to_string(record.step));
   collector_.add(connected_ ? host_.server_index : 0, std::move(record));
   add_due(collector_.ready(), since);
 }
@@ -259,14 +267,14 @@ void CommitLog::passed(std::int64_t step) {
     note_unrecorded(to_json(ServerWord{ServerWord::What::ended, host_.server_index, "", losses_of(host_)}));
   Json passed = to_json(losses_of(host_));
   passed["passed"] = step;
-  const std::string text = text_of(passed);
-  if (host_.send(host_.self, 0, text.data(), text.size()) != DC_OK)
-    warn("server 0, which keeps the commit record, cannot be told that nothing comes up to step " + std::to_string(step));
+  tell_keeper(passed, "that nothing comes up to step " + std::to_string(step));
 }
 
 void CommitLog::take(int from, const std::string& message) {
   const Json json = Json::parse(message);
   if (json.contains("replaced")) return remove_earlier();
+  if (json.contains("misses"))
+    throw Error(DC_E_IO, "the commit record, which server 0 keeps, misses " + json.at("misses").get<std::string>());
   if (json.contains("prefix")) return void(prefixes_.insert(json.at("prefix").get<std::string>()));
   if (json.contains("passed"))
     collector_.pass(from, json.at("passed").get<std::int64_t>(), losses_from(json));
@@ -299,6 +307,7 @@ bool CommitLog::write() {
   try {
     return try_lines();
   } catch (const Failure& failure) {
+    tell_others({{"misses", named(lines_) + ": " + failure.what()}});
     const StepRecord& step = lines_.front();
     throw Error(DC_E_IO, "step " + std::to_string(step.step) + fate_of(step) + " the commit record cannot tell of it: " +
                              failure.what() + "; its line is kept and tried again with the next");
@@ -381,7 +390,7 @@ void CommitLog::finish() {
     say_end();
   } catch (const Failure& failure) {
     throw Error(DC_E_IO,
-                std::string("the commit record misses ") + std::to_string(lines_.size()) + " iterations: " + failure.what());
+                "the commit record misses " + (lines_.empty() ? "the end of the run" : named(lines_)) + ": " + failure.what());
   }
   for (int server = 0; connected_ && server < host_.server_count; ++server)
     if (const Unrecorded one(names_, server, run_.regions); replaced_ || one.is_there()) one.remove();

@@ -68,6 +68,8 @@ class CommitLog {
   void take_over(const RecordOutline& earlier) const;
   void remove_earlier();
   void replace_earlier_runs();
+  void tell_keeper(const Json& message, const std::string& of) const;
+  void tell_others(const Json& message) const;
   void remove_files_of_others(const std::set<std::string>& earlier) const;
   void add_due(std::vector<StepRecord>&& due, Instant since);
   void foresee(StepRecord& step);

@@ -55,6 +55,13 @@ ToldSteps told_by_last_run(const std::string& record) {
   return told;
 }
 
+std::vector<Unrecorded> Unrecorded::all(const FileNames& names, const std::string& regions, int servers) {
+  std::vector<Unrecorded> there;
+  for (int server = 0; server < servers; ++server)
+    if (Unrecorded one(names, server, regions); one.is_there()) there.push_back(std::move(one));
+  return there;
+}
+
 // Not synchronized: who dies is a process, and what it had written stays. A power failure takes the region along as well.
 void Unrecorded::add(const Json& line) {
   waiting_ += sealed(text_of(line), "") + "\n";

@@ -32,6 +32,9 @@ class Unrecorded {
   Unrecorded(const FileNames& names, int server, std::string regions)
       : path_(names.hidden(".s" + std::to_string(server) + ".unrecorded")), server_(server), regions_(std::move(regions)) {}
 
+  // Those of the run's servers that are there.
+  static std::vector<Unrecorded> all(const FileNames& names, const std::string& regions, int servers);
+
   // The line of an iteration, or the server's last word. The first call takes away what an earlier run has left. Throws Failure; the line
   // is kept and comes with the next: a later one says that all before it were told.
   void add(const Json& line);

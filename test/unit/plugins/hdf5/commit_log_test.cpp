@@ -329,6 +329,10 @@ TEST_CASE("lines that do not fit on a full disk are kept and added later; at the
     host.place(0, 2);
     RunningPlugin plugin("hdf5", host);
     REQUIRE(plugin.init_code == DC_OK);
+    FakeHost other_host(Settings{{"basename", folder.file("disk/storm")}});
+    other_host.place(1, 2);
+    RunningPlugin other("hdf5", other_host);
+    REQUIRE(other.init_code == DC_OK);
     StepRecord record;
     record.servers = {1};
     Blocks mine(1);
@@ -339,10 +343,14 @@ TEST_CASE("lines that do not fit on a full disk are kept and added later; at the
     REQUIRE(plugin.on_message(1, to_json(record).dump()) == DC_E_IO);
     CHECK_THAT(host.failure, Catch::Contains("step 1 is not stored, and the commit record cannot tell of it") &&
                                  Catch::Contains("No space left on device"));
+    const auto [to, told] = host.sent.back();  // for the clients there
+    CHECK(to == 1);
+    CHECK(other.on_message(0, told) == DC_E_IO);
+    CHECK_THAT(other_host.failure, Catch::StartsWith("the commit record, which server 0 keeps, misses step 1: cannot write to "));
     const bool room = GENERATE(true, false);
     if (room) std::filesystem::remove(folder.file("disk/filler"));
     CHECK(plugin.finalize() == (room ? DC_OK : DC_E_IO));
-    if (!room) CHECK_THAT(host.failure, Catch::StartsWith("the commit record misses 1 iterations"));
+    if (!room) CHECK_THAT(host.failure, Catch::StartsWith("the commit record misses step 1: cannot write to "));
     CHECK(steps_in(folder.file("disk/storm.jsonl")).size() == (room ? 1 : 0));
   }
   ::umount2(folder.file("disk").c_str(), MNT_DETACH);
