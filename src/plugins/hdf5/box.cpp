@@ -1,6 +1,7 @@
 #include "box.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace damaris::hdf5 {
 
@@ -11,8 +12,14 @@ bool operator==(const Box& a, const Box& b) {
 
 std::int64_t volume(const Box& box) {
   std::int64_t elements = 1;
-  for (int d = 0; d < box.ndims; ++d) elements *= std::max<std::int64_t>(box.extent(d), 0);
-  return elements;
+  bool too_many = false;
+  for (int d = 0; d < box.ndims; ++d) {
+    if (box.high[d] <= box.low[d]) return 0;
+    std::int64_t extent = 0;
+    too_many = __builtin_sub_overflow(box.high[d], box.low[d], &extent) || too_many;
+    too_many = __builtin_mul_overflow(elements, extent, &elements) || too_many;
+  }
+  return too_many ? std::numeric_limits<std::int64_t>::max() : elements;
 }
 
 bool overlap(const Box& a, const Box& b) { return volume(intersection(a, b)) > 0; }

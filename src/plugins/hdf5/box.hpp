@@ -23,7 +23,7 @@ struct Box {
 
 bool operator==(const Box& a, const Box& b);
 
-// Elements inside; 1 for a box without dimensions (a scalar), 0 for an empty one.
+// Elements inside, or the largest number that there is; 1 for a box without dimensions (a scalar), 0 for an empty one.
 std::int64_t volume(const Box& box);
 
 bool overlap(const Box& a, const Box& b);

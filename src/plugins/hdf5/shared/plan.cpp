@@ -9,6 +9,10 @@
 namespace damaris::hdf5 {
 namespace {
 
+// A variable is joined as long as the array is not so many times larger than its blocks and what is declared: one wrong position would
+// fill a disk with holes, and cost the other variables their file.
+constexpr std::int64_t kMostHoles = 16;
+
 struct MemberBlock {
   int member;
   OfferedBlock block;
@@ -46,17 +50,33 @@ bool can_be_joined(const dc_variable_info_t& variable, const Offered& offered) {
          std::all_of(offered.blocks.begin(), offered.blocks.end(), [](const MemberBlock& one) { return one.block.has_position; });
 }
 
+Box declared_box(const Offered& offered) {
+  Box declared = {offered.blocks.front().block.box.ndims, {}, {}};
+  std::copy(offered.global.begin(), offered.global.end(), declared.high.begin());
+  return declared;
+}
+
 // The declared array, and what lies beyond it when the declaration was too small.
 Box whole_of(const Offered& offered, const std::vector<Box>& blocks) {
   std::vector<Box> boxes;
   for (const Box& box : blocks)
     if (volume(box) > 0) boxes.push_back(box);
-  if (!offered.global.empty()) {
-    Box declared = {blocks.front().ndims, {}, {}};
-    std::copy(offered.global.begin(), offered.global.end(), declared.high.begin());
-    boxes.push_back(declared);
-  }
+  if (!offered.global.empty()) boxes.push_back(declared_box(offered));
   return boxes.empty() ? blocks.front() : bounding_box(boxes);
+}
+
+std::vector<Box> boxes_of(const Offered& offered) {
+  std::vector<Box> boxes;
+  for (const MemberBlock& one : offered.blocks) boxes.push_back(one.block.box);
+  return boxes;
+}
+
+bool is_scattered(const Offered& offered) {
+  const std::vector<Box> boxes = boxes_of(offered);
+  std::int64_t meant = 1;
+  for (const Box& box : boxes) meant += volume(box);
+  if (!offered.global.empty()) meant = std::max(meant, volume(declared_box(offered)));
+  return volume(whole_of(offered, boxes)) / kMostHoles > meant;
 }
 
 std::vector<Box> holes_of(const Box& whole, const std::vector<JoinedBox>& joined) {
@@ -74,8 +94,7 @@ std::vector<Box> holes_of(const Box& whole, const std::vector<JoinedBox>& joined
 }
 
 SharedDataset joined_dataset(const dc_variable_info_t& variable, const Offered& offered) {
-  std::vector<Box> boxes;
-  for (const MemberBlock& one : offered.blocks) boxes.push_back(one.block.box);
+  const std::vector<Box> boxes = boxes_of(offered);
   SharedDataset dataset = {variable.path, &variable, true, true, whole_of(offered, boxes), offered.global, {}, {}};
   const std::vector<JoinedBox> joined = join(boxes);
   for (const JoinedBox& box : joined)
@@ -92,17 +111,19 @@ std::string source_name(const OfferedBlock& block) {
   return block.block == 0 ? source : source + "." + std::to_string(block.block);
 }
 
-void add_datasets(std::vector<SharedDataset>& datasets, const dc_variable_info_t& variable, const Offered& offered) {
-  if (can_be_joined(variable, offered)) return datasets.push_back(joined_dataset(variable, offered));
+void add_datasets(Plan& plan, const dc_variable_info_t& variable, const Offered& offered) {
+  const bool has_places = can_be_joined(variable, offered), scattered = has_places && is_scattered(offered);
+  if (has_places && !scattered) return plan.datasets.push_back(joined_dataset(variable, offered));
+  if (scattered) plan.scattered.push_back(variable.path);
   for (const MemberBlock& one : offered.blocks)
-    datasets.push_back({std::string(variable.path) + "/" + source_name(one.block),
-                        &variable,
-                        false,
-                        one.block.has_position,
-                        one.block.box,
-                        offered.global,
-                        {{one.member, one.block.source, one.block.block, one.block.box}},
-                        {}});
+    plan.datasets.push_back({std::string(variable.path) + "/" + source_name(one.block),
+                             &variable,
+                             false,
+                             one.block.has_position,
+                             one.block.box,
+                             offered.global,
+                             {{one.member, one.block.source, one.block.block, one.block.box}},
+                             {}});
 }
 
 void append_sorted(std::vector<std::int32_t>& into, const std::vector<std::int32_t>& more) {
@@ -144,7 +165,7 @@ Plan plan_of(const std::vector<Offer>& offers, const dc_host_t& host) {
     plan.never_attached += offer.never_attached;
     if (!plan.time) plan.time = offer.time;
   }
-  for (const auto& [id, offered] : variables_of(offers)) add_datasets(plan.datasets, host.variables[id], offered);
+  for (const auto& [id, offered] : variables_of(offers)) add_datasets(plan, host.variables[id], offered);
   const auto first = [](const SharedDataset& a, const SharedDataset& b) { return a.variable->priority > b.variable->priority; };
   std::stable_sort(plan.datasets.begin(), plan.datasets.end(), first);
   return plan;

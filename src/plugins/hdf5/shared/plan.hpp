@@ -38,9 +38,10 @@ struct Plan {
   std::vector<std::int32_t> clients, absent, missing;  // of all members, sorted
   std::int64_t never_attached = 0;                     // clients of all members
   std::optional<double> time;
+  std::vector<std::string> scattered;  // variables whose blocks have positions too far apart to be joined
 };
 
-// `offers` by member. A variable is joined when every block of every member has a position.
+// `offers` by member. A variable is joined when every block of every member has a position, unless nearly all of the array were holes.
 Plan plan_of(const std::vector<Offer>& offers, const dc_host_t& host);
 
 // The boxes that a member writes of a dataset: its parts, joined.

@@ -100,6 +100,7 @@ StoredFile SharedFiles::write_together(std::int64_t step, const dc_iteration_t* 
   const auto prepare = [&] {
     plan = plan_from(offers);
     if (!team_.leads()) return std::string();
+    warn_of_scattered(plan, step);
     output.emplace(names_.temporary_path(step), names_.final_path(step));
     skeleton_.make(*output, step, plan);
     return output->temporary_path();
@@ -113,6 +114,18 @@ StoredFile SharedFiles::write_together(std::int64_t step, const dc_iteration_t* 
   told.checksum = checksum_of(path, bytes);
   told.bytes = std::stoull(team_.by_leader([&] { return std::to_string(publish(*output, plan)); }));
   return told;
+}
+
+// Once for each variable.
+void SharedFiles::warn_of_scattered(const Plan& plan, std::int64_t step) {
+  for (const std::string& variable : plan.scattered) {
+    if (!scattered_.insert(variable).second) continue;
+    const std::string line =
+        "hdf5: step " + std::to_string(step) + ": the positions of '" + variable +
+        "' are so far apart that its blocks are stored one by one, not as one array; is one of them wrong, or does "
+        "its layout lack 'global'?";
+    host_.log(host_.self, 1, line.c_str());
+  }
 }
 
 Plan SharedFiles::plan_from(const std::vector<std::string>& offers) const {

@@ -6,6 +6,7 @@
 #include <damaris/plugin.h>
 
 #include <functional>
+#include <set>
 #include <string>
 
 #include "../file_names.hpp"
@@ -34,6 +35,7 @@ class SharedFiles {
 
  private:
   StoredFile write_together(std::int64_t step, const dc_iteration_t* iteration, const std::function<void()>& check);
+  void warn_of_scattered(const Plan& plan, std::int64_t step);
   Plan plan_from(const std::vector<std::string>& offers) const;
   std::vector<std::string> fill(const std::string& path, const Plan& plan, const dc_iteration_t* iteration, StoredFile& told);
   std::uint64_t finish(OutputFile& output, const Plan& plan, const std::vector<std::string>& found) const;
@@ -47,6 +49,7 @@ class SharedFiles {
   Team team_;
   Skeleton skeleton_;
   BoxWriter writer_;
+  std::set<std::string> scattered_;  // variables of which that was said
 };
 
 }  // namespace damaris::hdf5

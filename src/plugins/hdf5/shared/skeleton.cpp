@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <limits>
 
 #include "../attributes.hpp"
 #include "../bricks.hpp"
@@ -160,11 +159,6 @@ void Skeleton::label(const OutputFile& output, const Plan& plan, const std::vect
     label_found(dataset.id(), *plan.datasets[i].variable, found[i]);
   }
   file.close();
-  struct stat facts = {};
-  if (::fstat(output.descriptor(), &facts) != 0) throw_system_failure(errno, "look at", output.temporary_path());
-  // Best effort: where it does not work nothing was reserved either.
-  const off_t beyond = std::numeric_limits<off_t>::max() - facts.st_size;
-  (void)!::fallocate(output.descriptor(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, facts.st_size, beyond);
 }
 
 }  // namespace damaris::hdf5

@@ -1,5 +1,7 @@
 #include <catch2/catch.hpp>
 
+#include <limits>
+
 #include "plugins/hdf5/box.hpp"
 
 using namespace damaris::hdf5;
@@ -12,6 +14,14 @@ TEST_CASE("the volume of a box is 1 without dimensions and 0 when one of them is
   CHECK(volume(Box{}) == 1);
   CHECK(volume(box(2, 5, 1, 3)) == 6);
   CHECK(volume(box(2, 2, 1, 3)) == 0);
+}
+
+TEST_CASE("a box of more elements than can be counted has as many as can be") {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(), kFar = std::int64_t{1} << 33;
+  CHECK(volume(box(0, kFar, 0, kFar)) == kMost);
+  CHECK(volume(box(-2, kMost, 0, 1)) == kMost);
+  CHECK(volume(box(0, kFar, 7, 7)) == 0);
+  CHECK(volume(box(0, kMost, 3, 4)) == kMost);
 }
 
 TEST_CASE("boxes that only touch do not overlap") {

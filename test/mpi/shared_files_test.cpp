@@ -1,0 +1,55 @@
+// What two servers make of a file that they write together: how much of the disk it takes, and which datasets stand in it.
+#include <sys/stat.h>
+
+#include "shared_run.hpp"
+
+namespace damaris::test {
+namespace {
+
+TEST_CASE("a packed file of several servers keeps nothing of the room that was reserved for its values") {
+  SharedRun run("filters='shuffle,deflate:1'");
+  if (run.start()) {
+    constexpr std::int64_t kCount = 500'000;
+    const std::vector<double> zeros(kCount);
+    const std::int64_t place = run.rank() * kCount;
+    REQUIRE(dc_set_parameter("n", kCount) == DC_OK);
+    REQUIRE(dc_set_position("line", 1, &place) == DC_OK);
+    CHECK(dc_write("x", 0, zeros.data()) == DC_OK);
+    CHECK(run.end(0).empty());
+    CHECK(dc_finalize() == DC_OK);
+  }
+  run.job.together();
+  if (rank_in(MPI_COMM_WORLD) != 0) return;
+  struct stat facts = {};
+  REQUIRE(::stat((run.out + "/storm.i0.h5").c_str(), &facts) == 0);
+  CHECK(facts.st_blocks * 512 < facts.st_size + 64 * 1024);
+}
+
+TEST_CASE("a position far from all others costs no variable its file: its blocks are stored one by one") {
+  const std::int64_t far = GENERATE(std::int64_t{400'000'000'000'000}, std::int64_t{4'000'000'000'000'000'000});
+  SharedRun run("", "size='16MiB'", "");  // where the whole is declared, the write refuses such a position
+  if (run.start()) {
+    for (int step = 0; step < 2; ++step) {
+      const std::vector<double> values(16, 3.0);
+      const std::int64_t place = run.rank() == 1 ? far : 0;
+      REQUIRE(dc_set_position("line", 1, &place) == DC_OK);
+      CHECK(dc_write("x", step, values.data()) == DC_OK);
+      CHECK(run.end(step).empty());
+    }
+    CHECK(dc_finalize() == DC_OK);
+  }
+  run.job.together();
+  if (rank_in(MPI_COMM_WORLD) != 0) return;
+  for (const int step : {0, 1}) {
+    const Json line = run.record(step);
+    CHECK(line.at("complete") == true);
+    const Json datasets = line.at("files").at(0).at("datasets");
+    REQUIRE(datasets.size() == 2);
+    CHECK(datasets[0].at("path") == "x/0");
+    CHECK(datasets[1].at("path") == "x/1");
+  }
+  CHECK_THAT(run.verified(), Catch::Contains(": all as recorded"));
+}
+
+}  // namespace
+}  // namespace damaris::test
