@@ -59,6 +59,23 @@ TEST_CASE("what other plugins failed at comes to the storage with the next itera
   CHECK(node.lines("plugin failed: action 'fail_always' of damaris_test_recorder.so failed on event 'bad'").size() == 1);
 }
 
+TEST_CASE("an exception that a plugin lets out fails its step with its own words, and the next one is served") {
+  model::Model model = node_model();
+  add_recorder(model, true);
+  model.plugins.front().library = "damaris_test_throwing.so";
+  Node node(model, 1);
+  node.start();
+  for (std::int64_t step = 0; step < 3; ++step) {
+    node.client(0).write(node.variable(0, "small"), step, 0, kFour);
+    const client::Client::Report ended = node.client(0).end_iteration(step);
+    const client::Client::Report flushed = ended.code == DC_OK ? node.client(0).flush(step, 60'000) : ended;
+    CHECK(flushed.code == (step < 2 ? DC_E_EARLIER_IO : DC_OK));
+    if (step == 0) CHECK_THAT(flushed.sentence, Catch::Contains("it threw: the flux is negative"));
+    if (step == 1) CHECK_THAT(flushed.sentence, Catch::Contains("it threw something that is no std::exception"));
+  }
+  node.stop();
+}
+
 TEST_CASE("a plugin that refuses its settings stops the start with its own sentence") {
   model::Model model = node_model();
   add_recorder(model, true, {{"refuse", "yes"}});

@@ -113,6 +113,17 @@ TEST_CASE("a wrong type, a wrong shape and a null pointer are refused before any
   CHECK(node.client(0).status().buffer_used_bytes == 0);
 }
 
+TEST_CASE("an array of a wrong shape is refused also after the first write of a step") {
+  Node node(node_model());
+  client::Variable& tile = node.variable(0, "tile");
+  const float data[9] = {};
+  const std::int64_t right[2] = {2, 3}, wrong[2] = {3, 3};
+  CHECK(node.client(0).write(tile, 0, 0, client::Source{data, DC_FLOAT32, 2, right}) == DC_OK);
+  const auto used = node.client(0).status().buffer_used_bytes;
+  CHECK(error_of([&] { node.client(0).write(tile, 0, 1, client::Source{data, DC_FLOAT32, 2, wrong}); }).code() == DC_E_SHAPE);
+  CHECK(node.client(0).status().buffer_used_bytes == used);
+}
+
 TEST_CASE("a second write of the same block is refused, of another block or step it is not") {
   Node node(node_model());
   client::Variable& small = node.variable(0, "small");

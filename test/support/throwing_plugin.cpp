@@ -1,0 +1,24 @@
+// A plugin that lets exceptions out, as one written in C++ may by mistake: of std::exception in step 0, of anything else in step 1.
+// Used by: tests of what the server makes of it.
+#include <damaris/plugin.h>
+
+#include <stdexcept>
+
+namespace {
+
+int on_iteration(void*, const dc_iteration_t* iteration) {
+  if (iteration->step == 0) throw std::runtime_error("the flux is negative");
+  if (iteration->step == 1) throw 42;
+  return DC_OK;
+}
+
+}  // namespace
+
+DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin() {
+  static dc_plugin_t table = {};
+  table.abi = DC_PLUGIN_ABI;
+  table.size_bytes = sizeof table;
+  table.name = "throwing";
+  table.on_iteration = on_iteration;
+  return &table;
+}
