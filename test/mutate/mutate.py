@@ -27,9 +27,9 @@ def parse(words):
     parser.add_argument("--mutants", type=int, default=300, metavar="N", help="default: 300")
     parser.add_argument("--only", action="append", metavar="FOLDER", help="only files below it, such as src/server; may be given again")
     parser.add_argument("--minutes", type=float, metavar="M", help="end in that time, and report what is known then")
-    parser.add_argument("--resume", action="store_true", help="go on with the sample of the same seed, of the same commit")
+    parser.add_argument("--resume", action="store_true", help="go on with the sample of the same seed, of the same commit; after --narrow with its survivors, and all tests")
     parser.add_argument("--list", action="store_true", help="print the sample and end")
-    parser.add_argument("--narrow", action="store_true", help="only the tests nearest to the file")
+    parser.add_argument("--narrow", action="store_true", help="only the tests nearest to the file: a first look, to --resume without it")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="J", help="of the compiler and the tests (default: one a core)")
     parser.add_argument("--tree", type=Path, default=SOURCE, help=argparse.SUPPRESS)  # another project: for the test of this program
     options = parser.parse_args(words)
@@ -90,7 +90,8 @@ class Campaign:
         stages = [[name for name in self.rooms["rooms"][mutant.room]["tests"] if name in self.labels]]
         for labels in [] if self.options.narrow else self.rooms["wider"]:
             had = {name for stage in stages for name in stage}
-            stages.append([name for name, its in self.labels.items() if name not in had and its & set(labels.split("|"))])
+            left_out = set(self.rooms.get("without", "").split("|"))
+            stages.append([name for name, its in self.labels.items() if name not in had and its & set(labels.split("|")) and not its & left_out])
         return stages
 
     def targets(self, names):
@@ -132,7 +133,7 @@ class Campaign:
             outcome, by = self.one(mutant)
             known[mutant] = outcome, by
             with open(self.state, "a", encoding="utf-8") as state:
-                state.write(json.dumps({**mutant.as_json(), "outcome": outcome, "by": by}) + "\n")
+                state.write(line_of(mutant, outcome, by))
             self.say(f"{time.monotonic() - begun:.0f} s: {done} of {len(left)}: {mutant.file}:{mutant.line} {mutant.kind}: {outcome}"
                      + (f" by {by}" if by else ""))
 
@@ -141,16 +142,21 @@ class Campaign:
         print(sentence, flush=True)
 
 
+def line_of(mutant, outcome, by):
+    return json.dumps({**mutant.as_json(), "outcome": outcome, "by": by}) + "\n"
+
+
 def read_state(state, header, resume):
-    """What is known of the sample; begins the file anew where that is of another one, or not to be gone on with."""
+    """What is known of the sample; begins the file anew where that is of another one, or not to be gone on with. What only the nearest
+    tests have not noticed is not known where it goes on with all of them."""
     lines = state.read_text(encoding="utf-8").splitlines() if resume and state.exists() else []
-    if not lines or json.loads(lines[0]) != header:
-        state.write_text(json.dumps(header) + "\n", encoding="utf-8")
-        return {}
-    known = {}
-    for told in map(json.loads, lines[1:]):
-        outcome = told.pop("outcome"), told.pop("by")
-        known[Mutant(**told)] = outcome
+    begun, known = json.loads(lines[0]) if lines else None, {}
+    widens = begun == {**header, "narrow": True} != header
+    for found in map(json.loads, lines[1:] if widens or begun == header else []):
+        outcome = found.pop("outcome"), found.pop("by")
+        if not widens or outcome[0] != "survived":
+            known[Mutant(**found)] = outcome
+    state.write_text(json.dumps(header) + "\n" + "".join(line_of(mutant, *its) for mutant, its in known.items()), encoding="utf-8")
     return known
 
 

@@ -29,10 +29,14 @@ int steps(int n) {
 #if 0
 int nobody(int a) { return a + 3; }
 #endif
+int remote(int a) { return a + 5; }
 """
 TEST = """int larger(int, int);
 int steps(int);
 int main(void) { return larger(1, 2) == 2 && larger(2, 1) == 2 && larger(1, 1) == 1 && steps(3) == 3 ? 0 : 1; }
+"""
+FAR_TEST = """int remote(int);
+int main(void) { return remote(1) == 6 ? 0 : 1; }
 """
 CMAKE = """cmake_minimum_required(VERSION 3.25)
 project(tiny LANGUAGES C)
@@ -41,8 +45,14 @@ add_executable(near test.c src/tiny.c)
 add_test(NAME near COMMAND near)
 add_test(NAME broken COMMAND false)
 set_tests_properties(near broken PROPERTIES LABELS unit)
+add_executable(far far.c src/tiny.c)
+add_test(NAME far COMMAND far)
+add_test(NAME slow COMMAND sleep 1000)
+set_tests_properties(far PROPERTIES LABELS api)
+set_tests_properties(slow PROPERTIES LABELS "api;slow")
 """
-ROOMS = {"configure": ["-G", "Ninja", "-B", "build"], "build": "build", "patience_s": 2, "orders": [], "wider": ["unit"],
+ROOMS = {"configure": ["-G", "Ninja", "-B", "build"], "build": "build", "patience_s": 2, "orders": [], "wider": ["unit", "api"],
+         "without": "slow",
          "rooms": {"tiny": {"folders": ["src"], "tests": ["near"]}}}
 
 
@@ -53,7 +63,7 @@ def git(tree, *words):
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
     tree = tmp_path_factory.mktemp("tiny tree")
-    for name, text in {"src/tiny.c": SOURCE, "test.c": TEST, "CMakeLists.txt": CMAKE, "test/mutate/rooms.json": json.dumps(ROOMS),
+    for name, text in {"src/tiny.c": SOURCE, "test.c": TEST, "far.c": FAR_TEST, "CMakeLists.txt": CMAKE, "test/mutate/rooms.json": json.dumps(ROOMS),
                        ".gitignore": "build/\n"}.items():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text(text, encoding="utf-8")
@@ -108,6 +118,16 @@ def test_a_second_run_with_resume_goes_on_where_the_first_was_ended(tree):
     done = mutate(tree, "--seed", "8", "--mutants", "3", "--resume", "--narrow")
     assert "3 mutants of" in done.stdout and ", 3 of them known" in done.stdout
     assert outcomes(tree, 8) == first
+
+
+def test_resumed_without_narrow_it_tries_the_wider_tests_on_what_has_survived(tree):
+    line = 1 + SOURCE[:SOURCE.index("int remote")].count("\n")
+    of_line = lambda: {outcome for (number, _, _), outcome in outcomes(tree, 9).items() if number == line}
+    assert mutate(tree, "--seed", "9", "--mutants", "100", "--narrow").returncode == 0
+    assert of_line() == {"survived"}
+    done = mutate(tree, "--seed", "9", "--mutants", "100", "--resume")
+    assert of_line() == {"killed"}
+    assert ", 0 of them known" not in done.stdout
 
 
 def test_a_folder_without_a_line_to_change_is_told(tree):
