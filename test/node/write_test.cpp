@@ -169,6 +169,23 @@ TEST_CASE("rule 2: an alloc that is never committed is cancelled when its step e
   CHECK(node.client(0).finalize().code == DC_E_NOT_COMMITTED);
 }
 
+TEST_CASE("a parameter takes the numbers of its type, and no other") {
+  model::Model model = node_model();
+  model.parameters[0].type = DC_INT32;
+  Node node(model, 1);
+  client::Shapes& shapes = node.client(0).shapes();
+  for (const std::int64_t value : {std::int64_t{2'147'483'648}, std::int64_t{-2'147'483'649}}) {
+    const Error error = error_of([&] { shapes.set_parameter("n", value); });
+    CHECK(error.code() == DC_E_ARGUMENT);
+    CHECK_THAT(error.sentence(), Catch::Contains("cannot hold " + std::to_string(value)));
+    CHECK(shapes.parameter("n") == 100);
+  }
+  for (const std::int64_t value : {std::int64_t{2'147'483'647}, std::int64_t{-2'147'483'648}}) {
+    CHECK_NOTHROW(shapes.set_parameter("n", value));
+    CHECK(shapes.parameter("n") == value);
+  }
+}
+
 TEST_CASE("rule 13: a parameter set in the middle of a step counts from the next step on") {
   model::Model model = node_model();
   add_recorder(model);

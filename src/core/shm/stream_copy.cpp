@@ -27,10 +27,6 @@ inline void stream_line(char* to, const char* from) noexcept {
   _mm_stream_si128(target + 3, d);
 }
 
-void stream_lines(char* to, const char* from, std::uint64_t lines) noexcept {
-  for (std::uint64_t line = 0; line < lines; ++line) stream_line(to + line * kLine, from + line * kLine);
-}
-
 [[gnu::target("avx2")]] void stream_lines_avx2(char* to, const char* from, std::uint64_t lines) noexcept {
   const auto* source = reinterpret_cast<const __m256i*>(from);
   auto* target = reinterpret_cast<__m256i*>(to);
@@ -43,7 +39,8 @@ void stream_lines(char* to, const char* from, std::uint64_t lines) noexcept {
 
 std::uint64_t stream(char* to, const char* from, std::uint64_t bytes) noexcept {
   static const bool avx2 = __builtin_cpu_supports("avx2") != 0;
-  (avx2 ? stream_lines_avx2 : stream_lines)(to, from, bytes / kLine);
+  if (!avx2) return 0;
+  stream_lines_avx2(to, from, bytes / kLine);
   return bytes / kLine * kLine;
 }
 

@@ -233,6 +233,7 @@ TEST_CASE("rule 16: region names hold user, job, nonce, node and server, and onl
   ::unsetenv("DAMARIS_JOB");
   CHECK_THAT(name, Catch::StartsWith("/damaris." + std::to_string(::geteuid()) + ".a____b_c.my_sim_x.") &&
                        Catch::EndsWith(".12345678.n2.s5"));
+  CHECK(run_of_region(name) + "n2.s5" == name);
 }
 
 }  // namespace

@@ -81,6 +81,10 @@ TEST_CASE("more than half full follows what the reader took") {
 TEST_CASE("a producer's counter beyond the ring is seen as damage, not read") {
   Ring ring(4);
   LaneReader reader(ring.lane, ring.capacity);
+  ring.lane->head.store(4);
+  CHECK_FALSE(reader.damaged());  // full
+  ring.lane->head.store(5);
+  CHECK(reader.damaged());
   ring.lane->head.store(1000);
   Event event = {};
   CHECK(reader.damaged());
