@@ -201,7 +201,6 @@ void PluginHost::set_lost(std::vector<dc_lost_t> lost, std::size_t never_attache
 // Every callback passes here: the one place where a plugin's exception ends.
 template <class Call>
 CallResult PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& call) {
-  const CalmFloat calm;  // for each: what one plugin sets is not the next one's
   plugin.failure.clear();
   plugin.called = true;
   if (busy_) busy_(format("{} {}", plugin.name, what));
@@ -209,6 +208,7 @@ CallResult PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& c
   CallResult result;
   try {
     const InCallback inside;
+    const CalmFloat calm;  // for each, and no longer: traps that it leaves enabled are nobody else's
     result.code = call();
   } catch (const std::exception& error) {
     result.code = DC_E_PLUGIN;

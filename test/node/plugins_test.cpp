@@ -113,6 +113,17 @@ TEST_CASE("rule 12: a plugin is sought in the plugin path, then beside the XML, 
   std::filesystem::current_path(before);
 }
 
+TEST_CASE("a plugin that leaves floating-point traps enabled stops nobody else") {
+  model::Model model = node_model();
+  add_event(model, "wild", {DC_SCOPE_CORE}, "enable_traps");
+  Node node(model, 1);
+  node.client(0).signal("wild", 0);
+  node.start();
+  CHECK(node.client(0).finalize().code == DC_OK);
+  CHECK(node.stop().code == DC_OK);
+  CHECK(node.lines("traps").size() == 1);
+}
+
 TEST_CASE("a plugin that rounds upwards does so for itself alone") {
   model::Model model = node_model();
   add_event(model, "wild", {DC_SCOPE_CORE}, "round_upwards");

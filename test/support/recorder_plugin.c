@@ -3,6 +3,7 @@
  * Settings: fail_at="<step>" fails on_iteration of that step, "end" fails finalize; refuse="yes" fails init; refuse_on="<server>"
  * fails it on that server only.
  */
+#define _GNU_SOURCE /* feenableexcept */
 #include <damaris/plugin.h>
 #include <fenv.h>
 #include <inttypes.h>
@@ -102,6 +103,16 @@ int round_upwards(const dc_event_t* event, const dc_iteration_t* iteration, cons
   fprintf(log, "rounding %d\n", fegetround());
   fclose(log);
   return fesetround(FE_UPWARD) == 0 ? DC_OK : DC_E_PLUGIN;
+}
+
+/* From then on a division by zero, an invalid operation, and every rounding, is a signal. */
+int enable_traps(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host) {
+  FILE* log = open_log(host);
+  (void)event, (void)iteration;
+  if (log == NULL) return DC_E_PLUGIN;
+  fprintf(log, "traps\n");
+  fclose(log);
+  return feenableexcept(FE_ALL_EXCEPT) < 0 ? DC_E_PLUGIN : DC_OK;
 }
 
 /* Returns twice: in the server and in a fork of it. */
