@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 from mutants import ORDERS, Mutant, mutants_of, sample
@@ -27,9 +28,10 @@ def parse(words):
     parser.add_argument("--mutants", type=int, default=300, metavar="N", help="default: 300")
     parser.add_argument("--only", action="append", metavar="FOLDER", help="only files below it, such as src/server; may be given again")
     parser.add_argument("--minutes", type=float, metavar="M", help="end in that time, and report what is known then")
-    parser.add_argument("--resume", action="store_true", help="go on with the sample of the same seed, of the same commit; after --narrow with its survivors, and all tests")
+    parser.add_argument("--resume", action="store_true", help="go on with the sample of the same seed, of the same commit")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="no sample, but what survived in FILE, the results of an earlier run, as far as its lines are still there")
     parser.add_argument("--list", action="store_true", help="print the sample and end")
-    parser.add_argument("--narrow", action="store_true", help="only the tests nearest to the file: a first look, to --resume without it")
+    parser.add_argument("--narrow", action="store_true", help="only the tests nearest to the file: a first look")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="J", help="of the compiler and the tests (default: one a core)")
     parser.add_argument("--tree", type=Path, default=SOURCE, help=argparse.SUPPRESS)  # another project: for the test of this program
     options = parser.parse_args(words)
@@ -147,17 +149,34 @@ def line_of(mutant, outcome, by):
 
 
 def read_state(state, header, resume):
-    """What is known of the sample; begins the file anew where that is of another one, or not to be gone on with. What only the nearest
-    tests have not noticed is not known where it goes on with all of them."""
-    lines = state.read_text(encoding="utf-8").splitlines() if resume and state.exists() else []
-    begun, known = json.loads(lines[0]) if lines else None, {}
-    widens = begun == {**header, "narrow": True} != header
-    for found in map(json.loads, lines[1:] if widens or begun == header else []):
-        outcome = found.pop("outcome"), found.pop("by")
-        if not widens or outcome[0] != "survived":
-            known[Mutant(**found)] = outcome
+    """What is known of the sample; begins the file anew where that is of another one, or not to be gone on with."""
+    known = known_in(state) if resume and state.exists() and header_of(state) == header else {}
     state.write_text(json.dumps(header) + "\n" + "".join(line_of(mutant, *its) for mutant, its in known.items()), encoding="utf-8")
     return known
+
+
+def header_of(state):
+    return json.loads(state.read_text(encoding="utf-8").splitlines()[0])
+
+
+def known_in(state):
+    known = {}
+    for found in map(json.loads, state.read_text(encoding="utf-8").splitlines()[1:]):
+        outcome = found.pop("outcome"), found.pop("by")
+        known[Mutant(**found)] = outcome
+    return known
+
+
+def survivors_of(state, root):
+    """Those of another run, perhaps of an older commit: a line that has moved is the nearest one with its text."""
+    for mutant in (m for m, (outcome, _) in known_in(state).items() if outcome == "survived"):
+        path = root / mutant.file
+        lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else []
+        places = [number for number, line in enumerate(lines, 1) if line == mutant.before]
+        if places:
+            yield replace(mutant, line=min(places, key=lambda number: abs(number - mutant.line)))
+        else:
+            print(f"gone: {mutant.file}:{mutant.line}: {mutant.before.strip()}")
 
 
 def report(known, rooms):
@@ -184,17 +203,19 @@ def main():
         print("what is not committed is not in the copy")
     tree = Tree(options.tree, place / "tree", rooms, options.jobs)
     tree.prepare(commit)
-    drawn = draw(options, rooms, tree.root)
+    drawn = list(survivors_of(options.again, tree.root)) if options.again else draw(options, rooms, tree.root)
     if not drawn:
-        raise TreeError(f"no line below {options.only} can be changed")
+        raise TreeError(f"nothing in {options.again} has survived" if options.again else f"no line below {options.only} can be changed")
     if options.list:
         for mutant in drawn:
             print(mutant.diff())
         return
-    header = {"seed": options.seed, "mutants": options.mutants, "only": options.only, "narrow": options.narrow, "commit": commit}
-    known = read_state(place / f"{options.seed}.jsonl", header, options.resume)
-    print(f"seed {options.seed}: {len(drawn)} mutants of {commit[:10]}, {len(known)} of them known", flush=True)
-    campaign = Campaign(options, rooms, tree, place / f"{options.seed}.jsonl")
+    name = f"{options.again.stem}-again" if options.again else str(options.seed)
+    header = {"sample": name, "mutants": options.mutants, "only": options.only, "narrow": options.narrow, "commit": commit}
+    state = place / f"{name}.jsonl"
+    known = read_state(state, header, options.resume)
+    print(f"sample {name}: {len(drawn)} mutants of {commit[:10]}, {len(known)} of them known", flush=True)
+    campaign = Campaign(options, rooms, tree, state)
     campaign.baseline(drawn)
     try:
         campaign.go(drawn, known)

@@ -120,14 +120,18 @@ def test_a_second_run_with_resume_goes_on_where_the_first_was_ended(tree):
     assert outcomes(tree, 8) == first
 
 
-def test_resumed_without_narrow_it_tries_the_wider_tests_on_what_has_survived(tree):
+def test_what_has_survived_is_tried_again_with_wider_tests_where_its_line_is_now(tree, tmp_path):
+    copy = tmp_path / "tree"
+    subprocess.run(["git", "clone", "-q", tree, copy], check=True)
     line = 1 + SOURCE[:SOURCE.index("int remote")].count("\n")
-    of_line = lambda: {outcome for (number, _, _), outcome in outcomes(tree, 9).items() if number == line}
-    assert mutate(tree, "--seed", "9", "--mutants", "100", "--narrow").returncode == 0
-    assert of_line() == {"survived"}
-    done = mutate(tree, "--seed", "9", "--mutants", "100", "--resume")
-    assert of_line() == {"killed"}
-    assert ", 0 of them known" not in done.stdout
+    assert mutate(copy, "--seed", "9", "--mutants", "100", "--narrow").returncode == 0
+    assert {outcome for (number, _, _), outcome in outcomes(copy, 9).items() if number == line} == {"survived"}
+    (copy / "src/tiny.c").write_text("/* moved */\n" + SOURCE.replace("a + 2", "a + 4"), encoding="utf-8")
+    git(copy, "commit", "-q", "-a", "-m", "Move the lines")
+    done = mutate(copy, "--again", str(copy / "build/mutate/9.jsonl"))
+    assert "gone: src/tiny.c:6: int untested(int a) { return a + 2; }" in done.stdout
+    assert {(number, outcome) for (number, _, _), outcome in outcomes(copy, "9-again").items()} == {(line + 1, "killed")}
+    assert mutate(copy, "--again", str(copy / "build/mutate/9-again.jsonl")).returncode == 1  # nothing is left
 
 
 def test_a_folder_without_a_line_to_change_is_told(tree):
