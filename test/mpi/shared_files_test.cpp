@@ -51,5 +51,30 @@ TEST_CASE("a position far from all others costs no variable its file: its blocks
   CHECK_THAT(run.verified(), Catch::Contains(": all as recorded"));
 }
 
+TEST_CASE(
+    "two servers with other values for one place: the record names the block that is not stored; the same values are none lost") {
+  const bool other_values = GENERATE(true, false);
+  SharedRun run;
+  if (run.start()) {
+    for (int step = 0; step < 2; ++step) {
+      const std::vector<double> values(16, other_values ? run.rank() : 3);
+      const std::int64_t place = 16;
+      REQUIRE(dc_set_position("line", 1, &place) == DC_OK);
+      CHECK(dc_write("x", step, values.data()) == DC_OK);
+      CHECK(run.end(step).empty());
+    }
+    CHECK(dc_finalize() == DC_OK);
+  }
+  run.job.together();
+  if (rank_in(MPI_COMM_WORLD) != 0) return;
+  const Json first = run.record(0);
+  CHECK(first.contains("warnings") == other_values);
+  if (other_values)
+    CHECK_THAT(
+        first.at("warnings").at(0).get<std::string>(),
+        Catch::Contains("'x' of client 1 (block 0) has the place of block 0 of client 0 and other values, which are not stored"));
+  CHECK_FALSE(run.record(1).contains("warnings"));  // once a variable
+}
+
 }  // namespace
 }  // namespace damaris::test

@@ -24,9 +24,15 @@ class PlaceWarnings {
   // other values: of these the file has those of the lower source.
   std::vector<PlaceWarning> of(const dc_iteration_t& iteration);
 
+  struct Place {
+    std::int32_t source = 0, block = 0;
+  };
+  // Of a block that is hidden by one of another server in a file of both.
+  std::vector<PlaceWarning> hidden(const dc_variable_info_t& variable, std::int64_t step, Place lost, Place shown);
+
  private:
   enum class What { unplaced, hidden };
-  void add(What what, const dc_dataset_t& block, const std::string& text, std::vector<PlaceWarning>& warnings);
+  void add(What what, std::uint32_t variable, std::int64_t step, const std::string& text, std::vector<PlaceWarning>& warnings);
 
   std::map<std::pair<What, std::uint32_t>, std::int64_t> said_;  // by variable: in which step
 };

@@ -195,10 +195,7 @@ bool Storage::try_to_write(const dc_iteration_t& iteration, Instant now) {
   record = record_of(host_, iteration, settings_.existing == Existing::recover);  // anew: between two tries blocks may be spilled
   record.waited_s = seconds_between(in_hand_->seen, *in_hand_->begun);
   in_hand_->refused.reset();
-  for (PlaceWarning& warning : place_warnings_.of(iteration)) {
-    if (warning.is_new) host_.log(host_.self, 1, ("hdf5: step " + std::to_string(iteration.step) + ": " + warning.text).c_str());
-    record.warnings.push_back(std::move(warning.text));
-  }
+  warn(place_warnings_.of(iteration));
   try {
     if (iteration.dataset_count > 0) record.files.push_back(write_file(iteration));
   } catch (const Failure& failure) {
@@ -220,6 +217,14 @@ bool Storage::try_to_write(const dc_iteration_t& iteration, Instant now) {
   if (!record.files.empty() && !first_stored_) first_stored_ = iteration.step;  // recorded or not: the file has taken its place
   report(iteration);
   return in_hand_->written = true;
+}
+
+void Storage::warn(std::vector<PlaceWarning>&& warnings) {
+  StepRecord& record = in_hand_->record;
+  for (PlaceWarning& warning : warnings) {
+    if (warning.is_new) host_.log(host_.self, 1, ("hdf5: step " + std::to_string(record.step) + ": " + warning.text).c_str());
+    record.warnings.push_back(std::move(warning.text));
+  }
 }
 
 // The turn is another's while this server rests.
@@ -269,7 +274,13 @@ void Storage::report(const dc_iteration_t& iteration) {
 StoredFile Storage::write_file(const dc_iteration_t& iteration) {
   schedule_->begin(iteration.step);
   const auto check = [&] { check_blocks(iteration); };
-  if (shared_) return shared_->write(iteration, check);
+  if (shared_) {
+    StoredFile told = shared_->write(iteration, check);
+    for (const Contest& contest : shared_->lost())
+      warn(place_warnings_.hidden(*contest.variable, iteration.step, {contest.hidden.source, contest.hidden.block},
+                                  {contest.shown.source, contest.shown.block}));
+    return told;
+  }
   check();
   return write_own_file(iteration);
 }

@@ -62,6 +62,7 @@ class Storage {
   bool failed(const dc_iteration_t& iteration, const Failure& failure, Instant begun);
   [[noreturn]] void give_up(const dc_iteration_t& iteration, const Error& error);
   void report(const dc_iteration_t& iteration);
+  void warn(std::vector<PlaceWarning>&& warnings);
   StoredFile write_file(const dc_iteration_t& iteration);
   void share();
   StoredFile write_own_file(const dc_iteration_t& iteration);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "../tiling.hpp"
@@ -111,9 +112,23 @@ std::string source_name(const OfferedBlock& block) {
   return block.block == 0 ? source : source + "." + std::to_string(block.block);
 }
 
+std::optional<Contest> contest_of(const dc_variable_info_t& variable, const Offered& offered) {
+  std::map<std::pair<Extents, Extents>, const MemberBlock*> placed;
+  const auto part = [](const MemberBlock& one) { return SharedPart{one.member, one.block.source, one.block.block, one.block.box}; };
+  for (const MemberBlock& one : offered.blocks) {
+    const auto [first, is_alone] = placed.emplace(std::make_pair(one.block.box.low, one.block.box.high), &one);
+    if (!is_alone && first->second->member != one.member && volume(one.block.box) > 0)
+      return Contest{&variable, part(*first->second), part(one)};
+  }
+  return std::nullopt;
+}
+
 void add_datasets(Plan& plan, const dc_variable_info_t& variable, const Offered& offered) {
   const bool has_places = can_be_joined(variable, offered), scattered = has_places && is_scattered(offered);
-  if (has_places && !scattered) return plan.datasets.push_back(joined_dataset(variable, offered));
+  if (has_places && !scattered) {
+    if (const auto contest = contest_of(variable, offered)) plan.contests.push_back(*contest);
+    return plan.datasets.push_back(joined_dataset(variable, offered));
+  }
   if (scattered) plan.scattered.push_back(variable.path);
   for (const MemberBlock& one : offered.blocks)
     plan.datasets.push_back({std::string(variable.path) + "/" + source_name(one.block),
@@ -147,14 +162,14 @@ std::vector<JoinedBox> joined_parts(const std::vector<const SharedPart*>& parts)
   return joined;
 }
 
-const dc_dataset_t& block_of(const SharedDataset& dataset, const SharedPart& part, const dc_iteration_t& iteration) {
+}  // namespace
+
+const dc_dataset_t& block_of(const dc_variable_info_t& variable, const SharedPart& part, const dc_iteration_t& iteration) {
   const auto place = [](const dc_dataset_t& block) { return std::make_tuple(block.variable->id, block.source, block.block); };
-  const auto wanted = std::make_tuple(dataset.variable->id, part.source, part.block);
+  const auto wanted = std::make_tuple(variable.id, part.source, part.block);
   return *std::lower_bound(iteration.datasets, iteration.datasets + iteration.dataset_count, wanted,
                            [&](const dc_dataset_t& block, const auto& key) { return place(block) < key; });
 }
-
-}  // namespace
 
 Plan plan_of(const std::vector<Offer>& offers, const dc_host_t& host) {
   Plan plan;
@@ -182,7 +197,8 @@ std::vector<Piece> pieces_of(const SharedDataset& dataset, int member, const dc_
   std::vector<Piece> pieces;
   for (const JoinedBox& joined : joined_parts(parts)) {
     Piece piece = {dataset.path, dataset.variable, dataset.joined, dataset.has_position, joined.box, {}, false};
-    for (const Tile& tile : joined.tiles) piece.parts.push_back({&block_of(dataset, *parts[tile.block], iteration), tile.box});
+    for (const Tile& tile : joined.tiles)
+      piece.parts.push_back({&block_of(*dataset.variable, *parts[tile.block], iteration), tile.box});
     pieces.push_back(std::move(piece));
   }
   return pieces;

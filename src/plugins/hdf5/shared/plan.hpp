@@ -33,11 +33,18 @@ struct SharedDataset {
   std::vector<Box> holes;  // that no block fills
 };
 
+// Two blocks of different members at one place: the file has the values of the first, which may be those of the other as well.
+struct Contest {
+  const dc_variable_info_t* variable = nullptr;
+  SharedPart shown, hidden;
+};
+
 struct Plan {
   std::vector<SharedDataset> datasets;                 // by priority, then in the order of the variables
   std::vector<std::int32_t> clients, absent, missing;  // of all members, sorted
   std::int64_t never_attached = 0;                     // clients of all members
   std::optional<double> time;
+  std::vector<Contest> contests;       // at most one of a variable
   std::vector<std::string> scattered;  // variables whose blocks have positions too far apart to be joined
 };
 
@@ -46,6 +53,8 @@ Plan plan_of(const std::vector<Offer>& offers, const dc_host_t& host);
 
 // The boxes that a member writes of a dataset: its parts, joined.
 std::vector<Box> boxes_of(const SharedDataset& dataset, int member);
+// A block of this member.
+const dc_dataset_t& block_of(const dc_variable_info_t& variable, const SharedPart& part, const dc_iteration_t& iteration);
 // The same with the blocks that fill them.
 std::vector<Piece> pieces_of(const SharedDataset& dataset, int member, const dc_iteration_t& iteration);
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "../file_sum.hpp"
+#include "../piece_memory.hpp"
 #include "core/base/json.hpp"
 #include "core/base/own_file.hpp"
 #include "plugins/reduce/crc32.hpp"
@@ -50,6 +51,14 @@ void merge_text(std::vector<Found>& into, const std::string& text) {
     const Json& one = json.at(i);
     merge(into[i], {number_from(one.at(0)), number_from(one.at(1)), number_from(one.at(2))});
   }
+}
+
+std::uint32_t sum_of(const Contest& contest, const SharedPart& part, const dc_iteration_t& iteration) {
+  Staging staging;
+  const Piece piece = {"",   contest.variable, true, true, part.box, {{&block_of(*contest.variable, part, iteration), part.box}},
+                       false};
+  const std::byte* values = elements_of(piece, part.box, staging);
+  return reduce::crc32(values, static_cast<std::size_t>(volume(part.box)) * contest.variable->element_bytes);
 }
 
 std::uint64_t raw_bytes_of(const Plan& plan) {
@@ -106,6 +115,7 @@ StoredFile SharedFiles::write_together(std::int64_t step, const dc_iteration_t* 
     return output->temporary_path();
   };
   const std::string path = team_.together(prepare).front();
+  settle(plan, iteration);
   StoredFile told;
   told.name = names_.final_name(step);
   told.server = host_.server_index;
@@ -114,6 +124,27 @@ StoredFile SharedFiles::write_together(std::int64_t step, const dc_iteration_t* 
   told.checksum = checksum_of(path, bytes);
   told.bytes = std::stoull(team_.by_leader([&] { return std::to_string(publish(*output, plan)); }));
   return told;
+}
+
+// Servers that have the same values for one place lose nothing.
+void SharedFiles::settle(const Plan& plan, const dc_iteration_t* iteration) {
+  lost_.clear();
+  if (plan.contests.empty()) return;
+  const std::vector<std::string> texts = team_.together([&] {
+    Json sums = Json::array();
+    for (const Contest& contest : plan.contests)
+      for (const SharedPart* part : {&contest.shown, &contest.hidden})
+        sums.push_back(part->member == team_.member() ? sum_of(contest, *part, *iteration) : 0);
+    return text_of(sums);
+  });
+  const auto sum = [&](const SharedPart& part, std::size_t place) {
+    return Json::parse(texts[static_cast<std::size_t>(part.member)]).at(place).get<std::uint32_t>();
+  };
+  for (std::size_t i = 0; i < plan.contests.size(); ++i) {
+    const Contest& contest = plan.contests[i];
+    if (contest.hidden.member == team_.member() && sum(contest.shown, 2 * i) != sum(contest.hidden, 2 * i + 1))
+      lost_.push_back(contest);
+  }
 }
 
 // Once for each variable.

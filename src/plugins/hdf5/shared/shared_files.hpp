@@ -8,6 +8,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "../file_names.hpp"
 #include "../output_file.hpp"
@@ -30,11 +31,14 @@ class SharedFiles {
   StoredFile write(const dc_iteration_t& iteration, const std::function<void()>& check) {
     return write_together(iteration.step, &iteration, check);
   }
+  // Blocks of this server whose values are not in the file just written, as another server has other ones for their place.
+  const std::vector<Contest>& lost() const { return lost_; }
   // Takes part in an iteration of which only others have data. What fails is theirs to say. With `why_not` it refuses it, for all.
   void attend(std::int64_t step, const std::string& why_not);
 
  private:
   StoredFile write_together(std::int64_t step, const dc_iteration_t* iteration, const std::function<void()>& check);
+  void settle(const Plan& plan, const dc_iteration_t* iteration);
   void warn_of_scattered(const Plan& plan, std::int64_t step);
   Plan plan_from(const std::vector<std::string>& offers) const;
   std::vector<std::string> fill(const std::string& path, const Plan& plan, const dc_iteration_t* iteration, StoredFile& told);
@@ -49,6 +53,7 @@ class SharedFiles {
   Team team_;
   Skeleton skeleton_;
   BoxWriter writer_;
+  std::vector<Contest> lost_;
   std::set<std::string> scattered_;  // variables of which that was said
 };
 
