@@ -155,6 +155,9 @@ TEST_CASE("a run may go on under its own name when it appends") {
     CHECK(dc_read("particles", 2, particles) == DC_OK);
     CHECK(dc_read("particles", 3, particles) == DC_E_NOT_STORED);
     said("was replaced: this run has stored steps from 3 on");
+    std::int64_t step = -1;
+    CHECK(dc_last_step("particles", &step) == DC_OK);
+    CHECK(step == 2);
   }
   const Session third(folder, 0, "third", from(folder, "earlier"));
   REQUIRE(third.code == DC_OK);

@@ -29,9 +29,16 @@ void check_filter(Build& build, const Attribute& attribute, const Piece& piece, 
   if (name == "deflate" && parts.size() > 1 && !level) wrong(parts[1], "the level of deflate must be 0 to 9");
 }
 
+// Nor as the name of a file of one step, which another run could have: <basename>.s<server>.i<step>.
 void check_basename(Build& build, const Attribute& attribute) {
-  if (attribute.value.back() == '/')
+  const std::string& value = attribute.value;
+  if (value.back() == '/')
     build.problems.add(attribute.value_where, format("{}: it ends in '/'; add the start of the file names", quoted(attribute)));
+  const std::size_t number = value.find_last_not_of("0123456789") + 1;
+  if (number < value.size() && number >= 2 && value.compare(number - 2, 2, ".i") == 0)
+    build.problems.add(attribute.value_where,
+                       format("{}: it ends as a file of one step does; leave out '{}', or write it in another way",
+                              quoted(attribute), value.substr(number - 2)));
 }
 
 // Variables that say nothing themselves. Of those that are no reals only the bytes are packed.

@@ -145,10 +145,6 @@ void Storage::share() {
 }
 
 void Storage::read(const dc_read_t& read) {
-  if (first_stored_ && read.step >= *first_stored_ && continues_)
-    throw Error(DC_E_NOT_STORED, "'" + std::string(read.variable->path) + "' of step " + std::to_string(read.step) +
-                                     " was replaced: this run has stored steps from " + std::to_string(*first_stored_) +
-                                     " on under the same basename; read before the first write");
   restart().read(read);
 }
 
@@ -214,7 +210,7 @@ bool Storage::try_to_write(const dc_iteration_t& iteration, Instant now) {
   }
   record.retries = retry_.failed();
   retry_.stored();
-  if (!record.files.empty() && !first_stored_) first_stored_ = iteration.step;  // recorded or not: the file has taken its place
+  if (!record.files.empty() && continues_) restart_->replace_from(iteration.step);  // recorded or not: the file has taken its place
   report(iteration);
   return in_hand_->written = true;
 }

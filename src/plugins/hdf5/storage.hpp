@@ -77,7 +77,6 @@ class Storage {
   std::optional<CommitLog> log_;  // made when the folder has been looked at
   std::optional<RestartReader> restart_;
   bool continues_ = false;                    // the run to read from has the basename of this one
-  std::optional<std::int64_t> first_stored_;  // of the steps with files
   std::unique_ptr<SharedFiles> shared_;       // nullptr: this server writes its own files
   std::unique_ptr<Schedule> schedule_;
   std::optional<InHand> in_hand_;

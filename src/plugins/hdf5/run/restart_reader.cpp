@@ -94,7 +94,14 @@ void RestartReader::require_no_doubt(std::int64_t step) const {
                     "; put the record back from a copy, cut it before that line, or go on from a step that was stored after it");
 }
 
+void RestartReader::replace_from(std::int64_t step) {
+  if (!replaced_from_) replaced_from_ = step;
+}
+
 void RestartReader::read(const dc_read_t& read) {
+  if (is_replaced(read.step))
+    throw Error(DC_E_NOT_STORED, name_of(read) + " was replaced: this run has stored steps from " +
+                                     std::to_string(*replaced_from_) + " on under the same basename; read before the first write");
   const StepRecord& step = step_of(read);
   try {
     read_parts(step, read);
@@ -138,7 +145,8 @@ void RestartReader::read_parts(const StepRecord& step, const dc_read_t& read) {
 std::int64_t RestartReader::last_step(const dc_variable_info_t* variable) {
   const auto& all = steps();
   const auto good = [&](const auto& entry) {
-    return entry.second.complete && (variable == nullptr ? !entry.second.files.empty() : holds(entry.second, variable->path));
+    return !is_replaced(entry.first) && entry.second.complete &&
+           (variable == nullptr ? !entry.second.files.empty() : holds(entry.second, variable->path));
   };
   const auto found = std::find_if(all.rbegin(), all.rend(), good);
   if (found != all.rend()) {

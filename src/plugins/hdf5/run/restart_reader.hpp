@@ -20,6 +20,8 @@ class RestartReader {
   // Fills read.data. Throws damaris::Error naming the step, the file or the part that is missing: DC_E_NOT_STORED, DC_E_SHAPE, DC_E_TYPE,
   // DC_E_IO.
   void read(const dc_read_t& read);
+  // What it holds of that step, and of later ones, has been replaced; the first call counts.
+  void replace_from(std::int64_t step);
   // The last complete step that holds the variable, or anything if it is NULL; DC_E_IO where a later one may stand in a damaged line.
   // Throws damaris::Error: DC_E_NOT_STORED, DC_E_IO.
   std::int64_t last_step(const dc_variable_info_t* variable);
@@ -27,12 +29,14 @@ class RestartReader {
  private:
   const std::map<std::int64_t, StepRecord>& steps();
   const StepRecord& step_of(const dc_read_t& read);
+  bool is_replaced(std::int64_t step) const { return replaced_from_ && step >= *replaced_from_; }
   void require_no_doubt(std::int64_t step) const;
   void read_parts(const StepRecord& step, const dc_read_t& read);
   void check_file(const StoredFile& file, const std::string& path);
 
   RunRecordReader record_;
   bool has_record_ = false;
+  std::optional<std::int64_t> replaced_from_;
   std::set<std::string> checked_;  // files whose bytes are those that were recorded
 };
 
