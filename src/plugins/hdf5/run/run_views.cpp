@@ -74,14 +74,14 @@ RunViews::Writing::Writing(const RunViews& views, const Steps& steps, bool compl
       names(view, views.host_),
       master(views.place_, view, names, steps, views.host_, complete) {}
 
-void RunViews::begin_again() {
-  writing_.reset();
-  record_ = RunRecordReader(record_.path());
-  damage_told_ = 0;
-  due_ = true;
-}
+// Asked for while a view is being written, too: the line that tells of it may be the one that finds the record gone.
+void RunViews::begin_again() { again_ = due_ = true; }
 
 void RunViews::read_on() {
+  if (std::exchange(again_, false)) {
+    record_ = RunRecordReader(record_.path());
+    damage_told_ = 0;
+  }
   record_.read_on();
   for (; damage_told_ < record_.damaged().size(); ++damage_told_)
     host_.log(host_.self, 1, ("hdf5: the views leave out a line of the record: " + record_.damaged()[damage_told_]).c_str());
@@ -90,6 +90,7 @@ void RunViews::read_on() {
 RunViews::Work RunViews::work() {
   constexpr int kShare = 20;  // one part of the time in so many
   if (given_up_ || (!due_ && writing_ == nullptr)) return Work::none;
+  if (again_) writing_.reset();
   const Clock::time_point begun = now_();
   if (writing_ == nullptr && begun - ended_ < took_ * kShare) return Work::later;
   try {
@@ -154,7 +155,10 @@ void RunViews::finish() {
     for (int round = 0; round < kRounds && !record_.steps().empty(); ++round) {
       if (const std::uint64_t needed = needed_bytes(record_.steps()); needed > memory_bytes_) return give_up(needed);
       show(record_.steps(), true);
-      if (!record_.read_on()) break;
+      if (again_)
+        read_on();
+      else if (!record_.read_on())
+        break;
     }
   } catch (const std::exception& error) {
     throw Error(DC_E_IO, "the master file " + place_.final_path(kMasterSuffix) + " does not show the whole run: " + error.what() +

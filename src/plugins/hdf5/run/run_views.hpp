@@ -67,7 +67,7 @@ class RunViews {
   bool has_xdmf_;
   bool given_up_ = false;
   std::set<std::string> told_;  // variables of 16 bits of which the log knows
-  bool due_ = false;
+  bool due_ = false, again_ = false;
   std::unique_ptr<Writing> writing_;
   Now now_;
   Clock::time_point ended_ = {};

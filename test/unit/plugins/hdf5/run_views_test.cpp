@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 
 #include "plugins/hdf5/failure.hpp"
@@ -94,6 +95,36 @@ TEST_CASE("the views are left as they are while the last time took more than a t
   CHECK(run.shown() == 2);
   run.add_step();
   views.finish();
+  CHECK(run.shown() == 3);
+}
+
+TEST_CASE("a view whose line finds that the record is another one is finished all the same, and the new record is shown next") {
+  Views run;
+  each_look = seconds(0);
+  std::unique_ptr<RunViews> views;
+  bool is_new = false;
+  const auto tell = [&](const hdf5::ViewRecord&, const std::function<void()>& put_in_place) {
+    if (!std::exchange(is_new, true)) {
+      run.add_step();
+      run.add_step();
+      views->begin_again();
+    }
+    put_in_place();
+  };
+  views = std::make_unique<RunViews>(*run.host.view(), run.record(), kMuch, look, tell);
+  run.add_step();
+  views->note();
+  const bool at_the_end = GENERATE(false, true);
+  if (at_the_end) {
+    views->finish();
+  } else {
+    while (views->work() == RunViews::Work::more) {
+    }
+    CHECK(run.shown() == 1);
+    while (views->work() != RunViews::Work::none) {
+    }
+  }
+  CHECK(is_new);
   CHECK(run.shown() == 3);
 }
 
