@@ -185,7 +185,9 @@ DC_MUST_CHECK int dc_end_iteration(int64_t step);
 
 /* Waits until step `step` and all earlier ones are durable on this node group: files fsynced under their final names.
  *   timeout_ms  the bound of the wait in milliseconds; a time-out names the clients that have not ended the step.
- *   Returns  DC_E_NOT_ENDED, DC_E_TIMEOUT, DC_E_EARLIER_IO with the first error of these iterations, DC_E_SERVER_LOST. */
+ *   Returns  DC_E_NOT_ENDED, DC_E_TIMEOUT, DC_E_EARLIER_IO with the first error of these iterations, DC_E_SERVER_LOST. An error
+ *               comes once: DC_OK after dc_end_iteration or dc_flush has returned it is no word on that step. Before an older
+ *               checkpoint is removed, compare `last_durable` of dc_status with the step. */
 DC_MUST_CHECK int dc_flush(int64_t step, int timeout_ms);
 
 /* Fills `*status` with the state of this node group and this client. Never waits.

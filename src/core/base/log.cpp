@@ -1,12 +1,13 @@
 #include "core/base/log.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -66,6 +67,45 @@ bool is_device(const std::string& file) {
   return folder == "/dev" || folder == "/dev/fd" || folder == "/dev/pts";
 }
 
+// Writes lines to a descriptor that may be a pipe that nobody reads, or a terminal that is held: a line waits a moment, and is dropped then,
+// as the simulation would wait for it. The next ones do not wait until there is room again.
+class LineWriter {
+ public:
+  void write(int descriptor, const spdlog::memory_buf_t& line) {
+    constexpr std::size_t kAtOnce = 4096;  // what a pipe that is ready takes
+    for (std::size_t done = 0; done < line.size() && is_ready(descriptor);) {
+      const ssize_t written = ::write(descriptor, line.data() + done, std::min(line.size() - done, kAtOnce));
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return;
+      done += static_cast<std::size_t>(written);
+    }
+  }
+
+ private:
+  bool is_ready(int descriptor) {
+    constexpr int kPatienceMs = 200;
+    pollfd place = {descriptor, POLLOUT, 0};
+    const int ready = ::poll(&place, 1, is_stuck_ ? 0 : kPatienceMs);
+    is_stuck_ = ready == 0;
+    return ready > 0 || (ready < 0 && errno == EINTR);
+  }
+
+  bool is_stuck_ = false;
+};
+
+class StandardError final : public spdlog::sinks::base_sink<std::mutex> {
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    writer_.write(STDERR_FILENO, line);
+  }
+  void flush_() override {}
+
+ private:
+  LineWriter writer_;
+};
+
 // A file that stays the one it is: a program may close descriptors it does not know, and then the number may be another file's, which a
 // line must not go into. What cannot be written is lost: there is no other place to say so.
 class LogFile final : public spdlog::sinks::base_sink<std::mutex> {
@@ -85,12 +125,7 @@ class LogFile final : public spdlog::sinks::base_sink<std::mutex> {
     spdlog::memory_buf_t line;
     formatter_->format(message, line);
     if (!is_ours() && open() != 0) return;
-    for (std::size_t done = 0; done < line.size();) {
-      const ssize_t written = ::write(descriptor_, line.data() + done, line.size() - done);
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) return;
-      done += static_cast<std::size_t>(written);
-    }
+    writer_.write(descriptor_, line);
   }
   void flush_() override {}
 
@@ -113,11 +148,12 @@ class LogFile final : public spdlog::sinks::base_sink<std::mutex> {
   const std::string path_;
   int descriptor_ = -1;
   struct stat facts_ = {};
+  LineWriter writer_;
 };
 
 // Throws as LogFile.
 spdlog::sink_ptr make_sink(const std::string& file) {
-  if (file.empty()) return std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  if (file.empty()) return std::make_shared<StandardError>();
   return std::make_shared<LogFile>(file);
 }
 

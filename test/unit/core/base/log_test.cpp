@@ -115,3 +115,23 @@ TEST_CASE("a log in the background follows no link, and waits for no reader of a
   }
   REQUIRE(content(folder.file("another's")) == "untouched");
 }
+
+TEST_CASE("standard error that nobody reads holds nobody up: lines are dropped until there is room again") {
+  const QuietAfterwards quiet;
+  int ends[2] = {};
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  const int before = ::dup(STDERR_FILENO);
+  REQUIRE(::dup2(ends[1], STDERR_FILENO) >= 0);
+  damaris::configure_log(LogLevel::warning, "", "test");
+  const std::string much(10'000, 'x');
+  for (int line = 0; line < 50; ++line) damaris::log_line(LogLevel::error, much);
+  std::string text(1 << 20, '\0');
+  REQUIRE(::read(ends[0], text.data(), text.size()) > 0);
+  damaris::log_line(LogLevel::error, "somebody reads again");
+  const ssize_t bytes = ::read(ends[0], text.data(), text.size());
+  ::dup2(before, STDERR_FILENO);
+  for (const int descriptor : {before, ends[0], ends[1]}) ::close(descriptor);
+  REQUIRE(bytes > 0);
+  text.resize(static_cast<std::size_t>(bytes));
+  CHECK_THAT(text, Contains("somebody reads again"));
+}
