@@ -92,6 +92,15 @@ TEST_CASE("a line of the record says the same after it was written and read") {
   CHECK(line["never_attached"] == 3);
 }
 
+TEST_CASE("what a server has written of a dataset that others share lies at its place inside it, also after it was read") {
+  StepRecord record = step(7, 1);
+  record.files[0].datasets[0].start = {0, 8};
+  const Json line = to_json(record);
+  CHECK(line["files"][0]["datasets"][0]["start"] == Json{0, 8});
+  CHECK(line["files"][0]["datasets"][1].count("start") == 0);
+  CHECK(step_from_json(line).files[0].datasets[0].start == std::vector<std::int64_t>{0, 8});
+}
+
 TEST_CASE("lines of several servers about one step become one record, ordered by server") {
   const RecordFile file;
   for (const Json& line : {kRun, to_json(step(3, 1)), to_json(step(4, 0)), to_json(step(3, 0))}) file.add_line(line);
@@ -188,6 +197,12 @@ TEST_CASE("damage in a record is named with file, line and cause") {
     run["servers"] = 2147483647;
     file.add_line(run);
     cause = "it tells of 2147483647 servers";
+  }
+  SECTION("a run of no servers") {
+    Json run = kRun;
+    run["servers"] = 0;
+    file.add_line(run);
+    cause = "it tells of 0 servers";
   }
   SECTION("a stack with fewer blocks than its first dimension") {
     line["files"][0]["datasets"][2]["sources"] = {1};
