@@ -177,6 +177,24 @@ TEST_CASE("one block without a position anywhere makes one dataset for each bloc
   CHECK(boxes_of(plan.datasets[1], 1).empty());
 }
 
+TEST_CASE("a shared file tells of the clients of all servers, and of the first time that one of them has") {
+  const dc_variable_info_t variable = line(false);
+  const dc_host_t host = host_with(variable);
+  std::vector<Offer> offers(3);
+  offers[0].clients = {4, 5}, offers[2].clients = {0, 1};
+  offers[1].absent = {3}, offers[2].absent = {2};
+  offers[0].missing = {5}, offers[2].missing = {1};
+  offers[0].never_attached = 2, offers[1].never_attached = 3;
+  offers[1].time = 0.5, offers[2].time = 0.75;
+  const Plan plan = plan_of(offers, host);
+  CHECK(plan.clients == std::vector<std::int32_t>{0, 1, 4, 5});
+  CHECK(plan.absent == std::vector<std::int32_t>{2, 3});
+  CHECK(plan.missing == std::vector<std::int32_t>{1, 5});
+  CHECK(plan.never_attached == 5);
+  CHECK(plan.time == 0.5);
+  CHECK(plan_of({Offer()}, host).never_attached == 0);
+}
+
 TEST_CASE("an offer comes back from its text") {
   const dc_variable_info_t variable = line(true);
   const dc_host_t host = host_with(variable);
