@@ -155,6 +155,7 @@ TEST_CASE("the master file shows stacks of several servers as one array of block
   CHECK(master.values<int>("count") == Ints{0, 1, 10, 11, 30, 31, 40, 41, 100, 101, 110, 111, 130, 131, 140, 141});
   CHECK(master.attribute<std::int32_t>("count", "sources") == Ints{0, 1, 3, 4});
   CHECK(master.has("scalar_block"));
+  CHECK(master.has("scalar_x"));
   CHECK_FALSE(master.has("other"));
   const hdf5::GlobalView view = hdf5::global_view(run.records, *FakeHost(Settings{}, {count, other}).view());
   REQUIRE(view.not_shown.size() == 1);
