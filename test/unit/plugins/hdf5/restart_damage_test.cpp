@@ -89,5 +89,46 @@ TEST_CASE("a dataset of other extents than the record says is refused") {
   CHECK_THAT(later.host.failure, Contains("has other extents than the record"));
 }
 
+// What the program lets HDF5 do with its errors, while it lives.
+class CountedErrors {
+ public:
+  CountedErrors() {
+    H5Eget_auto2(H5E_DEFAULT, &before_, &data_);
+    H5Eset_auto2(H5E_DEFAULT, count, this);
+  }
+  ~CountedErrors() { H5Eset_auto2(H5E_DEFAULT, before_, data_); }
+  CountedErrors(const CountedErrors&) = delete;
+  CountedErrors& operator=(const CountedErrors&) = delete;
+  bool is_set() const {
+    H5E_auto2_t now = nullptr;
+    void* data = nullptr;
+    H5Eget_auto2(H5E_DEFAULT, &now, &data);
+    return now == count && data == this;
+  }
+
+  int printed = 0;
+
+ private:
+  static herr_t count(hid_t, void* self) { return ++static_cast<CountedErrors*>(self)->printed, 0; }
+
+  H5E_auto2_t before_ = nullptr;
+  void* data_ = nullptr;
+};
+
+TEST_CASE("what fails inside the plugin makes HDF5 print nothing, and what the program has set for its errors is as it was") {
+  Earlier earlier;
+  StepRecord step = earlier.step();
+  step.files[0].datasets[0].path = "fields/none";
+  earlier.record.add(step);
+  Later later(earlier.record, earlier.variables);
+  Question<float> question(earlier.variables[0], 4, {2, 2});
+  const CountedErrors errors;
+  CHECK(later.plugin.read(question.at({0, 0}).read) == DC_E_IO);
+  CHECK(errors.printed == 0);
+  CHECK(errors.is_set());
+  CHECK(H5Fopen(later.folder.file("none.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT) < 0);
+  CHECK(errors.printed == 1);
+}
+
 }  // namespace
 }  // namespace damaris::test
