@@ -73,6 +73,7 @@ TEST_CASE("files, exists, basename and unknown settings are refused with what is
     CHECK(refusal.sentence == key + "=\"" + value + "\" is not possible; " + remedy);
   }
   CHECK(refusal_with("files", "per-server").code == DC_OK);
+  CHECK(refusal_with("group-size", "1").code == DC_OK);
 }
 
 TEST_CASE("a run to go on from whose name the file system cannot take is not looked for before it is read from") {
@@ -206,6 +207,18 @@ TEST_CASE("incomplete files of a killed server are removed at the next start, a 
   for (const std::string& name : others) CHECK(std::filesystem::exists(folder.file(name)));
   REQUIRE(host.lines.size() == 1);
   CHECK(host.lines[0].second == "hdf5: removed 1 incomplete files that a killed server left in '" + folder.path().string() + "'");
+}
+
+TEST_CASE("incomplete files are removed under the names that a server gives them, with letters that nobody can foretell") {
+  const TempFolder folder;
+  const std::string start = ".storm.node7.s3.i5.h5.tmp.";
+  const std::string dead = start + std::to_string(dead_process()) + ".k3abx7qwerty";
+  const std::string alive = start + std::to_string(::getppid()) + ".k3abx7qwerty";
+  for (const std::string& name : {dead, alive}) folder.write(name, "");
+  const FakeHost host(Settings{{"basename", folder.file("storm")}});
+  REQUIRE(RunningPlugin("hdf5", host).init_code == DC_OK);
+  CHECK_FALSE(std::filesystem::exists(folder.file(dead)));
+  CHECK(std::filesystem::exists(folder.file(alive)));
 }
 
 TEST_CASE("incomplete files of a killed server are removed also while nobody has asked how it ended") {
