@@ -1,5 +1,6 @@
 // A commit record that others have written to before, or write to as well: earlier runs, other servers.
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -96,6 +97,34 @@ TEST_CASE("a record that is overwritten again and again does not grow") {
     CHECK(std::count(record.begin(), record.end(), '\n') == 4);
   }
   CHECK(steps_in(folder.file("storm.jsonl")).size() == 1);
+}
+
+namespace {
+
+class Umask {
+ public:
+  explicit Umask(mode_t mask) : before_(::umask(mask)) {}
+  ~Umask() { ::umask(before_); }
+  Umask(const Umask&) = delete;
+  Umask& operator=(const Umask&) = delete;
+
+ private:
+  mode_t before_;
+};
+
+}  // namespace
+
+TEST_CASE("a record that replaces an earlier one has the rights that the umask gives, as the first one had") {
+  const TempFolder folder;
+  const Umask mask(027);
+  std::vector<struct stat> seen;
+  for (int run = 0; run < 2; ++run) {
+    ServerOf server(folder, 0, 1);
+    REQUIRE(server.store(1) == DC_OK);
+    REQUIRE(::stat(folder.file("storm.jsonl").c_str(), &seen.emplace_back()) == 0);
+    CHECK((seen.back().st_mode & 07777) == 0640);
+  }
+  CHECK(seen[0].st_ino != seen[1].st_ino);
 }
 
 TEST_CASE("exists=append keeps the earlier run and replaces it from the first iteration stored") {
