@@ -54,6 +54,15 @@ TEST_CASE("a target writes and reads at an offset, and what was never written re
   CHECK(target.size() == 4);
 }
 
+TEST_CASE("a single byte is written as any other number of them") {
+  const damaris::test::TempFolder folder;
+  const Descriptor file(folder.file("f"), O_RDWR | O_CREAT);
+  WriteTarget target(file.id());
+  target.write(Kind::raw, 3, "a", 1);
+  CHECK(target.size() == 4);
+  CHECK(read(target, 3, 1) == "a");
+}
+
 TEST_CASE("a fork changes nothing of the file, and HDF5 can end there what it has a copy of") {
   const damaris::test::TempFolder folder;
   const Descriptor file(folder.file("f"), O_RDWR | O_CREAT);
