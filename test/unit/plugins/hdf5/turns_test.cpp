@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "unit/plugins/fake_host.hpp"
+#include "unit/plugins/hdf5/run_server.hpp"
 
 using namespace damaris::hdf5;
 using damaris::test::FakeHost;
@@ -136,6 +137,22 @@ TEST_CASE("at most as many servers write at a time as may, in the order in which
     }
     CHECK(order == std::vector<int>{0, 1, 2, 3});
   }
+}
+
+TEST_CASE("a server gives its turn back as soon as its iteration is stored") {
+  const damaris::test::TempFolder folder;
+  damaris::test::ServerOf server(folder, 1, 2, {{"schedule", "coordinated"}, {"turn-timeout-ms", "999999999"}});
+  const auto turns = [&] {
+    std::vector<std::string> said;
+    for (const auto& [to, text] : std::exchange(server.host.sent, {}))
+      if (text.rfind(Schedule::kMessages, 0) == 0) said.push_back(text);
+    return said;
+  };
+  CHECK(server.store(4) == DC_WAIT);
+  CHECK(turns() == std::vector<std::string>{"turn:may I 1"});
+  REQUIRE(server.plugin->on_message(0, "turn:go 1") == DC_OK);
+  CHECK(server.store(4) == DC_OK);
+  CHECK(turns() == std::vector<std::string>{"turn:done 1"});
 }
 
 TEST_CASE("who is in a hurry is next") {
