@@ -44,6 +44,7 @@ for step, path in enumerate(STEPS):
     with h5py.File(path) as file:
         assert file["surface/height"].chunks is None and file["surface/height"].dtype == numpy.float32
         numpy.testing.assert_array_equal(file["surface/height"], 1000 * step + HEIGHT)
+        assert list(file["surface/height"].attrs["value_range"]) == [1000 * step, 1000 * step + 111], "of both servers' values"
         assert list(file.attrs["writers"]) == [0, 1] and list(file.attrs["clients"]) == [0, 1, 2, 3]
         assert ("rain" in file["surface"]) == (step != 1), "rain is due in every second step"
         if step != 1:
@@ -56,6 +57,9 @@ for step, path in enumerate(STEPS):
 lines = [json.loads(line) for line in pathlib.Path("views.jsonl").read_text().splitlines()]
 rounded = [dataset["largest_error"] for line in lines if "step" in line for dataset in line["files"][0]["datasets"]
            if dataset["variable"] == "surface/rain"]
+ranges = [(dataset["min"] - 1000 * line["step"], dataset["max"] - 1000 * line["step"]) for line in lines if "step" in line
+          for dataset in line["files"][0]["datasets"] if dataset["variable"] == "surface/height"]
+assert sorted(ranges) == [(0, 105)] * 3 + [(6, 111)] * 3, ranges
 assert len(rounded) == 4 and 0 < max(rounded) <= 8, rounded
 
 assert verified() == (0, verified()[1]) and verified()[1].endswith("all as recorded\n"), verified()

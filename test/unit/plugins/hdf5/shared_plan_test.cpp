@@ -9,6 +9,7 @@
 
 #include "plugins/hdf5/failure.hpp"
 #include "plugins/hdf5/shared/agreement.hpp"
+#include "plugins/hdf5/shared/skeleton.hpp"
 #include "unit/plugins/fake_host.hpp"
 
 using namespace damaris::hdf5;
@@ -98,6 +99,21 @@ dc_host_t host_with(const dc_variable_info_t& variable) {
 
 }  // namespace
 
+TEST_CASE("servers whose numbers follow each other are a group, led by the first; the last group has what is left") {
+  FakeHost host;
+  Settings settings;
+  settings.files = Files::per_group;
+  settings.group_size = 3;
+  const auto group = [&](int server) {
+    host.place(server, 8);
+    const Group found = group_of(*host.view(), settings);
+    return std::make_pair(found.leader(), found.size);
+  };
+  for (const int server : {0, 1, 2}) CHECK(group(server) == std::make_pair(0, 3));
+  for (const int server : {3, 4, 5}) CHECK(group(server) == std::make_pair(3, 3));
+  for (const int server : {6, 7}) CHECK(group(server) == std::make_pair(6, 2));
+}
+
 TEST_CASE("servers of a group write when all of them have the iteration") {
   Trio trio;
   CHECK_FALSE(trio.may_write(0, 4));
@@ -151,6 +167,24 @@ TEST_CASE("a leader that says nothing is not waited for either, and what a serve
   CHECK(trio.may_write(0, 4, 1700));
   CHECK(trio.refused == std::vector<std::pair<int, std::int64_t>>{{1, 4}});
   CHECK(trio.attended.empty());
+}
+
+TEST_CASE("a message that does not reach another server is an error in the log, as that one is waited for in vain") {
+  Trio trio;
+  trio.hosts[1]->connected = false;
+  CHECK_FALSE(trio.may_write(1, 4));
+  REQUIRE(trio.hosts[1]->lines.size() == 1);
+  CHECK(trio.hosts[1]->lines[0].first == 0);
+}
+
+TEST_CASE("what servers have found of one dataset is the range and the largest error of all their values") {
+  Found all;
+  merge(all, {});
+  CHECK_FALSE(all.min);
+  for (const Found& one : {Found{1, 2, 0.5}, Found{}, Found{-1, 1, 0.25}, Found{0, 3, 0.75}}) merge(all, one);
+  CHECK(all.min == -1);
+  CHECK(all.max == 3);
+  CHECK(all.largest_error == 0.75);
 }
 
 TEST_CASE("a placed variable is one dataset of the declared extents, the lower source wins and the rest are holes") {
