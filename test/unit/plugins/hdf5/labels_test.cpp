@@ -120,6 +120,26 @@ TEST_CASE("the file tells simulation, iteration, time, host, server, clients, an
   CHECK(file.attribute<std::int64_t>("/", "never_attached") == Longs{4});
 }
 
+TEST_CASE("what a full buffer has cost an iteration is in its file, and nothing where it has cost nothing") {
+  const auto u = variable_info(0, "fields/u", DC_INT32, 1), v = variable_info(1, "fields/v", DC_INT32, 1);
+  Fixture run({u, v});
+  const std::uint32_t refused[] = {1};
+  for (int step = 0; step < 3; ++step) {
+    Blocks blocks(step);
+    blocks.add(u, 0, {1}, std::vector<int>{1});
+    dc_iteration_t& view = blocks.view();
+    if (step > 0) view.skipped = refused, view.skipped_count = 1, view.reduced = 1;
+    view.dropped = step == 2 ? 1 : 0;
+    const ReadFile file = run.stored(blocks);
+    CHECK(file.has_attribute("/", "skipped_variables") == (step == 1));
+    CHECK(file.has_attribute("/", "dropped_variables") == (step == 2));
+    CHECK(file.has_attribute("/", "reduced_on_full") == (step > 0));
+    if (step == 0) continue;
+    CHECK(file.texts("/", step == 1 ? "skipped_variables" : "dropped_variables") == std::vector<std::string>{"fields/v"});
+    CHECK(file.attribute<std::int32_t>("/", "reduced_on_full") == Ints{1});
+  }
+}
+
 TEST_CASE("nobody absent or missing gives empty lists, a hundred thousand of them long ones") {
   const auto variable = variable_info(0, "v", DC_INT32, 1);
   Fixture run({variable});
