@@ -115,6 +115,46 @@ TEST_CASE("16 bits come back as the values they stand for") {
   CHECK(question.values == std::vector<float>{302.5F, 290});
 }
 
+namespace {
+
+// Stores values in 16 bits and returns what a later run reads of them.
+template <class Value>
+std::vector<Value> through_16_bits(dc_type type, const std::vector<Value>& values) {
+  const TempFolder folder;
+  auto variable = variable_info(0, "fields/theta", type, 1);
+  variable.reduction.precision = DC_FLOAT16;
+  variable.reduce = "float16";
+  const auto count = static_cast<std::int64_t>(values.size());
+  {
+    FakeHost host(Settings{{"basename", folder.file("storm")}}, {variable});
+    host.place(0, 1);
+    RunningPlugin plugin("hdf5", host);
+    Blocks blocks(4);
+    place(blocks.add(variable, 0, {count}, values), {0});
+    REQUIRE(plugin.on_iteration(blocks.view()) == DC_OK);
+    REQUIRE(plugin.finalize() == DC_OK);
+  }
+  FakeHost host(Settings{{"basename", folder.file("later")}, {"restart", folder.file("storm")}}, {variable});
+  RunningPlugin later("hdf5", host);
+  Question<Value> question(variable, 4, {count});
+  const int code = later.read(question.at({0}).read);
+  INFO(host.failure);
+  REQUIRE(code == DC_OK);
+  return question.values;
+}
+
+}  // namespace
+
+TEST_CASE("16 bits with a scale of the server's choice come back as what its record says they stand for, in either type of reals") {
+  const std::vector<double> values = {300, 301, 302.5, 290};
+  const auto singles = through_16_bits<float>(DC_FLOAT32, {values.begin(), values.end()});
+  const auto doubles = through_16_bits<double>(DC_FLOAT64, values);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    CHECK(singles[i] == Approx(values[i]).margin(0.01));
+    CHECK(doubles[i] == Approx(values[i]).margin(0.01));
+  }
+}
+
 TEST_CASE("a run that is not there is named with the remedy") {
   const TempFolder nothing;
   const HandRecord record(nothing.path());
