@@ -41,6 +41,20 @@ TEST_CASE("every element type keeps its type and its extreme values, with and wi
   store_and_compare<double>(DC_FLOAT64);
 }
 
+TEST_CASE("a large dataset begins at a page of the file, whatever lies before it") {
+  const auto variable = variable_info(0, "v", DC_UINT8, 1);
+  Fixture run({variable});
+  Blocks blocks(0);
+  for (int source = 0; source < 4; ++source)
+    blocks.add(variable, source, {300'001 + source}, std::vector<std::uint8_t>(static_cast<std::size_t>(300'001 + source)));
+  const ReadFile file = run.stored(blocks);
+  for (int source = 0; source < 4; ++source) {
+    const hid_t set = H5Dopen2(file.id(), ("v/" + std::to_string(source)).c_str(), H5P_DEFAULT);
+    CHECK(H5Dget_offset(set) % 4096 == 0);
+    H5Dclose(set);
+  }
+}
+
 TEST_CASE("characters become strings of one byte, zeros and blanks included") {
   const auto variable = variable_info(0, "label", DC_CHAR, 1);
   Fixture run({variable});
