@@ -15,8 +15,8 @@ TEST_CASE("coordinates are looked for in their groups, or at the top where they 
                                                variable_info(1, "y", DC_FLOAT32, 1), variable_info(2, "u", DC_INT32, 1),
                                                variable_info(3, "v", DC_INT32, 1)};
   variables[2].coordinate_count = variables[3].coordinate_count = 1;
-  variables[2].coordinates = in_group;
-  variables[3].coordinates = at_top;
+  variables[2].coordinates = at_top;
+  variables[3].coordinates = in_group;  // after the other one, and in a group without arrays
   MadeRun run(folder.path(), 1, variables);
   Blocks blocks(0);
   for (std::size_t k = 0; k < 2; ++k) place(blocks.add(variables[k], 0, {2}, std::vector<float>{0.5F, 2.5F}), {0});
