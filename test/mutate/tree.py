@@ -131,7 +131,7 @@ class Tree:
     def is_target(self, name):
         """Whether ninja builds something of that name, and with it all that it needs."""
         if name not in self.known_targets:
-            done = subprocess.run(["ninja", "-C", self.build, "-n", name], capture_output=True, timeout=60, check=False)
+            done = subprocess.run(["ninja", "-C", self.build, "-t", "query", name], capture_output=True, timeout=60, check=False)
             self.known_targets[name] = done.returncode == 0
         return self.known_targets[name]
 

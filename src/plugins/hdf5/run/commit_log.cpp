@@ -348,7 +348,7 @@ RunViews::Work CommitLog::work() {
 // Another process of this run may give the record another file.
 void CommitLog::append(const Json& line, const std::function<void()>& then) {
   constexpr int kTries = 10;
-  for (int tries = 0; !file_->append(line, then); ++tries) {
+  for (int tries = 0; file_ == nullptr || !file_->append(line, then); ++tries) {
     if (tries == kTries) throw_system_failure(ENOENT, "add to the commit record", names_.of_run(".jsonl"));
     open();
   }
