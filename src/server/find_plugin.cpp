@@ -1,5 +1,6 @@
 #include "server/find_plugin.hpp"
 
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -61,7 +62,12 @@ std::string find_plugin(const std::string& library, const model::Model& model, c
   for (const std::string& path : tried) {
     if (::access(path.c_str(), R_OK) != 0) continue;
     require_trusted(path, path, place);
-    if (!is_installed(path)) require_trusted(path, model.file, place);
+    if (is_installed(path)) return path;
+    require_trusted(path, model.file, place);
+    if (::getauxval(AT_SECURE) != 0)  // the configuration is the caller's, the rights are not
+      throw Error(DC_E_PLUGIN,
+                  format("{}: {} is not loaded: a program with set-user-id or set-group-id loads only plugins of the folder {}",
+                         place, path, installed_folder()));
     return path;
   }
   throw Error(DC_E_PLUGIN,
