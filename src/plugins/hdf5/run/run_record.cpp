@@ -86,6 +86,14 @@ std::vector<std::string> RunRecordReader::why_partial(std::int64_t step) const {
   return completeness_[run_of_.at(step)].reasons(steps_.at(step));
 }
 
+std::map<std::int64_t, std::vector<std::string>> RunRecordReader::not_stored() const {
+  std::map<std::int64_t, std::vector<std::string>> why;
+  for (const auto& [step, one] : waiting_)
+    if (std::vector<std::string> reasons = completeness_[one.run].reasons(one.record); !reasons.empty())
+      why.emplace(step, std::move(reasons));
+  return why;
+}
+
 // Anew each time: what one server had not told of yet another line may tell now.
 void RunRecordReader::judge() {
   for (auto& [step, record] : steps_) record.complete = why_partial(step).empty();
@@ -139,7 +147,6 @@ void RunRecordReader::take_content(const std::string& line) {
       runs_.push_back(run_from_json(json));
       completeness_.emplace_back(runs_.back());
       last_run_told_ = begun_ = false;
-      waiting_.clear();
     }
     // A run that replaces all of those before takes their lines away, and nobody else does.
     if (line_ == 0 && seals_.begins_in_the_middle() && !(is_run && runs_.back().replaces_all))
@@ -167,9 +174,16 @@ void RunRecordReader::take_step(StepRecord&& record) {
   completeness_.back().told(record);
   const auto is_of_this_run = [&](const auto& entry) { return entry.second == runs_.size(); };
   if (!begun_ && record.files.empty() && !std::all_of(run_of_.begin(), run_of_.end(), is_of_this_run))
-    return waiting_.push_back(std::move(record));
+    return wait_for_files(std::move(record));
   if (!begun_ && !record.files.empty()) begin_run(record.step);
   add(std::move(record));
+}
+
+void RunRecordReader::wait_for_files(StepRecord&& record) {
+  const auto found = waiting_.find(record.step);
+  if (found != waiting_.end() && found->second.run == runs_.size()) return merge(found->second.record, std::move(record));
+  const std::int64_t step = record.step;
+  waiting_.insert_or_assign(step, Waiting{runs_.size(), false, std::move(record)});
 }
 
 // What earlier runs stored is of another future.
@@ -186,12 +200,21 @@ void RunRecordReader::begin_run(std::int64_t first_step) {
       doubtful_.erase(later->first);
       later = run_of_.erase(later);
     }
-  for (StepRecord& step : std::exchange(waiting_, {}))
-    if (all || step.step >= first_step) add(std::move(step));
+  for (auto& [step, one] : std::exchange(waiting_, {})) {
+    const bool is_replaced = all || step >= first_step, is_of_this_run = one.run == runs_.size();
+    if (is_replaced && is_of_this_run) add(std::move(one.record));
+    if (is_replaced || !(is_of_this_run || one.run_has_files)) continue;
+    one.run_has_files = true;
+    waiting_.emplace(step, std::move(one));
+  }
 }
 
 void RunRecordReader::add(StepRecord&& record) {
   if (!runs_.empty()) record.declared = runs_.back().declared;
+  if (const auto told = waiting_.find(record.step); told != waiting_.end() && told->second.run == runs_.size()) {
+    merge(record, std::move(told->second.record));
+    waiting_.erase(told);
+  }
   const auto found = steps_.find(record.step);
   if (found != steps_.end() && run_of_.at(record.step) == runs_.size()) return merge(found->second, std::move(record));
   run_of_[record.step] = runs_.size();

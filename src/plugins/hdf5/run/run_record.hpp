@@ -72,6 +72,9 @@ class RunRecordReader {
   std::vector<std::string> silent_servers(std::int64_t step) const;
   // Why it is not complete; empty: it is.
   std::vector<std::string> why_partial(std::int64_t step) const;
+  // Iterations that a later run has told of, stored nothing of and did not replace, with the reasons: steps() has an earlier run's, or
+  // none. Those of a run without any file go with the first file of the next one.
+  std::map<std::int64_t, std::vector<std::string>> not_stored() const;
   const std::string& path() const { return path_; }
   // The folder the files lie in.
   std::string folder() const;
@@ -82,6 +85,7 @@ class RunRecordReader {
   void take_view(ViewRecord&& view);
   void leave_out(const std::string& why);
   void take_step(StepRecord&& record);
+  void wait_for_files(StepRecord&& record);
   void begin_run(std::int64_t first_step);
   void add(StepRecord&& record);
   void judge();
@@ -97,8 +101,14 @@ class RunRecordReader {
   std::vector<RunRecord> runs_;
   std::vector<Completeness> completeness_ = {Completeness()};  // by how many runs had begun
   bool last_run_told_ = false;
-  bool begun_ = false;               // the last run has stored files
-  std::vector<StepRecord> waiting_;  // its steps without files before that, where an earlier run has stored something
+  bool begun_ = false;  // the last run has stored files
+  struct Waiting {
+    std::size_t run = 0;  // as in run_of_
+    bool run_has_files = false;
+    StepRecord record;
+  };
+  std::map<std::int64_t, Waiting>
+      waiting_;  // steps without files from before their run's first file, where an earlier run has stored some
   std::map<std::int64_t, StepRecord> steps_;
   std::map<std::string, RecordedView> views_;
   std::size_t view_lines_ = 0;

@@ -42,6 +42,7 @@ class Check {
       note_partial(step);
       for (const StoredFile& file : record.files) check_file(step, file);
     }
+    note_not_stored();
     for (const auto& [name, view] : run_.views()) check_view(view);
     result_.uncovered = run_.uncovered();
     result_.views = files_of_views(run_.steps());
@@ -63,6 +64,16 @@ class Check {
 
   void note_partial(std::int64_t step) {
     for (const std::string& why : run_.why_partial(step)) result_.partial.push_back({step, "", "", why});
+  }
+
+  // A run replaces nothing before its first file: what it lost there would be hidden behind what an earlier one has stored.
+  void note_not_stored() {
+    for (const auto& [step, reasons] : run_.not_stored()) {
+      const bool has_earlier = run_.steps().count(step) > 0;
+      if (!has_earlier) ++result_.steps;
+      for (const std::string& why : reasons)
+        result_.partial.push_back({step, "", "", why + (has_earlier ? "; the values shown are those of an earlier run" : "")});
+    }
   }
 
   void check_file(std::int64_t step, const StoredFile& file) {

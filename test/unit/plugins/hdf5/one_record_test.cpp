@@ -9,6 +9,8 @@
 
 #include "plugins/hdf5/failure.hpp"
 #include "plugins/hdf5/run/record_file.hpp"
+#include "plugins/hdf5/run/restart_reader.hpp"
+#include "plugins/hdf5/run/verify.hpp"
 #include "unit/plugins/hdf5/read_file.hpp"
 #include "unit/plugins/hdf5/record_text.hpp"
 #include "unit/plugins/hdf5/run_server.hpp"
@@ -52,6 +54,65 @@ TEST_CASE("a run that stores nothing leaves everything of the earlier run as it 
   CHECK(steps_in(folder.file("storm.jsonl")).at(1).files.size() == 1);
   CHECK(steps_in(folder.file("storm.jsonl")).at(2).files.size() == 1);
   CHECK(count() == files);
+}
+
+TEST_CASE("what a later run could not store before its first file is told, and an earlier run's values do not hide it") {
+  const TempFolder folder;
+  const QuietErrors quiet;
+  const char* const exists = GENERATE("append", "overwrite");
+  const bool appends = exists == std::string("append");
+  const auto run = [&](const char* how, const std::vector<int>& lost, const std::vector<int>& stored) {
+    ServerOf server(folder, 0, 1, {{"exists", how}});
+    for (const int step : lost) {
+      const std::string file = folder.file("storm.node7.s0.i" + std::to_string(step) + ".h5"), aside = file + ".aside";
+      const bool was_there = std::filesystem::exists(file);
+      if (was_there) std::filesystem::rename(file, aside);
+      std::filesystem::create_directory(file);
+      REQUIRE(server.store(step) == DC_E_IO);
+      std::filesystem::remove(file);
+      if (was_there) std::filesystem::rename(aside, file);
+    }
+    for (const int step : stored) REQUIRE(server.store(step) == DC_OK);
+    REQUIRE(server.plugin->finalize() == DC_OK);
+  };
+  const auto verified = [&] { return damaris::hdf5::verify(folder.file("storm.jsonl"), {}); };
+  const auto partial = [&] {
+    std::vector<std::int64_t> steps;
+    for (const auto& one : verified().partial) steps.push_back(one.step);
+    return steps;
+  };
+  const auto last_step = [&] { return damaris::hdf5::RestartReader(folder.file("storm")).last_step(nullptr); };
+  using Numbers = std::vector<std::int64_t>;
+  const char* const kOfEarlier = "; the values shown are those of an earlier run";
+  run("overwrite", {}, {1, 2, 3});
+  SECTION("the first iteration") {
+    run(exists, {1}, {2});
+    CHECK(partial() == Numbers{1});
+    CHECK_THAT(verified().partial.at(0).what, Catch::Contains("iteration 1 is not stored as"));
+    CHECK((verified().partial.at(0).what.find(kOfEarlier) != std::string::npos) == appends);
+    CHECK(verified().steps == 2);
+    CHECK(last_step() == 2);
+    run("append", {}, {3});  // what the run before has stored of it still stands there
+    CHECK(partial() == Numbers{1});
+    run("append", {}, {1});
+    CHECK(partial().empty());
+  }
+  SECTION("all of them") {
+    run(exists, {1, 2}, {});
+    CHECK(partial() == Numbers{1, 2});
+    CHECK_THAT(verified().partial.at(1).what, Catch::Contains("iteration 2 is not stored as") && Catch::EndsWith(kOfEarlier));
+    CHECK(verified().damaged.empty());
+    CHECK(verified().steps == 3);
+    CHECK(last_step() == 3);
+    run("append", {}, {4});  // goes on from the first run
+    CHECK(partial().empty());
+  }
+  SECTION("one that no earlier run has") {
+    run("append", {5}, {6});
+    CHECK(partial() == Numbers{5});
+    CHECK_THAT(verified().partial.at(0).what, !Catch::Contains("earlier run"));
+    CHECK(verified().steps == 5);
+  }
 }
 
 TEST_CASE("a run does not begin in the record of one that goes on, in another job or the same") {
