@@ -15,6 +15,7 @@
 #include "../utc.hpp"
 #include "declared.hpp"
 #include "plugins/reduce/crc32.hpp"
+#include "step_words.hpp"
 #include "whole_lines.hpp"
 
 namespace damaris::hdf5 {
@@ -37,21 +38,6 @@ bool greet(const dc_host_t& host, const FileNames& names) {
   const std::string hello = text_of({{"prefix", names.prefix()}});
   const int other = host.server_index == 0 ? 1 : 0;
   return host.send != nullptr && host.send(host.self, other, hello.data(), hello.size()) == DC_OK;
-}
-
-// The steps of lines that the record lacks, at least one.
-std::string named(const std::deque<StepRecord>& lines) {
-  const auto earlier = [](const StepRecord& a, const StepRecord& b) { return a.step < b.step; };
-  const auto [first, last] = std::minmax_element(lines.begin(), lines.end(), earlier);
-  const std::string name = "step " + std::to_string(first->step);
-  if (first->step == last->step) return name;
-  return std::to_string(lines.size()) + " iterations, of " + name + " to step " + std::to_string(last->step);
-}
-
-// What became of the data, as far as the comma and the conjunction of a sentence.
-const char* fate_of(const StepRecord& step) {
-  if (!step.failures.empty()) return step.files.empty() ? " is not stored, and" : " is stored in part, and";
-  return step.files.empty() ? " has no data, and" : " is stored, but";
 }
 
 }  // namespace
@@ -179,6 +165,7 @@ void CommitLog::open() {
   const std::vector<Json> of_earlier = lines_of_earlier(earlier);
   file_ = std::make_unique<RecordFile>(path, existing_, *hold_, run_, again, of_earlier);
   if (std::exchange(was_open_, true)) views_->begin_again();
+  if (again) warn_of_moved(path);
   if (goes_on && file_->is_first()) take_over(earlier);
   if (apart() && !file_->is_first())
     file_->append(to_json(ServerWord{ServerWord::What::joined, host_.server_index, host_.host_name, {}}));
@@ -191,6 +178,17 @@ void CommitLog::require_this_run(const RecordOutline& found) const {
       "it has become that of another run, which began when this one had lost its locks, as by closing descriptors that it "
       "does not know; nothing of this one can be added",
       kSaysItAll);
+}
+
+// Unless the lines stand in the file that is there now: another process of the run has given it them.
+void CommitLog::warn_of_moved(const std::string& record) {
+  if (recorded_.empty()) return;
+  const std::map<std::int64_t, std::set<int>> told = told_by_last_run(record).servers;
+  const auto last = told.find(recorded_.last());
+  if (last != told.end() && (!apart() || last->second.count(host_.server_index) > 0)) return;
+  warn("the commit record " + record + " was moved away or removed: it is begun anew, and only the one that was there tells of " +
+       recorded_.text());
+  recorded_ = {};
 }
 
 void CommitLog::take_over(const RecordOutline& earlier) const {
@@ -358,6 +356,7 @@ void CommitLog::write_lines() {
   if (file_ == nullptr || file_->is_gone()) open();
   while (!lines_.empty()) {
     append(to_json(lines_.front()));
+    recorded_.add(lines_.front().step);
     const bool replaces = !lines_.front().files.empty();
     lines_.pop_front();
     if (replaces) replace_earlier_runs();

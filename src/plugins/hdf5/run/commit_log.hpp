@@ -19,6 +19,7 @@
 #include "run_record.hpp"
 #include "run_views.hpp"
 #include "step_collector.hpp"
+#include "step_words.hpp"
 #include "unrecorded.hpp"
 
 namespace damaris::hdf5 {
@@ -65,6 +66,7 @@ class CommitLog {
   void record_untold();
   std::vector<Json> lines_of_earlier(const RecordOutline& earlier) const;
   void require_this_run(const RecordOutline& found) const;
+  void warn_of_moved(const std::string& record);
   void take_over(const RecordOutline& earlier) const;
   void remove_earlier();
   void replace_earlier_runs();
@@ -95,6 +97,7 @@ class CommitLog {
   StepCollector collector_;
   Unrecorded unrecorded_;
   std::deque<StepRecord> lines_;  // to be written
+  StepSpan recorded_;             // those that were, in this record
   Instant since_ = {};            // when the last of them was there to be written
   Retry retry_;
   Room room_;

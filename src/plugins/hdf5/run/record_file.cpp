@@ -120,6 +120,8 @@ void RecordFile::learn_identity() {
   if (::fstat(descriptor_, &facts) != 0) throw_system_failure(errno, "look at", path_);
   device_ = facts.st_dev;
   inode_ = facts.st_ino;
+  struct stat named = {};
+  has_name_ = ::stat(path_.c_str(), &named) == 0 && named.st_dev == device_ && named.st_ino == inode_;
 }
 
 // In place it is the simulation's process, which may close descriptors that it does not know and use their numbers for files of its own.
@@ -182,9 +184,13 @@ void RecordFile::cut_broken_line() {
   if (end < size && ::ftruncate(descriptor_, static_cast<off_t>(end)) != 0) throw_system_failure(errno, "shorten", path_);
 }
 
+// A file system that numbers a file otherwise by its name than by its descriptor can only tell whether it was removed.
 bool RecordFile::is_gone() const {
   struct stat facts = {};
-  return !is_ours() || (::fstat(descriptor_, &facts) == 0 && facts.st_nlink == 0);
+  if (!is_ours() || (::fstat(descriptor_, &facts) == 0 && facts.st_nlink == 0)) return true;
+  if (!has_name_) return false;
+  if (::stat(path_.c_str(), &facts) != 0) return errno == ENOENT || errno == ENOTDIR;
+  return facts.st_dev != device_ || facts.st_ino != inode_;
 }
 
 // Of the line at the end of the file; the caller keeps others from adding to it.

@@ -35,9 +35,10 @@ class RecordFile {
   RecordFile& operator=(const RecordFile&) = delete;
 
   bool is_first() const { return first_; }
-  // The file was removed, with its folder for instance, or the program has closed its descriptor: a new object begins or goes on with one.
+  // The file was removed or moved away, with its folder for instance, or the program has closed its descriptor: a new object begins or goes
+  // on with one.
   bool is_gone() const;
-  // False, and nothing done, when another file has taken this one's place, or it was removed: open it anew. Throws Failure; nothing of
+  // False, and nothing done, when another file has taken this one's place, or it was removed or moved: open it anew. Throws Failure; nothing of
   // the line is left in the file then. What the line announces is done by `then`, before any other process can add to the file: it may
   // throw, and the line stays.
   bool append(const Json& line, const std::function<void()>& then = {});
@@ -62,6 +63,7 @@ class RecordFile {
   RunHold& hold_;
   int descriptor_ = -1;
   std::uint64_t device_ = 0, inode_ = 0;  // of the file behind it
+  bool has_name_ = false;                 // these were the path's, too, when it was opened
   bool first_;
   std::uint64_t begin_ = 0, end_ = 0;            // of the run's line, if this object has added it
   std::uint64_t line_begin_ = 0, line_end_ = 0;  // of a line that failed and is still there

@@ -345,6 +345,42 @@ TEST_CASE("a run that has lost its locks adds nothing to the record that another
   }
 }
 
+TEST_CASE("a record that was moved away is begun anew beside the files, and the log tells what stands in the one before") {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder.file("out"));
+  ServerOf server(folder.file("out/storm"));
+  for (const int step : {0, 1}) REQUIRE(server.store(step) == DC_OK);
+  const bool in_the_middle = GENERATE(false, true);  // of a view, whose line goes to the record
+  if (in_the_middle) REQUIRE(server.plugin->on_idle() == DC_AGAIN);
+  std::string moved = folder.file("out2/storm.jsonl");
+  SECTION("with its folder") {
+    std::filesystem::rename(folder.file("out"), folder.file("out2"));
+    std::filesystem::create_directory(folder.file("out"));
+  }
+  SECTION("alone") {
+    moved = folder.file("other.jsonl");
+    std::filesystem::rename(folder.file("out/storm.jsonl"), moved);
+  }
+  while (in_the_middle && server.plugin->on_idle() == DC_AGAIN) {
+  }
+  for (const int step : {2, 3}) REQUIRE(server.store(step) == DC_OK);
+  REQUIRE(server.plugin->finalize() == DC_OK);
+  CHECK(steps_in(moved).size() == 2);
+  const auto steps = steps_in(folder.file("out/storm.jsonl"));
+  CHECK(steps.size() == 2);
+  CHECK(steps.count(2) == 1);
+  const auto tells = [](const std::pair<int, std::string>& line) {
+    return line.first == 1 && line.second.find(
+                                  "storm.jsonl was moved away or removed: it is begun anew, and only the one that was there "
+                                  "tells of 2 iterations, of step 0 to step 1") != std::string::npos;
+  };
+  CHECK(std::count_if(server.host.lines.begin(), server.host.lines.end(), tells) == 1);
+  const auto found = damaris::hdf5::verify(folder.file("out/storm.jsonl"), {});
+  CHECK(found.damaged.empty());
+  CHECK(found.partial.empty());
+  CHECK(ReadFile(folder.file("out/storm.h5")).attribute<std::int64_t>("/", "shown_until")[0] == 3);
+}
+
 TEST_CASE("the views show what stands in a record that had to be begun anew") {
   const TempFolder folder;
   ServerOf server(folder, 0, 1);

@@ -26,6 +26,11 @@ struct ServerOf {
     host.put_in_place();
     plugin.emplace("hdf5", host);
   }
+  // Alone, and elsewhere than <folder>/storm.
+  explicit ServerOf(const std::string& basename) : host(with_basename({}, basename), {}) {
+    host.place(0, 1);
+    plugin.emplace("hdf5", host);
+  }
   static Settings with_basename(Settings settings, const std::string& basename) {
     settings.insert(settings.begin(), {{"basename", basename}, {"retry-ms", "0"}});
     return settings;
