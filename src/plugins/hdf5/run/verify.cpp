@@ -29,6 +29,15 @@ std::string length_of(const std::string& path, std::uint64_t recorded) {
   return "it has " + std::to_string(fs::file_size(path, unknown)) + " bytes instead of " + std::to_string(recorded);
 }
 
+std::vector<std::string> records_in(const fs::path& folder) {
+  std::vector<std::string> found;
+  std::error_code unreadable;
+  for (const auto& entry : fs::directory_iterator(folder, unreadable))
+    if (entry.path().extension() == ".jsonl") found.push_back(entry.path().string());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
 class Check {
  public:
   Check(const RunRecordReader& run, const VerifyOptions& options) : run_(run), options_(options) {
@@ -158,6 +167,22 @@ class Check {
     return noted;
   }
 
+  // The dot of the stem may be that of ".i": a file of all servers.
+  static bool is_of(const std::string& name, const std::string& stem) {
+    return name.compare(0, stem.size(), stem) == 0 && name.find(".i", stem.size() - 1) != std::string::npos &&
+           name.find(".h5", stem.size()) != std::string::npos;
+  }
+
+  // Those of other runs with a record in the folder, whose files are named as some of this one could be.
+  std::vector<std::string> stems_that_begin_with(const std::string& stem) const {
+    std::vector<std::string> stems;
+    for (const std::string& record : records_in(run_.folder()))
+      if (const std::string other = fs::path(record).stem().string() + ".";
+          other != stem && other.compare(0, stem.size(), stem) == 0)
+        stems.push_back(other);
+    return stems;
+  }
+
   // Files of an iteration that was never recorded, and what a killed server left.
   void look_for_others() {
     std::set<std::string> known;
@@ -168,15 +193,14 @@ class Check {
       return noted.count(name) > 0 ? result_.noted : run_.replaced().count(name) > 0 ? result_.replaced : result_.not_recorded;
     };
     const std::string stem = fs::path(run_.path()).stem().string() + ".";
+    const std::vector<std::string> longer = stems_that_begin_with(stem);
     std::error_code unreadable;
     for (const auto& entry : fs::directory_iterator(run_.folder(), unreadable)) {
       const std::string name = entry.path().filename().string();
-      // The dot of the stem may be that of ".i": a file of all servers. A temporary file has a dot before it.
-      const auto is_ours = [&](const std::string& plain) {
-        return plain.compare(0, stem.size(), stem) == 0 && plain.find(".i", stem.size() - 1) != std::string::npos &&
-               plain.find(".h5", stem.size()) != std::string::npos;
-      };
-      const bool ours = is_ours(name) || (name.front() == '.' && is_ours(name.substr(1)));
+      const std::string plain = name.substr(name.front() == '.' ? 1 : 0);  // a temporary file has a dot before it
+      const auto is_its = [&](const std::string& other) { return is_of(plain, other); };
+      const bool is_told = noted.count(name) > 0 || run_.replaced().count(name) > 0;
+      const bool ours = is_of(plain, stem) && (is_told || std::none_of(longer.begin(), longer.end(), is_its));
       if (ours && known.count(name) == 0) list_of(name).push_back(name);
     }
     for (auto* names : {&result_.not_recorded, &result_.noted, &result_.replaced}) std::sort(names->begin(), names->end());
@@ -188,15 +212,6 @@ class Check {
   std::set<std::tuple<std::int64_t, std::string, std::string, std::string>> told_;
   Verification result_;
 };
-
-std::vector<std::string> records_in(const fs::path& folder) {
-  std::vector<std::string> found;
-  std::error_code unreadable;
-  for (const auto& entry : fs::directory_iterator(folder, unreadable))
-    if (entry.path().extension() == ".jsonl") found.push_back(entry.path().string());
-  std::sort(found.begin(), found.end());
-  return found;
-}
 
 }  // namespace
 

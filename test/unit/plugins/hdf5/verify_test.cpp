@@ -139,6 +139,19 @@ TEST_CASE("iterations that are not complete and files that nobody recorded are t
         std::vector<std::string>{".storm.i9.h5.tmp.123", ".storm.node7.s0.i9.h5.tmp.123", "storm.i2.h5", "storm.node7.s1.i1.h5"});
 }
 
+TEST_CASE("files of another run whose basename begins with that of this one are no files of this one") {
+  const TempFolder folder;
+  for (const char* name : {"storm", "storm.1"}) {
+    ServerOf server(folder.file(name));
+    REQUIRE(server.store(1) == DC_OK);
+  }
+  for (const char* name : {"storm.1.node7.s0.i2.h5", ".storm.1.node7.s0.i2.h5.tmp.123", "storm.12.node7.s0.i2.h5"})
+    folder.write(name, "");
+  CHECK(verified(folder).not_recorded == std::vector<std::string>{"storm.12.node7.s0.i2.h5"});  // there is no record of such a run
+  CHECK(damaris::hdf5::verify(folder.file("storm.1.jsonl"), {}).not_recorded ==
+        std::vector<std::string>{".storm.1.node7.s0.i2.h5.tmp.123", "storm.1.node7.s0.i2.h5"});
+}
+
 TEST_CASE("files that servers have noted and server 0 has not come to record are told apart from what nobody knows") {
   const TempFolder folder;
   ServerOf keeper(folder, 0, 2), other(folder, 1, 2);
