@@ -160,6 +160,7 @@ Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::in
   const Copy copy = copy_of(header);
   intake.fault = fault_of_block(copy, span, event, shm::BlockState::published);
   if (intake.fault.empty()) intake.fault = fault_of_labels(copy, event, source, infos);
+  if (copy.magic == shm::kBlockMagic && copy.variable < infos.all().size()) intake.dataset.variable = &infos.all()[copy.variable];
   if (!intake.fault.empty()) return intake;
   intake.dataset = labels_of(copy, infos);
   intake.dataset.data = region.at(event.block_offset + shm::header_bytes(copy.form));

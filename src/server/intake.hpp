@@ -27,8 +27,8 @@ class VariableInfos {
 };
 
 struct Intake {
-  std::string fault;  // "" when the block is sound
-  dc_dataset_t dataset = {};
+  std::string fault;          // "" when the block is sound
+  dc_dataset_t dataset = {};  // of one that is not, the variable where its header still names one, else nullptr
   HeldBlock block;
 };
 

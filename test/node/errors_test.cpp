@@ -196,15 +196,20 @@ TEST_CASE("a header that lies about its size, its variable or its extents is ref
   SECTION("lists that are not there") { block->flags = shm::kHasPosition | shm::kHasGlobal | shm::kHasGhost; }
   SECTION("source") { block->source = 17; }
   SECTION("state") { block->state = 77; }
-  std::string why;
+  std::string why, name = block->variable == 1000 ? "a dataset" : "'small'";
+  SECTION("overwritten") {
+    block->magic = 0;
+    name = "a dataset";
+  }
   SECTION("place") {
+    name = "a dataset";
     shm::ring_of(node.region().lane(0))[0].block_offset = GENERATE(std::uint64_t{64}, ~std::uint64_t{0} << 20);
     why = "it lies outside the client's arena";
   }
   node.client(0).end_iteration(0);
   while (node.server().poll()) {
   }
-  CHECK(node.server().first_failure().sentence.find(" of client 0 in step 0 was refused: " + why) != std::string::npos);
+  CHECK(node.server().first_failure().sentence.find(name + " of client 0 in step 0 was refused: " + why) != std::string::npos);
   CHECK(node.lines("datasets 1 small:0.1=16:10 refused:1 ").size() == 1);  // so the storage knows that the step is not whole
   CHECK(node.client(0).end_iteration(1).code == DC_E_EARLIER_IO);
   CHECK(node.client(0).end_iteration(2).code == DC_OK);
