@@ -117,7 +117,7 @@ std::shared_ptr<shm::Region> make_region(const Configuration& configuration, con
   lock.take(model.architecture.attach_timeout_ms);
   refuse_second_run(model, key, nonce);
   if (role.server_index == 0) shm::warn_of_others(key);
-  shm::clear_dead_regions(shm::region_prefix(key), model.architecture.stale, server::recover_before_start);
+  shm::clear_dead_regions(key, model.architecture.stale, server::recover_before_start);
   return server::make_region(model, configuration.xml, role.group_clients,
                              {shm::region_name(key, nonce, role.node, role.server_index), server::host_name(), role.server_index,
                               false, role.server_count, nonce});

@@ -41,7 +41,7 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
   host_.watch([this](const std::string& what) { shm::show_busy(region_->header(), what); });
   RunFacts facts;
   facts.host_name = region_->host();
-  facts.job = shm::job_name();
+  facts.job = shm::job_of_region(region_->name());
   facts.regions = shm::run_of_region(region_->name());
   facts.run = format("{:016x}", region_->header().run);
   facts.server_index = coordinator_->index();

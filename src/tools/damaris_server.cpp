@@ -109,8 +109,7 @@ std::unique_ptr<damaris::server::Server> start(const Options& options) {
   if (options.ready_fd < 0) lock.take(model->architecture.attach_timeout_ms, &stop);  // else whoever started us holds it
   refuse_second_server(*model);
   damaris::shm::warn_of_others(key);
-  damaris::shm::clear_dead_regions(damaris::shm::region_prefix(key), model->architecture.stale,
-                                   damaris::server::recover_before_start);
+  damaris::shm::clear_dead_regions(key, model->architecture.stale, damaris::server::recover_before_start);
   const std::string name = damaris::shm::region_name(key, damaris::shm::make_nonce(), 0, 0);
   const auto region =
       damaris::server::make_region(*model, xml, expected_clients(options, *model), {name, damaris::server::host_name(), 0, true});

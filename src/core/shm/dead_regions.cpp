@@ -42,16 +42,28 @@ std::string real_path(const std::string& path) {
   return unreadable ? absolute.string() : (folder / absolute.filename()).string();
 }
 
-std::vector<std::string> names_with(const std::string& prefix) {
+bool begins_with(const std::string& name, const std::string& prefix) { return name.rfind(prefix, 0) == 0; }
+
+std::vector<std::string> names_where(const std::function<bool(const std::string&)>& is_wanted) {
   std::vector<std::string> names;
   std::error_code ignored;  // an entry may vanish under the walk
   for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", ignored)) {
     std::string name = "/" + entry.path().filename().string();
-    if (name.rfind(prefix, 0) == 0 && !is_start_lock(name)) names.push_back(std::move(name));
+    if (is_wanted(name) && !is_start_lock(name)) names.push_back(std::move(name));
   }
   std::sort(names.begin(), names.end());
   return names;
 }
+
+// A simulation that is submitted again runs as another job.
+std::vector<std::string> names_of_any_job(const RunKey& key) {
+  const std::string user = user_prefix(), behind_job = region_prefix(key).substr(job_prefix().size());
+  return names_where([&](const std::string& name) {
+    return begins_with(name, user) && begins_with(name, format("{}{}.{}", user, job_of_region(name), behind_job));
+  });
+}
+
+bool is_there(const std::string& name) { return ::access(("/dev/shm" + name).c_str(), F_OK) == 0; }
 
 FoundRegion look_at(const std::string& name) {
   FoundRegion found;
@@ -141,12 +153,28 @@ void clear_if_dead(const FoundRegion& region, model::StalePolicy policy, const R
   ::shm_unlink(region.name.c_str());
 }
 
+void clear(const std::string& name, model::StalePolicy policy, const Recover& recover) {
+  FoundRegion found;
+  try {
+    found = look_at(name);
+  } catch (const Error& error) {
+    return clear_unreadable(name, policy, error.sentence());
+  }
+  clear_if_dead(found, policy, recover);
+}
+
 }  // namespace
 
 std::string job_name() {
   for (const char* variable : {"DAMARIS_JOB", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"})
     if (const char* value = std::getenv(variable); value != nullptr && *value != '\0') return safe(value);
   return "local";
+}
+
+std::string job_of_region(const std::string& region) {
+  const std::string user = user_prefix();
+  const std::size_t end = begins_with(region, user) ? region.find('.', user.size()) : std::string::npos;
+  return end == std::string::npos ? job_name() : region.substr(user.size(), end - user.size());
 }
 
 std::string user_prefix() { return format("/damaris.{}.", ::geteuid()); }
@@ -188,7 +216,7 @@ std::uint64_t make_nonce() {
 
 std::vector<FoundRegion> find_regions(const std::string& prefix) {
   std::vector<FoundRegion> regions;
-  for (const std::string& name : names_with(prefix)) try {
+  for (const std::string& name : names_where([&](const std::string& name) { return begins_with(name, prefix); })) try {
       regions.push_back(look_at(name));
     } catch (const Error& error) {  // being made, somebody else's, or another version's: not ours to judge
       log_line(LogLevel::debug, error.sentence());
@@ -209,23 +237,18 @@ std::optional<FoundRegion> wait_for_way(const std::string& prefix, std::int64_t 
   }
 }
 
-void clear_dead_regions(const std::string& prefix, model::StalePolicy policy, const Recover& recover) {
-  for (const std::string& name : names_with(prefix)) {
-    FoundRegion found;
-    try {
-      found = look_at(name);
-    } catch (const Error& error) {
-      clear_unreadable(name, policy, error.sentence());
-      continue;
+void clear_dead_regions(const RunKey& key, model::StalePolicy policy, const Recover& recover) {
+  for (const std::string& name : names_of_any_job(key)) try {
+      clear(name, policy, recover);
+    } catch (const Error&) {
+      if (is_there(name)) throw;  // else a start in another job, which no lock of ours keeps out, has cleared it
     }
-    clear_if_dead(found, policy, recover);
-  }
 }
 
 void warn_of_others(const RunKey& key) {
   const std::string own = region_prefix(key);
   for (const FoundRegion& other : find_regions(simulation_prefix(key.simulation)))
-    if (!other.alive && other.unreleased_blocks > 0 && other.name.rfind(own, 0) != 0)
+    if (!other.alive && other.unreleased_blocks > 0 && !begins_with(other.name, own))
       log_line(LogLevel::warning,
                format("the region {} of a dead server holds {} datasets of another run that were never stored; 'damaris "
                       "recover {}' stores them",

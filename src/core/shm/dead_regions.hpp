@@ -16,6 +16,8 @@ namespace damaris::shm {
 
 // The job this process belongs to: DAMARIS_JOB, else the batch system's job id, else "local". Only letters, digits, '-' and '_'.
 std::string job_name();
+// The one that its name tells, which what is recovered of it belongs to; this process's own where there is none.
+std::string job_of_region(const std::string& region);
 
 // "/damaris.<uid>.": how all regions of this user begin.
 std::string user_prefix();
@@ -68,14 +70,15 @@ std::optional<FoundRegion> wait_for_way(const std::string& prefix, std::int64_t 
 // Stores what a region holds, and takes it away. Throws Error when it cannot.
 using Recover = std::function<void(const std::string& region)>;
 
-// Takes away what dead servers left: regions without unreleased published blocks, and those that were never finished, always, but with
-// `policy` recover those of a run of several servers after `recover`, as their storage may still have to tell of what it has; others
-// by `policy`, as those of another version or damaged that no process has open any more.
+// Takes away what dead servers of that run left, in whichever of this user's jobs: one that is submitted again is another job.
+// Regions without unreleased published blocks, and those that were never finished, always, but with `policy` recover those of a run
+// of several servers after `recover`, as their storage may still have to tell of what it has; others by `policy`, as those of
+// another version or damaged that no process has open any more.
 // Throws Error(DC_E_STALE_REGION) naming the region and what to do, when `policy` is refuse or there is no `recover`, and what that
 // throws.
-void clear_dead_regions(const std::string& prefix, model::StalePolicy policy, const Recover& recover = {});
+void clear_dead_regions(const RunKey& key, model::StalePolicy policy, const Recover& recover = {});
 
-// Tells in the log of what a dead server of the same simulation left that stored in another place: it stops nobody.
+// Tells in the log of what a dead server of the same simulation and job left that stored in another place: it stops nobody.
 void warn_of_others(const RunKey& key);
 
 }  // namespace damaris::shm

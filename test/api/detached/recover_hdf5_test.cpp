@@ -26,6 +26,18 @@ std::string values_of(const std::string& file) {
   return text;
 }
 
+// As long as it lives the region has a name that nobody looks for.
+class Elsewhere {
+ public:
+  explicit Elsewhere(const std::string& region) : region_("/dev/shm" + region), aside_("/dev/shm/aside" + region.substr(1)) {
+    std::filesystem::rename(region_, aside_);
+  }
+  ~Elsewhere() { std::filesystem::rename(aside_, region_); }
+
+ private:
+  std::string region_, aside_;
+};
+
 }  // namespace
 
 TEST_CASE("recovery adds to the run: the files, the record, the master file, and verify accepts all of it") {
@@ -65,7 +77,8 @@ TEST_CASE("recovery refuses to mix its data with another run's, and stores them 
   const shm::FoundRegion region = kill_with_data(run);
   run.drop(0);
   {
-    Run other("<clients count='1'/>", storage());  // another job, which does not see the region
+    const Elsewhere hidden(region.name);  // another job, on a node that has not got the region
+    Run other("<clients count='1'/>", storage());
     TestClient& client = other.attached(0);
     for (const char* command : {"write 1", "end 1", "finalize"}) client.must(command);
     CHECK(other.ends());
@@ -79,8 +92,38 @@ TEST_CASE("recovery refuses to mix its data with another run's, and stores them 
   output = damaris({"recover", "--basename", "out/rest", region.name});
   INFO(output.text);
   CHECK(output.status == 0);
+  CHECK_THAT(text_of("out/rest.jsonl"), Catch::Contains("\"job\":\"" + run.job() + "\""));
   CHECK(damaris({"verify", "out/rest"}).status == 0);
   CHECK(damaris({"verify", "out/x"}).status == 0);
+}
+
+TEST_CASE(
+    "rule 16: a simulation that is submitted again, as another job, is refused, or recovers into the record and goes on behind") {
+  const std::string appending = storage(" exists='append'");
+  Run run("<clients count='1'/>", appending);
+  std::filesystem::create_directory(run.folder().file("out"));
+  const InFolder folder(run.folder().path());
+  const shm::FoundRegion region = kill_with_data(run);
+  run.drop(0);
+  {
+    Run refused("<clients count='1'/>", appending);
+    const Answer answer = refused.client(0)("init 0");
+    CHECK(answer.code == DC_E_STALE_REGION);
+    CHECK_THAT(answer.sentence, Catch::Contains("'damaris recover " + region.name + "'"));
+  }
+  Run again("<clients count='1'/><buffer stale='recover'/>", appending);
+  TestClient& client = again.attached(0);
+  CHECK(run.regions().empty());
+  for (const char* command : {"write 2", "end 2", "finalize"}) client.must(command);
+  CHECK(again.ends());
+  const std::string record = text_of("out/x.jsonl");
+  CHECK(count(record, "{\"run\":") == 2);
+  CHECK(count(record, "{\"step\":") == 3);
+  CHECK(count(record, "\"recovered\":true") == 1);
+  const Output output = damaris({"verify", "out/x"});
+  INFO(output.text);
+  CHECK(output.status == 0);
+  CHECK_THAT(output.text, Catch::Contains("x.jsonl: 3 iterations"));
 }
 
 TEST_CASE("a recovery that cannot write leaves the data in the region; the next one stores them") {

@@ -45,13 +45,13 @@ struct DeadRegion {
 
 TEST_CASE("rule 16: a dead job's region without unreleased data is taken away") {
   const DeadRegion dead(false);
-  clear_dead_regions(region_prefix("dead"), StalePolicy::refuse);
+  clear_dead_regions("dead", StalePolicy::refuse);
   CHECK_FALSE(exists(dead.name));
 }
 
 TEST_CASE("rule 16: a dead job's region with data is refused by default, naming it and the way out") {
   const DeadRegion dead(true);
-  const Error error = error_of([] { clear_dead_regions(region_prefix("dead"), StalePolicy::refuse); });
+  const Error error = error_of([] { clear_dead_regions("dead", StalePolicy::refuse); });
   CHECK(error.code() == DC_E_STALE_REGION);
   CHECK(error.sentence().find(dead.name) != std::string::npos);
   CHECK(error.sentence().find("still holds 1 datasets") != std::string::npos);
@@ -61,7 +61,7 @@ TEST_CASE("rule 16: a dead job's region with data is refused by default, naming 
 
 TEST_CASE("rule 16: with stale=discard a dead job's data are given up") {
   const DeadRegion dead(true);
-  clear_dead_regions(region_prefix("dead"), StalePolicy::discard);
+  clear_dead_regions("dead", StalePolicy::discard);
   CHECK_FALSE(exists(dead.name));
 }
 
@@ -70,7 +70,7 @@ TEST_CASE(
   const int servers = GENERATE(1, 2);
   const DeadRegion dead(false, servers);
   std::vector<std::string> recovered;
-  clear_dead_regions(region_prefix("dead"), StalePolicy::recover, [&](const std::string& region) { recovered.push_back(region); });
+  clear_dead_regions("dead", StalePolicy::recover, [&](const std::string& region) { recovered.push_back(region); });
   CHECK(recovered == (servers == 1 ? std::vector<std::string>{} : std::vector<std::string>{dead.name}));
   CHECK(exists(dead.name) == (servers > 1));  // the recovery takes it away
 }
@@ -83,10 +83,10 @@ TEST_CASE("a region that a server left unfinished is taken away, one that is bei
   const auto bytes = static_cast<off_t>(GENERATE(std::size_t{0}, sizeof(RegionHeader) - 1, std::size_t{1} << 20));
   const int maker = ::shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600);
   REQUIRE(::ftruncate(maker, bytes) == 0);
-  clear_dead_regions(region_prefix("dead"), StalePolicy::discard);
+  clear_dead_regions("dead", StalePolicy::discard);
   CHECK(exists(name));
   ::close(maker);
-  clear_dead_regions(region_prefix("dead"), StalePolicy::refuse);
+  clear_dead_regions("dead", StalePolicy::refuse);
   CHECK_FALSE(exists(name));
 }
 
@@ -98,15 +98,15 @@ TEST_CASE("a dead region that cannot be read is refused by default, naming it, a
   SECTION("damaged") {
     change(dead, [](const Region& region) { region.header().model_offset = ~0ull; });
   }
-  const Error error = error_of([] { clear_dead_regions(region_prefix("dead"), StalePolicy::refuse); });
+  const Error error = error_of([] { clear_dead_regions("dead", StalePolicy::refuse); });
   CHECK(error.code() == DC_E_STALE_REGION);
   CHECK_THAT(error.sentence(), Catch::Contains(dead.name + " is nobody's any more") && Catch::Contains("stale=\"discard\""));
   {
     const auto user = SharedMemory::open(dead.name, 1);
-    clear_dead_regions(region_prefix("dead"), StalePolicy::discard);
+    clear_dead_regions("dead", StalePolicy::discard);
     CHECK(exists(dead.name));
   }
-  clear_dead_regions(region_prefix("dead"), StalePolicy::discard);
+  clear_dead_regions("dead", StalePolicy::discard);
   CHECK_FALSE(exists(dead.name));
 }
 
@@ -130,8 +130,7 @@ TEST_CASE("an arena that is damaged counts as holding data, one that no client h
     expected = 0;
   }
   CHECK(find_regions(region_prefix("dead")).at(0).unreleased_blocks == expected);
-  if (expected > 0)
-    CHECK(error_of([] { clear_dead_regions(region_prefix("dead"), StalePolicy::refuse); }).code() == DC_E_STALE_REGION);
+  if (expected > 0) CHECK(error_of([] { clear_dead_regions("dead", StalePolicy::refuse); }).code() == DC_E_STALE_REGION);
 }
 
 TEST_CASE("rule 16: a living server's region, and another simulation's, are never touched") {
@@ -140,7 +139,7 @@ TEST_CASE("rule 16: a living server's region, and another simulation's, are neve
   spec.simulation = "alive";
   const Region region = Region::create(spec);
   const DeadRegion other(true);
-  clear_dead_regions(region_prefix("alive"), StalePolicy::discard);
+  clear_dead_regions("alive", StalePolicy::discard);
   CHECK(exists(spec.name));
   CHECK(exists(other.name));
 }
@@ -151,9 +150,51 @@ TEST_CASE(
   const auto [left, started] = GENERATE_COPY(table<RunKey, RunKey>(
       {{{"run.1"}, {"run_1"}}, {{long_name + "1"}, {long_name + "2"}}, {{"study", "/data/a/x"}, {"study", "/data/b/x"}}}));
   const DeadRegion dead(true, 1, left);
-  for (const StalePolicy policy : {StalePolicy::refuse, StalePolicy::discard}) clear_dead_regions(region_prefix(started), policy);
+  for (const StalePolicy policy : {StalePolicy::refuse, StalePolicy::discard}) clear_dead_regions(started, policy);
   CHECK(exists(dead.name));
-  CHECK_THROWS_AS(clear_dead_regions(region_prefix(left), StalePolicy::refuse), Error);
+  CHECK_THROWS_AS(clear_dead_regions(left, StalePolicy::refuse), Error);
+}
+
+struct InJob {
+  explicit InJob(const std::string& name) { ::setenv("DAMARIS_JOB", name.c_str(), 1); }
+  ~InJob() { ::unsetenv("DAMARIS_JOB"); }
+};
+
+TEST_CASE("rule 16: what a dead server of another job left is refused, recovered or discarded as that of the same job") {
+  const RunKey key("again", "/data/a/x");
+  const InJob job("1001");
+  const DeadRegion dead(true, 1, key);
+  const InJob next("1002");
+  const Error error = error_of([&] { clear_dead_regions(key, StalePolicy::refuse); });
+  CHECK(error.code() == DC_E_STALE_REGION);
+  CHECK(error.sentence().find(dead.name) != std::string::npos);
+  std::vector<std::string> recovered;
+  clear_dead_regions(key, StalePolicy::recover, [&](const std::string& region) { recovered.push_back(region); });
+  CHECK(recovered == std::vector<std::string>{dead.name});
+  CHECK(exists(dead.name));
+  clear_dead_regions(key, StalePolicy::discard);
+  CHECK_FALSE(exists(dead.name));
+}
+
+TEST_CASE("rule 16: of another job neither a living server's region is touched, nor one of another simulation or place") {
+  const RunKey key("again", "/data/a/x");
+  const InJob job("1001");
+  RegionSpec spec;
+  spec.name = region_name(key, make_nonce(), 0, 0);
+  const Region living = Region::create(spec);
+  const DeadRegion elsewhere(true, 1, RunKey("again", "/data/b/x")), other(true, 1, RunKey("1002", "/data/a/x"));
+  const InJob next("1002");
+  for (const StalePolicy policy : {StalePolicy::refuse, StalePolicy::discard}) clear_dead_regions(key, policy);
+  for (const std::string& name : {spec.name, elsewhere.name, other.name}) CHECK(exists(name));
+}
+
+TEST_CASE("a dead region that a start in another job has cleared meanwhile hinders nobody") {
+  const DeadRegion dead(true);
+  const Recover too_late = [](const std::string& region) {
+    ::unlink(("/dev/shm" + region).c_str());
+    throw Error(DC_E_SHM, "there is no such region");
+  };
+  CHECK_NOTHROW(clear_dead_regions("dead", StalePolicy::recover, too_late));
 }
 
 TEST_CASE("a run is known by the place of its output, whatever way leads there") {
@@ -191,7 +232,7 @@ TEST_CASE("a dead server's region that another process holds is not taken away")
   const DeadRegion dead(true);
   auto holder = SharedMemory::open(dead.name, 1);
   REQUIRE(holder.try_hold(kServerPart));
-  CHECK(error_of([] { clear_dead_regions(region_prefix("dead"), StalePolicy::discard); }).code() == DC_E_REGION_IN_USE);
+  CHECK(error_of([] { clear_dead_regions("dead", StalePolicy::discard); }).code() == DC_E_REGION_IN_USE);
   CHECK(exists(dead.name));
 }
 
@@ -234,6 +275,8 @@ TEST_CASE("rule 16: region names hold user, job, nonce, node and server, and onl
   CHECK_THAT(name, Catch::StartsWith("/damaris." + std::to_string(::geteuid()) + ".a____b_c.my_sim_x.") &&
                        Catch::EndsWith(".12345678.n2.s5"));
   CHECK(run_of_region(name) + "n2.s5" == name);
+  CHECK(job_of_region(name) == "a____b_c");
+  CHECK(job_of_region("") == job_name());
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ TEST_CASE("a start lock that another user has made first is not trusted") {
 TEST_CASE("a start lock is no region") {
   StartLock lock("lock");
   REQUIRE(lock.try_take());
-  clear_dead_regions(region_prefix("lock"), model::StalePolicy::discard);
+  clear_dead_regions("lock", model::StalePolicy::discard);
   CHECK(exists(lock));
 }
 
