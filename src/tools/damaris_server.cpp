@@ -175,6 +175,7 @@ int main(int argc, char** argv) {
   }
   std::signal(SIGTERM, on_signal);
   std::signal(SIGINT, on_signal);
+  damaris::forget_inherited_signals();
   try {
     if (!options.detach) return serve(options);
     start_in_background(options);

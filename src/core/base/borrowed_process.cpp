@@ -86,6 +86,18 @@ void settle_own_process() noexcept {
   for (const int signal : kQuiet) ::sigaction(signal, &action, nullptr);
 }
 
+void forget_inherited_signals() noexcept {
+  for (int signal = 1; signal <= SIGRTMAX; ++signal) {
+    struct sigaction action = {};
+    if (signal == SIGHUP || ::sigaction(signal, nullptr, &action) != 0 || action.sa_handler != SIG_IGN) continue;
+    action.sa_handler = SIG_DFL;
+    ::sigaction(signal, &action, nullptr);
+  }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
+}
+
 std::string text_of_errno(int error) {
   const std::string text = std::generic_category().message(error);
   switch (error) {

@@ -39,6 +39,10 @@ struct BorrowedProcess {
 // For the main function of a process of our own: the same until it ends. Programs that it starts find both signals as usual.
 void settle_own_process() noexcept;
 
+// For a process of our own that another program may have started: what that held back or ignored is nothing to it, but SIGHUP stays
+// ignored, as nohup asks. After its own handlers are set: what has come meanwhile is theirs. Before it has threads.
+void forget_inherited_signals() noexcept;
+
 // "File too large (RLIMIT_FSIZE, see ulimit -f)": the system's text, and the limit that it may come from.
 std::string text_of_errno(int error);
 

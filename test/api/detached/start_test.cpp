@@ -171,6 +171,46 @@ TEST_CASE("a client does not start a server while the start lock cannot be had")
   CHECK(run.ends());
 }
 
+// What this process starts meanwhile inherits it, and what that starts.
+class HeldBackSignals {
+ public:
+  HeldBackSignals() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+    for (const int signal : kIgnored) handlers_.push_back(::signal(signal, SIG_IGN));
+  }
+  ~HeldBackSignals() {
+    for (std::size_t i = 0; i < handlers_.size(); ++i) ::signal(kIgnored[i], handlers_[i]);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  static constexpr int kIgnored[] = {SIGHUP, SIGUSR1, SIGTERM};
+  sigset_t before_;
+  std::vector<sighandler_t> handlers_;
+};
+
+TEST_CASE(
+    "a server that a client starts holds back and ignores none of the signals that the client does, but SIGHUP as nohup asks") {
+  Run run("<clients count='1'/>");
+  {
+    const HeldBackSignals inherited;
+    run.client(0);
+  }
+  TestClient& client = run.attached(0);
+  for (const char* command : {"write 0", "end 0", "flush 0 60000"}) client.must(command);
+  const pid_t server = run.region().server.pid;
+  std::ifstream status("/proc/" + std::to_string(server) + "/status");
+  std::string ignored;
+  while (std::getline(status, ignored) && ignored.rfind("SigIgn:", 0) != 0) {
+  }
+  CHECK(ignored == "SigIgn:\t0000000000000001");
+  ::kill(server, SIGTERM);
+  CHECK(run.ends());
+  CHECK(client("end 1").code == DC_E_SERVER_LOST);
+}
+
 TEST_CASE("an id that is used twice is refused, and who has it is named") {
   Run run("<clients count='2'/>");
   run.attached(0);
