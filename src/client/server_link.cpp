@@ -37,7 +37,6 @@ void ServerLink::throw_lost() const try { throw_lost_as_it_is(); } catch (const 
 void ServerLink::throw_lost_as_it_is() const {
   const shm::RegionHeader& header = region_->header();
   const std::string server = format("server {} on {} (process {})", header.server_index, header.host, header.server_pid);
-  const std::string place = region_->name().empty() ? "memory" : "/dev/shm" + region_->name();
   const shm::ClientSlot& mine = region_->slot(slot_);
   const std::string mail = last_mail();
   const bool leaving = state() == shm::RegionState::leaving && process_.alive();
@@ -47,9 +46,8 @@ void ServerLink::throw_lost_as_it_is() const {
                        "says whether all of that could be stored{}",
                        server, untaken_text()));
   if (state() == shm::RegionState::lost)
-    throw Error(DC_E_SERVER_LOST, format("{} was ended by a fault; what was published stays in {}, from where 'damaris recover' "
-                                         "stores it once that process is gone{}",
-                                         server, place, mail.empty() ? "; its log says why" : mail));
+    throw Error(DC_E_SERVER_LOST, format("{} was ended by a fault; {}{}", server, whereabouts(" once that process is gone"),
+                                         mail.empty() ? "; its log says why" : mail));
   if (leaving || state() == shm::RegionState::closed)
     throw Error(DC_E_SERVER_LOST,
                 format("{} has ended{}{}", server,
@@ -59,9 +57,18 @@ void ServerLink::throw_lost_as_it_is() const {
                                          mail.empty() ? ": its log says why" : mail, untaken_text()));
   // Killed after it had been told to stop: of this client it would have taken nothing more.
   const bool was_given_up = mine.state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(shm::SlotState::dead);
-  throw Error(DC_E_SERVER_LOST, format("{} is gone{}; what was published stays in {}{}{}{}", server, busy_text(), place,
-                                       region_->name().empty() ? "" : ", from where 'damaris recover' stores it", mail,
-                                       was_given_up ? untaken_text() : ""));
+  throw Error(DC_E_SERVER_LOST,
+              format("{} is gone{}; {}{}{}", server, busy_text(), whereabouts(""), mail, was_given_up ? untaken_text() : ""));
+}
+
+// Of what a server that is gone has not stored. A region without its name goes with its last process: nobody can find it.
+std::string ServerLink::whereabouts(const char* when) const {
+  if (region_->name().empty()) return "what was published stays in memory";
+  const std::string place = "/dev/shm" + region_->name();
+  if (!region_->memory().has_name())
+    return format(
+        "the name of its region, {}, is gone, as by logind's RemoveIPC or who clears /dev/shm: what was not stored is lost", place);
+  return format("what was published stays in {}, from where 'damaris recover' stores it{}", place, when);
 }
 
 // Nobody asks for it after this: what could not be stored is heard of here, or never.

@@ -55,6 +55,7 @@ class ServerLink {
   [[noreturn]] void throw_lost_as_it_is() const;
   std::string busy_text() const;
   std::string untaken_text() const;
+  std::string whereabouts(const char* when) const;
   std::string last_mail() const;
   bool waits_for_server(std::uint32_t client) const;
   std::string late_clients(std::int64_t step) const;

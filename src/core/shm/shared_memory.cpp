@@ -199,9 +199,10 @@ bool SharedMemory::is_held_elsewhere(std::uint64_t part) const noexcept {
   return held;
 }
 
+// By the name itself: a program may have closed the descriptor.
 bool SharedMemory::has_name() const noexcept {
   struct stat info = {};
-  return ::fstat(descriptor_, &info) == 0 && info.st_nlink > 0;
+  return ::lstat((kFolder + name_).c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
 }
 
 void SharedMemory::unlink_name() noexcept {

@@ -77,6 +77,21 @@ TEST_CASE("when the server is killed, end of iteration, flush, signal and finali
   CHECK(client("write 1").code == DC_E_NOT_INITIALIZED);
 }
 
+TEST_CASE("when the killed server's region has lost its name in /dev/shm, the client hears that what was not stored is lost") {
+  Run run("<clients count='1'/>");
+  TestClient& client = run.attached(0);
+  const shm::FoundRegion region = run.region();
+  REQUIRE(std::filesystem::remove("/dev/shm" + region.name));
+  write_step(client, 0);
+  client.must("flush 0 60000");
+  kill_server(region);
+  client.must("write 1");
+  const Answer answer = client("finalize");
+  CHECK(answer.code == DC_E_SERVER_LOST);
+  CHECK_THAT(answer.sentence, Catch::Contains(") is gone; the name of its region, /dev/shm" + region.name + ", is gone") &&
+                                  Catch::Contains("what was not stored is lost") && !Catch::Contains("damaris recover"));
+}
+
 TEST_CASE("a server that is killed while a client waits for it ends the wait") {
   const char* wait = GENERATE("flush 0 60000", "fill 1", "finalize");
   Run run("<clients count='1'/><buffer size='64KiB' timeout='60s'/>");
