@@ -193,11 +193,10 @@ void CommitLog::warn_of_moved(const std::string& record) {
 
 void CommitLog::take_over(const RecordOutline& earlier) const {
   remove_unrecorded(earlier.regions, earlier.servers);
-  if (!apart() || run_.servers == 1 || !earlier.tells_of_iterations || earlier.identity != run_.identity) return;
-  warn("the last run in " + names_.of_run(".jsonl") +
-       " is of the same job, and has ended: this one counts as a later run, which replaces its iterations from the first one that "
-       "it "
-       "stores; processes of one run must be attached at the same time");
+  if (!apart() || !earlier.tells_of_iterations || earlier.identity != run_.identity) return;
+  tell(run_.servers == 1 ? 2 : 1,  // alone it may be meant so
+       "the last run in " + names_.of_run(".jsonl") + " is of the same job, and has ended: this one counts as a later run, which " +
+           "replaces its iterations from the first one that it stores; processes of one run must be attached at the same time");
 }
 
 // With a turn. Anew where the folder was taken away, and the locks with it.

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <fstream>
 
 #include "plugins/hdf5/failure.hpp"
@@ -248,6 +249,26 @@ TEST_CASE("servers that cannot reach each other add to one record, and a later r
     REQUIRE(steps.size() == 1);
     CHECK(steps.at(run).servers == std::vector<int>{0, 1, 2});
   }
+}
+
+TEST_CASE("a process that comes when the others of its job have ended says that it begins a later run, one of several warns") {
+  const TempFolder folder;
+  const int servers = GENERATE(1, 3);
+  const bool same_job = GENERATE(true, false);
+  const auto says_so = [&](const ServerOf& server, int level) {
+    return std::count_if(server.host.lines.begin(), server.host.lines.end(), [&](const auto& line) {
+      return line.first == level && line.second.find("this one counts as a later run") != std::string::npos;
+    });
+  };
+  {
+    ServerOf first(folder, 0, servers, {{"exists", "append"}}, false);
+    REQUIRE(first.store(0) == DC_OK);
+    CHECK(says_so(first, 1) + says_so(first, 2) == 0);
+  }
+  ServerOf late(folder, servers - 1, servers, {{"exists", "append"}}, false, "", same_job ? "local" : "another");
+  REQUIRE(late.plugin->init_code == DC_OK);
+  CHECK(says_so(late, servers == 1 ? 2 : 1) == (same_job ? 1 : 0));
+  CHECK(says_so(late, servers == 1 ? 1 : 2) == 0);
 }
 
 TEST_CASE("a file in a view's place that no run has made is not replaced: the run does not begin, and it stays") {

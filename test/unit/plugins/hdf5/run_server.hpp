@@ -14,10 +14,12 @@ namespace damaris::test {
 // A server of a run, its plugin started.
 struct ServerOf {
   enum class In { place };
-  ServerOf(const TempFolder& folder, int index, int count, Settings more = {}, bool connected = true, const char* regions = "")
+  ServerOf(const TempFolder& folder, int index, int count, Settings more = {}, bool connected = true, const char* regions = "",
+           const char* job = "local")
       : host(with_basename(std::move(more), folder.file("storm")), {}) {
     host.place(index, count);
     host.set_regions(regions);
+    host.set_job(job);
     if (!connected) host.cut_off();
     plugin.emplace("hdf5", host);
   }
