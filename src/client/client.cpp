@@ -267,10 +267,18 @@ Client::Report Client::next_report(std::int64_t up_to_step) {
     return report;
   }
   const auto mail = shm::try_take_mail(region_->slot(slot_), up_to_step);
-  if (!mail) return {};
+  if (!mail) return mailbox_report();
   // A server in the background has nobody else to say it to, and a program may not look at what its calls return.
   if (region_->header().detached != 0) log_line(mail->code > DC_OK ? LogLevel::warning : LogLevel::error, mail->sentence);
   return {mail->code > DC_OK ? mail->code : DC_E_EARLIER_IO, mail->sentence};
+}
+
+Client::Report Client::mailbox_report() {
+  if (mailbox_told_ || !shm::mails_damaged(region_->slot(slot_))) return {};
+  mailbox_told_ = true;
+  return {DC_E_EARLIER_IO, format("the mailbox of client {} is damaged, as by a process that writes where it should not: what the "
+                                  "server has to say to this client is only in the server's log",
+                                  id_)};
 }
 
 Client::Report Client::flush(std::int64_t step, std::int64_t timeout_ms) {

@@ -134,6 +134,7 @@ class Client {
   void wait_for_lane_to_write(Writer& writer, const Variable& variable, std::int64_t step, std::int32_t block);
   [[noreturn]] void throw_leaves_early(std::int64_t last);
   Report next_report(std::int64_t up_to_step);
+  Report mailbox_report();
   const std::string& name_of(const Variable& variable) const { return model_->variables[variable.id].path; }
 
   const Maker maker_;
@@ -152,6 +153,7 @@ class Client {
   std::int64_t ended_ = shm::kNoStep;             // highest step this client has ended
   std::atomic<bool> writing_{false};              // the open step has a write: parameters wait for the next one
   std::string cancelled_;                         // names of uncommitted allocations, told once
+  bool mailbox_told_ = false;                     // that it is damaged
   bool finalized_ = false;
   std::optional<Deadline> leaving_;  // of finalize, from its begin
 };

@@ -277,6 +277,18 @@ TEST_CASE("mail that a client never takes does not pile up") {
   CHECK(roster.members()[0].outbox.size() < 5'000);
 }
 
+TEST_CASE("a mailbox that another client has damaged is told of once, and holds up neither a step nor the end") {
+  Node node(node_model(), 1);
+  client::Client& client = node.client(0);
+  node.region().slot(0).mail_head.store(GENERATE(shm::kMails + 1, ~std::uint32_t{0}));
+  const client::Client::Report report = client.end_iteration(0);
+  CHECK(report.code == DC_E_EARLIER_IO);
+  CHECK_THAT(report.sentence, Catch::StartsWith("the mailbox of client 0 is damaged"));
+  REQUIRE(client.end_iteration(1).code == DC_OK);
+  node.start();
+  CHECK(client.finalize().code == DC_OK);
+}
+
 TEST_CASE("a client process that dies is noticed, its published data are kept, the iteration names it as missing") {
   model::Model model = node_model();
   add_recorder(model);

@@ -25,10 +25,16 @@ inline bool try_post(ClientSlot& slot, std::int64_t step, int code, const std::s
   return true;
 }
 
-// Takes the oldest message, if there is one and it is about a step up to `up_to_step`.
+// Whether it counts more messages than it has room for: another client has written there.
+inline bool mails_damaged(const ClientSlot& slot) noexcept {
+  return slot.mail_head.load(std::memory_order_acquire) - slot.mail_tail.load(std::memory_order_relaxed) > kMails;
+}
+
+// Takes the oldest message, if there is one and it is about a step up to `up_to_step`; none of a damaged box, which has no oldest one.
 inline std::optional<Mail> try_take_mail(ClientSlot& slot, std::int64_t up_to_step) noexcept {
   const std::uint32_t tail = slot.mail_tail.load(std::memory_order_relaxed);
-  if (slot.mail_head.load(std::memory_order_acquire) == tail) return std::nullopt;
+  const std::uint32_t there = slot.mail_head.load(std::memory_order_acquire) - tail;
+  if (there == 0 || there > kMails) return std::nullopt;
   Mail mail = slot.mails[tail % kMails];
   if (mail.step > up_to_step) return std::nullopt;
   mail.sentence[sizeof mail.sentence - 1] = '\0';

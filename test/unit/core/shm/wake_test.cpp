@@ -63,5 +63,17 @@ TEST_CASE("rule 8: a mailbox gives each message once, in order, keeps room bound
   CHECK(try_post(slot, 99, DC_E_IO, "room again"));
 }
 
+TEST_CASE("a mailbox that counts more mails than it has room for is damaged, and gives none") {
+  ClientSlot slot{};
+  REQUIRE(try_post(slot, 0, DC_E_IO, "whole"));
+  CHECK_FALSE(mails_damaged(slot));
+  slot.mail_head.store(kMails);
+  CHECK_FALSE(mails_damaged(slot));
+  slot.mail_head.store(GENERATE(kMails + 1, ~std::uint32_t{0}));
+  CHECK(mails_damaged(slot));
+  CHECK_FALSE(try_take_mail(slot, 100).has_value());
+  CHECK(slot.mail_tail.load() == 0);
+}
+
 }  // namespace
 }  // namespace damaris::shm
