@@ -1,13 +1,17 @@
 #include "core/base/own_file.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <list>
 #include <map>
 #include <mutex>
@@ -19,6 +23,9 @@ namespace {
 constexpr int kSafely = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 constexpr int kTries = 10;  // of names that others take meanwhile
 constexpr int kMostLinks = 40;
+constexpr std::uint32_t kMadeUp[] = {PROC_SUPER_MAGIC,   SYSFS_MAGIC,         DEBUGFS_MAGIC,    TRACEFS_MAGIC,
+                                     CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, SECURITYFS_MAGIC, SELINUX_MAGIC,
+                                     SMACK_MAGIC,        PSTOREFS_MAGIC,      EFIVARFS_MAGIC,   BPF_FS_MAGIC};
 
 int refuse(int descriptor, int error) noexcept {
   ::close(descriptor);
@@ -103,8 +110,7 @@ int make_own(const std::string& start, std::string& path, int flags, mode_t mode
 std::ifstream open_to_read(const std::string& path) {
   std::ifstream file;
   int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  struct stat info = {};
-  if (descriptor >= 0 && ::fstat(descriptor, &info) == 0 && !S_ISREG(info.st_mode)) descriptor = refuse(descriptor, error_of(info));
+  if (descriptor >= 0 && !is_stored_file(descriptor)) descriptor = refuse(descriptor, errno);
   if (descriptor < 0) {
     const int error = errno;
     file.setstate(std::ios::failbit);
@@ -117,6 +123,18 @@ std::ifstream open_to_read(const std::string& path) {
   ::close(descriptor);
   errno = error;
   return file;
+}
+
+bool is_stored_file(int descriptor) noexcept {
+  struct stat info = {};
+  struct statfs system = {};
+  if (::fstat(descriptor, &info) != 0) return false;
+  const bool made_up =
+      ::fstatfs(descriptor, &system) == 0 &&
+      std::find(std::begin(kMadeUp), std::end(kMadeUp), static_cast<std::uint32_t>(system.f_type)) != std::end(kMadeUp);
+  if (S_ISREG(info.st_mode) && !made_up) return true;
+  errno = error_of(info);
+  return false;
 }
 
 std::string why_not_own(const std::string& path, int error) {

@@ -19,9 +19,14 @@ int open_own(const std::string& path, int flags, mode_t mode = 0600) noexcept;
 // Makes a file of the name `start` and some letters that cannot be foretold; `path` gets the whole name. Returns as open_own.
 int make_own(const std::string& start, std::string& path, int flags, mode_t mode);
 
-// For reading what any user may have made, through links too: only a regular file, and without waiting for a named pipe's writer.
+// For reading what any user may have made, through links too: only a file that is stored, and without waiting for a named pipe's writer.
 // Returns: the stream; not open, with errno set, where there is no such file.
 std::ifstream open_to_read(const std::string& path);
+
+// Whether it is a regular file whose bytes are stored. Those of /proc, /sys and the like are made up as they are read, which may wait for
+// ever, or take something away, such as the kernel's log.
+// Returns: false with errno: EISDIR for a folder, else EINVAL.
+bool is_stored_file(int descriptor) noexcept;
 
 // Why one of these failed with `error`, as the rest of a sentence: "it belongs to user 1001, not to this one".
 std::string why_not_own(const std::string& path, int error);

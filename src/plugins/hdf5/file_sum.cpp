@@ -1,13 +1,13 @@
 #include "file_sum.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <vector>
 
+#include "core/base/own_file.hpp"
 #include "failure.hpp"
 #include "plugins/reduce/crc32.hpp"
 
@@ -20,8 +20,7 @@ constexpr std::uint64_t kReadBytes = std::uint64_t{1} << 20;
 
 ReadDescriptor::ReadDescriptor(const std::string& path) : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   if (number_ < 0) throw_system_failure(errno, "open", path);
-  struct stat info = {};
-  if (::fstat(number_, &info) == 0 && S_ISREG(info.st_mode)) return;
+  if (is_stored_file(number_)) return;
   ::close(number_);
   throw Failure(path + " is no regular file", EINVAL);
 }

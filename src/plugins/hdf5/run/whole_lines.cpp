@@ -16,11 +16,11 @@ constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // of a line, as of 
 }  // namespace
 
 bool for_whole_lines(const std::string& path, std::uint64_t from, const std::function<bool(std::string& line)>& take) {
-  const auto fail = [&path](const char* why, int error) { throw Failure("cannot read " + path + ": " + why, error); };
+  const auto fail = [&path](const std::string& why, int error) { throw Failure("cannot read " + path + ": " + why, error); };
   errno = 0;
   std::ifstream file = open_to_read(path);
   if (!file && (errno == ENOENT || errno == ENOTDIR)) return false;
-  if (!file) fail(std::strerror(errno), errno);
+  if (!file) fail(errno == EINVAL ? why_not_own(path, errno) : std::strerror(errno), errno);
   file.seekg(static_cast<std::streamoff>(from));
   errno = 0;
   std::string line;

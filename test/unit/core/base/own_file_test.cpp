@@ -83,6 +83,18 @@ TEST_CASE("a file for reading may be anybody's and behind a link, but a named pi
   CHECK(errno == ENOENT);
 }
 
+TEST_CASE("what the system makes up as it is read is no file of a run, whatever it says it is") {
+  const TempFolder folder;
+  for (const char* target : {"/proc/self/status", "/sys/kernel/mm/transparent_hugepage/enabled"}) {
+    if (!fs::is_regular_file(target)) continue;
+    INFO(target);
+    fs::create_symlink(target, folder.file("link"));
+    CHECK_FALSE(open_to_read(folder.file("link")).is_open());
+    CHECK(errno == EINVAL);
+    fs::remove(folder.file("link"));
+  }
+}
+
 TEST_CASE("a file for this user alone may have no second name, one that others may read may") {
   const TempFolder folder;
   folder.write("a", "text");

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 
+#include "plugins/hdf5/file_sum.hpp"
 #include "plugins/hdf5/run/stored_values.hpp"
 #include "support/temp_folder.hpp"
 
@@ -55,6 +57,14 @@ TEST_CASE("values behind a link or a mapping to another file are refused, and a 
   CHECK_THROWS_WITH(open_dataset(file, "outside"), Catch::Contains("are in another file, where Damaris puts none"));
   CHECK_THROWS_WITH(open_dataset(file, "mapped"), Catch::Contains("are in another file, where Damaris puts none"));
   CHECK_THROWS_AS(open_stored(pipe), Failure);
+}
+
+TEST_CASE("a link to what the system makes up is neither read nor summed: it may wait for ever") {
+  const TempFolder folder;
+  const std::string link = folder.file("storm.s0.i0.h5");
+  std::filesystem::create_symlink("/proc/self/status", link);
+  CHECK_THROWS_WITH(damaris::hdf5::sum_of_file(link), Catch::Contains("is no regular file"));
+  CHECK_THROWS_WITH(open_stored(link), Catch::Contains("is no regular file"));
 }
 
 TEST_CASE("a lock on the file, which all who may read it can take, keeps nobody from reading") {

@@ -30,6 +30,13 @@ TEST_CASE("lines come whole wherever the blocks of a file end, and what has no e
   CHECK(lines_of(path, length + 2) == std::vector<std::string>{"b"});
 }
 
+TEST_CASE("a record that is a link into /proc is refused before a byte is read") {
+  const TempFolder folder;
+  std::filesystem::create_symlink("/proc/self/status", folder.file("record"));
+  CHECK_THROWS_WITH(for_whole_lines(folder.file("record"), 0, [](const std::string&) { return true; }),
+                    "cannot read " + folder.file("record") + ": it is no regular file");
+}
+
 TEST_CASE("a file of another kind, with a hole of terabytes, is refused before the memory is full") {
   const TempFolder folder;
   const std::string path = folder.write("record", "a\n");
