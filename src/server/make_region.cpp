@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
+#include "core/base/ascii.hpp"
 #include "core/base/file.hpp"
 #include "core/base/run_identity.hpp"
 #include "core/model/json.hpp"
@@ -41,6 +43,12 @@ std::string host_name() {
   if (::gethostname(name, sizeof name - 1) != 0) return "localhost";
   const std::string text = name;
   return text.substr(0, text.find('.'));
+}
+
+std::string name_of_host(std::string host) {
+  const auto is_odd = [](char c) { return !is_ascii_letter_or_digit(c) && c != '-' && c != '_' && c != '.'; };
+  std::replace_if(host.begin(), host.end(), is_odd, '_');
+  return host;
 }
 
 }  // namespace damaris::server

@@ -24,4 +24,8 @@ std::shared_ptr<shm::Region> make_region(const model::Model& model, const std::s
 
 std::string host_name();
 
+// As plugins hear of it: anything may be in a host's name, and they make names of files of it. Other than letters, digits, '-', '_' and '.'
+// becomes '_'.
+std::string name_of_host(std::string host);
+
 }  // namespace damaris::server

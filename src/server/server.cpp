@@ -10,6 +10,7 @@
 #include "core/shm/busy.hpp"
 #include "core/shm/dead_regions.hpp"
 #include "core/shm/doorbell.hpp"
+#include "server/make_region.hpp"
 #include "server/watchdog.hpp"
 
 namespace damaris::server {
@@ -40,7 +41,7 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
       attach_deadline_(Deadline::after_ms(model_->architecture.attach_timeout_ms)) {
   host_.watch([this](const std::string& what) { shm::show_busy(region_->header(), what); });
   RunFacts facts;
-  facts.host_name = region_->host();
+  facts.host_name = name_of_host(region_->host());
   facts.job = shm::job_of_region(region_->name());
   facts.regions = shm::run_of_region(region_->name());
   facts.run = format("{:016x}", region_->header().run);

@@ -136,5 +136,19 @@ TEST_CASE("a plugin that rounds upwards does so for itself alone") {
   CHECK(node.lines("rounding " + std::to_string(FE_TONEAREST)).size() == 2);
 }
 
+TEST_CASE("plugins hear of a host by a name that any file may have") {
+  model::Model model = node_model();
+  add_recorder(model, false, {{"tell_host", ""}});
+  const TempFolder folder;
+  ::setenv("DAMARIS_TEST_LOG", folder.file("log").c_str(), 1);
+  const auto shared = std::make_shared<model::Model>(model);
+  const auto region = server::make_region(model, "<simulation/>", 1, {"", "n\xf6 d/e-1_a\xc3\xbc", 0, false});
+  const server::Server server(shared, region, std::make_unique<server::SingleCoordinator>(), {0});
+  std::ifstream log(folder.file("log.s0"));
+  std::string line;
+  std::getline(log, line);
+  CHECK(line == "host n__d_e-1_a__");
+}
+
 }  // namespace
 }  // namespace damaris::test

@@ -131,6 +131,11 @@ static int init(const dc_host_t* host, void** state) {
       fails_at_end = 1;
     else if (strcmp(host->settings[i].key, "fail_at") == 0)
       fail_at = atol(host->settings[i].value);
+    FILE* log = strcmp(host->settings[i].key, "tell_host") == 0 ? open_log(host) : NULL;
+    if (log != NULL) {
+      fprintf(log, "host %s\n", host->host_name);
+      fclose(log);
+    }
     const int here = strcmp(host->settings[i].key, "refuse_on") == 0 && atoi(host->settings[i].value) == host->server_index;
     if (here || strcmp(host->settings[i].key, "refuse") == 0) {
       host->fail(host->self, "it was told to refuse");

@@ -2,25 +2,14 @@
 
 #include <algorithm>
 
+#include "core/base/utf8.hpp"
+
 namespace damaris::config {
 namespace {
 
 constexpr std::size_t kStride = 256;
 
 bool blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-// The first byte above 127 that belongs to no sequence of lead byte and continuation bytes.
-std::size_t find_not_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const std::size_t length = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 0;
-    if (length == 0 || i + length > text.size()) return i;
-    for (std::size_t k = 1; k < length; ++k)
-      if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return i;
-    i += length;
-  }
-  return std::string_view::npos;
-}
 
 }  // namespace
 

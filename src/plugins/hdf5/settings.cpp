@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "core/base/utf8.hpp"
+
 namespace damaris::hdf5 {
 namespace {
 
@@ -16,6 +18,9 @@ namespace {
 void take_basename(Settings& settings, const std::string& value) {
   if (value.empty() || value.back() == '/')
     refuse("basename", value, "give a folder and the start of the file names, such as out/storm");
+  // The record names the files, and is JSON.
+  if (find_not_utf8(std::filesystem::path(value).filename().string()) != std::string::npos)
+    refuse("basename", value, "give a name in UTF-8");
   settings.basename = value;
 }
 

@@ -181,6 +181,22 @@ TEST_CASE("exists: files of an earlier run are a warning by default and an error
         found + " and exists=\"refuse\"; move them away, choose another basename or say exists=\"overwrite\" or \"append\"");
 }
 
+TEST_CASE("basename: a name that is no UTF-8 is refused, as the record could not hold those of its files; its folder may be any") {
+  const TempFolder folder;
+  for (const char* name : {"n\xf6"
+                           "de",
+                           "\xc3", "\xed\xa0\x80", "\xe0\x80\xaf"}) {
+    const Refusal refusal = refusal_of({{"basename", folder.file(name)}});
+    CHECK(refusal.code == DC_E_CONFIG);
+    CHECK_THAT(refusal.sentence, EndsWith("\" is not possible; give a name in UTF-8"));
+  }
+  CHECK(refusal_of({{"basename", folder.file("n\xc3\xb6"
+                                             "de")}})
+            .code == DC_OK);
+  std::filesystem::create_directory(folder.file("n\xf6"));
+  CHECK(refusal_of({{"basename", folder.file("n\xf6/storm")}}).code == DC_OK);
+}
+
 namespace {
 
 // The id of a process that is no more.
