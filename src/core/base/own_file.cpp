@@ -140,12 +140,14 @@ bool is_stored_file(int descriptor) noexcept {
 std::string why_not_own(const std::string& path, int error) {
   struct stat info = {};
   const bool seen = ::lstat(path.c_str(), &info) == 0;
-  if (error == ELOOP && seen && S_ISLNK(info.st_mode)) return "it is a symbolic link, which may lead to somebody else's file";
-  if (error == EINVAL && seen && !S_ISREG(info.st_mode)) return "it is no regular file";
+  const std::string whose = seen && info.st_uid != ::geteuid() ? "; it belongs to user " + std::to_string(info.st_uid) : "";
+  if (error == ELOOP && seen && S_ISLNK(info.st_mode))
+    return "it is a symbolic link, which may lead to somebody else's file" + whose;
+  if (error == EINVAL && seen && !S_ISREG(info.st_mode)) return "it is no regular file" + whose;
   if (error == EMLINK) return "it has another name (a hard link), by which somebody else may hold it";
   if (seen && info.st_uid != ::geteuid() && (error == EPERM || error == EACCES))
     return "it belongs to user " + std::to_string(info.st_uid) + ", not to this one";
-  return std::strerror(error);
+  return std::strerror(error) + (error == EISDIR ? whose : "");
 }
 
 // Name by name as the system goes, so that each link on the way is looked at, too.

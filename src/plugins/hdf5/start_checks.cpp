@@ -2,6 +2,9 @@
 
 #include <damaris/error.hpp>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <set>
 #include <string>
@@ -50,12 +53,26 @@ void clean_up(const dc_host_t& host, const FileNames& names) {
   host.log(host.self, 2, line.c_str());
 }
 
+namespace {
+
+// One that is another user's, if there is any: this one may not know why it is there, and cannot always move it.
+std::string example_of(const std::vector<std::string>& earlier, const FileNames& names) {
+  for (const std::string& name : earlier) {
+    struct stat info = {};
+    if (::lstat((names.folder() + "/" + name).c_str(), &info) == 0 && info.st_uid != ::geteuid())
+      return name + ", which belongs to user " + std::to_string(info.st_uid);
+  }
+  return earlier.back();
+}
+
+}  // namespace
+
 void check_earlier_files(const dc_host_t& host, const Settings& settings, const FileNames& names) {
   const std::vector<std::string> earlier = files_of_earlier_run(names);
   if (earlier.empty()) return;
-  const std::string found =
-      std::to_string(earlier.size()) + " files of an earlier run are in '" + names.folder() + "' (such as " + earlier.back() + ")";
   if (settings.existing == Existing::append || settings.existing == Existing::recover) return;
+  const std::string found = std::to_string(earlier.size()) + " files of an earlier run are in '" + names.folder() + "' (such as " +
+                            example_of(earlier, names) + ")";
   if (settings.existing == Existing::refuse)
     throw Error(
         DC_E_NO_OUTPUT,

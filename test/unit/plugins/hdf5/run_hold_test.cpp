@@ -81,6 +81,12 @@ TEST_CASE("nobody else can open the file of locks, and what others have planted 
     REQUIRE(::mkfifo(folder.lock().c_str(), 0666) == 0);
     CHECK_THROWS_WITH(hold_of(folder.record(), "run", "node.s0"), Catch::Contains("it is no regular file"));
   }
+  SECTION("another user's folder") {
+    std::filesystem::create_directory(folder.lock());
+    const bool given = ::chown(folder.lock().c_str(), 65534, 65534) == 0;
+    CHECK_THROWS_WITH(hold_of(folder.record(), "run", "node.s0"),
+                      Catch::EndsWith(given ? ": Is a directory; it belongs to user 65534" : ": Is a directory"));
+  }
   SECTION("a link") {
     std::ofstream(folder.file("victim")) << "text";
     std::filesystem::create_symlink(folder.file("victim"), folder.lock());

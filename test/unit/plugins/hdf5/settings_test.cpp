@@ -181,6 +181,18 @@ TEST_CASE("exists: files of an earlier run are a warning by default and an error
         found + " and exists=\"refuse\"; move them away, choose another basename or say exists=\"overwrite\" or \"append\"");
 }
 
+TEST_CASE("exists: what another user has put there is named with its owner") {
+  if (::geteuid() != 0) {
+    WARN("SKIP: only root can give a file to another user");
+    return;
+  }
+  const TempFolder folder;
+  for (const char* name : {"storm.node7.s3.i5.h5", "storm.node7.s3.i6.h5"}) folder.write(name, "");
+  REQUIRE(::chown(folder.file("storm.node7.s3.i5.h5").c_str(), 65534, 65534) == 0);
+  const Refusal refusal = refusal_of({{"basename", folder.file("storm")}, {"exists", "refuse"}});
+  CHECK_THAT(refusal.sentence, Contains("(such as storm.node7.s3.i5.h5, which belongs to user 65534) and exists=\"refuse\""));
+}
+
 TEST_CASE("basename: a name that is no UTF-8 is refused, as the record could not hold those of its files; its folder may be any") {
   const TempFolder folder;
   for (const char* name : {"n\xf6"
