@@ -59,10 +59,13 @@ void Server::adopt_spilled(bool gives_up_missing) {
     return Spill::Found::kept;
   });
   if (file.missing() == 0) return;
-  const std::string what = format("{} datasets that were spilled to {} cannot be found there: the file is gone, cut or damaged",
-                                  file.missing(), file.path());
+  const bool refused = !file.why_refused().empty();
+  const std::string why =
+      refused ? "are not taken from there: " + file.why_refused() : "cannot be found there: the file is gone, cut or damaged";
+  const std::string what = format("{} datasets that were spilled to {} {}", file.missing(), file.path(), why);
   if (!gives_up_missing)
-    throw Error(DC_E_NO_OUTPUT, what + "; put it back, or give them up with 'damaris recover --give-up-spilled'");
+    throw Error(DC_E_NO_OUTPUT, format("{}; {}, or give them up with 'damaris recover --give-up-spilled'", what,
+                                       refused ? "put that right, as it may hold them whole" : "put it back"));
   given_up_ += file.missing();
   lost_sentence_ = what + ", and may belong to this step";
   file.give_up_missing();

@@ -179,9 +179,16 @@ void Spill::give_up_missing() {
 
 // Returns how many are damaged.
 std::uint64_t Spill::walk(const Visit& visit, std::vector<SpilledBlock>& over) {
-  if (path_.empty() || !open(0)) return 0;
+  if (path_.empty()) return 0;
+  if (!open(0)) {
+    if (errno != ENOENT && errno != ENOTDIR) why_refused_ = why_not_own(path_, errno);
+    return 0;
+  }
   struct stat facts = {};
-  if (::fstat(descriptor_, &facts) != 0 || facts.st_uid != ::geteuid()) return 0;
+  if (::fstat(descriptor_, &facts) != 0 || facts.st_uid != ::geteuid()) {
+    why_refused_ = why_not_own(path_, EPERM);
+    return 0;
+  }
   std::uint64_t damaged = 0;
   const auto size = static_cast<std::uint64_t>(facts.st_size);
   while (size - end_ >= shm::kPage) {

@@ -48,6 +48,8 @@ class Spill {
   // How many blocks the dead server had there that are not: the file is gone, cut or damaged. They count as in the region until given up.
   std::uint64_t missing() const noexcept { return missing_; }
   void give_up_missing();
+  // Why a file that is there was not taken, so that its data may be whole; "" otherwise.
+  const std::string& why_refused() const noexcept { return why_refused_; }
   const std::string& path() const noexcept { return path_; }
 
   // For a region that is about to be made. Throws Error(DC_E_CONFIG) for a folder whose name is too long.
@@ -70,7 +72,8 @@ class Spill {
   std::uint64_t missing_ = 0;  // see missing()
   std::uint64_t records_ = 0;  // as many; the header's count is for others, who may write there
   int descriptor_ = -1;
-  bool failed_ = false;  // and told
+  std::string why_refused_;  // see why_refused()
+  bool failed_ = false;      // and told
   bool keeps_ = false;
 };
 

@@ -344,6 +344,27 @@ TEST_CASE("a spilled dataset whose labels cannot be is missing: recovery names i
   CHECK(std::filesystem::is_empty(folder.path()));
 }
 
+TEST_CASE("a spill file that is whole, but not taken, is told of with the reason, and stays when it is given up") {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder.file("spill"));
+  Remains remains(1, {}, folder.file("spill"));
+  for (int block = 0; block < kMany; ++block) remains.write(0, 0, block);
+  remains.poll();
+  REQUIRE(remains.region().header().spilled_blocks.load() > 0);
+  const std::filesystem::path file = std::filesystem::directory_iterator(folder.file("spill"))->path(),
+                              other = folder.file("other");
+  const bool linked = GENERATE(true, false);
+  if (linked) {
+    std::filesystem::create_hard_link(file, other);
+  } else {
+    std::filesystem::rename(file, other);
+    std::filesystem::create_symlink(other, file);
+  }
+  CHECK_THROWS_WITH(remains.recover(), Catch::Contains(linked ? "hard link" : "symbolic link") && !Catch::Contains("gone"));
+  (void)remains.recover(true);
+  CHECK(std::filesystem::file_size(other) > 0);
+}
+
 TEST_CASE("a spill file of which nothing can be used goes when it is given up") {
   const TempFolder folder;
   Remains remains(1, {}, folder.path());
