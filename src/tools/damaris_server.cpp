@@ -149,7 +149,7 @@ int serve(const Options& options) {
 void describe(CLI::App& app, Options& options) {
   app.add_option("FILE", options.config, "The XML file, the same as the clients'")->required()->type_name("");
   app.add_option("--clients", options.clients, "Clients on this node (default: what the XML\nsays, else the launcher, else 1)")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(CLI::Range(1, damaris::model::kMostClients).description(""))
       ->type_name("N");
   app.add_flag("--detach", options.detach, "Go to the background once ready; survives the\nend of the shell and of mpirun");
   app.add_option("--ready-fd", options.ready_fd, "For the client that starts the server: descriptor to say 'ok' to")->group("");

@@ -102,7 +102,7 @@ void section(Build& build, const Element& element) {
     a.dedicated_cores = static_cast<int>(number(build, *element.find("cores"), 0, 1024));
   } else if (element.name == "clients") {
     const Attribute& count = *element.find("count");
-    a.clients = count.value == "auto" ? 0 : static_cast<int>(number(build, count, 1, 1 << 20));
+    a.clients = count.value == "auto" ? 0 : static_cast<int>(number(build, count, 1, model::kMostClients));
     a.threads = static_cast<int>(number(build, *element.find("threads"), 1, 256));
   } else if (element.name == "server") {
     a.start_server = element.value("start") == "auto";

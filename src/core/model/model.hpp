@@ -125,6 +125,8 @@ struct Plugin {
 enum class StalePolicy { recover, refuse, discard };
 enum class PluginPolicy { disable, fail_iteration };
 
+constexpr int kMostClients = 1 << 20;  // of a server
+
 struct Architecture {
   int dedicated_cores = 1;                  // per node; 0: in place
   int clients = 0;                          // of a detached server's node; 0: --clients, the launcher's local size, else 1

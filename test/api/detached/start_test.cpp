@@ -290,6 +290,7 @@ TEST_CASE("rule 5: without MPI files of several servers and coordinated writing 
 TEST_CASE("damaris-server tells wrong usage from failure by its exit status") {
   CHECK(Process({"damaris-server"}, true).wait() == 2);
   CHECK(Process({"damaris-server", "x.xml", "--clients", "0"}, true).wait() == 2);
+  CHECK(Process({"damaris-server", "x.xml", "--clients", "1048577"}, true).wait() == 2);
   Process missing({"damaris-server", "no/such.xml"}, true);
   CHECK(missing.wait() == 1);
   CHECK_THAT(missing.line(), Catch::StartsWith("damaris-server: cannot read the configuration 'no/such.xml'"));
