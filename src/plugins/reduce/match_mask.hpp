@@ -23,6 +23,9 @@ struct Distances {
   static Distances of_row(std::uint64_t row) noexcept;
 };
 
+// How many words find_matches() writes at most for a range of so many bytes, wherever it begins: those that it touches, and one more.
+constexpr std::size_t start_words(std::size_t bytes) noexcept { return bytes / 64 + 3; }
+
 // Bit i of starts[w]: at data[64 (begin / 64 + w) + i] three bytes begin that are also there one of the distances before.
 // A distance counts only in words of 64 bytes that begin at it or behind it.
 // Reads 64 bytes beyond `end` and writes a word more than [begin, end) touches. Units: bytes from the beginning of `data`.

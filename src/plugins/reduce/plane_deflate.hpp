@@ -33,7 +33,7 @@ class PlaneDeflate {
   Simd simd_;
   Distances distances_;
   Scratch shuffled_, stream_, symbols_;
-  std::array<std::uint64_t, Survey::kLongestEncoded / 64 + 4> starts_;
+  std::array<std::uint64_t, start_words(Survey::kLongestEncoded)> starts_;
   Block block_;
 };
 
