@@ -124,6 +124,10 @@ CallResult store(const std::shared_ptr<shm::Region>& region, const model::Model&
   server.adopt(gives_up_spilled);
   const CallResult result = server.run();
   recovery.given_up = server.given_up();
+  if (const auto spilled = server.spilled_steps()) {
+    const auto [first, last] = recovery.steps.value_or(*spilled);
+    recovery.steps = {std::min(first, spilled->first), std::max(last, spilled->second)};
+  }
   return result;
 }
 
@@ -141,6 +145,7 @@ Recovery recover(const std::string& name, const std::string& basename, bool give
   require_nobody_uses(*region, before);
   Recovery recovery;
   if (!region->memory().has_name()) return recovery;  // another process has just done it
+  if (before.datasets > before.spilled) recovery.steps = {before.first_step, before.last_step};
   CallResult result;
   try {
     result = store(region, model, basename, gives_up_spilled, recovery);

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/process.hpp"
@@ -28,8 +30,9 @@ struct Leftover {
 Leftover look_at_leftover(const std::string& region);
 
 struct Recovery {
-  std::size_t stored = 0, left = 0, given_up = 0;  // datasets
-  int code = DC_OK;                                // of the first that was not stored
+  std::size_t stored = 0, left = 0, given_up = 0;              // datasets
+  std::optional<std::pair<std::int64_t, std::int64_t>> steps;  // the lowest and the highest of what was there, spilled or not
+  int code = DC_OK;                                            // of the first that was not stored
   std::string sentence;
 };
 

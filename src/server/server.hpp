@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <utility>
 
 #include "core/base/maker.hpp"
 #include "core/model/model.hpp"
@@ -43,6 +44,8 @@ class Server {
   // `gives_up_spilled`: what cannot be found in its spill file; else that throws Error(DC_E_NO_OUTPUT).
   void adopt(bool gives_up_spilled = false);
   std::uint64_t given_up() const noexcept { return given_up_; }
+  // The lowest and the highest step of what it found in the spill file then.
+  std::optional<std::pair<std::int64_t, std::int64_t>> spilled_steps() const noexcept { return spilled_steps_; }
   // Serves until finished. `stop` set (by a signal handler): drains what was published, ends every client's steps, leaves.
   // Returns the first failure of the run: a storage or plugin error, or DC_E_CLIENT_LOST. An exception that leaves the loop ends the server
   // as a kill would: the region and the spill file stay for a recovery, clients hear DC_E_SERVER_LOST.
@@ -116,7 +119,8 @@ class Server {
   bool storage_failed_ = false;
   bool adopted_ = false;        // the region is a dead server's
   std::uint64_t given_up_ = 0;  // datasets of a dead server that were spilled and lost, or came after their step was stored
-  std::string lost_sentence_;   // about them, or an arena that is damaged: nobody knows of which steps that was
+  std::optional<std::pair<std::int64_t, std::int64_t>> spilled_steps_;
+  std::string lost_sentence_;            // about them, or an arena that is damaged: nobody knows of which steps that was
   std::int64_t settled_ = shm::kNoStep;  // which had stored all steps up to this one, or given them up
   bool stopping_ = false;
   bool closed_ = false;

@@ -55,6 +55,8 @@ void Server::adopt_spilled(bool gives_up_missing) {
     }
     if (header.step <= settled_ || ledger_.holds(intake.dataset)) return Spill::Found::over;
     highest_step_ = std::max(highest_step_, header.step);
+    const auto [first, last] = spilled_steps_.value_or(std::pair(header.step, header.step));
+    spilled_steps_ = {std::min(first, header.step), std::max(last, header.step)};
     (void)ledger_.add(intake.dataset, intake.block);
     return Spill::Found::kept;
   });

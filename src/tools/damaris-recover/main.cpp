@@ -48,16 +48,15 @@ std::vector<std::string> dead_regions() {
 
 std::string datasets(std::size_t count) { return format("{} dataset{}", count, count == 1 ? "" : "s"); }
 
-std::string steps(const server::Leftover& found) {
-  return found.first_step == found.last_step ? format("step {}", found.first_step)
-                                             : format("steps {} to {}", found.first_step, found.last_step);
+std::string steps(std::int64_t first, std::int64_t last) {
+  return first == last ? format("step {}", first) : format("steps {} to {}", first, last);
 }
 
 // Of what lies in the spill file, the header tells the number only.
 std::string contents(const server::Leftover& found) {
   const std::size_t here = found.datasets - found.spilled;
   std::string text;
-  if (here > 0) text = format("{} of {}, {}", datasets(here), steps(found), size_text(found.bytes));
+  if (here > 0) text = format("{} of {}, {}", datasets(here), steps(found.first_step, found.last_step), size_text(found.bytes));
   if (found.spilled > 0) text += format("{}{} spilled to {}", here > 0 ? ", and " : "", datasets(found.spilled), found.spill_file);
   return text;
 }
@@ -78,9 +77,9 @@ bool recover(const std::string& name, const Options& options) {
   const server::Leftover found = server::look_at_leftover(name);
   const server::Recovery result = server::recover(name, options.basename, options.gives_up_spilled);
   if (result.left == 0) {
-    const bool told = found.datasets > found.spilled;  // of which steps they are
     std::printf("%s: %s%s%s%s, region removed\n", name.c_str(), datasets(result.stored).c_str(),
-                found.datasets == 0 ? "" : " stored", told ? format(", {}", steps(found)).c_str() : "",
+                found.datasets == 0 ? "" : " stored",
+                result.steps ? format(", {}", steps(result.steps->first, result.steps->second)).c_str() : "",
                 result.given_up == 0 ? "" : format(", {} given up", datasets(result.given_up)).c_str());
     return true;
   }

@@ -8,23 +8,38 @@ namespace {
 const std::string kSpills =
     "<clients count='1'/><buffer size='64KiB' timeout='60s' on-full='spill' spill='spill' spill-size='100KiB'/>";
 
+const std::string kSpillsOfTwo =
+    "<clients count='2'/><buffer size='64KiB' timeout='60s' on-full='spill' spill='spill' spill-size='100KiB'/>";
+
+constexpr int kBlocks = 150;  // of 192 bytes: more than three quarters of one client's half of the buffer
+
 struct Killed {
   shm::FoundRegion region;
   int written;
 };
 
-// Writes blocks of step 0 until some are spilled, then kills server and client.
-Killed spill_and_kill(Run& run) {
+// Writes blocks of step 0, and one of step 9 where it `goes_on` beside a client that does not, until some are spilled, then kills all.
+Killed spill_and_kill(Run& run, bool goes_on = false) {
   std::filesystem::create_directory("spill");
   TestClient& client = run.attached(0);
   Killed killed = {run.region(), 0};
   const shm::Region region = shm::Region::attach(killed.region.name);
   const auto spilled = [&] { return region.header().spilled_blocks.load() > 0; };
+  if (goes_on) {
+    run.attached(1);
+    ::kill(killed.region.server.pid, SIGSTOP);
+    for (; killed.written < kBlocks; ++killed.written) client.must("write 0 " + std::to_string(killed.written));
+    client.must("write 9");
+    ::kill(killed.region.server.pid, SIGCONT);
+    REQUIRE(wait_until(spilled));
+    ++killed.written;
+  }
   while (!spilled()) client.must("write 0 " + std::to_string(killed.written++));
   const ProcessWatch watch(killed.region.server);
   ::kill(killed.region.server.pid, SIGKILL);
   REQUIRE(wait_until([&] { return !watch.alive(); }));
   run.drop(0);
+  if (goes_on) run.drop(1);
   return killed;
 }
 
@@ -63,6 +78,15 @@ TEST_CASE("a server that was killed after it had spilled loses nothing of it") {
   CHECK(output.status == 0);
   CHECK_THAT(run.lines("iteration 0 ").at(0), Catch::Contains("datasets " + std::to_string(written) + " "));
   CHECK(std::filesystem::is_empty(spill));
+}
+
+TEST_CASE("recovery tells of all steps that it has stored, spilled or not") {
+  Run run(kSpillsOfTwo, "<storage>" + Run::kRecorder + "</storage>");
+  const InFolder folder(run.folder().path());
+  const auto [region, written] = spill_and_kill(run, true);
+  const Output output = damaris({"recover", region.name});
+  CHECK(output.status == 0);
+  CHECK(output.text == region.name + ": " + std::to_string(written) + " datasets stored, steps 0 to 9, region removed\n");
 }
 
 TEST_CASE("recovery stores nothing while spilled data are missing, and says what to do") {
