@@ -8,16 +8,6 @@
 
 namespace damaris::reduce {
 
-std::optional<std::size_t> unpacked_bytes(const void* stream, std::size_t size_bytes) noexcept {
-  const unsigned long long bytes = ZSTD_getFrameContentSize(stream, size_bytes);
-  if (bytes == ZSTD_CONTENTSIZE_UNKNOWN || bytes == ZSTD_CONTENTSIZE_ERROR) return std::nullopt;
-  return static_cast<std::size_t>(bytes);
-}
-
-bool unpack(const void* stream, std::size_t stream_bytes, void* out, std::size_t size_bytes) noexcept {
-  return ZSTD_decompress(out, size_bytes, stream, stream_bytes) == size_bytes;
-}
-
 void Zstd::Free::operator()(ZSTD_CCtx_s* context) const noexcept { ZSTD_freeCCtx(context); }
 
 Zstd::Zstd(int level, Simd simd) : context_(ZSTD_createCCtx()), level_(level), simd_(at_most(simd)) {

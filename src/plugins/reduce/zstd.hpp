@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 
 #include "chunk.hpp"
 #include "scratch.hpp"
@@ -14,11 +13,6 @@
 struct ZSTD_CCtx_s;
 
 namespace damaris::reduce {
-
-// How many bytes a stream unpacks to; nothing for one that is damaged or does not say.
-std::optional<std::size_t> unpacked_bytes(const void* stream, std::size_t size_bytes) noexcept;
-// Unpacks the stream into exactly `size_bytes` bytes. Threads: any. Returns whether it could.
-bool unpack(const void* stream, std::size_t stream_bytes, void* out, std::size_t size_bytes) noexcept;
 
 class Zstd {
  public:

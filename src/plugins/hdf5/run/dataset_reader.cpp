@@ -2,11 +2,15 @@
 
 #include <damaris/error.hpp>
 
+#include <algorithm>
+#include <cstring>
+
 #include "../library.hpp"
 #include "../new_dataset.hpp"
 #include "../types.hpp"
-#include "../zstd_filter.hpp"
 #include "open_stored.hpp"
+#include "packed_chunks.hpp"
+#include "stored_layout.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -71,6 +75,15 @@ void select(const Space& space, const Box& frame, const Box& box) {
   checked(H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, sizes_of(box).data(), nullptr), "select a part");
 }
 
+// `box` as one that begins elsewhere: from coordinates with `from` as their origin's place to those of `to`.
+Box moved(Box box, const Box& from, const Box& to) {
+  for (int d = 0; d < box.ndims; ++d) {
+    box.low[d] += to.low[d] - from.low[d];
+    box.high[d] += to.low[d] - from.low[d];
+  }
+  return box;
+}
+
 // In double precision, as the largest error was measured; values that are not finite stay what they are.
 template <class T>
 void unpack(std::byte* values, std::size_t count, const StoredDataset& dataset) {
@@ -79,18 +92,43 @@ void unpack(std::byte* values, std::size_t count, const StoredDataset& dataset) 
   for (std::size_t i = 0; i < count; ++i) reals[i] = static_cast<T>(static_cast<double>(reals[i]) * scale + offset);
 }
 
+// As H5Dread does on the way to memory.
+void convert(const Type& stored, const Type& wanted, std::size_t count, std::vector<std::byte>& values) {
+  std::vector<std::byte> background;  // where elements have members it is taken for what they leave out
+  if (H5Tget_class(wanted.id()) == H5T_COMPOUND) background.resize(count * H5Tget_size(wanted.id()));
+  checked(H5Tconvert(stored.id(), wanted.id(), count, values.data(), background.data(), H5P_DEFAULT), "convert values");
+}
+
 }  // namespace
 
 DatasetReader::DatasetReader(const std::string& path) : file_(open_stored(path)) {}
 
 void DatasetReader::read(const StoredPart& part, const dc_variable_info_t& variable, const Array& to) const {
-  register_zstd();
   const std::string& path = part.dataset->path;
   const Dataset dataset = open_dataset(file_, path);
   const Type stored(H5Dget_type(dataset.id()), "look at the type of", path), wanted = type_of(variable);
   check_type(stored, wanted, variable, path);
   const Space file(H5Dget_space(dataset.id()), "look at the extents of", path);
   check_extents(file, *part.dataset);
+  const auto put = [&](std::byte* values, const Box& box) {
+    const auto count = static_cast<std::size_t>(volume(box));
+    if (is_packed(stored, variable))
+      variable.type == DC_FLOAT32 ? unpack<float>(values, count, *part.dataset) : unpack<double>(values, count, *part.dataset);
+    copy_region(to, {values, box}, box, variable.element_bytes);
+  };
+  if (const StoredLayout layout = layout_of(dataset, path); layout.is_packed()) {
+    const Box frame = frame_of(*part.dataset);
+    PackedChunks chunks(dataset, layout, path);
+    std::vector<std::byte> values;
+    chunks.for_each_part(moved(part.box, frame, layout.whole), [&](const Box& box) {
+      const auto count = static_cast<std::size_t>(volume(box));
+      values.resize(count * std::max(layout.element_bytes, H5Tget_size(wanted.id())));
+      std::memcpy(values.data(), chunks.read(box), count * layout.element_bytes);
+      convert(stored, wanted, count, values);
+      put(values.data(), moved(box, layout.whole, frame));
+    });
+    return;
+  }
   select(file, frame_of(*part.dataset), part.box);
   if (!is_packed(stored, variable)) {
     const Space memory = space_of(to.box);
@@ -98,13 +136,10 @@ void DatasetReader::read(const StoredPart& part, const dc_variable_info_t& varia
     checked(H5Dread(dataset.id(), wanted.id(), memory.id(), file.id(), H5P_DEFAULT, to.data), "read the dataset", path);
     return;
   }
-  const auto count = static_cast<std::size_t>(volume(part.box));
-  std::vector<std::byte> values(count * variable.element_bytes);
+  std::vector<std::byte> values(static_cast<std::size_t>(volume(part.box)) * variable.element_bytes);
   checked(H5Dread(dataset.id(), wanted.id(), space_of(part.box).id(), file.id(), H5P_DEFAULT, values.data()), "read the dataset",
           path);
-  variable.type == DC_FLOAT32 ? unpack<float>(values.data(), count, *part.dataset)
-                              : unpack<double>(values.data(), count, *part.dataset);
-  copy_region(to, {values.data(), part.box}, part.box, variable.element_bytes);
+  put(values.data(), part.box);
 }
 
 }  // namespace damaris::hdf5

@@ -2,6 +2,7 @@
 
 #include "../file_sum.hpp"
 #include "../library.hpp"
+#include "stored_layout.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -32,6 +33,7 @@ Dataset open_dataset(const File& file, const std::string& path) {
   const Properties made(H5Dget_create_plist(dataset.id()), "look at a dataset");
   if (H5Pget_layout(made.id()) == H5D_VIRTUAL || H5Pget_external_count(made.id()) != 0)
     throw Failure("the values of " + path + " are in another file, where Damaris puts none", 0);
+  layout_of(dataset, path);
   return dataset;
 }
 

@@ -13,7 +13,8 @@ namespace damaris::hdf5 {
 File open_stored(const std::string& path);
 
 // A dataset whose values are in the file itself. Throws Failure for one behind an external link, in external storage, or put together from
-// other files: HDF5 would follow to any file of this user, and wait at a named pipe.
+// other files: HDF5 would follow to any file of this user, and wait at a named pipe. Nor for one that layout_of refuses: what it costs to
+// read has a bound.
 Dataset open_dataset(const File& file, const std::string& path);
 
 }  // namespace damaris::hdf5

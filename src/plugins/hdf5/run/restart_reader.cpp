@@ -138,7 +138,11 @@ void RestartReader::read_parts(const StepRecord& step, const dc_read_t& read) {
       reader = std::make_unique<DatasetReader>(path);
       open = part.file;
     }
-    reader->read(part, *read.variable, {static_cast<std::byte*>(read.data), found.frame});
+    try {
+      reader->read(part, *read.variable, {static_cast<std::byte*>(read.data), found.frame});
+    } catch (const Failure& failure) {
+      throw Failure(part.file->name + ": " + failure.what(), failure.system_error());
+    }
   }
 }
 

@@ -13,7 +13,6 @@
 
 #include "../file_sum.hpp"
 #include "../handle.hpp"
-#include "../zstd_filter.hpp"
 #include "core/base/own_file.hpp"
 #include "open_stored.hpp"
 #include "stored_values.hpp"
@@ -238,7 +237,6 @@ std::string find_record(const std::string& run) {
 void close_nothing_at_exit() { H5dont_atexit(); }
 
 Verification verify(const std::string& record, const VerifyOptions& options) {
-  register_zstd();
   RunRecordReader run(record);
   run.read_on();
   return Check(run, options).result();
