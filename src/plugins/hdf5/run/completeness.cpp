@@ -19,13 +19,7 @@ std::string list(const Items& items) {
   return text;
 }
 
-// A run may have thousands of servers.
-std::string list_first(std::vector<std::string> names) {
-  constexpr std::size_t kMost = 20;
-  const std::size_t all = names.size();
-  names.resize(std::min(all, kMost));
-  return list(names) + (all > kMost ? " and " + std::to_string(all - kMost) + " others" : "");
-}
+constexpr std::size_t kMostNamed = 20;  // servers: a run may have thousands, and a damaged record says any number
 
 }  // namespace
 
@@ -38,9 +32,8 @@ std::vector<std::string> flaws_of(const StepRecord& step) {
   return flaws;
 }
 
-Completeness::Completeness(const RunRecord& run) : apart_(run.apart) {
+Completeness::Completeness(const RunRecord& run) : apart_(run.apart), count_(run.apart ? 0 : run.servers) {
   if (apart_) servers_[name_of(run.host, run.first_server)];
-  for (int server = 0; !apart_ && server < run.servers; ++server) servers_[name_of("", server)];
 }
 
 void Completeness::told(const StepRecord& line) {
@@ -49,7 +42,7 @@ void Completeness::told(const StepRecord& line) {
     if (Server* one = known(name_of(host, server)); one != nullptr && all_there)
       one->whole_until = std::max(one->whole_until, line.step);
   // That others had not told yet is judged anew.
-  if (!line.complete && flaws_of(line).empty() && (apart_ || line.tellers.size() >= servers_.size())) flawed_.insert(line.step);
+  if (!line.complete && flaws_of(line).empty() && (apart_ || line.tellers.size() >= all())) flawed_.insert(line.step);
 }
 
 void Completeness::told(const ServerWord& word) {
@@ -60,9 +53,7 @@ void Completeness::told(const ServerWord& word) {
 }
 
 Completeness::Server* Completeness::known(const Name& name) {
-  if (apart_) return &servers_[name];
-  const auto found = servers_.find(name);
-  return found == servers_.end() ? nullptr : &found->second;
+  return apart_ || (name.second >= 0 && name.second < count_) ? &servers_[name] : nullptr;
 }
 
 std::set<Completeness::Name> Completeness::tellers_of(const StepRecord& step) const {
@@ -71,11 +62,11 @@ std::set<Completeness::Name> Completeness::tellers_of(const StepRecord& step) co
   return names;
 }
 
-// Each server that does not name the step, with what it had lost; nullptr: it has not said what became of it.
+// Each server with a line that does not name the step, with what it had lost; nullptr: it has not said what became of it.
 template <class Each>
 void Completeness::for_each_absent(const StepRecord& step, Each&& each) const {
   const std::set<Name> tellers = tellers_of(step);
-  if (tellers.size() >= servers_.size()) return;
+  if (tellers.size() >= all()) return;
   for (const auto& [name, server] : servers_) {
     if (server.whole_until >= step.step || tellers.count(name) > 0) continue;
     each(name, server.ended ? &server.losses : nullptr);
@@ -94,18 +85,33 @@ std::vector<std::string> Completeness::reasons(const StepRecord& step) const {
     if (losses != nullptr) losses->name_in(judged);
   });
   std::vector<std::string> all = flaws_of(judged);
-  if (const std::vector<std::string> names = silent(step); !names.empty())
-    all.push_back("servers that did not report it: " + list_first(names));
+  if (const std::string names = silent(step); !names.empty()) all.push_back("servers that did not report it: " + names);
   if (all.empty() && flawed_.count(step.step) > 0) all.push_back("its line says that it is not complete");
   return all;
 }
 
-std::vector<std::string> Completeness::silent(const StepRecord& step) const {
+std::string Completeness::silent(const StepRecord& step) const {
+  if (tellers_of(step).size() >= all()) return "";
   std::vector<std::string> names;
+  std::size_t all_silent = 0;
+  const auto add = [&](const std::string& name) {
+    if (names.size() < kMostNamed) names.push_back(name);
+  };
+  int next = 0;  // the first server that may be one without a line
+  const auto add_without_line_until = [&](int end) {
+    for (; next < end && names.size() < kMostNamed; ++next)
+      if (servers_.count({"", next}) == 0) add(std::to_string(next));
+  };
   for_each_absent(step, [&](const Name& name, const Losses* losses) {
-    if (losses == nullptr) names.push_back(apart_ ? name.first + "/" + std::to_string(name.second) : std::to_string(name.second));
+    if (losses != nullptr) return;
+    if (!apart_) add_without_line_until(name.second);
+    add(apart_ ? name.first + "/" + std::to_string(name.second) : std::to_string(name.second));
+    ++all_silent;
   });
-  return names;
+  add_without_line_until(count_);
+  all_silent += all() - servers_.size();
+  const std::size_t others = all_silent - names.size();
+  return list(names) + (others > 0 ? " and " + std::to_string(others) + " others" : "");
 }
 
 }  // namespace damaris::hdf5

@@ -31,8 +31,9 @@ class Completeness {
 
   // Why `step`, which all its lines are merged into, is not whole; empty: it is.
   std::vector<std::string> reasons(const StepRecord& step) const;
-  // Servers that were to deliver it and have not said what became of it, as a user knows them: "1", or "node7".
-  std::vector<std::string> silent(const StepRecord& step) const;
+  // Servers that were to deliver it and have not said what became of it, as a user knows them: "1", or "node7/0, node8/0 and 5
+  // others". "": there are none.
+  std::string silent(const StepRecord& step) const;
 
  private:
   // Servers tell their iterations in order. So one of which a later iteration was told with all its clients there had nothing to deliver
@@ -51,9 +52,12 @@ class Completeness {
   template <class Each>
   void for_each_absent(const StepRecord& step, Each&& each) const;
 
-  bool apart_ = false;  // the servers do not know of each other: those that have joined are to deliver
-  std::map<Name, Server> servers_;
-  std::set<std::int64_t> flawed_;  // iterations of which a line says that it is not complete, and not why
+  std::size_t all() const { return apart_ ? servers_.size() : static_cast<std::size_t>(count_); }
+
+  bool apart_ = false;              // the servers do not know of each other: those that have joined are to deliver
+  int count_ = 0;                   // of the others: what the run's line says, which costs nothing
+  std::map<Name, Server> servers_;  // that a line names
+  std::set<std::int64_t> flawed_;   // iterations of which a line says that it is not complete, and not why
 };
 
 }  // namespace damaris::hdf5

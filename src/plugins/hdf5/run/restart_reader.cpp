@@ -52,12 +52,6 @@ std::string nearest_steps(const std::map<std::int64_t, StepRecord>& steps, std::
   return text;
 }
 
-std::string text_of(const std::vector<std::string>& silent) {
-  std::string text;
-  for (const std::string& server : silent) text += (text.empty() ? "; servers that did not report it: " : ", ") + server;
-  return text;
-}
-
 }  // namespace
 
 RestartReader::RestartReader(const std::string& basename) : record_(record_path(basename)) {}
@@ -106,8 +100,9 @@ void RestartReader::read(const dc_read_t& read) {
   try {
     read_parts(step, read);
   } catch (const Error& error) {
-    const std::string silent = error.code() == DC_E_NOT_STORED ? text_of(record_.silent_servers(read.step)) : "";
-    throw Error(error.code(), name_of(read) + " in " + record_.path() + ": " + error.what() + silent);
+    const std::string silent = error.code() == DC_E_NOT_STORED ? record_.silent_servers(read.step) : "";
+    throw Error(error.code(), name_of(read) + " in " + record_.path() + ": " + error.what() +
+                                  (silent.empty() ? "" : "; servers that did not report it: " + silent));
   } catch (const Failure& failure) {
     throw Error(DC_E_IO, name_of(read) + ": " + failure.what() + "; put the file back, or go on from another step");
   }

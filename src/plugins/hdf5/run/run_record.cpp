@@ -78,7 +78,7 @@ std::string RunRecordReader::folder() const {
   return slash == std::string::npos ? "." : path_.substr(0, slash);
 }
 
-std::vector<std::string> RunRecordReader::silent_servers(std::int64_t step) const {
+std::string RunRecordReader::silent_servers(std::int64_t step) const {
   return completeness_[run_of_.at(step)].silent(steps_.at(step));
 }
 

@@ -69,7 +69,8 @@ class RunRecordReader {
   // Whether the last run has told of a step, be it that it has no data.
   bool last_run_told() const { return last_run_told_; }
   // Servers of the run that stored `step`, one of steps(), without a word about it: they died before, or are not as far.
-  std::vector<std::string> silent_servers(std::int64_t step) const;
+  // The first of them are named, the others counted; "": there are none.
+  std::string silent_servers(std::int64_t step) const;
   // Why it is not complete; empty: it is.
   std::vector<std::string> why_partial(std::int64_t step) const;
   // Iterations that a later run has told of, stored nothing of and did not replace, with the reasons: steps() has an earlier run's, or

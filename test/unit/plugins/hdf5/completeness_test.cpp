@@ -175,4 +175,18 @@ TEST_CASE("the word of a server that cannot be read is named as damage") {
   CHECK(reader.damaged().size() == 2);
 }
 
+TEST_CASE("servers that no line names cost nothing, and the first of them are named") {
+  const Record record;
+  record.run(1'000'000);
+  constexpr int kSteps = 2000;
+  for (int step = 0; step < kSteps; ++step) record.told(step, {1, 3});
+  record.told(kSteps, {5});
+  const std::string last = record.why(kSteps).at(0);
+  CHECK(last ==
+        "servers that did not report it: 0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20 and 999979 others");
+  CHECK(
+      record.why(7).at(0) ==
+      "servers that did not report it: 0, 2, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22 and 999977 others");
+}
+
 }  // namespace damaris::hdf5
