@@ -13,6 +13,9 @@
 namespace damaris::hdf5 {
 namespace {
 
+// About damaged lines: who made the record may have made any number, of any length.
+constexpr std::size_t kMostSentences = 100, kMostOfSentence = 500;
+
 int servers_of(const Json& run) {
   try {
     return run_from_json(run).servers;
@@ -124,13 +127,19 @@ bool RunRecordReader::read_on() try {
 // Whatever is told of already may have been told otherwise in a line that is not there any more, or replaced by a run that nobody
 // knows of.
 void RunRecordReader::leave_out(const std::string& why) {
-  for (const auto& known : steps_) doubtful_.emplace(known.first, damaged_.size());
-  damaged_.push_back(path_ + ":" + std::to_string(line_ + 1) + ": " + why);
+  for (const std::int64_t step : std::exchange(undoubted_, {}))
+    if (steps_.count(step) > 0) doubtful_.emplace(step, std::pair(line_, damaged_.size()));
+  if (damaged_.size() == kMostSentences) return void(++more_damaged_);
+  damaged_.push_back(path_ + ":" + std::to_string(line_ + 1) + ": " + why.substr(0, kMostOfSentence));
 }
 
 std::string RunRecordReader::doubt_about(std::int64_t step) const {
   const auto found = doubtful_.find(step);
-  return found == doubtful_.end() ? "" : damaged_[found->second];
+  if (found == doubtful_.end()) return "";
+  const auto [line, which] = found->second;
+  if (which < damaged_.size()) return damaged_[which];
+  return path_ + ":" + std::to_string(line + 1) + ": this line is damaged, as are " + std::to_string(damaged_.size()) +
+         " before it";
 }
 
 void RunRecordReader::take_line(const std::string& line) {
@@ -218,6 +227,7 @@ void RunRecordReader::add(StepRecord&& record) {
   const auto found = steps_.find(record.step);
   if (found != steps_.end() && run_of_.at(record.step) == runs_.size()) return merge(found->second, std::move(record));
   run_of_[record.step] = runs_.size();
+  undoubted_.push_back(record.step);
   steps_.insert_or_assign(record.step, std::move(record));
 }
 

@@ -48,8 +48,9 @@ class RunRecordReader {
   // Throws damaris::Error: DC_E_IO for one that is there and cannot be read, DC_E_VERSION for that of a newer version.
   bool read_on();
   // Of each line that has changed, that cannot be read or that is not where it was added a sentence with file and line. What stands in a
-  // line that has changed is left out.
+  // line that has changed is left out. Only of the first hundred such lines: more_damaged() counts the others.
   const std::vector<std::string>& damaged() const { return damaged_; }
+  std::uint64_t more_damaged() const { return more_damaged_; }
   // What is damaged where a line may have stood that says something else of `step`, one of steps(): of the lines from the first that
   // tells of the step on. "": nothing is.
   std::string doubt_about(std::int64_t step) const;
@@ -96,7 +97,10 @@ class RunRecordReader {
   std::uint64_t line_ = 0;
   SealedLines seals_;
   std::vector<std::string> damaged_;
-  std::map<std::int64_t, std::size_t> doubtful_;  // step that was known when something damaged came -> which of damaged_, the first
+  std::uint64_t more_damaged_ = 0;
+  // Step that was known when something damaged came -> its line and which of damaged_, or behind them; the first.
+  std::map<std::int64_t, std::pair<std::uint64_t, std::size_t>> doubtful_;
+  std::vector<std::int64_t> undoubted_;  // steps that were added since; some may be gone
   std::set<std::string> replaced_;
   bool is_cut_off_ = false;
   std::vector<RunRecord> runs_;

@@ -62,6 +62,7 @@ class RunViews {
   const dc_host_t& host_;
   RunRecordReader record_;
   std::size_t damage_told_ = 0;  // of its lines that cannot be read
+  bool more_damage_told_ = false;
   ViewPlace place_;
   std::uint64_t memory_bytes_;
   bool has_xdmf_;

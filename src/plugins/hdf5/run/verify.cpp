@@ -55,6 +55,8 @@ class Check {
     result_.uncovered = run_.uncovered();
     result_.views = files_of_views(run_.steps());
     for (const std::string& line : run_.damaged()) result_.damaged.push_back({-1, "", "", line});
+    if (const std::uint64_t more = run_.more_damaged(); more > 0)
+      result_.damaged.push_back({-1, "", "", run_.path() + ": ... and " + std::to_string(more) + " lines more"});
     if (run_.is_cut_off())
       result_.partial.push_back(
           {-1, "", "", run_.path() + ": its last line is cut off: an iteration may be missing, or is being recorded"});

@@ -218,6 +218,24 @@ TEST_CASE("damage in a record is named with file, line and cause") {
   CHECK(reader.steps().size() == 1);  // what stands behind it
 }
 
+TEST_CASE("of many damaged lines the first are told of, each in a short sentence, and the rest is counted") {
+  const RecordFile file;
+  file.add_line(to_json(step(1, 0)));
+  Json line = to_json(step(1, 0));
+  line["files"][0]["checksum"] = std::string(100'000, 'x');
+  file.add_line(line);
+  for (int i = 0; i < 149; ++i) file.add("x\n");
+  file.add_line(to_json(step(2, 0)));
+  file.add("x\n");
+  RunRecordReader reader(file.path());
+  reader.read_on();
+  CHECK(reader.damaged().size() == 100);
+  CHECK(reader.more_damaged() == 51);
+  CHECK(reader.damaged().front().size() < 1000);
+  CHECK(reader.doubt_about(1) == reader.damaged().front());
+  CHECK(reader.doubt_about(2) == file.path() + ":153: this line is damaged, as are 100 before it");
+}
+
 TEST_CASE("the record of a newer version is refused") {
   const RecordFile file;
   Json run = kRun;
