@@ -144,9 +144,7 @@ void Storage::share() {
   schedule_ = std::make_unique<Agreement>(host_, group, settings_.turn_timeout_ms, attend);
 }
 
-void Storage::read(const dc_read_t& read) {
-  restart().read(read);
-}
+void Storage::read(const dc_read_t& read) { restart().read(read); }
 
 RestartReader& Storage::restart() {
   if (!restart_)

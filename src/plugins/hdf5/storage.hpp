@@ -76,8 +76,8 @@ class Storage {
   DatasetWriter writer_;
   std::optional<CommitLog> log_;  // made when the folder has been looked at
   std::optional<RestartReader> restart_;
-  bool continues_ = false;                    // the run to read from has the basename of this one
-  std::unique_ptr<SharedFiles> shared_;       // nullptr: this server writes its own files
+  bool continues_ = false;               // the run to read from has the basename of this one
+  std::unique_ptr<SharedFiles> shared_;  // nullptr: this server writes its own files
   std::unique_ptr<Schedule> schedule_;
   std::optional<InHand> in_hand_;
   PlaceWarnings place_warnings_;
