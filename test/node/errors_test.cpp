@@ -385,17 +385,5 @@ TEST_CASE("of a server that was told to stop its clients hear that it is storing
   CHECK_THAT(stored, Catch::Contains("it stored what it had taken until then") && !Catch::Contains("is storing"));
 }
 
-TEST_CASE("calls of a client whose server has closed return server lost, at once") {
-  Node node(node_model(), 1);
-  node.server().close();
-  for (const auto& call : std::vector<std::function<void()>>{[&] { (void)node.client(0).end_iteration(0); },
-                                                             [&] { (void)node.client(0).flush(-1, 10'000); },
-                                                             [&] { (void)node.client(0).finalize(); }}) {
-    const Error error = error_of(call);
-    CHECK(error.code() == DC_E_SERVER_LOST);
-    CHECK(error.sentence().find("server 0 on host (process ") == 0);
-  }
-}
-
 }  // namespace
 }  // namespace damaris::test

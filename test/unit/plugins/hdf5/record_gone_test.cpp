@@ -1,0 +1,107 @@
+// A commit record that goes away under the run that writes it: its locks are lost, it is moved, or another run begins there.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <fstream>
+
+#include "plugins/hdf5/run/verify.hpp"
+#include "unit/plugins/hdf5/read_file.hpp"
+#include "unit/plugins/hdf5/record_text.hpp"
+#include "unit/plugins/hdf5/run_server.hpp"
+
+using namespace damaris::test;
+
+TEST_CASE("a run that has lost its locks adds nothing to the record that another one has begun meanwhile") {
+  const TempFolder folder;
+  ServerOf first(folder, 0, 1);
+  REQUIRE(first.store(0) == DC_OK);
+  std::vector<int> numbers;  // what a daemon closes
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    if (std::filesystem::read_symlink(entry.path(), gone).string().rfind(folder.path(), 0) == 0)
+      numbers.push_back(std::stoi(entry.path().filename()));
+  }
+  REQUIRE(numbers.size() >= 2);
+  for (const int number : numbers) ::close(number);
+  SECTION("none has: it takes the locks again and goes on") {
+    CHECK(first.store(1) == DC_OK);
+    CHECK(steps_in(folder.file("storm.jsonl")).size() == 2);
+  }
+  SECTION("one has, and has ended") {
+    FakeHost host(ServerOf::with_basename({}, folder.file("storm")), {});
+    host.place(0, 1);
+    host.set_job("another");
+    {
+      RunningPlugin second("hdf5", host);
+      REQUIRE(second.init_code == DC_OK);
+      Blocks blocks(7);
+      const std::vector<float> data(4, 7.0F);
+      const dc_variable_info_t variable = variable_info(0, "fields/v", DC_FLOAT32, 1);
+      blocks.add(variable, 0, {4}, data);
+      REQUIRE(second.on_iteration(blocks.view()) == DC_OK);
+    }
+    for (int tries = 0; tries < 2; ++tries) {
+      CHECK(first.store(1 + tries) == DC_E_IO);
+      CHECK_THAT(first.host.failure, Catch::Contains("it has become that of another run"));
+      while (first.plugin->on_idle() == DC_AGAIN) {  // the views have a line, too
+      }
+    }
+    const auto steps = steps_in(folder.file("storm.jsonl"));
+    CHECK(steps.size() == 1);
+    CHECK(steps.count(7) == 1);
+  }
+}
+
+TEST_CASE("a record that was moved away is begun anew beside the files, and the log tells what stands in the one before") {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder.file("out"));
+  ServerOf server(folder.file("out/storm"));
+  for (const int step : {0, 1}) REQUIRE(server.store(step) == DC_OK);
+  const bool in_the_middle = GENERATE(false, true);  // of a view, whose line goes to the record
+  if (in_the_middle) REQUIRE(server.plugin->on_idle() == DC_AGAIN);
+  std::string moved = folder.file("out2/storm.jsonl");
+  SECTION("with its folder") {
+    std::filesystem::rename(folder.file("out"), folder.file("out2"));
+    std::filesystem::create_directory(folder.file("out"));
+  }
+  SECTION("alone") {
+    moved = folder.file("other.jsonl");
+    std::filesystem::rename(folder.file("out/storm.jsonl"), moved);
+  }
+  while (in_the_middle && server.plugin->on_idle() == DC_AGAIN) {
+  }
+  for (const int step : {2, 3}) REQUIRE(server.store(step) == DC_OK);
+  REQUIRE(server.plugin->finalize() == DC_OK);
+  CHECK(steps_in(moved).size() == 2);
+  const auto steps = steps_in(folder.file("out/storm.jsonl"));
+  CHECK(steps.size() == 2);
+  CHECK(steps.count(2) == 1);
+  const auto tells = [](const std::pair<int, std::string>& line) {
+    return line.first == 1 && line.second.find(
+                                  "storm.jsonl was moved away or removed: it is begun anew, and only the one that was there "
+                                  "tells of 2 iterations, of step 0 to step 1") != std::string::npos;
+  };
+  CHECK(std::count_if(server.host.lines.begin(), server.host.lines.end(), tells) == 1);
+  const auto found = damaris::hdf5::verify(folder.file("out/storm.jsonl"), {});
+  CHECK(found.damaged.empty());
+  CHECK(found.partial.empty());
+  CHECK(ReadFile(folder.file("out/storm.h5")).attribute<std::int64_t>("/", "shown_until")[0] == 3);
+}
+
+TEST_CASE("the views show what stands in a record that had to be begun anew") {
+  const TempFolder folder;
+  ServerOf server(folder, 0, 1);
+  for (const int step : {0, 1}) REQUIRE(server.store(step) == DC_OK);
+  while (server.plugin->on_idle() == DC_AGAIN) {
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    if (entry.path().filename() != ".storm.lock") std::filesystem::remove(entry.path());
+  for (const int step : {2, 3}) REQUIRE(server.store(step) == DC_OK);
+  REQUIRE(server.plugin->finalize() == DC_OK);
+  CHECK(steps_in(folder.file("storm.jsonl")).size() == 2);
+  CHECK(ReadFile(folder.file("storm.h5")).attribute<std::int64_t>("/", "shown_until")[0] == 3);
+}
