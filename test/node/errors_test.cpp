@@ -385,5 +385,17 @@ TEST_CASE("of a server that was told to stop its clients hear that it is storing
   CHECK_THAT(stored, Catch::Contains("it stored what it had taken until then") && !Catch::Contains("is storing"));
 }
 
+TEST_CASE("calls of a client whose server has closed return server lost, at once") {
+  Node node(node_model(), 1);
+  node.server().close();
+  const int call = GENERATE(0, 1, 2);
+  client::Client& client = node.client(0);
+  const Error error = error_of([&] {
+    (void)(call == 0 ? client.end_iteration(0) : call == 1 ? client.flush(-1, 10'000) : client.finalize());
+  });
+  CHECK(error.code() == DC_E_SERVER_LOST);
+  CHECK(error.sentence().find("server 0 on host (process ") == 0);
+}
+
 }  // namespace
 }  // namespace damaris::test
