@@ -21,16 +21,27 @@ std::string list(const Items& items) {
 
 constexpr std::size_t kMostNamed = 20;  // servers: a run may have thousands, and a damaged record says any number
 
-}  // namespace
+constexpr std::size_t kMostFlaws = 100;  // of a kind; a damaged record names millions
 
-std::vector<std::string> flaws_of(const StepRecord& step) {
-  std::vector<std::string> flaws = step.failures;
-  if (!step.missing.empty()) flaws.push_back("clients that never ended it: " + list(step.missing));
-  if (step.never_attached > 0) flaws.push_back("clients that never attached: " + std::to_string(step.never_attached));
-  for (const std::string& variable : step.skipped)
-    flaws.push_back("'" + variable + (step.dropped ? "' was dropped for want of room" : "' was skipped for want of room"));
+std::string more_than_told(std::size_t all, const char* what) { return "and " + std::to_string(all - kMostFlaws) + what; }
+
+// What `step` says against itself, with the clients that `judged` names.
+std::vector<std::string> flaws_with(const StepRecord& step, const StepRecord& judged) {
+  std::vector<std::string> flaws(step.failures.begin(),
+                                 step.failures.begin() + static_cast<std::ptrdiff_t>(std::min(step.failures.size(), kMostFlaws)));
+  if (step.failures.size() > kMostFlaws) flaws.push_back(more_than_told(step.failures.size(), " failures more"));
+  if (!judged.missing.empty()) flaws.push_back("clients that never ended it: " + list(judged.missing));
+  if (judged.never_attached > 0) flaws.push_back("clients that never attached: " + std::to_string(judged.never_attached));
+  const char* const refused = step.dropped ? " dropped for want of room" : " skipped for want of room";
+  for (std::size_t i = 0; i < std::min(step.skipped.size(), kMostFlaws); ++i)
+    flaws.push_back("'" + step.skipped[i] + "' was" + refused);
+  if (step.skipped.size() > kMostFlaws) flaws.push_back(more_than_told(step.skipped.size(), " variables more were") + refused);
   return flaws;
 }
+
+}  // namespace
+
+std::vector<std::string> flaws_of(const StepRecord& step) { return flaws_with(step, step); }
 
 Completeness::Completeness(const RunRecord& run) : apart_(run.apart), count_(run.apart ? 0 : run.servers) {
   if (apart_) servers_[name_of(run.host, run.first_server)];
@@ -78,13 +89,10 @@ std::vector<std::string> Completeness::reasons(const StepRecord& step) const {
   judged.step = step.step;
   judged.missing = step.missing;
   judged.never_attached = step.never_attached;
-  judged.skipped = step.skipped;
-  judged.dropped = step.dropped;
-  judged.failures = step.failures;
   for_each_absent(step, [&](const Name&, const Losses* losses) {
     if (losses != nullptr) losses->name_in(judged);
   });
-  std::vector<std::string> all = flaws_of(judged);
+  std::vector<std::string> all = flaws_with(step, judged);
   if (const std::string names = silent(step); !names.empty()) all.push_back("servers that did not report it: " + names);
   if (all.empty() && flawed_.count(step.step) > 0) all.push_back("its line says that it is not complete");
   return all;

@@ -16,7 +16,8 @@
 
 namespace damaris::hdf5 {
 
-// What the iteration itself says against it: failures, clients that are missing, writes that were refused.
+// What the iteration itself says against it: failures, clients that are missing, writes that were refused. At most a hundred sentences of a
+// kind, and how many more there are.
 std::vector<std::string> flaws_of(const StepRecord& step);
 
 class Completeness {

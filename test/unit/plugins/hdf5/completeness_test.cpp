@@ -189,4 +189,19 @@ TEST_CASE("servers that no line names cost nothing, and the first of them are na
       "servers that did not report it: 0, 2, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22 and 999977 others");
 }
 
+TEST_CASE("of very many flaws of an iteration the first hundred of a kind are told of, and the rest is counted") {
+  const Record record;
+  record.run(1);
+  StepRecord line;
+  line.servers = {0};
+  line.skipped.assign(5000, "fields/v");
+  line.failures.assign(101, "the disk is full");
+  record.add(to_json(line));
+  const Reasons reasons = record.why(0);
+  REQUIRE(reasons.size() == 202);
+  CHECK(reasons[100] == "and 1 failures more");
+  CHECK(reasons[101] == "'fields/v' was skipped for want of room");
+  CHECK(reasons[201] == "and 4900 variables more were skipped for want of room");
+}
+
 }  // namespace damaris::hdf5
