@@ -389,9 +389,8 @@ TEST_CASE("calls of a client whose server has closed return server lost, at once
   Node node(node_model(), 1);
   node.server().close();
   const int call = GENERATE(0, 1, 2);
-  client::Client& client = node.client(0);
   const Error error = error_of([&] {
-    (void)(call == 0 ? client.end_iteration(0) : call == 1 ? client.flush(-1, 10'000) : client.finalize());
+    (void)(call == 0 ? node.client(0).end_iteration(0) : call == 1 ? node.client(0).flush(-1, 10'000) : node.client(0).finalize());
   });
   CHECK(error.code() == DC_E_SERVER_LOST);
   CHECK(error.sentence().find("server 0 on host (process ") == 0);
