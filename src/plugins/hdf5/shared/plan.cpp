@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <tuple>
 
 #include "../tiling.hpp"
@@ -112,21 +111,20 @@ std::string source_name(const OfferedBlock& block) {
   return block.block == 0 ? source : source + "." + std::to_string(block.block);
 }
 
-std::optional<Contest> contest_of(const dc_variable_info_t& variable, const Offered& offered) {
+void add_contests(std::vector<Contest>& contests, const dc_variable_info_t& variable, const Offered& offered) {
   std::map<std::pair<Extents, Extents>, const MemberBlock*> placed;
   const auto part = [](const MemberBlock& one) { return SharedPart{one.member, one.block.source, one.block.block, one.block.box}; };
   for (const MemberBlock& one : offered.blocks) {
     const auto [first, is_alone] = placed.emplace(std::make_pair(one.block.box.low, one.block.box.high), &one);
     if (!is_alone && first->second->member != one.member && volume(one.block.box) > 0)
-      return Contest{&variable, part(*first->second), part(one)};
+      contests.push_back({&variable, part(*first->second), part(one)});
   }
-  return std::nullopt;
 }
 
 void add_datasets(Plan& plan, const dc_variable_info_t& variable, const Offered& offered) {
   const bool has_places = can_be_joined(variable, offered), scattered = has_places && is_scattered(offered);
   if (has_places && !scattered) {
-    if (const auto contest = contest_of(variable, offered)) plan.contests.push_back(*contest);
+    add_contests(plan.contests, variable, offered);
     return plan.datasets.push_back(joined_dataset(variable, offered));
   }
   if (scattered) plan.scattered.push_back(variable.path);

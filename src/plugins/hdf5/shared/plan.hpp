@@ -44,7 +44,7 @@ struct Plan {
   std::vector<std::int32_t> clients, absent, missing;  // of all members, sorted
   std::int64_t never_attached = 0;                     // clients of all members
   std::optional<double> time;
-  std::vector<Contest> contests;       // at most one of a variable
+  std::vector<Contest> contests;
   std::vector<std::string> scattered;  // variables whose blocks have positions too far apart to be joined
 };
 

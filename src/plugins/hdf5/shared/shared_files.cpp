@@ -137,12 +137,15 @@ void SharedFiles::settle(const Plan& plan, const dc_iteration_t* iteration) {
         sums.push_back(part->member == team_.member() ? sum_of(contest, *part, *iteration) : 0);
     return text_of(sums);
   });
+  std::vector<Json> sums;
+  for (const std::string& text : texts) sums.push_back(Json::parse(text));
   const auto sum = [&](const SharedPart& part, std::size_t place) {
-    return Json::parse(texts[static_cast<std::size_t>(part.member)]).at(place).get<std::uint32_t>();
+    return sums[static_cast<std::size_t>(part.member)].at(place).get<std::uint32_t>();
   };
   for (std::size_t i = 0; i < plan.contests.size(); ++i) {
     const Contest& contest = plan.contests[i];
-    if (contest.hidden.member == team_.member() && sum(contest.shown, 2 * i) != sum(contest.hidden, 2 * i + 1))
+    const bool is_told = !lost_.empty() && lost_.back().variable == contest.variable;  // a variable's follow each other
+    if (!is_told && contest.hidden.member == team_.member() && sum(contest.shown, 2 * i) != sum(contest.hidden, 2 * i + 1))
       lost_.push_back(contest);
   }
 }

@@ -31,7 +31,8 @@ class SharedFiles {
   StoredFile write(const dc_iteration_t& iteration, const std::function<void()>& check) {
     return write_together(iteration.step, &iteration, check);
   }
-  // Blocks of this server whose values are not in the file just written, as another server has other ones for their place.
+  // Blocks of this server whose values are not in the file just written, as another server has other ones for their place; the first of
+  // each variable.
   const std::vector<Contest>& lost() const { return lost_; }
   // Takes part in an iteration of which only others have data. What fails is theirs to say. With `why_not` it refuses it, for all.
   void attend(std::int64_t step, const std::string& why_not);
