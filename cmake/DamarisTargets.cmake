@@ -39,7 +39,7 @@ target_include_directories(damaris_headers INTERFACE
 add_custom_target(installed)
 
 # damaris_object_library(name SOURCES ... [LINK ...] [PCH header...])
-# One folder's objects, later part of libdamaris; internal headers are included as "core/base/status.hpp" from src.
+# One folder's objects, later part of libdamaris; internal headers are included as "core/base/error.hpp" from src.
 function(damaris_object_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;PCH")
   add_library(${name} OBJECT ${arg_SOURCES})

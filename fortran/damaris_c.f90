@@ -1,6 +1,6 @@
 ! The C interface as Fortran sees it: interface bodies only, one for each function of damaris.h that has no array argument.
-! Used by: the other modules of this folder, in simulation processes.
-! Before it: module damaris. After it: libdamaris.
+! Used by: the other modules of this folder, in simulation processes; a program uses module damaris.
+! Before it: module damaris. After it: libdamaris. Codes, units and owners are those of damaris.h; texts end with c_null_char.
 module damaris_c
   use, intrinsic :: iso_c_binding
   implicit none
@@ -10,12 +10,13 @@ module damaris_c
   integer(c_int), parameter :: dc_int8 = 1, dc_int16 = 2, dc_int32 = 3, dc_int64 = 4
   integer(c_int), parameter :: dc_float32 = 9, dc_float64 = 10, dc_char = 11, dc_compound = 12
 
-  ! What df_status tells; the fields of dc_status_t in damaris.h, in bytes where they are sizes.
+  ! What df_status tells; the fields of dc_status_t in damaris.h, where each is explained.
   type, bind(c) :: df_status_t
-    integer(c_int64_t) :: last_complete, last_durable
-    integer(c_int64_t) :: buffer_bytes, buffer_used_bytes, largest_hole_bytes
-    integer(c_int64_t) :: events_waiting, writes, waits, skipped, dropped, reduced_steps, spilled_bytes
-    integer(c_int) :: first_error
+    integer(c_int64_t) :: last_complete, last_durable                            ! steps; -1: none yet
+    integer(c_int64_t) :: buffer_bytes, buffer_used_bytes, largest_hole_bytes    ! bytes, of this client's share
+    integer(c_int64_t) :: events_waiting, writes, waits, skipped, dropped        ! numbers, of this client
+    integer(c_int64_t) :: reduced_steps, spilled_bytes                           ! steps and bytes, of the node group
+    integer(c_int) :: first_error                                                ! a code df_e_..., or 0
   end type
 
   interface

@@ -1,5 +1,5 @@
 ! Starting Damaris inside an MPI program in Fortran: `use damaris_mpi` beside `use damaris`, with `use mpi` or `use mpi_f08`.
-! Used by: every rank of the simulation, once, by the main thread, after MPI_Init.
+! Used by: every rank of the simulation, once a session, by the thread that may call MPI, after MPI_Init.
 ! Before it: the simulation's start. After it: clients go on with module damaris; a server serves inside the call until all clients
 ! have finalized.
 module damaris_mpi
@@ -12,12 +12,21 @@ module damaris_mpi
   private
   public :: df_mpi_initialize
 
-  ! Splits `comm`: on every node the last `dedicated cores` ranks become servers, the others clients. Collective over `comm`.
-  !   clients_comm  the communicator of all clients, for the simulation to use in place of `comm`; freed by df_finalize.
-  !                 MPI_COMM_NULL on a server.
+  ! df_mpi_initialize(config, comm, clients_comm, is_client, ierr): splits `comm`: on every node the last `dedicated cores` ranks
+  ! become servers, the others clients.
+  !   config        path of the XML, readable by every rank with the same content.
+  !   comm          integer (use mpi) or type(MPI_Comm) (use mpi_f08), as clients_comm; stays the caller's.
+  !   clients_comm  the communicator of all clients, for the simulation to use in place of `comm`. MPI_COMM_NULL on a server, and
+  !                 after an error but df_e_version.
   !   is_client     .false. on a server, where the call returns when all clients have finalized and their data are durable: such
-  !                 a rank has nothing more to do than MPI_Finalize.
-  !   ierr          the same error on every rank of `comm` when one of them cannot start.
+  !                 a rank has nothing more to do than MPI_Finalize. .true. after an error of the start.
+  !   Owns          clients_comm is valid until MPI_Finalize, also after df_finalize: nobody frees it but the caller, who may.
+  !   Collective    over `comm`.
+  !   Errors        the same on every rank of `comm` when one of them cannot start: df_e_config, df_e_config_mismatch,
+  !                 df_e_placement, df_e_region_in_use, df_e_stale_region, df_e_shm, df_e_timeout, df_e_no_output, df_e_plugin; on
+  !                 the rank alone df_e_no_mpi without MPI_Init, df_e_version with another MPI than Damaris was built with. On a
+  !                 server, when all clients have finalized, the first failure of the run: df_e_io, df_e_plugin, df_e_client_lost,
+  !                 df_e_timeout, df_e_duplicate, df_e_stopped. See damaris_mpi.h. Without ierr it stops the program there, too.
   interface df_mpi_initialize
     module procedure initialize_integer
 #ifdef DAMARIS_HAVE_MPI_F08
@@ -37,6 +46,7 @@ module damaris_mpi
 
 contains
 
+  ! See df_mpi_initialize.
   subroutine initialize_integer(config, comm, clients_comm, is_client, ierr)
     character(*), intent(in) :: config
     integer, intent(in) :: comm
@@ -52,6 +62,7 @@ contains
   end subroutine
 
 #ifdef DAMARIS_HAVE_MPI_F08
+  ! See df_mpi_initialize.
   subroutine initialize_f08(config, comm, clients_comm, is_client, ierr)
     character(*), intent(in) :: config
     type(MPI_Comm), intent(in) :: comm

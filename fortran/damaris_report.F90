@@ -17,7 +17,9 @@ module damaris_report
 
 contains
 
-  ! A notice is no failure: ierr is 0 then, so that "ierr /= 0" always means an error.
+  ! Hands `code` on, for each df_ routine. A notice is no failure: ierr is 0 then, so that "ierr /= 0" always means an error.
+  !   code      a dc_code; an error without ierr prints its sentence to standard error and stops the program with status 1.
+  !   sentence  of an error that this layer has found itself; blank or absent when libdamaris has one.
   subroutine report(code, ierr, sentence)
     integer(c_int), intent(in) :: code
     integer, intent(out), optional :: ierr
@@ -35,7 +37,8 @@ contains
     end if
   end subroutine
 
-  ! The full sentence of the last error: place, cause, remedy.
+  ! The full sentence of the last error: place, cause, remedy; blank before the first. Its text is a copy and the caller's. For one
+  ! thread: what this layer has found itself is kept once a process.
   function df_last_error() result(text)
     character(:), allocatable :: text
     if (own_sentence /= '') then
@@ -45,7 +48,7 @@ contains
     end if
   end function
 
-  ! A short text for the value of an ierr.
+  ! A short text for the value of an ierr, also for one that is no code. A copy, the caller's.
   function df_strerror(code) result(text)
     integer, intent(in) :: code
     character(:), allocatable :: text

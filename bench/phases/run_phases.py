@@ -1,4 +1,4 @@
-"""One run of damaris-bench-phases: starts it, samples the processor time of its ranks, collects what they and the record tell.
+"""One run of damaris-bench-phases: starts it, samples the processor time of its ranks, collects what they and the manifest tell.
 
 Used by: bench_phases.py. Before it: settings. After it: a run as README.md describes it.
 """
@@ -161,7 +161,7 @@ def server_times(record, phases, computing):
     steps = [step for step in map(json.loads, record.read_text().splitlines()) if "step" in step]
     whole = {step["step"]: step for step in steps if step["complete"]}
     if set(whole) != set(range(phases)):
-        raise RunFailed(f"the record says that phases {sorted(set(range(phases)) - set(whole))} were not stored whole")
+        raise RunFailed(f"the manifest says that phases {sorted(set(range(phases)) - set(whole))} were not stored whole")
     ends = [max(line["write"][1] for line in lines) for lines in zip(*computing)]
     return dict(write_s=[whole[phase]["stored_s"] for phase in range(phases)], interval_s=[b - a for a, b in zip(ends, ends[1:])])
 

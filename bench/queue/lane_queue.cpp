@@ -20,8 +20,8 @@ constexpr std::int64_t kPieceMs = 100;
 void send_all(const shm::Region& region, std::uint32_t lane, std::int64_t messages) {
   shm::RegionHeader& header = region.header();
   shm::LaneWriter writer(region.lane(lane), kQueueEvents);
-  event::Event event = {};
-  event.kind = event::Kind::write;
+  shm::Message event = {};
+  event.kind = shm::MessageKind::write;
   bool rang = false;
   for (std::int64_t i = 0; i < messages; ++i) {
     event.step = i;
@@ -37,7 +37,7 @@ void send_all(const shm::Region& region, std::uint32_t lane, std::int64_t messag
 }
 
 void take_all(const shm::Region& region, std::vector<shm::LaneReader>& readers, std::int64_t messages) {
-  event::Event event;
+  shm::Message event;
   const auto has_work = [&] { return std::any_of(readers.begin(), readers.end(), [](const auto& r) { return !r.empty(); }); };
   while (messages > 0) {
     bool worked = false;

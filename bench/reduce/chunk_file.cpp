@@ -66,16 +66,16 @@ std::uint64_t ChunkFile::write_converted(const Tiles& halves, const float* value
   return write_whole(halves, H5T_NATIVE_FLOAT, values);
 }
 
-std::uint64_t ChunkFile::write_encoded(const Tiles& tiles, reduce::Encoder& encoder) {
+std::uint64_t ChunkFile::write_encoded(const Tiles& tiles, codec::Encoder& encoder) {
   const hid_t dataset = create(tiles);
   const std::uint64_t values = tiles.tile_bytes() / tiles.size;
   for (std::uint64_t tile = 0; tile < tiles.tiles; ++tile) {
     const char* data = static_cast<const char*>(tiles.data) + tile * tiles.tile_bytes();
     const hsize_t offset[3] = {tile * tiles.shape[0], 0, 0};
-    const reduce::Encoded encoded = encoder.encode({data, values, tiles.size, tiles.shape[2]});
+    const codec::Encoded encoded = encoder.encode({data, values, tiles.size, tiles.shape[2]});
     const herr_t result = encoded.smaller
                               ? H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, offset, encoded.bytes, encoded.data)
-                              : H5Dwrite_chunk(dataset, H5P_DEFAULT, reduce::kSkipFilters, offset, tiles.tile_bytes(), data);
+                              : H5Dwrite_chunk(dataset, H5P_DEFAULT, codec::kSkipFilters, offset, tiles.tile_bytes(), data);
     checked(result, "write a chunk of " + tiles.name);
   }
   const std::uint64_t stored = H5Dget_storage_size(dataset);

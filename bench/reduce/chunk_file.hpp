@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "plugins/reduce/encoder.hpp"
+#include "codec/encoder.hpp"
 
 namespace damaris::bench {
 
@@ -36,7 +36,7 @@ class ChunkFile {
   // The same from floats to halves, converted by HDF5.
   std::uint64_t write_converted(const Tiles& halves, const float* values);
   // The encoder, then H5Dwrite_chunk. Returns the bytes stored.
-  std::uint64_t write_encoded(const Tiles& tiles, reduce::Encoder& encoder);
+  std::uint64_t write_encoded(const Tiles& tiles, codec::Encoder& encoder);
   // Reads back through HDF5's filters and compares every byte. Throws Error(DC_E_INTERNAL) when one differs.
   void compare(const Tiles& tiles);
 

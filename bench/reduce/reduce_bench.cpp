@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <random>
 
+#include "codec/half.hpp"
 #include "core/base/format.hpp"
 #include "folder.hpp"
-#include "plugins/reduce/half.hpp"
 #include "progress.hpp"
 #include "reduce/chunk_file.hpp"
 #include "reduce/fields.hpp"
@@ -24,7 +24,7 @@ enum class By { kHdf5, kUs, kHdf5Converts };
 struct Way {
   std::string name;
   By by;
-  std::unique_ptr<reduce::Encoder> encoder = nullptr;
+  std::unique_ptr<codec::Encoder> encoder = nullptr;
   std::vector<double> cpu_ns = {}, speed = {};
   std::uint64_t stored = 0;
 };
@@ -43,34 +43,34 @@ struct Case {
 
 // The first is what the others are compared with, the second our best.
 std::vector<Way> ways(bool half) {
-  using reduce::Simd;
+  using codec::Simd;
   std::vector<Way> result;
   result.push_back({"HDF5 shuffle+deflate 1", By::kHdf5});
   for (const Simd simd : {Simd::kAvx512, Simd::kAvx2, Simd::kPortable})
-    if (reduce::at_most(simd) == simd)
+    if (codec::at_most(simd) == simd)
       result.push_back(
-          {format("planes, {}", reduce::name_of(simd)), By::kUs, reduce::Encoder::make({reduce::Codec::kDeflate, 1, simd})});
+          {format("planes, {}", codec::name_of(simd)), By::kUs, codec::Encoder::make({codec::Codec::kDeflate, 1, simd})});
   if (half) result.push_back({"HDF5 converts and filters", By::kHdf5Converts});
   return result;
 }
 
 // Room for one field as halves, and as the floats they are made of.
 struct Buffers {
-  std::vector<reduce::Half> halves;
+  std::vector<codec::Half> halves;
   std::vector<float> scaled;
 };
 
 // One field in one way. Packing belongs to the time: each way has it.
 std::uint64_t write_half(const Field& field, Tiles tiles, ChunkFile& file, const Way& way, Buffers& buffers, bool compare) {
-  const auto packing = reduce::packing_for(reduce::range_of(field.values.data(), field.values.size()));
+  const auto packing = codec::packing_for(codec::range_of(field.values.data(), field.values.size()));
   tiles.data = buffers.halves.data();
-  tiles.size = sizeof(reduce::Half);
+  tiles.size = sizeof(codec::Half);
   if (way.by == By::kHdf5Converts) {
     const auto offset = static_cast<float>(packing.offset), inverse = static_cast<float>(1 / packing.scale);
     for (std::size_t i = 0; i < field.values.size(); ++i) buffers.scaled[i] = (field.values[i] - offset) * inverse;
     return file.write_converted(tiles, buffers.scaled.data());
   }
-  reduce::pack(field.values.data(), field.values.size(), packing, buffers.halves.data());
+  codec::pack(field.values.data(), field.values.size(), packing, buffers.halves.data());
   const std::uint64_t stored = way.by == By::kUs ? file.write_encoded(tiles, *way.encoder) : file.write_filtered(tiles);
   if (compare) file.compare(tiles);
   return stored;
@@ -95,7 +95,7 @@ void one_round(const Case& what, const std::string& path, std::vector<Way>& ways
   std::size_t most = 0;
   for (const Field& field : what.fields) most = std::max(most, field.values.size());
   if (!what.half) most = 0;
-  Buffers buffers{std::vector<reduce::Half>(most), std::vector<float>(most)};
+  Buffers buffers{std::vector<codec::Half>(most), std::vector<float>(most)};
   std::vector<std::size_t> order(ways.size());
   for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
   std::shuffle(order.begin(), order.end(), random);

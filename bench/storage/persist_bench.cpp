@@ -14,10 +14,10 @@
 #include "core/base/format.hpp"
 #include "core/base/units.hpp"
 #include "folder.hpp"
-#include "plugins/hdf5/dataset_writer.hpp"
-#include "plugins/hdf5/hdf5_file.hpp"
-#include "plugins/hdf5/labels.hpp"
+#include "plugins/hdf5/file/hdf5_file.hpp"
 #include "plugins/hdf5/storage.hpp"
+#include "plugins/hdf5/write/dataset_writer.hpp"
+#include "plugins/hdf5/write/labels.hpp"
 #include "progress.hpp"
 #include "stopwatch.hpp"
 #include "storage/made_run.hpp"
@@ -73,7 +73,7 @@ void by_parts(MadeRun& run, hdf5::DatasetWriter& writer, std::int64_t step, cons
   const std::vector<hdf5::Piece> pieces = hdf5::pieces_of(iteration);
   writer.reserve(file, pieces);
   for (const hdf5::Piece& piece : pieces) {
-    hdf5::StoredDataset told;
+    manifest::StoredDataset told;
     hdf5::Dataset dataset = writer.write(file, piece, told);
     hdf5::label_dataset(dataset, piece, iteration);
     dataset.close("write", piece.path);

@@ -1,12 +1,33 @@
 /* What a plugin of the server sees: read-only views of datasets and iterations, and a versioned table of callbacks.
- * Used by: shared objects that the server loads at start-up; called by the server's one dispatch thread only.
+ * Used by: shared objects that the server loads at start-up, on its one dispatch thread; in place on a thread of the simulation.
  * Before it: the event engine. After it: the plugin's own library (HDF5, a statistics code, ...).
  *
  * Two forms. The shortest plugin is one exported function, named in the XML (`action="do_something" using="my_plugin.so"`):
  *     int do_something(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host);
  * The full form exports `const dc_plugin_t* damaris_plugin(void)` and is named by `<plugin name=... using=...>` or stands behind a
- * storage element. Callbacks return DC_OK or a negative code; they may say more with host->fail. A C++ exception that leaves a
- * callback is caught and recorded. Nothing here is a symbol to link against: this header is all a plugin needs.
+ * storage element. Nothing here is a symbol to link against: this header is all a plugin needs.
+ *
+ * Rules that hold for every callback
+ *   Threads  one callback at a time, never one inside another: on the dispatch thread of the server. In place (`dedicated cores="0"`) on
+ *            whichever thread of the simulation is in a call of Damaris, which lasts the longer for it.
+ *   Calls    the functions of the host, and of damaris.h only dc_strerror and dc_last_error: all others return DC_E_NOT_INITIALIZED. MPI
+ *            only over host->communicator. Who forks must end the fork with _exit inside the callback.
+ *   Waits    the server takes no events meanwhile; a callback of more than 10 s is a line in the log, and nothing interrupts it. Long work
+ *            goes in pieces, see DC_AGAIN and DC_WAIT.
+ *   Views    all pointers that a callback is given belong to the server and are valid until it returns, unless the struct says more;
+ *            nothing behind them may be changed but read->data and *step. Data may lie elsewhere at the next call for the same iteration.
+ *   Shapes   lists of dimensions are in C order, slowest first: for a Fortran simulation extents[0] is that of its last index. Of
+ *            DC_MAX_DIMS places the first `ndims` of the variable count, the others are 0.
+ *   Units    extents, positions and ghost zones in elements; `bytes` and what ends in _bytes in bytes.
+ *   Returns  DC_OK or a negative code, explained with host->fail. Positive values other than DC_AGAIN and DC_WAIT count as DC_OK. A C++
+ *            exception that leaves a callback is caught and counts as DC_E_PLUGIN. The floating-point environment is put back.
+ *   After a negative code (`policy` of <plugins> in the XML)
+ *            "disable", the default: the plugin, or the action, is switched off: nothing of it is called again but finalize, the run goes
+ *            on, and each client hears of it once as the notice DC_N_PLUGIN.
+ *            "fail-iteration", and a storage always: it stays and is called again. The first such code of a server is `first_error` of
+ *            dc_status and what dc_mpi_initialize returns on the server's rank (damaris-server: exit status 1). After on_event,
+ *            on_iteration and finalize the clients hear of it, as DC_E_EARLIER_IO; after on_message, on_passed and on_idle the log does.
+ *            Otherwise with init, on_read and on_last_step: see there.
  */
 #ifndef DAMARIS_PLUGIN_H
 #define DAMARIS_PLUGIN_H
@@ -27,18 +48,20 @@
 extern "C" {
 #endif
 
-/* Raised when a struct or callback below changes its meaning; fields are only ever added at the end. */
+/* Raised when a struct or callback below changes its meaning; fields are only ever added at the end. A plugin of another one is refused
+ * with DC_E_VERSION. */
 #define DC_PLUGIN_ABI 1
 
-/* How often an action runs for one signal: for each sender, once for all clients of this server, or once for all of the run. */
+/* How often an action runs for one signal: for each sender, at once; once when all clients of this server have sent it; once on every
+ * server when all clients of the run have, in one order of all such events. */
 typedef enum dc_scope { DC_SCOPE_CORE = 0, DC_SCOPE_NODE = 1, DC_SCOPE_GLOBAL = 2 } dc_scope;
 
 /* One member of a compound type. */
 typedef struct dc_field_t {
-  const char* name;
+  const char* name;      /* as in the XML; the server's, valid from init to finalize */
   dc_type type;          /* never DC_COMPOUND */
   int64_t count;         /* elements of a small array member, 1 for a scalar */
-  uint64_t offset_bytes; /* inside the compound */
+  uint64_t offset_bytes; /* from the begin of the compound */
 } dc_field_t;
 
 /* How the values of a variable may be changed before they are stored. */
@@ -55,28 +78,28 @@ typedef enum dc_codec { DC_CODEC_NONE = 0, DC_CODEC_DEFLATE = 1, DC_CODEC_ZSTD =
 /* What `reduce` in the XML asks of the storage. */
 typedef struct dc_reduction_t {
   dc_precision precision;
-  double bound;         /* DC_ROUND_...: more than 0; relative ones less than 1 */
+  double bound;         /* DC_ROUND_...: more than 0; relative ones less than 1, without a unit */
   int has_packing;      /* DC_FLOAT16: 1: with the scale and offset given; 0: with those that fit the values */
-  double scale, offset; /* value = 16-bit number * scale + offset */
+  double scale, offset; /* value = 16-bit number * scale + offset, both in the variable's unit */
   int keep_on_overflow; /* values that overflow 16 bits: 1: the dataset keeps its type; 0: the iteration is not stored */
   dc_codec codec;
-  int level; /* of the codec: deflate 1 to 12, zstd 1 to 19 */
+  int level; /* of the codec: deflate 1 (fast) to 12 (small), zstd 1 to 19; 0 without a codec */
 } dc_reduction_t;
 
-/* What the XML says of a variable. Valid from init to finalize. */
+/* What the XML says of a variable. The server owns it and all that it points to; valid from init to finalize. */
 typedef struct dc_variable_info_t {
-  uint32_t id;             /* index, the same on all processes */
+  uint32_t id;             /* index in host->variables, from 0, the same on all processes */
   const char* name;        /* without groups */
   const char* path;        /* "group/subgroup/name" */
   const char* layout;      /* name of the layout */
-  const char* unit;        /* "" when not given */
+  const char* unit;        /* of the values, as in the XML; "" when not given */
   const char* description; /* "" when not given */
   dc_type type;
   uint64_t element_bytes;
   const char* type_name; /* as in the XML; for a compound its name */
   int field_count;       /* compound only, else 0 */
   const dc_field_t* fields;
-  int ndims;
+  int ndims;         /* 1 to DC_MAX_DIMS; 1 for a scalar, which has one element */
   int fortran_order; /* 1: the XML lists the fastest dimension first. All views below are in C order (slowest first). */
   int has_global;    /* 1: `global` extents are known */
   dc_reduction_t reduction;
@@ -85,12 +108,13 @@ typedef struct dc_variable_info_t {
   int coordinate_count; /* ndims, else 0 */
   const uint32_t* coordinates;
   int priority;               /* larger ones are stored first; 0 when the XML does not say */
-  int64_t chunk[DC_MAX_DIMS]; /* extents of a chunk in the files; all 0 when the XML leaves it to the storage */
+  int64_t chunk[DC_MAX_DIMS]; /* extents of a chunk in the files, in elements; all 0 when the XML leaves it to the storage */
 } dc_variable_info_t;
 
-/* One dataset: a block of one variable from one client. Dimensions in C order (slowest first), sizes in elements. */
+/* One dataset: a block of one variable from one client. Dimensions in C order (slowest first), in elements; owned by the server, valid
+ * during the callback. */
 typedef struct dc_dataset_t {
-  const dc_variable_info_t* variable;
+  const dc_variable_info_t* variable; /* tell variables apart by its id: with reduce-on-full it is not the one of host->variables */
   int64_t step;
   int32_t source; /* id of the client */
   int32_t block;
@@ -100,74 +124,77 @@ typedef struct dc_dataset_t {
   int has_position;                /* 1: `position` is known */
   int64_t position[DC_MAX_DIMS];   /* of the interior in the global array, zero-based; only with has_position */
   int64_t global[DC_MAX_DIMS];     /* global extents; only with variable->has_global */
-  const void* data;                /* contiguous; valid during the callback */
+  const void* data;                /* contiguous, C order, ghost zones included; aligned to 64 bytes; valid during the callback */
   uint64_t bytes;                  /* of `data`, ghost zones included */
-  int has_checksum;                /* 1: the client took `checksum` when it handed the block over */
-  uint32_t checksum;               /* CRC-32 of `data` */
+  int has_checksum;  /* 1: `checksum` was taken by the client as it handed the block over, or as the server spilled it */
+  uint32_t checksum; /* CRC-32 of `data` */
 } dc_dataset_t;
 
 /* What a client wants back of a step that an earlier run stored: the interior of one block, without ghost zones. With a position it is a
- * part of the global array, whoever wrote it; without one it is the block that this source wrote. */
+ * part of the global array, whoever wrote it; without one it is the block that this source wrote. Dimensions in C order, in elements;
+ * owned by the server, valid during the callback. */
 typedef struct dc_read_t {
   const dc_variable_info_t* variable;
   int64_t step;
   int32_t source; /* id of the client that asks */
   int32_t block;
-  int64_t extents[DC_MAX_DIMS];
+  int64_t extents[DC_MAX_DIMS];  /* of the interior */
   int has_position;              /* 1: `position` is known */
-  int64_t position[DC_MAX_DIMS]; /* zero-based, in the global array */
+  int64_t position[DC_MAX_DIMS]; /* of the interior in the global array, zero-based; only with has_position */
   int64_t global[DC_MAX_DIMS];   /* global extents; only with variable->has_global */
-  void* data;                    /* to be filled, contiguous, slowest dimension first; valid during the callback */
-  uint64_t bytes;                /* of `data` */
+  void* data;                    /* to be filled, contiguous, slowest dimension first; uninitialised; valid during the callback */
+  uint64_t bytes;                /* of `data`: element_bytes times all extents */
 } dc_read_t;
 
-/* One iteration of this server's clients, as far as the server has received it when the callback runs. */
+/* One iteration of this server's clients, as far as the server has received it when the callback runs. The server owns it and all that it
+ * points to; valid during the callback. Lists that are empty may be NULL. */
 typedef struct dc_iteration_t {
   int64_t step;
-  int has_time;
+  int has_time; /* 1: `time` is known */
   double time;  /* physical time of dc_set_time, in the simulation's unit */
-  int complete; /* 1 in on_iteration, 0 while it is still open */
+  int complete; /* 1 in on_iteration; 0 in on_event and actions, also of a global event that runs after the step has completed */
   size_t dataset_count;
-  const dc_dataset_t* datasets; /* ordered by variable id, source, block */
-  size_t client_count;          /* clients of this server */
-  size_t absent_count;          /* clients that ended the step without a write */
-  const int32_t* absent;        /* their ids */
-  size_t missing_count;         /* clients that died before they ended the step */
-  const int32_t* missing;
-  double age_s;            /* on_iteration: seconds since its last client ended it */
+  const dc_dataset_t* datasets; /* ordered by variable id, source, block; for a storage without variables of store="false" */
+  size_t client_count;          /* clients that this server has places for, attached or not */
+  size_t absent_count;     /* of `absent`: clients that ended the step without a write; known when it is complete, as `missing` */
+  const int32_t* absent;   /* their ids, ascending */
+  size_t missing_count;    /* clients that died before they ended the step */
+  const int32_t* missing;  /* their ids, ascending */
+  double age_s;            /* on_iteration: seconds since its last client ended it; else 0 */
   size_t skipped_count;    /* variables of which clients were refused writes in this step for want of room (on-full) */
   const uint32_t* skipped; /* their ids, ascending */
   int dropped;             /* 1: because the rest of the step was dropped; 0: because they may be skipped */
   int reduced;             /* 1: variables that have a reduce-on-full come with that as their reduction */
-  uint64_t waits;          /* writes that waited for room */
-  uint64_t spilled_bytes;  /* that were moved out of the buffer before they were stored */
+  uint64_t waits;          /* how many writes waited for room, of the clients that have ended the step */
+  uint64_t spilled_bytes;  /* of data that were moved out of the buffer before they were stored */
   int hurry; /* on_iteration: 1: who waits for his turn should not wait any longer: a client waits for room, for a flush or for the
                    end, or the next iteration is already complete */
-  size_t never_attached;       /* clients that this server does not serve: they did not come in time, or had no id of their own */
+  size_t never_attached;       /* on_iteration: clients that are not served: they did not come in time, or had no id of their own */
   size_t refused_count;        /* of `refused` */
   const char* const* refused;  /* sentences about data of this step that will not come, as the server refused or lost them */
   size_t plugin_failure_count; /* on_iteration of a storage plugin: other plugins that have failed since the iteration before */
   const char* const* plugin_failures; /* a sentence each */
 } dc_iteration_t;
 
-/* Why an action runs. */
+/* Why an action runs. The server owns it; valid during the callback. */
 typedef struct dc_event_t {
-  const char* name;
+  const char* name; /* as in the XML */
   int64_t step;
   dc_scope scope;
-  int32_t source;    /* the sender for scope core, else -1 */
-  uint32_t instance; /* 0 for the first signal of this name in this step, 1 for the second, ... */
-  uint64_t order;    /* global scope: place in the one order that all servers share, from 0; else a local count */
+  int32_t source;    /* id of the sender for scope core, else -1 */
+  uint32_t instance; /* 0 for a client's first signal of this name in this step, 1 for its second, ... */
+  uint64_t order; /* global scope: place in the one order that all servers share, from 0; else a count of this server's, from 0 */
 } dc_event_t;
 
-/* One setting of the XML element behind a plugin: attribute name and value. */
+/* One setting of the XML element behind a plugin: attribute name and value, both text as in the XML. Valid from init to finalize. */
 typedef struct dc_setting_t {
   const char* key;
   const char* value;
 } dc_setting_t;
 
 /* What on_iteration may return besides a dc_code. The server takes events and calls again, with the same iteration, until it gets a code:
- * so a plugin that has much to do does it in pieces, and one that waits for its turn holds nobody up. */
+ * so a plugin that has much to do does it in pieces, and one that waits for its turn holds nobody up. Plugins behind it in the XML get the
+ * iteration when it is done. In place the client's dc_end_iteration waits meanwhile, at most the XML's finalize timeout. */
 enum {
   DC_AGAIN = 1000, /* there is more to do: call again at once */
   DC_WAIT = 1001   /* there is nothing to do yet: call again within a few milliseconds, or after a message */
@@ -175,43 +202,48 @@ enum {
 
 /* A client that died, or whose server was told to stop, before it finalized. */
 typedef struct dc_lost_t {
-  int32_t client;
+  int32_t client;    /* its id */
   int64_t last_step; /* the last one that it ended; -1: none */
 } dc_lost_t;
 
-/* Services and facts of the server. Valid from init to finalize; any function only inside a callback. */
+/* Services and facts of the server, one struct for each plugin and action. The server owns it and all that it points to; valid from init to
+ * finalize, but for `clients` and `lost`, which are valid during the callback. Any function only inside a callback, with `self` first;
+ * texts and data that a plugin hands to it are copied. */
 typedef struct dc_host_t {
   uint32_t abi;            /* DC_PLUGIN_ABI of the server */
-  uint32_t size_bytes;     /* of this struct */
+  uint32_t size_bytes;     /* of this struct; a field beyond it is not there */
   void* self;              /* first argument of the functions below */
   const char* simulation;  /* name from the XML */
   const char* config_file; /* path of the XML, for messages */
-  const char* host_name;
-  int server_index; /* 0 .. server_count-1 over the whole run */
+  const char* host_name;   /* without the domain */
+  int server_index; /* 0 .. server_count-1 over the whole run; a detached server is 0 of 1, in place without MPI id of id + 1 */
   int server_count;
-  int client_count;       /* clients of this server */
-  const int32_t* clients; /* their ids; a detached server's: those that have come, so all of them once an iteration is complete */
+  int client_count;       /* clients of this server, as many as `clients` lists */
+  const int32_t* clients; /* their ids, ascending; a detached server's: those that have come: none in init, all in on_iteration */
   size_t variable_count;
-  const dc_variable_info_t* variables;
-  size_t setting_count; /* of the element that named this plugin */
+  const dc_variable_info_t* variables; /* by id */
+  size_t setting_count;                /* of the element that named this plugin; 0 for an action */
   const dc_setting_t* settings;
-  const void* communicator; /* MPI_Comm* over the servers of the run, NULL without MPI. Only for collective calls that every
-                                  server's plugin makes in the same order. */
+  /* MPI_Comm* over the servers of the run, in the order of server_index; NULL without MPI. The server's: not to be freed. Only for
+   * collective calls that every server's plugin makes in the same order. */
+  const void* communicator;
   /* Writes one line to the log. level: 0 error, 1 warning, 2 info, 3 debug. */
   void (*log)(void* self, int level, const char* text);
-  /* Records the sentence that explains the error code the callback is about to return. */
+  /* Records the sentence that explains the negative code the callback is about to return; the last one counts, for this callback only. */
   void (*fail)(void* self, const char* sentence);
-  /* Tells of a file that is durable under its final name: path, bytes in the file, bytes of raw data it holds. */
+  /* From on_iteration or on_message: tells of a file that is durable under its final name. The log has it at level info.
+   *   Units  `bytes` of the file, `raw_bytes` of the data it holds as they were in memory. */
   void (*stored)(void* self, const char* path, uint64_t bytes, uint64_t raw_bytes);
-  /* Sends a copy of `bytes` bytes to the same plugin on server `server` (this one too), where on_message gets them. Never waits.
-   * Messages between two servers keep their order. Those to and from server 0 that were sent by the end of the last iteration
+  /* Sends a copy of `bytes` bytes, less than 2 GiB, to the same plugin on server `server` (this one too), where on_message gets them. Never
+   * waits. Messages between two servers keep their order. Those to and from server 0 that were sent by the end of the last iteration
    * arrive before finalize.
-   *   Returns  DC_E_ARGUMENT for a server that is not there, DC_E_NO_MPI for another process where there is no dedicated core. */
+   *   Returns  DC_E_ARGUMENT for a server that is not there, NULL for more than 0 bytes, or a call from an action; DC_E_NO_MPI for another
+   *            process where there is no dedicated core. Nothing is sent then. */
   int (*send)(void* self, int server, const void* data, uint64_t bytes);
-  const char* job;     /* the batch job, or DAMARIS_JOB: servers of one run have the same */
+  const char* job;     /* the batch job, or DAMARIS_JOB; "local" without one: servers of one run have the same */
   const char* regions; /* how the names of the run's regions begin: no other run has the same; "" in place */
   /* In on_iteration, before it returns DC_WAIT: what it waits for, as in "which waits for its turn". Clients whose time is over meanwhile
-   * read it behind the plugin's name. Forgotten when the iteration is done. */
+   * read it behind the plugin's name. Forgotten when on_iteration returns a code. */
   void (*waits)(void* self, const char* text);
   /* What is missing of iterations that on_iteration is not called for: clients of this server that are lost, and how many never attached.
    * Up to date in on_passed and finalize. */
@@ -223,49 +255,66 @@ typedef struct dc_host_t {
   const char* run;
 } dc_host_t;
 
-/* The shortest plugin: one function that the XML names as an action. The views are valid during the call.
- *   Threads  the server's dispatch thread.
- *   Returns  DC_OK or a negative code, which the clients hear of as DC_E_EARLIER_IO, or with policy="disable" as the notice DC_N_PLUGIN;
- *            host->fail gives the sentence. */
+/* The shortest plugin: one function that the XML names as an action, called for each event bound to it. It gets the iteration that the
+ * event belongs to, as far as it has arrived, and its own host.
+ *   Returns  DC_OK or a negative code, by policy as above. */
 typedef int (*dc_action_fn)(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host);
 
-/* The full form. Every callback may be NULL. `state` is what init stored. */
+/* The full form. Every callback may be NULL. `state` is what init stored, NULL without an init: it belongs to the plugin. What is not said
+ * of threads, calls, views and codes is in the rules at the top. */
 typedef struct dc_plugin_t {
   uint32_t abi;        /* DC_PLUGIN_ABI */
   uint32_t size_bytes; /* sizeof(dc_plugin_t) */
-  const char* name;
-  /* At start-up, before the first client is served: check settings, folders, codecs; refuse what cannot work later. A negative code ends
-   * the start, with either policy. */
+  const char* name;    /* for the reader of the plugin: messages name it as the XML does */
+  /* At start-up, before the first client is served: check settings, folders, codecs; refuse what cannot work later.
+   *   Owns     `host` is the server's and valid until finalize. What init stores in `*state` is the plugin's, until its finalize.
+   *   Collective  no: where the start of another server fails, its init is never called.
+   *   Returns  a negative code ends the start, with either policy: dc_initialize or dc_mpi_initialize returns it. No other callback of
+   *            this plugin follows, so it frees what it made; plugins before it get their finalize. */
   int (*init)(const dc_host_t* host, void** state);
-  /* For each event the XML binds to this plugin. */
+  /* For each event the XML binds to this plugin. `iteration` is the one that the event belongs to, as far as it has arrived.
+   *   Returns  a negative code by policy; clients hear of it at a later end of iteration. */
   int (*on_event)(void* state, const dc_event_t* event, const dc_iteration_t* iteration);
-  /* For every complete iteration, in step order, once or as long as it returns DC_AGAIN or DC_WAIT. When a storage plugin returns
-   * DC_OK the iteration is durable. */
+  /* For every complete iteration, in step order, also one without datasets; once, or as long as it returns DC_AGAIN or DC_WAIT. Storage
+   * elements of the XML come before plugin elements.
+   *   Returns  DC_OK: of a storage, the iteration is durable: fsynced under its final names. A negative code: this iteration is over for
+   *            this plugin, the others still get it; of a storage, `last_durable` of dc_status stays where it is for the rest of the run,
+   *            and the blocks are released nevertheless: what may succeed later is to be tried again with DC_WAIT. DC_AGAIN, DC_WAIT. */
   int (*on_iteration)(void* state, const dc_iteration_t* iteration);
-  /* Once at the end, when all iterations are processed; frees `state`; also of a plugin that was switched off. A negative code is a
-   * failure of the run, or with policy="disable" a notice, but for a storage plugin. */
+  /* Once at the end, when all iterations are processed; frees `state`; also of a plugin that was switched off. Not after a fault that ended
+   * the server, nor in a fork of it.
+   *   Returns  a negative code is a failure of the run, or with policy="disable" a notice, but for a storage plugin. Clients hear of it
+   *            as long as they are not gone, from dc_finalize. */
   int (*finalize)(void* state);
-  /* For each message that the plugin on server `from` has sent; between other callbacks, never inside one. */
+  /* For each message that the plugin on server `from` has sent; between other callbacks, never inside one. `data` is the server's,
+   * `bytes` long, of no alignment, valid during the callback.
+   *   Returns  a negative code by policy. */
   int (*on_message)(void* state, int from, const void* data, uint64_t bytes);
   /* Storage only, and not in the tables of older plugins: fills read->data from an earlier run. Between other callbacks, never inside
-   * one; on_iteration may have more to do. The code and the sentence go to the client that asks, and are no failure of this run:
-   * DC_E_NOT_STORED for what is not there. */
+   * one; on_iteration may have more to do. The first storage that has the callback is asked.
+   *   Returns  DC_OK when all of read->data is filled. Any negative code goes with its sentence to the client that asks, from dc_read, and
+   *            is no failure of this run: DC_E_NOT_STORED for what is not there. What it left in read->data is not used. */
   int (*on_read)(void* state, const dc_read_t* read);
   /* Storage only: sets `*step` to the last complete step that the earlier run stored, of this variable, or of any when it is NULL.
-   * DC_E_NOT_STORED when there is none. */
+   *   Returns  as on_read, from dc_last_step: DC_E_NOT_STORED when there is none. */
   int (*on_last_step)(void* state, const dc_variable_info_t* variable, int64_t* step);
   /* Of the iterations up to `step` this server brings no other than on_iteration has had: its clients have ended them without a write,
-   * but for those that the host lists as lost.
-   * INT64_MAX after the last one. Between other callbacks; what it sends still arrives. */
+   * but for those that the host lists as lost. `step` grows from call to call; INT64_MAX after the last one. Between other callbacks; what
+   * it sends still arrives.
+   *   Returns  a negative code by policy. */
   int (*on_passed)(void* state, int64_t step);
   /* When the server has nothing else to do, after other callbacks of this plugin: for work that nobody waits for, in pieces of some
-   * milliseconds, as events wait meanwhile. DC_AGAIN: there is more; called again as soon as there is nothing else to do. DC_WAIT: the
-   * same, but later. DC_OK: not before this plugin has had another callback. What is left at the end is finalize's. */
+   * milliseconds, as events wait meanwhile. What is left at the end is finalize's.
+   *   Returns  DC_AGAIN: there is more; called again as soon as there is nothing else to do. DC_WAIT: the same, but after some
+   *            milliseconds. DC_OK: not before this plugin has had another callback. A negative code by policy. */
   int (*on_idle)(void* state);
 } dc_plugin_t;
 
-/* The entry of a plugin in the full form. Owns: the plugin owns the table, which must stay valid until the server ends.
- * Each plugin in this form defines it: DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin(void) { ... } */
+/* The entry of a plugin in the full form, called once, when the server loads it. Each plugin in this form defines it:
+ * DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin(void) { ... }
+ *   Owns     the plugin owns the table, which must stay valid until the server ends.
+ *   Returns  the table. NULL, another `abi` or a `size_bytes` below the first version's ends the start with DC_E_VERSION; a shared object
+ *            that cannot be loaded or has no such function with DC_E_PLUGIN. */
 typedef const dc_plugin_t* (*dc_plugin_entry_fn)(void);
 #define DC_PLUGIN_ENTRY "damaris_plugin"
 

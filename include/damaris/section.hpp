@@ -1,4 +1,5 @@
-// What a C++ program hands to a write or gets from a read: element type, address, extents and strides of a container, an array or a part of one.
+// What a C++ program hands to a write or gets from a read: element type, address, extents and strides of a container, an array or a
+// part of one. Nothing here owns or copies elements.
 // Used by: damaris.hpp, in simulation processes; a program names Section itself only for arrays with a halo.
 // Before it: the simulation's arrays. After it: dc_write_typed, dc_read_typed.
 #pragma once
@@ -19,8 +20,10 @@ namespace damaris {
 
 namespace detail {
 
+// The code of an integer of that width and sign; more than 8 bytes do not compile.
 template <class T>
 constexpr dc_type integer_type() {
+  static_assert(sizeof(T) <= 8, "no layout has integers of more than 64 bits");
   constexpr int width = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
   return static_cast<dc_type>((std::is_signed_v<T> ? DC_INT8 : DC_UINT8) + width);
 }
@@ -37,8 +40,8 @@ struct IsContiguous<C, std::void_t<decltype(std::data(std::declval<const C&>()))
 
 }  // namespace detail
 
-// The element type of the XML that T is. A class is taken for a compound type with the same members; bool, long double, pointers
-// and classes that are not trivially copyable do not compile.
+// Returns the element type of the XML that T is, never DC_ANY. A class is DC_COMPOUND, taken for a compound type with the same members;
+// bool, long double, pointers and classes that are not trivially copyable do not compile.
 template <class T>
 constexpr dc_type type_of() {
   using Element = std::remove_cv_t<T>;
@@ -57,19 +60,23 @@ constexpr dc_type type_of() {
     return DC_COMPOUND;
 }
 
-// Borrows an array, or a regular part of one such as the interior of an array with a halo. Lists are in the layout's dimension order.
+// Borrows an array, or a regular part of one such as the interior of an array with a halo.
+//   Units  extents and strides in elements of T, one for each dimension, at most DC_MAX_DIMS, in the layout's dimension order: slowest
+//          first, unless the layout has language="fortran". Whether they fit a layout the write or read tells (DC_E_SHAPE).
+//   Owns   nothing: the array must live until the write or read returns.
 template <class T>
 class Section {
  public:
   // `count` elements side by side: fits a layout of any dimensions with as many elements.
   Section(const T* data, std::size_t count) : data_(data), ndims_(1), extents_{static_cast<std::int64_t>(count)} {}
 
-  // A contiguous array of these extents.
+  // A contiguous array of these extents in elements. Throws DC_E_SHAPE for more than DC_MAX_DIMS.
   Section(const T* data, std::initializer_list<std::int64_t> extents) : data_(data), ndims_(static_cast<int>(extents.size())) {
     copy(extents, extents_);
   }
 
-  // One stride a dimension: the distance between neighbours, in elements of T. Throws DC_E_SHAPE unless there is one for each extent.
+  // One stride a dimension: the distance between neighbours, in elements of T, negative for an array backwards; `data` is the first
+  // element. Throws DC_E_SHAPE unless there is one for each extent, and for more than DC_MAX_DIMS.
   Section(const T* data, std::initializer_list<std::int64_t> extents, std::initializer_list<std::ptrdiff_t> strides)
       : Section(data, extents) {
     if (strides.size() != extents.size()) throw Error(DC_E_SHAPE, "a section needs one stride for each extent");
@@ -78,14 +85,17 @@ class Section {
     strided_ = true;
   }
 
-  // The first element; borrowed, so it must live until the write returns.
+  // The first element; the caller's, borrowed.
   const T* data() const noexcept { return data_; }
+  // How many extents and strides there are, 1 to DC_MAX_DIMS; 0 for an empty list.
   int ndims() const noexcept { return ndims_; }
+  // ndims() of them, in elements; valid as long as this object.
   const std::int64_t* extents() const noexcept { return extents_.data(); }
-  // In bytes, one a dimension; null for a contiguous array.
+  // ndims() of them, in bytes; valid as long as this object. Null for a contiguous array.
   const std::ptrdiff_t* strides_bytes() const noexcept { return strided_ ? strides_bytes_.data() : nullptr; }
 
  private:
+  // Throws DC_E_SHAPE when there are more than fit.
   template <class Number>
   static void copy(std::initializer_list<Number> from, std::array<Number, DC_MAX_DIMS>& to) {
     if (from.size() > to.size()) throw Error(DC_E_SHAPE, "a layout has at most " + std::to_string(DC_MAX_DIMS) + " dimensions");
@@ -100,7 +110,7 @@ class Section {
   std::array<std::ptrdiff_t, DC_MAX_DIMS> strides_bytes_ = {};
 };
 
-// The same for a read, which fills it.
+// The same for a read, which fills it: nothing of it after an error. Constructors and units as of Section.
 template <class T>
 class MutableSection : public Section<T> {
  public:
@@ -109,19 +119,21 @@ class MutableSection : public Section<T> {
   MutableSection(T* data, std::initializer_list<std::int64_t> extents, std::initializer_list<std::ptrdiff_t> strides)
       : Section<T>(data, extents, strides), data_(data) {}
 
+  // The first element, which may be changed; the caller's, borrowed.
   T* data() const noexcept { return data_; }
 
  private:
   T* data_;
 };
 
-// What a write takes: a Section itself, a container (std::vector, std::array, std::string, ...), or a single element.
+// What a write takes: a Section itself, a container (std::vector, std::array, std::string, ...), or a single element. Returns a view that
+// borrows the argument; what is none of these does not compile.
 template <class T>
 const Section<T>& as_section(const Section<T>& section) {
   return section;
 }
 
-// A container or a built-in array of one dimension, as one row of elements; borrowed.
+// A container or a built-in array of one dimension, as one row of std::size elements; fits a layout of any dimensions with as many.
 template <class C, std::enable_if_t<detail::IsContiguous<C>::value, int> = 0>
 auto as_section(const C& container) {
   using T = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(container))>>;
@@ -129,18 +141,20 @@ auto as_section(const C& container) {
   return Section<T>(std::data(container), std::size(container));
 }
 
-// A single element; borrowed.
+// A single element.
 template <class T,
           std::enable_if_t<!detail::IsContiguous<T>::value && std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>, int> = 0>
 auto as_section(const T& element) {
   return Section<T>(&element, 1);
 }
 
-// What a read takes: a MutableSection itself, a container of the right size, or a single element.
+// What a read takes: a MutableSection itself, a container of the right size, or a single element. Returns a view that borrows the argument;
+// what may not be changed does not compile.
 template <class T>
 const MutableSection<T>& as_mutable_section(const MutableSection<T>& section) {
   return section;
 }
+// The same for one that is not const, which would else be taken for a single element.
 template <class T>
 const MutableSection<T>& as_mutable_section(MutableSection<T>& section) {
   return section;
@@ -151,6 +165,7 @@ void as_mutable_section(const Section<T>& section) = delete;
 template <class T>
 void as_mutable_section(Section<T>& section) = delete;
 
+// A container or a built-in array of one dimension, of as many elements as the layout; a read does not resize it.
 template <class C, std::enable_if_t<detail::IsContiguous<C>::value, int> = 0>
 auto as_mutable_section(C& container) {
   using T = std::remove_pointer_t<decltype(std::data(container))>;
@@ -159,6 +174,7 @@ auto as_mutable_section(C& container) {
   return MutableSection<T>(std::data(container), std::size(container));
 }
 
+// A single element.
 template <class T,
           std::enable_if_t<!detail::IsContiguous<T>::value && std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>, int> = 0>
 auto as_mutable_section(T& element) {

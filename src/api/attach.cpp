@@ -4,13 +4,13 @@
 
 #include "api/spawn_server.hpp"
 #include "client/slot.hpp"
+#include "config/config.hpp"
 #include "core/base/borrowed_process.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
-#include "core/config/config.hpp"
 #include "core/model/json.hpp"
 #include "core/shm/dead_regions.hpp"
 #include "core/shm/start_lock.hpp"
@@ -18,14 +18,26 @@
 namespace damaris::api {
 namespace {
 
-// What tells a run from another one of the same name: what its configuration says, and which file it is.
+// What distinguishes a run from another one of the same name: the text of its configuration, and which file that is.
 struct Identity {
   std::uint64_t content = 0, place = 0;
   bool is_of(const shm::FoundRegion& region) const { return region.config_digest == content && region.config_place == place; }
 };
 
+// None of its clients is left, whether the server has noticed or not.
+bool is_about_to_leave(const shm::Region& region) {
+  for (std::uint32_t slot = 0; slot < region.client_count(); ++slot) {
+    const auto state = static_cast<shm::SlotState>(region.slot(slot).state.load(std::memory_order_acquire));
+    const bool is_over = state == shm::SlotState::dead || state == shm::SlotState::drained;
+    if (!is_over && (state != shm::SlotState::attached || region.client_lives(slot))) return false;
+  }
+  return true;
+}
+
 // A free slot of a living detached server of this run, or nullptr. Two clients may go for the same one: the loser tries on.
-std::unique_ptr<Session> try_attach(const Identity& run, int id) {
+// `is_leaving`, where it is given: nullptr also for a server that is about to leave, which it says.
+std::unique_ptr<Session> try_attach(const Identity& run, int id, bool* is_leaving = nullptr) {
+  if (is_leaving != nullptr) *is_leaving = false;
   for (const shm::FoundRegion& found : shm::find_regions(shm::job_prefix())) {
     if (!found.ready || !found.detached || !run.is_of(found)) continue;
     auto region = std::make_shared<shm::Region>(shm::Region::attach(found.name));
@@ -35,6 +47,7 @@ std::unique_ptr<Session> try_attach(const Identity& run, int id) {
       configure_log(log_level(model->log.level), model->log.file, format("client {}", id));
       return std::make_unique<Session>(region, model, slot, id);
     }
+    if (is_leaving != nullptr && (*is_leaving = is_about_to_leave(*region))) return nullptr;
     throw Error(DC_E_CONFIG, format("the server {} (process {}) already has its {} clients; start it with --clients N, or set "
                                     "<clients count=\"N\"> in the XML",
                                     found.name, found.server.pid, region->client_count()));
@@ -59,15 +72,18 @@ void refuse_other_run(const model::Model& model, const Identity& run) {
   }
 }
 
-// Whoever holds the start lock starts the server.
+// The client that holds the start lock starts the server.
 std::unique_ptr<Session> attach_to_server(const model::Model& model, const Identity& run, int id) {
   const Deadline deadline = Deadline::after_ms(model.architecture.attach_timeout_ms);
   shm::StartLock lock(shm::run_key(model));
   bool started = false;
-  while (true) {
-    if (auto session = try_attach(run, id)) return session;
-    if (deadline.passed()) break;
-    if (model.architecture.start_server && !started && lock.try_take()) {
+  for (bool is_leaving = false;;) {
+    if (auto session = try_attach(run, id, &is_leaving)) return session;
+    if (deadline.passed()) {
+      if (auto session = try_attach(run, id)) return session;
+      break;
+    }
+    if (model.architecture.start_server && !started && !is_leaving && lock.try_take()) {
       if (auto session = try_attach(run, id)) return session;
       refuse_other_run(model, run);
       spawn_server(model.file, 0, deadline.left_ms(model.architecture.attach_timeout_ms));
@@ -91,7 +107,8 @@ std::unique_ptr<Session> start_without_mpi(const std::string& config, int id) {
   if (id < 0) throw Error(DC_E_ARGUMENT, format("client id {} is negative; ids are 0 or more (usually the rank)", id));
   const std::string xml = read_config_file(config);
   const Identity run = {digest(xml), place_digest(config)};
-  if (auto session = try_attach(run, id)) return session;
+  bool is_leaving = false;
+  if (auto session = try_attach(run, id, &is_leaving)) return session;
   const auto model = std::make_shared<const model::Model>(config::parse(xml, config));
   configure_log(log_level(model->log.level), model->log.file, format("client {}", id));
   if (model->architecture.dedicated_cores > 0) return attach_to_server(*model, run, id);

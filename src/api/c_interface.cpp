@@ -6,6 +6,7 @@
 #include "api/session.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
+#include "core/base/status.hpp"
 
 namespace {
 
@@ -25,12 +26,12 @@ Client& client() {
 
 template <class Pointer>
 void require(Pointer pointer, const char* call, const char* argument) {
-  if (pointer == nullptr) throw Error(DC_E_ARGUMENT, damaris::format("{}: {} is a null pointer", call, argument));
+  if (pointer == nullptr) throw Error(DC_E_ARGUMENT, damaris::format("{}: argument `{}` is NULL", call, argument));
 }
 
 dc_variable_s& find(const char* variable, const char* call) {
   Client& c = client();
-  require(variable, call, "the variable's name");
+  require(variable, call, "variable");
   return c.shapes().find(variable);
 }
 
@@ -41,8 +42,8 @@ dc_variable_s& checked(dc_variable_t* handle, const char* call) {
   return *handle;
 }
 
-int report(const Client::Report& report) {
-  return report.code == DC_OK ? DC_OK : damaris::api::remember(report.code, report.sentence);
+int report(const damaris::Status& report) {
+  return report.code == DC_OK ? DC_OK : damaris::api::remember(report.code, report.message);
 }
 
 void fill(const dc_variable_s& variable, dc_layout_t& layout) {
@@ -62,7 +63,7 @@ extern "C" {
 
 int dc_initialize(const char* config, int id) {
   return guard([&] {
-    require(config, "dc_initialize", "the path of the XML");
+    require(config, "dc_initialize", "config");
     damaris::api::require_no_session();
     damaris::api::set_session(damaris::api::start_without_mpi(config, id));
     return DC_OK;
@@ -98,7 +99,7 @@ int dc_write_typed(const char* variable, int64_t step, int32_t block, dc_type ty
 int dc_alloc(const char* variable, int64_t step, int32_t block, void** data) {
   return guard_write([&] {
     dc_variable_s& found = find(variable, "dc_alloc");
-    require(data, "dc_alloc", "the place for the pointer");
+    require(data, "dc_alloc", "data");
     return client().alloc(found, step, block, data);
   });
 }
@@ -106,8 +107,8 @@ int dc_alloc(const char* variable, int64_t step, int32_t block, void** data) {
 int dc_alloc_typed(const char* variable, int64_t step, int32_t block, dc_type type, dc_layout_t* reserved, void** data) {
   return guard([&] {
     dc_variable_s& found = find(variable, "dc_alloc_typed");
-    require(reserved, "dc_alloc_typed", "the place for the layout");
-    require(data, "dc_alloc_typed", "the place for the pointer");
+    require(reserved, "dc_alloc_typed", "reserved");
+    require(data, "dc_alloc_typed", "data");
     const int code = client().alloc(found, step, block, data, type);
     fill(found, *reserved);
     return code;
@@ -121,7 +122,7 @@ int dc_commit(const char* variable, int64_t step, int32_t block) {
 int dc_variable(const char* variable, dc_variable_t** handle) {
   return guard([&] {
     dc_variable_s& found = find(variable, "dc_variable");
-    require(handle, "dc_variable", "the place for the handle");
+    require(handle, "dc_variable", "handle");
     *handle = &found;
     return DC_OK;
   });
@@ -164,7 +165,7 @@ int dc_last_step(const char* variable, int64_t* step) {
   return guard([&] {
     Client& c = client();
     const dc_variable_s* found = variable == nullptr ? nullptr : &c.shapes().find(variable);
-    require(step, "dc_last_step", "the place for the step");
+    require(step, "dc_last_step", "step");
     *step = c.last_step(found);
     return DC_OK;
   });
@@ -173,7 +174,7 @@ int dc_last_step(const char* variable, int64_t* step) {
 int dc_signal(const char* name, int64_t step) {
   return guard([&] {
     Client& c = client();
-    require(name, "dc_signal", "the event's name");
+    require(name, "dc_signal", "name");
     c.signal(name, step);
     return DC_OK;
   });
@@ -193,7 +194,7 @@ int dc_flush(int64_t step, int timeout_ms) {
 int dc_status(dc_status_t* status) {
   return guard([&] {
     Client& c = client();
-    require(status, "dc_status", "the place for the status");
+    require(status, "dc_status", "status");
     *status = c.status();
     return DC_OK;
   });
@@ -202,7 +203,7 @@ int dc_status(dc_status_t* status) {
 int dc_set_parameter(const char* name, int64_t value) {
   return guard([&] {
     Client& c = client();
-    require(name, "dc_set_parameter", "the parameter's name");
+    require(name, "dc_set_parameter", "name");
     const auto lock = c.lock_step();
     c.shapes().set_parameter(name, value);
     return DC_OK;
@@ -212,8 +213,8 @@ int dc_set_parameter(const char* name, int64_t value) {
 int dc_get_parameter(const char* name, int64_t* value) {
   return guard([&] {
     Client& c = client();
-    require(name, "dc_get_parameter", "the parameter's name");
-    require(value, "dc_get_parameter", "the place for the value");
+    require(name, "dc_get_parameter", "name");
+    require(value, "dc_get_parameter", "value");
     const auto lock = c.lock_step();
     *value = c.shapes().parameter(name);
     return DC_OK;
@@ -223,8 +224,8 @@ int dc_get_parameter(const char* name, int64_t* value) {
 int dc_set_shape(const char* name, int ndims, const int64_t* extents) {
   return guard([&] {
     Client& c = client();
-    require(name, "dc_set_shape", "the name");
-    if (ndims != 0) require(extents, "dc_set_shape", "the list of extents");
+    require(name, "dc_set_shape", "name");
+    if (ndims != 0) require(extents, "dc_set_shape", "extents");
     const auto lock = c.lock_step();
     c.shapes().set_shape(name, ndims, extents);
     return DC_OK;
@@ -234,8 +235,8 @@ int dc_set_shape(const char* name, int ndims, const int64_t* extents) {
 int dc_set_position(const char* name, int ndims, const int64_t* offsets) {
   return guard([&] {
     Client& c = client();
-    require(name, "dc_set_position", "the name");
-    require(offsets, "dc_set_position", "the list of offsets");
+    require(name, "dc_set_position", "name");
+    require(offsets, "dc_set_position", "offsets");
     const auto lock = c.lock_step();
     c.shapes().set_position(name, ndims, offsets);
     return DC_OK;
@@ -245,7 +246,7 @@ int dc_set_position(const char* name, int ndims, const int64_t* offsets) {
 int dc_get_layout(const char* variable, dc_layout_t* layout) {
   return guard([&] {
     dc_variable_s& found = find(variable, "dc_get_layout");
-    require(layout, "dc_get_layout", "the place for the layout");
+    require(layout, "dc_get_layout", "layout");
     client().refresh_shapes();
     fill(found, *layout);
     return DC_OK;

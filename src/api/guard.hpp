@@ -1,12 +1,13 @@
 // The guards at the C edge, one for each C function.
-// Used by: c_interface.cpp and the MPI start.
+// Used by: the C functions of libdamaris and libdamaris_mpi, and the end of a session inside MPI_Finalize; any thread of the simulation.
+// Before it: a call of the simulation. After it: a code, and the sentence of dc_last_error.
 #pragma once
 
 #include <new>
 #include <utility>
 
 #include "api/session.hpp"
-#include "core/base/calm_float.hpp"
+#include "core/base/calm_thread.hpp"
 
 namespace damaris::api {
 
@@ -29,7 +30,7 @@ int guard_write(Call&& call) noexcept {
 // For all others: the simulation finds its floating-point environment as it was.
 template <class Call>
 int guard(Call&& call) noexcept {
-  const CalmFloat calm;
+  const CalmThread calm;
   return guard_write(std::forward<Call>(call));
 }
 

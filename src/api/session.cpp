@@ -8,7 +8,7 @@
 #include "client/slot.hpp"
 #include "core/base/ascii.hpp"
 #include "core/base/borrowed_process.hpp"
-#include "core/base/calm_float.hpp"
+#include "core/base/calm_thread.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
@@ -49,7 +49,7 @@ Session::Session(std::shared_ptr<const model::Model> model, const std::string& x
 
 // Of several threads that wait one does the server's work; the others look again.
 client::Pumped Session::pump() {
-  const CalmFloat calm;  // a write that waits comes here as well
+  const CalmThread calm;  // a write that waits comes here as well
   const std::unique_lock<std::mutex> lock(pumping_, std::try_to_lock);
   if (!lock) {
     std::this_thread::yield();
@@ -69,8 +69,8 @@ client::Pumped Session::pump() {
   return client::Pumped::waiting;
 }
 
-client::Client::Report Session::finalize() {
-  client::Client::Report report = client_->finalize();
+Status Session::finalize() {
+  Status report = client_->finalize();
   if (server_ == nullptr) return report;
   const BorrowedProcess borrowed;
   // The other processes in place come to their end too, or have died.
@@ -78,14 +78,13 @@ client::Client::Report Session::finalize() {
   bool all_here = server_->finished();
   for (; !all_here && !deadline.passed(); all_here = server_->finished()) pump();
   server_->close();
-  const server::CallResult& last = server_->end_failure();
+  const Status& last = server_->end_failure();
   if (report.code >= DC_OK && !all_here)
     report = {DC_E_TIMEOUT,
               format("the other processes did not come to their end within {} ms (<server finalize-timeout=...>); what "
                      "needs all of them may be missing",
                      finalize_timeout_ms_)};
-  if ((report.code >= DC_OK && last.code < DC_OK) || (report.code == DC_OK && last.is_notice()))
-    report = {last.code, last.sentence};
+  if ((report.code >= DC_OK && last.code < DC_OK) || (report.code == DC_OK && last.is_notice())) report = {last.code, last.message};
   return report;
 }
 

@@ -1,4 +1,4 @@
-// The session of this process: what stands behind the C functions, in one of the three ways to start.
+// The session of this process: the state behind the C functions, made by one of the three ways to start.
 // Used by: the C functions; set by dc_initialize or, from libdamaris_mpi, by dc_mpi_initialize.
 // Before it: the start (detached, split, in place). After it: the client, and in place also the server.
 #pragma once
@@ -32,7 +32,7 @@ class Session {
   bool is_own() const noexcept { return maker_.is_this_process(); }
   // Of that process, for messages.
   std::int32_t process() const noexcept { return process_; }
-  client::Client::Report finalize();
+  Status finalize();
   // Runs when the session ends, for example to free a communicator.
   void at_end(std::function<void()> action) { at_end_ = std::move(action); }
 

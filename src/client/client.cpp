@@ -12,28 +12,28 @@
 namespace damaris::client {
 namespace {
 
-using event::Event;
-using event::Kind;
+using shm::Message;
+using shm::MessageKind;
 
-Event make_event(Kind kind, std::int64_t step) {
-  Event event = {};
-  event.kind = kind;
-  event.step = step;
-  return event;
+Message make_message(MessageKind kind, std::int64_t step) {
+  Message message = {};
+  message.kind = kind;
+  message.step = step;
+  return message;
 }
 
 void require_step(std::int64_t step) {
   if (step < 0) throw Error(DC_E_ARGUMENT, format("step {} is negative; steps count from 0", step));
-  if (step > event::kHighestStep)
-    throw Error(DC_E_ARGUMENT, format("step {} is higher than {}, the highest", step, event::kHighestStep));
+  if (step > shm::kHighestStep)
+    throw Error(DC_E_ARGUMENT, format("step {} is higher than {}, the highest", step, shm::kHighestStep));
 }
 
-Event refusal(const Writer::Refused& what, std::uint64_t count) {
+Message refusal(const Writer::Refused& what, std::uint64_t count) {
   const auto [step, variable, dropped] = what;
-  Event event = make_event(dropped ? Kind::dropped : Kind::skipped, step);
-  event.name = variable;
-  event.count = count;
-  return event;
+  Message message = make_message(dropped ? MessageKind::dropped : MessageKind::skipped, step);
+  message.name = variable;
+  message.count = count;
+  return message;
 }
 
 }  // namespace
@@ -93,7 +93,8 @@ Client::~Client() {
     bool told = true;
     for (const auto& [what, count] : writer->refused) told = told && writer->lane.try_push(refusal(what, count));
     if (told)
-      writer->lane.try_push(make_event(Kind::finalize, last));  // else it is missing from the step, once its process has ended
+      writer->lane.try_push(
+          make_message(MessageKind::finalize, last));  // else it is missing from the step, once its process has ended
   }
   link_.ring();
 }
@@ -192,18 +193,18 @@ void Client::refresh_shapes() {
   if (!writing_.load(std::memory_order_relaxed) && shapes_.parameters_changed()) shapes_.apply_parameters();
 }
 
-void Client::push(Writer& writer, const Event& event, const Deadline& deadline) {
+void Client::push(Writer& writer, const Message& message, const Deadline& deadline) {
   if (!writer.lane.has_room()) wait_for_lane(writer, deadline);
-  writer.lane.try_push(event);
+  writer.lane.try_push(message);
 }
 
 // All or none: a call that fails for a full lane can be made again.
-void Client::push_to_all(const Event& event, const Deadline& deadline) {
+void Client::push_to_all(const Message& message, const Deadline& deadline) {
   for (auto& writer : writers_)
     if (!writer->lane.has_room()) wait_for_lane(*writer, deadline);
   for (auto& writer : writers_) {
-    Event own = event;
-    if (own.kind == Kind::end_iteration) {
+    Message own = message;
+    if (own.kind == MessageKind::end_iteration) {
       own.count = writer->waits.load(std::memory_order_relaxed) - writer->waits_told;
       writer->waits_told += own.count;
     }
@@ -220,9 +221,9 @@ void Client::signal(const std::string& name, std::int64_t step) {
   }
   link_.require_taking();
   open_step(step);
-  Event event = make_event(Kind::signal, step);
-  event.name = static_cast<std::uint32_t>(id);
-  push(own_writer(), event, lane_deadline());
+  Message message = make_message(MessageKind::signal, step);
+  message.name = static_cast<std::uint32_t>(id);
+  push(own_writer(), message, lane_deadline());
   link_.ring();
   link_.settle(Pumped::waiting, model_->architecture.finalize_timeout_ms);
 }
@@ -231,13 +232,13 @@ void Client::set_time(std::int64_t step, double time) {
   if (!std::isfinite(time))
     throw Error(DC_E_ARGUMENT, format("the time of step {} is {}; give a finite number, or do not set it", step, time));
   open_step(step);
-  Event event = make_event(Kind::set_time, step);
-  event.time = time;
-  push(own_writer(), event, lane_deadline());
+  Message message = make_message(MessageKind::set_time, step);
+  message.time = time;
+  push(own_writer(), message, lane_deadline());
 }
 
 // Every lane gets the end, so that the server knows it has all that the client's threads wrote before.
-Client::Report Client::end_iteration(std::int64_t step) {
+Status Client::end_iteration(std::int64_t step) {
   require_step(step);
   if (step <= ended_)
     throw Error(DC_E_BACKWARD,
@@ -247,7 +248,7 @@ Client::Report Client::end_iteration(std::int64_t step) {
   link_.require_taking();
   const Deadline deadline = lane_deadline();
   tell_refused(step, deadline);
-  push_to_all(make_event(Kind::end_iteration, step), deadline);
+  push_to_all(make_message(MessageKind::end_iteration, step), deadline);
   close_steps_below(step + 1);
   link_.ring();
   const std::int64_t timeout_ms = model_->architecture.finalize_timeout_ms;
@@ -257,10 +258,10 @@ Client::Report Client::end_iteration(std::int64_t step) {
   return next_report(step);
 }
 
-Client::Report Client::next_report(std::int64_t up_to_step) {
+Status Client::next_report(std::int64_t up_to_step) {
   const auto lock = lock_step();
   if (!cancelled_.empty()) {
-    Report report{
+    Status report{
         DC_E_NOT_COMMITTED,
         format("client {}: allocated but never committed, so cancelled: {}; call dc_commit before the step ends", id_, cancelled_)};
     cancelled_.clear();
@@ -273,7 +274,7 @@ Client::Report Client::next_report(std::int64_t up_to_step) {
   return {mail->code > DC_OK ? mail->code : DC_E_EARLIER_IO, mail->sentence};
 }
 
-Client::Report Client::mailbox_report() {
+Status Client::mailbox_report() {
   if (mailbox_told_ || !shm::mails_damaged(region_->slot(slot_))) return {};
   mailbox_told_ = true;
   return {DC_E_EARLIER_IO, format("the mailbox of client {} is damaged, as by a process that writes where it should not: what the "
@@ -281,16 +282,17 @@ Client::Report Client::mailbox_report() {
                                   id_)};
 }
 
-Client::Report Client::flush(std::int64_t step, std::int64_t timeout_ms) {
+Status Client::flush(std::int64_t step, std::int64_t timeout_ms) {
   link_.require_taking();
   if (step > ended_)
     throw Error(DC_E_NOT_ENDED,
                 format("flush of step {}: client {} has not ended it; call dc_end_iteration({}) first", step, id_, step));
-  push(own_writer(), make_event(Kind::flush, step), lane_deadline());
+  push(own_writer(), make_message(MessageKind::flush, step), lane_deadline());
   link_.ring();
   if (!link_.wait_until(Deadline::after_ms(timeout_ms),
                         [&] { return region_->header().last_processed.load(std::memory_order_acquire) >= step; }))
     throw Error(DC_E_TIMEOUT, format("step {} is not durable after {} ms: waited for {}", step, timeout_ms, link_.describe(step)));
+  link_.require_not_stopping();  // of a step that it has cut short it stores what it has, which may not be all of it
   return next_report(step);
 }
 
@@ -299,7 +301,7 @@ void Client::throw_leaves_early(std::int64_t last) {
                                    model_->architecture.finalize_timeout_ms, link_.describe(last)));
 }
 
-Client::Report Client::finalize() {
+Status Client::finalize() {
   if (finalized_) return {};
   finalized_ = true;
   leaving_ = Deadline::after_ms(model_->architecture.finalize_timeout_ms);
@@ -307,17 +309,16 @@ Client::Report Client::finalize() {
   link_.require_taking();
   tell_refused(last, *leaving_);
   close_steps_below(last + 1);
-  push_to_all(make_event(Kind::finalize, last), *leaving_);
+  push_to_all(make_message(MessageKind::finalize, last), *leaving_);
   link_.ring();
   const auto drained = [&] { return state_of(region_->slot(slot_)) != shm::SlotState::attached; };
   if (!link_.wait_until(*leaving_, drained)) throw_leaves_early(last);
   if (state_of(region_->slot(slot_)) == shm::SlotState::dead) link_.require_taking();  // a stopping server took no more: says so
   constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
-  Report first = next_report(kAll);
-  if (first.code == DC_E_NOT_COMMITTED)
-    log_line(LogLevel::warning, first.sentence);  // a destructor that finalizes hands no code on
-  for (Report next = first.code == DC_OK ? first : next_report(kAll); next.code != DC_OK; next = next_report(kAll)) {
-    first.sentence += "; also: " + next.sentence;
+  Status first = next_report(kAll);
+  if (first.code == DC_E_NOT_COMMITTED) log_line(LogLevel::warning, first.message);  // a destructor that finalizes hands no code on
+  for (Status next = first.code == DC_OK ? first : next_report(kAll); next.code != DC_OK; next = next_report(kAll)) {
+    first.message += "; also: " + next.message;
     if (first.code > DC_OK) first.code = next.code;  // an error is not hidden behind a notice
   }
   return first;

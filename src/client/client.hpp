@@ -18,6 +18,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/maker.hpp"
+#include "core/base/status.hpp"
 #include "core/shm/region.hpp"
 
 namespace damaris::client {
@@ -51,15 +52,11 @@ class Client {
   void signal(const std::string& name, std::int64_t step);
   void set_time(std::int64_t step, double time);
 
-  // These report what earlier iterations met: the returned Report is empty when there is nothing to say.
-  struct Report {
-    int code = DC_OK;
-    std::string sentence;
-  };
-  Report end_iteration(std::int64_t step);
-  Report flush(std::int64_t step, std::int64_t timeout_ms);
+  // These report what earlier iterations met: the returned Status is empty when there is nothing to say.
+  Status end_iteration(std::int64_t step);
+  Status flush(std::int64_t step, std::int64_t timeout_ms);
   // Ends everything, waits for durability, detaches. A second call does nothing.
-  Report finalize();
+  Status finalize();
   dc_status_t status();
   // In which something was written, and which has not ended yet; or none.
   std::optional<std::int64_t> unfinished_step() const {
@@ -124,17 +121,17 @@ class Client {
   [[noreturn]] void throw_full(Writer& writer, const Variable& variable, std::int64_t step, bool alone);
   void publish(Writer& writer, shm::BlockHeader* block, std::int64_t step, const std::byte* data, std::uint64_t bytes);
   shm::BlockHeader* reserve_to_read(Writer& writer, const std::string& what, std::uint64_t bytes, shm::Form form);
-  void ask(Writer& writer, shm::BlockHeader* block, event::Event& event, const std::string& what);
-  void push(Writer& writer, const event::Event& event, const Deadline& deadline);
-  void push_to_all(const event::Event& event, const Deadline& deadline);
+  void ask(Writer& writer, shm::BlockHeader* block, shm::Message& event, const std::string& what);
+  void push(Writer& writer, const shm::Message& event, const Deadline& deadline);
+  void push_to_all(const shm::Message& event, const Deadline& deadline);
   void tell_refused(std::int64_t last, const Deadline& deadline);
   std::int64_t last_step_tried() const;
   Deadline lane_deadline() const;
   void wait_for_lane(Writer& writer, const Deadline& deadline);
   void wait_for_lane_to_write(Writer& writer, const Variable& variable, std::int64_t step, std::int32_t block);
   [[noreturn]] void throw_leaves_early(std::int64_t last);
-  Report next_report(std::int64_t up_to_step);
-  Report mailbox_report();
+  Status next_report(std::int64_t up_to_step);
+  Status mailbox_report();
   const std::string& name_of(const Variable& variable) const { return model_->variables[variable.id].path; }
 
   const Maker maker_;

@@ -88,7 +88,7 @@ shm::BlockHeader* Client::reserve_to_read(Writer& writer, const std::string& wha
   return header;
 }
 
-void Client::ask(Writer& writer, shm::BlockHeader* block, event::Event& event, const std::string& what) {
+void Client::ask(Writer& writer, shm::BlockHeader* block, shm::Message& event, const std::string& what) {
   event.step = block->step;
   event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_->at(0));
   shm::hand_over(*block, shm::BlockState::asked, writer.lane, event);  // reserve_to_read() made sure of the room
@@ -116,8 +116,8 @@ void Client::read(Variable& variable, std::int64_t step, std::int32_t block, con
   header->variable = variable.id;
   header->block = block;
   describe_interior(variable, *header);
-  event::Event event = {};
-  event.kind = event::Kind::read;
+  shm::Message event = {};
+  event.kind = shm::MessageKind::read;
   ask(writer, header, event, what);
   const Answered answered(writer.arena, *header);
   const std::byte* data = shm::data_of(header, form);
@@ -131,9 +131,9 @@ std::int64_t Client::last_step(const Variable* variable) {
   std::int64_t step = shm::kNoStep;
   shm::BlockHeader* header = reserve_to_read(writer, "the last step", sizeof step, {});
   header->step = shm::kNoStep;
-  event::Event event = {};
-  event.kind = event::Kind::last_step;
-  event.name = variable == nullptr ? event::kAnyVariable : variable->id;
+  shm::Message event = {};
+  event.kind = shm::MessageKind::last_step;
+  event.name = variable == nullptr ? shm::kAnyVariable : variable->id;
   ask(writer, header, event, "the last step");
   const Answered answered(writer.arena, *header);
   const std::byte* data = shm::data_of(header, {});

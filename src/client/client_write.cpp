@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "client/client.hpp"
-#include "core/base/calm_float.hpp"
-#include "core/base/checksum.hpp"
+#include "codec/checksum.hpp"
+#include "core/base/calm_thread.hpp"
 #include "core/base/format.hpp"
 #include "core/shm/copy_choice.hpp"
 #include "core/shm/decision.hpp"
@@ -27,7 +27,7 @@ void fill_lists(const Variable& variable, shm::BlockHeader& header) {
   if (form.has(shm::kHasPosition)) copy_list(shape.ndims, variable.position, lists.position());
   if (form.has(shm::kHasGlobal)) copy_list(shape.ndims, shape.global, lists.global());
   if (form.has(shm::kHasGhost) && shape.bytes == 0) {
-    // Who has no elements has no ghost zones either.
+    // A client without elements has no ghost zones either.
     for (int d = 0; d < shape.ndims; ++d) {
       lists.extents()[d] = shape.interior(d);
       lists.ghost_low()[d] = lists.ghost_high()[d] = 0;
@@ -81,7 +81,7 @@ void Client::throw_too_large(const Writer& writer, const Variable& variable, std
 
 void Client::require_data(const Variable& variable, const void* data) const {
   if (data == nullptr && variable.shape.bytes > 0)
-    throw Error(DC_E_ARGUMENT, format("the data of '{}' is a null pointer", name_of(variable)));
+    throw Error(DC_E_ARGUMENT, format("argument `data` for '{}' is NULL", name_of(variable)));
 }
 
 int Client::look_at_decision(const Variable& variable, std::int64_t step) const {
@@ -134,7 +134,7 @@ shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64
 // The slow path: no hole. What can never fit is refused at once; the rest waits for the server, within the buffer's time-out, and then
 // the ladder decides for the node.
 shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variable, std::int64_t step, int& notice) {
-  const CalmFloat calm;
+  const CalmThread calm;
   const std::uint64_t bytes = variable.shape.bytes;
   const shm::Form form = variable.form;
   if (!writer.arena.can_ever_hold(bytes, form)) throw_too_large(writer, variable, bytes, step);
@@ -193,7 +193,7 @@ void Client::throw_full(Writer& writer, const Variable& variable, std::int64_t s
 }
 
 void Client::wait_for_lane(Writer& writer, const Deadline& deadline) {
-  const CalmFloat calm;
+  const CalmThread calm;
   link_.ring();
   if (link_.wait_until(deadline, [&] { return writer.lane.has_room(); })) return;
   if (leaving_) throw_leaves_early(shm::kNoStep);
@@ -217,12 +217,12 @@ void Client::change_step_to_write(const Wanted& wanted, std::int64_t step) {
 
 // Not from the header what the caller knows: in a pool others may have written over it. In registers: it is the hot path.
 void Client::publish(Writer& writer, shm::BlockHeader* block, std::int64_t step, const std::byte* data, std::uint64_t bytes) {
-  event::Event event = {};
-  event.kind = event::Kind::write;
+  shm::Message event = {};
+  event.kind = shm::MessageKind::write;
   event.step = step;
   event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_->at(0));
   if (model_->architecture.checksums) {
-    block->checksum = checksum(data, bytes);
+    block->checksum = codec::crc32(data, bytes);
     block->flags |= shm::kHasChecksum;
   }
   shm::hand_over(*block, shm::BlockState::published, writer.lane, event);  // reserve() made sure of the room

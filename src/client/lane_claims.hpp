@@ -1,5 +1,5 @@
-// Which thread of a client has which lane: claimed with the thread's first call, given back by its end, for another thread to claim.
-// Used by: every client thread; the end of a thread may come after that of the client, or in a forked child, so nothing here locks.
+// Which thread of a client has which lane: a thread claims one with its first call and gives it back when it ends.
+// Used by: every client thread; a thread may end after the client, or in a forked child, so nothing here locks.
 // Before it: a call of the simulation. After it: the Writer of that lane, which then is this thread's alone.
 #pragma once
 

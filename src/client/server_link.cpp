@@ -28,6 +28,10 @@ void ServerLink::require_taking() const {
   if (state() != shm::RegionState::ready || !serves()) throw_lost();
 }
 
+void ServerLink::require_not_stopping() const {
+  if (const shm::RegionState now = state(); now == shm::RegionState::leaving || now == shm::RegionState::closed) throw_lost();
+}
+
 // A server in the background has nobody else to say it to, and a program may not look at what its calls return.
 void ServerLink::throw_lost() const try { throw_lost_as_it_is(); } catch (const Error& error) {
   if (region_->header().detached != 0 && !said_lost_.exchange(true)) log_line(LogLevel::error, error.sentence());
@@ -107,7 +111,7 @@ std::string ServerLink::busy_text() const {
   return busy.seconds < 0.01 ? format(", in {}", busy.what) : format(", in {} for {:.1f} s", busy.what, busy.seconds);
 }
 
-// The server has not taken what it sent: who knows what that ends.
+// The server has not taken all that it sent, which may end the step.
 bool ServerLink::waits_for_server(std::uint32_t client) const {
   for (std::uint32_t thread = 0; thread < region_->threads(); ++thread) {
     const shm::LaneHeader* lane = region_->lane(client * region_->threads() + thread);
@@ -119,7 +123,7 @@ bool ServerLink::waits_for_server(std::uint32_t client) const {
 std::string ServerLink::late_clients(std::int64_t step) const {
   std::vector<std::string> late;
   for (std::uint32_t index = 0; index < region_->client_count(); ++index) {
-    if (index == slot_) continue;  // who waits has ended it, seen or not
+    if (index == slot_) continue;  // this client has ended it, whether the server has seen that or not
     const shm::ClientSlot& slot = region_->slot(index);
     const auto state = static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
     if (state == shm::SlotState::free || state == shm::SlotState::claimed)

@@ -1,4 +1,4 @@
-// What a client knows of its server: whether it lives, how to wake it, and how to wait for it without ever hanging.
+// A client's view of its server: whether it lives, how to wake it, and how to wait for it without ever hanging.
 // Used by: client threads on slow paths; a ring costs a system call only when the server sleeps.
 // Before it: Client. After it: the region's header; in place, the server's own poll.
 #pragma once
@@ -31,7 +31,9 @@ class ServerLink {
 
   // Throws Error(DC_E_SERVER_LOST) when the server has died, or takes nothing more because it is on its way out.
   void require_taking() const;
-  // The same as far as the region tells, without a system call.
+  // Throws the same when it is on its way out, or has ended; a server that died is not looked for.
+  void require_not_stopping() const;
+  // The same as far as the region shows, without a system call.
   void require_open() const {
     if (state() != shm::RegionState::ready || !is_listened_to()) throw_lost();
   }
@@ -67,7 +69,7 @@ class ServerLink {
   mutable std::atomic<bool> said_lost_{false};
 };
 
-// In pieces, because a server that dies wakes nobody. In place the work is the caller's own: only what others have to bring is waited for.
+// In pieces, because a server that dies wakes no client. In place the work is the caller's own: it waits only for what others have to bring.
 template <class Done>
 bool ServerLink::wait_until(const Deadline& deadline, Done&& done) {
   constexpr std::int64_t kPieceMs = 100;

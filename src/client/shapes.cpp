@@ -6,7 +6,7 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
-#include "core/model/form.hpp"
+#include "core/shm/form.hpp"
 
 namespace damaris::client {
 namespace {
@@ -47,7 +47,7 @@ Shapes::Shapes(std::shared_ptr<const model::Model> model)
     variable.type = layout.type;
     variable.element_bytes = layout.element_bytes;
     variable.fortran_order = layout.fortran_order;
-    variable.form = model::form_of(layout);
+    variable.form = shm::form_of(layout);
   }
   apply_parameters();
 }

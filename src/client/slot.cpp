@@ -14,7 +14,7 @@ void set_state(shm::ClientSlot& slot, shm::SlotState state) {
   slot.state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
 }
 
-// One compare-exchange takes the slot and says who has it: at whatever instruction that process ends, the next one sees it and takes its
+// One compare-exchange takes the slot and names its owner: at whatever instruction that process ends, the next one sees it and takes its
 // place. What it had prepared is prepared anew.
 bool take(shm::ClientSlot& slot, std::uint64_t self) {
   std::uint64_t before = slot.claimer.load(std::memory_order_acquire);

@@ -1,5 +1,5 @@
-// Which process has which client slot of a region: taken at an attach, seen as free again by the next one when that process has ended.
-// Used by: the three ways to start, and the client; any process of the node at once.
+// Which process has which client slot of a region: taken when a client attaches; free for the next one when that process has ended.
+// Used by: the three ways to start, and the client; any number of processes of the node at once.
 // Before it: the region, or a start that died at any instruction. After it: a Client in the slot.
 #pragma once
 

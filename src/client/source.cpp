@@ -60,7 +60,7 @@ void check_source(const model::Model& model, const Variable& variable, const mod
                   std::int64_t step) {
   if (source.type != DC_ANY && source.type != variable.type) refuse_type(model, variable, source.type);
   if (source.data == nullptr && shape.bytes > 0)
-    throw Error(DC_E_ARGUMENT, format("the data of '{}' is a null pointer", model.variables[variable.id].path));
+    throw Error(DC_E_ARGUMENT, format("argument `data` for '{}' is NULL", model.variables[variable.id].path));
   if (source.extents == nullptr && source.strides_bytes == nullptr) return;
   if (is_flat(variable, shape, source)) return;
   if (source.ndims != shape.ndims) refuse_dims(model, variable, shape, source);

@@ -1,4 +1,4 @@
-// Where the data of a write come from and those of a read go to, and whether that is what the layout says.
+// Where the data of a write come from and those of a read go to, checked against the layout.
 // Used by: client threads at the start of a write or read; nothing is allocated or formatted unless the source is refused.
 // Before it: the C interface. After it: one memcpy, or strided_copy.
 #pragma once

@@ -1,4 +1,4 @@
-// A variable as one client sees it: its id, its present shape and its place in the global array. What dc_variable hands out.
+// A variable as one client sees it: its id, its present shape and its place in the global array. dc_variable hands out a pointer to it.
 // Used by: client threads; changed only by dc_set_* and at the start of a step.
 // Before it: the model. After it: the block header of each write.
 #pragma once

@@ -2,17 +2,13 @@
 
 #include <new>
 
+#include "core/base/status.hpp"
 #include "mpi/mpi_call.hpp"
 
 namespace damaris::mpi {
 namespace {
 
-struct Outcome {
-  int code = DC_OK;
-  std::string sentence;
-};
-
-Outcome outcome_of(const std::function<void()>& step) {
+Status outcome_of(const std::function<void()>& step) {
   try {
     step();
     return {};
@@ -51,20 +47,20 @@ std::string broadcast(MPI_Comm communicator, std::string text, int root) {
 }
 
 void all_or_none(MPI_Comm communicator, const std::function<void()>& step) {
-  Outcome outcome = outcome_of(step);
+  Status outcome = outcome_of(step);
   const Failures failures = failures_of(communicator, outcome.code != DC_OK);
   if (failures.first < 0) return;
   check(MPI_Bcast(&outcome.code, 1, MPI_INT, failures.first, communicator), "MPI_Bcast");
-  const std::string sentence = broadcast(communicator, outcome.sentence, failures.first);
+  const std::string sentence = broadcast(communicator, outcome.message, failures.first);
   throw Error(static_cast<dc_code>(outcome.code), failures.all ? sentence : format("rank {}: {}", failures.first, sentence));
 }
 
 void rank_0_or_none(MPI_Comm communicator, const std::function<void()>& step) {
   int rank = 0;
   check(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
-  Outcome outcome = rank == 0 ? outcome_of(step) : Outcome{};
+  Status outcome = rank == 0 ? outcome_of(step) : Status{};
   check(MPI_Bcast(&outcome.code, 1, MPI_INT, 0, communicator), "MPI_Bcast");
-  if (outcome.code != DC_OK) throw Error(static_cast<dc_code>(outcome.code), broadcast(communicator, outcome.sentence));
+  if (outcome.code != DC_OK) throw Error(static_cast<dc_code>(outcome.code), broadcast(communicator, outcome.message));
 }
 
 }  // namespace damaris::mpi

@@ -1,4 +1,4 @@
-// All or none: a failure of one rank at start-up becomes the same failure on every rank, so that nobody waits for the dead.
+// All or none: a failure of one rank at start-up becomes the same failure on every rank, so that no rank waits for one that has given up.
 // Used by: every rank, during dc_mpi_initialize only. Collective over the communicator.
 #pragma once
 

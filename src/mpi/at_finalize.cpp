@@ -14,8 +14,8 @@ int end_session() {
   struct End {
     ~End() { api::set_session(nullptr); }
   } end;
-  const client::Client::Report report = api::session()->finalize();
-  if (report.code != DC_OK) log_line(LogLevel::error, report.sentence);
+  const Status report = api::session()->finalize();
+  if (report.code != DC_OK) log_line(LogLevel::error, report.message);
   return DC_OK;
 }
 

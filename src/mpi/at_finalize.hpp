@@ -1,4 +1,5 @@
-// Ends the session of a program that calls MPI_Finalize without dc_finalize: its server waits for it, and MPI_Finalize for the server.
+// Ends the session of a program that calls MPI_Finalize without dc_finalize; else the server would wait for the client, and MPI_Finalize for
+// the server.
 // Used by: client processes under MPI, inside MPI_Finalize.
 // Before it: dc_mpi_initialize. After it: the server gets the client's end and returns.
 #pragma once

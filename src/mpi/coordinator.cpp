@@ -41,8 +41,8 @@ MpiCoordinator::~MpiCoordinator() {
   if (finalized != 0) return;
   // Left without the others: a message still under way must never meet a later communicator that got this one's number.
   if (talks() && !bye_) (void)channels_->messages.release();
-  for (std::deque<Mail>* under_way : {&sending_, &arriving_})
-    for (Mail& mail : *under_way)
+  for (std::deque<PendingSend>* under_way : {&sending_, &arriving_})
+    for (PendingSend& mail : *under_way)
       if (mail.request != MPI_REQUEST_NULL) {
         MPI_Cancel(&mail.request);
         MPI_Wait(&mail.request, MPI_STATUS_IGNORE);
@@ -51,7 +51,7 @@ MpiCoordinator::~MpiCoordinator() {
 
 void MpiCoordinator::send(int to, const Message& message, const std::string& post) {
   if (to == index_) return handle(index_, message, post);
-  Mail& mail = sending_.emplace_back();
+  PendingSend& mail = sending_.emplace_back();
   mail.bytes.assign(reinterpret_cast<const char*>(&message), sizeof message);
   mail.bytes += post;
   check(MPI_Isend(mail.bytes.data(), static_cast<int>(mail.bytes.size()), MPI_BYTE, to, kTag, messages(), &mail.request),
@@ -79,7 +79,7 @@ void MpiCoordinator::expect_arrived() {
     check(MPI_Iprobe(MPI_ANY_SOURCE, kTag, messages(), &there, &status), "MPI_Iprobe");
     if (there == 0) return;
     check(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
-    Mail& mail = arriving_.emplace_back();
+    PendingSend& mail = arriving_.emplace_back();
     mail.from = status.MPI_SOURCE;
     mail.bytes.resize(static_cast<std::size_t>(bytes));
     check(MPI_Irecv(mail.bytes.data(), bytes, MPI_BYTE, mail.from, kTag, messages(), &mail.request), "MPI_Irecv");
@@ -92,7 +92,7 @@ void MpiCoordinator::receive_all() {
     int done = 0;
     check(MPI_Test(&arriving_.front().request, &done, MPI_STATUS_IGNORE), "MPI_Test");
     if (done == 0) return;
-    const Mail mail = std::move(arriving_.front());
+    const PendingSend mail = std::move(arriving_.front());
     arriving_.pop_front();
     Message message;
     if (mail.bytes.size() < sizeof message) throw Error(DC_E_INTERNAL, format("server {} sent half a message", mail.from));

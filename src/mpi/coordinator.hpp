@@ -6,7 +6,7 @@
 //                   abandon(key)    it waits no longer
 //   server 0 -> k   run(key, n)     all servers have announced it       cancel(key)     one never will, or has abandoned it
 //                   agreed(step)    all have completed step             bye             all are at their end
-//   any -> any      post(bytes)     what a plugin tells the same plugin there
+//   any -> any      post(bytes)     what a plugin sends to the same plugin there
 // Messages between two servers do not overtake each other, so decisions arrive in the order they were made.
 #pragma once
 
@@ -68,7 +68,7 @@ class MpiCoordinator : public server::Coordinator {
     std::uint64_t order = 0;
   };
   // On its way, as the bytes of a Message and, for a post, what follows it.
-  struct Mail {
+  struct PendingSend {
     std::string bytes;
     int from = 0;
     MPI_Request request = MPI_REQUEST_NULL;
@@ -96,7 +96,7 @@ class MpiCoordinator : public server::Coordinator {
   Needs needs_;
   bool in_place_;
   int index_ = 0, count_ = 1;
-  std::deque<Mail> sending_, arriving_;  // buffers live until MPI has done with them; a deque never moves them
+  std::deque<PendingSend> sending_, arriving_;  // buffers live until MPI has done with them; a deque never moves them
   std::deque<server::Decision> decisions_;
   std::deque<server::Post> posts_;
   std::int64_t completed_ = -1, agreed_ = -1;

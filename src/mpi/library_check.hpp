@@ -1,4 +1,4 @@
-// Whether the MPI that calls lead to is the one this library was built with: a program that links both has handles of the other one.
+// Checks that calls reach the MPI library that this one was built with: a program that links both flavours has handles of the other one.
 // Used by: every rank, at the start, before any handle of the program is touched.
 // Before it: mpi_flavour.h. After it: start.cpp and, for Fortran, fortran_start.c.
 #pragma once

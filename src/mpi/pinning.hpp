@@ -1,5 +1,5 @@
-// Which processors a dedicated core takes for itself.
-// Used by: serve.cpp, a server rank, once.
+// Which processors a server takes for itself.
+// Used by: serve.cpp, on a server rank, once.
 // Before it: hwloc knows the machine. After it: the server's thread, and those that it starts, run there.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Who sits on which node and who becomes a server: plain arithmetic over what MPI says about shared memory.
+// Which rank is on which node, and which ranks become servers: plain arithmetic over what MPI says about shared memory.
 // Used by: every rank, during dc_mpi_initialize only.
 // Before it: MPI_COMM_WORLD, or the user's part of it. After it: node groups with one region each.
 #pragma once

@@ -1,4 +1,4 @@
-// A server rank at work: on its own core, until its clients have finalized, or until SIGTERM tells it to drain and leave.
+// A server rank at work: on its own core, until its clients have finalized, or until SIGTERM makes it drain and leave.
 // Used by: dc_mpi_initialize on server ranks only.
 #pragma once
 
@@ -9,6 +9,6 @@
 namespace damaris::mpi {
 
 // Serves and returns the first failure of the run. While it serves, SIGTERM drains instead of killing; the old handler comes back.
-server::CallResult serve(server::Server& server, const model::Model& model, const std::vector<int>& node_of, int rank);
+Status serve(server::Server& server, const model::Model& model, const std::vector<int>& node_of, int rank);
 
 }  // namespace damaris::mpi

@@ -7,10 +7,10 @@
 #include "api/guard.hpp"
 #include "api/session.hpp"
 #include "client/slot.hpp"
+#include "config/config.hpp"
 #include "core/base/borrowed_process.hpp"
 #include "core/base/file.hpp"
 #include "core/base/log.hpp"
-#include "core/config/config.hpp"
 #include "core/model/json.hpp"
 #include "core/shm/dead_regions.hpp"
 #include "core/shm/start_lock.hpp"
@@ -194,7 +194,7 @@ void require_first_start(MPI_Comm world) {
 
 void require_arguments(const char* config, const MPI_Comm* clients, const int* is_client) {
   api::require_no_session();
-  if (config == nullptr) throw Error(DC_E_ARGUMENT, "dc_mpi_initialize: the path of the XML is a null pointer");
+  if (config == nullptr) throw Error(DC_E_ARGUMENT, "dc_mpi_initialize: argument `config` is NULL");
   if (clients == nullptr || is_client == nullptr)
     throw Error(DC_E_ARGUMENT, "dc_mpi_initialize: the places for the communicator and for is_client must not be null");
 }
@@ -232,8 +232,8 @@ int initialize(const char* config, MPI_Comm given, MPI_Comm* clients, int* is_cl
   if (run.started.server == nullptr) finalize_before_mpi();
   if (run.started.server == nullptr) return DC_OK;
   *is_client = 0;
-  const server::CallResult result = serve(*run.started.server, *run.model, run.nodes, run.rank);
-  return result.code == DC_OK ? DC_OK : api::remember(result.code, result.sentence);
+  const Status result = serve(*run.started.server, *run.model, run.nodes, run.rank);
+  return result.code == DC_OK ? DC_OK : api::remember(result.code, result.message);
 }
 
 }  // namespace

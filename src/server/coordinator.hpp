@@ -1,5 +1,5 @@
 // Agreement between the servers of a run: one total order of global events, and a common end.
-// Used by: the server's dispatch thread only; never blocks. src/mpi has the one for several servers.
+// Used by: the server's dispatch thread only; never blocks. src/mpi/coordinator.hpp implements it for several servers.
 // Before it: the event engine has seen an event from all clients of this server. After it: the event's global actions.
 #pragma once
 
@@ -29,7 +29,7 @@ struct Decision {
   std::uint64_t order = 0;  // place in the one order, from 0; the same on every server
 };
 
-// What a plugin on server `from` tells the same plugin here.
+// What a plugin on server `from` has sent to the same plugin here.
 struct Post {
   int from = 0;
   std::uint32_t plugin = 0;  // index in the model

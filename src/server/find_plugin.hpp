@@ -1,4 +1,4 @@
-// Where the code of a plugin lies, and whether it may be trusted.
+// Finds the shared object of a plugin, and checks that no other user can replace it.
 // Used by: PluginHost before it loads anything; `damaris check`, which loads nothing.
 // Before it: the name in the XML. After it: dlopen.
 #pragma once

@@ -1,4 +1,4 @@
-// Whether the calling thread is in a callback of a plugin, which is the server's and no client: it must not call as one.
+// Whether the calling thread is in a callback of a plugin: it belongs to the server then, and must not call as a client.
 // Used by: the plugin host, around every callback; the C interface, before every call, for the price of one load.
 #pragma once
 

@@ -36,16 +36,16 @@ bool place_is_sound(const shm::LaneSpan& span, std::uint64_t offset) {
          offset - span.arena_offset <= span.arena_bytes - sizeof(shm::BlockHeader);
 }
 
-// Who asks may have given up before the question was taken.
+// The client may have given up before the question was taken.
 bool is_handed_over(std::uint32_t state, shm::BlockState expected) {
   const bool given_up = expected == shm::BlockState::asked && state == static_cast<std::uint32_t>(shm::BlockState::given_up);
   return given_up || state == static_cast<std::uint32_t>(expected);
 }
 
-std::string fault_of_block(const Copy& copy, const shm::LaneSpan& span, const event::Event& event, shm::BlockState expected) {
+std::string fault_of_block(const Copy& copy, const shm::LaneSpan& span, const shm::Message& event, shm::BlockState expected) {
   const std::uint64_t room = span.arena_offset + span.arena_bytes - event.block_offset;
   if (copy.magic != shm::kBlockMagic || !is_handed_over(copy.state, expected)) return "it was not published";
-  if (!copy.form.can_be()) return "its lists cannot be";
+  if (!copy.form.can_be()) return "invalid block header";
   if (copy.size_bytes < shm::header_bytes(copy.form) || copy.size_bytes > room) return "its size cannot be";
   const std::uint64_t inside = copy.size_bytes - shm::header_bytes(copy.form);
   if (copy.data_bytes > inside) return "its size cannot be";
@@ -53,7 +53,7 @@ std::string fault_of_block(const Copy& copy, const shm::LaneSpan& span, const ev
   return "";
 }
 
-std::string fault_of_labels(const Copy& copy, const event::Event& event, std::int32_t source, const VariableInfos& infos) {
+std::string fault_of_labels(const Copy& copy, const shm::Message& event, std::int32_t source, const VariableInfos& infos) {
   if (copy.variable >= infos.all().size()) return format("there is no variable {}", copy.variable);
   if (copy.step != event.step || copy.source != source || copy.block < 0) return "step, source or block differ from its event";
   if (copy.form.ndims != infos.all()[copy.variable].ndims) return "its dimensions are not those of the layout";
@@ -149,7 +149,7 @@ VariableInfos::VariableInfos(const model::Model& model) {
   }
 }
 
-Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const event::Event& event,
+Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& event,
                    const VariableInfos& infos) {
   Intake intake;
   if (!place_is_sound(span, event.block_offset)) {
@@ -172,9 +172,9 @@ Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::in
 Intake check_spilled(const shm::BlockHeader& header, const SpilledBlock& place, const VariableInfos& infos) {
   Intake intake;
   const Copy copy = copy_of(header);
-  event::Event event = {};
+  shm::Message event = {};
   event.step = copy.step;
-  const bool can_be = copy.step >= 0 && copy.step <= event::kHighestStep && copy.source >= 0 && copy.form.can_be();
+  const bool can_be = copy.step >= 0 && copy.step <= shm::kHighestStep && copy.source >= 0 && copy.form.can_be();
   intake.fault = can_be ? fault_of_labels(copy, event, copy.source, infos) : "its step, source or lists cannot be";
   if (!intake.fault.empty()) return intake;
   intake.dataset = labels_of(copy, infos);
@@ -184,10 +184,10 @@ Intake check_spilled(const shm::BlockHeader& header, const SpilledBlock& place, 
   return intake;
 }
 
-Asked check_asked(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const event::Event& event,
+Asked check_asked(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& event,
                   const VariableInfos& infos) {
   Asked asked;
-  asked.last_step = event.kind == event::Kind::last_step;
+  asked.last_step = event.kind == shm::MessageKind::last_step;
   if (!place_is_sound(span, event.block_offset)) {
     asked.fault = "it lies outside the client's arena";
     return asked;
@@ -201,7 +201,7 @@ Asked check_asked(const shm::Region& region, const shm::LaneSpan& span, std::int
   asked.read.data = const_cast<std::byte*>(region.at(event.block_offset + shm::header_bytes(copy.form)));
   asked.read.bytes = copy.data_bytes;
   if (asked.last_step) {
-    const bool any = event.name == event::kAnyVariable;
+    const bool any = event.name == shm::kAnyVariable;
     if ((!any && event.name >= infos.all().size()) || copy.data_bytes != sizeof(std::int64_t)) asked.fault = "it asks for nothing";
     if (asked.fault.empty() && !any) asked.read.variable = &infos.all()[event.name];
     return asked;

@@ -1,4 +1,4 @@
-// Checks a published block before the server believes a word of it, and turns its header into a dataset view.
+// Checks a published block before the server uses any of its values, and turns its header into a dataset view.
 // Used by: the server's dispatch thread, and recovery; the header lies in memory that a client may have damaged.
 // Before it: a write event. After it: the ledger.
 #pragma once
@@ -42,14 +42,14 @@ struct Asked {
 
 // `span` is the server's own copy of where a lane and its arena lie; `source` the id of the client that owns the lane.
 // A sound result has copies of everything but the data themselves.
-Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const event::Event& event,
+Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& event,
                    const VariableInfos& infos);
 
 // The same for a record of a dead server's spill file.
 Intake check_spilled(const shm::BlockHeader& header, const SpilledBlock& place, const VariableInfos& infos);
 
 // The same for a block that is to be filled: of an event read or last_step.
-Asked check_asked(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const event::Event& event,
+Asked check_asked(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& event,
                   const VariableInfos& infos);
 
 }  // namespace damaris::server

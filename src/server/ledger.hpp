@@ -41,9 +41,9 @@ class Iteration {
   bool has_spilled(const dc_dataset_t& dataset) const;
   // Writes of a variable were refused for want of room.
   void refuse(std::uint32_t variable, bool drops);
-  // Data of this step will not come: a sentence for who stores it. The first ones are kept, and how many there were.
+  // Data of this step will not come: a sentence for the storage. The first ones are kept, and how many there were.
   void note_lost(const std::string& sentence);
-  // A block that was refused stays where it is until the step is released: who recovers the region must find it, too.
+  // A block that was refused stays where it is until the step is released: a recovery of the region must find it, too.
   void keep_refused(const HeldBlock& block) { refused_blocks_.push_back(block); }
   void count_waits(std::uint64_t waits) noexcept { waits_ += waits; }
 

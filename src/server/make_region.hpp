@@ -16,7 +16,7 @@ struct RegionPlace {
   int server_index = 0;
   bool detached = false;
   int server_count = 1;
-  std::uint64_t run = 0;  // that the processes of the run agreed on; 0: as run_identity tells
+  std::uint64_t run = 0;  // that the processes of the run agreed on; 0: that of run_identity
 };
 
 // Throws what Region::create throws.

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <utility>
 
-#include "core/base/calm_float.hpp"
+#include "core/base/calm_thread.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
@@ -36,7 +36,7 @@ constexpr int kOwnScope = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
 constexpr int kProgramScope = RTLD_NOW | RTLD_LOCAL;
 
 void* open_library(const std::string& path, const std::string& place, int scope = kOwnScope) {
-  const CalmFloat calm;  // one that was built with -ffast-math changes the modes as it is loaded
+  const CalmThread calm;  // one that was built with -ffast-math changes the modes as it is loaded
   void* library = ::dlopen(path.c_str(), scope);
   if (library == nullptr) throw Error(DC_E_PLUGIN, format("{}: cannot load the plugin {}: {}", place, path, ::dlerror()));
   return library;
@@ -171,9 +171,9 @@ void PluginHost::initialize(const RunFacts& facts) {
     prepare(*plugin);
     Loaded& loaded = *plugin;
     if (loaded.table.init != nullptr) {
-      const CallResult result = guarded(loaded, "in init", [&] { return loaded.table.init(&loaded.host, &loaded.state); });
+      const Status result = guarded(loaded, "in init", [&] { return loaded.table.init(&loaded.host, &loaded.state); });
       if (result.code < DC_OK)
-        throw Error(static_cast<dc_code>(result.code), format("{}: {}", place(loaded.where), result.sentence));
+        throw Error(static_cast<dc_code>(result.code), format("{}: {}", place(loaded.where), result.message));
     }
     loaded.initialized = true;
   }
@@ -200,15 +200,15 @@ void PluginHost::set_lost(std::vector<dc_lost_t> lost, std::size_t never_attache
 
 // Every callback passes here: the one place where a plugin's exception ends.
 template <class Call>
-CallResult PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& call) {
+Status PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& call) {
   plugin.failure.clear();
   plugin.called = true;
   if (busy_) busy_(format("{} {}", plugin.name, what));
   const Clock::time_point start = Clock::now();
-  CallResult result;
+  Status result;
   try {
     const InCallback inside;
-    const CalmFloat calm;  // for each, and no longer: traps that it leaves enabled are nobody else's
+    const CalmThread calm;  // for each, and no longer: traps that it leaves enabled are nobody else's
     result.code = call();
   } catch (const std::exception& error) {
     result.code = DC_E_PLUGIN;
@@ -227,17 +227,17 @@ CallResult PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& c
   if (result.code >= DC_OK) return result;
   const std::string why =
       plugin.failure.empty() ? format("it returned {} ({})", result.code, dc_strerror(result.code)) : plugin.failure;
-  result.sentence = format("{} failed {}: {}", plugin.name, what, why);
-  if (!plugin.storage) failures_.push_back(result.sentence);
+  result.message = format("{} failed {}: {}", plugin.name, what, why);
+  if (!plugin.storage) failures_.push_back(result.message);
   if (may_be_switched_off(plugin)) {
     plugin.disabled = true;
     result.code = DC_N_PLUGIN;
-    result.sentence += "; it is switched off, the run goes on without it (<plugins policy=\"disable\"/>)";
+    result.message += "; it is switched off, the run goes on without it (<plugins policy=\"disable\"/>)";
   }
   log_line(result.code == DC_E_NOT_STORED ? LogLevel::info
            : result.is_notice()           ? LogLevel::warning
                                           : LogLevel::error,
-           result.sentence);
+           result.message);
   return result;
 }
 
@@ -247,11 +247,11 @@ bool PluginHost::may_be_switched_off(const Loaded& plugin) const {
          model_->architecture.plugin_policy == model::PluginPolicy::disable;
 }
 
-void PluginHost::take_notice(CallResult& first, const CallResult& call) {
+void PluginHost::take_notice(Status& first, const Status& call) {
   if ((call.code < DC_OK && first.code >= DC_OK) || (call.is_notice() && first.code == DC_OK)) first = call;
 }
 
-CallResult PluginHost::run(const model::Action& action, const dc_event_t& event, const dc_iteration_t& iteration) {
+Status PluginHost::run(const model::Action& action, const dc_event_t& event, const dc_iteration_t& iteration) {
   const std::string what = format("on event '{}' of step {}", event.name, event.step);
   Loaded* target = nullptr;
   if (action.plugin >= 0) target = plugins_[static_cast<std::size_t>(action.plugin)].get();
@@ -292,9 +292,8 @@ PluginHost::Pass PluginHost::process(const dc_iteration_t& iteration) {
   for (; next_plugin_ < plugins_.size(); ++next_plugin_) {
     Loaded& plugin = *plugins_[next_plugin_];
     if (plugin.disabled || plugin.table.on_iteration == nullptr) continue;
-    const CallResult call = guarded(plugin, format("in on_iteration of step {}", iteration.step), [&] {
-      return plugin.table.on_iteration(plugin.state, plugin.storage ? &to_store_ : &iteration);
-    });
+    const Status call = guarded(plugin, format("in on_iteration of step {}", iteration.step),
+                                [&] { return plugin.table.on_iteration(plugin.state, plugin.storage ? &to_store_ : &iteration); });
     take_files(plugin);
     show_wait(plugin, call);
     if (call.code == DC_AGAIN) return Pass::again;
@@ -306,7 +305,7 @@ PluginHost::Pass PluginHost::process(const dc_iteration_t& iteration) {
 }
 
 // Between its callbacks the server is in no plugin, but what it does next is this one's to say.
-void PluginHost::show_wait(Loaded& plugin, const CallResult& call) {
+void PluginHost::show_wait(Loaded& plugin, const Status& call) {
   if (call.code != DC_AGAIN && call.code != DC_WAIT) plugin.waits.clear();
   if (plugin.waits.empty() && waiting_.empty()) return;
   waiting_ = plugin.waits.empty() ? "" : format("{}, {}", plugin.name, plugin.waits);
@@ -320,7 +319,7 @@ void PluginHost::take_files(Loaded& plugin) {
   plugin.files.clear();
 }
 
-void PluginHost::note(Loaded& plugin, const CallResult& call) {
+void PluginHost::note(Loaded& plugin, const Status& call) {
   if (call.is_notice()) result_.notices.push_back(call);
   if (call.code >= DC_OK) return;
   if (plugin.storage) result_.durable = false;
@@ -328,7 +327,7 @@ void PluginHost::note(Loaded& plugin, const CallResult& call) {
 }
 
 template <class Callback, class... Rest>
-CallResult PluginHost::ask_storage(Callback callback, const std::string& what, Rest... rest) {
+Status PluginHost::ask_storage(Callback callback, const std::string& what, Rest... rest) {
   for (auto& plugin : plugins_)
     if (plugin->storage && plugin->table.*callback != nullptr)
       return guarded(*plugin, what, [&] { return (plugin->table.*callback)(plugin->state, rest...); });
@@ -336,29 +335,29 @@ CallResult PluginHost::ask_storage(Callback callback, const std::string& what, R
           format("no storage of {} can read what an earlier run stored; say <storage><hdf5 restart=.../></storage>", model_->file)};
 }
 
-CallResult PluginHost::read(const dc_read_t& read) {
+Status PluginHost::read(const dc_read_t& read) {
   return ask_storage(&dc_plugin_t::on_read, format("in on_read of '{}' of step {}", read.variable->path, read.step), &read);
 }
 
-CallResult PluginHost::last_step(const dc_variable_info_t* variable, std::int64_t& step) {
+Status PluginHost::last_step(const dc_variable_info_t* variable, std::int64_t& step) {
   return ask_storage(&dc_plugin_t::on_last_step, "in on_last_step", variable, &step);
 }
 
-CallResult PluginHost::passed(std::int64_t step) {
-  CallResult first;
+Status PluginHost::passed(std::int64_t step) {
+  Status first;
   for (const auto& plugin : plugins_) {
     if (plugin->disabled || plugin->table.on_passed == nullptr) continue;
-    const CallResult call =
+    const Status call =
         guarded(*plugin, "at iterations without data", [&] { return plugin->table.on_passed(plugin->state, step); });
     take_notice(first, call);
   }
   return first;
 }
 
-bool PluginHost::idle(CallResult& first_failure) {
+bool PluginHost::idle(Status& first_failure) {
   for (const auto& plugin : plugins_) {
     if (!plugin->called || plugin->disabled || plugin->table.on_idle == nullptr) continue;
-    const CallResult call = guarded(*plugin, "in on_idle", [&] { return plugin->table.on_idle(plugin->state); });
+    const Status call = guarded(*plugin, "in on_idle", [&] { return plugin->table.on_idle(plugin->state); });
     plugin->called = call.code == DC_AGAIN || call.code == DC_WAIT;
     take_notice(first_failure, call);
     if (call.code == DC_AGAIN) return true;
@@ -366,11 +365,11 @@ bool PluginHost::idle(CallResult& first_failure) {
   return false;
 }
 
-CallResult PluginHost::deliver(const Post& post) {
+Status PluginHost::deliver(const Post& post) {
   if (post.plugin >= plugins_.size()) return {DC_E_INTERNAL, format("server {} sent a post to plugin {}", post.from, post.plugin)};
   Loaded& plugin = *plugins_[post.plugin];
   if (plugin.disabled || plugin.table.on_message == nullptr) return {};
-  const CallResult call = guarded(plugin, format("at a message of server {}", post.from), [&] {
+  const Status call = guarded(plugin, format("at a message of server {}", post.from), [&] {
     return plugin.table.on_message(plugin.state, post.from, post.bytes.data(), post.bytes.size());
   });
   take_files(plugin);
@@ -381,12 +380,12 @@ void PluginHost::abandon() noexcept {
   for (auto& plugin : plugins_) plugin->initialized = false;
 }
 
-CallResult PluginHost::finalize() {
-  CallResult first;
+Status PluginHost::finalize() {
+  Status first;
   for (auto& plugin : plugins_) {
     Loaded& loaded = *plugin;
     if (!loaded.initialized || loaded.table.finalize == nullptr) continue;
-    const CallResult call = guarded(loaded, "in finalize", [&] { return loaded.table.finalize(loaded.state); });
+    const Status call = guarded(loaded, "in finalize", [&] { return loaded.table.finalize(loaded.state); });
     loaded.initialized = false;
     take_notice(first, call);
   }

@@ -1,4 +1,4 @@
-// The plugin host: finds, loads and calls plugins; the only place with dlopen, and one of the three that catch everything.
+// The plugin host: finds, loads and calls plugins, and catches what they throw. No other place loads code.
 // Used by: the server's dispatch thread; damaris-check --load-plugins without a server.
 // Before it: the action table of the model. After it: a plugin's own library.
 #pragma once
@@ -11,18 +11,11 @@
 #include <vector>
 
 #include "core/base/maker.hpp"
+#include "core/base/status.hpp"
 #include "core/model/model.hpp"
 #include "server/coordinator.hpp"
 
 namespace damaris::server {
-
-// What a plugin call came to. `sentence` says which plugin, where it failed and why; then `code` is negative, or DC_N_PLUGIN when the
-// plugin was switched off for it.
-struct CallResult {
-  int code = DC_OK;
-  std::string sentence;
-  bool is_notice() const { return code > DC_OK && !sentence.empty(); }
-};
 
 // A file a storage plugin made durable in the present call.
 struct StoredFile {
@@ -57,7 +50,7 @@ class PluginHost {
   // Clients that are lost now, and how many never came: `dc_host_t::lost`, `never_attached`.
   void set_lost(std::vector<dc_lost_t> lost, std::size_t never_attached);
   // Runs one action. A plugin that failed and was switched off is passed over.
-  CallResult run(const model::Action& action, const dc_event_t& event, const dc_iteration_t& iteration);
+  Status run(const model::Action& action, const dc_event_t& event, const dc_iteration_t& iteration);
   // Gives a complete iteration to every plugin, storage first. A plugin may leave some of its work for the next pass.
   enum class Pass {
     done,     // all have had it: take the result
@@ -65,9 +58,9 @@ class PluginHost {
     waiting,  // a plugin waits for its time or for another server
   };
   struct IterationResult {
-    CallResult first_failure;
+    Status first_failure;
     bool durable = true;  // no storage plugin failed
-    std::vector<CallResult> notices;
+    std::vector<Status> notices;
     std::vector<StoredFile> files;
   };
   // To be called with the same iteration until it is done; `iteration` and what it points to must stay until then.
@@ -78,16 +71,16 @@ class PluginHost {
   }
   IterationResult take_result();
   // Lets the storage fill what a client asks for, or name the last step it could; `variable` may be NULL. A refusal is the client's.
-  CallResult read(const dc_read_t& read);
-  CallResult last_step(const dc_variable_info_t* variable, std::int64_t& step);
+  Status read(const dc_read_t& read);
+  Status last_step(const dc_variable_info_t* variable, std::int64_t& step);
   // Tells every plugin that no other iterations come up to `step`. Returns the first failure, or else notice, if any.
-  CallResult passed(std::int64_t step);
+  Status passed(std::int64_t step);
   // Lets one plugin work that has something to do. Returns whether there may be more at once; `first_failure` gets a failure or notice, if any.
-  bool idle(CallResult& first_failure);
+  bool idle(Status& first_failure);
   // Hands a post to its plugin. Returns its failure or notice, if any.
-  CallResult deliver(const Post& post);
+  Status deliver(const Post& post);
   // Ends every plugin, also one that was switched off, so that it can free what it has. Returns as passed().
-  CallResult finalize();
+  Status finalize();
   // Calls no plugin any more, not even its finalize: what a fault has left undone is for a recovery.
   void abandon() noexcept;
   // Called with "plugin 'x' in on_iteration of step 5" before every callback, and after it with "", or with what a plugin says that it waits
@@ -102,15 +95,15 @@ class PluginHost {
   void begin(const dc_iteration_t& iteration);
   void copy_what_is_stored(const dc_iteration_t& iteration);
   template <class Callback, class... Rest>
-  CallResult ask_storage(Callback callback, const std::string& what, Rest... rest);
+  Status ask_storage(Callback callback, const std::string& what, Rest... rest);
   void take_files(Loaded& plugin);
-  void note(Loaded& plugin, const CallResult& call);
-  void show_wait(Loaded& plugin, const CallResult& call);
+  void note(Loaded& plugin, const Status& call);
+  void show_wait(Loaded& plugin, const Status& call);
   template <class Call>
-  CallResult guarded(Loaded& plugin, const std::string& what, Call&& call);
+  Status guarded(Loaded& plugin, const std::string& what, Call&& call);
   std::string place(const model::Location& where) const;
   bool may_be_switched_off(const Loaded& plugin) const;
-  static void take_notice(CallResult& first, const CallResult& call);
+  static void take_notice(Status& first, const Status& call);
 
   const Maker maker_;
   std::shared_ptr<const model::Model> model_;

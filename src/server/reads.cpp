@@ -12,10 +12,10 @@ void Reads::take(const Asked& asked) {
   waiting_.push_back(asked);
 }
 
-CallResult Reads::fill(const Asked& asked) {
+Status Reads::fill(const Asked& asked) {
   if (!asked.last_step) return host_.read(asked.read);
   std::int64_t step = shm::kNoStep;
-  const CallResult result = host_.last_step(asked.read.variable, step);
+  const Status result = host_.last_step(asked.read.variable, step);
   std::memcpy(asked.read.data, &step, sizeof step);
   return result;
 }
@@ -24,10 +24,10 @@ bool Reads::serve_next() {
   if (waiting_.empty()) return false;
   const Asked asked = std::move(waiting_.front());
   waiting_.pop_front();
-  const CallResult result = fill(asked);
+  const Status result = fill(asked);
   shm::Answer answer = {};
   answer.code = result.code;
-  std::memcpy(answer.sentence, result.sentence.data(), std::min(result.sentence.size(), sizeof answer.sentence - 1));
+  std::memcpy(answer.sentence, result.message.data(), std::min(result.message.size(), sizeof answer.sentence - 1));
   std::memcpy(static_cast<std::byte*>(asked.read.data) + shm::answer_offset(asked.read.bytes), &answer, sizeof answer);
   ledger_.hand_back(asked.block);
   shm::tell_progress(region_.header());

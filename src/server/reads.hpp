@@ -1,5 +1,5 @@
-// What clients want back of an earlier run, in the order in which they asked.
-// Used by: the server's dispatch thread only; the client waits meanwhile, so one is served between two drains of the lanes.
+// The requests of clients for data of an earlier run, served in the order in which they came.
+// Used by: the server's dispatch thread only, which serves one between two drains of the lanes; the client waits meanwhile.
 // Before it: a checked event read or last_step. After it: the storage plugin fills the block; its release is the answer.
 #pragma once
 
@@ -22,7 +22,7 @@ class Reads {
   bool serve_next();
 
  private:
-  CallResult fill(const Asked& asked);
+  Status fill(const Asked& asked);
 
   shm::Region& region_;
   Ledger& ledger_;

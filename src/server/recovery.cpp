@@ -115,14 +115,14 @@ void require_nobody_uses(shm::Region& region, const Leftover& found) {
                        found.name, found.name));
 }
 
-CallResult store(const std::shared_ptr<shm::Region>& region, const model::Model& model, const std::string& basename,
-                 bool gives_up_spilled, Recovery& recovery) {
+Status store(const std::shared_ptr<shm::Region>& region, const model::Model& model, const std::string& basename,
+             bool gives_up_spilled, Recovery& recovery) {
   const WorkingFolder folder(model.folder, region->name());
   const shm::RegionHeader& header = region->header();
   Server server(model_to_store(model, basename), region,
                 std::make_unique<SingleCoordinator>(header.server_index, header.server_count), {});
   server.adopt(gives_up_spilled);
-  const CallResult result = server.run();
+  const Status result = server.run();
   recovery.given_up = server.given_up();
   if (const auto spilled = server.spilled_steps()) {
     const auto [first, last] = recovery.steps.value_or(*spilled);
@@ -146,7 +146,7 @@ Recovery recover(const std::string& name, const std::string& basename, bool give
   Recovery recovery;
   if (!region->memory().has_name()) return recovery;  // another process has just done it
   if (before.datasets > before.spilled) recovery.steps = {before.first_step, before.last_step};
-  CallResult result;
+  Status result;
   try {
     result = store(region, model, basename, gives_up_spilled, recovery);
   } catch (const Error& error) {
@@ -157,8 +157,8 @@ Recovery recover(const std::string& name, const std::string& basename, bool give
   recovery.left = region->unreleased_blocks();
   recovery.stored = before.datasets - std::min(before.datasets, recovery.left + recovery.given_up);
   if (recovery.left > 0) {
-    recovery.code = result.code != DC_OK ? result.code : DC_E_SHM;
-    recovery.sentence = result.code != DC_OK ? result.sentence : "what lies behind damage in it cannot be told";
+    recovery.status.code = result.code != DC_OK ? result.code : DC_E_SHM;
+    recovery.status.message = result.code != DC_OK ? result.message : "what lies behind damage in it cannot be told";
   } else {
     region->memory().adopt_name();
   }
@@ -170,7 +170,7 @@ void recover_before_start(const std::string& region) {
   if (result.left > 0)
     throw Error(DC_E_STALE_REGION, format("{} datasets in the region {} of a dead server could not be stored: {}; see "
                                           "'damaris recover --help', or say <buffer stale=\"discard\"/> to give them up",
-                                          result.left, region, result.sentence));
+                                          result.left, region, result.status.message));
   log_line(LogLevel::info, format("stored {} datasets that a dead server had left in {}", result.stored, region));
 }
 

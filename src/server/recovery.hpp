@@ -1,4 +1,4 @@
-// Stores what a dead server left in its region, as that server would have: same plugin, same files, same record.
+// Stores what a dead server left in its region, as that server would have done: same plugin, same files, same record.
 // Used by: damaris-recover, and servers at their start (stale="recover"); one thread. Nobody else uses the region meanwhile.
 // Before it: a server that died with published blocks in hand. After it: the storage, and a region that can go.
 #pragma once
@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "core/base/process.hpp"
+#include "core/base/status.hpp"
 #include "core/model/model.hpp"
 #include "core/shm/region.hpp"
 
 namespace damaris::server {
 
-// What a region tells of itself, and of what was never stored.
+// What a region says of itself, and of the data that were never stored.
 struct Leftover {
   std::string name, simulation, host, folder, spill_file;
   int server_index = 0;
@@ -32,8 +33,7 @@ Leftover look_at_leftover(const std::string& region);
 struct Recovery {
   std::size_t stored = 0, left = 0, given_up = 0;              // datasets
   std::optional<std::pair<std::int64_t, std::int64_t>> steps;  // the lowest and the highest of what was there, spilled or not
-  int code = DC_OK;                                            // of the first that was not stored
-  std::string sentence;
+  Status status;                                               // of the first that was not stored
 };
 
 // Stores every published dataset; steps that not all clients had ended are marked partial. What cannot be stored stays, and the region

@@ -121,13 +121,13 @@ void Roster::leave(Member& member, Member::Presence how) {
 }
 
 // Bounded: a client may send nothing but nonsense, and never look into its mailbox.
-void Roster::tell(Member& member, Mail mail) {
+void Roster::tell(Member& member, PendingMail mail) {
   if (member.outbox.size() < kMostMail) return member.outbox.push_back(std::move(mail));
-  log_line(LogLevel::warning, format("client {} takes no mail; it is not told: {}", member.id, mail.sentence));
+  log_line(LogLevel::warning, format("client {} takes no mail; it is not told: {}", member.id, mail.status.message));
 }
 
 // A client that is gone may have been given up alive; one that is dead would only fill its outbox.
-void Roster::tell_all(const Mail& mail) {
+void Roster::tell_all(const PendingMail& mail) {
   const auto listens = [](const Member& member) {
     using Presence = Member::Presence;
     if (member.presence == Presence::gone) return member.watch.alive();
@@ -141,7 +141,7 @@ bool Roster::deliver() {
   bool moved = false;
   for (Member& member : members_)
     while (!member.outbox.empty() && shm::try_post(region_.slot(member.slot), member.outbox.front().step,
-                                                   member.outbox.front().code, member.outbox.front().sentence)) {
+                                                   member.outbox.front().status.code, member.outbox.front().status.message)) {
       member.outbox.pop_front();
       moved = true;
     }
@@ -149,8 +149,8 @@ bool Roster::deliver() {
 }
 
 void Roster::mark_drained(Member& member) {
-  for (const Mail& mail : member.outbox)
-    log_line(LogLevel::error, format("client {} leaves before it was told: {}", member.id, mail.sentence));
+  for (const PendingMail& mail : member.outbox)
+    log_line(LogLevel::error, format("client {} leaves before it was told: {}", member.id, mail.status.message));
   member.outbox.clear();
   member.presence = Member::Presence::drained;
   region_.slot(member.slot).state.store(static_cast<std::uint32_t>(shm::SlotState::drained), std::memory_order_release);

@@ -1,6 +1,6 @@
-// The clients of one server: who is there, how far each has come, and what it has still to be told.
+// The clients of one server: which are attached, how far each has come, and the messages that wait for each.
 // Used by: the server's dispatch thread only.
-// Before it: client slots in the region. After it: the engine asks when a step is complete; mailboxes carry the errors.
+// Before it: client slots in the region. After it: the server knows when a step is complete; mailboxes carry the errors.
 #pragma once
 
 #include <deque>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/clock.hpp"
+#include "core/base/status.hpp"
 #include "core/shm/lane.hpp"
 #include "core/shm/peer_watch.hpp"
 #include "core/shm/region.hpp"
@@ -26,10 +27,9 @@ struct Lane {
   std::uint32_t arena() const noexcept { return static_cast<std::uint32_t>(span.arena); }
 };
 
-struct Mail {
+struct PendingMail {
   std::int64_t step;
-  int code;
-  std::string sentence;
+  Status status;
 };
 
 struct Member {
@@ -42,7 +42,7 @@ struct Member {
   std::int64_t frontier = shm::kNoStep;      // ended by all its lanes; kAllSteps once it is over
   std::int64_t own_frontier = shm::kNoStep;  // what it ended itself: a member that died before is missing from later steps
   std::int64_t last_step = shm::kNoStep;     // highest step it named
-  std::deque<Mail> outbox;                   // not yet in its mailbox
+  std::deque<PendingMail> outbox;            // not yet in its mailbox
   bool reclaimed = false;                    // gone, and what it had in hand of a pool is given back
   bool over() const noexcept {
     return presence == Presence::finalized || presence == Presence::drained || presence == Presence::gone;
@@ -55,7 +55,7 @@ class Roster {
 
   // Takes in clients that have attached since the last look. Returns whether one came.
   bool admit();
-  // Of a dead server's region: takes in all who ever attached, with what they had ended, and waits for nobody else.
+  // Of a dead server's region: takes in all clients that ever attached, with what they had ended, and waits for no others.
   void adopt();
   // Marks members whose process has ended. Returns those that are newly gone and whose lanes are drained.
   std::vector<Member*> find_dead();
@@ -72,12 +72,12 @@ class Roster {
   std::size_t size() const noexcept { return members_.size(); }
   // Every step up to it has been ended by every member; kAllSteps when all are over.
   std::int64_t frontier() const;
-  // A lane of `member` has ended all steps up to `step`; moves the member's frontier and tells it to its slot.
+  // A lane of `member` has ended all steps up to `step`; moves the member's frontier and writes it to its slot.
   void end(Member& member, Lane& lane, std::int64_t step);
   void leave(Member& member, Member::Presence how);
 
-  void tell(Member& member, Mail mail);
-  void tell_all(const Mail& mail);
+  void tell(Member& member, PendingMail mail);
+  void tell_all(const PendingMail& mail);
   // Moves mail into mailboxes as far as there is room. Returns whether any moved.
   bool deliver();
   // The client may go: everything of it is processed.

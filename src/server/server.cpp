@@ -79,7 +79,7 @@ bool Server::poll() {
 // What is left at the end is for finalize.
 bool Server::idle() {
   if (roster_.everyone_over()) return false;
-  CallResult failure;
+  Status failure;
   const bool more = host_.idle(failure);
   hear(failure);
   return more;
@@ -91,7 +91,7 @@ bool Server::deliver_posts() {
   for (; taken < kPostsPerVisit; ++taken) {
     const std::optional<Post> post = coordinator_->next_post();
     if (!post) break;
-    const CallResult call = host_.deliver(*post);
+    const Status call = host_.deliver(*post);
     hear(call);
   }
   return taken > 0;
@@ -110,16 +110,16 @@ bool Server::process_next() {
   return true;
 }
 
-// Also plugins on other servers may wait to hear that nothing comes from here.
+// Plugins on other servers, too, may wait for the word that nothing comes from here.
 void Server::tell_passed(std::int64_t step) {
   if (step <= passed_) return;
   passed_ = step;
   list_lost();
-  const CallResult call = host_.passed(step);
+  const Status call = host_.passed(step);
   hear(call);
 }
 
-// Of the iterations that this server is not asked for again. After damage to what a dead server left nobody is sure of any of them.
+// Of the iterations that this server is not asked for again. After damage to what a dead server left none of them is certain.
 void Server::list_lost() {
   std::vector<dc_lost_t> lost;
   std::size_t never_attached = 0;
@@ -176,21 +176,20 @@ void Server::end(Iteration& iteration) {
   for (const StoredFile& file : result.files)
     log_line(LogLevel::info, format("step {}: {} ({} bytes)", step, file.path, file.bytes));
   if (result.first_failure.code != DC_OK) {
-    const std::string sentence = format("step {}: {}", step, result.first_failure.sentence);
+    const std::string sentence = format("step {}: {}", step, result.first_failure.message);
     note_failure(result.first_failure.code, sentence);
-    roster_.tell_all({step, result.first_failure.code, sentence});
+    roster_.tell_all({step, {result.first_failure.code, sentence}});
   }
-  for (const CallResult& notice : result.notices)
-    roster_.tell_all({step, notice.code, format("step {}: {}", step, notice.sentence)});
+  for (const Status& notice : result.notices) roster_.tell_all({step, {notice.code, format("step {}: {}", step, notice.message)}});
   storage_failed_ |= !result.durable;
   iteration.processed = true;
   completed_ = step;
-  roster_.deliver();  // before the blocks go and the frontier: who is left, or whose flush returns, finds the error in its mailbox
+  roster_.deliver();  // before blocks and frontier: a client that leaves, or whose flush returns, finds the error in its mailbox
   release(step, result.durable);
   publish_frontier();
 }
 
-// Who recovers the region of a server that was killed in here must not take some of the step's blocks for all of them.
+// A recovery of a server that was killed in here must not mistake some of the step's blocks for all of them.
 void Server::release(std::int64_t step, bool durable) {
   if (adopted_ && !durable) return ledger_.leave(step);
   region_->header().releasing.store(step, std::memory_order_release);
@@ -222,7 +221,7 @@ void Server::publish_frontier() {
 
 // A finalized client may go when the last step it had a part in is processed, and when no global instance can bring bad news.
 void Server::let_go() {
-  // Before the last one goes: who comes now must not attach to a server that is about to end.
+  // Before the last one goes: a client that comes now must not attach to a server that is about to end.
   if (roster_.everyone_over()) {
     take_no_more();
     if (is_held()) return;
@@ -276,7 +275,7 @@ void Server::stop_clients() {
   stopping_ = true;
   signals_.stop();
   take_no_more();
-  admit();  // who has come since the last look may have published something
+  admit();  // a client that has come since the last look may have published something
   // What the lanes hold now; a client that goes on is not listened to for ever.
   for (std::uint64_t passes = region_->lane_events() / kEventsPerVisit + 1; passes > 0 && drain(); --passes) {
   }
@@ -286,7 +285,7 @@ void Server::stop_clients() {
   log_line(LogLevel::warning, "told to stop: storing what was published; nothing more is taken, and open iterations are partial");
 }
 
-CallResult Server::run(const std::atomic<bool>* stop) {
+Status Server::run(const std::atomic<bool>* stop) {
   try {
     serve(stop);
     close();
@@ -326,7 +325,7 @@ void Server::serve(const std::atomic<bool>* stop) {
   came_to_its_end_ = true;
 }
 
-// As after a kill: nobody knows what state things are in, so plugins are not called any more, and whoever recovers sorts it out.
+// As after a kill: the state of the server is unknown, so plugins are not called any more, and the recovery sorts it out.
 // What must not fail comes first; the words are best effort, as memory may be what is missing.
 void Server::lose(int code, const std::string& cause) noexcept {
   closed_ = true;
@@ -335,7 +334,7 @@ void Server::lose(int code, const std::string& cause) noexcept {
   try {
     const std::string sentence = format("a fault has ended server {}: {}", coordinator_->index(), cause);
     note_failure(code, sentence);
-    roster_.tell_all({std::max<std::int64_t>(highest_step_, 0), code, sentence});
+    roster_.tell_all({std::max<std::int64_t>(highest_step_, 0), {code, sentence}});
     roster_.deliver();
   } catch (...) {
     if (first_failure_.code == DC_OK) first_failure_.code = code;
@@ -351,15 +350,14 @@ void Server::keep_what_is_left() noexcept {
   ledger_.spill_file().keep();
 }
 
-CallResult Server::close() {
+Status Server::close() {
   if (closed_) return first_failure_;
   closed_ = true;
   list_lost();
   if (!came_to_its_end_ && region_->unreleased_blocks() > 0) keep_what_is_left();
   end_failure_ = host_.finalize();
-  if (end_failure_.code < DC_OK) note_failure(end_failure_.code, end_failure_.sentence);
-  if (end_failure_.code != DC_OK)
-    roster_.tell_all({std::max<std::int64_t>(highest_step_, 0), end_failure_.code, end_failure_.sentence});
+  if (end_failure_.code < DC_OK) note_failure(end_failure_.code, end_failure_.message);
+  if (end_failure_.code != DC_OK) roster_.tell_all({std::max<std::int64_t>(highest_step_, 0), end_failure_});
   if (stopping_) note_stopped();
   closing_ = true;
   let_go();
@@ -377,9 +375,9 @@ void Server::note_stopped() {
 }
 
 // What a plugin says outside any iteration. The clients hear of one that was switched off; of a failure when it costs an iteration.
-void Server::hear(const CallResult& call) {
-  if (call.code < DC_OK) note_failure(call.code, call.sentence);
-  if (call.is_notice()) roster_.tell_all({std::max<std::int64_t>(highest_step_, 0), call.code, call.sentence});
+void Server::hear(const Status& call) {
+  if (call.code < DC_OK) note_failure(call.code, call.message);
+  if (call.is_notice()) roster_.tell_all({std::max<std::int64_t>(highest_step_, 0), call});
 }
 
 void Server::note_failure(int code, const std::string& sentence) {

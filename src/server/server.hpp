@@ -48,31 +48,32 @@ class Server {
   std::optional<std::pair<std::int64_t, std::int64_t>> spilled_steps() const noexcept { return spilled_steps_; }
   // Serves until finished. `stop` set (by a signal handler): drains what was published, ends every client's steps, leaves.
   // Returns the first failure of the run: a storage or plugin error, or DC_E_CLIENT_LOST. An exception that leaves the loop ends the server
-  // as a kill would: the region and the spill file stay for a recovery, clients hear DC_E_SERVER_LOST.
-  CallResult run(const std::atomic<bool>* stop = nullptr);
+  // as a kill would: the region and the spill file stay for a recovery, clients get DC_E_SERVER_LOST.
+  Status run(const std::atomic<bool>* stop = nullptr);
   // Ends plugins, closes the region; later calls of clients return DC_E_SERVER_LOST. Called by the destructor too. What is left in the
   // region of a server that did not come to its end stays there.
-  CallResult close();
-  const CallResult& first_failure() const noexcept { return first_failure_; }
+  Status close();
+  const Status& first_failure() const noexcept { return first_failure_; }
   // What the plugins said at their end.
-  const CallResult& end_failure() const noexcept { return end_failure_; }
+  const Status& end_failure() const noexcept { return end_failure_; }
 
  private:
   bool admit();
   bool idle();
   bool drain();
   bool drain_lane(Member& member, Lane& lane);
-  void dispatch(Member& member, Lane& lane, const event::Event& event);
-  void take_question(Member& member, Lane& lane, const event::Event& event);
+  void dispatch(Member& member, Lane& lane, const shm::Message& event);
+  void take_question(Member& member, Lane& lane, const shm::Message& event);
   void adopt_spilled(bool gives_up_missing);
+  void open_steps_left_out();
   void restore(Iteration& iteration);
   void adopt_arena(Member& keeper, Lane& lane, const std::unordered_set<std::uint64_t>& waiting);
-  void take_time(const event::Event& event);
-  void leave_out(Member& member, const Lane& lane, const event::Event& event);
-  void take_refusal(Member& member, Lane& lane, const event::Event& event);
+  void take_time(const shm::Message& event);
+  void leave_out(Member& member, const Lane& lane, const shm::Message& event);
+  void take_refusal(Member& member, Lane& lane, const shm::Message& event);
   bool relieve();
   void release(std::int64_t step, bool durable);
-  void take_block(Member& member, const Lane& lane, const event::Event& event);
+  void take_block(Member& member, const Lane& lane, const shm::Message& event);
   void reject(Member& member, Lane& lane, const std::string& why);
   bool watch_clients();
   void reclaim();
@@ -95,7 +96,7 @@ class Server {
   void keep_what_is_left() noexcept;
   void take_no_more();
   void note_failure(int code, const std::string& sentence);
-  void hear(const CallResult& call);
+  void hear(const Status& call);
 
   static constexpr int kEventsPerVisit = 256;  // of one lane, so that no client starves the others
 
@@ -130,10 +131,10 @@ class Server {
   std::optional<Deadline> held_until_;  // all clients are over
   std::optional<Deadline> tells_awaited_at_;
   bool told_awaited_ = false;
-  CallResult end_failure_;
+  Status end_failure_;
   Deadline attach_deadline_;
   Clock::time_point next_look_ = Clock::now();
-  CallResult first_failure_;
+  Status first_failure_;
 };
 
 }  // namespace damaris::server

@@ -18,24 +18,47 @@ void Server::adopt(bool gives_up_spilled) {
   const shm::RegionHeader& header = region_->header();
   settled_ = std::max(header.releasing.load(std::memory_order_acquire), header.last_processed.load(std::memory_order_acquire));
   adopt_spilled(gives_up_spilled);
+  open_steps_left_out();
   std::unordered_set<std::uint64_t> waiting;
   for (Member& member : roster_.members())
     for (Lane& lane : member.lanes)
-      lane.reader.for_each_waiting([&](const event::Event& event) {
-        if (event.kind == event::Kind::write) waiting.insert(event.block_offset);
+      lane.reader.for_each_waiting([&](const shm::Message& event) {
+        if (event.kind == shm::MessageKind::write) waiting.insert(event.block_offset);
       });
   for (Member& member : roster_.members())
     for (Lane& lane : member.lanes)
       if (region_->keeps_arena(lane.index)) adopt_arena(member, lane, waiting);
 }
 
-// What the dead server had taken of it beside its blocks. Which writes were refused only their clients knew: all that may have been count.
+// Of a step of which all was refused nothing else is left.
+void Server::open_steps_left_out() {
+  constexpr std::int64_t kMost = 4096;
+  const shm::RegionHeader& header = region_->header();
+  const auto open = [&](std::int64_t step) {
+    if (step <= settled_ || step > shm::kHighestStep) return;
+    ledger_.open(step);
+    highest_step_ = std::max(highest_step_, step);
+  };
+  for (const std::atomic<std::int64_t>& step : header.left_out) open(step.load(std::memory_order_acquire));
+  const std::int64_t first = std::max(header.left_out_first.load(std::memory_order_acquire), settled_ + 1);
+  const std::int64_t last = header.left_out_last.load(std::memory_order_acquire);
+  for (std::int64_t step = first; step <= last && step - first < kMost; ++step) open(step);
+  if (last - first >= kMost)
+    log_line(LogLevel::warning,
+             format("of some steps from {} to {} all was left out for want of room; that is not recorded of all", first, last));
+}
+
+// What the dead server had taken of it beside its blocks. Which variables were left out only their clients knew: all that may have been count.
 void Server::restore(Iteration& iteration) {
   if (!lost_sentence_.empty()) iteration.note_lost(lost_sentence_);
   shm::RegionHeader& header = region_->header();
-  const shm::StepTime& entry = header.times[static_cast<std::uint64_t>(iteration.step()) % shm::kDecisions];
+  const shm::StepTime& entry = header.times[static_cast<std::uint64_t>(iteration.step()) % shm::kOpenSteps];
   if (entry.step.load(std::memory_order_acquire) == iteration.step())
     iteration.set_time(entry.time.load(std::memory_order_relaxed));
+  else if (header.times_lost.load(std::memory_order_relaxed) != 0)
+    log_line(LogLevel::warning, format("the physical time of step {} is not known any more, if it had one", iteration.step()));
+  if (shm::may_lack_writes(header, iteration.step()))
+    iteration.note_lost("writes of it were left out for want of room, before the server died that knew which");
   const shm::Decision decision = shm::decided(header, iteration.step());
   for (const model::Variable& variable : model_->variables) {
     const bool skipped = variable.on_full == model::OnFull::skip && decision.skips(variable.priority);
@@ -79,10 +102,10 @@ void Server::adopt_arena(Member& keeper, Lane& lane, const std::unordered_set<st
   const auto adopt = [&](shm::BlockHeader& block, std::uint64_t offset) {
     const std::uint64_t place = lane.span.arena_offset + offset;
     if (block.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(shm::BlockState::published)) return;
-    if (waiting.count(place) > 0 || block.step < 0 || block.step > event::kHighestStep) return;
+    if (waiting.count(place) > 0 || block.step < 0 || block.step > shm::kHighestStep) return;
     if (block.step <= settled_) return block.state.store(static_cast<std::uint32_t>(shm::BlockState::released));
-    event::Event event = {};
-    event.kind = event::Kind::write;
+    shm::Message event = {};
+    event.kind = shm::MessageKind::write;
     event.step = block.step;
     event.block_offset = place;
     Member* member = region_->pool() == nullptr ? &keeper : roster_.find(block.source);

@@ -3,6 +3,7 @@
 
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
+#include "core/shm/decision.hpp"
 #include "core/shm/doorbell.hpp"
 #include "core/shm/pool.hpp"
 #include "server/server.hpp"
@@ -38,10 +39,10 @@ bool Server::drain() {
 
 bool Server::drain_lane(Member& member, Lane& lane) {
   int taken = 0;
-  for (event::Event event; taken < kEventsPerVisit && !lane.broken; ++taken) {
+  for (shm::Message event; taken < kEventsPerVisit && !lane.broken; ++taken) {
     const std::uint64_t position = lane.reader.position();
     if (!lane.reader.try_take(event)) break;
-    if (event.serial != position || !event::known(event.kind))
+    if (event.serial != position || !shm::known(event.kind))
       reject(member, lane, "an event in it makes no sense");
     else
       dispatch(member, lane, event);
@@ -54,52 +55,55 @@ void Server::reject(Member& member, Lane& lane, const std::string& why) {
   lane.broken = true;
   const std::string sentence = format("the lane of client {} is damaged ({}): it is not read any more", member.id, why);
   note_failure(DC_E_CLIENT_LOST, sentence);
-  roster_.tell_all({std::max<std::int64_t>(member.last_step, 0), DC_E_CLIENT_LOST, sentence});
+  roster_.tell_all({std::max<std::int64_t>(member.last_step, 0), {DC_E_CLIENT_LOST, sentence}});
   roster_.leave(member, Member::Presence::gone);
 }
 
 // An event of step j ends all earlier steps of its lane; a read is of another run's step and ends none.
-void Server::dispatch(Member& member, Lane& lane, const event::Event& event) {
-  if (event.kind == event::Kind::read || event.kind == event::Kind::last_step) return take_question(member, lane, event);
-  if (adopted_ && event.step <= settled_ && event.kind != event::Kind::finalize) return leave_out(member, lane, event);
-  if (event.kind != event::Kind::flush && event.kind != event::Kind::finalize) {
-    if (event.step > event::kHighestStep) return reject(member, lane, format("there is no step {}", event.step));
+void Server::dispatch(Member& member, Lane& lane, const shm::Message& event) {
+  if (event.kind == shm::MessageKind::read || event.kind == shm::MessageKind::last_step) return take_question(member, lane, event);
+  if (adopted_ && event.step <= settled_ && event.kind != shm::MessageKind::finalize) return leave_out(member, lane, event);
+  if (event.kind != shm::MessageKind::flush && event.kind != shm::MessageKind::finalize) {
+    if (event.step > shm::kHighestStep) return reject(member, lane, format("there is no step {}", event.step));
     if (event.step < 0 || event.step <= lane.frontier)
-      return reject(member, lane, format("{} after step {} had ended", event::to_string(event), lane.frontier));
+      return reject(member, lane, format("{} after step {} had ended", shm::to_string(event), lane.frontier));
     roster_.end(member, lane, event.step - 1);
     member.last_step = std::max(member.last_step, event.step);
     highest_step_ = std::max(highest_step_, event.step);
     ledger_.open(event.step);
   }
   switch (event.kind) {
-    case event::Kind::write:
+    case shm::MessageKind::write:
       return take_block(member, lane, event);
-    case event::Kind::signal:
+    case shm::MessageKind::signal:
       if (adopted_) return;  // its time is over
       if (event.name >= model_->events.size()) return reject(member, lane, format("there is no event {}", event.name));
       return signals_.sent(member, event.name, event.step);
-    case event::Kind::end_iteration:
+    case shm::MessageKind::end_iteration:
       ledger_.open(event.step).count_waits(event.count);
       return roster_.end(member, lane, event.step);
-    case event::Kind::skipped:
-    case event::Kind::dropped:
+    case shm::MessageKind::skipped:
+    case shm::MessageKind::dropped:
       return take_refusal(member, lane, event);
-    case event::Kind::set_time:
+    case shm::MessageKind::set_time:
       return take_time(event);
-    case event::Kind::flush:
-    case event::Kind::read:
-    case event::Kind::last_step:
+    case shm::MessageKind::flush:
+    case shm::MessageKind::read:
+    case shm::MessageKind::last_step:
       return;
-    case event::Kind::finalize:
+    case shm::MessageKind::finalize:
       roster_.end(member, lane, kAllSteps);
       if (member.frontier == kAllSteps) roster_.leave(member, Member::Presence::finalized);
       return;
   }
 }
 
-void Server::take_time(const event::Event& event) {
+void Server::take_time(const shm::Message& event) {
   ledger_.open(event.step).set_time(event.time);
-  shm::StepTime& entry = region_->header().times[static_cast<std::uint64_t>(event.step) % shm::kDecisions];
+  shm::RegionHeader& header = region_->header();
+  shm::StepTime& entry = header.times[static_cast<std::uint64_t>(event.step) % shm::kOpenSteps];
+  const std::int64_t before = entry.step.load(std::memory_order_relaxed);
+  if (before != event.step && before > completed_) header.times_lost.store(1, std::memory_order_relaxed);
   entry.step.store(shm::kNoStep, std::memory_order_relaxed);
   entry.time.store(event.time, std::memory_order_release);
   entry.step.store(event.step, std::memory_order_release);
@@ -107,8 +111,8 @@ void Server::take_time(const event::Event& event) {
 
 // Of a step that the dead server had stored: what was left of it came too late for that, from a client that was dead or damaged then. It
 // must not be taken for the whole step.
-void Server::leave_out(Member& member, const Lane& lane, const event::Event& event) {
-  if (event.kind != event::Kind::write) return;
+void Server::leave_out(Member& member, const Lane& lane, const shm::Message& event) {
+  if (event.kind != shm::MessageKind::write) return;
   const Intake intake = check_block(*region_, lane.span, member.id, event, infos_);
   if (!intake.fault.empty()) return;
   ++given_up_;
@@ -117,23 +121,24 @@ void Server::leave_out(Member& member, const Lane& lane, const event::Event& eve
   ledger_.release(intake.block);
 }
 
-void Server::take_refusal(Member& member, Lane& lane, const event::Event& event) {
+void Server::take_refusal(Member& member, Lane& lane, const shm::Message& event) {
   if (event.name >= model_->variables.size()) return reject(member, lane, format("there is no variable {}", event.name));
-  const bool drops = event.kind == event::Kind::dropped;
+  const bool drops = event.kind == shm::MessageKind::dropped;
   ledger_.open(event.step).refuse(event.name, drops);
+  shm::note_left_out(region_->header(), event.step);
   log_line(LogLevel::warning, format("step {}: {} writes of '{}' by client {} are {} for want of room", event.step, event.count,
                                      model_->variables[event.name].path, member.id, drops ? "dropped" : "skipped"));
 }
 
-void Server::take_question(Member& member, Lane& lane, const event::Event& event) {
+void Server::take_question(Member& member, Lane& lane, const shm::Message& event) {
   const Asked asked = check_asked(*region_, lane.span, member.id, event, infos_);
   const bool in_hand = asked.block.size_bytes > 0 && ledger_.live(asked.block);
   if (in_hand || !asked.fault.empty())
-    return reject(member, lane, format("{}: {}", event::to_string(event), in_hand ? "its block is already in hand" : asked.fault));
+    return reject(member, lane, format("{}: {}", shm::to_string(event), in_hand ? "its block is already in hand" : asked.fault));
   reads_.take(asked);
 }
 
-void Server::take_block(Member& member, const Lane& lane, const event::Event& event) {
+void Server::take_block(Member& member, const Lane& lane, const shm::Message& event) {
   const Intake intake = check_block(*region_, lane.span, member.id, event, infos_);
   const bool in_hand = intake.block.size_bytes > 0 && ledger_.live(intake.block);
   if (adopted_ && intake.fault.empty() && !in_hand && ledger_.holds_spilled(intake.dataset)) return ledger_.release(intake.block);
@@ -146,7 +151,7 @@ void Server::take_block(Member& member, const Lane& lane, const event::Event& ev
   const std::string sentence = format("{} of client {} in step {} was refused: {}", name, member.id, event.step, fault);
   ledger_.open(event.step).note_lost(sentence);
   note_failure(code, sentence);
-  roster_.tell(member, {event.step, code, sentence});
+  roster_.tell(member, {event.step, {code, sentence}});
 }
 
 // Not at every pass: a look costs a system call a client.
@@ -158,7 +163,7 @@ bool Server::watch_clients() {
                                         roster_.present(), roster_.size(), model_->architecture.attach_timeout_ms);
     roster_.give_up_waiting();
     note_failure(DC_E_TIMEOUT, sentence);
-    roster_.tell_all({std::max<std::int64_t>(highest_step_, 0), DC_E_TIMEOUT, sentence});
+    roster_.tell_all({std::max<std::int64_t>(highest_step_, 0), {DC_E_TIMEOUT, sentence}});
   }
   const std::vector<Member*> dead = roster_.find_dead();
   for (const Member* member : dead) {
@@ -166,14 +171,14 @@ bool Server::watch_clients() {
     const std::string sentence =
         format("client {} died after step {}; it is missing from later iterations", member->id, member->own_frontier);
     note_failure(DC_E_CLIENT_LOST, sentence);
-    roster_.tell_all({std::max<std::int64_t>(member->last_step, 0), DC_E_CLIENT_LOST, sentence});
+    roster_.tell_all({std::max<std::int64_t>(member->last_step, 0), {DC_E_CLIENT_LOST, sentence}});
   }
   reclaim();
   return !dead.empty();
 }
 
-// In a pool what a dead client had in hand is missing to the others. Who lives may still fill it, though it is not served any more; and
-// who holds the lock may have been stopped: then at the next look.
+// In a pool the others miss what a dead client had in hand. A client that lives may still fill its blocks, though it is not served any more;
+// and the process that holds the lock may have been stopped: then at the next look.
 void Server::reclaim() {
   shm::PoolHeader* pool = region_->pool();
   if (pool == nullptr || adopted_) return;

@@ -83,11 +83,11 @@ void Signals::run_scope(const InstanceKey& key, dc_scope scope, std::int32_t sou
 
 void Signals::run(const model::Action& action, const InstanceKey& key, std::int32_t source, std::uint64_t order) {
   const dc_event_t event = {model_->events[key.event].name.c_str(), key.step, action.scope, source, key.instance, order};
-  const CallResult result = host_.run(action, event, ledger_.open(key.step).view(roster_.size()));
+  const Status result = host_.run(action, event, ledger_.open(key.step).view(roster_.size()));
   if (result.code >= DC_OK && !result.is_notice()) return;
-  const std::string sentence = format("step {}: {}", key.step, result.sentence);
+  const std::string sentence = format("step {}: {}", key.step, result.message);
   if (!result.is_notice()) failed_(result.code, sentence);
-  roster_.tell_all({key.step, result.code, sentence});
+  roster_.tell_all({key.step, {result.code, sentence}});
 }
 
 bool Signals::end_waiting(const InstanceKey& key) {
@@ -142,7 +142,7 @@ void Signals::complete(std::int64_t step) {
 void Signals::drop(const InstanceKey& key, const std::string& why) {
   const std::string sentence = format("{} was discarded: {}", describe(*model_, key), why);
   log_line(LogLevel::warning, sentence);
-  roster_.tell_all({key.step, DC_E_TIMEOUT, sentence});
+  roster_.tell_all({key.step, {DC_E_TIMEOUT, sentence}});
 }
 
 }  // namespace damaris::server

@@ -1,4 +1,5 @@
-// The event engine's memory of signals: which instance has been sent by whom, and which global ones wait for other servers.
+// The signals in progress: which clients have sent each instance, and which global ones wait for other servers (rule 3 of
+// docs/rules.md).
 // Used by: the server's dispatch thread only.
 // Before it: a signal event of one client. After it: actions run by scope core, node or global.
 #pragma once
@@ -29,7 +30,7 @@ class Signals {
   bool decide();
   // Step `step` is complete here: what is still incomplete of it is reported and dropped.
   void complete(std::int64_t step);
-  // The server was told to stop: what is incomplete stays so.
+  // The server has to stop: incomplete instances stay incomplete.
   void stop() noexcept { stopped_ = true; }
   // Global instances that still hold an iteration.
   bool pending() const noexcept { return !waiting_.empty(); }

@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "core/base/checksum.hpp"
+#include "codec/checksum.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
@@ -57,7 +57,7 @@ void fill(shm::BlockHeader& header, const dc_dataset_t& dataset) {
   if (dataset.variable->has_global != 0) header.flags |= shm::kHasGlobal;
   if (dataset.has_position != 0) header.flags |= shm::kHasPosition;
   header.flags |= shm::kHasChecksum;  // a disk may change what waits on it
-  header.checksum = dataset.has_checksum != 0 ? dataset.checksum : checksum(dataset.data, dataset.bytes);
+  header.checksum = dataset.has_checksum != 0 ? dataset.checksum : codec::crc32(dataset.data, dataset.bytes);
   const shm::Form form{header.ndims, header.flags};
   const shm::Lists lists(header, form);
   for (int d = 0; d < form.ndims; ++d) {
@@ -117,7 +117,7 @@ bool Spill::store(const dc_dataset_t& dataset, SpilledBlock& place) {
   if (descriptor_ < 0 && !open(O_CREAT | O_EXCL)) return fail(format("cannot make the file ({})", std::strerror(errno)));
   shm::LongHeader header;
   fill(header.get(), dataset);
-  // Its room first: a mapping of what a full disk has not would be a SIGBUS for who reads it.
+  // Its room first: a mapping of what a full disk has not would be a SIGBUS for its reader.
   const int refused = ::posix_fallocate(descriptor_, static_cast<off_t>(end_), static_cast<off_t>(bytes));
   if (refused != 0 || !write_all(descriptor_, header.bytes, sizeof header, end_) ||
       !write_all(descriptor_, static_cast<const std::byte*>(dataset.data), dataset.bytes, end_ + sizeof header))

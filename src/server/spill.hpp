@@ -1,4 +1,4 @@
-// The spill file: blocks that were moved out of a full buffer to a disk of the node, until they are stored.
+// The spill file: holds blocks that were moved out of a full buffer to a disk of the node, until they are stored.
 // Used by: the server's dispatch thread; recovery, which finds in it what a dead server had moved.
 // Before it: the ladder chooses a block. After it: the storage reads the block through a mapping, wherever it lies.
 #pragma once
@@ -24,8 +24,9 @@ struct SpilledBlock {
   const std::byte* data() const noexcept { return record + shm::kLongestHeader; }
 };
 
-// A record is a block's header as the server knows it, with room for all lists, then the data, in whole pages. The header says reserved until the data are whole, so that of
-// a server killed in between nothing half is found. Released records become holes; the file stays to the end of the server.
+// A record is a block's header as the server knows it, with room for all lists, then the data, in whole pages. The header says reserved until
+// the data are whole, so that a server that is killed in between leaves no half record. Released records become holes; the file stays until the
+// server ends.
 class Spill {
  public:
   // Of a new region: makes no file yet. Throws Error(DC_E_NO_OUTPUT) when the folder cannot be written.
@@ -34,7 +35,7 @@ class Spill {
   Spill(const Spill&) = delete;
   Spill& operator=(const Spill&) = delete;
 
-  // Copies a dataset. Returns false, and tells why once in the log, when there is no room there.
+  // Copies a dataset. Returns false when there is no room there, and logs why, once.
   bool store(const dc_dataset_t& dataset, SpilledBlock& place);
   void release(const SpilledBlock& block);
 

@@ -1,5 +1,5 @@
-// Tells the log of a plugin that holds the server up, while it does: it cannot be interrupted.
-// Used by: a server with a process of its own; a thread that only looks.
+// Logs that a plugin holds the server up, while it does, as a call cannot be interrupted (rule 4 of docs/rules.md).
+// Used by: a server with a process of its own, on a thread that only looks.
 // Before it: the plugin host says what it calls. After it: the log.
 #pragma once
 

@@ -43,7 +43,7 @@ std::string record(const TempFolder& folder) {
 
 }  // namespace
 
-TEST_CASE("a block that changes after its hand-over is not stored, the client hears of it, and the record says why") {
+TEST_CASE("a block that changes after its hand-over is not stored, the client hears of it, and the manifest says why") {
   TempFolder folder;
   CHECK(change_after_commit(true, folder) == DC_E_EARLIER_IO);
   const std::string said = dc_last_error();

@@ -158,15 +158,15 @@ TEST_CASE("reading without a storage that can is refused with the remedy") {
 TEST_CASE("null pointers are refused by name") {
   Session session;
   CHECK(dc_read(nullptr, 0, nullptr) == DC_E_ARGUMENT);
-  CHECK(said() == "dc_read: the variable's name is a null pointer");
+  CHECK(said() == "dc_read: argument `variable` is NULL");
   CHECK(dc_read("height", 0, nullptr) == DC_E_ARGUMENT);
-  CHECK(said() == "the data of 'height' is a null pointer");
+  CHECK(said() == "argument `data` for 'height' is NULL");
   CHECK(dc_last_step("height", nullptr) == DC_E_ARGUMENT);
-  CHECK(said() == "dc_last_step: the place for the step is a null pointer");
+  CHECK(said() == "dc_last_step: argument `step` is NULL");
   CHECK(dc_write(nullptr, 0, kFour) == DC_E_ARGUMENT);
-  CHECK(said() == "dc_write: the variable's name is a null pointer");
+  CHECK(said() == "dc_write: argument `variable` is NULL");
   CHECK(dc_write("height", 0, nullptr) == DC_E_ARGUMENT);
-  CHECK(said() == "the data of 'height' is a null pointer");
+  CHECK(said() == "argument `data` for 'height' is NULL");
   CHECK(dc_alloc("height", 0, 0, nullptr) == DC_E_ARGUMENT);
   CHECK(dc_variable("height", nullptr) == DC_E_ARGUMENT);
   CHECK(dc_write_to(nullptr, 0, kFour) == DC_E_ARGUMENT);

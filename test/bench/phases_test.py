@@ -84,7 +84,7 @@ def test_all_ways_write_the_same_bytes_and_as_many_files_as_they_say(quick):
     for way, files in (("file-per-process", RANKS), ("collective", 1), ("grouped", 2), ("independent", 1), ("one-writer", 1)):
         assert details[way]["files"] == PHASES * files
     for way in DEDICATED:
-        assert details[way]["files"] == PHASES + 3  # the record and the two views of the whole run
+        assert details[way]["files"] == PHASES + 3  # the manifest and the two views of the whole run
     for way in set(NEED_MORE) & set(WAYS):  # data, two files of metadata, an index, a profile: of each process where ADIOS2 has no MPI
         assert details[way]["files"] in (5, 5 * RANKS)
 

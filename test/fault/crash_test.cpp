@@ -6,7 +6,7 @@
 #include <set>
 
 #include "disk_run.hpp"
-#include "plugins/hdf5/run/verify.hpp"
+#include "plugins/hdf5/restart/verify_values.hpp"
 
 namespace damaris::test {
 namespace {
@@ -49,9 +49,9 @@ class Place {
   // Everything that is recorded is whole, and these steps are.
   void check(const std::set<int>& durable) const {
     if (durable.empty() && !std::filesystem::exists(folder_.file("out/run.jsonl"))) return;
-    const hdf5::Verification found = hdf5::verify(folder_.file("out/run.jsonl"), {});  // what damaris verify asks
+    const manifest::Verification found = hdf5::verify(folder_.file("out/run.jsonl"), {});  // what damaris verify asks
     // A view may be missing that its line tells of: it shows what the files hold, and is made anew.
-    for (const hdf5::Finding& one : found.damaged)
+    for (const manifest::Finding& one : found.damaged)
       if (one.step >= 0) FAIL_CHECK("step " << one.step << " " << one.file << ": " << one.what);
     for (const int step : durable) {
       INFO("step " << step);

@@ -1,6 +1,6 @@
 // A run of a detached server with one client whose disk fails as the test says: <folder>/out below the preloaded faulty_disk.c.
 // Used by: the tests of storage faults, one thread.
-// Before it: the attributes of <hdf5>. After it: the client's answers, the server's log, the record, what is left in the folder.
+// Before it: the attributes of <hdf5>. After it: the client's answers, the server's log, the manifest, what is left in the folder.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ inline std::vector<std::string> lines_of(const std::string& path, const std::str
   return found;
 }
 
-// What the record says of a step; no object when nothing.
+// What the manifest says of a step; no object when nothing.
 inline Json recorded(const std::string& folder, std::int64_t step) {
   Json found;
   for (const std::string& line : lines_of(folder + "/out/run.jsonl"))

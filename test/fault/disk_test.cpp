@@ -34,7 +34,7 @@ TEST_CASE("what the file system refuses for a while is stored when it takes it a
 }
 
 TEST_CASE(
-    "what is refused for longer than retry is given up: the client hears of it, the record tells, and the next one is stored") {
+    "what is refused for longer than retry is given up: the client hears of it, the manifest tells, and the next one is stored") {
   DiskRun run("retry='2s'");
   run.store(0);
   run.rule("fsync EIO");
@@ -113,7 +113,7 @@ TEST_CASE("after an fsync that fails a file is written anew as a whole, never on
   CHECK(verified(run.folder()).at("damaged").empty());
 }
 
-TEST_CASE("a line of the record that cannot be made durable is taken back and written anew, once, and the step is durable then") {
+TEST_CASE("a line of the manifest that cannot be made durable is taken back and written anew, once, and the step is durable then") {
   const std::string exists = GENERATE("overwrite", "append");
   DiskRun run("retry='60s' exists='" + exists + "'");
   const std::string rule =
@@ -135,29 +135,29 @@ TEST_CASE("a line of the record that cannot be made durable is taken back and wr
   CHECK(verified(run.folder()).at("damaged").empty());
 }
 
-TEST_CASE("a step that cannot be stored, nor be told of in the record, is both to its client") {
+TEST_CASE("a step that cannot be stored, nor be told of in the manifest, is both to its client") {
   DiskRun run("retry='0s'");
   run.store(0);
   run.rule("write EIO");
   run.write(1);
   const Answer lost = run.client("flush 1 60000");
   CHECK(lost.code == DC_E_EARLIER_IO);
-  CHECK_THAT(lost.sentence, Contains("iteration 1 is not stored as ") && Contains("the commit record cannot tell of it"));
+  CHECK_THAT(lost.sentence, Contains("iteration 1 is not stored as ") && Contains("the manifest cannot tell of it"));
   run.write(2);
   CHECK(run.client("flush 2 60000").code == DC_E_EARLIER_IO);
   const Answer end = run.client("finalize");
-  CHECK_THAT(end.sentence, Contains("the commit record misses 2 iterations, of step 1 to step 2: "));
+  CHECK_THAT(end.sentence, Contains("the manifest misses 2 iterations, of step 1 to step 2: "));
   run.ends();
 }
 
-TEST_CASE("a record that refuses its line for longer than retry fails the step; the line is kept and comes with the next") {
+TEST_CASE("a manifest that refuses its line for longer than retry fails the step; the line is kept and comes with the next") {
   DiskRun run("retry='200ms'");
   run.store(0);
   run.rule("fsync EIO @.jsonl");
   run.write(1);
   const Answer lost = run.client("flush 1 60000");
   CHECK(lost.code == DC_E_EARLIER_IO);
-  CHECK_THAT(lost.sentence, Contains("step 1 is stored, but the commit record cannot tell of it"));
+  CHECK_THAT(lost.sentence, Contains("step 1 is stored, but the manifest cannot tell of it"));
   run.rule("");
   run.store(2);
   run.client.must("finalize");
@@ -212,7 +212,7 @@ TEST_CASE("who finalizes hears what was given up before his own time is over, ho
   CHECK(run.ends() == 1);
 }
 
-TEST_CASE("the server warns how many iterations still fit, once, in the log and in the record") {
+TEST_CASE("the server warns how many iterations still fit, once, in the log and in the manifest") {
   DiskRun run;
   run.rule("room room:1000000000");
   run.store(0);

@@ -1,4 +1,4 @@
-// What was stored, read back: a record and an HDF5 file that need not fit it, for `damaris verify` and for restart. HDF5 itself is not
+// What was stored, read back: a manifest and an HDF5 file that need not fit it, for `damaris verify` and for restart. HDF5 itself is not
 // under test here: the file is one that it wrote, with contents that Damaris would not write.
 #include <damaris/error.hpp>
 
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "fuzz.hpp"
-#include "plugins/hdf5/run/dataset_reader.hpp"
-#include "plugins/hdf5/run/run_record.hpp"
-#include "plugins/hdf5/run/verify.hpp"
+#include "manifest/reader.hpp"
+#include "plugins/hdf5/restart/dataset_reader.hpp"
+#include "plugins/hdf5/restart/verify_values.hpp"
 
 using namespace damaris;
 using fuzz::Input;
@@ -66,7 +66,7 @@ hid_t type_of(Input& input) {
   return types[input.below(std::size(types))];
 }
 
-// One dataset "t": of another shape, type or layout than the record will say, or no dataset at all.
+// One dataset "t": of another shape, type or layout than the manifest will say, or no dataset at all.
 void write_file(Input& input) {
   const hid_t file = H5Fcreate(file_path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   require(file >= 0, "a file can be made");
@@ -96,7 +96,7 @@ void write_file(Input& input) {
   H5Fclose(file);
 }
 
-// A line of the record, with numbers of the input where a reader counts with them.
+// A line of the manifest, with numbers of the input where a reader counts with them.
 Json dataset_of(Input& input) {
   const std::size_t rank = input.below(10);
   Json json = {{"path", input.below(8) == 0 ? "no" : "t"}, {"variable", "t"}, {"extents", numbers(input, rank)}};
@@ -120,11 +120,11 @@ void write_record(Input& input) {
   const Json step = {{"step", 0}, {"complete", true}, {"servers", {0}}, {"files", {file}}};
   std::ofstream record(record_path, std::ios::binary);
   record << step.dump() << std::endl;
-  require(record.good(), "the record can be written");
+  require(record.good(), "the manifest can be written");
 }
 
 // Reads into memory of exactly the size that the client's variable has.
-void restart(const hdf5::StepRecord& step, const hdf5::StoredDataset& dataset, dc_type type, std::uint64_t element_bytes) {
+void restart(const manifest::StepEntry& step, const manifest::StoredDataset& dataset, dc_type type, std::uint64_t element_bytes) {
   dc_variable_info_t variable = {};
   variable.name = variable.path = "t";
   variable.type = type;
@@ -144,22 +144,22 @@ void restart(const hdf5::StepRecord& step, const hdf5::StoredDataset& dataset, d
   }
   if (bytes > 1 << 20) return;
   const std::unique_ptr<std::byte[]> memory(new std::byte[bytes]);
-  const hdf5::FoundParts found = hdf5::find_parts(step, read);
+  const manifest::FoundParts found = manifest::find_parts(step, read);
   const hdf5::DatasetReader reader(file_path);
-  for (const hdf5::StoredPart& part : found.parts) reader.read(part, variable, {memory.get(), found.frame});
+  for (const manifest::StoredPart& part : found.parts) reader.read(part, variable, {memory.get(), found.frame});
 }
 
-void restart_all(const hdf5::StepRecord& step) {
+void restart_all(const manifest::StepEntry& step) {
   struct Kind {
     dc_type type;
     std::uint64_t bytes;
   };
-  for (const hdf5::StoredFile& file : step.files)
-    for (const hdf5::StoredDataset& dataset : file.datasets)
+  for (const manifest::StoredFile& file : step.files)
+    for (const manifest::StoredDataset& dataset : file.datasets)
       for (const Kind& kind : {Kind{DC_FLOAT64, 8}, Kind{DC_FLOAT32, 4}, Kind{DC_INT32, 4}}) try {
           restart(step, dataset, kind.type, kind.bytes);
         } catch (const Error&) {
-        } catch (const hdf5::Failure&) {
+        } catch (const Failure&) {
         }
 }
 
@@ -176,9 +176,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Input input(data, size);
   write_file(input);
   write_record(input);
-  const hdf5::Verification result = hdf5::verify(record_path, {});
+  const manifest::Verification result = hdf5::verify(record_path, {});
   require(result.steps == 1 || result.damaged.size() == 1, "a line is a step or damage");
-  hdf5::RunRecordReader reader(record_path);
+  manifest::Reader reader(record_path);
   reader.read_on();
   for (const auto& [number, step] : reader.steps()) restart_all(step);
   return 0;

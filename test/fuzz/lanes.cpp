@@ -12,7 +12,7 @@
 
 #include "client/client.hpp"
 #include "client/slot.hpp"
-#include "core/config/config.hpp"
+#include "config/config.hpp"
 #include "core/shm/pool.hpp"
 #include "fuzz.hpp"
 #include "server/make_region.hpp"
@@ -143,8 +143,8 @@ std::uint64_t block_place(Input& input) { return input.take<std::uint8_t>() * sh
 // An event whose place in the lane is right, and all else what it likes.
 void push(Input& input, shm::Region& region) {
   shm::LaneWriter writer(region.lane(kHostile), region.lane_events());
-  event::Event event = {};
-  event.kind = static_cast<event::Kind>(input.below(10));
+  shm::Message event = {};
+  event.kind = static_cast<shm::MessageKind>(input.below(10));
   event.name = static_cast<std::uint32_t>(input.below(4)) - 1;
   event.step = input.take<std::uint8_t>() < 200 ? static_cast<std::int64_t>(input.below(6)) : input.take<std::int64_t>();
   const auto place = input.take<std::uint8_t>();  // mostly where publish() puts blocks

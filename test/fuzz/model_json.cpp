@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "client/shapes.hpp"
+#include "config/config.hpp"
 #include "core/base/json.hpp"
-#include "core/config/config.hpp"
 #include "core/model/json.hpp"
 #include "fuzz.hpp"
 #include "server/intake.hpp"

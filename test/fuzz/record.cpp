@@ -1,12 +1,12 @@
-// The commit record: lines as a crash, another version or an editor may have left them.
+// The manifest: lines as a crash, another version or an editor may have left them.
 #include <damaris/error.hpp>
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "fuzz.hpp"
-#include "plugins/hdf5/run/run_record.hpp"
-#include "plugins/hdf5/run/stored_parts.hpp"
+#include "manifest/reader.hpp"
+#include "manifest/stored_parts.hpp"
 
 using namespace damaris;
 using fuzz::require;
@@ -28,15 +28,15 @@ class MemoryFile {
   int descriptor_;
 };
 
-void check_line(const hdf5::StepRecord& step) {
-  const std::string line = hdf5::to_json(step).dump(-1, ' ', false, Json::error_handler_t::replace);
-  const std::string again = hdf5::to_json(hdf5::step_from_json(Json::parse(line))).dump();
-  require(line == again, "a line of the record that is read and written is the same", line + "\n" + again);
-  require(hdf5::may_be_believed(hdf5::sealed(line, "01234567")), "a sealed line can be believed", line);
+void check_line(const manifest::StepEntry& step) {
+  const std::string line = manifest::to_json(step).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string again = manifest::to_json(manifest::step_from_json(Json::parse(line))).dump();
+  require(line == again, "a line of the manifest that is read and written is the same", line + "\n" + again);
+  require(manifest::may_be_believed(manifest::sealed(line, "01234567")), "a sealed line can be believed", line);
 }
 
-// What restart asks of a record: each dataset of it, by its place and by its client.
-void ask(const hdf5::StepRecord& step, const hdf5::StoredDataset& dataset, bool has_position) {
+// What restart asks of a manifest: each dataset of it, by its place and by its client.
+void ask(const manifest::StepEntry& step, const manifest::StoredDataset& dataset, bool has_position) {
   dc_variable_info_t variable = {};
   variable.path = variable.name = dataset.variable.c_str();
   variable.type = DC_FLOAT64;
@@ -50,7 +50,7 @@ void ask(const hdf5::StepRecord& step, const hdf5::StoredDataset& dataset, bool 
   read.has_position = has_position ? 1 : 0;
   for (int d = 0; d < dataset.box.ndims; ++d) read.extents[d] = dataset.box.extent(d), read.position[d] = dataset.box.low[d];
   try {
-    hdf5::find_parts(step, read);
+    manifest::find_parts(step, read);
   } catch (const Error& error) {
     require(error.code() == DC_E_NOT_STORED || error.code() == DC_E_SHAPE, "what is not there is refused", error.sentence());
   }
@@ -60,17 +60,17 @@ void ask(const hdf5::StepRecord& step, const hdf5::StoredDataset& dataset, bool 
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const MemoryFile file(data, size);
-  const hdf5::RecordOutline outline = hdf5::outline_of(file.path());
+  const manifest::Outline outline = manifest::outline_of(file.path());
   require(outline.replaced_until <= size, "what was replaced lies in the file");
   try {
-    hdf5::RunRecordReader reader(file.path());
+    manifest::Reader reader(file.path());
     reader.read_on();
     for (const auto& [number, step] : reader.steps()) {
       reader.silent_servers(number);
       require(reader.doubt_about(number).empty() || !reader.damaged().empty(), "nothing is doubted where nothing is damaged");
       check_line(step);
-      for (const hdf5::StoredFile& one : step.files)
-        for (const hdf5::StoredDataset& dataset : one.datasets) ask(step, dataset, true), ask(step, dataset, false);
+      for (const manifest::StoredFile& one : step.files)
+        for (const manifest::StoredDataset& dataset : one.datasets) ask(step, dataset, true), ask(step, dataset, false);
     }
   } catch (const Error& error) {
     require(error.code() == DC_E_VERSION, "only a newer version refuses the whole record", error.sentence());

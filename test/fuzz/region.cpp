@@ -104,7 +104,7 @@ void look_at_lane(const shm::Region& region, std::uint32_t lane) {
     sum_of({reinterpret_cast<const char*>(&block), static_cast<std::size_t>(block.size_bytes.load())});
   });
   shm::LaneReader reader(region.lane(lane), region.lane_events());
-  event::Event event;
+  shm::Message event;
   std::uint64_t taken = 0;
   while (reader.try_take(event)) ++taken;
   require(taken <= region.lane_events(), "a lane holds no more than its ring");

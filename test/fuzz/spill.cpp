@@ -15,7 +15,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/config/config.hpp"
+#include "config/config.hpp"
 #include "core/shm/arena.hpp"
 #include "fuzz.hpp"
 #include "server/make_region.hpp"
@@ -61,7 +61,7 @@ std::shared_ptr<const model::Model> make_model() {
   return std::make_shared<const model::Model>(config::parse(kXml, "/fuzz.xml"));
 }
 
-// A record as the server writes it, mostly with nothing or with one field wrong.
+// A manifest as the server writes it, mostly with nothing or with one field wrong.
 std::string record(Input& input) {
   shm::LongHeader long_header;
   shm::BlockHeader& header = long_header.get();

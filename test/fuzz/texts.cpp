@@ -8,10 +8,10 @@
 #include "core/base/units.hpp"
 #include "core/shm/dead_regions.hpp"
 #include "fuzz.hpp"
+#include "manifest/file_names.hpp"
 #include "mpi/placement.hpp"
-#include "plugins/hdf5/failure.hpp"
-#include "plugins/hdf5/file_names.hpp"
-#include "plugins/hdf5/settings.hpp"
+#include "plugins/hdf5/file/hdf5_failure.hpp"
+#include "plugins/hdf5/settings/settings.hpp"
 #include "plugins/hdf5/shared/offer.hpp"
 
 using namespace damaris;
@@ -51,7 +51,7 @@ void read_setting(const std::string& text) {
 }
 
 void read_file_name(const std::string& text) {
-  const hdf5::FileNames names("/out/storm", ".node.s0");
+  const manifest::FileNames names("/out/storm", ".node.s0");
   if (names.is_final_name(text)) require(text.find("storm.node.s0.i") == 0, "a final name begins as it should");
   require(names.owner_of_temporary(text) >= 0, "an owner is a process or none");
 }

@@ -1,10 +1,10 @@
-// The XML of a configuration: text -> schema -> model, the whole of src/core/config.
+// The XML of a configuration: text -> schema -> model, the whole of src/config.
 #include <damaris/error.hpp>
 
 #include <regex>
 #include <sstream>
 
-#include "core/config/parse.hpp"
+#include "config/parse.hpp"
 #include "core/model/json.hpp"
 #include "fuzz.hpp"
 

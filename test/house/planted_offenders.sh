@@ -4,8 +4,8 @@ set -eu
 rule=$1
 tree=$PWD/tree
 rm -rf "$tree"
-mkdir -p "$tree"/{scripts,cmake,include/damaris,src/{core/base,client,server,plugins/x},examples}
-cp "$DAMARIS_SOURCE_DIR"/scripts/{lint,check-includes} "$tree/scripts/"
+mkdir -p "$tree"/{scripts,cmake,docs,include/damaris,src/{core/base,client,server,plugins/null},examples}
+cp "$DAMARIS_SOURCE_DIR"/scripts/{lint,check-includes,check-references} "$tree/scripts/"
 cp "$DAMARIS_SOURCE_DIR/.clang-format" "$tree/"
 cp "$DAMARIS_SOURCE_DIR/cmake/version.h.in" "$tree/cmake/"
 cd "$tree"
@@ -18,12 +18,17 @@ case $rule in
   shell)                  plant scripts/bad '#!/bin/bash\ncd $1\n'; want='SC2086' ;;
   outside_header)         plant src/client/a.cpp '#include <mpi.h>\n'; want='src/client/a.cpp:1: <mpi.h> belongs into src/mpi' ;;
   unknown_library)        plant src/client/a.cpp '#include <zstd/zstd.h>\n'; want='is of a library that' ;;
-  core_knows_nobody)      plant src/core/base/a.cpp '#include "client/a.hpp"\n'; want='src/core may know nobody' ;;
-  client_knows_server)    plant src/client/a.cpp '#include "server/a.hpp"\n'; want='src/client may know core' ;;
-  plugin_knows_core)      plant src/plugins/x/a.cpp '#include "core/base/error.hpp"\n'; want='src/plugins may know nobody' ;;
+  core_knows_nobody)      plant src/core/base/a.cpp '#include "client/a.hpp"\n'; want='src/core/base may know no other room' ;;
+  client_knows_server)    plant src/client/a.cpp '#include "server/a.hpp"\n'; want='src/client may know codec, core/base' ;;
+  plugin_knows_core)      plant src/plugins/null/a.cpp '#include "core/base/error.hpp"\n'; want='src/plugins/null may know no other room' ;;
   example_knows_core)     plant examples/a.c '#include "core/base/error.hpp"\n'; want='examples may know only include/damaris' ;;
   c99_header)             plant include/damaris/a.h 'inline auto f() { return 1; }\n'; want='a.h does not compile alone' ;;
   missing_include)        plant include/damaris/a.hpp 'inline std::string f() { return {}; }\n'; want='a.hpp does not compile alone' ;;
+  unknown_rule)           plant docs/rules.md '# Rules\n\n## 1. First\n'; plant src/client/a.cpp '// Rule 1 of two: rule 1''9.\n'
+                          want='src/client/a.cpp:1: there is no rule 1''9' ;;
+  outside_document)       plant src/client/a.cpp '// See DES''IGN 4.\n'; want='src/client/a.cpp:1: names a document' ;;
+  missing_file)           plant src/client/a.cpp '// Before it: gone.hpp.\n'; want='src/client/a.cpp:1: there is no gone.hpp' ;;
+  missing_heading)        plant docs/a.md '# A\n\n[B](#b) and [A](a.md#a)\n'; want='docs/a.md:3: this page has no heading #b' ;;
   long_file)              seq -f '// %g' 401 >src/client/a.cpp
                           want='warning: src/client/a.cpp has 401 lines'; expected_status=0 ;;
   clean_tree)             plant src/client/a.cpp '#include <vector>\n\n#include "core/base/error.hpp"\n'

@@ -92,7 +92,7 @@ class RegionScenario : public Scenario {
   }
 
   void hand_over(BlockHeader* block) {
-    event::Event event = event_of(block->step);
+    shm::Message event = event_of(block->step);
     event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_.at(0));
     handed_.insert(block);
     if (how_.event_first) {
@@ -105,7 +105,7 @@ class RegionScenario : public Scenario {
   }
 
   bool try_take(std::int64_t step, server::HeldBlock& held) {
-    event::Event event;
+    shm::Message event;
     if (!reader_.try_take(event)) return false;
     expect(event.step == step && event.serial == static_cast<std::uint64_t>(step), "events come in order, none lost or doubled");
     const server::Intake intake = server::check_block(region_, region_.span(0), kClient, event, infos());
@@ -249,7 +249,7 @@ class QuestionScenario : public RegionScenario {
 
   void ask() {
     BlockHeader* block = arena_.try_reserve(kDataBytes, kForm);
-    event::Event event = event_of(0);
+    shm::Message event = event_of(0);
     event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_.at(0));
     shm::hand_over(*block, BlockState::asked, writer_, event);
     const bool patient = block->state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(BlockState::answered);
@@ -259,7 +259,7 @@ class QuestionScenario : public RegionScenario {
   }
 
   void serve() {
-    event::Event event;
+    shm::Message event;
     while (!reader_.try_take(event)) wait_for_change();
     auto* block = reinterpret_cast<BlockHeader*>(region_.at(event.block_offset));
     const server::HeldBlock held = {0, event.block_offset, block->size_bytes.load()};

@@ -10,9 +10,9 @@ namespace damaris::explorer {
 
 constexpr std::uint64_t kRing = 2;
 
-inline event::Event event_of(std::int64_t step) {
-  event::Event event = {};
-  event.kind = event::Kind::write;
+inline shm::Message event_of(std::int64_t step) {
+  shm::Message event = {};
+  event.kind = shm::MessageKind::write;
   event.step = step;
   event.block_offset = static_cast<std::uint64_t>(step) * 7;
   return event;

@@ -23,7 +23,7 @@ class Bare : public Scenario {
         region_(*new (memory) RegionHeader{}),
         lane_(new (memory + 4096) LaneHeader{}),
         slot_(*new (memory + 8192) shm::ClientSlot{}) {
-    std::memset(static_cast<void*>(shm::ring_of(lane_)), 0, kRing * sizeof(event::Event));
+    std::memset(static_cast<void*>(shm::ring_of(lane_)), 0, kRing * sizeof(shm::Message));
   }
   std::string field(std::size_t offset) const override {
     const auto is = [&](const auto& field) { return reinterpret_cast<const std::byte*>(&field) == base_ + offset; };
@@ -39,7 +39,7 @@ class Bare : public Scenario {
   }
 
  protected:
-  void check(const event::Event& event, std::int64_t step) {
+  void check(const shm::Message& event, std::int64_t step) {
     expect(event.step == step && event.serial == static_cast<std::uint64_t>(step) && event.block_offset == 7u * event.serial,
            "events come in order, whole, none lost or doubled");
   }
@@ -78,7 +78,7 @@ class LaneScenario : public Events {
   }
   void take() override {
     shm::LaneReader reader(lane_, kRing);
-    event::Event event;
+    shm::Message event;
     for (int step = 0; step < events_; ++step) {
       while (!reader.try_take(event)) wait_for_change();
       check(event, step);
@@ -101,7 +101,7 @@ class DoorbellScenario : public Events {
   }
   void take() override {
     shm::LaneReader reader(lane_, kRing);
-    event::Event event;
+    shm::Message event;
     for (int step = 0; step < events_;) {
       if (reader.try_take(event))
         check(event, step++);
@@ -127,7 +127,7 @@ class RoomScenario : public Events {
   }
   void take() override {
     shm::LaneReader reader(lane_, kRing);
-    event::Event event;
+    shm::Message event;
     for (int step = 0; step < events_; ++step) {
       while (!reader.try_take(event)) wait_for_change();
       check(event, step);

@@ -43,7 +43,7 @@ bool root_is_a_mount() {
   return false;
 }
 
-// Steps 0 and 2 are stored, step 1 is not: so says the record, for both servers with the same words.
+// Steps 0 and 2 are stored, step 1 is not: so says the manifest, for both servers with the same words.
 void check_one_lost(const SharedRun& run, const std::string& part) {
   run.job.together();
   if (rank_in(MPI_COMM_WORLD) == 0) {
@@ -122,7 +122,7 @@ TEST_CASE("a folder that one server has lost fails the step on both, whoever of 
     }
     CHECK(dc_finalize() == DC_OK);
   }
-  // Server 0 has also lost the place of the record's line meanwhile.
+  // Server 0 has also lost the place of the manifest's line meanwhile.
   if (loser == 1) check_one_lost(run, "put it back");
 }
 

@@ -56,7 +56,7 @@ TEST_CASE("a position far from all others costs no variable its file: its blocks
 }
 
 TEST_CASE(
-    "two servers with other values for one place: the record names the block that is not stored; the same values are none lost") {
+    "two servers with other values for one place: the manifest names the block that is not stored; the same values are none lost") {
   const bool other_values = GENERATE(true, false);
   SharedRun run;
   if (run.start()) {

@@ -1,6 +1,6 @@
 // Two servers that write one file together, each with one client: half a line of numbers from each.
 // Used by: MPI tests of trouble with shared files, on every rank.
-// Before it: job.hpp. After it: the run's files, its record and `damaris verify`.
+// Before it: job.hpp. After it: the run's files, its manifest and `damaris verify`.
 #pragma once
 
 #include <fstream>
@@ -66,7 +66,7 @@ class SharedRun {
   }
   void signal(const char* name, std::int64_t step) const { CHECK(dc_signal(name, step) == DC_OK); }
 
-  // After the end, by one rank: the line of a step in the record.
+  // After the end, by one rank: the line of a step in the manifest.
   Json record(std::int64_t step) const {
     std::ifstream file(out + "/storm.jsonl");
     for (std::string line; std::getline(file, line);)

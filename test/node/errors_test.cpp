@@ -18,10 +18,10 @@ TEST_CASE(
   node.start();
   CHECK(node.client(0).end_iteration(0).code == DC_OK);
   CHECK(node.client(0).flush(0, 5000).code == DC_OK);
-  client::Client::Report report = node.client(0).end_iteration(1);  // a quick server has told it by then
+  Status report = node.client(0).end_iteration(1);  // a quick server has told it by then
   if (report.code == DC_OK) report = node.client(0).flush(1, 5000);
   CHECK(report.code == DC_E_EARLIER_IO);
-  CHECK(report.sentence == "step 1: plugin 'recorder' failed in on_iteration of step 1: it was told to fail at this step");
+  CHECK(report.message == "step 1: plugin 'recorder' failed in on_iteration of step 1: it was told to fail at this step");
   CHECK(node.client(0).flush(1, 5000).code == DC_OK);
   CHECK(node.client(0).end_iteration(2).code == DC_OK);
   CHECK(node.client(0).flush(2, 5000).code == DC_OK);
@@ -37,9 +37,9 @@ TEST_CASE("rule 8: finalize returns what was not yet told") {
   Node node(model, 1);
   node.start();
   node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
-  const client::Client::Report report = node.client(0).finalize();
+  const Status report = node.client(0).finalize();
   CHECK(report.code == DC_E_EARLIER_IO);
-  CHECK(report.sentence.find("it was told to fail at this step") != std::string::npos);
+  CHECK(report.message.find("it was told to fail at this step") != std::string::npos);
 }
 
 TEST_CASE("rule 4: who waits for a server that is held by a plugin is told which one, and loses nothing") {
@@ -171,10 +171,10 @@ TEST_CASE("a damaged lane ends its client, not the server") {
   while (node.server().poll()) {
   }
   CHECK(node.server().first_failure().code == DC_E_CLIENT_LOST);
-  CHECK(node.server().first_failure().sentence.find("the lane of client 0 is damaged") == 0);
-  const client::Client::Report report = node.client(1).end_iteration(0);
+  CHECK(node.server().first_failure().message.find("the lane of client 0 is damaged") == 0);
+  const Status report = node.client(1).end_iteration(0);
   CHECK(report.code == DC_E_EARLIER_IO);
-  CHECK(report.sentence.find("the lane of client 0 is damaged") == 0);
+  CHECK(report.message.find("the lane of client 0 is damaged") == 0);
   while (node.server().poll()) {
   }
   CHECK(node.lines("small:1.0=16:10 missing:0").size() == 1);
@@ -209,7 +209,7 @@ TEST_CASE("a header that lies about its size, its variable or its extents is ref
   node.client(0).end_iteration(0);
   while (node.server().poll()) {
   }
-  CHECK(node.server().first_failure().sentence.find(name + " of client 0 in step 0 was refused: " + why) != std::string::npos);
+  CHECK(node.server().first_failure().message.find(name + " of client 0 in step 0 was refused: " + why) != std::string::npos);
   CHECK(node.lines("datasets 1 small:0.1=16:10 refused:1 ").size() == 1);  // so the storage knows that the step is not whole
   CHECK(node.client(0).end_iteration(1).code == DC_E_EARLIER_IO);
   CHECK(node.client(0).end_iteration(2).code == DC_OK);
@@ -261,13 +261,13 @@ TEST_CASE("the server writes only where the region lay when it was made, whateve
 TEST_CASE("a step that no client can name ends its lane") {
   Node node(node_model(), 1);
   shm::LaneWriter lane(node.region().lane(0), node.region().lane_events());
-  event::Event event = {};
-  event.kind = event::Kind::end_iteration;
+  shm::Message event = {};
+  event.kind = shm::MessageKind::end_iteration;
   event.step = std::numeric_limits<std::int64_t>::max();
   lane.try_push(event);
   while (node.server().poll()) {
   }
-  CHECK(node.server().first_failure().sentence.find("the lane of client 0 is damaged (there is no step 9223372036854775807)") == 0);
+  CHECK(node.server().first_failure().message.find("the lane of client 0 is damaged (there is no step 9223372036854775807)") == 0);
 }
 
 TEST_CASE("mail that a client never takes does not pile up") {
@@ -281,9 +281,9 @@ TEST_CASE("a mailbox that another client has damaged is told of once, and holds 
   Node node(node_model(), 1);
   client::Client& client = node.client(0);
   node.region().slot(0).mail_head.store(GENERATE(shm::kMails + 1, ~std::uint32_t{0}));
-  const client::Client::Report report = client.end_iteration(0);
+  const Status report = client.end_iteration(0);
   CHECK(report.code == DC_E_EARLIER_IO);
-  CHECK_THAT(report.sentence, Catch::StartsWith("the mailbox of client 0 is damaged"));
+  CHECK_THAT(report.message, Catch::StartsWith("the mailbox of client 0 is damaged"));
   REQUIRE(client.end_iteration(1).code == DC_OK);
   node.start();
   CHECK(client.finalize().code == DC_OK);
@@ -317,9 +317,9 @@ TEST_CASE("a client process that dies is noticed, its published data are kept, t
   std::string line;
   std::getline(log, line);
   CHECK(line == "iteration 0 complete 1 time -1 datasets 1 small:0.0=16:10 absent:1 missing:0");
-  const client::Client::Report report = other.flush(0, 1000);
+  const Status report = other.flush(0, 1000);
   CHECK(report.code == DC_E_EARLIER_IO);
-  CHECK(report.sentence.find("client 0 died") == 0);
+  CHECK(report.message.find("client 0 died") == 0);
 }
 
 TEST_CASE(
@@ -330,8 +330,8 @@ TEST_CASE(
   REQUIRE(client.write(node.variable(0, "small"), 0, 0, kFour) == DC_OK);
   REQUIRE(client.end_iteration(0).code == DC_OK);
   REQUIRE(node.client(1).end_iteration(0).code == DC_OK);
-  event::Event end = {};
-  end.kind = event::Kind::finalize;
+  shm::Message end = {};
+  end.kind = shm::MessageKind::finalize;
   REQUIRE(shm::LaneWriter(node.region().lane(0), node.region().lane_events()).try_push(end));
   const auto state = [&] { return static_cast<shm::SlotState>(node.region().slot(0).state.load()); };
   node.start();

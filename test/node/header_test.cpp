@@ -28,8 +28,8 @@ model::Model model_of(int ndims, std::uint32_t lists) {
 
 // The first block of client 0, as the server sees it.
 server::Intake look(Node& node, const server::VariableInfos& infos) {
-  event::Event event = {};
-  event.kind = event::Kind::write;
+  shm::Message event = {};
+  event.kind = shm::MessageKind::write;
   event.block_offset = node.region().span(0).arena_offset;
   return server::check_block(node.region(), node.region().span(0), 0, event, infos);
 }
@@ -83,11 +83,11 @@ TEST_CASE("a header whose form cannot be, or that is longer than its block, is r
   REQUIRE(block.size_bytes.load() == 192);
   SECTION("dimensions") {
     block.ndims = GENERATE(DC_MAX_DIMS + 1, 255);
-    CHECK(look(node, infos).fault == "its lists cannot be");
+    CHECK(look(node, infos).fault == "invalid block header");
   }
   SECTION("a list that nobody knows") {
     block.flags = GENERATE(16, 128 | shm::kHasGlobal);
-    CHECK(look(node, infos).fault == "its lists cannot be");
+    CHECK(look(node, infos).fault == "invalid block header");
   }
   SECTION("more lists than there is room before the data") {
     block.flags = shm::kHasGlobal | shm::kHasPosition | shm::kHasGhost;

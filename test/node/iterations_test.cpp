@@ -138,6 +138,33 @@ TEST_CASE("rule 14: a flush that times out names the clients that have not ended
   CHECK(error.sentence().find("step 2 is not ended by client 1") != std::string::npos);
 }
 
+TEST_CASE("rule 14: a flush that times out names nobody whose end of the step waits for the server or has been taken") {
+  Node node(recorded(), 3);
+  const auto sentence = [&] { return error_of([&] { node.client(0).flush(0, 50); }).sentence(); };
+  for (const int id : {0, 1}) node.client(id).end_iteration(0);
+  CHECK_THAT(sentence(), Catch::Contains("step 0 is not ended by client 2"));
+  while (node.server().poll()) {
+  }
+  CHECK_THAT(sentence(), Catch::Contains("step 0 is not ended by client 2"));
+  node.client(2).end_iteration(0);
+  CHECK_THAT(sentence(), !Catch::Contains("is not ended by"));
+}
+
+TEST_CASE("a flush of a step that a server cut short, as it was told to stop, does not call it durable") {
+  Node node(recorded(), 2);
+  node.client(0).end_iteration(0);
+  std::thread server([&] {
+    shm::RegionHeader& header = node.region().header();
+    while (node.region().lane(0)->head.load() < 2)
+      std::this_thread::yield();  // the flush waits; else the test's time limit ends it
+    header.state.store(static_cast<std::uint32_t>(shm::RegionState::leaving));
+    header.last_processed.store(0);
+  });
+  CHECK(error_of([&] { node.client(0).flush(0, 10'000); }).code() == DC_E_SERVER_LOST);
+  server.join();
+  node.region().header().state.store(static_cast<std::uint32_t>(shm::RegionState::ready));
+}
+
 TEST_CASE("a client that finalizes early does not hold up the others") {
   Node node(recorded(), 2);
   node.start();
@@ -151,6 +178,27 @@ TEST_CASE("a client that finalizes early does not hold up the others") {
   CHECK(node.client(0).flush(4, 5000).code == DC_OK);
   CHECK(node.lines("iteration").size() == 5);
   CHECK(node.lines("iteration 4")[0].find("absent:1") != std::string::npos);
+}
+
+TEST_CASE("a client that goes away without finalize says so: its step is stored, and nobody waits for it") {
+  Node node(recorded(), 2);
+  node.start();
+  node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
+  node.drop_client(0);
+  node.client(1).end_iteration(0);
+  CHECK(node.client(1).flush(0, 5'000).code == DC_OK);
+  node.stop();
+  CHECK_THAT(node.lines("iteration 0 ").at(0), Catch::Contains("datasets 1 "));
+}
+
+TEST_CASE("clients that have come in time are not waited for, however long the run takes") {
+  model::Model model = recorded();
+  model.architecture.attach_timeout_ms = 1;
+  Node node(model, 2);
+  poll_until_idle(node);
+  const Deadline deadline = Deadline::after_ms(300);
+  while (!deadline.passed()) node.server().poll();
+  CHECK(node.stop().code == DC_OK);
 }
 
 }  // namespace

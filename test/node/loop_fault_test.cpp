@@ -63,17 +63,21 @@ std::string run_until(const Throw& fault, const std::string& region_name, const 
   return error.code() == DC_E_SERVER_LOST ? error.sentence() : "another error: " + error.sentence();
 }
 
-// In a child process. Returns what the client heard.
-std::string hear(const TempFolder& folder, const Throw& fault, const std::string& region_name, const model::Model& model,
-                 int blocks) {
+void in_child(const std::function<void()>& call) {
   const pid_t child = ::fork();
   if (child == 0) {
-    folder.write("heard", run_until(fault, region_name, model, blocks));
+    call();
     ::_exit(0);
   }
   int status = 0;
   ::waitpid(child, &status, 0);
   REQUIRE((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+}
+
+// In a child process. Returns what the client heard.
+std::string hear(const TempFolder& folder, const Throw& fault, const std::string& region_name, const model::Model& model,
+                 int blocks) {
+  in_child([&] { folder.write("heard", run_until(fault, region_name, model, blocks)); });
   std::ifstream heard(folder.file("heard"));
   return {std::istreambuf_iterator<char>(heard), {}};
 }
@@ -135,6 +139,32 @@ TEST_CASE("a server that is given up before it comes to its end leaves what it h
     node.server().close();
   }
   CHECK(is_there(name) == writes);
+  std::filesystem::remove("/dev/shm" + name);
+}
+
+TEST_CASE("a recovery that cannot store the last dataset says so and leaves the region, be the storage failing or not there") {
+  const TempFolder folder;
+  ::setenv("DAMARIS_TEST_LOG", folder.file("log").c_str(), 1);
+  const std::string name = format("/damaris.{}.one-left.{}", ::geteuid(), ::getpid());
+  model::Model model = node_model();
+  add_recorder(model, true, {{"fail_at", "0"}});
+  in_child([&] {
+    Node node(model, 1, name);
+    node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
+    node.drop_client(0);
+    node.server().close();
+  });
+  REQUIRE(is_there(name));
+  const std::string plugins = std::getenv("DAMARIS_PLUGIN_PATH");
+  ::setenv("DAMARIS_PLUGIN_PATH", folder.path().c_str(), 1);
+  CHECK(error_of([&] { server::recover(name); }).code() == DC_E_PLUGIN);
+  ::setenv("DAMARIS_PLUGIN_PATH", plugins.c_str(), 1);
+  REQUIRE(is_there(name));
+  const server::Recovery recovery = server::recover(name);
+  CHECK(recovery.left == 1);
+  CHECK(recovery.stored == 0);
+  CHECK(recovery.status.code == DC_E_IO);
+  CHECK(is_there(name));
   std::filesystem::remove("/dev/shm" + name);
 }
 

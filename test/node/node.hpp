@@ -113,7 +113,7 @@ class Node {
     thread_ = std::thread([this] { result_ = server_->run(); });
   }
   // Finalizes the clients that have not, waits for the server's end.
-  server::CallResult stop() {
+  Status stop() {
     std::vector<std::thread> ends;
     for (auto& client : clients_)
       if (client != nullptr)
@@ -154,7 +154,7 @@ class Node {
   std::unique_ptr<server::Server> server_;
   std::vector<std::unique_ptr<client::Client>> clients_;
   std::thread thread_;
-  server::CallResult result_;
+  Status result_;
 };
 
 }  // namespace damaris::test

@@ -1,4 +1,7 @@
 // A plugin that works in pieces: the server goes on taking events between two of them.
+#include <cstring>
+
+#include "core/shm/busy.hpp"
 #include "node.hpp"
 
 namespace damaris::test {
@@ -50,6 +53,24 @@ TEST_CASE("rule 4: a plugin that waits for its turn keeps the server from nothin
   CHECK(node.lines("event 0 step 1").size() == 1);
 }
 
+TEST_CASE("what a plugin waits for is shown while it waits, and no longer") {
+  Node node(pieces_model("hold"), 1);
+  const auto shown = [&] { return shm::busy_with(node.region().header()).what; };
+  const std::string waiting = "plugin 'pieces', which waits for go";
+  const auto poll_until = [&](auto&& done) {
+    while (!done()) node.server().poll();  // else the test's time limit ends it
+  };
+  CHECK(node.client(0).end_iteration(0).code == DC_OK);
+  poll_until([&] { return shown() == waiting; });
+  node.client(0).signal("go", 1);
+  CHECK(node.client(0).end_iteration(1).code == DC_OK);
+  poll_until([&] { return !node.lines("stored 0 step 0").empty(); });
+  for (int look = 0; look < 10; ++look) {
+    CHECK(shown() != waiting);
+    node.server().poll();
+  }
+}
+
 TEST_CASE("a plugin that waits for its turn is asked to hurry by a flush, by the next complete iteration and by the end") {
   Node node(pieces_model("patience"), 1);
   node.start();
@@ -71,7 +92,11 @@ TEST_CASE("work that nobody waits for is done between events, in pieces, and a p
   poll_until("stored 0 step 0");  // the plugin has always more to do, and keeps nobody waiting
   const auto idle = [&] { return node.lines("idle").size(); };
   const auto before = idle();
-  for (int look = 0; look < 10; ++look) node.server().poll();
+  for (int look = 0; look < 10; ++look) {
+    const bool found = node.server().poll();
+    const int pieces = std::stoi(node.lines("idle").back().substr(std::strlen("idle 0 step ")));
+    if (pieces % 2 == 1) CHECK(found);  // there was more to do at once
+  }
   CHECK(idle() >= before + 9);
   node.client(0).signal("go", 1);
   CHECK(node.client(0).end_iteration(1).code == DC_OK);

@@ -1,6 +1,7 @@
 // What plugins do wrong, and where they are sought.
 #include <cfenv>
 
+#include "core/shm/dead_regions.hpp"
 #include "node.hpp"
 #include "server/find_plugin.hpp"
 
@@ -16,9 +17,9 @@ TEST_CASE("what a plugin says at its end reaches the last clients, which wait fo
   node.start();
   node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
   CHECK(node.client(1).finalize().code == DC_OK);
-  const client::Client::Report report = node.client(0).finalize();
+  const Status report = node.client(0).finalize();
   CHECK(report.code == DC_E_EARLIER_IO);
-  CHECK(report.sentence.find("it was told to fail at its end") != std::string::npos);
+  CHECK(report.message.find("it was told to fail at its end") != std::string::npos);
   CHECK(node.lines("finalize").size() == 1);
 }
 
@@ -33,10 +34,10 @@ TEST_CASE(
   node.start();
   for (std::int64_t step = 0; step < 2; ++step) {
     node.client(0).write(node.variable(0, "small"), step, 0, kFour);
-    const client::Client::Report ended = node.client(0).end_iteration(step);
+    const Status ended = node.client(0).end_iteration(step);
     if (disables) CHECK(ended.code >= DC_OK);
   }
-  const client::Client::Report report = node.client(0).finalize();
+  const Status report = node.client(0).finalize();
   if (disables) CHECK(report.code >= DC_OK);
   if (fail_at == "end") CHECK(report.code == (disables ? DC_N_PLUGIN : DC_E_EARLIER_IO));
   CHECK((node.stop().code == DC_OK) == disables);
@@ -52,9 +53,9 @@ TEST_CASE("what other plugins failed at comes to the storage with the next itera
   node.client(0).signal("bad", 0);
   node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
   node.start();
-  const client::Client::Report report = node.client(0).finalize();
+  const Status report = node.client(0).finalize();
   CHECK(report.code == DC_E_EARLIER_IO);
-  CHECK_THAT(report.sentence, Catch::Contains("fail_always") && Catch::Contains("it was told to fail at this step"));
+  CHECK_THAT(report.message, Catch::Contains("fail_always") && Catch::Contains("it was told to fail at this step"));
   CHECK(node.stop().code == DC_E_IO);
   CHECK(node.lines("plugin failed: action 'fail_always' of damaris_test_recorder.so failed on event 'bad'").size() == 1);
 }
@@ -67,11 +68,11 @@ TEST_CASE("an exception that a plugin lets out fails its step with its own words
   node.start();
   for (std::int64_t step = 0; step < 3; ++step) {
     node.client(0).write(node.variable(0, "small"), step, 0, kFour);
-    const client::Client::Report ended = node.client(0).end_iteration(step);
-    const client::Client::Report flushed = ended.code == DC_OK ? node.client(0).flush(step, 60'000) : ended;
+    const Status ended = node.client(0).end_iteration(step);
+    const Status flushed = ended.code == DC_OK ? node.client(0).flush(step, 60'000) : ended;
     CHECK(flushed.code == (step < 2 ? DC_E_EARLIER_IO : DC_OK));
-    if (step == 0) CHECK_THAT(flushed.sentence, Catch::Contains("it threw: the flux is negative"));
-    if (step == 1) CHECK_THAT(flushed.sentence, Catch::Contains("it threw something that is no std::exception"));
+    if (step == 0) CHECK_THAT(flushed.message, Catch::Contains("it threw: the flux is negative"));
+    if (step == 1) CHECK_THAT(flushed.message, Catch::Contains("it threw something that is no std::exception"));
   }
   node.stop();
 }
@@ -136,7 +137,7 @@ TEST_CASE("a plugin that rounds upwards does so for itself alone") {
   CHECK(node.lines("rounding " + std::to_string(FE_TONEAREST)).size() == 2);
 }
 
-TEST_CASE("plugins hear of a host by a name that any file may have") {
+TEST_CASE("plugins hear of the job, and of the host by a name that any file may have") {
   model::Model model = node_model();
   add_recorder(model, false, {{"tell_host", ""}});
   const TempFolder folder;
@@ -147,7 +148,7 @@ TEST_CASE("plugins hear of a host by a name that any file may have") {
   std::ifstream log(folder.file("log.s0"));
   std::string line;
   std::getline(log, line);
-  CHECK(line == "host n__d_e-1_a__");
+  CHECK(line == "host n__d_e-1_a__ of " + shm::job_of_region(region->name()));
 }
 
 }  // namespace

@@ -108,9 +108,9 @@ TEST_CASE("the room of a question comes back also when its client dies before th
   REQUIRE(block != nullptr);
   block->data_bytes = sizeof(std::int64_t);
   block->source = 1;
-  event::Event event = {};
-  event.kind = event::Kind::last_step;
-  event.name = event::kAnyVariable;
+  shm::Message event = {};
+  event.kind = shm::MessageKind::last_step;
+  event.name = shm::kAnyVariable;
   event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - node.region().at(0));
   shm::LaneWriter lane(node.region().lane(1), node.region().lane_events());
   shm::hand_over(*block, shm::BlockState::asked, lane, event);

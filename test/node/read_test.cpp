@@ -169,8 +169,8 @@ TEST_CASE("a question that makes no sense ends its client, not the server") {
   shm::Lists(*block, {1, 0}).extents()[0] = 4;
   const bool sound = block->data_bytes == 16;
   block->state.store(static_cast<std::uint32_t>(shm::BlockState::asked));
-  event::Event event = {};
-  event.kind = event::Kind::read;
+  shm::Message event = {};
+  event.kind = shm::MessageKind::read;
   event.step = 5;
   event.block_offset = span.arena_offset;
   lane.try_push(event);

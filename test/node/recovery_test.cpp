@@ -76,7 +76,7 @@ class Remains {
       if (line.rfind("iteration", 0) == 0 || line.rfind("event", 0) == 0) found.push_back(line);
     return found;
   }
-  const server::CallResult& result() const { return result_; }
+  const Status& result() const { return result_; }
   std::uint64_t given_up() const { return given_up_; }
   // What hindered the storage is mended.
   void mend() {
@@ -92,7 +92,7 @@ class Remains {
   std::shared_ptr<shm::Region> region_;
   std::unique_ptr<server::Server> first_;
   std::vector<std::unique_ptr<client::Client>> clients_;
-  server::CallResult result_;
+  Status result_;
   std::uint64_t given_up_ = 0;
 };
 
@@ -219,6 +219,21 @@ TEST_CASE("recovery knows the time of a step, and what may have been skipped of 
   CHECK_THAT(lines[1], Catch::Contains("time -1") && !Catch::Contains("skipped"));
 }
 
+TEST_CASE(
+    "recovery calls no step whole of which the dead server had heard that writes were left out, nor forgets one without any") {
+  const int steps = GENERATE(3, 40, 300);  // more than there are decisions, and than there are words for them
+  Remains remains;
+  for (int step = 0; step < steps; ++step) {
+    shm::decide(remains.region().header(), step, shm::Decision::skip(step, 3));
+    remains.write(0, step);
+    remains.client(0).end_iteration(step);
+    remains.poll();  // the other client ends none
+  }
+  const auto lines = remains.recover();
+  REQUIRE(lines.size() == static_cast<std::size_t>(steps));
+  for (const std::string& line : lines) CHECK_THAT(line, Catch::Contains("refused:1 writes of it were left out"));
+}
+
 TEST_CASE("what one recovery could not store the next one does") {
   Remains remains(1, {{"fail_at", "0"}});
   for (int step : {0, 1}) {
@@ -256,7 +271,7 @@ TEST_CASE("recovery goes on behind a damaged lane, a damaged block and a damaged
   SECTION("a block that lies") {
     first_block(remains.region(), 0).variable = 77;
     CHECK_THAT(remains.recover().at(0), Catch::Contains("datasets 3 small:0.1=16:10 small:1.0"));
-    CHECK(remains.result().sentence.find("was refused: there is no variable 77") != std::string::npos);
+    CHECK(remains.result().message.find("was refused: there is no variable 77") != std::string::npos);
   }
   SECTION("an arena that cannot be walked: nobody knows what was behind, so no step counts as whole") {
     remains.poll();

@@ -43,9 +43,9 @@ TEST_CASE("rule 3: an instance that is incomplete when its step completes is rep
   node.client(0).signal("tick", 0);
   node.client(0).end_iteration(0);
   node.client(1).end_iteration(0);
-  const client::Client::Report report = node.client(0).flush(0, 5000);
+  const Status report = node.client(0).flush(0, 5000);
   CHECK(report.code == DC_E_EARLIER_IO);
-  CHECK(report.sentence == "event 'tick' (instance 0) of step 0 was discarded: not sent by client 1 before the step ended");
+  CHECK(report.message == "event 'tick' (instance 0) of step 0 was discarded: not sent by client 1 before the step ended");
   // The next step starts counting anew.
   node.client(0).signal("tick", 1);
   node.client(1).signal("tick", 1);
@@ -64,11 +64,11 @@ TEST_CASE("rule 3: a client that ended the step without sending has not sent, al
   const Deadline deadline = Deadline::after_ms(20'000);
   while (node.region().lane(1)->head.load() < 2 && !deadline.passed()) std::this_thread::yield();
   node.start();
-  const client::Client::Report ended = node.client(0).end_iteration(0);  // a quick server has told it by then
-  const client::Client::Report report = node.client(0).finalize();
+  const Status ended = node.client(0).end_iteration(0);  // a quick server has told it by then
+  const Status report = node.client(0).finalize();
   leaves.join();
   node.stop();
-  CHECK_THAT(ended.sentence + report.sentence,
+  CHECK_THAT(ended.message + report.message,
              Catch::Contains("of step 0 was discarded: not sent by client 1 before the step ended"));
   CHECK(node.lines("scope node").empty());
 }
@@ -137,15 +137,15 @@ TEST_CASE("by policy a failing action is switched off, which is a notice, or sta
   node.start();
   node.client(0).signal("bad", 0);
   node.client(0).signal("bad", 0);
-  client::Client::Report report = node.client(0).end_iteration(0);  // a quick server has told it by then
+  Status report = node.client(0).end_iteration(0);  // a quick server has told it by then
   if (report.code == DC_OK) report = node.client(0).flush(0, 5000);
   CHECK(report.code == (disables ? DC_N_PLUGIN : DC_E_EARLIER_IO));
   CHECK(node.client(0).status().first_error == (disables ? DC_OK : DC_E_PLUGIN));
   CHECK_THAT(
-      report.sentence,
+      report.message,
       Catch::StartsWith("step 0: action 'fail_always' of damaris_test_recorder.so failed on event 'bad' of step 0: it was told "
                         "to fail"));
-  CHECK((report.sentence.find("it is switched off, the run goes on without it") != std::string::npos) == disables);
+  CHECK((report.message.find("it is switched off, the run goes on without it") != std::string::npos) == disables);
   CHECK(node.stop().code == (disables ? DC_OK : DC_E_PLUGIN));
   CHECK(node.lines("event bad").size() == (disables ? 1 : 2));
 }

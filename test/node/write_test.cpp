@@ -160,9 +160,9 @@ TEST_CASE("rule 2: an alloc that is never committed is cancelled when its step e
   node.start();
   void* data = nullptr;
   REQUIRE(node.client(0).alloc(node.variable(0, "vec"), 0, 0, &data) == DC_OK);
-  const client::Client::Report report = node.client(0).end_iteration(0);
+  const Status report = node.client(0).end_iteration(0);
   CHECK(report.code == DC_E_NOT_COMMITTED);
-  CHECK(report.sentence.find("'vec' block 0 of step 0") != std::string::npos);
+  CHECK(report.message.find("'vec' block 0 of step 0") != std::string::npos);
   CHECK(node.client(0).end_iteration(1).code == DC_OK);
   CHECK(node.client(0).status().buffer_used_bytes == 0);
   REQUIRE(node.client(0).alloc(node.variable(0, "vec"), 2, 0, &data) == DC_OK);

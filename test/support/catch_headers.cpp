@@ -1,4 +1,4 @@
-// Exists so that catch.hpp is precompiled once for all test programs.
+// Exists so that Catch2's header is precompiled once for all test programs.
 // Runs nowhere.
 // Before it: Catch2; after it: every file in test.
 #include <catch2/catch.hpp>

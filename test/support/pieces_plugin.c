@@ -53,6 +53,7 @@ static int on_idle(void* state) {
 
 static int on_iteration(void* state, const dc_iteration_t* iteration) {
   (void)state;
+  if (held) the_host->waits(the_host->self, "which waits for go");
   if (held || (patient && !iteration->hurry)) return DC_WAIT;
   if (iteration->age_s < 0 || iteration->age_s > 3600) return DC_E_PLUGIN;
   if (!reported) {

@@ -47,7 +47,9 @@ static void list_ladder(FILE* log, const dc_iteration_t* iteration) {
   for (size_t i = 0; i < iteration->skipped_count; ++i)
     fprintf(log, " %s:%s", iteration->dropped ? "dropped" : "skipped", the_host->variables[iteration->skipped[i]].path);
   if (iteration->skipped_count > 0) fprintf(log, " waits:%" PRIu64, iteration->waits);
-  if (iteration->spilled_bytes > 0) fprintf(log, " spilled:%" PRIu64, iteration->spilled_bytes);
+  size_t sums = 0;
+  for (size_t i = 0; i < iteration->dataset_count; ++i) sums += iteration->datasets[i].has_checksum != 0;
+  if (iteration->spilled_bytes > 0) fprintf(log, " spilled:%" PRIu64 " with %zu checksums", iteration->spilled_bytes, sums);
   for (size_t i = 0; i < iteration->dataset_count && iteration->reduced; ++i)
     fprintf(log, " %s as %s", iteration->datasets[i].variable->path, iteration->datasets[i].variable->reduce);
 }
@@ -133,7 +135,7 @@ static int init(const dc_host_t* host, void** state) {
       fail_at = atol(host->settings[i].value);
     FILE* log = strcmp(host->settings[i].key, "tell_host") == 0 ? open_log(host) : NULL;
     if (log != NULL) {
-      fprintf(log, "host %s\n", host->host_name);
+      fprintf(log, "host %s of %s\n", host->host_name, host->job);
       fclose(log);
     }
     const int here = strcmp(host->settings[i].key, "refuse_on") == 0 && atoi(host->settings[i].value) == host->server_index;

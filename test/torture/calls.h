@@ -22,7 +22,8 @@ typedef struct {
 extern player_t player;
 
 int64_t now_us(void);
-void note(const char* text);
+/* Adds to the ledger, whatever limit of file sizes the run has. */
+__attribute__((format(printf, 1, 2))) void note(const char* format, ...);
 /* Does what `line` says; returns the call's code. */
 int obey(const char* line);
 

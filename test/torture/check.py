@@ -21,7 +21,7 @@ from stored import expected, read_stored, same
 from times import wrong_times
 
 STEP = re.compile(r"(?:step|iteration) (\d+)")
-MISSES = re.compile(r"the commit record(?:, which server 0 keeps,)? misses \d+ iterations, of step (\d+) to step (\d+)")
+MISSES = re.compile(r"the manifest(?:, which server 0 keeps,)? misses \d+ iterations, of step (\d+) to step (\d+)")
 DIED = re.compile(r"client (\d+) died after")
 TOO_LATE = re.compile(r"the last (\d+) writes and signals of client (\d+) came too late")
 ENDED_BY = re.compile(r"exited on signal (\d+)")
@@ -159,7 +159,7 @@ class Check:
         for key in stored.blocks.keys() - known:
             self.broken(f"{self.name(key)} is in the files, but nobody wrote it")
         if stored.missing - self.cut_off and not (self.kind.client_dies or self.kind.server_dies or self.kind.server_leaves):
-            self.broken(f"the record calls clients {sorted(stored.missing)} missing, but none was")
+            self.broken(f"the manifest calls clients {sorted(stored.missing)} missing, but none was")
 
     def one_block(self, stored, phase, ledger, key, call, too_late):
         variable = next(v for v in self.run.variables if v.name == key[0])
@@ -176,7 +176,7 @@ class Check:
             self.broken(f"{self.name(key)} is stored with other values")
 
     def left_out(self, stored):
-        """What back-pressure has left out stands in the record, and nothing stands there of which nobody was told."""
+        """What back-pressure has left out stands in the manifest, and nothing stands there of which nobody was told."""
         told = set()
         for phase, ledger in self.ledgers:
             calls = [call for call in refused(ledger) if self.is_due(call)]
@@ -185,18 +185,18 @@ class Check:
             told |= {(call.words[1], int(call.words[2])) for call in ledger.calls if call.words[0] in DATA and call.code is None}
             for call in calls:
                 if not is_told(stored, call) and not self.could_not_tell(stored, phase, ledger, int(call.words[2])):
-                    self.broken(f"{phase}: client {ledger.source}: {call.line}: was left out ({call.code}), but the record does not say so")
+                    self.broken(f"{phase}: client {ledger.source}: {call.line}: was left out ({call.code}), but the manifest does not say so")
         for variable, step in stored.left_out - told:
             if step in stored.recovered_steps:
                 continue  # what the node had decided counts for all variables then
-            self.broken(f"the record says that {variable} was left out of step {step}, but no client was told")
+            self.broken(f"the manifest says that {variable} was left out of step {step}, but no client was told")
 
     def is_due(self, call):
         """A full lane is told before a step is open, also for a variable that is not due in it."""
         return int(call.words[2]) % next(v.every for v in self.run.variables if v.name == call.words[1]) == 0
 
     def could_not_tell(self, stored, phase, ledger, step):
-        """A client tells the server at the end of the step, and the server the record when it stores it."""
+        """A client tells the server at the end of the step, and the server the manifest when it stores it."""
         lost = any(call.code == SERVER_LOST for call in ledger.calls)
         unheard = ledger.source in stored.missing_of.get(step, ())  # its server had been told to stop
         return not ledger.ended or lost or unheard or ledger.source in self.cut_off or (phase == "first" and self.told_failed(stored, ledger, step))
@@ -208,7 +208,7 @@ class Check:
         return phase == "first" and self.told_failed(stored, ledger, step)
 
     def told_failed(self, stored, ledger, step):
-        """The storage could not, and said so: in the record, or to this client, or in the log where the client is gone."""
+        """The storage could not, and said so: in the manifest, or to this client, or in the log where the client is gone."""
         if not self.kind.storage:
             return False
         heard = [call.sentence for call in ledger.calls if call.code == EARLIER_IO]
@@ -216,8 +216,8 @@ class Check:
         killed = self.kind.client_dies and not ledger.ended  # before it could hear of it
         if killed or any(call.code == SERVER_LOST and IN_ITS_LOG in call.sentence for call in ledger.calls):
             heard += [line for line in self.runner.log_lines() if " error: step " in line]
-        if len(self.run.nodes) > 1:  # the one that keeps the record ends last: the clients of the others are gone then
-            heard += [line for line in self.runner.log_lines() if "failed in finalize: the commit record misses" in line]
+        if len(self.run.nodes) > 1:  # the one that keeps the manifest ends last: the clients of the others are gone then
+            heard += [line for line in self.runner.log_lines() if "failed in finalize: the manifest misses" in line]
         told = {int(s) for sentence in heard for s in STEP.findall(sentence)}
         told |= {s for sentence in heard for first, last in MISSES.findall(sentence) for s in range(int(first), int(last) + 1)}
         return step in stored.failed_steps or step in told
@@ -227,11 +227,13 @@ class Check:
         if not self.kind.server_leaves:
             return set()
         count = max((int(n) for call in ledger.calls if call.code == SERVER_LOST for n, _ in TOO_LATE.findall(call.sentence)), default=0)
-        sent = [call for call in ledger.returned(*DATA, "time", "end") if call.code in (0, SKIPPED, DROPPED)]  # what is skipped is sent as well
+        calls = [call for call in ledger.returned(*DATA, "time", "end") if call.code in (0, SKIPPED, DROPPED)]
         late = set()
-        for thread in {call.thread for call in sent} if count else ():
-            of_lane = [call for call in sent if call.thread in ("", thread)]
-            late.update(call.number for call in of_lane[-count:])
+        for thread in {call.thread for call in calls} if count else ():
+            of_lane = [call for call in calls if call.thread in ("", thread)]
+            # What was skipped is sent at the end of its step, and not at all when that found no server.
+            for sent in (of_lane, [call for call in of_lane if call.code == 0]):
+                late.update(call.number for call in sent[-count:])
         return late
 
     @staticmethod
@@ -256,11 +258,11 @@ class Check:
             if step in self.recorded and step not in partial:
                 self.broken(f"damaris verify calls step {step} whole, but {name}, which was handed over, is nowhere")
         unknown = found["noted"] + [name for name in found["not_recorded"] if not name.startswith(".")]
-        if self.kind.server_dies:  # a file of several servers, named and not yet told of: recovery has stored their parts anew
+        if self.kind.server_dies or (self.run.mode == "mpi" and self.kind.client_dies):  # a file of several servers, named and not yet told of: recovery has stored their parts anew
             together = {name: int(one[1]) for name in unknown if (one := re.fullmatch(r"x(?:\.g\d+)?\.i(\d+)\.h5", name))}
             unknown = [name for name in unknown if together.get(name) not in self.recorded]
         if unknown and not self.kind.storage and not (self.run.mode == "in-place" and self.kind.client_dies):
-            self.broken(f"no line of the record tells of {unknown}")
+            self.broken(f"no line of the manifest tells of {unknown}")
         lacking = [one for one in found["partial"] if "for want of room" not in one["what"]]
         if lacking and self.kind.name == "none":
             self.broken(f"damaris verify calls it partial: {lacking}")

@@ -49,14 +49,12 @@ static int read_script(const char* path) {
 
 /* A client whose server is gone writes nothing more: it finalizes. Returns whether to go on. */
 static int follow_line(int number, const char* line) {
-  char text[64];
   if (lost && !starts(line, "finalize")) return 1;
-  snprintf(text, sizeof text, "> %d\n", number);
-  note(text);
+  note("> %d\n", number);
   const int64_t began = now_us();
   const int code = obey(line);
   const int64_t took = now_us() - began;  // the sentence may be long: it names all steps that failed
-  if (dprintf(player.ledger, "= %d %d %" PRId64 " %s\n", number, code, took, code < 0 ? dc_last_error() : "") < 0) _exit(3);
+  note("= %d %d %" PRId64 " %s\n", number, code, took, code < 0 ? dc_last_error() : "");
   if (code < 0 && starts(line, "init")) return 0;
   if (code == DC_E_SERVER_LOST) lost = 1;
   return player.is_client;

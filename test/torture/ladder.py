@@ -1,6 +1,6 @@
 """The back-pressure ladder in a run (docs/back-pressure.md): what its XML allows, and whether each write that it has refused is told.
 
-Before it: scenario.py, which draws it into the XML. After it: check.py, with what the clients were told and what the record says.
+Before it: scenario.py, which draws it into the XML. After it: check.py, with what the clients were told and what the manifest says.
 """
 
 from cluster import SHARED
@@ -62,6 +62,6 @@ def wrong_refusal(run, call):
 
 
 def is_told(stored, call):
-    """Whether the record names the variable in that step, and a step that was dropped as such."""
+    """Whether the manifest names the variable in that step, and a step that was dropped as such."""
     name, step = call.words[1], int(call.words[2])
     return (name, step) in stored.left_out and (call.code != DROPPED or step in stored.dropped_steps)

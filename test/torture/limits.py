@@ -34,4 +34,5 @@ def cannot_limit(fault):
 def limited(_runner, fault, who):
     """What comes before a command of `who`: server, clients or recover."""
     name, value, whose = fault.rule.split()
-    return ["prlimit", f"--{name}={value}"] if who in ("server", "clients") and whose in (who, "all") else []
+    soft = ":" if name == "fsize" else ""  # the client's own books are not limited
+    return ["prlimit", f"--{name}={value}{soft}"] if who in ("server", "clients") and whose in (who, "all") else []

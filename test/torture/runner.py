@@ -1,6 +1,6 @@
 """Makes one run happen: folder, server, clients, the fault at its moment, the recovery, and what is looked at in between.
 
-Before it: a Scenario. After it: a Result for report.py. The folder of a run that broke a promise is kept.
+Before it: a Scenario. After it: a Result for torture.py. The folder of a run that broke a promise is kept.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What a run left on disk, read by its commit record: the values of each block, and what the record says of each step."""
+"""What a run left on disk, read by its manifest: the values of each block, and what the manifest says of each step."""
 
 import json
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ class Stored:
 
 
 def read_stored(out, noted=False):
-    """`noted`: also what servers have noted beside a record that one of them keeps for all, and that it has not told yet."""
+    """`noted`: also what servers have noted beside a manifest that one of them keeps for all, and that it has not told yet."""
     stored = Stored()
     files = {}  # teller, name, server -> step and what the last line says of it; each server notes its own part of a file
     paths = [out / "x.jsonl", *(sorted(out.glob(".x.s*.unrecorded")) if noted else [])]
@@ -80,7 +80,7 @@ def lines_of(path, stored):
             read = json.loads(line) if line else {}
         except ValueError:
             if number + 1 < len(lines):
-                stored.damaged.append(f"line {number + 1} of the record is no JSON: {line[:80]}")
+                stored.damaged.append(f"line {number + 1} of the manifest is no JSON: {line[:80]}")
             continue
         stored.servers = read.get("servers", 1) if "run" in read else stored.servers
         if "step" in read:

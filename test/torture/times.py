@@ -1,6 +1,6 @@
-"""The physical times of a run: whether the record tells what the clients did (dc_set_time), and nothing else.
+"""The physical times of a run: whether the manifest tells what the clients did (dc_set_time), and nothing else.
 
-Before it: scenario.py, which draws the calls. After it: check.py, with what the clients were told and what the record says.
+Before it: scenario.py, which draws the calls. After it: check.py, with what the clients were told and what the manifest says.
 """
 
 
@@ -18,6 +18,6 @@ def wrong_times(stored, ledgers, too_late, excused):
             tried.add((step, time))
             heard = call.code == 0 and call.number not in unheard and not excused(phase, ledger, step)
             if heard and stored.is_complete(step) and stored.times.get(step) != time:
-                yield f"{phase}: client {ledger.source}: {call.line}: the record of that step, which is complete, says {stored.times.get(step)}"
+                yield f"{phase}: client {ledger.source}: {call.line}: the manifest of that step, which is complete, says {stored.times.get(step)}"
     for step, time in set(stored.times.items()) - tried:
-        yield f"the record says that step {step} has the time {time}, but no client told that"
+        yield f"the manifest says that step {step} has the time {time}, but no client told that"

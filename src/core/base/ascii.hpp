@@ -1,4 +1,4 @@
-// Letters, digits and control characters, whatever the program's locale says of them.
+// Letters, digits and control characters, whatever the program's locale.
 // Used by: every folder, any thread.
 #pragma once
 
@@ -13,7 +13,7 @@ constexpr bool is_ascii_letter_or_digit(char c) noexcept {
 constexpr char ascii_lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 // The text with '?' for each control character but `kept`, in UTF-8 also U+0080 to U+009F: what no terminal obeys. One line.
-inline std::string without_controls(std::string text, char kept = '\0') {
+inline std::string without_controls(std::string text, int kept = -1) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;

@@ -1,4 +1,4 @@
-// The log of a process in the background, which has no terminal: lines go to a file that is made with the first of them.
+// The log of a background process, which has no terminal: the first line makes the file that all lines go to.
 // Used by: damaris-server when a client or `--detach` has started it, once, at its start.
 #pragma once
 

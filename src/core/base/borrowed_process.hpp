@@ -1,6 +1,7 @@
-// Keeps a process that is not ours as it was while Damaris works in it, and keeps its limits from being deadly to it.
-// Used by: every entry where files are written or opened in the simulation's process: start, the server's work in place, the log.
-// Before it: a call of the simulation. After it: files and the region, where what the system refuses is an error and no signal.
+// Keeps the simulation's process as it was while Damaris works in it, and keeps its resource limits from killing it.
+// Used by: every entry that writes or opens files in the simulation's process (start, the server's work in place, the log); the main
+// functions of damaris-server and damaris-recover.
+// Before it: a call of the simulation, or main. After it: files and the region, where a refusal of the system is an error and no signal.
 #pragma once
 
 #include <csignal>

@@ -1,5 +1,6 @@
 // Errors inside Damaris: the public exception type, and how to make one from a code or a failed system call.
-// Used by: every folder, on every thread; caught only by the C guard, the server loop and the plugin host.
+// Used by: every folder, on every thread; those that no caller can handle end at the C guard, the start under MPI, the server loop, the
+// plugin host or a program's main.
 // Before it: a broken contract or a failed system call. After it: dc_last_error, the log, a client's mailbox.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Whole text files, and the digest by which two processes compare what they read.
-// Used by: every process at start-up.
+// Used by: every process at start-up; names of regions and recovery use the digest.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // JSON values: the one place that includes nlohmann-json.
-// Used by: the compiled model in the region, commit records, tools and benchmarks; never on the hot path.
+// Used by: the compiled model in the region, manifests, messages between servers, tools and benchmarks; never on the hot path.
 #pragma once
 
 #include <cstdint>

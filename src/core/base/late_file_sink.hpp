@@ -10,6 +10,8 @@
 #include <mutex>
 #include <string>
 
+#include "core/base/own_file.hpp"
+
 namespace damaris {
 
 class LateFileSink : public spdlog::sinks::base_sink<std::mutex> {
@@ -38,16 +40,13 @@ class LateFileSink : public spdlog::sinks::base_sink<std::mutex> {
     if (descriptor_ >= 0 && ::write(descriptor_, waiting_.data(), waiting_.size()) >= 0) waiting_.clear();
   }
 
-  // Only a plain file of this user: the folder may be one that others write to.
+  // Only a plain file of this user: the folder may be one that others write to. Where another one's has the name, beside it.
   void open() {
-    const int descriptor =
-        ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0644);
-    struct stat facts = {};
-    if (descriptor < 0) return;
-    if (::fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_uid == ::geteuid())
-      descriptor_ = descriptor;
-    else
-      ::close(descriptor);
+    descriptor_ = open_own(path_, O_WRONLY | O_APPEND | O_CREAT, 0644);
+    struct stat planted = {};
+    std::string beside;
+    if (descriptor_ < 0 && ::lstat(path_.c_str(), &planted) == 0 && planted.st_uid != ::geteuid())
+      descriptor_ = make_own(path_ + ".", beside, O_WRONLY | O_APPEND, 0644);
   }
 
   std::string path_;

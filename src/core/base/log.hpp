@@ -1,4 +1,4 @@
-// The log: warnings and errors, unless the XML's <log> or DAMARIS_LOG asks for more or less (error, warning, info, debug, off).
+// The log: warnings and errors, unless <log> in the XML or DAMARIS_LOG sets another level (error, warning, info, debug, off).
 // Used by: every folder, any thread; goes to standard error, or to the file of <log file="...">.
 #pragma once
 

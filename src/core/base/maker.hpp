@@ -1,6 +1,6 @@
-// Which process made an object: a fork gets a copy of it, and must leave alone what only one may end, store or take away.
+// Which process made an object: a fork gets a copy of it, and must not end, store or remove what belongs to the maker.
 // Used by: every call of the C interface, by one load, and destructors that do more than free memory; any thread.
-// Before it: the object is made. After it: in its maker everything as ever; in a fork a refusal, or nothing.
+// Before it: the object is made. After it: the maker works as usual; a fork is refused, or does nothing.
 #pragma once
 
 #include <atomic>

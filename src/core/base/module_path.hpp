@@ -1,5 +1,5 @@
 // Where libdamaris lies, so that plugins and programs beside it are found in a build tree and in any installed one.
-// Used by: the plugin host, and the client that starts a server; once each.
+// Used by: the look-up of plugins, the client that starts a server, and benchmarks; at start-up.
 #pragma once
 
 #include <string>

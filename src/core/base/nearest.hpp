@@ -1,5 +1,5 @@
 // The known name nearest to a misspelt one, for error messages ("did you mean ...?").
-// Used by: configuration and look-ups by name, off the hot path.
+// Used by: the configuration, look-ups by name, damaris-check; off the hot path.
 #pragma once
 
 #include <string>

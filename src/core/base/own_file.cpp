@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <list>
 #include <map>
@@ -44,6 +45,7 @@ std::string random_letters() {
 // Some file systems show another owner than who made the file, such as NFS to root, or a mount for one user: as a new file's shows. Looked
 // at once a file system: others may have put many files there.
 bool is_shown_as_ours(const std::string& path, const struct stat& info) noexcept try {
+  if (info.st_uid == ::geteuid()) return false;  // asked already
   static std::mutex mutex;
   static std::map<dev_t, uid_t> shown;
   const std::lock_guard<std::mutex> lock(mutex);
@@ -62,6 +64,24 @@ bool is_shown_as_ours(const std::string& path, const struct stat& info) noexcept
   return false;
 }
 
+// In a user namespace that does not map this user, all users that it does not map have one number, which is this one's as well.
+bool has_number_of_others() noexcept try {
+  long overflow = 65534;
+  std::ifstream("/proc/sys/kernel/overflowuid") >> overflow;
+  if (static_cast<long>(::geteuid()) != overflow) return false;
+  unsigned long inside = 0, outside = 0, count = 0;
+  std::ifstream map("/proc/self/uid_map");
+  const bool is_whole = (map >> inside >> outside >> count) && inside == 0 && outside == 0 && count == 4294967295;
+  return !is_whole;
+} catch (...) {
+  return true;
+}
+
+// Only the owner may change the mode.
+bool is_owner(int descriptor, const struct stat& info) noexcept {
+  return info.st_uid == ::geteuid() && (!has_number_of_others() || ::fchmod(descriptor, info.st_mode & 07777) == 0);
+}
+
 int error_of(const struct stat& irregular) noexcept { return S_ISDIR(irregular.st_mode) ? EISDIR : EINVAL; }
 
 // What is for this user alone may have no second name, by which another one could have it opened and locked.
@@ -69,13 +89,21 @@ int accept(int descriptor, const std::string& path, int flags, mode_t mode) noex
   struct stat info = {};
   if (::fstat(descriptor, &info) != 0) return refuse(descriptor, errno);
   if (!S_ISREG(info.st_mode)) return refuse(descriptor, error_of(info));
-  if (info.st_uid != ::geteuid() && !is_shown_as_ours(path, info)) return refuse(descriptor, EPERM);
+  if (!is_owner(descriptor, info) && !is_shown_as_ours(path, info)) return refuse(descriptor, EPERM);
   if ((mode & 077) == 0 && info.st_nlink > 1) return refuse(descriptor, EMLINK);
   if ((flags & O_TRUNC) != 0 && ::ftruncate(descriptor, 0) != 0) return refuse(descriptor, errno);
   return descriptor;
 }
 
-bool is_trusted_owner(uid_t owner) noexcept { return owner == 0 || owner == ::geteuid(); }
+// A umask may take rights from the owner, too; what cannot be opened again would be in the way of the next run.
+int keep_for_owner(int made) noexcept {
+  struct stat info = {};
+  constexpr mode_t kNeeded = S_IRUSR | S_IWUSR;
+  if (::fstat(made, &info) == 0 && (info.st_mode & kNeeded) != kNeeded) ::fchmod(made, (info.st_mode & 07777) | kNeeded);
+  return made;
+}
+
+bool is_trusted_owner(uid_t owner) noexcept { return owner == 0 || (owner == ::geteuid() && !has_number_of_others()); }
 
 // Whether `entry`, in `folder`, can be put there by everybody.
 bool anyone_may_replace(const struct stat& entry, const struct stat& folder) noexcept {
@@ -90,7 +118,8 @@ int open_own(const std::string& path, int flags, mode_t mode) noexcept {
   for (int tries = 0;; ++tries) {
     if ((flags & O_CREAT) != 0) {
       const int made = ::open(path.c_str(), rest | O_CREAT | O_EXCL, mode);
-      if (made >= 0 || errno != EEXIST || (flags & O_EXCL) != 0) return made;
+      if (made >= 0) return keep_for_owner(made);
+      if (errno != EEXIST || (flags & O_EXCL) != 0) return made;
     }
     const int found = ::open(path.c_str(), rest);
     if (found >= 0) return accept(found, path, flags, mode);
@@ -107,22 +136,20 @@ int make_own(const std::string& start, std::string& path, int flags, mode_t mode
   }
 }
 
-std::ifstream open_to_read(const std::string& path) {
-  std::ifstream file;
-  int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (descriptor >= 0 && !is_stored_file(descriptor)) descriptor = refuse(descriptor, errno);
-  if (descriptor < 0) {
-    const int error = errno;
-    file.setstate(std::ios::failbit);
-    errno = error;
-    return file;
-  }
-  // The file that was looked at, whatever has its name now.
-  file.open("/proc/self/fd/" + std::to_string(descriptor), std::ios::binary);
-  const int error = errno;
-  ::close(descriptor);
-  errno = error;
-  return file;
+StoredFileReader::StoredFileReader(const std::string& path) noexcept
+    : descriptor_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
+  if (descriptor_ >= 0 && !is_stored_file(descriptor_)) descriptor_ = refuse(descriptor_, errno);
+}
+
+StoredFileReader::~StoredFileReader() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+std::ptrdiff_t StoredFileReader::read(void* to, std::size_t bytes, std::uint64_t at) const noexcept {
+  ssize_t got = 0;
+  do got = ::pread(descriptor_, to, bytes, static_cast<off_t>(at));
+  while (got < 0 && errno == EINTR);
+  return got;
 }
 
 bool is_stored_file(int descriptor) noexcept {
@@ -144,6 +171,7 @@ std::string why_not_own(const std::string& path, int error) {
   if (error == ELOOP && seen && S_ISLNK(info.st_mode))
     return "it is a symbolic link, which may lead to somebody else's file" + whose;
   if (error == EINVAL && seen && !S_ISREG(info.st_mode)) return "it is no regular file" + whose;
+  if (error == EAGAIN) return "a process of somebody else holds a lease on it (fcntl F_SETLEASE)" + whose;
   if (error == EMLINK) return "it has another name (a hard link), by which somebody else may hold it";
   if (seen && info.st_uid != ::geteuid() && (error == EPERM || error == EACCES))
     return "it belongs to user " + std::to_string(info.st_uid) + ", not to this one";
@@ -167,13 +195,17 @@ std::string replaceable_part(const std::string& path) {
     }
     const fs::path entry = folder / name;
     struct stat info = {}, above = {};
-    if (::lstat(entry.c_str(), &info) != 0 || ::stat(folder.c_str(), &above) != 0) return "";
+    if (::stat(folder.c_str(), &above) != 0) return entry.string();
+    if (::lstat(entry.c_str(), &info) != 0) {  // what is gone may have been anybody's, and may be there again when it is used
+      const bool only_trusted = errno == ENOENT && (above.st_mode & S_IWOTH) == 0;
+      return only_trusted ? "" : entry.string();
+    }
     if (anyone_may_replace(info, above)) return entry.string();
     if (!S_ISLNK(info.st_mode)) {
       folder = entry;
       continue;
     }
-    if (++links > kMostLinks) return "";  // nor does the system find what is there
+    if (++links > kMostLinks) return entry.string();
     const fs::path target = fs::read_symlink(entry, unknown);
     left.insert(left.begin(), target.begin(), target.end());
   }

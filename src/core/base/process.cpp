@@ -87,7 +87,7 @@ bool is_alive(const ProcessId& process) noexcept {
   if (process.pid <= 0) return false;
   Stat stat;
   const Look look = read_stat(process.pid, stat);
-  if (look == Look::blind) return has_number(process.pid);  // who cannot look must not take a living process for dead
+  if (look == Look::blind) return has_number(process.pid);  // without a look a living process must not be taken for dead
   if (look == Look::none) return false;
   if (stat.state == 'Z' || stat.state == 'X') return false;
   return process.start_time == 0 || stat.start_time == process.start_time;

@@ -1,6 +1,7 @@
-// Who a process is, beyond a number that may be used again, and whether it still lives.
-// Used by: clients watching their server, the server watching its clients, both off the hot path.
-// Before it: pid and start time in the region's header. After it: DC_E_SERVER_LOST, a partial iteration, a stale region.
+// Identifies a process beyond its number, which the system may reuse, and says whether it still lives.
+// Used by: whatever waits for another process or takes its place: peer_watch, claims of slots, the pool's lock, regions of dead servers; off
+// the hot path.
+// Before it: pid and start time in the region. After it: DC_E_SERVER_LOST, a partial iteration, a stale region.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ struct ProcessId {
   std::uint64_t space = 0;       // PID namespace that the number is of; 0: not known, taken for this process's own
 };
 
-// Whether its number means anything here: in another PID namespace, a container's for instance, it stands for nobody or for somebody else.
+// Whether its number means anything here: in another PID namespace, a container's for instance, it belongs to no process or to another one.
 bool is_visible(const ProcessId& process) noexcept;
 
 ProcessId this_process();
@@ -28,14 +29,14 @@ constexpr ProcessId process_of(std::uint64_t word) noexcept {
   return {static_cast<std::int32_t>(word & 0xffffffff), word >> 32, 0};
 }
 
-// Of any process; 0 when it cannot be told.
+// Of any process; 0 when it cannot be found out.
 std::uint64_t start_time_of(std::int32_t pid) noexcept;
 
 // Only of what is visible. Looks in /proc: a zombie and a process with another start time are dead. No descriptor is kept. Where one
 // cannot look (no descriptor left, no /proc) every process of that number counts as alive.
 bool is_alive(const ProcessId& process) noexcept;
 
-// Watches one process through a pidfd, which tells death at once and costs two system calls a look. When the program has closed the
+// Watches one process through a pidfd, which shows its death at once and costs two system calls a look. When the program has closed the
 // descriptor the looks go to /proc; a number that is another file's by now is neither asked nor closed.
 // Owns: the descriptor. Not for the calling process itself, which is always alive.
 class ProcessWatch {

@@ -1,4 +1,4 @@
-// What the processes of one run have in common and those of another run have not, where no MPI lets them agree on it.
+// A text that all processes of one run find, and no process of another run, where no MPI lets them agree on one.
 // Used by: every server without MPI and every process in place, once at start-up.
 // Before it: the environment of launchers and batch systems. After it: the region's header, the storage's hold of its basename.
 #pragma once

@@ -1,5 +1,5 @@
 // Sizes and durations as people write and read them: "64MiB", "10s".
-// Used by: configuration, messages, tools.
+// Used by: configuration, messages, tools and benchmarks, on any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Which bytes are UTF-8.
-// Used by: every folder, any thread.
+// Recognises UTF-8.
+// Used by: the configuration and the settings of the hdf5 plugin, at start-up.
 #pragma once
 
 #include <string_view>

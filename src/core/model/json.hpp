@@ -1,5 +1,5 @@
-// The compiled model as text: what the server puts into the region so that clients and recovery need no XML library.
-// Used by: server (to_json) at start-up, clients and tools (from_json) at attach.
+// The compiled model as text: the server puts it into the region, so that a client that attaches and a recovery parse no XML.
+// Used by: to_json by servers, rank 0 of an MPI start and damaris-check; from_json by clients, the other ranks and recovery; at start-up.
 #pragma once
 
 #include <string>

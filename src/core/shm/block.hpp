@@ -47,7 +47,7 @@ struct alignas(kLine) BlockHeader {
   std::uint32_t variable;
   std::int32_t source;
   std::int32_t block;
-  std::uint32_t checksum;   // of the data, with kHasChecksum: core/base/checksum.hpp
+  std::uint32_t checksum;   // of the data, with kHasChecksum: codec/checksum.hpp
   std::int64_t first_list;  // and on behind the end of the struct: see Lists
 };
 inline constexpr std::uint8_t kHasPosition = 1, kHasGlobal = 2, kHasGhost = 4, kHasChecksum = 8;

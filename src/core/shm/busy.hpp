@@ -1,4 +1,4 @@
-// What the server is doing at present, for whoever waits for it.
+// What the server is doing at present, for the messages of those that wait for it.
 // Used by: the server's dispatch thread sets it; clients and the watchdog read it, and may see a torn text.
 // Before it: a plugin's callback. After it: the sentence of a time-out, or a line in the log.
 #pragma once

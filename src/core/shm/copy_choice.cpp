@@ -1,6 +1,6 @@
 #include "core/shm/copy_choice.hpp"
 
-#include "core/base/calm_float.hpp"
+#include "core/base/calm_thread.hpp"
 #include "core/base/clock.hpp"
 
 namespace damaris::shm {
@@ -36,7 +36,7 @@ void CopyChoice::tell(CopyWay way, std::uint64_t bytes, double seconds) noexcept
 void copy_large(void* to, const void* from, std::uint64_t bytes) noexcept {
   static CopyChoice choice;
   if (choice.is_decided(bytes)) return copy_by(choice.kept(bytes), to, from, bytes);
-  const CalmFloat calm;
+  const CalmThread calm;
   const CopyWay way = choice.next(bytes);
   const Clock::time_point start = Clock::now();
   copy_by(way, to, from, bytes);

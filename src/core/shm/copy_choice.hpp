@@ -1,6 +1,6 @@
-// Copies an array into the region, a large one by the way that was the fastest of those tried on the first writes of about its size.
+// Copies an array into the region; a large one with the method that was fastest when the first writes of about its size tried each.
 // Used by: client threads, in every write that copies.
-// Before it: room in an arena. After it: publishing; the values are visible to whoever sees the block published.
+// Before it: room in an arena. After it: publishing; the values are visible to a process that sees the block published.
 #pragma once
 
 #include <array>

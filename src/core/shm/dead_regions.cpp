@@ -34,6 +34,13 @@ std::string safe(std::string text) {
   return text.substr(0, 48);
 }
 
+// What was changed gets a digest of what it was, so that two names stay two.
+std::string safe_and_unlike(const std::string& text) {
+  constexpr std::size_t kKept = 40;
+  const std::string changed = safe(text);
+  return changed == text ? text : format("{}-{:07x}", changed.substr(0, kKept), digest(text) & 0xfffffffU);
+}
+
 // Of a file that may not be there yet.
 std::string real_path(const std::string& path) {
   std::error_code unreadable;
@@ -44,12 +51,18 @@ std::string real_path(const std::string& path) {
 
 bool begins_with(const std::string& name, const std::string& prefix) { return name.rfind(prefix, 0) == 0; }
 
+// Others may make any number of names like ours: to look at their owner costs little.
+bool may_be_ours(const char* path) {
+  struct stat info = {};
+  return ::lstat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid();
+}
+
 std::vector<std::string> names_where(const std::function<bool(const std::string&)>& is_wanted) {
   std::vector<std::string> names;
   std::error_code ignored;  // an entry may vanish under the walk
   for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", ignored)) {
     std::string name = "/" + entry.path().filename().string();
-    if (is_wanted(name) && !is_start_lock(name)) names.push_back(std::move(name));
+    if (is_wanted(name) && !is_start_lock(name) && may_be_ours(entry.path().c_str())) names.push_back(std::move(name));
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -72,9 +85,10 @@ FoundRegion look_at(const std::string& name) {
   found.name = name;
   found.server = {header.server_pid, header.server_start_time, header.server_space};
   const auto state = static_cast<RegionState>(header.state.load(std::memory_order_acquire));
-  found.alive = state != RegionState::closed && region.server_lives();
+  // A server that has closed its region holds it until it has given it back, which takes a while for a large one.
+  found.alive = state == RegionState::closed ? region.memory().is_held_elsewhere(kServerPart) : region.server_lives();
   found.ready = found.alive && state == RegionState::ready;
-  found.leaving = found.alive && state == RegionState::leaving;
+  found.leaving = found.alive && (state == RegionState::leaving || state == RegionState::closed);
   found.detached = header.detached != 0;
   found.servers = header.server_count;
   found.simulation = std::string(header.simulation, ::strnlen(header.simulation, sizeof header.simulation));
@@ -167,7 +181,7 @@ void clear(const std::string& name, model::StalePolicy policy, const Recover& re
 
 std::string job_name() {
   for (const char* variable : {"DAMARIS_JOB", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"})
-    if (const char* value = std::getenv(variable); value != nullptr && *value != '\0') return safe(value);
+    if (const char* value = std::getenv(variable); value != nullptr && *value != '\0') return safe_and_unlike(value);
   return "local";
 }
 

@@ -1,5 +1,6 @@
-// Regions by name: how they are called, which of this user's are alive, and what dead jobs left.
-// Used by: servers at start-up (take away or refuse what a dead job left), clients of a detached server (find it).
+// Regions by name: how the names are made, which regions of this user are alive, and what dead jobs left.
+// Used by: servers at start-up (remove, recover or refuse what a dead job left), clients of a detached server (find it), damaris-recover,
+// damaris-verify; one thread.
 #pragma once
 
 #include <atomic>
@@ -16,7 +17,7 @@ namespace damaris::shm {
 
 // The job this process belongs to: DAMARIS_JOB, else the batch system's job id, else "local". Only letters, digits, '-' and '_'.
 std::string job_name();
-// The one that its name tells, which what is recovered of it belongs to; this process's own where there is none.
+// The job in a region's name, to which the data that are recovered from it belong; this process's own where the name has none.
 std::string job_of_region(const std::string& region);
 
 // "/damaris.<uid>.": how all regions of this user begin.
@@ -38,7 +39,7 @@ std::string region_prefix(const RunKey& key);
 std::string run_of_region(const std::string& region);
 // The same for any simulation of this user's job.
 std::string job_prefix();
-// How all regions of one run begin; `nonce` tells runs apart.
+// How all regions of one run begin; `nonce` distinguishes runs.
 std::string run_prefix(const RunKey& key, std::uint64_t nonce);
 // The full name.
 std::string region_name(const RunKey& key, std::uint64_t nonce, int node, int server);
@@ -78,7 +79,7 @@ using Recover = std::function<void(const std::string& region)>;
 // throws.
 void clear_dead_regions(const RunKey& key, model::StalePolicy policy, const Recover& recover = {});
 
-// Tells in the log of what a dead server of the same simulation and job left that stored in another place: it stops nobody.
+// Logs what a dead server of the same simulation and job left that stored in another place: it is in nobody's way.
 void warn_of_others(const RunKey& key);
 
 }  // namespace damaris::shm

@@ -1,4 +1,4 @@
-// Who wakes whom: clients ring the server's doorbell, the server tells clients of progress.
+// Waking: clients ring the server's doorbell, the server signals progress to its clients.
 // Used by: both sides; a ring costs a system call only when the other side sleeps.
 // Before it: a push, or a release of blocks. After it: the other side looks at the lanes, or at its arena, again.
 #pragma once

@@ -1,5 +1,6 @@
 // Sleeping on a word of shared memory, always with a bound.
-// Used by: the server waiting for events, clients waiting for room or durability; never on the path of an ordinary write.
+// Used by: the server waiting for events, clients waiting for room, an answer or durability, both waiting for a pool's lock; never on the
+// path of an ordinary write into an arena of its own.
 #pragma once
 
 #include <atomic>

@@ -8,8 +8,8 @@
 
 namespace damaris::shm {
 
-inline event::Event* ring_of(LaneHeader* lane) noexcept { return reinterpret_cast<event::Event*>(lane + 1); }
-constexpr std::uint64_t lane_bytes(std::uint64_t events) { return sizeof(LaneHeader) + events * sizeof(event::Event); }
+inline shm::Message* ring_of(LaneHeader* lane) noexcept { return reinterpret_cast<shm::Message*>(lane + 1); }
+constexpr std::uint64_t lane_bytes(std::uint64_t events) { return sizeof(LaneHeader) + events * sizeof(shm::Message); }
 
 class LaneWriter {
  public:
@@ -28,9 +28,9 @@ class LaneWriter {
   }
 
   // Copies the event in and makes it visible. Returns false, the lane unchanged, when it is full. Never blocks.
-  bool try_push(const event::Event& event) noexcept {
+  bool try_push(const shm::Message& event) noexcept {
     if (!has_room()) return false;
-    event::Event& place = ring_of(lane_)[head_ & mask_];
+    shm::Message& place = ring_of(lane_)[head_ & mask_];
     place = event;
     place.serial = head_;
     lane_->head.store(++head_, std::memory_order_release);
@@ -66,7 +66,7 @@ class LaneReader {
 
   // Takes the oldest event into `event`. Returns false when the lane is empty. Never blocks.
   // The caller checks event.serial against position(): what a client wrote is not trusted.
-  bool try_take(event::Event& event) noexcept {
+  bool try_take(shm::Message& event) noexcept {
     const std::uint64_t head = lane_->head.load(std::memory_order_acquire);
     if (head == tail_ || head - tail_ > mask_ + 1) return false;
     event = ring_of(lane_)[tail_ & mask_];

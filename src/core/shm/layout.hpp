@@ -10,21 +10,22 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/event/event.hpp"
+#include "core/shm/message.hpp"
 
 namespace damaris::shm {
 
-inline constexpr std::uint64_t kMagic = 0x3153495241414d44;  // "DMAARIS1" read as little-endian bytes
-inline constexpr std::uint32_t kAbi = 8;                     // raised with every change of this file or of block.hpp
+inline constexpr std::uint64_t kMagic = 0x3153495241414d44;  // the bytes "DMAARIS1" in memory
+inline constexpr std::uint32_t kAbi = 9;                     // raised with every change of this file or of block.hpp
 inline constexpr std::uint64_t kLine = 64;                   // cache line, and alignment of everything
 inline constexpr std::uint64_t kPage = 4096;
-inline constexpr std::uint64_t kDecisions = 16;  // steps that clients of a node may be apart while they decide alike
+inline constexpr std::uint64_t kDecisions = 16;   // steps that clients of a node may be apart while they decide alike
+inline constexpr std::uint64_t kOpenSteps = 256;  // of which a recovery finds all that the dead server had heard beside the blocks
 
 enum class RegionState : std::uint32_t {
   making = 0,
   ready = 1,
   closed = 2,   // everything is stored; the server is gone or about to go
-  leaving = 3,  // all clients are over, or the server was told to stop: it stores what was published and takes nothing more
+  leaving = 3,  // all clients are over, or the server has to stop: it stores what was published and takes nothing more
   lost = 4,     // a fault has ended the server, be its process alive or not: what was published stays for a recovery
 };
 
@@ -56,7 +57,7 @@ struct alignas(kLine) RegionHeader {
   std::int32_t server_count;  // of the run
   std::uint32_t detached;     // 1: clients without MPI may look for it
   std::uint64_t pool_offset;  // of the PoolHeader, 0 when every lane has an arena of its own
-  std::uint64_t run;          // digest of what tells this run's processes from those of others (run_identity.hpp)
+  std::uint64_t run;          // digest of what distinguishes this run's processes from those of others (run_identity.hpp)
   char simulation[64];
   char host[64];
   char spill[256];  // absolute path of the spill file, "" for none
@@ -78,8 +79,12 @@ struct alignas(kLine) RegionHeader {
   // C compares and exchanges: what is left out of a step (decision.hpp). Of its own: every write may look at it.
   alignas(kLine) std::atomic<std::uint64_t> decisions[kDecisions];
 
-  // S writes, recovery reads: the physical times of the steps that are open, a step a word as above.
-  alignas(kLine) StepTime times[kDecisions];
+  // S writes, recovery reads: the physical times of the steps that are open, a step a word as above, and whether one had to make room.
+  alignas(kLine) StepTime times[kOpenSteps];
+  std::atomic<std::uint32_t> times_lost;
+  // S writes, recovery reads: open steps of which writes were refused (decision.hpp), and the range of those that had to make room.
+  alignas(kLine) std::atomic<std::int64_t> left_out[kOpenSteps];
+  std::atomic<std::int64_t> left_out_first, left_out_last;
 
   // S writes with release, C reads with acquire. kNoStep: none yet.
   alignas(kLine) std::atomic<std::int64_t> last_complete;
@@ -137,7 +142,7 @@ struct LaneHeader {
   alignas(kLine) std::atomic<std::uint64_t> tail;  // S release, C acquire: events taken
   // S and C release, C acquire: bytes of blocks given back in this lane's arena.
   alignas(kLine) std::atomic<std::uint64_t> released;
-  // event::Event ring[lane_events] follows
+  // shm::Message ring[lane_events] follows
 };
 
 inline constexpr std::uint64_t kMixedSpaces = ~0ull;
@@ -152,14 +157,14 @@ struct ArenaState {
   std::uint64_t given_at_start_over = 0;
 };
 
-// Of a pool that all clients share. Whoever gets the lock after an owner that died rebuilds `state` from the blocks.
+// Of a pool that all clients share. The process that gets the lock after an owner that died rebuilds `state` from the blocks.
 struct alignas(kLine) PoolHeader {
   // C, and S when a client has died: the process that has the lock, its start time above its number; 0: none.
   std::atomic<std::uint64_t> owner;
-  std::atomic<std::uint32_t> bell;  // who gives the lock back rings it
-  // S at first; C when it is of another one: then numbers of processes tell nobody who is dead. kMixedSpaces then.
+  std::atomic<std::uint32_t> bell;  // rung when the lock is given back
+  // S at first; C when it is of another one: then process numbers do not show which process is dead. kMixedSpaces then.
   std::atomic<std::uint64_t> space;    // PID namespace of all
-  std::atomic<std::uint32_t> waiting;  // when somebody waits; one that died doing so counts on
+  std::atomic<std::uint32_t> waiting;  // processes that wait; one that died waiting still counts
   ArenaState state;                    // under the lock
 };
 

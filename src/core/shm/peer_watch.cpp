@@ -20,6 +20,10 @@ PeerWatch::PeerWatch(const Region& region, std::uint64_t part) : part_(part) {
     memory_ = &region.memory();
 }
 
-bool PeerWatch::alive() const noexcept { return memory_ == nullptr ? watch_.alive() : memory_->is_held_elsewhere(part_); }
+// Memory of this process alone has nobody else at its other end.
+bool PeerWatch::alive() const noexcept {
+  if (memory_ == nullptr) return watch_.alive();
+  return memory_->is_private() || memory_->is_held_elsewhere(part_);
+}
 
 }  // namespace damaris::shm

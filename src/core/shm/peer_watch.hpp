@@ -1,5 +1,5 @@
-// Whether the process at the other end of a region lives: by its number where that means something here, else by the part that it holds.
-// Used by: clients watching their server, the server watching its clients, whoever finds a region; off the hot path.
+// Whether the process at the other end of a region lives: by its number if both share a PID namespace, else by the part that it holds.
+// Used by: clients watching their server, the server watching its clients, processes that find a region; off the hot path.
 // Before it: pid, start time and PID namespace in the region. After it: DC_E_SERVER_LOST, a partial iteration, a stale region.
 #pragma once
 

@@ -57,7 +57,7 @@ PoolLock::~PoolLock() {
   futex_wake_all(pool_.bell);
 }
 
-// Also who does not want to wait gives an owner the time of a look: it has the lock for microseconds, unless it was stopped.
+// Even a caller that does not wait gives an owner the time of a look: it has the lock for microseconds, unless it was stopped.
 PooledArena::PooledArena(const Arena& arena, PoolHeader* pool, std::uint32_t owner, std::int64_t wait_ms) noexcept
     : arena_(arena), pool_(pool), self_(this_process()), turn_ms_(std::clamp(wait_ms, kLookMs, kLongestTurnMs)) {
   arena_.set_owner(owner);

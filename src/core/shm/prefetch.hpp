@@ -1,4 +1,4 @@
-// Asks for a cache line before it is written, so that the store finds it there. Only a hint: any address is allowed.
+// Fetches a cache line before it is written. Only a hint: any address is allowed.
 // Used by: client threads on the path of a write.
 #pragma once
 

@@ -1,5 +1,5 @@
-// The moments at which a block changes hands: first the block is published, then the event that tells of it is pushed; one that was asked
-// for comes back when it is answered.
+// The moments at which a block changes its owner: first the block is published, then the event that announces it is pushed. A block that a
+// client asks for comes back with the answer.
 // Used by: client threads, after the last byte of a block; the server, after the last byte of an answer.
 // Before it: a reserved block, filled. After it: the server takes the event and finds the block published.
 #pragma once
@@ -11,7 +11,7 @@ namespace damaris::shm {
 
 // `state`: published, or asked. The lane has room: the caller has looked, and only its thread fills it. A client that is killed between
 // the two leaves a block that recovery finds.
-inline void hand_over(BlockHeader& block, BlockState state, LaneWriter& lane, const event::Event& event) noexcept {
+inline void hand_over(BlockHeader& block, BlockState state, LaneWriter& lane, const shm::Message& event) noexcept {
   block.state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
   lane.try_push(event);
 }
@@ -22,7 +22,7 @@ inline bool give_up(BlockHeader& block) noexcept {
   return block.state.compare_exchange_strong(asked, static_cast<std::uint32_t>(BlockState::given_up), std::memory_order_acq_rel);
 }
 
-// The other side of it: false when the client has given it up, so that nobody will look at the answer.
+// The other side of it: false when the client has given it up, and the answer is not read.
 inline bool answer(BlockHeader& block) noexcept {
   auto asked = static_cast<std::uint32_t>(BlockState::asked);
   return block.state.compare_exchange_strong(asked, static_cast<std::uint32_t>(BlockState::answered), std::memory_order_acq_rel);

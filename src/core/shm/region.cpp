@@ -75,6 +75,9 @@ void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g
   header.last_durable.store(kNoStep, std::memory_order_relaxed);
   header.releasing.store(kNoStep, std::memory_order_relaxed);
   for (StepTime& entry : header.times) entry.step.store(kNoStep, std::memory_order_relaxed);
+  for (std::atomic<std::int64_t>& step : header.left_out) step.store(kNoStep, std::memory_order_relaxed);
+  header.left_out_first.store(kNoStep, std::memory_order_relaxed);
+  header.left_out_last.store(kNoStep, std::memory_order_relaxed);
 }
 
 constexpr std::uint64_t kMostLanes = 1u << 24, kMostEvents = 1u << 24;

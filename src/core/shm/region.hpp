@@ -1,5 +1,5 @@
 // The region: what a server and its clients share. Made by the server, attached to by clients, explained by its own header.
-// Used by: the server's dispatch thread, each client; constant after start-up except for the fields layout.hpp names.
+// Used by: the server's dispatch thread, each client, recovery; constant after start-up except for the fields that layout.hpp names.
 // Before it: the compiled model. After it: lanes, arenas and mailboxes.
 #pragma once
 
@@ -72,7 +72,7 @@ class Region {
   bool client_lives(std::uint32_t client) const;
 
   // Published blocks that no server has released, over all arenas and the spill file: what a dead job left to recover. What lies behind damage in an
-  // arena cannot be told, and counts as one.
+  // arena cannot be counted, and counts as one.
   std::size_t unreleased_blocks() const;
   // Its client died, or was given up, before it had made its arena: there is nothing to walk.
   bool never_made(std::uint32_t lane) const noexcept;

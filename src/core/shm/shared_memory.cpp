@@ -6,6 +6,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -40,6 +41,18 @@ struct flock lock_of(std::uint64_t part, short type) noexcept {
   lock.l_start = static_cast<off_t>(part);
   lock.l_len = 1;
   return lock;
+}
+
+// Older kernels give up and undo all of a call that a signal interrupts: a program with a timer would never get a large arena.
+int fallocate_in_pieces(int descriptor, std::uint64_t offset, std::uint64_t bytes) noexcept {
+  constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;  // a fraction of a millisecond
+  for (std::uint64_t done = 0; done < bytes;) {
+    const std::uint64_t piece = std::min(kPiece, bytes - done);
+    const int failure = ::posix_fallocate(descriptor, static_cast<off_t>(offset + done), static_cast<off_t>(piece));
+    if (failure != 0 && failure != EINTR) return failure;
+    if (failure == 0) done += piece;
+  }
+  return 0;
 }
 
 void require_room(const std::string& name, std::uint64_t bytes) {
@@ -161,9 +174,7 @@ void SharedMemory::close_descriptor() noexcept {
 void SharedMemory::allocate(std::uint64_t offset, std::uint64_t bytes) {
   if (bytes == 0) return;
   if (has_descriptor()) {
-    int failure = EINTR;
-    while (failure == EINTR) failure = ::posix_fallocate(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
-    if (failure != 0)
+    if (const int failure = fallocate_in_pieces(descriptor_, offset, bytes); failure != 0)
       throw system_error(DC_E_SHM, format("cannot allocate {} for the region {}", size_text(bytes), name_), failure, kRoomRemedy);
   }
   const std::uint64_t begin = offset / kPage * kPage;

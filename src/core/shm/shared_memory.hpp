@@ -22,7 +22,7 @@ class SharedMemory {
   static SharedMemory open(const std::string& name, std::uint64_t least_bytes);
   // Memory of this process (and its threads) alone; no name.
   static SharedMemory make_private(std::uint64_t bytes);
-  // Memory of the caller, who keeps it longer than this object: a region that lies somewhere else, such as in a copy.
+  // Memory of the caller, which must outlive this object: a region that lies somewhere else, such as in a copy.
   static SharedMemory lent(std::byte* data, std::uint64_t bytes);
 
   SharedMemory(SharedMemory&& other) noexcept;
@@ -37,7 +37,8 @@ class SharedMemory {
 
   std::byte* data() const noexcept { return data_; }
   std::uint64_t size_bytes() const noexcept { return bytes_; }
-  const std::string& name() const noexcept { return name_; }  // "" when private
+  const std::string& name() const noexcept { return name_; }  // "" when private or lent
+  bool is_private() const noexcept { return name_.empty() && !is_lent_; }
   // Unlinks the name now (the mapping stays), or leaves it behind for recovery.
   void unlink_name() noexcept;
   void release_name() noexcept { owns_name_ = false; }

@@ -1,5 +1,6 @@
 // The start lock: one process at a time looks for living regions of a simulation on this node and makes a new one.
-// Used by: a client that starts a server, damaris-server, the servers of an MPI job, each at start-up only, one thread.
+// Used by: a client that starts a server, damaris-server, the servers of an MPI job, each at start-up only, on one thread; damaris-recover,
+// which removes locks that nobody holds.
 // Before it: the compiled model. After it: wait_for_way, clear_dead_regions, Region::create.
 #pragma once
 
@@ -38,7 +39,7 @@ class StartLock {
 // Whether a name in /dev/shm is that of a start lock, which is no region.
 bool is_start_lock(const std::string& name);
 
-// Takes away what killed holders of this user left, of any job: no obstacle, but nobody else may come to do so.
+// Removes the locks that killed holders of this user left, of any job: they stop no start, but else they would stay.
 void remove_dead_start_locks();
 
 }  // namespace damaris::shm

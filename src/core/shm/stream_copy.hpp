@@ -1,6 +1,6 @@
-// Ways of copying a large array that the copying process does not read again, so that it need not pass its caches.
-// Used by: copy_choice.cpp, which finds out which of them is the fastest.
-// Before it: a source anywhere, and a target. After it: the values; whoever sees what is published next sees them too.
+// Methods of copying a large array past the caches, as the copying process does not read the copy again.
+// Used by: copy_choice.hpp, which finds the fastest of them; client threads.
+// Before it: a source anywhere, and a target. After it: the values; a process that sees the next publication sees them too.
 #pragma once
 
 #include <array>

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "output_folder.hpp"
-#include "types.hpp"
+#include "file/types.hpp"
+#include "manifest/output_folder.hpp"
 
 namespace damaris::hdf5 {
 
@@ -45,7 +45,7 @@ void tell_of_cut_chunks(const dc_host_t& host, MemoryBound memory) {
   }
 }
 
-void clean_up(const dc_host_t& host, const FileNames& names) {
+void clean_up(const dc_host_t& host, const manifest::FileNames& names) {
   const int removed = remove_leftovers(names);
   if (removed == 0) return;
   const std::string line =
@@ -56,7 +56,7 @@ void clean_up(const dc_host_t& host, const FileNames& names) {
 namespace {
 
 // One that is another user's, if there is any: this one may not know why it is there, and cannot always move it.
-std::string example_of(const std::vector<std::string>& earlier, const FileNames& names) {
+std::string example_of(const std::vector<std::string>& earlier, const manifest::FileNames& names) {
   for (const std::string& name : earlier) {
     struct stat info = {};
     if (::lstat((names.folder() + "/" + name).c_str(), &info) == 0 && info.st_uid != ::geteuid())
@@ -67,13 +67,13 @@ std::string example_of(const std::vector<std::string>& earlier, const FileNames&
 
 }  // namespace
 
-void check_earlier_files(const dc_host_t& host, const Settings& settings, const FileNames& names) {
-  const std::vector<std::string> earlier = files_of_earlier_run(names);
+void check_earlier_files(const dc_host_t& host, const Settings& settings, const manifest::FileNames& names) {
+  const std::vector<std::string> earlier = manifest::files_of_earlier_run(names);
   if (earlier.empty()) return;
-  if (settings.existing == Existing::append || settings.existing == Existing::recover) return;
+  if (settings.existing == manifest::Existing::append || settings.existing == manifest::Existing::recover) return;
   const std::string found = std::to_string(earlier.size()) + " files of an earlier run are in '" + names.folder() + "' (such as " +
                             example_of(earlier, names) + ")";
-  if (settings.existing == Existing::refuse)
+  if (settings.existing == manifest::Existing::refuse)
     throw Error(
         DC_E_NO_OUTPUT,
         found + " and exists=\"refuse\"; move them away, choose another basename or say exists=\"overwrite\" or \"append\"");

@@ -5,9 +5,9 @@
 
 #include <damaris/plugin.h>
 
-#include "file_names.hpp"
-#include "memory.hpp"
-#include "settings.hpp"
+#include "layout/memory.hpp"
+#include "manifest/file_names.hpp"
+#include "settings/settings.hpp"
 
 namespace damaris::hdf5 {
 
@@ -16,10 +16,10 @@ void check_names(const dc_host_t& host);
 void check_types(const dc_host_t& host);
 
 // Throws Error(DC_E_NO_OUTPUT) for files of an earlier run under exists="refuse"; under "overwrite" it says that they will go.
-void check_earlier_files(const dc_host_t& host, const Settings& settings, const FileNames& names);
+void check_earlier_files(const dc_host_t& host, const Settings& settings, const manifest::FileNames& names);
 
 // Removes the incomplete files of a killed server.
-void clean_up(const dc_host_t& host, const FileNames& names);
+void clean_up(const dc_host_t& host, const manifest::FileNames& names);
 
 void tell_of_cut_chunks(const dc_host_t& host, MemoryBound memory);
 void tell_of_fewer_threads(const dc_host_t& host, int wanted, int there);

@@ -10,13 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "labels.hpp"
-#include "output_file.hpp"
-#include "output_folder.hpp"
-#include "plugins/reduce/crc32.hpp"
+#include "codec/checksum.hpp"
+#include "core/base/output_file.hpp"
+#include "core/base/utc.hpp"
+#include "manifest/output_folder.hpp"
 #include "shared/agreement.hpp"
 #include "start_checks.hpp"
-#include "utc.hpp"
+#include "views/run_views.hpp"
+#include "write/labels.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -47,7 +48,7 @@ std::string remedy_for(int error) {
     case EPERM:
     case EROFS:
       return "make the output folder writable";
-    case kSaysItAll:
+    case kNoRemedy:
       return "nothing of it is stored";
     default:
       return "look at that file system";
@@ -58,7 +59,7 @@ std::string remedy_for(int error) {
 void check_blocks(const dc_iteration_t& iteration) {
   for (std::size_t i = 0; i < iteration.dataset_count; ++i) {
     const dc_dataset_t& block = iteration.datasets[i];
-    if (block.has_checksum == 0 || reduce::crc32(block.data, block.bytes) == block.checksum) continue;
+    if (block.has_checksum == 0 || codec::crc32(block.data, block.bytes) == block.checksum) continue;
     throw Error(DC_E_IO, "'" + std::string(block.variable->path) + "' (block " + std::to_string(block.block) + ") of client " +
                              std::to_string(block.source) + " has changed in the buffer since it was handed over in step " +
                              std::to_string(block.step) +
@@ -67,8 +68,8 @@ void check_blocks(const dc_iteration_t& iteration) {
   }
 }
 
-StepRecord record_of(const dc_host_t& host, const dc_iteration_t& iteration, bool recovered) {
-  StepRecord record;
+manifest::StepEntry record_of(const dc_host_t& host, const dc_iteration_t& iteration, bool recovered) {
+  manifest::StepEntry record;
   record.recovered = recovered;
   record.step = iteration.step;
   if (iteration.has_time != 0) record.time = iteration.time;
@@ -89,8 +90,8 @@ StepRecord record_of(const dc_host_t& host, const dc_iteration_t& iteration, boo
   return record;
 }
 
-StoredDataset record_of(const Piece& piece) {
-  StoredDataset told;
+manifest::StoredDataset record_of(const Piece& piece) {
+  manifest::StoredDataset told;
   told.path = piece.path;
   told.variable = piece.variable->path;
   told.has_position = piece.has_position;
@@ -118,17 +119,21 @@ Storage::Storage(const dc_host_t& host)
       names_(settings_.basename, name_part(host, settings_)),
       writer_(settings_.filters, settings_.threads, MemoryBound(settings_.memory_bytes)),
       retry_(settings_.files == Files::per_server ? settings_.retry_ms : 0) {
-  if (!settings_.restart.empty()) restart_.emplace(settings_.restart);
-  continues_ = restart_ && same_place(settings_.restart, settings_.basename);
+  continues_ = !settings_.restart.empty() && same_place(settings_.restart, settings_.basename);
   tell_of_fewer_threads(host, settings_.threads, writer_.threads());
   check_names(host);
   check_types(host);
   tell_of_cut_chunks(host, MemoryBound(settings_.memory_bytes));
-  const FileNames own(settings_.basename, host.host_name, host.server_index);
-  check_can_write(own);
+  const manifest::FileNames own(settings_.basename, host.host_name, host.server_index);
+  manifest::check_can_write(own);
   clean_up(host, own);
   check_earlier_files(host, settings_, names_);
-  log_.emplace(host, settings_, names_);
+  const auto make_views = [this](const manifest::EnterView& enter) {
+    const std::uint64_t bytes = MemoryBound(settings_.memory_bytes).views_bytes();
+    return std::make_unique<RunViews>(host_, names_.of_run(".jsonl"), bytes, Instant::clock::now, enter);
+  };
+  manifest_.emplace(host, manifest::WriterOptions{settings_.existing, settings_.retry_ms, make_views}, names_);
+  if (!settings_.restart.empty()) restart_.emplace(settings_.restart, continues_ && (manifest_->apart() || host.server_count > 1));
   if (settings_.files == Files::per_server)
     schedule_ = make_schedule(host, settings_);
   else
@@ -139,7 +144,7 @@ Storage::Storage(const dc_host_t& host)
 void Storage::share() {
   const Group group = group_of(host_, settings_);
   if (host_.server_index == group.leader()) clean_up(host_, names_);
-  shared_ = std::make_unique<SharedFiles>(host_, settings_, names_, [this](const std::string& name) { log_->begin(name); });
+  shared_ = std::make_unique<SharedFiles>(host_, settings_, names_, [this](const std::string& name) { manifest_->begin(name); });
   const auto attend = [this](std::int64_t step, const std::string& why_not) { shared_->attend(step, why_not); };
   schedule_ = std::make_unique<Agreement>(host_, group, settings_.turn_timeout_ms, attend);
 }
@@ -156,12 +161,12 @@ void Storage::take(int from, const std::string& message) {
   if (message.rfind(Schedule::kMessages, 0) == 0)
     schedule_->take(from, message);
   else
-    log_->take(from, message);
+    manifest_->take(from, message);
 }
 
 void Storage::passed(std::int64_t step) {
   schedule_->passed(step);
-  log_->passed(step);
+  manifest_->passed(step);
 }
 
 bool Storage::store(const dc_iteration_t& iteration) {
@@ -169,7 +174,7 @@ bool Storage::store(const dc_iteration_t& iteration) {
   if (!in_hand_) in_hand_.emplace(InHand{{}, completed(iteration, now), now});
   try {
     if (!in_hand_->written && !try_to_write(iteration, now)) return false;
-    if (!log_->write()) return false;
+    if (!manifest_->write()) return false;
   } catch (...) {
     in_hand_.reset();
     retry_.next_thing();
@@ -181,12 +186,13 @@ bool Storage::store(const dc_iteration_t& iteration) {
   return true;
 }
 
-// Returns false when it is not written yet, true when the record waits for its line.
+// Returns false when it is not written yet, true when the manifest waits for its line.
 bool Storage::try_to_write(const dc_iteration_t& iteration, Instant now) {
   if (retry_.resting(now) || (iteration.dataset_count > 0 && !schedule_->may_write(iteration, now))) return false;
   if (!in_hand_->begun) in_hand_->begun = now;
-  StepRecord& record = in_hand_->record;
-  record = record_of(host_, iteration, settings_.existing == Existing::recover);  // anew: between two tries blocks may be spilled
+  manifest::StepEntry& record = in_hand_->record;
+  record = record_of(host_, iteration,
+                     settings_.existing == manifest::Existing::recover);  // anew: between two tries blocks may be spilled
   record.waited_s = seconds_between(in_hand_->seen, *in_hand_->begun);
   in_hand_->refused.reset();
   warn(place_warnings_.of(iteration));
@@ -214,7 +220,7 @@ bool Storage::try_to_write(const dc_iteration_t& iteration, Instant now) {
 }
 
 void Storage::warn(std::vector<PlaceWarning>&& warnings) {
-  StepRecord& record = in_hand_->record;
+  manifest::StepEntry& record = in_hand_->record;
   for (PlaceWarning& warning : warnings) {
     if (warning.is_new) host_.log(host_.self, 1, ("hdf5: step " + std::to_string(record.step) + ": " + warning.text).c_str());
     record.warnings.push_back(std::move(warning.text));
@@ -246,7 +252,7 @@ void Storage::give_up(const dc_iteration_t& iteration, const Error& error) {
   if (std::find(failures.begin(), failures.end(), error.sentence()) == failures.end()) failures.push_back(error.sentence());
   report(iteration);
   try {
-    log_->write();
+    manifest_->write();
   } catch (const Error& also) {
     throw Error(error.code(), error.sentence() + "; also: " + also.sentence());
   }
@@ -254,22 +260,22 @@ void Storage::give_up(const dc_iteration_t& iteration, const Error& error) {
 }
 
 void Storage::report(const dc_iteration_t& iteration) {
-  StepRecord& record = in_hand_->record;
+  manifest::StepEntry& record = in_hand_->record;
   record.stored_s = seconds_between(*in_hand_->begun, Clock::now());
-  record.memory_bytes = taken_bytes();
+  record.memory_bytes = resident_bytes();
   record.at = utc_now_ms();
   if (iteration.dataset_count > 0)
     schedule_->written(record.stored_s);
   else
     schedule_->passed(iteration.step);
-  log_->report(std::move(record), in_hand_->complete);
+  manifest_->report(std::move(record), in_hand_->complete);
 }
 
-StoredFile Storage::write_file(const dc_iteration_t& iteration) {
+manifest::StoredFile Storage::write_file(const dc_iteration_t& iteration) {
   schedule_->begin(iteration.step);
   const auto check = [&] { check_blocks(iteration); };
   if (shared_) {
-    StoredFile told = shared_->write(iteration, check);
+    manifest::StoredFile told = shared_->write(iteration, check);
     for (const Contest& contest : shared_->lost())
       warn(place_warnings_.hidden(*contest.variable, iteration.step, {contest.hidden.source, contest.hidden.block},
                                   {contest.shown.source, contest.shown.block}));
@@ -279,30 +285,30 @@ StoredFile Storage::write_file(const dc_iteration_t& iteration) {
   return write_own_file(iteration);
 }
 
-StoredFile Storage::write_own_file(const dc_iteration_t& iteration) {
+manifest::StoredFile Storage::write_own_file(const dc_iteration_t& iteration) {
   OutputFile output(names_.temporary_path(iteration.step), names_.final_path(iteration.step));
   Hdf5File file(output.descriptor(), output.temporary_path());
   file.target().write_back_early();
-  StoredFile told;
+  manifest::StoredFile told;
   told.name = names_.final_name(iteration.step);
   told.server = host_.server_index;
   write_all(file, iteration, told);
   file.close();
   told.checksum = file.checksum();
-  told.bytes = output.publish(settings_.existing != Existing::refuse);
-  log_->begin(told.name);
+  told.bytes = output.publish(settings_.existing != manifest::Existing::refuse);
+  manifest_->begin(told.name);
   std::uint64_t raw_bytes = 0;
-  for (const StoredDataset& dataset : told.datasets) raw_bytes += dataset.raw_bytes;
+  for (const manifest::StoredDataset& dataset : told.datasets) raw_bytes += dataset.raw_bytes;
   host_.stored(host_.self, output.final_path().c_str(), told.bytes, raw_bytes);
   return told;
 }
 
-void Storage::write_all(Hdf5File& file, const dc_iteration_t& iteration, StoredFile& told) {
+void Storage::write_all(Hdf5File& file, const dc_iteration_t& iteration, manifest::StoredFile& told) {
   label_file(file.id(), host_, iteration);
   const std::vector<Piece> pieces = pieces_of(iteration);
   writer_.reserve(file, pieces);
   for (const Piece& piece : pieces) {
-    StoredDataset one = record_of(piece);
+    manifest::StoredDataset one = record_of(piece);
     try {
       write_piece(file, piece, iteration, one);
     } catch (const Refused& refused) {
@@ -314,7 +320,7 @@ void Storage::write_all(Hdf5File& file, const dc_iteration_t& iteration, StoredF
   if (told.datasets.empty() && in_hand_->refused) throw Error(*in_hand_->refused);
 }
 
-void Storage::write_piece(Hdf5File& file, const Piece& piece, const dc_iteration_t& iteration, StoredDataset& told) {
+void Storage::write_piece(Hdf5File& file, const Piece& piece, const dc_iteration_t& iteration, manifest::StoredDataset& told) {
   Dataset dataset = writer_.write(file, piece, told);
   label_dataset(dataset, piece, iteration);
   told.stored_bytes = H5Dget_storage_size(dataset.id());

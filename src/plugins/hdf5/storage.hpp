@@ -12,16 +12,16 @@
 #include <string>
 #include <utility>
 
-#include "dataset_writer.hpp"
-#include "file_names.hpp"
-#include "hdf5_file.hpp"
-#include "place_warnings.hpp"
-#include "retry.hpp"
-#include "run/commit_log.hpp"
-#include "run/restart_reader.hpp"
-#include "settings.hpp"
+#include "core/base/retry.hpp"
+#include "file/hdf5_file.hpp"
+#include "layout/place_warnings.hpp"
+#include "manifest/file_names.hpp"
+#include "manifest/writer.hpp"
+#include "restart/restart_reader.hpp"
+#include "schedule/turns.hpp"
+#include "settings/settings.hpp"
 #include "shared/shared_files.hpp"
-#include "turns.hpp"
+#include "write/dataset_writer.hpp"
 
 namespace damaris::hdf5 {
 
@@ -30,9 +30,9 @@ class Storage {
   // Checks all that can be checked before the run: settings, types, names, the folder. Throws damaris::Error.
   explicit Storage(const dc_host_t& host);
 
-  // Returns true when the iteration is durable under its final name and told to the host and the record; without datasets there is no
+  // Returns true when the iteration is durable under its final name and told to the host and the manifest; without datasets there is no
   // file. Returns false while it is not this server's turn, and while the file system refuses what it may take later: to be called again.
-  // Throws damaris::Error: nothing of the iteration is stored, and no file left behind, or all but the datasets which the record's
+  // Throws damaris::Error: nothing of the iteration is stored, and no file left behind, or all but the datasets which the manifest's
   // `failures` name.
   bool store(const dc_iteration_t& iteration);
   // A message of the storage of server `from`.
@@ -40,9 +40,9 @@ class Storage {
   // Of the iterations up to `step` no more comes than what store() was given.
   void passed(std::int64_t step);
   // A piece of what nobody waits for.
-  RunViews::Work work() { return log_->work(); }
-  // After the last iteration. Throws damaris::Error when the commit record is not complete.
-  void finish() { log_->finish(); }
+  manifest::Views::Work work() { return manifest_->work(); }
+  // After the last iteration. Throws damaris::Error when the manifest is not complete.
+  void finish() { manifest_->finish(); }
   // Fills what a client asks for from what an earlier run stored. Throws damaris::Error.
   void read(const dc_read_t& read);
   // That run. Throws damaris::Error; DC_E_CONFIG when restart="..." names none.
@@ -51,7 +51,7 @@ class Storage {
  private:
   // The iteration that is due, from when it was first seen until it is recorded.
   struct InHand {
-    StepRecord record;  // as of the last try
+    manifest::StepEntry record;  // as of the last try
     Instant complete, seen;
     std::optional<Instant> begun = {};  // the first try
     bool written = false;               // its file is there, or it has none
@@ -63,18 +63,18 @@ class Storage {
   [[noreturn]] void give_up(const dc_iteration_t& iteration, const Error& error);
   void report(const dc_iteration_t& iteration);
   void warn(std::vector<PlaceWarning>&& warnings);
-  StoredFile write_file(const dc_iteration_t& iteration);
+  manifest::StoredFile write_file(const dc_iteration_t& iteration);
   void share();
-  StoredFile write_own_file(const dc_iteration_t& iteration);
-  void write_all(Hdf5File& file, const dc_iteration_t& iteration, StoredFile& told);
-  void write_piece(Hdf5File& file, const Piece& piece, const dc_iteration_t& iteration, StoredDataset& told);
+  manifest::StoredFile write_own_file(const dc_iteration_t& iteration);
+  void write_all(Hdf5File& file, const dc_iteration_t& iteration, manifest::StoredFile& told);
+  void write_piece(Hdf5File& file, const Piece& piece, const dc_iteration_t& iteration, manifest::StoredDataset& told);
   void refuse(const Refused& refused);
 
   const dc_host_t& host_;
   Settings settings_;
-  FileNames names_;
+  manifest::FileNames names_;
   DatasetWriter writer_;
-  std::optional<CommitLog> log_;  // made when the folder has been looked at
+  std::optional<manifest::Writer> manifest_;  // made when the folder has been looked at
   std::optional<RestartReader> restart_;
   bool continues_ = false;               // the run to read from has the basename of this one
   std::unique_ptr<SharedFiles> shared_;  // nullptr: this server writes its own files

@@ -1,4 +1,4 @@
-/* The template of a plugin: takes every callback, stores nothing, counts what it saw. Copy it to start your own.
+/* The template of a plugin: has the callbacks that most plugins need, stores nothing, counts what it gets. Copy it to start your own.
  * Used by: the server's dispatch thread; nothing here runs in a simulation process.
  * Before it: the server's event engine. After it: nothing; a real plugin calls its own library here.
  */
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Everything between init and finalize lives here, not in globals: two servers may share a process (in place, tests). */
+/* All state between init and finalize lives here, not in globals: two servers may share a process (in place, tests). */
 typedef struct null_state_t {
   const dc_host_t* host; /* valid until finalize: no need to copy */
   int64_t report_every;  /* iterations between two lines in the log, 0 for none */
@@ -25,8 +25,8 @@ static int refuse(const dc_host_t* host, int code, const char* key, const char* 
   return code;
 }
 
-/* The settings of the XML element that named the plugin. Refuse what you do not know: a misspelled setting
- * that is passed over looks as if it worked. */
+/* The settings of the XML element that named the plugin. Refuse a setting that you do not know: a misspelled one that is ignored
+ * looks as if it worked. */
 static int read_settings(null_state_t* state) {
   const dc_host_t* host = state->host;
   for (size_t i = 0; i < host->setting_count; ++i) {
@@ -50,7 +50,7 @@ static void report(const null_state_t* state) {
 }
 
 /* Before the first client is served. Check here whatever could fail later: an error now costs nothing, one after a day of
- * computing costs the day. On an error no other callback follows, so free what was made. */
+ * computing costs the day. After an error no other callback follows, so free what was made. */
 static int null_init(const dc_host_t* host, void** state) {
   null_state_t* made = calloc(1, sizeof *made);
   if (made == NULL) return DC_E_MEMORY;
@@ -91,8 +91,8 @@ static int null_finalize(void* state) {
   return DC_OK;
 }
 
-/* The only symbol the server looks for. A callback you do not need may be NULL: here the last three, messages of other servers and, for
- * a storage, what clients read back. */
+/* The only symbol the server looks for. A callback you do not need may be NULL: here on_message, on_read, on_last_step, on_passed and
+ * on_idle. */
 DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin(void) {
   static const dc_plugin_t table = {DC_PLUGIN_ABI, sizeof(dc_plugin_t),
                                     "null",        null_init,

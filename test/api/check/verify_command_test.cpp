@@ -17,21 +17,38 @@ TEST_CASE("damaris verify names a run that is not there and exits with 2; a dama
   folder.write("storm.jsonl", "{}\n");
   run = run_program({"damaris", "verify", folder.file("storm")});
   CHECK(run.status == 1);
-  CHECK_THAT(run.out, StartsWith("damaged  the record: ") && Contains("storm.jsonl:1: an iteration is damaged: "));
+  CHECK_THAT(run.out, StartsWith("damaged  the manifest: ") && Contains("storm.jsonl:1: an iteration is damaged: "));
   CHECK_THAT(run_program({"damaris", "verify", "--help"}).out, Contains("Exit status: 0 all as recorded"));
 }
 
 TEST_CASE("damaris verify sends no control character of a foreign record to the terminal") {
   const TempFolder folder;
   folder.write("storm.jsonl",
-               R"({"step":0,"complete":true,"servers":[0],"files":[{"name":"\u001b]0;owned\u0007\u009b2J.h5","server":0,)"
+               R"({"step":0,"complete":true,"servers":[0],"files":[{"name":"\u0000\u001b]0;owned\u0007\u009b2J.h5","server":0,)"
                R"("bytes":1,"datasets":[]}]})"
                "\n");
   folder.write("storm.\x1b[2J.s0.i0.h5", "");
   const Run run = run_program({"damaris", "verify", folder.file("storm")});
   CHECK(run.status == 1);
-  CHECK_THAT(run.out, Contains("?]0;owned?"));
+  CHECK_THAT(run.out, Contains("??]0;owned?") && Contains("storm.?[2J.s0.i0.h5"));  // what comes behind it, too
   for (const char* one : {"\x1b", "\a", "\xc2\x9b"}) CHECK_THAT(run.out, !Contains(one));
+}
+
+TEST_CASE("arguments with control characters come back without them, from every program") {
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"damaris", "verify", "a", "\x1b]0;owned\a"}, {"damaris", "\x1b]0;owned\a"}}) {
+    const Run run = run_program(command);
+    CHECK(run.status == 2);
+    CHECK_THAT(run.err, Contains("]0;owned") && !Contains("\x1b") && !Contains("\a"));
+  }
+}
+
+TEST_CASE("a report that cannot be written is a failure") {
+  const TempFolder folder;
+  const std::string config = folder.write("run.xml", "<simulation name='run'/>");
+  const Run run = run_program({"sh", "-c", "exec damaris check \"$0\" > /dev/full", config});
+  CHECK(run.status == 1);
+  CHECK_THAT(run.err, Contains("the report could not be written: No space left on device"));
 }
 
 TEST_CASE("nor do its errors, nor damaris check, which shows a foreign configuration") {

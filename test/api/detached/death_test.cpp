@@ -157,7 +157,7 @@ TEST_CASE("SIGTERM to a detached server: it stores what was published and leaves
   second.must("write 0");
   server->kill(signal);
   CHECK(server->wait() == 1);
-  CHECK(server->line() == "damaris-server: told to stop: what was published is stored, open iterations are partial");
+  CHECK(server->line() == "damaris server: told to stop: what was published is stored, open iterations are partial");
   CHECK(run.regions().empty());
   CHECK_THAT(run.lines("iteration 0").at(0), Catch::EndsWith("datasets 2 x:0.0=128:0 x:1.0=128:0 missing:1"));
   CHECK(run.lines("finalize").size() == 1);
@@ -188,7 +188,7 @@ TEST_CASE("rule 16: a killed server's region with data is refused and named, for
                                "', or say <buffer stale=\"recover\">, or stale=\"discard\" to give them up";
   const auto server = run.start_server();
   CHECK(server->wait() == 1);
-  CHECK(server->line() == "damaris-server: " + sentence);
+  CHECK(server->line() == "damaris server: " + sentence);
   const Answer answer = run.client(1)("init 1");
   CHECK(answer.code == DC_E_STALE_REGION);
   CHECK(answer.sentence == sentence);

@@ -1,4 +1,4 @@
-// What back-pressure leaves out stands in the record and in the file, and verify says it.
+// What back-pressure leaves out stands in the manifest and in the file, and verify says it.
 #include "core/shm/region.hpp"
 #include "recover.hpp"
 
@@ -45,7 +45,7 @@ Killed spill_and_kill(Run& run, bool goes_on = false) {
 
 }  // namespace
 
-TEST_CASE("a step that was dropped or skipped in part is told by the code, the record, the file and verify") {
+TEST_CASE("a step that was dropped or skipped in part is told by the code, the manifest, the file and verify") {
   const bool drops = GENERATE(true, false);
   const std::string word = drops ? "drop" : "skip";
   Run run("<clients count='1'/><buffer size='64KiB' timeout='0s' on-full='" + word + "'/>",

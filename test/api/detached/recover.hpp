@@ -22,12 +22,16 @@ struct Output {
   int status;
   std::string text;
 };
+inline std::string all_lines(Process& process) {
+  std::string text;
+  for (std::string line; !(line = process.line()).empty();) text += line + "\n";
+  return text;
+}
 inline Output damaris(const std::vector<std::string>& words) {
   std::vector<std::string> command = {"damaris"};
   command.insert(command.end(), words.begin(), words.end());
   Process process(command, true);
-  std::string text;
-  for (std::string line; !(line = process.line()).empty();) text += line + "\n";
+  const std::string text = all_lines(process);
   return {process.wait(), text};
 }
 

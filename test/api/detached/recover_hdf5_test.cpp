@@ -40,7 +40,7 @@ class Elsewhere {
 
 }  // namespace
 
-TEST_CASE("recovery adds to the run: the files, the record, the master file, and verify accepts all of it") {
+TEST_CASE("recovery adds to the run: the files, the manifest, the master file, and verify accepts all of it") {
   Run run("<clients count='1'/>", storage());
   std::filesystem::create_directory(run.folder().file("out"));
   shm::FoundRegion region;
@@ -86,7 +86,7 @@ TEST_CASE("recovery refuses to mix its data with another run's, and stores them 
   const std::string before = text_of("out/x.jsonl");
   Output output = damaris({"recover", region.name});
   CHECK(output.status == 1);
-  CHECK_THAT(output.text, Catch::Contains("out/x.jsonl' has become the commit record of another run") &&
+  CHECK_THAT(output.text, Catch::Contains("out/x.jsonl' has become the manifest of another run") &&
                               Catch::Contains("damaris recover --basename"));
   CHECK(text_of("out/x.jsonl") == before);
   output = damaris({"recover", "--basename", "out/rest", region.name});
@@ -98,7 +98,7 @@ TEST_CASE("recovery refuses to mix its data with another run's, and stores them 
 }
 
 TEST_CASE(
-    "rule 16: a simulation that is submitted again, as another job, is refused, or recovers into the record and goes on behind") {
+    "rule 16: a simulation that is submitted again, as another job, is refused, or recovers into the manifest and goes on behind") {
   const std::string appending = storage(" exists='append'");
   Run run("<clients count='1'/>", appending);
   std::filesystem::create_directory(run.folder().file("out"));

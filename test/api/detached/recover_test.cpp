@@ -22,7 +22,7 @@ TEST_CASE("damaris recover stores what a killed server had in hand, once its cli
   output = damaris({"recover", region.name});
   CHECK(output.status == 1);
   CHECK(output.text ==
-        "damaris-recover: process " + pid + " is still a client of " + region.name + " and may publish more; end it first\n");
+        "damaris recover: process " + pid + " is still a client of " + region.name + " and may publish more; end it first\n");
 
   run.drop(0);
   std::ofstream("/dev/shm" + shm::StartLock(run.key()).name()).close();  // as a server that was killed while it started leaves it
@@ -101,7 +101,7 @@ TEST_CASE("damaris recover says that there is nothing to do, and refuses what is
   Output output = damaris({"recover", "/damaris.none"});
   CHECK(output.status == 1);
   CHECK_THAT(output.text,
-             Catch::StartsWith("damaris-recover: there is no region /damaris.none on this node; 'damaris recover --list' "));
+             Catch::StartsWith("damaris recover: there is no region /damaris.none on this node; 'damaris recover --list' "));
   run.attached(0);
   output = damaris({"recover", run.region().name});
   CHECK(output.status == 1);

@@ -24,7 +24,9 @@ struct Answer {
 
 class TestClient {
  public:
-  explicit TestClient(const std::string& config) : process_({std::getenv("DAMARIS_TEST_CLIENT"), config}) {}
+  explicit TestClient(const std::string& config)
+      : TestClient(std::vector<std::string>{std::getenv("DAMARIS_TEST_CLIENT"), config}) {}
+  explicit TestClient(const std::vector<std::string>& command) : process_(command) {}
   void ask(const std::string& command) { process_.say(command); }
   Answer answer() {
     const std::string line = process_.line();

@@ -77,6 +77,16 @@ TEST_CASE("rule 7: a run that follows another at once gets a server of its own")
   CHECK(run.lines("iteration 0 complete 1 time -1 datasets 2 ").size() == 10);
 }
 
+TEST_CASE(
+    "rule 7: a client that is started again at once after it was killed gets a server of its own, while the first one leaves") {
+  Run run("<clients count='1'/>");
+  for (int time = 0; time < 3; ++time) {
+    run.attached(0).must("write " + std::to_string(time));
+    run.drop(0);  // killed
+  }
+  CHECK(run.attached(0)("write 3").code == DC_OK);
+}
+
 TEST_CASE("rule 7: no step completes before all clients have attached, and the time-out says who has not") {
   Run run("<clients count='2'/>");
   TestClient& first = run.attached(0);
@@ -105,7 +115,7 @@ TEST_CASE("rule 7: after the attach time-out the run goes on without those who h
   CHECK(answer.sentence == sentence);
   first.must("finalize");
   CHECK(server->wait() == 1);
-  CHECK(server->line() == "damaris-server: " + sentence);
+  CHECK(server->line() == "damaris server: " + sentence);
 }
 
 TEST_CASE("a second server of the same job is refused, and the first one named") {
@@ -115,7 +125,7 @@ TEST_CASE("a second server of the same job is refused, and the first one named")
                                ", region " + run.region().name + ")";
   const auto second = run.start_server();
   CHECK(second->wait() == 1);
-  CHECK_THAT(second->line(), Catch::StartsWith("damaris-server: " + sentence));
+  CHECK_THAT(second->line(), Catch::StartsWith("damaris server: " + sentence));
   run.attached(0);
   write_and_leave(run, 1);
   CHECK(first->wait() == 0);
@@ -139,7 +149,7 @@ TEST_CASE("a server that waits for another start gives up at the attach time-out
   REQUIRE(other.try_take());
   const std::vector<std::string> options = background ? std::vector<std::string>{"--detach"} : std::vector<std::string>{};
   const auto late = run.start_server(options);
-  CHECK_THAT(late->line(), Catch::StartsWith("damaris-server: another start of 'run' on this node is under way and holds /dev/shm" +
+  CHECK_THAT(late->line(), Catch::StartsWith("damaris server: another start of 'run' on this node is under way and holds /dev/shm" +
                                              other.name() + " (waited 100 ms)"));
   CHECK(late->wait() == 1);
   run.folder().write("run.xml", Run::xml("<clients count='1'/><server attach-timeout='1h'/>"));
@@ -293,7 +303,7 @@ TEST_CASE("damaris-server tells wrong usage from failure by its exit status") {
   CHECK(Process({"damaris-server", "x.xml", "--clients", "1048577"}, true).wait() == 2);
   Process missing({"damaris-server", "no/such.xml"}, true);
   CHECK(missing.wait() == 1);
-  CHECK_THAT(missing.line(), Catch::StartsWith("damaris-server: cannot read the configuration 'no/such.xml'"));
+  CHECK_THAT(missing.line(), Catch::StartsWith("damaris server: cannot read the configuration 'no/such.xml'"));
   Run in_place("<dedicated cores='0'/>");
   const auto server = in_place.start_server();
   CHECK(server->wait() == 1);

@@ -1,4 +1,4 @@
-"""cluster.py FOLDER DEAD: node DEAD has died. Step 0 is whole, and of step 1 the parts of the nodes that live are in files; the record tells of both."""
+"""cluster.py FOLDER DEAD: node DEAD has died. Step 0 is whole, and of step 1 the parts of the nodes that live are in files; the manifest tells of both."""
 import json
 import pathlib
 import sys

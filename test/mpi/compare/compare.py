@@ -36,7 +36,7 @@ def raw_datasets(folder):
 
 
 def same_bytes(a, b):
-    """Field by field: what lies between the fields of a record is nobody's."""
+    """Field by field: what lies between the fields of a manifest is nobody's."""
     if a.dtype.names is None:
         return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
     return a.shape == b.shape and all(numpy.ascontiguousarray(a[n]).tobytes() == numpy.ascontiguousarray(b[n]).tobytes()
@@ -147,7 +147,7 @@ def check_record(folder, counts):
     lines = [json.loads(line) for line in (folder / "damaris.jsonl").read_text().splitlines()]
     servers = set(range(max(line["servers"] for line in lines if "run" in line)))
     steps = [line for line in lines if "step" in line]
-    assert {line["step"] for line in steps} == set(range(len(counts))), "other steps are in the record"
+    assert {line["step"] for line in steps} == set(range(len(counts))), "other steps are in the manifest"
     for step, count in enumerate(counts):
         mine = [line for line in steps if line["step"] == step]
         assert all(line["complete"] for line in mine), f"step {step} is not complete"

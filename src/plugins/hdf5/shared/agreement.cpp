@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "../failure.hpp"
+#include "../file/hdf5_failure.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -36,10 +36,10 @@ bool Agreement::may_write(const dc_iteration_t& iteration, Instant now) {
 }
 
 void Agreement::begin(std::int64_t step) {
-  if (const auto found = given_up_.find(step); found != given_up_.end()) throw Failure(found->second, kSaysItAll);
+  if (const auto found = given_up_.find(step); found != given_up_.end()) throw Failure(found->second, kNoRemedy);
 }
 
-// The leader knows who is late, and says it to all. The others wait for its word a little longer: it may be late itself.
+// The leader knows which servers are late, and names them to all. The others wait for its word a little longer: it may be late itself.
 void Agreement::look_at_clock(Instant now) {
   const bool leads = host_.server_index == group_.leader();
   if (now - asked_ <= (leads ? timeout_ : timeout_ + timeout_ / 2)) return;

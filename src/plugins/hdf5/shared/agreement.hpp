@@ -5,7 +5,7 @@
 //
 //   server -> leader   ready k    it has data of iteration k, and is done with all before
 //                      passed k   it will bring nothing of the iterations up to k
-//   leader -> server   go k       all write k now, also who has nothing of it
+//   leader -> server   go k       all write k now, also those that have nothing of it
 //                      late:S k   servers S let the others wait too long: they give k up
 #pragma once
 
@@ -14,7 +14,7 @@
 #include <set>
 #include <string>
 
-#include "../turns.hpp"
+#include "../schedule/turns.hpp"
 #include "group.hpp"
 
 namespace damaris::hdf5 {

@@ -5,15 +5,15 @@
 #include <limits>
 #include <utility>
 
-#include "../brick_index.hpp"
-#include "../bricks.hpp"
-#include "../fill.hpp"
-#include "../gather.hpp"
-#include "../library.hpp"
-#include "../new_dataset.hpp"
-#include "../precision.hpp"
-#include "../types.hpp"
-#include "plugins/reduce/crc32.hpp"
+#include "../file/library.hpp"
+#include "../file/new_dataset.hpp"
+#include "../file/types.hpp"
+#include "../layout/bricks.hpp"
+#include "../layout/gather.hpp"
+#include "../write/brick_index.hpp"
+#include "../write/fill.hpp"
+#include "../write/precision.hpp"
+#include "codec/checksum.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -37,8 +37,8 @@ Space nothing_of(const Box& whole) {
   return space;
 }
 
-StoredDataset record_of(const SharedDataset& dataset, const Piece& piece) {
-  StoredDataset told;
+manifest::StoredDataset record_of(const SharedDataset& dataset, const Piece& piece) {
+  manifest::StoredDataset told;
   told.path = dataset.path;
   told.variable = dataset.variable->path;
   told.has_position = dataset.has_position;
@@ -58,9 +58,9 @@ StoredDataset record_of(const SharedDataset& dataset, const Piece& piece) {
 }
 
 // Its share of what the chunks take.
-void note_stored_bytes(const Dataset& open, const SharedDataset& dataset, std::vector<StoredDataset>& told) {
+void note_stored_bytes(const Dataset& open, const SharedDataset& dataset, std::vector<manifest::StoredDataset>& told) {
   const auto all = static_cast<double>(H5Dget_storage_size(open.id()));
-  for (StoredDataset& one : told)
+  for (manifest::StoredDataset& one : told)
     one.stored_bytes =
         static_cast<std::uint64_t>(all * static_cast<double>(volume(one.box)) / static_cast<double>(volume(dataset.whole)));
 }
@@ -92,7 +92,7 @@ void BoxWriter::write_dataset(hid_t file, const SharedDataset& dataset, const dc
                               Found& found) {
   std::vector<Piece> pieces;
   if (iteration != nullptr) pieces = pieces_of(dataset, team_.member(), *iteration);
-  std::vector<StoredDataset> told;
+  std::vector<manifest::StoredDataset> told;
   for (const Piece& piece : pieces) told.push_back(record_of(dataset, piece));
   const std::vector<Load> loads = loads_of(dataset, pieces, told);
   const bool together = in_step(dataset);
@@ -103,7 +103,7 @@ void BoxWriter::write_dataset(hid_t file, const SharedDataset& dataset, const dc
       put({dataset, open, found}, round < loads.size() ? &loads[round] : nullptr, together);
     if (is_packed(dataset, filters_)) note_stored_bytes(open, dataset, told);
   }
-  for (const StoredDataset& one : told)
+  for (const manifest::StoredDataset& one : told)
     if (one.largest_error) merge(found, {{}, {}, one.largest_error});
   std::move(told.begin(), told.end(), std::back_inserter(result.boxes));
 }
@@ -148,7 +148,7 @@ std::size_t BoxWriter::rounds_of(const SharedDataset& dataset) const {
 }
 
 std::vector<BoxWriter::Load> BoxWriter::loads_of(const SharedDataset& dataset, const std::vector<Piece>& pieces,
-                                                 std::vector<StoredDataset>& told) const {
+                                                 std::vector<manifest::StoredDataset>& told) const {
   std::vector<Load> loads;
   for (std::size_t i = 0; i < pieces.size(); ++i)
     for (const Box& brick : bricks_of(dataset, {pieces[i].box})) loads.push_back({brick, &pieces[i], &told[i]});
@@ -191,12 +191,12 @@ const void* BoxWriter::values_of(const Load& load, const Target& target) {
     }
   }
   if (variable.reduction.precision != DC_EXACT) values = rounded(load, values, count);
-  load.told->checksum = reduce::crc32(values, count * variable.element_bytes, load.told->checksum);
+  load.told->checksum = codec::crc32(values, count * variable.element_bytes, load.told->checksum);
   return values;
 }
 
 const void* BoxWriter::rounded(const Load& load, const void* values, std::size_t count) {
-  Packings none;  // 16 bits are refused for files of several servers
+  Float16Scales none;  // 16 bits are refused for files of several servers
   const Precision precision = plan_precision(*load.piece, gathered_, none);
   changed_.resize(std::max(changed_.size(), count * precision.element_bytes));
   load.told->largest_error = std::max(*load.told->largest_error, apply(precision, values, count, changed_.data()));

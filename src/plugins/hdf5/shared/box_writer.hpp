@@ -1,15 +1,15 @@
 // Writes what one server has of a file that several write: box by box, all servers in step where HDF5 asks for it.
 // Used by: the hdf5 plugin, on the server's dispatch thread; collective over the group.
-// Before it: skeleton.hpp made the datasets. After it: what each server wrote goes into the record.
+// Before it: dataset_creator.hpp made the datasets. After it: what each server wrote goes into the manifest.
 #pragma once
 
 #include <exception>
 #include <string>
 #include <vector>
 
-#include "../piece_memory.hpp"
-#include "../run/record.hpp"
-#include "skeleton.hpp"
+#include "../layout/piece_memory.hpp"
+#include "dataset_creator.hpp"
+#include "manifest/entries.hpp"
 #include "team.hpp"
 
 namespace damaris::hdf5 {
@@ -19,8 +19,8 @@ class BoxWriter {
   BoxWriter(const Team& team, const std::vector<Filter>& filters) : team_(team), filters_(filters) {}
 
   struct Result {
-    std::vector<StoredDataset> boxes;  // that this member wrote
-    std::vector<Found> found;          // by dataset of the plan
+    std::vector<manifest::StoredDataset> boxes;  // that this member wrote
+    std::vector<Found> found;                    // by dataset of the plan
   };
   // Opens the file at `path`, writes this member's boxes of all datasets and closes it. A member whose values cannot be had goes on
   // with the others, without data, and throws at the end: else they would wait for it for ever.
@@ -31,7 +31,7 @@ class BoxWriter {
   struct Load {
     Box box;
     const Piece* piece = nullptr;  // nullptr: a hole
-    StoredDataset* told = nullptr;
+    manifest::StoredDataset* told = nullptr;
   };
   struct Target {
     const SharedDataset& dataset;
@@ -45,7 +45,7 @@ class BoxWriter {
   bool in_step(const SharedDataset& dataset) const;
   std::size_t rounds_of(const SharedDataset& dataset) const;
   std::vector<Load> loads_of(const SharedDataset& dataset, const std::vector<Piece>& pieces,
-                             std::vector<StoredDataset>& told) const;
+                             std::vector<manifest::StoredDataset>& told) const;
   const void* values_of(const Load& load, const Target& target);
   const void* rounded(const Load& load, const void* values, std::size_t count);
   const void* filling(const Load& load, const SharedDataset& dataset);

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "../settings.hpp"
+#include "../settings/settings.hpp"
 
 namespace damaris::hdf5 {
 

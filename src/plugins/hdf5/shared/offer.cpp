@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "../pieces.hpp"
+#include "../layout/pieces.hpp"
 #include "core/base/json.hpp"
 
 namespace damaris::hdf5 {

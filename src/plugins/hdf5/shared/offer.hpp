@@ -1,6 +1,6 @@
 // What one server brings to an iteration that several write together, as they tell each other.
 // Used by: the hdf5 plugin, on the server's dispatch thread.
-// Before it: the iteration's views. After it: plan.hpp joins the offers of all.
+// Before it: the iteration's views. After it: shared_layout.hpp joins the offers of all.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "../box.hpp"
+#include "core/base/box.hpp"
 
 namespace damaris::hdf5 {
 

@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <optional>
 
-#include "../file_sum.hpp"
-#include "../piece_memory.hpp"
+#include "../layout/piece_memory.hpp"
+#include "codec/checksum.hpp"
 #include "core/base/json.hpp"
 #include "core/base/own_file.hpp"
-#include "plugins/reduce/crc32.hpp"
+#include "manifest/file_sum.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -58,7 +58,7 @@ std::uint32_t sum_of(const Contest& contest, const SharedPart& part, const dc_it
   const Piece piece = {"",   contest.variable, true, true, part.box, {{&block_of(*contest.variable, part, iteration), part.box}},
                        false};
   const std::byte* values = elements_of(piece, part.box, staging);
-  return reduce::crc32(values, static_cast<std::size_t>(volume(part.box)) * contest.variable->element_bytes);
+  return codec::crc32(values, static_cast<std::size_t>(volume(part.box)) * contest.variable->element_bytes);
 }
 
 std::uint64_t raw_bytes_of(const Plan& plan) {
@@ -78,7 +78,7 @@ void check_can_share(const dc_host_t& host) {
       check_can_write_together(host, value);
 }
 
-SharedFiles::SharedFiles(const dc_host_t& host, const Settings& settings, const FileNames& names,
+SharedFiles::SharedFiles(const dc_host_t& host, const Settings& settings, const manifest::FileNames& names,
                          std::function<void(const std::string&)> begin)
     : host_(host),
       settings_(settings),
@@ -90,7 +90,7 @@ SharedFiles::SharedFiles(const dc_host_t& host, const Settings& settings, const 
 
 void SharedFiles::attend(std::int64_t step, const std::string& why_not) try {
   write_together(step, nullptr, [&] {
-    if (!why_not.empty()) throw Failure(why_not, kSaysItAll);
+    if (!why_not.empty()) throw Failure(why_not, kNoRemedy);
   });
 } catch (const Failure& failure) {
   const std::string line = "hdf5: " + names_.final_path(step) + ", to which this server gives nothing: " + failure.what();
@@ -98,7 +98,8 @@ void SharedFiles::attend(std::int64_t step, const std::string& why_not) try {
 }
 
 // Each step of it that may fail is a task of all: a server that left early would be waited for.
-StoredFile SharedFiles::write_together(std::int64_t step, const dc_iteration_t* iteration, const std::function<void()>& check) {
+manifest::StoredFile SharedFiles::write_together(std::int64_t step, const dc_iteration_t* iteration,
+                                                 const std::function<void()>& check) {
   team_.gather();
   const std::vector<std::string> offers = team_.together([&] {
     check();
@@ -116,7 +117,7 @@ StoredFile SharedFiles::write_together(std::int64_t step, const dc_iteration_t* 
   };
   const std::string path = team_.together(prepare).front();
   settle(plan, iteration);
-  StoredFile told;
+  manifest::StoredFile told;
   told.name = names_.final_name(step);
   told.server = host_.server_index;
   const std::vector<std::string> found = fill(path, plan, iteration, told);
@@ -170,7 +171,7 @@ Plan SharedFiles::plan_from(const std::vector<std::string>& offers) const {
 
 // Returns what each server found in the values.
 std::vector<std::string> SharedFiles::fill(const std::string& path, const Plan& plan, const dc_iteration_t* iteration,
-                                           StoredFile& told) {
+                                           manifest::StoredFile& told) {
   std::optional<OwnSync> own;
   team_.together([&] {
     own.emplace(path);
@@ -201,19 +202,19 @@ std::uint32_t SharedFiles::checksum_of(const std::string& path, std::uint64_t by
   const auto end_of = [&](int member) { return member + 1 == team_.size() ? bytes : begin_of(member + 1); };
   const std::vector<std::string> parts = team_.together([&] {
     const std::uint64_t begin = begin_of(team_.member()), end = end_of(team_.member());
-    const FileSum sum = sum_of_file(path, begin, end);
+    const manifest::FileSum sum = manifest::sum_of_file(path, begin, end);
     if (sum.bytes != end - begin) throw Failure("'" + path + "' is shorter than it was written", EIO);
     return std::to_string(sum.checksum);
   });
   std::uint32_t checksum = 0;
   for (int member = 0; member < team_.size(); ++member)
-    checksum = reduce::crc32_joined(checksum, static_cast<std::uint32_t>(std::stoul(parts[static_cast<std::size_t>(member)])),
-                                    end_of(member) - begin_of(member));
+    checksum = codec::crc32_joined(checksum, static_cast<std::uint32_t>(std::stoul(parts[static_cast<std::size_t>(member)])),
+                                   end_of(member) - begin_of(member));
   return checksum;
 }
 
 std::uint64_t SharedFiles::publish(OutputFile& output, const Plan& plan) const {
-  const std::uint64_t bytes = output.publish(settings_.existing != Existing::refuse);
+  const std::uint64_t bytes = output.publish(settings_.existing != manifest::Existing::refuse);
   begin_(std::filesystem::path(output.final_path()).filename().string());
   host_.stored(host_.self, output.final_path().c_str(), bytes, raw_bytes_of(plan));
   return bytes;

@@ -1,6 +1,6 @@
 // The files that the servers of a group write together: a file for each iteration of which one of them has data.
 // Used by: the hdf5 plugin, on the server's dispatch thread; collective over the group.
-// Before it: agreement.hpp has brought all servers of the group to the same iteration. After it: the record.
+// Before it: agreement.hpp has brought all servers of the group to the same iteration. After it: the manifest.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "../file_names.hpp"
-#include "../output_file.hpp"
 #include "box_writer.hpp"
+#include "core/base/output_file.hpp"
+#include "manifest/file_names.hpp"
 
 namespace damaris::hdf5 {
 
@@ -22,13 +22,13 @@ void check_can_share(const dc_host_t& host);
 class SharedFiles {
  public:
   // `begin` is called on the leader with the name of each file that it has made. Where check_can_share() has nothing against it.
-  SharedFiles(const dc_host_t& host, const Settings& settings, const FileNames& names,
+  SharedFiles(const dc_host_t& host, const Settings& settings, const manifest::FileNames& names,
               std::function<void(const std::string&)> begin);
 
   // Writes the iteration with the others. Returns what this server has of the file, which is durable under its final name. Throws
   // Failure on all of them when one cannot: then no file is left.
   // `check` may refuse the iteration, by an exception.
-  StoredFile write(const dc_iteration_t& iteration, const std::function<void()>& check) {
+  manifest::StoredFile write(const dc_iteration_t& iteration, const std::function<void()>& check) {
     return write_together(iteration.step, &iteration, check);
   }
   // Blocks of this server whose values are not in the file just written, as another server has other ones for their place; the first of
@@ -38,21 +38,22 @@ class SharedFiles {
   void attend(std::int64_t step, const std::string& why_not);
 
  private:
-  StoredFile write_together(std::int64_t step, const dc_iteration_t* iteration, const std::function<void()>& check);
+  manifest::StoredFile write_together(std::int64_t step, const dc_iteration_t* iteration, const std::function<void()>& check);
   void settle(const Plan& plan, const dc_iteration_t* iteration);
   void warn_of_scattered(const Plan& plan, std::int64_t step);
   Plan plan_from(const std::vector<std::string>& offers) const;
-  std::vector<std::string> fill(const std::string& path, const Plan& plan, const dc_iteration_t* iteration, StoredFile& told);
+  std::vector<std::string> fill(const std::string& path, const Plan& plan, const dc_iteration_t* iteration,
+                                manifest::StoredFile& told);
   std::uint64_t finish(OutputFile& output, const Plan& plan, const std::vector<std::string>& found) const;
   std::uint32_t checksum_of(const std::string& path, std::uint64_t bytes);
   std::uint64_t publish(OutputFile& output, const Plan& plan) const;
 
   const dc_host_t& host_;
   const Settings& settings_;
-  const FileNames& names_;
+  const manifest::FileNames& names_;
   std::function<void(const std::string&)> begin_;
   Team team_;
-  Skeleton skeleton_;
+  DatasetCreator skeleton_;
   BoxWriter writer_;
   std::vector<Contest> lost_;
   std::set<std::string> scattered_;  // variables of which that was said

@@ -2,7 +2,7 @@
 
 #include <damaris/error.hpp>
 
-#include "../library.hpp"
+#include "../file/library.hpp"
 
 #ifdef H5_HAVE_PARALLEL
 
@@ -47,9 +47,9 @@ std::string outcome_of(const std::function<std::string()>& task) {
   } catch (const Failure& failure) {
     return failed(failure.what(), failure.system_error());
   } catch (const Error& error) {
-    return failed(error.sentence(), kSaysItAll);
+    return failed(error.sentence(), kNoRemedy);
   } catch (const std::bad_alloc&) {
-    return failed("a server is out of memory; give the dedicated core more, or write less in one iteration", kSaysItAll);
+    return failed("a server is out of memory; give the dedicated core more, or write less in one iteration", kNoRemedy);
   } catch (const std::exception& error) {
     return failed(error.what(), 0);
   }
@@ -124,7 +124,7 @@ void Team::bounded(std::int64_t timeout_ms, Begin&& begin) {
       channel_->give_up();
       throw Failure("not all servers of the group came within " + std::to_string(timeout_ms) +
                         " ms, by the turn-timeout; files of several servers end here, start the run again from what is stored",
-                    kSaysItAll);
+                    kNoRemedy);
     }
     ::usleep(kLookEveryUs);
   }
@@ -149,9 +149,9 @@ void Team::barrier() {
   bounded(timeout_ms_, [&](MPI_Request& it) { return MPI_Ibarrier(channel_->comm, &it); });
 }
 
-// Twice: who comes when the others have given him up finds the first barrier open, and nobody at the second.
+// Twice: a server that comes after the others have given it up finds the first barrier open, and nobody at the second.
 void Team::gather() {
-  if (broken_) throw Failure("a server of the group did not come to an earlier iteration; start the run again", kSaysItAll);
+  if (broken_) throw Failure("a server of the group did not come to an earlier iteration; start the run again", kNoRemedy);
   if (channel_ == nullptr) channel_ = std::make_unique<Channel>();
   if (channel_->comm == MPI_COMM_NULL) {
     meet();

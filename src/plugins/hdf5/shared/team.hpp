@@ -1,4 +1,4 @@
-// The servers of a group at one table: what one of them cannot do, all of them hear of and nobody goes on alone.
+// The servers of a group as one: when one of them cannot do something, all of them learn of it, and none goes on alone.
 // Used by: the hdf5 plugin, on the server's dispatch thread; the only place of the plugin that calls MPI.
 // Before it: agreement.hpp has brought all of them here. After it: shared_files.hpp writes with them.
 #pragma once
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "../handle.hpp"
+#include "../file/handle.hpp"
 #include "group.hpp"
 
 namespace damaris::hdf5 {

@@ -103,6 +103,23 @@ TEST_CASE("a log in the background makes its file with the first line, and keeps
   REQUIRE_THAT(content(file), Contains("damaris server 0 warning: one\n") && Contains("damaris server 0 error: two\n"));
 }
 
+TEST_CASE("a log in the background whose name another user has taken is kept beside it") {
+  const QuietAfterwards quiet;
+  const TempFolder folder;
+  const std::string taken = folder.write("log", "");
+  if (::chown(taken.c_str(), 65534, 65534) != 0) {
+    WARN("SKIP: only root can give a file to another user");
+    return;
+  }
+  damaris::configure_background_log(LogLevel::warning, taken, "server 0");
+  for (const char* line : {"one", "two"}) damaris::log_line(LogLevel::error, line);
+  REQUIRE(content(taken).empty());
+  std::filesystem::remove(taken);
+  const auto beside = std::filesystem::directory_iterator(folder.path())->path();
+  REQUIRE(beside.filename().string().rfind("log.", 0) == 0);
+  REQUIRE_THAT(content(beside), Contains("error: one\n") && Contains("error: two\n"));
+}
+
 TEST_CASE("a log in the background follows no link, and waits for no reader of a pipe") {
   const QuietAfterwards quiet;
   const TempFolder folder;

@@ -3,10 +3,13 @@
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 
 #include "support/temp_folder.hpp"
@@ -71,15 +74,42 @@ TEST_CASE("another user's file is refused and not emptied") {
   CHECK(fs::file_size(folder.file("planted")) == 4);
 }
 
+TEST_CASE("where a user namespace gives all users one number, the files of others are not taken for ours") {
+  require_root();
+  if (::geteuid() != 0) return;
+  const TempFolder folder;
+  REQUIRE(::chmod(folder.path().c_str(), 0777) == 0);
+  folder.write("ours", "");
+  folder.write("theirs", "");
+  REQUIRE(::chown(folder.file("theirs").c_str(), 12345, 12345) == 0);
+  REQUIRE(::chmod(folder.file("theirs").c_str(), 0666) == 0);
+  const std::string ours = folder.file("ours"), theirs = folder.file("theirs");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::unshare(CLONE_NEWUSER) != 0) ::_exit(77);
+    const bool kept = open_own(ours, O_RDWR) >= 0 && open_own(folder.file("new"), O_RDWR | O_CREAT, 0600) >= 0;
+    const bool refused = open_own(theirs, O_RDWR) < 0 && errno == EPERM;
+    ::_exit(kept && refused ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  if (WEXITSTATUS(status) == 77) {
+    WARN("SKIP: this process may not make a user namespace");
+    return;
+  }
+  CHECK(status == 0);
+}
+
 TEST_CASE("a file for reading may be anybody's and behind a link, but a named pipe is not waited for") {
   const TempFolder folder;
   folder.write("a", "text");
   fs::create_symlink(folder.file("a"), folder.file("link"));
   REQUIRE(::mkfifo(folder.file("pipe").c_str(), 0600) == 0);
-  std::string word;
-  CHECK((open_to_read(folder.file("link")) >> word && word == "text"));
-  CHECK_FALSE(open_to_read(folder.file("pipe")).is_open());
-  CHECK_FALSE(open_to_read(folder.file("none")));
+  char word[8] = {};
+  CHECK(StoredFileReader(folder.file("link")).read(word, sizeof word, 1) == 3);
+  CHECK(std::string(word) == "ext");
+  CHECK_FALSE(StoredFileReader(folder.file("pipe")).is_open());
+  CHECK_FALSE(StoredFileReader(folder.file("none")).is_open());
   CHECK(errno == ENOENT);
 }
 
@@ -89,7 +119,7 @@ TEST_CASE("what the system makes up as it is read is no file of a run, whatever 
     if (!fs::is_regular_file(target)) continue;
     INFO(target);
     fs::create_symlink(target, folder.file("link"));
-    CHECK_FALSE(open_to_read(folder.file("link")).is_open());
+    CHECK_FALSE(StoredFileReader(folder.file("link")).is_open());
     CHECK(errno == EINVAL);
     fs::remove(folder.file("link"));
   }
@@ -105,6 +135,34 @@ TEST_CASE("a file for this user alone may have no second name, one that others m
   const int record = open_own(folder.file("lock"), O_RDWR | O_CREAT, 0644);
   CHECK(record >= 0);
   ::close(record);
+}
+
+TEST_CASE("a umask that takes rights from the owner keeps nobody from opening the file again") {
+  const TempFolder folder;
+  const mode_t before = ::umask(0777);
+  const int made = open_own(folder.file("a"), O_CREAT | O_RDWR, 0666);
+  ::umask(before);
+  REQUIRE(made >= 0);
+  struct stat info = {};
+  REQUIRE(::fstat(made, &info) == 0);
+  CHECK((info.st_mode & 0777) == 0600);
+  ::close(made);
+}
+
+TEST_CASE("a file with a lease, which holds up whoever opens it, is not waited for, and the error says what it is") {
+  const TempFolder folder;
+  folder.write("a", "text");
+  const int leased = ::open(folder.file("a").c_str(), O_RDONLY | O_CLOEXEC);
+  const auto handle = std::signal(SIGIO, SIG_IGN);
+  if (::fcntl(leased, F_SETLEASE, F_RDLCK) != 0) {
+    WARN("SKIP: this file system has no leases");
+  } else {
+    CHECK(open_own(folder.file("a"), O_RDWR) == -1);
+    CHECK(errno == EAGAIN);
+    CHECK_THAT(why_not_own(folder.file("a"), EAGAIN), Catch::Contains("holds a lease on it"));
+  }
+  ::close(leased);
+  std::signal(SIGIO, handle);
 }
 
 TEST_CASE("temporary names differ") {
@@ -146,7 +204,13 @@ TEST_CASE("what anyone could replace is found, at any depth and through links; a
   SECTION("links in a circle") {
     fs::create_symlink(folder.file("one"), folder.file("two"));
     fs::create_symlink(folder.file("two"), folder.file("one"));
-    CHECK(replaceable_part(folder.file("one/p.so")) == "");
+    CHECK(replaceable_part(folder.file("one/p.so")) != "");
+  }
+  SECTION("what is not there, and may be put there by the time it is used") {
+    CHECK(replaceable_part(folder.file("top/none.so")) == "");
+    open_to_all(folder.file("top"), 01777);
+    CHECK(replaceable_part(folder.file("top/none.so")) == folder.file("top/none.so"));
+    CHECK(replaceable_part(folder.file("top/none/p.so")) == folder.file("top/none"));
   }
   SECTION("a sticky folder") {
     open_to_all(folder.file("top"), 01777);

@@ -181,7 +181,7 @@ TEST_CASE("a client and a server on two threads share an arena and a lane withou
   std::atomic<bool> intact{true};
   std::thread server([&] {
     LaneReader reader(lane, 64);
-    event::Event event = {};
+    shm::Message event = {};
     for (int taken = 0; taken < kBlocks;) {
       if (!reader.try_take(event)) {
         std::this_thread::yield();
@@ -207,8 +207,8 @@ TEST_CASE("a client and a server on two threads share an arena and a lane withou
     block->step = i;
     std::memset(data_of(block, {}), static_cast<unsigned char>(i), bytes);
     f.publish(block);
-    event::Event event = {};
-    event.kind = event::Kind::write;
+    shm::Message event = {};
+    event.kind = shm::MessageKind::write;
     event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - f.base());
     writer.try_push(event);
     ++i;

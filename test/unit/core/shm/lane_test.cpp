@@ -10,8 +10,8 @@
 namespace damaris::shm {
 namespace {
 
-using event::Event;
-using event::Kind;
+using shm::Message;
+using shm::MessageKind;
 
 // Memory for one lane, as a region would have it.
 struct Ring {
@@ -26,9 +26,9 @@ struct Ring {
   LaneHeader* lane;
 };
 
-Event event_of_step(std::int64_t step) {
-  Event event = {};
-  event.kind = Kind::write;
+Message event_of_step(std::int64_t step) {
+  Message event = {};
+  event.kind = MessageKind::write;
   event.step = step;
   return event;
 }
@@ -37,7 +37,7 @@ TEST_CASE("events leave a lane in the order they entered it, with their place as
   Ring ring(4);
   LaneWriter writer(ring.lane, ring.capacity);
   LaneReader reader(ring.lane, ring.capacity);
-  Event event = {};
+  Message event = {};
   for (std::int64_t step = 0; step < 10; ++step) {
     REQUIRE(writer.try_push(event_of_step(step)));
     const std::uint64_t position = reader.position();
@@ -57,7 +57,7 @@ TEST_CASE("a push on a full lane returns false and leaves the lane unchanged") {
   CHECK_FALSE(writer.has_room());
   CHECK_FALSE(writer.try_push(event_of_step(99)));
   CHECK(writer.waiting() == 4);
-  Event event = {};
+  Message event = {};
   for (std::int64_t step = 0; step < 4; ++step) {
     REQUIRE(reader.try_take(event));
     CHECK(event.step == step);
@@ -73,7 +73,7 @@ TEST_CASE("more than half full follows what the reader took") {
   CHECK_FALSE(writer.more_than_half_full());
   REQUIRE(writer.try_push(event_of_step(4)));
   CHECK(writer.more_than_half_full());
-  Event event = {};
+  Message event = {};
   REQUIRE(reader.try_take(event));
   CHECK_FALSE(writer.more_than_half_full());
 }
@@ -86,7 +86,7 @@ TEST_CASE("a producer's counter beyond the ring is seen as damage, not read") {
   ring.lane->head.store(5);
   CHECK(reader.damaged());
   ring.lane->head.store(1000);
-  Event event = {};
+  Message event = {};
   CHECK(reader.damaged());
   CHECK_FALSE(reader.try_take(event));
 }
@@ -104,7 +104,7 @@ TEST_CASE("two threads pass a hundred thousand events through a small lane witho
     }
   });
   LaneReader reader(ring.lane, ring.capacity);
-  Event event = {};
+  Message event = {};
   std::int64_t expected = 0;
   bool in_order = true;
   while (expected < kEvents) {

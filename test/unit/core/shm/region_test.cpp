@@ -82,6 +82,16 @@ TEST_CASE("a region of somebody else's name is never taken over") {
   CHECK_NOTHROW(Region::attach(name));
 }
 
+TEST_CASE("a region that is not there, and one that somebody else's pipe takes the place of, are told apart") {
+  const std::string name = fresh_name(), path = "/dev/shm" + name;
+  CHECK(error_of([&] { Region::attach(name); }).sentence().find("is the server of this node running?") != std::string::npos);
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  const Error planted = error_of([&] { Region::attach(name); });
+  ::unlink(path.c_str());
+  CHECK(planted.code() == DC_E_SHM);
+  CHECK(planted.sentence().find("is no regular file") != std::string::npos);
+}
+
 TEST_CASE("attach refuses another ABI version, a damaged header, a short file and a file that others may read") {
   const std::string name = fresh_name();
   Region region = Region::create(spec(name));

@@ -1,8 +1,9 @@
 #include <catch2/catch.hpp>
 
-#include "plugins/hdf5/bricks.hpp"
-#include "plugins/hdf5/memory.hpp"
+#include "plugins/hdf5/layout/bricks.hpp"
+#include "plugins/hdf5/layout/memory.hpp"
 
+using namespace damaris;
 using namespace damaris::hdf5;
 
 namespace {

@@ -1,29 +1,29 @@
-// The commit record that the plugin leaves beside its files: what stands in it, when, and what an earlier run's becomes.
+// The manifest that the plugin leaves beside its files: what stands in it, when, and what an earlier run's becomes.
 #include <sys/mount.h>
 
 #include <catch2/catch.hpp>
 
 #include <iostream>
 
-#include "plugins/hdf5/run/restart_reader.hpp"
-#include "plugins/hdf5/run/verify.hpp"
-#include "plugins/reduce/crc32.hpp"
+#include "codec/checksum.hpp"
+#include "plugins/hdf5/restart/restart_reader.hpp"
+#include "plugins/hdf5/restart/verify_values.hpp"
 #include "unit/plugins/hdf5/record_text.hpp"
 #include "unit/plugins/hdf5/run_server.hpp"
 
 using namespace damaris::test;
-using damaris::hdf5::StepRecord;
+using damaris::manifest::StepEntry;
 
 namespace {
 
 std::uint32_t checksum_of_file(const std::string& path) {
   const std::string text = content(path);
-  return damaris::reduce::crc32(text.data(), text.size());
+  return damaris::codec::crc32(text.data(), text.size());
 }
 
 }  // namespace
 
-TEST_CASE("the record tells of each file and dataset what is in them") {
+TEST_CASE("the manifest tells of each file and dataset what is in them") {
   const TempFolder folder;
   ServerOf server(folder, 0, 1);
   const auto exact = variable_info(0, "fields/v", DC_FLOAT32, 2);
@@ -44,7 +44,7 @@ TEST_CASE("the record tells of each file and dataset what is in them") {
 
   const auto steps = steps_in(folder.file("storm.jsonl"));
   REQUIRE(steps.size() == 1);
-  const StepRecord& step = steps.at(7);
+  const StepEntry& step = steps.at(7);
   CHECK(step.complete);
   CHECK(step.time == 2.5);
   CHECK(step.absent == std::vector<std::int32_t>{3});
@@ -56,7 +56,7 @@ TEST_CASE("the record tells of each file and dataset what is in them") {
   REQUIRE(file.datasets.size() == 2);
   CHECK(file.datasets[0].path == "fields/v");
   CHECK(file.datasets[0].box.low[0] == 4);
-  CHECK(file.datasets[0].checksum == damaris::reduce::crc32(values.data(), 24));
+  CHECK(file.datasets[0].checksum == damaris::codec::crc32(values.data(), 24));
   CHECK(file.datasets[0].raw_bytes == 24);
   CHECK(file.datasets[0].min == -1.0);
   CHECK(file.datasets[0].max == 8.0);
@@ -65,7 +65,7 @@ TEST_CASE("the record tells of each file and dataset what is in them") {
   CHECK(file.datasets[1].reduce == "absolute:0.5, deflate");
   CHECK(file.datasets[1].largest_error.value_or(9) <= 0.5);
   const auto stored = ReadFile(folder.file(file.name)).values<double>("w/1");
-  CHECK(file.datasets[1].checksum == damaris::reduce::crc32(stored.data(), 24));
+  CHECK(file.datasets[1].checksum == damaris::codec::crc32(stored.data(), 24));
 }
 
 TEST_CASE("a step that a client never came for is partial, and verify says so") {
@@ -78,7 +78,7 @@ TEST_CASE("a step that a client never came for is partial, and verify says so") 
     blocks.view().never_attached = 2;
     REQUIRE(server.plugin->on_iteration(blocks.view()) == DC_OK);
   }
-  const damaris::hdf5::Verification found = damaris::hdf5::verify(folder.file("storm.jsonl"), {});
+  const damaris::manifest::Verification found = damaris::hdf5::verify(folder.file("storm.jsonl"), {});
   REQUIRE(found.partial.size() == 1);
   CHECK(found.partial[0].what == "clients that never attached: 2");
 }
@@ -97,7 +97,7 @@ TEST_CASE("a step of which a block was refused is partial for verify and for res
     blocks.view().refused = &refusal;
     REQUIRE(server.plugin->on_iteration(blocks.view()) == DC_OK);
   }
-  const damaris::hdf5::Verification found = damaris::hdf5::verify(folder.file("storm.jsonl"), {});
+  const damaris::manifest::Verification found = damaris::hdf5::verify(folder.file("storm.jsonl"), {});
   REQUIRE(found.partial.size() == 1);
   CHECK(found.partial[0].what == refusal);
   damaris::hdf5::RestartReader restart(folder.file("storm"));
@@ -117,7 +117,7 @@ TEST_CASE("a line appears when all servers have reported the step or a later one
   CHECK(steps_in(folder.file("storm.jsonl")).at(1).complete);
   CHECK(steps_in(folder.file("storm.jsonl")).size() == 1);
   REQUIRE(keeper.store(2) == DC_OK);
-  const StepRecord second = steps_in(folder.file("storm.jsonl")).at(2);
+  const StepEntry second = steps_in(folder.file("storm.jsonl")).at(2);
   CHECK(second.servers == std::vector<int>{0, 1});
   CHECK(second.files.size() == 2);
   REQUIRE(keeper.store(3) == DC_OK);
@@ -137,7 +137,7 @@ TEST_CASE("a server that passes a step without data has told of it: the line app
   CHECK(steps_in(folder.file("storm.jsonl")).empty());
   REQUIRE(other.plugin->on_passed(1) == DC_OK);
   to_keeper();
-  const StepRecord first = steps_in(folder.file("storm.jsonl")).at(1);
+  const StepEntry first = steps_in(folder.file("storm.jsonl")).at(1);
   CHECK(first.complete);
   CHECK(first.servers == std::vector<int>{0, 1});
   REQUIRE(other.store(2) == DC_OK);
@@ -187,7 +187,7 @@ TEST_CASE("of a step that only some servers stored, recovery tells no more than 
   CHECK_FALSE(steps.at(3).complete);
   damaris::hdf5::RestartReader restart(after.file("storm"));
   CHECK(restart.last_step(nullptr) == 1);
-  const damaris::hdf5::Verification found = damaris::hdf5::verify(after.file("storm.jsonl"), {});
+  const damaris::manifest::Verification found = damaris::hdf5::verify(after.file("storm.jsonl"), {});
   REQUIRE(found.partial.size() == 2);
   CHECK(found.partial[0].what == "servers that did not report it: 1");
 }
@@ -218,12 +218,12 @@ TEST_CASE("a server of another node that has joined and told of nothing leaves n
   INFO(host.failure);
   REQUIRE(second.init_code == DC_OK);
   REQUIRE(first.store(1) == DC_OK);
-  const damaris::hdf5::Verification before = damaris::hdf5::verify(folder.file("storm.jsonl"), {});
+  const damaris::manifest::Verification before = damaris::hdf5::verify(folder.file("storm.jsonl"), {});
   REQUIRE(before.partial.size() == 1);
   CHECK(before.partial[0].what == "servers that did not report it: node8/0");
   host.lose(9, 0);
   REQUIRE(second.finalize() == DC_OK);
-  const damaris::hdf5::Verification after = damaris::hdf5::verify(folder.file("storm.jsonl"), {});
+  const damaris::manifest::Verification after = damaris::hdf5::verify(folder.file("storm.jsonl"), {});
   REQUIRE(after.partial.size() == 1);
   CHECK(after.partial[0].what == "clients that never ended it: 9");
 }
@@ -238,7 +238,7 @@ TEST_CASE("servers apart that store nothing leave no trace of the run") {
   CHECK_FALSE(std::filesystem::exists(folder.file("storm.jsonl")));
 }
 
-TEST_CASE("a block without a position in a layout with a global array is told of once, and in the record") {
+TEST_CASE("a block without a position in a layout with a global array is told of once, and in the manifest") {
   const TempFolder folder;
   ServerOf server(folder, 0, 1);
   auto variable = variable_info(0, "fields/w", DC_FLOAT32, 1);
@@ -282,12 +282,12 @@ TEST_CASE("a block that another one hides with other values is told of once; the
   CHECK(std::count(server.host.lines.begin(), server.host.lines.end(), std::make_pair(1, "hdf5: step 3: " + line)) == 1);
 }
 
-TEST_CASE("an iteration that could not be stored stands in the record with its reason") {
+TEST_CASE("an iteration that could not be stored stands in the manifest with its reason") {
   const TempFolder folder;
   ServerOf server(folder, 0, 1);
   std::filesystem::create_directory(folder.file("storm.node7.s0.i0.h5"));
   REQUIRE(server.store(0) == DC_E_IO);
-  const StepRecord step = steps_in(folder.file("storm.jsonl")).at(0);
+  const StepEntry step = steps_in(folder.file("storm.jsonl")).at(0);
   CHECK_FALSE(step.complete);
   REQUIRE(step.failures.size() == 1);
   CHECK_THAT(step.failures[0], Catch::Contains("cannot rename to"));
@@ -333,30 +333,30 @@ TEST_CASE("lines that do not fit on a full disk are kept and added later; at the
     other_host.place(1, 2);
     RunningPlugin other("hdf5", other_host);
     REQUIRE(other.init_code == DC_OK);
-    StepRecord record;
+    StepEntry record;
     record.servers = {1};
     Blocks mine(1);
     REQUIRE(plugin.on_iteration(mine.view()) == DC_OK);
     folder.write("disk/filler", std::string(200000, 'x'));
     record.step = 1;
-    record.failures = {std::string(10'000, 'x')};  // more than is left of the record's last page
+    record.failures = {std::string(10'000, 'x')};  // more than is left of the manifest's last page
     REQUIRE(plugin.on_message(1, to_json(record).dump()) == DC_E_IO);
-    CHECK_THAT(host.failure, Catch::Contains("step 1 is not stored, and the commit record cannot tell of it") &&
+    CHECK_THAT(host.failure, Catch::Contains("step 1 is not stored, and the manifest cannot tell of it") &&
                                  Catch::Contains("No space left on device"));
     const auto [to, told] = host.sent.back();  // for the clients there
     CHECK(to == 1);
     CHECK(other.on_message(0, told) == DC_E_IO);
-    CHECK_THAT(other_host.failure, Catch::StartsWith("the commit record, which server 0 keeps, misses step 1: cannot write to "));
+    CHECK_THAT(other_host.failure, Catch::StartsWith("the manifest, which server 0 keeps, misses step 1: cannot write to "));
     const bool room = GENERATE(true, false);
     if (room) std::filesystem::remove(folder.file("disk/filler"));
     CHECK(plugin.finalize() == (room ? DC_OK : DC_E_IO));
-    if (!room) CHECK_THAT(host.failure, Catch::StartsWith("the commit record misses step 1: cannot write to "));
+    if (!room) CHECK_THAT(host.failure, Catch::StartsWith("the manifest misses step 1: cannot write to "));
     CHECK(steps_in(folder.file("disk/storm.jsonl")).size() == (room ? 1 : 0));
   }
   ::umount2(folder.file("disk").c_str(), MNT_DETACH);
 }
 
-TEST_CASE("an iteration is in the record when its callback returns; the views follow when the server has nothing else to do") {
+TEST_CASE("an iteration is in the manifest when its callback returns; the views follow when the server has nothing else to do") {
   const TempFolder folder;
   ServerOf server(folder, 0, 1);
   const auto variable = variable_info(0, "v", DC_INT32, 1);

@@ -6,13 +6,13 @@
 #include <fstream>
 #include <random>
 
-#include "plugins/hdf5/run/verify.hpp"
+#include "plugins/hdf5/restart/verify_values.hpp"
 #include "unit/plugins/hdf5/earlier_run.hpp"
 #include "unit/plugins/hdf5/run_server.hpp"
 
 using namespace damaris::test;
-using damaris::hdf5::RunRecordReader;
-using damaris::hdf5::Verification;
+using damaris::manifest::Reader;
+using damaris::manifest::Verification;
 
 // HDF5 1.10 does not free all that it has read of a file when it finds the file damaged; the address sanitizer asks here.
 extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5_"; }
@@ -44,7 +44,7 @@ std::string joined(const Lines& lines) {
   return text;
 }
 
-// Two runs in one record, the second of which stores anew from step 1 on.
+// Two runs in one manifest, the second of which stores anew from step 1 on.
 struct EndedRun {
   explicit EndedRun(std::size_t values = 4) {
     for (const char* exists : {"overwrite", "append"}) {
@@ -63,16 +63,16 @@ struct EndedRun {
   TempFolder folder;
 };
 
-// Of the record alone: what a reader says of its bytes.
+// Of the manifest alone: what a reader says of its bytes.
 bool reader_objects(const std::string& path) {
-  RunRecordReader reader(path);
+  Reader reader(path);
   reader.read_on();
   return !reader.damaged().empty() || reader.is_cut_off();
 }
 
 }  // namespace
 
-TEST_CASE("a bit that has changed anywhere in the record is found") {
+TEST_CASE("a bit that has changed anywhere in the manifest is found") {
   const EndedRun run;
   REQUIRE_FALSE(run.verify_objects());
   const std::string bytes = content(run.record());
@@ -85,7 +85,7 @@ TEST_CASE("a bit that has changed anywhere in the record is found") {
   }
 }
 
-TEST_CASE("lines of the record that are removed, repeated or exchanged are found") {
+TEST_CASE("lines of the manifest that are removed, repeated or exchanged are found") {
   const EndedRun run;
   const Lines lines = lines_of(content(run.record()));
   const auto objects = [&](const Lines& changed) {

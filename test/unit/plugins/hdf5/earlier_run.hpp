@@ -7,11 +7,11 @@
 
 #include <numeric>
 
+#include "unit/manifest/hand_manifest.hpp"
 #include "unit/plugins/hdf5/fixture.hpp"
-#include "unit/plugins/hdf5/hand_record.hpp"
 
 namespace damaris::test {
-// A later run's plugin, which reads from the record of `earlier`.
+// A later run's plugin, which reads from the manifest of `earlier`.
 class Later {
  public:
   Later(const HandRecord& earlier, const std::vector<dc_variable_info_t>& variables, Settings more = {})
@@ -61,7 +61,7 @@ struct Earlier {
     place(blocks.add(variables[0], 1, {3, 4}, numbers(12)), {3, 0});
     fixture.stored(blocks);
   }
-  StepRecord step() const { return record.step(4, fixture.path(4), {joined_dataset("fields/theta", {0, 0}, {6, 4})}); }
+  manifest::StepEntry step() const { return record.step(4, fixture.path(4), {joined_dataset("fields/theta", {0, 0}, {6, 4})}); }
 
   std::vector<dc_variable_info_t> variables = {theta()};
   Fixture fixture{variables};

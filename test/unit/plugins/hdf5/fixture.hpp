@@ -31,7 +31,7 @@ class Fixture {
   }
   std::string path(std::int64_t step) const { return folder.file("storm.node7.s3.i" + std::to_string(step) + ".h5"); }
   // Names of everything in the folder.
-  // Without what is kept for a recovery, which the server that keeps the record takes away.
+  // Without what is kept for a recovery, which the server that keeps the manifest takes away.
   std::vector<std::string> listing() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(folder.path()))

@@ -2,8 +2,9 @@
 
 #include <numeric>
 
-#include "plugins/hdf5/gather.hpp"
+#include "plugins/hdf5/layout/gather.hpp"
 
+using namespace damaris;
 using namespace damaris::hdf5;
 
 namespace {

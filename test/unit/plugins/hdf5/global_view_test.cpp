@@ -1,11 +1,11 @@
-// Which variables of a run are shown as one array, from the record alone.
-#include "plugins/hdf5/run/global_view.hpp"
+// Which variables of a run are shown as one array, from the manifest alone.
+#include "plugins/hdf5/views/global_view.hpp"
 
 #include <catch2/catch.hpp>
 
+#include "unit/manifest/hand_manifest.hpp"
 #include "unit/plugins/fake_host.hpp"
 #include "unit/plugins/hdf5/blocks.hpp"
-#include "unit/plugins/hdf5/hand_record.hpp"
 
 using namespace damaris;
 using namespace damaris::test;
@@ -16,7 +16,7 @@ namespace {
 hdf5::Steps steps_with(const std::vector<std::vector<std::string>>& variables) {
   hdf5::Steps steps;
   for (std::size_t number = 0; number < variables.size(); ++number) {
-    hdf5::StepRecord& step = steps[static_cast<std::int64_t>(number)];
+    manifest::StepEntry& step = steps[static_cast<std::int64_t>(number)];
     step.step = static_cast<std::int64_t>(number);
     step.files.resize(1);
     for (const std::string& name : variables[number]) step.files[0].datasets.push_back(joined_dataset(name, {0}, {1}));

@@ -1,16 +1,30 @@
 // Handles of HDF5 on objects that cannot be written any more.
-#include "plugins/hdf5/handle.hpp"
+#include "plugins/hdf5/file/handle.hpp"
 
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <string>
 
-#include "plugins/hdf5/failure.hpp"
+#include "plugins/hdf5/file/hdf5_failure.hpp"
 #include "support/file_limit.hpp"
 #include "support/temp_folder.hpp"
 
+using namespace damaris;
 using namespace damaris::hdf5;
 using damaris::test::FileLimit;
 using damaris::test::TempFolder;
+
+TEST_CASE("a failure of HDF5 says which error of the system it came from") {
+  const TempFolder folder;
+  const QuietErrors quiet;
+  int error = 0;
+  try {
+    checked(H5Fopen(folder.file("none.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "open", "none.h5");
+  } catch (const Failure& failure) {
+    error = failure.system_error();
+  }
+  CHECK(error == ENOENT);
+}
 
 TEST_CASE("a file that cannot be written is closed once, with the cause, and HDF5 keeps nothing of it") {
   const TempFolder folder;

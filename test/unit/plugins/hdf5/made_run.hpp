@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/hdf5/failure.hpp"
-#include "plugins/hdf5/run/master_file.hpp"
-#include "plugins/hdf5/run/xdmf.hpp"
+#include "plugins/hdf5/file/hdf5_failure.hpp"
+#include "plugins/hdf5/views/master_file.hpp"
+#include "plugins/hdf5/views/xdmf.hpp"
 #include "unit/plugins/hdf5/blocks.hpp"
 #include "unit/plugins/hdf5/scan.hpp"
 #include "unit/plugins/loaded_plugin.hpp"
@@ -32,13 +32,13 @@ class MadeRun {
     }
   }
 
-  // What one server stores of an iteration, and its line in the record.
+  // What one server stores of an iteration, and its line in the manifest.
   void store(int server, Blocks& blocks) {
     const dc_iteration_t& iteration = blocks.view();
     const int code = plugins_.at(static_cast<std::size_t>(server))->on_iteration(iteration);
     INFO(hosts_.at(static_cast<std::size_t>(server))->failure);
     REQUIRE(code == DC_OK);
-    hdf5::StepRecord& record = records[iteration.step];
+    manifest::StepEntry& record = records[iteration.step];
     record.step = iteration.step;
     if (iteration.has_time != 0) record.time = iteration.time;
     record.servers.push_back(server);

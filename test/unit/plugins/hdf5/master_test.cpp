@@ -191,7 +191,7 @@ TEST_CASE("where servers share a face the lower one is shown") {
     place(blocks.add(variable, server, {3}, std::vector<int>(3, 10 + server)), {2 * server});
     run.store(server, blocks);
   }
-  auto& files = run.records.at(0).files;  // as the record has them
+  auto& files = run.records.at(0).files;  // as the manifest has them
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.server < b.server; });
   run.write_views();
   CHECK(ReadFile(folder.file("run.h5")).values<int>("v") == std::vector<int>{10, 10, 10, 11, 11, 12, 12});

@@ -1,4 +1,4 @@
-// A commit record that others have written to before, or write to as well: earlier runs, other servers.
+// A manifest that others have written to before, or write to as well: earlier runs, other servers.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,20 +8,20 @@
 #include <algorithm>
 #include <fstream>
 
-#include "plugins/hdf5/failure.hpp"
-#include "plugins/hdf5/run/record_file.hpp"
-#include "plugins/hdf5/run/restart_reader.hpp"
-#include "plugins/hdf5/run/verify.hpp"
+#include "manifest/manifest_file.hpp"
+#include "plugins/hdf5/file/hdf5_failure.hpp"
+#include "plugins/hdf5/restart/restart_reader.hpp"
+#include "plugins/hdf5/restart/verify_values.hpp"
 #include "unit/plugins/hdf5/read_file.hpp"
 #include "unit/plugins/hdf5/record_text.hpp"
 #include "unit/plugins/hdf5/run_server.hpp"
 
 using namespace damaris::test;
-using damaris::hdf5::Existing;
 using damaris::hdf5::QuietErrors;
-using damaris::hdf5::RecordFile;
-using damaris::hdf5::RunHold;
-using damaris::hdf5::StepRecord;
+using damaris::manifest::Existing;
+using damaris::manifest::ManifestFile;
+using damaris::manifest::RunHold;
+using damaris::manifest::StepEntry;
 
 TEST_CASE("a run that stores nothing leaves everything of the earlier run as it was") {
   const TempFolder folder;
@@ -55,6 +55,41 @@ TEST_CASE("a run that stores nothing leaves everything of the earlier run as it 
   CHECK(steps_in(folder.file("storm.jsonl")).at(1).files.size() == 1);
   CHECK(steps_in(folder.file("storm.jsonl")).at(2).files.size() == 1);
   CHECK(count() == files);
+}
+
+TEST_CASE("a run that is refused keeps no descriptor of the manifest of the earlier one") {
+  const TempFolder folder;
+  {
+    ServerOf first(folder, 0, 1);
+    REQUIRE(first.store(1) == DC_OK);
+    REQUIRE(first.plugin->finalize() == DC_OK);
+  }
+  const std::string path = folder.file("storm.jsonl");
+  const auto open = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+  };
+  RunHold hold(path, "run", "node7.s0", false, std::chrono::milliseconds(20));
+  const auto before = open();
+  CHECK_THROWS_AS(ManifestFile(path, Existing::refuse, hold, {"a", "storm", 1, "local", false, ""}), damaris::Error);
+  CHECK(open() == before);
+}
+
+TEST_CASE("the master shows the run that has replaced an earlier one, also when it was at work before its first file") {
+  const TempFolder folder;
+  for (const std::int64_t first : {2, 7}) {
+    ServerOf server(folder, 0, 1);
+    const auto be_idle = [&] {
+      while (server.plugin->on_idle() == DC_AGAIN) {
+      }
+    };
+    Blocks nothing(0);
+    REQUIRE(server.plugin->on_iteration(nothing.view()) == DC_OK);
+    be_idle();
+    for (const std::int64_t step : {first, first + 1}) REQUIRE(server.store(step) == DC_OK);
+    be_idle();
+    REQUIRE(server.plugin->finalize() == DC_OK);
+    CHECK(ReadFile(folder.file("storm.h5")).attribute<std::int64_t>("/", "shown_until").at(0) == first + 1);
+  }
 }
 
 TEST_CASE("what a later run could not store before its first file is told, and an earlier run's values do not hide it") {
@@ -116,7 +151,7 @@ TEST_CASE("what a later run could not store before its first file is told, and a
   }
 }
 
-TEST_CASE("a run does not begin in the record of one that goes on, in another job or the same") {
+TEST_CASE("a run does not begin in the manifest of one that goes on, in another job or the same") {
   const TempFolder folder;
   const bool connected = GENERATE(true, false);
   ServerOf first(folder, 0, 1, {}, connected);
@@ -127,10 +162,10 @@ TEST_CASE("a run does not begin in the record of one that goes on, in another jo
   other.set_job("4711");
   const RunningPlugin plugin("hdf5", other);
   CHECK(plugin.init_code == DC_E_NO_OUTPUT);
-  CHECK_THAT(other.failure, Catch::Contains("storm.jsonl' is the commit record of another run that still goes on"));
+  CHECK_THAT(other.failure, Catch::Contains("storm.jsonl' is the manifest of another run that still goes on"));
 }
 
-TEST_CASE("a process that adds to the record after the first one has given it another file and left hides nothing of that") {
+TEST_CASE("a process that adds to the manifest after the first one has given it another file and left hides nothing of that") {
   const TempFolder folder;
   {
     ServerOf earlier(folder, 0, 1, {}, false);
@@ -148,7 +183,7 @@ TEST_CASE("a process that adds to the record after the first one has given it an
   CHECK(steps.at(1).servers == std::vector<int>{0, 1});
 }
 
-TEST_CASE("a record that is overwritten again and again does not grow") {
+TEST_CASE("a manifest that is overwritten again and again does not grow") {
   const TempFolder folder;
   for (int run = 0; run < 4; ++run) {
     ServerOf server(folder, 0, 1, {}, run % 2 == 0);
@@ -176,7 +211,7 @@ class Umask {
 
 }  // namespace
 
-TEST_CASE("a record that replaces an earlier one has the rights that the umask gives, as the first one had") {
+TEST_CASE("a manifest that replaces an earlier one has the rights that the umask gives, as the first one had") {
   const TempFolder folder;
   const Umask mask(027);
   std::vector<struct stat> seen;
@@ -204,11 +239,11 @@ TEST_CASE("exists=append keeps the earlier run and replaces it from the first it
   CHECK(steps.at(2).files[0].datasets[0].raw_bytes == 400);
 }
 
-TEST_CASE("a process that holds the record for ever is not waited for for ever, and what it held up is added afterwards") {
+TEST_CASE("a process that holds the manifest for ever is not waited for for ever, and what it held up is added afterwards") {
   const TempFolder folder;
   const QuietErrors quiet;
   RunHold hold(folder.file("storm.jsonl"), "run", "node7.s0", true, std::chrono::milliseconds(20));
-  RecordFile record(folder.file("storm.jsonl"), Existing::overwrite, hold, {"a", "storm", 2, "local", true, ""});
+  ManifestFile record(folder.file("storm.jsonl"), Existing::overwrite, hold, {"a", "storm", 2, "local", true, ""});
   hold.end_turn();
   const int other = ::open(folder.file(".storm.lock").c_str(), O_RDWR);
   struct flock lock = {};
@@ -222,7 +257,7 @@ TEST_CASE("a process that holds the record for ever is not waited for for ever, 
   CHECK(content(folder.file("storm.jsonl")).find("{\"step\":2,\"after\":") != std::string::npos);
 }
 
-TEST_CASE("exists=refuse refuses the record of an earlier run, alone and where several share it") {
+TEST_CASE("exists=refuse refuses the manifest of an earlier run, alone and where several share it") {
   const TempFolder folder;
   {
     ServerOf first(folder, 0, 1);
@@ -232,11 +267,11 @@ TEST_CASE("exists=refuse refuses the record of an earlier run, alone and where s
   for (const bool connected : {true, false}) {
     ServerOf second(folder, 0, 1, {{"exists", "refuse"}}, connected);
     CHECK(second.plugin->init_code == DC_E_NO_OUTPUT);
-    CHECK_THAT(second.host.failure, Catch::Contains("storm.jsonl' is the commit record of an earlier run"));
+    CHECK_THAT(second.host.failure, Catch::Contains("storm.jsonl' is the manifest of an earlier run"));
   }
 }
 
-TEST_CASE("servers that cannot reach each other add to one record, and a later run replaces it") {
+TEST_CASE("servers that cannot reach each other add to one manifest, and a later run replaces it") {
   const TempFolder folder;
   for (int run = 0; run < 2; ++run) {
     ServerOf first(folder, 0, 3, {}, false), second(folder, 1, 3, {}, false);
@@ -301,13 +336,13 @@ TEST_CASE("the views of an earlier run are no obstacle, also without any array")
   CHECK(third.plugin->init_code == DC_OK);
 }
 
-TEST_CASE("of a record that names other files an overwriting run removes none of these") {
+TEST_CASE("of a manifest that names other files an overwriting run removes none of these") {
   const TempFolder folder;
   {
     ServerOf keeper(folder, 0, 2), other(folder, 1, 2);
     REQUIRE(keeper.plugin->init_code == DC_OK);
   }
-  StepRecord step;
+  StepEntry step;
   step.step = 1;
   step.servers = {0, 1};
   for (const char* name : {"thesis.tex", ".bashrc", "storm.ini", "storm.inp.h5", "storm.old.s1.i1.h5"}) {
@@ -315,7 +350,7 @@ TEST_CASE("of a record that names other files an overwriting run removes none of
     step.files.push_back({});
     step.files.back().name = name;
   }
-  std::ofstream(folder.file("storm.jsonl")) << damaris::hdf5::to_json(step).dump() << "\n";
+  std::ofstream(folder.file("storm.jsonl")) << damaris::manifest::to_json(step).dump() << "\n";
   ServerOf keeper(folder, 0, 2);
   ServerOf other(folder, 1, 2);
   REQUIRE(other.store(1) == DC_OK);

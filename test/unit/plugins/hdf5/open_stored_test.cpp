@@ -1,5 +1,5 @@
 // Files that somebody else made to be taken for ours: opened for their own values, and for nothing else.
-#include "plugins/hdf5/run/open_stored.hpp"
+#include "plugins/hdf5/restart/open_stored.hpp"
 
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -8,12 +8,13 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "plugins/hdf5/file_sum.hpp"
-#include "plugins/hdf5/run/stored_values.hpp"
+#include "manifest/file_sum.hpp"
+#include "plugins/hdf5/restart/stored_values.hpp"
 #include "support/temp_folder.hpp"
 
 namespace {
 
+using namespace damaris;
 using namespace damaris::hdf5;
 using damaris::test::TempFolder;
 
@@ -59,11 +60,22 @@ TEST_CASE("values behind a link or a mapping to another file are refused, and a 
   CHECK_THROWS_AS(open_stored(pipe), Failure);
 }
 
+TEST_CASE("values in the header of a dataset, of which HDF5 reads more than are there, are refused") {
+  const TempFolder folder;
+  const std::string path = file_with_values(folder.file("foreign.h5"), [&](hid_t file) {
+    const Space four(H5Screate_simple(1, kFour, nullptr), "make a space");
+    const Properties compact(H5Pcreate(H5P_DATASET_CREATE), "make properties");
+    checked(H5Pset_layout(compact.id(), H5D_COMPACT), "set the layout");
+    create(file, "compact", four, compact);
+  });
+  CHECK_THROWS_WITH(open_dataset(open_stored(path), "compact"), Catch::Contains("in its header, where Damaris puts none"));
+}
+
 TEST_CASE("a link to what the system makes up is neither read nor summed: it may wait for ever") {
   const TempFolder folder;
   const std::string link = folder.file("storm.s0.i0.h5");
   std::filesystem::create_symlink("/proc/self/status", link);
-  CHECK_THROWS_WITH(damaris::hdf5::sum_of_file(link), Catch::Contains("is no regular file"));
+  CHECK_THROWS_WITH(damaris::manifest::sum_of_file(link), Catch::Contains("is no regular file"));
   CHECK_THROWS_WITH(open_stored(link), Catch::Contains("is no regular file"));
 }
 

@@ -1,5 +1,5 @@
 // Chunks as Damaris packs them are read, in parts too; what somebody made to take more memory than its values is refused.
-#include "plugins/hdf5/run/packed_chunks.hpp"
+#include "plugins/hdf5/restart/packed_chunks.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "plugins/hdf5/new_dataset.hpp"
-#include "plugins/hdf5/run/open_stored.hpp"
-#include "plugins/hdf5/run/stored_values.hpp"
-#include "plugins/reduce/crc32.hpp"
-#include "plugins/reduce/encoder.hpp"
+#include "codec/checksum.hpp"
+#include "codec/encoder.hpp"
+#include "plugins/hdf5/file/new_dataset.hpp"
+#include "plugins/hdf5/restart/open_stored.hpp"
+#include "plugins/hdf5/restart/stored_values.hpp"
 #include "unit/plugins/hdf5/earlier_run.hpp"
 
 namespace damaris::test {
@@ -45,16 +45,16 @@ void make(const std::string& path, const Odd& odd) {
 }
 
 // `bytes` zeros, packed.
-std::vector<unsigned char> zeros(reduce::Codec codec, std::size_t bytes) {
+std::vector<unsigned char> zeros(codec::Codec codec, std::size_t bytes) {
   const std::vector<std::byte> values(bytes);
-  const auto encoder = reduce::Encoder::make({codec, 3});
-  const reduce::Encoded packed = encoder->encode({values.data(), bytes / 4, 4, bytes / 4});
+  const auto encoder = codec::Encoder::make({codec, 3});
+  const codec::Encoded packed = encoder->encode({values.data(), bytes / 4, 4, bytes / 4});
   const auto* const begin = static_cast<const unsigned char*>(packed.data);
   return {begin, begin + packed.bytes};
 }
 
 void deflate(hid_t made) { H5Pset_deflate(made, 1); }
-void zstd(hid_t made) { H5Pset_filter(made, reduce::kZstdFilter, H5Z_FLAG_OPTIONAL, 0, nullptr); }
+void zstd(hid_t made) { H5Pset_filter(made, codec::kZstdFilter, H5Z_FLAG_OPTIONAL, 0, nullptr); }
 
 std::uint32_t checksum_in(const std::string& path) {
   const hdf5::QuietErrors quiet;
@@ -66,7 +66,7 @@ std::uint32_t checksum_in(const std::string& path) {
 
 TEST_CASE("filters that Damaris does not write are refused") {
   const TempFolder folder;
-  Odd odd = {nullptr, zeros(reduce::Codec::kDeflate, kSize * sizeof(float))};
+  Odd odd = {nullptr, zeros(codec::Codec::kDeflate, kSize * sizeof(float))};
   const std::string kind = GENERATE("two deflates", "deflate and zstd", "shuffle last", "shuffle twice", "fletcher32", "nbit",
                                     "scaleoffset", "one that nobody knows");
   odd.filters = [&](hid_t made) {
@@ -87,18 +87,18 @@ TEST_CASE("filters that Damaris does not write are refused") {
 
 TEST_CASE("chunks that are larger than their dataset are refused") {
   const TempFolder folder;
-  make(folder.file("odd.h5"), {deflate, zeros(reduce::Codec::kDeflate, 96 << 20), 0, {6, 4 << 20}});
+  make(folder.file("odd.h5"), {deflate, zeros(codec::Codec::kDeflate, 96 << 20), 0, {6, 4 << 20}});
   CHECK_THROWS_WITH(checksum_in(folder.file("odd.h5")), Contains("fields/theta has chunks that are larger than it is"));
 }
 
 TEST_CASE("a chunk unpacks to the size of its values, or not at all") {
   const TempFolder folder;
   const std::string path = folder.file("odd.h5");
-  const reduce::Codec codec = GENERATE(reduce::Codec::kDeflate, reduce::Codec::kZstd);
-  const auto filter = codec == reduce::Codec::kDeflate ? deflate : zstd;
+  const codec::Codec codec = GENERATE(codec::Codec::kDeflate, codec::Codec::kZstd);
+  const auto filter = codec == codec::Codec::kDeflate ? deflate : zstd;
   const std::vector<float> values(kSize);
   make(path, {filter, zeros(codec, kSize * sizeof(float))});
-  CHECK(checksum_in(path) == reduce::crc32(values.data(), kSize * sizeof(float)));
+  CHECK(checksum_in(path) == codec::crc32(values.data(), kSize * sizeof(float)));
   for (const std::size_t bytes : {std::size_t{64} << 10, (kSize + 1) * sizeof(float), (kSize - 1) * sizeof(float)}) {
     make(path, {filter, zeros(codec, bytes)});
     CHECK_THROWS_WITH(checksum_in(path), Contains("fields/theta is damaged: it does not unpack to the 96 bytes of its values"));
@@ -112,7 +112,7 @@ TEST_CASE("a chunk for which the filters were skipped has the bytes of its value
   const std::string path = folder.file("odd.h5");
   const std::vector<unsigned char> sevens(kSize * sizeof(float), 7);
   make(path, {deflate, sevens, 1});
-  CHECK(checksum_in(path) == reduce::crc32(sevens.data(), sevens.size()));
+  CHECK(checksum_in(path) == codec::crc32(sevens.data(), sevens.size()));
   make(path, {deflate, {7, 7, 7}, 1});
   CHECK_THROWS_WITH(checksum_in(path), Contains("fields/theta has not as many bytes as its values"));
 }
@@ -121,7 +121,7 @@ TEST_CASE("a restart names the file and the dataset that would take more memory 
   const TempFolder folder;
   const auto [odd, why] = GENERATE(std::pair{Odd{[](hid_t made) { deflate(made), deflate(made); }, {1, 2, 3}},
                                              "fields/theta has filters that Damaris does not write"},
-                                   std::pair{Odd{deflate, zeros(reduce::Codec::kDeflate, 64 << 10)},
+                                   std::pair{Odd{deflate, zeros(codec::Codec::kDeflate, 64 << 10)},
                                              "fields/theta is damaged: it does not unpack to the 96 bytes"});
   make(folder.file("odd.h5"), odd);
   const HandRecord record(folder.path());
@@ -153,7 +153,7 @@ TEST_CASE("a part of packed chunks comes back, across their borders and with its
   place(blocks.add(variable, 0, {100, 200}, values), {1000, 0});
   fixture.stored(blocks);
   const HandRecord record(fixture.folder.path());
-  StoredDataset dataset = joined_dataset("fields/theta", {1000, 0}, {100, 200});
+  manifest::StoredDataset dataset = joined_dataset("fields/theta", {1000, 0}, {100, 200});
   if (half) dataset.scale = dataset.offset = 2;
   record.add(record.step(4, fixture.path(4), {dataset}));
   Later later(record, variables);

@@ -1,4 +1,4 @@
-#include "plugins/hdf5/pieces.hpp"
+#include "plugins/hdf5/layout/pieces.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -8,15 +8,15 @@
 #include <fstream>
 #include <random>
 
-#include "plugins/hdf5/box.hpp"
-#include "plugins/hdf5/run/verify.hpp"
+#include "core/base/box.hpp"
+#include "plugins/hdf5/restart/verify_values.hpp"
 #include "support/temp_folder.hpp"
-#include "unit/plugins/hdf5/hand_record.hpp"
+#include "unit/manifest/hand_manifest.hpp"
 #include "unit/plugins/hdf5/made_run.hpp"
 #include "unit/plugins/hdf5/zstd_filter.hpp"
 
 using namespace damaris::test;
-using damaris::hdf5::Box;
+using damaris::Box;
 
 namespace {
 
@@ -64,7 +64,7 @@ std::vector<Box> random_cut(Random& random, const Box& whole, int blocks) {
   return boxes;
 }
 
-std::int64_t place_in(const Box& whole, const damaris::hdf5::Extents& at) {
+std::int64_t place_in(const Box& whole, const damaris::Extents& at) {
   std::int64_t place = 0;
   for (int d = 0; d < whole.ndims; ++d) place = place * whole.extent(d) + at[d];
   return place;
@@ -73,7 +73,7 @@ std::int64_t place_in(const Box& whole, const damaris::hdf5::Extents& at) {
 // Calls visit(position) for each element, the last dimension fastest.
 template <class Visit>
 void for_each(const Box& box, Visit&& visit) {
-  damaris::hdf5::Extents at = box.low;
+  damaris::Extents at = box.low;
   for (std::int64_t left = volume(box); left > 0; --left) {
     visit(at);
     for (int d = box.ndims - 1; d >= 0 && ++at[d] == box.high[d]; --d) at[d] = box.low[d];
@@ -84,7 +84,7 @@ template <class Value>
 struct Array {
   Box whole;
   std::vector<Value> values;  // in C order
-  Value at(const damaris::hdf5::Extents& position) const { return values[static_cast<std::size_t>(place_in(whole, position))]; }
+  Value at(const damaris::Extents& position) const { return values[static_cast<std::size_t>(place_in(whole, position))]; }
 };
 
 template <class Value>
@@ -118,7 +118,7 @@ void add_block(Random& random, Blocks& blocks, const dc_variable_info_t& variabl
     position.push_back(interior.low[d]);
   }
   std::vector<Value> values;
-  for_each(memory, [&](const damaris::hdf5::Extents& at) {
+  for_each(memory, [&](const damaris::Extents& at) {
     bool inside = true;
     for (int d = 0; d < interior.ndims; ++d) inside = inside && at[d] >= interior.low[d] && at[d] < interior.high[d];
     values.push_back(inside ? array.at(at) : static_cast<Value>(kGarbage));
@@ -193,7 +193,7 @@ void check_case(unsigned seed, dc_type type) {
   std::vector<hsize_t> extents = {1};
   for (int d = 0; d < array.whole.ndims; ++d) extents.push_back(static_cast<hsize_t>(array.whole.extent(d)));
   REQUIRE(master.extents("fields/v") == extents);
-  const damaris::hdf5::Verification found = damaris::hdf5::verify(folder.file("storm.jsonl"), {});
+  const damaris::manifest::Verification found = damaris::hdf5::verify(folder.file("storm.jsonl"), {});
   install_zstd();
   CHECK(found.damaged.empty());
   CHECK(found.partial.empty());

@@ -1,4 +1,4 @@
-// A commit record that goes away under the run that writes it: its locks are lost, it is moved, or another run begins there.
+// A manifest that goes away under the run that writes it: its locks are lost, it is moved, or another run begins there.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,14 +8,14 @@
 #include <algorithm>
 #include <fstream>
 
-#include "plugins/hdf5/run/verify.hpp"
+#include "plugins/hdf5/restart/verify_values.hpp"
 #include "unit/plugins/hdf5/read_file.hpp"
 #include "unit/plugins/hdf5/record_text.hpp"
 #include "unit/plugins/hdf5/run_server.hpp"
 
 using namespace damaris::test;
 
-TEST_CASE("a run that has lost its locks adds nothing to the record that another one has begun meanwhile") {
+TEST_CASE("a run that has lost its locks adds nothing to the manifest that another one has begun meanwhile") {
   const TempFolder folder;
   ServerOf first(folder, 0, 1);
   REQUIRE(first.store(0) == DC_OK);
@@ -56,12 +56,12 @@ TEST_CASE("a run that has lost its locks adds nothing to the record that another
   }
 }
 
-TEST_CASE("a record that was moved away is begun anew beside the files, and the log tells what stands in the one before") {
+TEST_CASE("a manifest that was moved away is begun anew beside the files, and the log tells what stands in the one before") {
   const TempFolder folder;
   std::filesystem::create_directory(folder.file("out"));
   ServerOf server(folder.file("out/storm"));
   for (const int step : {0, 1}) REQUIRE(server.store(step) == DC_OK);
-  const bool in_the_middle = GENERATE(false, true);  // of a view, whose line goes to the record
+  const bool in_the_middle = GENERATE(false, true);  // of a view, whose line goes to the manifest
   if (in_the_middle) REQUIRE(server.plugin->on_idle() == DC_AGAIN);
   std::string moved = folder.file("out2/storm.jsonl");
   SECTION("with its folder") {
@@ -92,7 +92,36 @@ TEST_CASE("a record that was moved away is begun anew beside the files, and the 
   CHECK(ReadFile(folder.file("out/storm.h5")).attribute<std::int64_t>("/", "shown_until")[0] == 3);
 }
 
-TEST_CASE("the views show what stands in a record that had to be begun anew") {
+TEST_CASE("the manifest of an earlier run of the same kind that is put in place of this one's is not gone on with") {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder.file("out"));
+  {
+    ServerOf earlier(folder.file("out/storm"));
+    REQUIRE(earlier.store(0) == DC_OK);
+  }
+  std::filesystem::rename(folder.file("out"), folder.file("earlier"));
+  std::filesystem::create_directory(folder.file("out"));
+  ServerOf server(folder.file("out/storm"));
+  REQUIRE(server.store(0) == DC_OK);
+  std::filesystem::rename(folder.file("out"), folder.file("moved"));
+  std::filesystem::rename(folder.file("earlier"), folder.file("out"));
+  CHECK(server.store(1) == DC_E_IO);
+  CHECK_THAT(server.host.failure, Catch::Contains("it has become that of another run"));
+}
+
+TEST_CASE("a run whose folder goes while a view is written ends with an error, and not by a crash") {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder.file("out"));
+  ServerOf server(folder.file("out/storm"));
+  REQUIRE(server.store(0) == DC_OK);
+  REQUIRE(server.plugin->on_idle() == DC_AGAIN);
+  std::filesystem::rename(folder.file("out"), folder.file("out2"));
+  while (server.plugin->on_idle() == DC_AGAIN) {
+  }
+  CHECK(server.plugin->finalize() == DC_E_IO);
+}
+
+TEST_CASE("the views show what stands in a manifest that had to be begun anew") {
   const TempFolder folder;
   ServerOf server(folder, 0, 1);
   for (const int step : {0, 1}) REQUIRE(server.store(step) == DC_OK);

@@ -1,5 +1,5 @@
-// Files as text, and a record as its reader sees it.
-// Used by: tests of the commit record, one thread.
+// Files as text, and a manifest as its reader sees it.
+// Used by: tests of the manifest, one thread.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "plugins/hdf5/run/run_record.hpp"
+#include "manifest/reader.hpp"
 
 namespace damaris::test {
 
@@ -18,8 +18,8 @@ inline std::string content(const std::string& path) {
   return text.str();
 }
 
-inline std::map<std::int64_t, hdf5::StepRecord> steps_in(const std::string& path) {
-  hdf5::RunRecordReader reader(path);
+inline std::map<std::int64_t, manifest::StepEntry> steps_in(const std::string& path) {
+  manifest::Reader reader(path);
   reader.read_on();
   return reader.steps();
 }

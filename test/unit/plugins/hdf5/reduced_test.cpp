@@ -245,7 +245,7 @@ TEST_CASE("a value that no scale of 16 bits holds costs its own dataset the 16 b
   }
 }
 
-TEST_CASE("a dataset that may not overflow is left out of its step alone, which the record and the caller hear of") {
+TEST_CASE("a dataset that may not overflow is left out of its step alone, which the manifest and the caller hear of") {
   auto narrow = variable_info(0, "narrow", DC_FLOAT32, 1), plain = variable_info(1, "plain", DC_INT32, 1);
   narrow.reduction = changed(DC_FLOAT16);
   narrow.reduction.has_packing = 1;

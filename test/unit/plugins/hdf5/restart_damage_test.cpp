@@ -1,7 +1,7 @@
 // What a run to go on from has lost, or what has changed in it, is named and not read.
 #include <catch2/catch.hpp>
 
-#include "plugins/reduce/crc32.hpp"
+#include "codec/checksum.hpp"
 #include "unit/plugins/hdf5/earlier_run.hpp"
 
 namespace damaris::test {
@@ -31,7 +31,7 @@ TEST_CASE("a file that is gone, cut short or not HDF5 is named") {
 
 TEST_CASE("a file of which a byte has changed is not read") {
   Earlier earlier;
-  StepRecord step = earlier.step();
+  manifest::StepEntry step = earlier.step();
   const bool by_several = GENERATE(false, true);  // then each server has told of its values
   if (by_several) {
     step.files[0].checksum.reset();
@@ -40,7 +40,7 @@ TEST_CASE("a file of which a byte has changed is not read") {
       values.insert(values.end(), values.begin(), values.begin() + 12);
       return values;
     }();
-    step.files[0].datasets[0].checksum = reduce::crc32(twice.data(), twice.size() * sizeof(float));
+    step.files[0].datasets[0].checksum = codec::crc32(twice.data(), twice.size() * sizeof(float));
   }
   earlier.record.add(step);
   Question<float> question(earlier.variables[0], 4, {2, 2});
@@ -56,7 +56,24 @@ TEST_CASE("a file of which a byte has changed is not read") {
                                      Contains("go on from another step"));
 }
 
-TEST_CASE("a damaged line of the record is named where the step that it may hold is asked for, and later ones are read") {
+TEST_CASE("a file that another one has taken the place of since it was read is looked at again") {
+  Earlier earlier;
+  earlier.record.add(earlier.step());
+  Later later(earlier.record, earlier.variables);
+  Question<float> question(earlier.variables[0], 4, {2, 2});
+  later.reads(question.at({0, 0}));
+  const std::string path = earlier.fixture.path(4);
+  std::filesystem::copy(path, path + ".new");
+  std::fstream file(path + ".new", std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(offset_of_values(path, "fields/theta")));
+  file.put('\x55');
+  file.close();
+  std::filesystem::rename(path + ".new", path);
+  CHECK(later.plugin.read(question.read) == DC_E_IO);
+  CHECK_THAT(later.host.failure, Contains("has not the checksum"));
+}
+
+TEST_CASE("a damaged line of the manifest is named where the step that it may hold is asked for, and later ones are read") {
   Earlier earlier;
   earlier.record.add_text("{\"step\": 3, \"fil\n");
   earlier.record.add(earlier.step());
@@ -75,18 +92,18 @@ TEST_CASE("a step is not read where a damaged line behind it may say something e
   Later later(earlier.record, earlier.variables);
   Question<float> question(earlier.variables[0], 4, {2, 2});
   CHECK(later.plugin.read(question.at({0, 0}).read) == DC_E_IO);
-  CHECK_THAT(later.host.failure, Contains("earlier.jsonl:2: this line is no JSON") && Contains("put the record back"));
+  CHECK_THAT(later.host.failure, Contains("earlier.jsonl:2: this line is no JSON") && Contains("put the manifest back"));
 }
 
-TEST_CASE("a dataset of other extents than the record says is refused") {
+TEST_CASE("a dataset of other extents than the manifest says is refused") {
   Earlier earlier;
-  StepRecord step = earlier.step();
+  manifest::StepEntry step = earlier.step();
   step.files[0].datasets[0].box.high[1] = 5;
   earlier.record.add(step);
   Later later(earlier.record, earlier.variables);
   Question<float> question(earlier.variables[0], 4, {2, 2});
   CHECK(later.plugin.read(question.at({0, 0}).read) == DC_E_IO);
-  CHECK_THAT(later.host.failure, Contains("has other extents than the record"));
+  CHECK_THAT(later.host.failure, Contains("has other extents than the manifest"));
 }
 
 // What the program lets HDF5 do with its errors, while it lives.
@@ -117,7 +134,7 @@ class CountedErrors {
 
 TEST_CASE("what fails inside the plugin makes HDF5 print nothing, and what the program has set for its errors is as it was") {
   Earlier earlier;
-  StepRecord step = earlier.step();
+  manifest::StepEntry step = earlier.step();
   step.files[0].datasets[0].path = "fields/none";
   earlier.record.add(step);
   Later later(earlier.record, earlier.variables);

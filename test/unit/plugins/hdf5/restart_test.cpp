@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "unit/plugins/hdf5/earlier_run.hpp"
+#include "unit/plugins/hdf5/run_server.hpp"
 
 namespace damaris::test {
 namespace {
@@ -25,7 +26,7 @@ TEST_CASE("a part of the global array comes back to the last bit, whoever wrote 
 
 TEST_CASE("an array over two files is put together") {
   Earlier earlier;
-  StepRecord step = earlier.step();
+  manifest::StepEntry step = earlier.step();
   step.files[0].datasets[0].box.low[0] = 6;
   step.files[0].datasets[0].box.high[0] = 12;
   step.files.insert(step.files.begin(), earlier.step().files[0]);
@@ -59,7 +60,7 @@ TEST_CASE("a block without a position comes back to the client that wrote it") {
   CHECK(second.values[1] == -std::numeric_limits<double>::infinity());
 }
 
-TEST_CASE("a client with a position gets its own block of a run that knew no positions") {
+TEST_CASE("a client with a position gets nothing of a run that knew no positions: its own block may have been elsewhere") {
   const std::vector<dc_variable_info_t> variables = {theta()};
   Fixture fixture(variables);
   Blocks blocks(4);
@@ -69,8 +70,8 @@ TEST_CASE("a client with a position gets its own block of a run that knew no pos
   record.add(record.step(4, fixture.path(4), {source_dataset("fields/theta", 1, {2, 2})}));
   Later later(record, variables);
   Question<float> question(variables[0], 4, {2, 2}, 1);
-  later.reads(question.at({6, 8}));
-  CHECK(question.values == std::vector<float>{1, 2, 3, 4});
+  CHECK(later.plugin.read(question.at({6, 8}).read) == DC_E_SHAPE);
+  CHECK_THAT(later.host.failure, Catch::Contains("it was stored without positions"));
 }
 
 TEST_CASE("packed chunks are unpacked, also those of zstd") {
@@ -105,7 +106,7 @@ TEST_CASE("16 bits come back as the values they stand for") {
   place(blocks.add(variables[0], 0, {2, 2}, std::vector<float>{300, 301, 302.5F, 290}), {0, 0});
   fixture.stored(blocks);
   const HandRecord record(fixture.folder.path());
-  StoredDataset dataset = joined_dataset("fields/theta", {0, 0}, {2, 2});
+  manifest::StoredDataset dataset = joined_dataset("fields/theta", {0, 0}, {2, 2});
   dataset.scale = 2;
   dataset.offset = 300;
   record.add(record.step(4, fixture.path(4), {dataset}));
@@ -145,7 +146,8 @@ std::vector<Value> through_16_bits(dc_type type, const std::vector<Value>& value
 
 }  // namespace
 
-TEST_CASE("16 bits with a scale of the server's choice come back as what its record says they stand for, in either type of reals") {
+TEST_CASE(
+    "16 bits with a scale of the server's choice come back as what its manifest says they stand for, in either type of reals") {
   const std::vector<double> values = {300, 301, 302.5, 290};
   const auto singles = through_16_bits<float>(DC_FLOAT32, {values.begin(), values.end()});
   const auto doubles = through_16_bits<double>(DC_FLOAT64, values);
@@ -192,7 +194,7 @@ TEST_CASE("without restart there is no run to read from") {
 
 TEST_CASE("a step that is not there is refused, and its neighbours are named") {
   Earlier earlier;
-  StepRecord step = earlier.step();
+  manifest::StepEntry step = earlier.step();
   earlier.record.add(step);
   step.step = 9;
   earlier.record.add(step);
@@ -210,7 +212,7 @@ TEST_CASE("a step that is not there is refused, and its neighbours are named") {
 
 TEST_CASE("a partial iteration is refused where it has a hole") {
   Earlier earlier;
-  StepRecord step = earlier.step();
+  manifest::StepEntry step = earlier.step();
   step.complete = false;
   step.missing = {1};
   earlier.record.add(step);
@@ -279,12 +281,12 @@ TEST_CASE("members of a compound type may lie elsewhere, but must be the same") 
 TEST_CASE("the last step is the last complete one that holds the variable") {
   Earlier earlier;
   const dc_variable_info_t particles = variable_info(1, "particles", DC_FLOAT64, 1);
-  const auto add = [&](std::int64_t number, bool complete, const StoredDataset& dataset) {
-    StepRecord step = earlier.record.step(number, earlier.fixture.path(4), {dataset});
+  const auto add = [&](std::int64_t number, bool complete, const manifest::StoredDataset& dataset) {
+    manifest::StepEntry step = earlier.record.step(number, earlier.fixture.path(4), {dataset});
     step.complete = complete;
     earlier.record.add(step);
   };
-  const StoredDataset tile = joined_dataset("fields/theta", {0, 0}, {6, 4});
+  const manifest::StoredDataset tile = joined_dataset("fields/theta", {0, 0}, {6, 4});
   add(2, true, source_dataset("particles", 0, {2}));
   add(4, true, tile);
   add(6, false, tile);
@@ -305,12 +307,12 @@ TEST_CASE("the last step is the last complete one that holds the variable") {
 
 TEST_CASE("a step that not all servers of the run have reported is not complete, and they are named") {
   Earlier earlier;
-  hdf5::RunRecord run;
+  manifest::RunEntry run;
   run.run = "earlier";
   run.servers = 3;
-  earlier.record.add_text(hdf5::to_json(run).dump() + "\n");
+  earlier.record.add_text(manifest::to_json(run).dump() + "\n");
   for (const int server : {0, 1, 2}) {
-    StepRecord step = earlier.step();
+    manifest::StepEntry step = earlier.step();
     step.servers = {server};
     if (server != 1) step.files.clear();
     earlier.record.add(step);
@@ -347,6 +349,24 @@ TEST_CASE("a run may not replace the files it is to go on from") {
   std::filesystem::create_symlink(folder.file("storm.jsonl"), folder.file("links/storm.jsonl"));
   CHECK(start(folder.file("links/storm"), "overwrite").first == DC_E_CONFIG);
   CHECK(start(folder.file("links/storm"), "append").first == DC_OK);
+}
+
+TEST_CASE("a run does not go on from what another process of its own has stored meanwhile") {
+  const TempFolder folder;
+  const Settings more = {{"exists", "append"}, {"restart", folder.file("storm")}};
+  const auto server = [&](int index) { return ServerOf(folder, index, 2, more, false); };
+  for (const int run : {0, 1}) {
+    ServerOf early = server(0);
+    REQUIRE(early.plugin->init_code == DC_OK);
+    for (const int step : {1, 2}) REQUIRE(early.store(2 * run + step) == DC_OK);
+    ServerOf late = server(1);
+    std::int64_t last = -1;
+    CHECK(late.plugin->last_step(nullptr, last) == (run == 0 ? DC_E_NOT_STORED : DC_OK));
+    CHECK(last == (run == 0 ? -1 : 2));
+    for (const int step : {1, 2}) REQUIRE(late.store(2 * run + step) == DC_OK);
+    REQUIRE(early.plugin->finalize() == DC_OK);
+    REQUIRE(late.plugin->finalize() == DC_OK);
+  }
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // One of the servers of a run: a host at its place and the plugin, storing made-up iterations in a folder that others share.
-// Used by: tests of the commit record and of what stands on it, one thread.
+// Used by: tests of the manifest and of what stands on it, one thread.
 // Before it: the test. After it: <folder>/storm.*.
 #pragma once
 

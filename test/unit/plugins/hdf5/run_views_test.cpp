@@ -9,8 +9,8 @@
 #include <memory>
 #include <optional>
 
-#include "plugins/hdf5/failure.hpp"
-#include "plugins/hdf5/run/run_views.hpp"
+#include "plugins/hdf5/file/hdf5_failure.hpp"
+#include "plugins/hdf5/views/run_views.hpp"
 #include "support/peak_memory.hpp"
 #include "support/temp_folder.hpp"
 #include "unit/plugins/fake_host.hpp"
@@ -33,19 +33,19 @@ seconds each_look;
 RunViews::Clock::time_point look() { return the_time += each_look; }
 
 std::string line_of(std::int64_t step, std::optional<double> scale = {}) {
-  hdf5::StoredDataset dataset;
+  manifest::StoredDataset dataset;
   dataset.path = dataset.variable = "v";
   dataset.has_position = true;
   dataset.box.ndims = 1;
   dataset.box.high[0] = 2;
   dataset.scale = scale;
   if (scale) dataset.min = dataset.max = dataset.offset = 1;
-  hdf5::StepRecord record;
+  manifest::StepEntry record;
   record.step = step;
   record.files.resize(1);
   record.files[0].name = "storm.node7.s0.i" + std::to_string(step) + ".h5";
   record.files[0].datasets = {dataset};
-  return hdf5::to_json(record).dump() + "\n";
+  return manifest::to_json(record).dump() + "\n";
 }
 
 struct Views {
@@ -98,12 +98,12 @@ TEST_CASE("the views are left as they are while the last time took more than a t
   CHECK(run.shown() == 3);
 }
 
-TEST_CASE("a view whose line finds that the record is another one is finished all the same, and the new record is shown next") {
+TEST_CASE("a view whose line finds that the manifest is another one is finished all the same, and the new record is shown next") {
   Views run;
   each_look = seconds(0);
   std::unique_ptr<RunViews> views;
   bool is_new = false;
-  const auto tell = [&](const hdf5::ViewRecord&, const std::function<void()>& put_in_place) {
+  const auto tell = [&](const manifest::ViewEntry&, const std::function<void()>& put_in_place) {
     if (!std::exchange(is_new, true)) {
       run.add_step();
       run.add_step();
@@ -128,7 +128,7 @@ TEST_CASE("a view whose line finds that the record is another one is finished al
   CHECK(run.shown() == 3);
 }
 
-TEST_CASE("the views are written in pieces, and what the record gets meanwhile is shown the next time") {
+TEST_CASE("the views are written in pieces, and what the manifest gets meanwhile is shown the next time") {
   Views run;
   each_look = seconds(0);
   RunViews views(*run.host.view(), run.record(), kMuch, look);
@@ -172,7 +172,7 @@ TEST_CASE("views that cannot be written are told to the log, tried again, and an
   update(views);
   CHECK(run.shown() == 2);
   CHECK(std::distance(std::filesystem::directory_iterator(run.folder.path()), std::filesystem::directory_iterator()) ==
-        3);  // with the record
+        3);  // with the manifest
 }
 
 TEST_CASE("the views of a server that finishes first are replaced by those of the last, also when both write at once") {
@@ -219,7 +219,7 @@ TEST_CASE("half-written views of a killed server are removed at the start, those
   CHECK(exists(".storm.h5.node7.tmp." + std::to_string(::getpid())));
 }
 
-TEST_CASE("a record that outgrows its memory leaves views of what fitted, and says so once") {
+TEST_CASE("a manifest that outgrows its memory leaves views of what fitted, and says so once") {
   Views run;
   each_look = seconds(1);
   RunViews views(*run.host.view(), run.record(), 100 << 10, look);  // room for two iterations

@@ -1,4 +1,4 @@
-// What a file of the plugin holds, as the commit record has it.
+// What a file of the plugin holds, as the manifest has it.
 // Used by: tests of the views over all of a run, one thread.
 // Before it: the plugin has stored an iteration. After it: global_view.
 #pragma once
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/hdf5/run/record.hpp"
+#include "manifest/entries.hpp"
 #include "unit/plugins/hdf5/read_file.hpp"
 
 namespace damaris::test {
@@ -17,12 +17,12 @@ namespace scanning {
 struct Scan {
   const ReadFile* file;
   std::vector<std::string> variables;
-  hdf5::StoredFile found;
+  manifest::StoredFile found;
 };
 
-inline hdf5::StoredDataset dataset_at(const Scan& scan, const std::string& path) {
+inline manifest::StoredDataset dataset_at(const Scan& scan, const std::string& path) {
   const ReadFile& file = *scan.file;
-  hdf5::StoredDataset dataset;
+  manifest::StoredDataset dataset;
   dataset.path = path;
   for (const std::string& variable : scan.variables)
     if (path == variable || path.compare(0, variable.size() + 1, variable + "/") == 0) dataset.variable = variable;
@@ -60,7 +60,7 @@ inline herr_t visit(hid_t, const char* name, const H5O_info_t* info, void* data)
 }  // namespace scanning
 
 // `path` of the file, `variables` their paths.
-inline hdf5::StoredFile scan_file(const std::string& path, int server, const std::vector<std::string>& variables) {
+inline manifest::StoredFile scan_file(const std::string& path, int server, const std::vector<std::string>& variables) {
   const ReadFile file(path);
   scanning::Scan scan = {&file, variables, {}};
   scan.found.name = path.substr(path.rfind('/') + 1);

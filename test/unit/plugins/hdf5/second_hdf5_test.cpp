@@ -30,7 +30,7 @@ bool is_hdf5(const std::string& path) {
 int store_with(int scope, const TempFolder& folder) {
   const std::vector<dc_variable_info_t> variables = {variable_info(0, "v", DC_INT32, 1)};
   FakeHost host(Settings{{"basename", folder.file("storm")}, {"filters", "deflate:1"}}, variables);
-  host.place(0, 1);  // keeps the record, and so writes the master file with its dimension scales
+  host.place(0, 1);  // keeps the manifest, and so writes the master file with its dimension scales
   void* state = nullptr;
   const dc_plugin_t* table = load_plugin("hdf5", scope);
   Blocks blocks(0);

@@ -193,7 +193,8 @@ TEST_CASE("exists: what another user has put there is named with its owner") {
   CHECK_THAT(refusal.sentence, Contains("(such as storm.node7.s3.i5.h5, which belongs to user 65534) and exists=\"refuse\""));
 }
 
-TEST_CASE("basename: a name that is no UTF-8 is refused, as the record could not hold those of its files; its folder may be any") {
+TEST_CASE(
+    "basename: a name that is no UTF-8 is refused, as the manifest could not hold those of its files; its folder may be any") {
   const TempFolder folder;
   for (const char* name : {"n\xf6"
                            "de",

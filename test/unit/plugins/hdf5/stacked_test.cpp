@@ -4,10 +4,10 @@
 #include <functional>
 #include <random>
 
-#include "plugins/hdf5/run/run_record.hpp"
-#include "plugins/hdf5/run/verify.hpp"
+#include "manifest/reader.hpp"
+#include "plugins/hdf5/restart/verify_values.hpp"
+#include "unit/manifest/hand_manifest.hpp"
 #include "unit/plugins/hdf5/fixture.hpp"
-#include "unit/plugins/hdf5/hand_record.hpp"
 #include "unit/plugins/hdf5/made_run.hpp"
 #include "unit/plugins/hdf5/run_server.hpp"
 
@@ -113,7 +113,7 @@ TEST_CASE("blocks are kept apart when they are not alike, large, reduced, cut or
   CHECK(run.stored(largest_small).extents("v") == std::vector<hsize_t>{2, 65536});
 }
 
-TEST_CASE("the record tells whose blocks a stack holds; it verifies, and each client gets its own back") {
+TEST_CASE("the manifest tells whose blocks a stack holds; it verifies, and each client gets its own back") {
   const TempFolder folder;
   const auto theta = variable_info(0, "fields/theta", DC_INT32, 2);
   {
@@ -122,15 +122,15 @@ TEST_CASE("the record tells whose blocks a stack holds; it verifies, and each cl
     add_three(blocks, theta);
     REQUIRE(server.plugin->on_iteration(blocks.view()) == DC_OK);
   }
-  hdf5::RunRecordReader record(folder.file("storm.jsonl"));
+  manifest::Reader record(folder.file("storm.jsonl"));
   record.read_on();
-  const StoredDataset& stored = record.steps().at(7).files.at(0).datasets.at(0);
+  const manifest::StoredDataset& stored = record.steps().at(7).files.at(0).datasets.at(0);
   CHECK(stored.path == "fields/theta");
   CHECK(stored.sources == Ints{4, 4, 10});
   CHECK(stored.blocks == Ints{0, 1, 0});
   CHECK(stored.source == -1);
   CHECK(stored.raw_bytes == 72);
-  const hdf5::Verification found = hdf5::verify(folder.file("storm.jsonl"), {});
+  const manifest::Verification found = hdf5::verify(folder.file("storm.jsonl"), {});
   CHECK(found.damaged.empty());
   CHECK(found.datasets == 1);
   CHECK(read_back<std::int32_t>(folder, theta, 7, {2, 3}, 4, 1) == Ints{7, 8, 9, 10, 11, 12});
@@ -154,6 +154,7 @@ TEST_CASE("the master file shows stacks of several servers as one array of block
   CHECK(master.extents("count") == std::vector<hsize_t>{2, 4, 2});
   CHECK(master.values<int>("count") == Ints{0, 1, 10, 11, 30, 31, 40, 41, 100, 101, 110, 111, 130, 131, 140, 141});
   CHECK(master.attribute<std::int32_t>("count", "sources") == Ints{0, 1, 3, 4});
+  CHECK(master.attribute<std::int32_t>("count", "blocks") == Ints{0, 0, 0, 0});
   CHECK(master.has("scalar_block"));
   CHECK(master.has("scalar_x"));
   CHECK_FALSE(master.has("other"));

@@ -1,8 +1,9 @@
 // Rule 11: the lower source wins, a union that is no box becomes several boxes.
 #include <catch2/catch.hpp>
 
-#include "plugins/hdf5/tiling.hpp"
+#include "plugins/hdf5/layout/tiling.hpp"
 
+using namespace damaris;
 using namespace damaris::hdf5;
 
 namespace {

@@ -1,5 +1,5 @@
 // When a server may write: slots of the time between iterations, and turns that server 0 gives.
-#include "plugins/hdf5/turns.hpp"
+#include "plugins/hdf5/schedule/turns.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -9,6 +9,7 @@
 #include "unit/plugins/fake_host.hpp"
 #include "unit/plugins/hdf5/run_server.hpp"
 
+using namespace damaris;
 using namespace damaris::hdf5;
 using damaris::test::FakeHost;
 

@@ -1,13 +1,13 @@
-// A record that cannot be read for a moment is not one without lines.
+// A manifest that cannot be read for a moment is not one without lines.
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "plugins/hdf5/run/run_record.hpp"
-#include "plugins/hdf5/run/unrecorded.hpp"
-#include "plugins/hdf5/system_failure.hpp"
+#include "core/base/failure.hpp"
+#include "manifest/reader.hpp"
+#include "manifest/unrecorded.hpp"
 #include "unit/plugins/hdf5/run_server.hpp"
 
 using namespace damaris::test;
@@ -41,34 +41,34 @@ TEST_CASE("a run whose record cannot be read at its end does not take its lines 
     CHECK(server.plugin->finalize() != DC_OK);
     server.plugin.reset();
   }
-  damaris::hdf5::RunRecordReader record(folder.file("storm.jsonl"));
+  damaris::manifest::Reader record(folder.file("storm.jsonl"));
   record.read_on();
   CHECK(record.steps().size() == 1);
   CHECK(std::filesystem::exists(folder.file("storm.s0.i0.h5")) + std::filesystem::exists(folder.file("storm.node7.s0.i0.h5")) == 1);
 }
 
-TEST_CASE("a run that goes on where the record cannot be read does not begin") {
+TEST_CASE("a run that goes on where the manifest cannot be read does not begin") {
   const TempFolder folder;
   {
     ServerOf server(folder, 0, 1);
     REQUIRE(server.store(0) == DC_OK);
   }
-  const auto reads = [&] { return damaris::hdf5::outline_of(folder.file("storm.jsonl")).tells_of_iterations; };
+  const auto reads = [&] { return damaris::manifest::outline_of(folder.file("storm.jsonl")).tells_of_iterations; };
   REQUIRE(reads());
   {
     const NoMoreFiles limit;
-    CHECK_THROWS_AS(reads(), damaris::hdf5::Failure);
+    CHECK_THROWS_AS(reads(), damaris::Failure);
   }
   CHECK(reads());
 }
 
 TEST_CASE("notes of what is not recorded that cannot be looked at are not taken for none") {
   const TempFolder folder;
-  damaris::hdf5::Unrecorded notes(damaris::hdf5::FileNames(folder.file("storm"), "node7", 1), 1, "");
-  damaris::hdf5::StepRecord step;
+  damaris::manifest::Unrecorded notes(damaris::manifest::FileNames(folder.file("storm"), "node7", 1), 1, "");
+  damaris::manifest::StepEntry step;
   step.servers = {1};
   notes.add(to_json(step));
   REQUIRE(notes.is_there());
   const NoMoreFiles limit;
-  CHECK_THROWS_AS(notes.is_there(), damaris::hdf5::Failure);
+  CHECK_THROWS_AS(notes.is_there(), damaris::Failure);
 }

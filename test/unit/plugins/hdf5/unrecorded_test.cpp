@@ -6,15 +6,15 @@
 #include <csignal>
 #include <fstream>
 
-#include "plugins/hdf5/failure.hpp"
-#include "plugins/hdf5/run/unrecorded.hpp"
+#include "manifest/unrecorded.hpp"
+#include "plugins/hdf5/file/hdf5_failure.hpp"
 #include "unit/plugins/hdf5/record_text.hpp"
 #include "unit/plugins/hdf5/run_server.hpp"
 
 using namespace damaris::test;
-using damaris::hdf5::StepRecord;
-using damaris::hdf5::told_by_last_run;
-using damaris::hdf5::Unrecorded;
+using damaris::manifest::StepEntry;
+using damaris::manifest::steps_of_last_run;
+using damaris::manifest::Unrecorded;
 
 TEST_CASE("what a server has stored is kept until it is recorded, and a run that ends leaves nothing of that") {
   const TempFolder folder;
@@ -35,43 +35,51 @@ TEST_CASE("what a server has stored is kept until it is recorded, and a run that
 
 TEST_CASE("recovery finds the steps of its server that no line tells of, and no cut one") {
   const TempFolder folder;
-  const damaris::hdf5::FileNames names(folder.file("storm"), "node7", 1);
+  const damaris::manifest::FileNames names(folder.file("storm"), "node7", 1);
   const std::string record = folder.file("storm.jsonl"), kept = folder.file(".storm.s1.unrecorded");
-  StepRecord told, untold;
+  StepEntry told, untold;
   told.step = 3;
   told.servers = {0, 1};
   untold.step = 4;
   untold.servers = {1};
   std::ofstream(kept) << "of an earlier run\n";
   Unrecorded unrecorded(names, 1, "");
-  for (const StepRecord& step : {told, untold}) unrecorded.add(to_json(step));
+  for (const StepEntry& step : {told, untold}) unrecorded.add(to_json(step));
   std::ofstream(kept, std::ios::app) << to_json(untold).dump().substr(0, 20);
-  std::ofstream(record) << to_json(damaris::hdf5::RunRecord{"id", "storm", 2, "", false, ""}).dump() << "\n"
+  std::ofstream(record) << to_json(damaris::manifest::RunEntry{"id", "storm", 2, "", false, ""}).dump() << "\n"
                         << to_json(told).dump() << "\n";
-  const auto missing = unrecorded.missing_in(told_by_last_run(record));
+  const auto missing = unrecorded.missing_in(steps_of_last_run(record));
   REQUIRE(missing.size() == 1);
   CHECK(missing[0].step == 4);
+
+  // A link is somebody else's.
+  std::filesystem::rename(kept, folder.file("planted"));
+  std::filesystem::create_symlink(folder.file("planted"), kept);
+  CHECK_FALSE(unrecorded.is_there());
+  CHECK(unrecorded.missing_in(steps_of_last_run(record)).empty());
 }
 
 TEST_CASE("that an earlier run in the same record had recorded a step too says nothing of this run's") {
   const TempFolder folder;
-  const damaris::hdf5::FileNames names(folder.file("storm"), "node7", 1);
-  StepRecord old, fresh;
+  const damaris::manifest::FileNames names(folder.file("storm"), "node7", 1);
+  StepEntry old, fresh;
   old.step = fresh.step = 5;
   old.servers = {0, 1};
   fresh.servers = {1};
   Unrecorded unrecorded(names, 1, "");
   unrecorded.add(to_json(fresh));
-  std::ofstream(folder.file("storm.jsonl")) << to_json(damaris::hdf5::RunRecord{"run1", "storm", 2, "", false, ""}).dump() << "\n"
+  std::ofstream(folder.file("storm.jsonl")) << to_json(damaris::manifest::RunEntry{"run1", "storm", 2, "", false, ""}).dump()
+                                            << "\n"
                                             << to_json(old).dump() << "\n"
-                                            << to_json(damaris::hdf5::RunRecord{"run2", "storm", 2, "", false, ""}).dump() << "\n";
-  CHECK(unrecorded.missing_in(told_by_last_run(folder.file("storm.jsonl"))).size() == 1);
+                                            << to_json(damaris::manifest::RunEntry{"run2", "storm", 2, "", false, ""}).dump()
+                                            << "\n";
+  CHECK(unrecorded.missing_in(steps_of_last_run(folder.file("storm.jsonl"))).size() == 1);
 }
 
 TEST_CASE("the line of a step for which there is no room leaves no part of it, and comes with the next one") {
   const TempFolder folder;
-  const damaris::hdf5::FileNames names(folder.file("storm"), "node7", 1);
-  StepRecord step;
+  const damaris::manifest::FileNames names(folder.file("storm"), "node7", 1);
+  StepEntry step;
   step.step = 5;
   step.servers = {1};
   Unrecorded unrecorded(names, 1, "");
@@ -87,7 +95,7 @@ TEST_CASE("the line of a step for which there is no room leaves no part of it, a
   std::string failure;
   try {
     unrecorded.add(to_json(step));
-  } catch (const damaris::hdf5::Failure& caught) {
+  } catch (const damaris::Failure& caught) {
     failure = caught.what();
   }
   ::setrlimit(RLIMIT_FSIZE, &before);
@@ -124,7 +132,7 @@ namespace {
 
 // A run of three servers that was killed: no line tells of the steps 1 and 2 that server 1 has stored, none of step 1 of server 2.
 void leave_untold(const TempFolder& folder) {
-  std::ofstream(folder.file("storm.jsonl")) << to_json(damaris::hdf5::RunRecord{"run1", "storm", 3, "", false, "run1"}).dump()
+  std::ofstream(folder.file("storm.jsonl")) << to_json(damaris::manifest::RunEntry{"run1", "storm", 3, "", false, "run1"}).dump()
                                             << "\n";
   ServerOf second(folder, 1, 3, {}, true, "run1"), third(folder, 2, 3, {}, true, "run1");
   for (const int step : {1, 2}) REQUIRE(second.store(step) == DC_OK);
@@ -149,11 +157,11 @@ TEST_CASE("the recovery of any server records what all servers of the run have s
   for (const char* kept : {".storm.s1.unrecorded", ".storm.s2.unrecorded"}) CHECK_FALSE(std::filesystem::exists(folder.file(kept)));
 }
 
-TEST_CASE("a run that goes on in the record of a killed one first records what that had stored, as that one's") {
+TEST_CASE("a run that goes on in the manifest of a killed one first records what that had stored, as that one's") {
   const TempFolder folder;
   leave_untold(folder);
   const std::string other_run = GENERATE("run1", "run0");
-  if (other_run == "run0")  // by no means this record's
+  if (other_run == "run0")  // by no means this manifest's
     folder.write(".storm.s1.unrecorded", "{\"unrecorded\":\"run0\"}\n" + content(folder.file(".storm.s1.unrecorded")));
   ServerOf keeper(folder, 0, 2, {{"exists", "append"}}, true, "run2"), other(folder, 1, 2, {{"exists", "append"}}, true, "run2");
   REQUIRE(keeper.plugin->init_code == DC_OK);
@@ -166,21 +174,21 @@ TEST_CASE("a run that goes on in the record of a killed one first records what t
 }
 
 TEST_CASE("a line that was added twice counts once, also behind that of a recovery") {
-  StepRecord line;
+  StepEntry line;
   line.step = 1;
   line.servers = {1};
   line.tellers = {{"", 1}};
   line.waits = 3;
-  damaris::hdf5::StoredFile file;
+  damaris::manifest::StoredFile file;
   file.name = "storm.h5";
   file.server = 1;
   if (GENERATE(true, false)) file.checksum = 7;  // else several servers wrote it
   for (const char* path : {"v/0", "v/1"}) file.datasets.emplace_back().path = path;
   line.files = {file};
   const bool behind_recovery = GENERATE(true, false);
-  StepRecord merged = line;
+  StepEntry merged = line;
   merged.recovered = behind_recovery;
-  merge(merged, StepRecord(line));
+  merge(merged, StepEntry(line));
   REQUIRE(merged.files.size() == 1);
   CHECK(merged.files[0].datasets.size() == 2);
   CHECK(merged.waits == 3);

@@ -1,7 +1,9 @@
 // Every kind of damage to a run is found and named.
-#include "plugins/hdf5/run/verify.hpp"
+#include "plugins/hdf5/restart/verify_values.hpp"
 
 #include <damaris/error.hpp>
+
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
@@ -10,12 +12,12 @@
 #include "unit/plugins/hdf5/run_server.hpp"
 
 using namespace damaris::test;
-using damaris::hdf5::Verification;
+using damaris::manifest::Verification;
 
 namespace {
 
 Verification verified(const TempFolder& folder, bool values = true) {
-  return damaris::hdf5::verify(folder.file("storm.jsonl"), {values, {}});
+  return damaris::hdf5::verify(folder.file("storm.jsonl"), {values, {}, {}});
 }
 
 // Overwrites what first equals `old` in the file, both of one length.
@@ -115,7 +117,7 @@ TEST_CASE("a value that was wrong before the file was written is found although 
   const std::string after = json["after"];
   for (const char* key : {"after", "crc32"}) json.erase(key);
   json["files"][0]["datasets"][0]["checksum"] = "crc32:00000000";
-  folder.write("storm.jsonl", run + "\n" + damaris::hdf5::sealed(json.dump(), after) + "\n");
+  folder.write("storm.jsonl", run + "\n" + damaris::manifest::sealed(json.dump(), after) + "\n");
   REQUIRE(verified(folder).damaged.size() == 1);
   CHECK(verified(folder).damaged[0].dataset == "fields/v/0");
   CHECK(verified(folder, false).damaged.empty());
@@ -147,9 +149,32 @@ TEST_CASE("files of another run whose basename begins with that of this one are 
   }
   for (const char* name : {"storm.1.node7.s0.i2.h5", ".storm.1.node7.s0.i2.h5.tmp.123", "storm.12.node7.s0.i2.h5"})
     folder.write(name, "");
-  CHECK(verified(folder).not_recorded == std::vector<std::string>{"storm.12.node7.s0.i2.h5"});  // there is no record of such a run
+  CHECK(verified(folder).not_recorded ==
+        std::vector<std::string>{"storm.12.node7.s0.i2.h5"});  // there is no manifest of such a run
   CHECK(damaris::hdf5::verify(folder.file("storm.1.jsonl"), {}).not_recorded ==
         std::vector<std::string>{".storm.1.node7.s0.i2.h5.tmp.123", "storm.1.node7.s0.i2.h5"});
+}
+
+TEST_CASE("a file that is none of a manifest, or another user's, takes no files of a run over") {
+  const TempFolder folder;
+  {
+    ServerOf server(folder.file("storm"));
+    REQUIRE(server.store(1) == DC_OK);
+  }
+  {
+    ServerOf server(folder.file("storm.node7"));
+    REQUIRE(server.store(1) == DC_OK);
+  }
+  const std::vector<std::string> lost = {"storm.node7.s0.i2.h5"};
+  folder.write(lost[0], "");
+  folder.write("storm.node7.s0.jsonl", "");
+  CHECK(verified(folder).not_recorded.empty());
+  CHECK(damaris::hdf5::verify(folder.file("storm.node7.jsonl"), {}).not_recorded == lost);  // not that of step 1, which storm has
+  std::filesystem::remove(folder.file("storm.node7.jsonl"));
+  CHECK(verified(folder).not_recorded == std::vector<std::string>{"storm.node7.node7.s0.i1.h5", lost[0]});
+  std::filesystem::copy(folder.file("storm.jsonl"), folder.file("storm.node7.s0.jsonl"),
+                        std::filesystem::copy_options::overwrite_existing);
+  if (::chown(folder.file("storm.node7.s0.jsonl").c_str(), 65534, 65534) == 0) CHECK(verified(folder).not_recorded.size() == 2);
 }
 
 TEST_CASE("files that servers have noted and server 0 has not come to record are told apart from what nobody knows") {
@@ -165,7 +190,7 @@ TEST_CASE("files that servers have noted and server 0 has not come to record are
   CHECK(verified(folder).noted.empty());
 }
 
-TEST_CASE("files that a later run of the record has replaced are told as such") {
+TEST_CASE("files that a later run of the manifest has replaced are told as such") {
   const TempFolder folder;
   {
     ServerOf first(folder, 0, 1);
@@ -181,7 +206,7 @@ TEST_CASE("files that a later run of the record has replaced are told as such") 
   CHECK(found.replaced == std::vector<std::string>{"storm.node7.s0.i2.h5"});
 }
 
-TEST_CASE("a line of the record that cannot be read is damage, one that is cut off is told, and the others are checked") {
+TEST_CASE("a line of the manifest that cannot be read is damage, one that is cut off is told, and the others are checked") {
   const TempFolder folder;
   {
     ServerOf server(folder, 0, 1);
@@ -202,8 +227,9 @@ TEST_CASE("a run is found by its basename, record, master file or folder, else w
   folder.write("storm.jsonl", "");
   const std::string record = folder.file("storm.jsonl");
   for (const std::string& run : {record, folder.file("storm"), folder.file("storm.h5"), folder.path().string()})
-    CHECK(damaris::hdf5::find_record(run) == record);
-  CHECK_THROWS_WITH(damaris::hdf5::find_record(folder.file("strom")), Catch::EndsWith("in its folder there is " + record));
+    CHECK(damaris::manifest::find_manifest(run) == record);
+  CHECK_THROWS_WITH(damaris::manifest::find_manifest(folder.file("strom")), Catch::EndsWith("in its folder there is " + record));
   folder.write("other.jsonl", "");
-  CHECK_THROWS_WITH(damaris::hdf5::find_record(folder.path().string()), Catch::Contains("there are 2 records in this folder"));
+  CHECK_THROWS_WITH(damaris::manifest::find_manifest(folder.path().string()),
+                    Catch::Contains("there are 2 records in this folder"));
 }

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "plugins/hdf5/round_writes.hpp"
-#include "plugins/hdf5/write_target.hpp"
-#include "plugins/reduce/crc32.hpp"
+#include "codec/checksum.hpp"
+#include "plugins/hdf5/file/aligned_writer.hpp"
+#include "plugins/hdf5/file/write_target.hpp"
 #include "support/temp_folder.hpp"
 
 using damaris::hdf5::WriteTarget;
@@ -127,13 +127,13 @@ TEST_CASE("bytes from several places of memory arrive in order, and the checksum
     target.write_back_early();
     const std::string head(start, 'h');
     if (start > 0) target.write(Kind::metadata, 0, head.data(), head.size());
-    damaris::hdf5::RoundWrites out(target, start);
+    damaris::hdf5::AlignedWriter out(target, start);
     std::string expected = head;
     for (int run = 0; run < 40; ++run) {
       const std::byte* data = memory.data() + random() % (1 << 20);
       for (std::size_t left = random() % (2 << 20), part = 0; left > 0; left -= part, data += part) {
         part = std::min<std::size_t>(run % 3 == 0 ? left : out.room(), left);
-        out.add(data, part, damaris::reduce::crc32(data, part));
+        out.add(data, part, damaris::codec::crc32(data, part));
         expected.append(reinterpret_cast<const char*>(data), part);
       }
     }
@@ -142,6 +142,6 @@ TEST_CASE("bytes from several places of memory arrive in order, and the checksum
     REQUIRE(read(target, 0, expected.size()) == expected);
     std::uint32_t checksum = 0;
     REQUIRE(target.checksum(checksum));
-    REQUIRE(checksum == damaris::reduce::crc32(expected.data(), expected.size()));
+    REQUIRE(checksum == damaris::codec::crc32(expected.data(), expected.size()));
   }
 }

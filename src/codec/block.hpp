@@ -1,0 +1,54 @@
+// One block of a deflate stream with Huffman codes of its own: header, symbols, end.
+// Used by: the byte-plane deflate, one worker thread each.
+// Before it: the symbols of a piece of a plane. After it: the bits of the stream.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "bit_writer.hpp"
+#include "match_mask.hpp"
+#include "symbols.hpp"
+
+namespace damaris::codec {
+
+// Plans a block, tells its size, writes it. Owns its tables: one for each thread, used for one block after the other.
+class Block {
+ public:
+  // Finds the codes for these symbols (at most 65535, of data that deflate can express with these distances).
+  void plan(const Halves& halves, const Distances& distances) noexcept;
+  // Units: bits, header and end included; exact.
+  std::uint64_t size_bits() const noexcept { return size_bits_; }
+  // Writes what was planned, with up to 8 bytes beyond. The symbols are those of plan().
+  void write(const Halves& halves, bool last, BitWriter& out, Simd simd) const noexcept;
+
+ private:
+  static constexpr std::size_t kLiteralCodes = 286, kDistanceCodes = 30, kMostLengths = kLiteralCodes + kDistanceCodes;
+  struct CodeLength {  // one symbol of the header's own code with its extra bits
+    std::uint8_t symbol, extra_bits, extra;
+  };
+
+  void count(const Halves& halves) noexcept;
+  void join(const Distances& distances) noexcept;
+  void plan_header() noexcept;
+  void add_run(std::uint8_t length, std::size_t run) noexcept;
+  void fill_table(const Distances& distances) noexcept;
+  void add_up() noexcept;
+  void write_header(bool last, BitWriter& out) const noexcept;
+
+  std::array<std::uint32_t, kSymbolKinds> counts_;     // of each Symbol
+  std::array<std::uint32_t, kSymbolKinds> table_;      // code with extra bits in 26 bits, its length in 6
+  std::array<std::uint32_t, kLiteralCodes> literals_;  // frequencies of deflate's own symbols
+  std::array<std::uint32_t, kDistanceCodes> distances_;
+  std::array<std::uint8_t, kMostLengths> lengths_;  // literals and lengths, then distances
+  std::array<std::uint16_t, kLiteralCodes> literal_codes_;
+  std::array<std::uint16_t, kDistanceCodes> distance_codes_;
+  std::array<CodeLength, kMostLengths> header_;
+  std::array<std::uint8_t, 19> header_lengths_;
+  std::array<std::uint16_t, 19> header_codes_;
+  std::size_t header_count_ = 0, literal_count_ = 0, distance_count_ = 0, header_code_count_ = 0;
+  std::uint64_t size_bits_ = 0;
+};
+
+}  // namespace damaris::codec

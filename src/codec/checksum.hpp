@@ -1,0 +1,19 @@
+// CRC-32 (of zlib, gzip and PNG) of blocks, values and files.
+// Used by: clients at hand-over, any thread; the server's dispatch thread and its workers; `damaris verify`.
+// Before it: bytes of a block or a file. After it: the block's header, the manifest.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "simd.hpp"
+
+namespace damaris::codec {
+
+// Of nothing: 0. Threads: any; pure.
+std::uint32_t crc32(const void* data, std::size_t size_bytes, std::uint32_t before = 0, Simd simd = best_simd()) noexcept;
+
+// Of two parts side by side, from that of each.
+std::uint32_t crc32_joined(std::uint32_t first, std::uint32_t second, std::uint64_t second_bytes) noexcept;
+
+}  // namespace damaris::codec

@@ -1,0 +1,29 @@
+// What a codec gets and what it gives back.
+// Used by: whoever writes chunks, any thread of the server; the codecs.
+// Before it: a block of the region. After it: H5Dwrite_chunk.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace damaris::codec {
+
+// A chunk as it lies in memory: `count` elements of `size` bytes, the last dimension contiguous. Owns nothing.
+struct Chunk {
+  const void* data = nullptr;
+  std::size_t count = 0;
+  std::size_t size = 0;
+  std::uint64_t row = 0;  // elements of the last dimension, which make smaller output; 0: not known
+
+  std::size_t bytes() const noexcept { return count * size; }
+};
+
+// An encoded chunk. Owns nothing: the bytes are the encoder's until its next call.
+struct Encoded {
+  const void* data = nullptr;
+  std::size_t bytes = 0;
+  // False: encoding made nothing smaller. Write the chunk as it is, and set the filter mask so that all filters are skipped.
+  bool smaller = false;
+};
+
+}  // namespace damaris::codec

@@ -1,0 +1,227 @@
+#include "half.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <damaris/error.hpp>
+#include <limits>
+#include <string>
+
+#include "number_text.hpp"
+#include "simd.hpp"
+
+#ifdef DAMARIS_CODEC_X86
+#include <immintrin.h>
+#endif
+
+namespace damaris::codec {
+namespace {
+
+constexpr std::size_t kGroup = 16;   // what is converted and compared together
+constexpr std::size_t kBlock = 512;  // what goes through each step together: a step reads what the one before wrote long ago
+constexpr std::uint32_t kFloatInf = 0x7f800000, kHalfMost = 0x477ff000;  // 65520: from here on Inf is nearest
+constexpr double kHalfOverflow = 65520;
+
+struct Lanes {
+  double reached[kGroup] = {};
+  double overflowed[kGroup] = {};  // exact up to 2^53
+};
+
+// Converts a group, there and back. compare(): what a reader gets is compared with what was there, so the error holds whatever
+// rounding went before.
+struct PortableHalf {
+  static void there(const float* values, Half* out) noexcept {
+    for (std::size_t k = 0; k < kGroup; ++k) out[k] = to_half(values[k]);
+  }
+  static void back(const Half* halves, float* out) noexcept {
+    for (std::size_t k = 0; k < kGroup; ++k) out[k] = from_half(halves[k]);
+  }
+  template <class T>
+  static void compare(const T* values, const float* halves, const Packing& packing, Lanes& lanes) noexcept {
+    for (std::size_t k = 0; k < kGroup; ++k) {
+      const double value = values[k], half = halves[k];
+      const double error = std::fabs(value - (half * packing.scale + packing.offset));
+      const bool fits = error <= std::numeric_limits<double>::max();  // what a reader gets is a number
+      const double wrong = fits ? 0.0 : 1.0, reached = fits ? error : 0.0;
+      const bool finite = std::fabs(value) <= std::numeric_limits<double>::max();
+      const double counted = finite ? reached : 0.0;
+      lanes.overflowed[k] += finite ? wrong : 0.0;
+      lanes.reached[k] = counted > lanes.reached[k] ? counted : lanes.reached[k];
+    }
+  }
+};
+
+#ifdef DAMARIS_CODEC_X86
+struct F16cHalf {
+  DAMARIS_TARGET_AVX2 static void there(const float* values, Half* out) noexcept {
+    for (std::size_t k = 0; k < kGroup; k += 8) {
+      const __m128i halves = _mm256_cvtps_ph(_mm256_loadu_ps(values + k), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + k), halves);
+    }
+  }
+  DAMARIS_TARGET_AVX2 static void back(const Half* halves, float* out) noexcept {
+    for (std::size_t k = 0; k < kGroup; k += 8)
+      _mm256_storeu_ps(out + k, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(halves + k))));
+  }
+  DAMARIS_TARGET_AVX2 static __m256d four(const float* at) noexcept { return _mm256_cvtps_pd(_mm_loadu_ps(at)); }
+  DAMARIS_TARGET_AVX2 static __m256d four(const double* at) noexcept { return _mm256_loadu_pd(at); }
+  template <class T>
+  DAMARIS_TARGET_AVX2 static void compare(const T* values, const float* halves, const Packing& packing, Lanes& lanes) noexcept {
+    const __m256d no_sign = _mm256_castsi256_pd(_mm256_set1_epi64x(0x7fffffffffffffff));
+    const __m256d scale = _mm256_set1_pd(packing.scale), offset = _mm256_set1_pd(packing.offset);
+    const __m256d inf = _mm256_set1_pd(std::numeric_limits<double>::infinity()), one = _mm256_set1_pd(1);
+    for (std::size_t k = 0; k < kGroup; k += 4) {
+      const __m256d value = four(values + k), half = four(halves + k);
+      const __m256d error = _mm256_and_pd(no_sign, _mm256_sub_pd(value, _mm256_fmadd_pd(half, scale, offset)));
+      const __m256d finite = _mm256_cmp_pd(_mm256_and_pd(no_sign, value), inf, _CMP_LT_OQ);
+      const __m256d fits = _mm256_cmp_pd(error, inf, _CMP_LT_OQ);
+      const __m256d wrong = _mm256_and_pd(_mm256_andnot_pd(fits, finite), one);
+      const __m256d counted = _mm256_and_pd(_mm256_and_pd(fits, finite), error);
+      _mm256_storeu_pd(lanes.overflowed + k, _mm256_add_pd(_mm256_loadu_pd(lanes.overflowed + k), wrong));
+      _mm256_storeu_pd(lanes.reached + k, _mm256_max_pd(_mm256_loadu_pd(lanes.reached + k), counted));
+    }
+  }
+};
+#endif
+
+// `count` is a multiple of kGroup, at most kBlock.
+template <class Convert, class T>
+inline __attribute__((always_inline)) void pack_block(const T* values, std::size_t count, const Packing& packing, double inverse,
+                                                      Half* out, Lanes& lanes) noexcept {
+  float buffer[kBlock];
+  for (std::size_t i = 0; i < count; ++i)
+    buffer[i] = static_cast<float>((static_cast<double>(values[i]) - packing.offset) * inverse);
+  for (std::size_t i = 0; i < count; i += kGroup) Convert::there(buffer + i, out + i);
+  for (std::size_t i = 0; i < count; i += kGroup) Convert::back(out + i, buffer + i);
+  for (std::size_t i = 0; i < count; i += kGroup) Convert::compare(values + i, buffer + i, packing, lanes);
+}
+
+template <class Convert, class T>
+inline __attribute__((always_inline)) Packed pack_with(const T* values, std::size_t count, const Packing& packing,
+                                                       Half* out) noexcept {
+  const double inverse = 1 / packing.scale;
+  Lanes lanes;
+  const std::size_t whole = count / kGroup * kGroup;
+  for (std::size_t i = 0; i < whole; i += kBlock)
+    pack_block<Convert>(values + i, std::min(kBlock, whole - i), packing, inverse, out + i, lanes);
+  T rest[kGroup];
+  Half halves[kGroup];
+  std::fill_n(rest, kGroup, std::numeric_limits<T>::quiet_NaN());  // counts for nothing
+  std::copy_n(values + whole, count - whole, rest);
+  pack_block<Convert>(rest, kGroup, packing, inverse, halves, lanes);
+  std::copy_n(halves, count - whole, out + whole);
+  Packed packed;
+  packed.largest_error = *std::max_element(lanes.reached, lanes.reached + kGroup);
+  for (const double overflowed : lanes.overflowed) packed.overflowed += static_cast<std::uint64_t>(overflowed);
+  return packed;
+}
+
+#ifdef DAMARIS_CODEC_X86
+template <class T>
+DAMARIS_TARGET_AVX2 Packed pack_f16c(const T* values, std::size_t count, const Packing& packing, Half* out) noexcept {
+  return pack_with<F16cHalf>(values, count, packing, out);
+}
+#endif
+
+template <class T>
+Packed pack_any(const T* values, std::size_t count, const Packing& packing, Half* out) {
+  check_packing(packing);
+#ifdef DAMARIS_CODEC_X86
+  if (best_simd() != Simd::kPortable) return pack_f16c(values, count, packing, out);
+#endif
+  return pack_with<PortableHalf>(values, count, packing, out);
+}
+
+// A scale below has no inverse.
+constexpr double kLeastScale = std::numeric_limits<double>::min();
+
+// 2^(16 k): the farthest value is between 2^-1 and 2^15 halves, so that small ones
+// are as far above the smallest half as with any scale.
+double common_scale(double farthest) noexcept {
+  constexpr int kStep = 16, kHighest = 1008;  // 2^1024 is no number: what the last scale cannot hold overflows
+  constexpr double kLeast = 1e-290;
+  if (farthest == 0) return 1;
+  if (farthest < kLeast) return std::max(farthest, kLeastScale);
+  int exponent = 0;  // farthest < 2^exponent
+  std::frexp(farthest, &exponent);
+  return std::ldexp(1.0, std::min(static_cast<int>(std::floor(static_cast<double>(exponent) / kStep)) * kStep, kHighest));
+}
+
+}  // namespace
+
+template <class T>
+Packing packing_for(const Range<T>& range) noexcept {
+  if (!range.finite) return {};
+  const double low = range.min, high = range.max;
+  const double nearest = std::min(std::fabs(low), std::fabs(high)), farthest = std::max(std::fabs(low), std::fabs(high));
+  const bool far_from_zero = (low > 0 || high < 0) && high - low < nearest;
+  if (!far_from_zero) return {common_scale(farthest), 0};
+  const double offset = low + (high - low) / 2;
+  const double scale = std::max(high - offset, offset - low);
+  return {scale > 0 ? std::max(scale, kLeastScale) : 1, offset};
+}
+template Packing packing_for(const Range<float>& range) noexcept;
+template Packing packing_for(const Range<double>& range) noexcept;
+
+// Between two powers of two halves are 2^-10 of the lower one apart, and below 2^-14 as far as there.
+template <class T>
+double rounding_error(const Range<T>& range, const Packing& packing) noexcept {
+  if (!range.finite) return 0;
+  if (!can_be_undone(packing)) return std::numeric_limits<double>::infinity();
+  const double scale = std::fabs(packing.scale), low = range.min, high = range.max;
+  const double farthest = std::max(std::fabs(high - packing.offset), std::fabs(low - packing.offset)) / scale;
+  if (farthest == 0) return 0;
+  if (!(farthest < kHalfOverflow)) return std::numeric_limits<double>::infinity();
+  int exponent = 0;
+  const bool power_of_two = std::frexp(farthest, &exponent) == 0.5;
+  return scale * std::ldexp(1.0, std::max(exponent - (power_of_two ? 2 : 1), -14) - 11);
+}
+template double rounding_error(const Range<float>& range, const Packing& packing) noexcept;
+template double rounding_error(const Range<double>& range, const Packing& packing) noexcept;
+
+bool can_be_undone(const Packing& packing) noexcept { return std::isnormal(packing.scale) && std::isfinite(packing.offset); }
+
+void check_packing(const Packing& packing) {
+  if (can_be_undone(packing)) return;
+  throw Error(DC_E_CONFIG, "16 bits with scale " + number_text(packing.scale) + " and offset " + number_text(packing.offset) +
+                               " cannot be unpacked; give a finite scale that is not zero and a finite offset, or neither of them");
+}
+
+Packed pack(const float* values, std::size_t count, const Packing& packing, Half* out) {
+  return pack_any(values, count, packing, out);
+}
+Packed pack(const double* values, std::size_t count, const Packing& packing, Half* out) {
+  return pack_any(values, count, packing, out);
+}
+
+Half to_half(float value) noexcept {
+  std::uint32_t bits;
+  std::memcpy(&bits, &value, 4);
+  const std::uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
+  if (magnitude > kFloatInf) return static_cast<Half>(sign | 0x7e00 | (magnitude >> 13 & 0x3ff));
+  if (magnitude >= kHalfMost) return static_cast<Half>(sign | 0x7c00);
+  if (magnitude >= 0x38800000)  // normal halves: move the exponent, round what falls off
+    return static_cast<Half>(sign | ((magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13));
+  float small;  // the rounding of an addition leaves the half's bits at the end
+  std::memcpy(&small, &magnitude, 4);
+  small += 0.5f;
+  std::memcpy(&bits, &small, 4);
+  return static_cast<Half>(sign | (bits - 0x3f000000));
+}
+
+float from_half(Half half) noexcept {
+  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000) << 16, magnitude = half & 0x7fffu;
+  const float small = static_cast<float>(magnitude) * 5.9604644775390625e-8f;  // 2^-24: zeros and denormals
+  std::uint32_t bits;
+  std::memcpy(&bits, &small, 4);
+  if (magnitude >= 0x7c00)
+    bits = kFloatInf | (magnitude & 0x3ff) << 13;
+  else if (magnitude >= 0x400)
+    bits = (magnitude << 13) + 0x38000000;
+  bits |= sign;
+  float value;
+  std::memcpy(&value, &bits, 4);
+  return value;
+}
+
+}  // namespace damaris::codec

@@ -1,0 +1,24 @@
+#include "scratch.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace damaris::codec {
+
+constexpr std::align_val_t kAlignment{64};
+
+void Scratch::Free::operator()(unsigned char* memory) const noexcept { ::operator delete(memory, kAlignment); }
+
+// Written once, so that no later use of it touches memory that the kernel has still to find.
+unsigned char* Scratch::at_least(std::size_t bytes) {
+  if (bytes <= bytes_) return memory_.get();
+  memory_.reset();
+  bytes_ = 0;
+  memory_.reset(static_cast<unsigned char*>(::operator new(bytes, kAlignment)));
+  std::memset(memory_.get(), 0, bytes);
+  bytes_ = bytes;
+  return memory_.get();
+}
+
+}  // namespace damaris::codec

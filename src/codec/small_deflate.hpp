@@ -1,0 +1,32 @@
+// Shuffle and deflate of the whole chunk by libdeflate: smaller and slower than the byte-plane deflate.
+// Used by: worker threads of the server, through Encoder.
+// Before it: a chunk. After it: H5Dwrite_chunk on a dataset with the filters shuffle and deflate.
+#pragma once
+
+#include <memory>
+
+#include "chunk.hpp"
+#include "scratch.hpp"
+#include "simd.hpp"
+
+struct libdeflate_compressor;
+
+namespace damaris::codec {
+
+class SmallDeflate {
+ public:
+  // `level` 1 to 12. Throws std::bad_alloc.
+  SmallDeflate(int level, Simd simd);
+  // As Encoder::encode; throws std::bad_alloc.
+  Encoded encode(const Chunk& chunk);
+
+ private:
+  struct Free {
+    void operator()(libdeflate_compressor* compressor) const noexcept;
+  };
+  std::unique_ptr<libdeflate_compressor, Free> compressor_;
+  Simd simd_;
+  Scratch shuffled_, stream_;
+};
+
+}  // namespace damaris::codec

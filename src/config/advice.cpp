@@ -1,0 +1,147 @@
+#include "config/advice.hpp"
+
+#include <algorithm>
+
+#include "config/build.hpp"
+#include "core/base/error.hpp"
+#include "core/base/format.hpp"
+#include "core/base/units.hpp"
+#include "core/shm/form.hpp"
+#include "core/shm/region.hpp"
+
+namespace damaris::config {
+namespace {
+
+// Parameters that keep their value: constant ones, and those computed from such.
+std::vector<bool> fixed_parameters(const model::Model& model) {
+  std::map<std::string, bool> fixed;
+  std::vector<bool> result;
+  for (const model::Parameter& parameter : model.parameters) {
+    const auto& names = parameter.expression.names();
+    const bool is =
+        parameter.constant && std::all_of(names.begin(), names.end(), [&](const std::string& name) { return fixed[name]; });
+    fixed[parameter.name] = is;
+    result.push_back(is);
+  }
+  return result;
+}
+
+// The message of an Error of resolve() without the place, which Problems adds.
+std::string without_place(const model::Model& model, Location where, const std::string& sentence) {
+  const std::string place = model::place(model, where) + ": ";
+  return sentence.compare(0, place.size(), place) == 0 ? sentence.substr(place.size()) : sentence;
+}
+
+// Layouts that give no shape with the values of the start.
+void unresolved(const model::Model& model, std::vector<std::pair<const model::Layout*, std::string>>& wrong) {
+  const auto values = model::initial_parameters(model);
+  for (const model::Layout& layout : model.layouts) {
+    try {
+      model::resolve(model, layout, values);
+    } catch (const Error& error) {
+      wrong.emplace_back(&layout, without_place(model, layout.where, error.sentence()));
+    }
+  }
+}
+
+// What a dataset must fit into.
+std::uint64_t most_of_a_dataset(const model::Model& model, int clients) {
+  const model::Architecture& a = model.architecture;
+  return a.pooled ? a.buffer_bytes : smallest_arena(model, clients);
+}
+
+std::string room(const model::Model& model, int clients) {
+  const model::Architecture& a = model.architecture;
+  if (a.pooled) return format("the {} clients share {}", clients, size_text(a.buffer_bytes));
+  return format("one of {} clients{} gets {} of the buffer", clients, a.threads > 1 ? format(" with {} threads", a.threads) : "",
+                size_text(smallest_arena(model, clients)));
+}
+
+void check_datasets(Build& build) {
+  const int clients = clients_per_server(build.model);
+  if (clients == 0) return;
+  const auto values = model::initial_parameters(build.model);
+  const std::uint64_t arena = most_of_a_dataset(build.model, clients);
+  for (const model::Variable& variable : build.model.variables) {
+    const model::Layout& layout = build.model.layouts[variable.layout];
+    if (!variable.enabled || !is_fixed(build.model, layout)) continue;
+    const std::uint64_t bytes = model::resolve(build.model, layout, values).bytes;
+    if (shm::block_bytes(bytes, shm::form_of(layout)) > arena)
+      build.problems.add(variable.where, format("variable '{}' has {}, but {}; give <buffer size=\"...\"> more", variable.path,
+                                                size_text(bytes), room(build.model, clients)));
+  }
+}
+
+bool overwrites_what_it_recovers(const model::Model& model) {
+  if (model.architecture.stale != model::StalePolicy::recover) return false;
+  for (const model::Plugin& plugin : model.plugins)
+    for (const auto& [key, value] : plugin.settings)
+      if (plugin.name == "hdf5" && key == "exists" && value == "overwrite") return true;
+  return false;
+}
+
+void warn_of_buffer(const model::Model& model, std::vector<std::string>& told) {
+  const int clients = clients_per_server(model);
+  const std::uint64_t bytes = model::iteration_bytes(model, model::initial_parameters(model));
+  if (clients == 0 || bytes <= smallest_arena(model, clients)) return;
+  told.push_back(
+      format("{}: an iteration of all variables has {} per client, but {}; writing all of them in one iteration will fail",
+             model.file, size_text(bytes), room(model, clients)));
+}
+
+}  // namespace
+
+int clients_per_server(const model::Model& model) {
+  const model::Architecture& a = model.architecture;
+  if (a.dedicated_cores == 0) return 1;
+  return (a.clients + a.dedicated_cores - 1) / a.dedicated_cores;
+}
+
+std::uint64_t smallest_arena(const model::Model& model, int clients) {
+  const model::Architecture& a = model.architecture;
+  const auto shares =
+      shm::arena_shares(a.buffer_bytes, static_cast<std::uint32_t>(clients), static_cast<std::uint32_t>(a.threads), a.weights);
+  return *std::min_element(shares.begin(), shares.end());
+}
+
+bool is_fixed(const model::Model& model, const model::Layout& layout) {
+  const std::vector<bool> fixed = fixed_parameters(model);
+  const auto keeps = [&](const model::Expression& expression) {
+    for (std::size_t i = 0; i < model.parameters.size(); ++i) {
+      const auto& names = expression.names();
+      if (!fixed[i] && std::find(names.begin(), names.end(), model.parameters[i].name) != names.end()) return false;
+    }
+    return true;
+  };
+  return std::all_of(layout.dimensions.begin(), layout.dimensions.end(), keeps) &&
+         std::all_of(layout.global.begin(), layout.global.end(), keeps);
+}
+
+std::vector<std::string> warnings(const model::Model& model) {
+  std::vector<std::string> told;
+  std::vector<std::pair<const model::Layout*, std::string>> wrong;
+  unresolved(model, wrong);
+  for (const auto& [layout, sentence] : wrong)
+    told.push_back(
+        format("{}: {} at the start; set the parameters before the first write", model::place(model, layout->where), sentence));
+  if (wrong.empty()) warn_of_buffer(model, told);
+  if (overwrites_what_it_recovers(model))
+    told.push_back(format(
+        "{}: stale=\"recover\" stores what a dead run had left, and exists=\"overwrite\" of <hdf5> removes it when this run stores "
+        "its first iteration; say exists=\"append\" to keep it",
+        model.file));
+  if (std::none_of(model.plugins.begin(), model.plugins.end(), [](const model::Plugin& plugin) { return plugin.storage; }))
+    told.push_back(format("{}: no <storage>: nothing will be stored, only actions see the data", model.file));
+  return told;
+}
+
+void check_whole(Build& build) {
+  std::vector<std::pair<const model::Layout*, std::string>> wrong;
+  unresolved(build.model, wrong);
+  // A layout over parameters that the program will set may have no shape yet.
+  for (const auto& [layout, sentence] : wrong)
+    if (is_fixed(build.model, *layout)) build.problems.add(layout->where, sentence);
+  if (build.problems.empty() && wrong.empty()) check_datasets(build);
+}
+
+}  // namespace damaris::config

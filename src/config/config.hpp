@@ -1,0 +1,16 @@
+// XML file -> model: schema validation, then meaning. The one place with Xerces-C.
+// Used by: damaris-server, clients that find no server, in-place processes, rank 0 of an MPI start, damaris-check; one thread, at start-up.
+// Before it: the user's XML. After it: model::Model.
+#pragma once
+
+#include <string>
+
+#include "core/model/model.hpp"
+
+namespace damaris::config {
+
+// Parses and checks `text`; `path` is for messages ("file:line:column: what; what is allowed; did you mean ...?").
+// Throws Error(DC_E_CONFIG) with every error found, one a line (at most 20).
+model::Model parse(const std::string& text, const std::string& path);
+
+}  // namespace damaris::config

@@ -1,0 +1,41 @@
+#include "config/parse.hpp"
+#include "config/build.hpp"
+#include "config/config.hpp"
+#include "config/explain.hpp"
+#include "config/xml_reader.hpp"
+
+namespace damaris::config {
+namespace {
+
+Element read_valid(const std::string& text, const Schema& schema, Problems& problems) {
+  Document document = read_xml(text, schema, problems);
+  if (!document.objections.empty()) explain(document, schema, problems);
+  problems.throw_if_any();
+  return std::move(document.root);
+}
+
+}  // namespace
+
+model::Model parse(const std::string& text, const std::string& path) { return parse(text, path, Schema()); }
+
+model::Model parse(const std::string& text, const std::string& path, const Schema& schema) {
+  Problems problems(path);
+  const Element root = read_valid(text, schema, problems);
+  model::Model model;
+  model.file = path;
+  Build build = start_build(root, model, problems);
+  build_architecture(build);
+  build_log(build);
+  build_parameters(build);
+  build_types(build);
+  build_layouts(build);
+  build_variables(build);
+  build_storage(build);
+  build_actions(build);
+  problems.throw_if_any();
+  check_whole(build);
+  problems.throw_if_any();
+  return model;
+}
+
+}  // namespace damaris::config

@@ -1,0 +1,44 @@
+// A file that has its final name only when it is complete and durable.
+// Used by: the manifest and the hdf5 plugin, on the server's dispatch thread.
+// Before it: the file's name. After it: whoever writes into it, and publishes it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/base/failure.hpp"
+
+namespace damaris {
+
+// Makes names in the folder of `path` durable. Throws Failure.
+void sync_folder_of(const std::string& path);
+
+// Adds all of it where the descriptor stands. Returns 0, or the errno that kept it from being written whole.
+int write_all(int descriptor, const std::string& bytes);
+
+class OutputFile {
+ public:
+  // Makes the temporary file, of that name and some letters that nobody can foretell; throws Failure. Left without publish() the temporary file is removed.
+  OutputFile(std::string temporary_path, std::string final_path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  // Open for reading and writing; owned by this object.
+  int descriptor() const { return descriptor_; }
+  const std::string& temporary_path() const { return temporary_path_; }
+  const std::string& final_path() const { return final_path_; }
+
+  void append(const std::string& bytes);
+  // Waits until what was written is on the storage, by whatever descriptor it was written.
+  void sync();
+  // Syncs, renames, and syncs the folder. Returns the size of the file in bytes. Replaces a file of that name if `overwrite`.
+  std::uint64_t publish(bool overwrite);
+
+ private:
+  std::string temporary_path_, final_path_;
+  int descriptor_;
+  bool published_ = false;
+};
+
+}  // namespace damaris

@@ -1,0 +1,62 @@
+#include "core/base/retry.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+
+namespace damaris {
+namespace {
+
+constexpr std::chrono::milliseconds kFirstPause{20}, kLongestPause{1000};
+
+}  // namespace
+
+bool may_pass(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+    case EIO:
+    case EROFS:
+    case ENOENT:  // of a folder whose mount has gone
+    case ESTALE:
+    case ETIMEDOUT:
+    case ENOTCONN:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// A try may be long: pauses are at least as long, so that the disk is not kept busy with what fails.
+bool Retry::again(int error, Instant since, Instant begun, Instant now) {
+  ++failed_;
+  if (!first_) first_ = begun;
+  if (!may_pass(error)) return false;
+  if (!trouble_since_) trouble_since_ = begun;
+  const Instant end = std::max(since, *trouble_since_) + window_;
+  if (now >= end) return false;
+  pause_ = failed_ == 1 ? Instant::duration(kFirstPause) : std::min<Instant::duration>(2 * pause_, kLongestPause);
+  next_ = std::min(end, now + std::max(pause_, now - begun));
+  return true;
+}
+
+void Retry::stored() {
+  trouble_since_.reset();
+  next_thing();
+}
+
+void Retry::next_thing() {
+  first_.reset();
+  next_ = {};
+  failed_ = 0;
+}
+
+double Retry::seconds(Instant now) const { return first_ ? std::chrono::duration<double>(now - *first_).count() : 0; }
+
+std::string Retry::effort(Instant now) const {
+  char text[32];  // not snprintf, which obeys the locale
+  const auto end = std::to_chars(text, text + sizeof text, seconds(now), std::chars_format::fixed, 1);
+  return std::to_string(failed_) + " tries within " + std::string(text, end.ptr) + " s";
+}
+
+}  // namespace damaris

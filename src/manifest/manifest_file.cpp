@@ -1,0 +1,233 @@
+#include "manifest_file.hpp"
+
+#include <damaris/error.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <limits>
+#include <vector>
+
+#include "core/base/failure.hpp"
+#include "core/base/output_file.hpp"
+#include "core/base/own_file.hpp"
+#include "reader.hpp"
+#include "whole_lines.hpp"
+
+namespace damaris::manifest {
+namespace {
+
+constexpr char kAside[] = ".tmp.";  // in the name of a manifest that is being made
+
+std::uint64_t size_of(int descriptor, const std::string& path) {
+  struct stat facts = {};
+  if (::fstat(descriptor, &facts) != 0) throw_system_failure(errno, "look at", path);
+  return static_cast<std::uint64_t>(facts.st_size);
+}
+
+// Returns false with errno set.
+bool copy_from(int source, std::uint64_t offset, int target) {
+  std::vector<char> buffer(std::size_t{1} << 20);
+  for (ssize_t got; (got = ::pread(source, buffer.data(), buffer.size(), static_cast<off_t>(offset))) != 0;) {
+    if (got < 0) return false;
+    for (ssize_t done = 0; done < got;) {
+      const ssize_t written = ::write(target, buffer.data() + done, static_cast<std::size_t>(got - done));
+      if (written < 0) return false;
+      done += written;
+    }
+    offset += static_cast<std::uint64_t>(got);
+  }
+  return true;
+}
+
+// That servers took part and ended says nothing where none of them stored an iteration.
+bool has_only_words_after(const std::string& path, std::uint64_t offset) {
+  bool only_words = true;
+  const bool is_there = for_whole_lines(path, offset, [&](const std::string& line) {
+    const Json json = Json::parse(line, nullptr, false);
+    return only_words = json.is_object() && (json.contains("joined") || json.contains("ended"));
+  });
+  return is_there && only_words;
+}
+
+}  // namespace
+
+Error earlier_record(const std::string& path) {
+  return Error(DC_E_NO_OUTPUT, "'" + path +
+                                   "' is the manifest of an earlier run and exists=\"refuse\"; move its files away, choose " +
+                                   "another basename, or say exists=\"overwrite\" or \"append\"");
+}
+
+Error other_run(const std::string& path) {
+  return Error(DC_E_NO_OUTPUT, "'" + path +
+                                   "' has become the manifest of another run, whose files would be mixed with what is to be "
+                                   "recovered; give that another place (damaris recover --basename)");
+}
+
+ManifestFile::ManifestFile(std::string path, Existing existing, RunHold& hold, const RunEntry& run, bool again,
+                           const std::vector<Json>& of_earlier)
+    : path_(std::move(path)), hold_(hold), first_(hold.is_first()) {
+  const RunHold::Turn turn(hold_);
+  try {
+    open();
+    const bool is_begun = (again || !first_) && size_of(descriptor_, path_) > 0;
+    if (!is_begun) start(existing, run, of_earlier);
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+ManifestFile::~ManifestFile() {
+  if (first_) take_back();
+  close();
+}
+
+// With lines of the run whose server has died.
+void ManifestFile::go_on(const RunEntry& run) {
+  if (outline_of(path_).regions != run.regions) throw other_run(path_);
+  cut_broken_line();
+}
+
+// A run that stored nothing leaves no trace.
+void ManifestFile::take_back() try {
+  struct stat facts = {};
+  if (is_gone() || ::fstat(descriptor_, &facts) != 0 || static_cast<std::uint64_t>(facts.st_size) < end_) return;
+  if (!has_only_words_after(path_, end_)) return;
+  if (!hold_.take_alone()) return;  // others are there
+  // What cannot be taken back stays: a line about a run without iterations, which replaces nothing.
+  [[maybe_unused]] const int result = begin_ == 0 ? ::unlink(path_.c_str()) : ::ftruncate(descriptor_, static_cast<off_t>(begin_));
+} catch (const Failure&) {
+  // What it tells of is not known: it stays.
+}
+
+void ManifestFile::open() {
+  descriptor_ = open_own(path_, O_RDWR | O_CREAT | O_APPEND, 0666);
+  if (descriptor_ < 0) throw Failure("cannot open the manifest " + path_ + ": " + why_not_own(path_, errno), errno);
+  learn_identity();
+}
+
+void ManifestFile::close() {
+  if (is_ours()) ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+void ManifestFile::learn_identity() {
+  struct stat facts = {};
+  if (::fstat(descriptor_, &facts) != 0) throw_system_failure(errno, "look at", path_);
+  device_ = facts.st_dev;
+  inode_ = facts.st_ino;
+  struct stat named = {};
+  has_name_ = ::stat(path_.c_str(), &named) == 0 && named.st_dev == device_ && named.st_ino == inode_;
+}
+
+// In place it is the simulation's process, which may close descriptors that it does not know and use their numbers for files of its own.
+bool ManifestFile::is_ours() const {
+  struct stat facts = {};
+  return descriptor_ >= 0 && ::fstat(descriptor_, &facts) == 0 && facts.st_dev == device_ && facts.st_ino == inode_;
+}
+
+void ManifestFile::start(Existing existing, const RunEntry& run, const std::vector<Json>& of_earlier) {
+  remove_leftovers();
+  if (existing == Existing::recover && size_of(descriptor_, path_) > 0) return go_on(run);
+  if (existing == Existing::refuse && outline_of(path_).tells_of_iterations) throw earlier_record(path_);
+  drop_replaced_lines();
+  cut_broken_line();
+  for (const Json& line : of_earlier)
+    if (!append(line)) throw_system_failure(ENOENT, "go on with the manifest", path_);
+  begin_ = size_of(descriptor_, path_);
+  if (!append(to_json(run))) throw_system_failure(ENOENT, "begin the manifest", path_);
+  end_ = size_of(descriptor_, path_);
+  sync_folder_of(path_);
+}
+
+// Whoever made them held the manifest, which is ours now.
+void ManifestFile::remove_leftovers() const {
+  const std::filesystem::path record(path_);
+  const std::string start = record.filename().string() + kAside;
+  std::error_code unreadable;
+  for (std::filesystem::directory_iterator next(record.parent_path(), unreadable), end; !unreadable && next != end;
+       next.increment(unreadable))
+    if (next->path().filename().string().compare(0, start.size(), start) == 0) ::unlink(next->path().c_str());
+}
+
+void ManifestFile::drop_replaced_lines() {
+  if (!is_ours()) return;
+  const RunHold::Turn turn(hold_);
+  const std::uint64_t from = is_gone() ? 0 : outline_of(path_).replaced_until;
+  if (from == 0) return;
+  std::string aside;
+  const int fresh = make_own(path_ + kAside, aside, O_RDWR | O_APPEND, 0666);
+  if (fresh < 0) throw_system_failure(errno, "make", aside);
+  const bool moved = copy_from(descriptor_, from, fresh) && ::fsync(fresh) == 0 && ::rename(aside.c_str(), path_.c_str()) == 0;
+  const int error = errno;
+  if (moved) ::dup3(fresh, descriptor_, O_CLOEXEC);
+  if (moved) learn_identity();
+  ::close(fresh);
+  if (moved && end_ > 0) end_ = std::numeric_limits<std::uint64_t>::max();  // lines have been added: nothing is to be taken back
+  if (moved) return;
+  ::unlink(aside.c_str());
+  throw_system_failure(error, "shorten the manifest", path_);
+}
+
+// What a process that was killed in the middle of a line left.
+void ManifestFile::cut_broken_line() {
+  const std::uint64_t size = size_of(descriptor_, path_);
+  std::uint64_t end = size;
+  for (char last = 0; end > 0; --end) {
+    if (::pread(descriptor_, &last, 1, static_cast<off_t>(end - 1)) != 1) throw_system_failure(errno, "read", path_);
+    if (last == '\n') break;
+  }
+  if (end < size && ::ftruncate(descriptor_, static_cast<off_t>(end)) != 0) throw_system_failure(errno, "shorten", path_);
+}
+
+// A file system that numbers a file otherwise by its name than by its descriptor can only tell whether it was removed.
+bool ManifestFile::is_gone() const {
+  struct stat facts = {};
+  if (!is_ours() || (::fstat(descriptor_, &facts) == 0 && facts.st_nlink == 0)) return true;
+  if (!has_name_) return false;
+  if (::stat(path_.c_str(), &facts) != 0) return errno == ENOENT || errno == ENOTDIR;
+  return facts.st_dev != device_ || facts.st_ino != inode_;
+}
+
+// Of the line at the end of the file; the caller keeps others from adding to it.
+Seal ManifestFile::last_seal() const {
+  char bytes[kSealBytes + 1];  // and the end of the line
+  const std::uint64_t size = size_of(descriptor_, path_);
+  if (size < sizeof bytes) return "";
+  const ssize_t got = ::pread(descriptor_, bytes, sizeof bytes, static_cast<off_t>(size - sizeof bytes));
+  if (got < 0) throw_system_failure(errno, "read", path_);
+  return got == sizeof bytes ? seal_of({bytes, kSealBytes}) : "";
+}
+
+bool ManifestFile::append(const Json& line, const std::function<void()>& then) {
+  std::string text = text_of(line);
+  if (!is_ours()) return false;
+  const RunHold::Turn turn(hold_);
+  if (is_gone()) return false;
+  take_back_line();
+  cut_broken_line();  // of another process: this line would be glued to it
+  text = sealed(std::move(text), last_seal()) + "\n";
+  line_begin_ = size_of(descriptor_, path_);
+  int error = write_all(descriptor_, text);
+  if (error == 0 && ::fdatasync(descriptor_) != 0) error = errno;
+  if (error == 0) {
+    if (then) then();
+    return true;
+  }
+  line_end_ = size_of(descriptor_, path_);
+  take_back_line();
+  throw_system_failure(error, "write to", path_);
+}
+
+// Of a line that could not be made durable. Where that fails too it is done before the next one, unless another process has gone on behind.
+void ManifestFile::take_back_line() {
+  const bool is_last = line_end_ > line_begin_ && size_of(descriptor_, path_) == line_end_;
+  if (is_last && ::ftruncate(descriptor_, static_cast<off_t>(line_begin_)) != 0) throw_system_failure(errno, "shorten", path_);
+  line_end_ = 0;
+}
+
+}  // namespace damaris::manifest

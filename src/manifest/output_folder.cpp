@@ -1,0 +1,87 @@
+#include "output_folder.hpp"
+
+#include <damaris/error.hpp>
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "core/base/output_file.hpp"
+
+namespace damaris::manifest {
+namespace {
+
+std::string remedy_for(int error, const std::string& folder) {
+  switch (error) {
+    case ENOENT:
+      return "create it with: mkdir -p '" + folder + "'";
+    case ENOTDIR:
+      return "a part of this path is a file; choose another basename";
+    case ENOSPC:
+    case EDQUOT:
+      return "free space there or choose another basename";
+    case ENAMETOOLONG:
+      return "choose a shorter basename";
+    default:
+      return "make it writable or choose another basename";
+  }
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code unreadable;  // a folder one may write to but not list
+  for (std::filesystem::directory_iterator next(folder, unreadable), end; !unreadable && next != end; next.increment(unreadable))
+    names.push_back(next->path().filename().string());
+  return names;
+}
+
+// A dead process keeps its number until its parent has asked how it ended, which some parents do late or never.
+bool is_dead(int process) {
+  if (::kill(process, 0) != 0) return errno == ESRCH;
+  std::ifstream stat("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  std::getline(stat, text);
+  const std::size_t name_end = text.rfind(") ");
+  return name_end != std::string::npos && (text.compare(name_end + 2, 1, "Z") == 0 || text.compare(name_end + 2, 1, "X") == 0);
+}
+
+}  // namespace
+
+void check_can_write(const FileNames& names) {
+  // The longest name that can come, so that a name too long is found now.
+  const std::int64_t longest = std::numeric_limits<std::int64_t>::max();
+  try {
+    OutputFile probe(names.temporary_path(longest), names.final_path(longest));
+    probe.append(std::string(4096, '\0'));
+    probe.sync();
+  } catch (const Failure& failure) {
+    throw Error(DC_E_NO_OUTPUT, "the output folder '" + names.folder() +
+                                    "' cannot be used: " + std::strerror(failure.system_error()) + "; " +
+                                    remedy_for(failure.system_error(), names.folder()));
+  }
+}
+
+int remove_leftovers(const FileNames& names) {
+  int removed = 0;
+  for (const std::string& name : names_in(names.folder())) {
+    const int owner = names.owner_of_temporary(name);
+    if (owner > 0 && is_dead(owner) && ::unlink((names.folder() + "/" + name).c_str()) == 0) ++removed;
+  }
+  return removed;
+}
+
+std::vector<std::string> files_of_earlier_run(const FileNames& names) {
+  std::vector<std::string> found;
+  for (const std::string& name : names_in(names.folder()))
+    if (names.is_final_name(name)) found.push_back(name);
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace damaris::manifest

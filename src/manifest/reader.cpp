@@ -1,0 +1,253 @@
+#include "reader.hpp"
+
+#include <sys/stat.h>
+#include <damaris/error.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "core/base/failure.hpp"
+#include "whole_lines.hpp"
+
+namespace damaris::manifest {
+namespace {
+
+// About damaged lines: who made the manifest may have made any number, of any length.
+constexpr std::size_t kMostSentences = 100, kMostOfSentence = 500;
+
+int servers_of(const Json& run) {
+  try {
+    return run_from_json(run).servers;
+  } catch (const Error&) {
+    return 0;  // whoever reads the manifest says so
+  }
+}
+
+}  // namespace
+
+Outline outline_of(const std::string& path) {
+  Outline outline;
+  std::uint64_t offset = 0;
+  bool replaces_all = false;  // the run does, once it has files
+  for_whole_lines(path, 0, [&](const std::string& line) {
+    const std::uint64_t begin = offset;
+    offset += line.size() + 1;
+    const Json json = may_be_believed(line) ? Json::parse(line, nullptr, false) : Json(Json::value_t::discarded);
+    const auto text = [&](const char* key) {
+      return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
+    };
+    if (json.is_object() && json.contains("run")) {
+      outline.run = text("run");
+      outline.job = text("job");
+      outline.regions = text("regions");
+      outline.identity = text("identity");
+      outline.servers = servers_of(json);
+      outline.has_joined = false;
+      replaces_all = text("replaces") == "all";
+      outline.begins_at = begin;
+      return true;
+    }
+    if (json.is_object() && (json.contains("joined") || json.contains("ended"))) {
+      outline.has_joined |= json.contains("joined");
+      return true;
+    }
+    outline.tells_of_iterations = true;
+    if (replaces_all && json.is_object() && json.contains("files") && !json["files"].empty())
+      outline.replaced_until = outline.begins_at;
+    return true;
+  });
+  return outline;
+}
+
+std::set<std::string> files_in_manifest(const std::string& path) {
+  std::set<std::string> names;
+  try {
+    for_whole_lines(path, 0, [&](const std::string& line) {
+      if (const Json json = Json::parse(may_be_believed(line) ? line : ""); json.contains("step"))
+        for (const StoredFile& one : step_from_json(json).files) names.insert(one.name);
+      return true;
+    });
+  } catch (const Failure&) {
+    names.clear();
+  } catch (const Error&) {
+    names.clear();
+  } catch (const Json::exception&) {
+    names.clear();
+  }
+  return names;
+}
+
+std::string Reader::folder() const {
+  const std::size_t slash = path_.rfind('/');
+  return slash == std::string::npos ? "." : path_.substr(0, slash);
+}
+
+std::string Reader::silent_servers(std::int64_t step) const { return completeness_[run_of_.at(step)].silent(steps_.at(step)); }
+
+std::vector<std::string> Reader::why_partial(std::int64_t step) const {
+  return completeness_[run_of_.at(step)].reasons(steps_.at(step));
+}
+
+std::map<std::int64_t, std::vector<std::string>> Reader::not_stored() const {
+  std::map<std::int64_t, std::vector<std::string>> why;
+  for (const auto& [step, one] : waiting_)
+    if (std::vector<std::string> reasons = completeness_[one.run].reasons(one.record); !reasons.empty())
+      why.emplace(step, std::move(reasons));
+  return why;
+}
+
+// Anew each time: what one server had not told of yet another line may tell now.
+void Reader::judge() {
+  for (auto& [step, record] : steps_) record.complete = why_partial(step).empty();
+}
+
+// A run that replaces all that was there begins another file of that name, without the lines of the others.
+bool Reader::is_another_file() {
+  struct stat now = {};
+  if (::stat(path_.c_str(), &now) != 0) return false;
+  const bool same =
+      offset_ == 0 || (now.st_dev == device_ && now.st_ino == inode_ && static_cast<std::uint64_t>(now.st_size) >= offset_);
+  device_ = now.st_dev;
+  inode_ = now.st_ino;
+  return !same;
+}
+
+bool Reader::read_on(std::uint64_t end) try {
+  if (is_another_file()) {
+    *this = Reader(path_);
+    is_another_file();
+  }
+  const std::uint64_t before = offset_;
+  // A line at a time: the whole of a long run may be larger than what its steps take in memory.
+  bool more = false;
+  const bool is_there = for_whole_lines(path_, offset_, [&](const std::string& line) {
+    if (offset_ >= end) return false;
+    const std::size_t views = view_lines_;
+    take_line(line);
+    more = more || views == view_lines_;
+    offset_ += line.size() + 1;
+    ++line_;
+    return true;
+  });
+  if (!is_there) return false;
+  std::error_code unknown;
+  const std::uintmax_t size = std::filesystem::file_size(path_, unknown);
+  is_cut_off_ = !unknown && size > offset_;
+  if (offset_ > before) judge();
+  return more;
+} catch (const Failure& failure) {
+  throw Error(DC_E_IO, "the run recorded in " + path_ + " cannot be read: " + std::strerror(failure.system_error()));
+}
+
+// Whatever is told of already may have been told otherwise in a line that is not there any more, or replaced by a run that nobody
+// knows of.
+void Reader::leave_out(const std::string& why) {
+  for (const std::int64_t step : std::exchange(undoubted_, {}))
+    if (steps_.count(step) > 0) doubtful_.emplace(step, std::pair(line_, damaged_.size()));
+  if (damaged_.size() == kMostSentences) return void(++more_damaged_);
+  damaged_.push_back(path_ + ":" + std::to_string(line_ + 1) + ": " + why.substr(0, kMostOfSentence));
+}
+
+std::string Reader::doubt_about(std::int64_t step) const {
+  const auto found = doubtful_.find(step);
+  if (found == doubtful_.end()) return "";
+  const auto [line, which] = found->second;
+  if (which < damaged_.size()) return damaged_[which];
+  return path_ + ":" + std::to_string(line + 1) + ": this line is damaged, as are " + std::to_string(damaged_.size()) +
+         " before it";
+}
+
+void Reader::take_line(const std::string& line) {
+  const SealedLines::Says says = seals_.take(line);
+  if (says != SealedLines::Says::fine) leave_out(SealedLines::sentence(says));
+  if (says != SealedLines::Says::changed) take_content(line);
+}
+
+void Reader::take_content(const std::string& line) {
+  try {
+    const Json json = Json::parse(line);
+    const bool is_run = json.contains("run");
+    if (is_run) {
+      runs_.push_back(run_from_json(json));
+      completeness_.emplace_back(runs_.back());
+      last_run_told_ = false;
+      first_.reset();
+    }
+    // A run that replaces all of those before takes their lines away, and nobody else does.
+    if (line_ == 0 && seals_.begins_in_the_middle() && !(is_run && runs_.back().replaces_all))
+      leave_out("this line is not the first that was written: the ones before it are missing");
+    if (is_run) return;
+    if (const auto word = server_entry_from_json(json)) return completeness_.back().told(*word);
+    json.contains("view") ? take_view(view_from_json(json)) : take_step(step_from_json(json));
+  } catch (const Json::exception&) {
+    leave_out("this line is no JSON: it is damaged");
+  } catch (const Error& error) {
+    if (error.code() == DC_E_VERSION) throw Error(DC_E_VERSION, path_ + ":" + std::to_string(line_ + 1) + ": " + error.what());
+    leave_out(error.what());
+  }
+}
+
+void Reader::take_view(ViewEntry&& view) {
+  ++view_lines_;
+  ViewState& known = views_[view.name];
+  if (!known.newest.name.empty()) known.earlier.push_back(known.newest.checksum);
+  known.newest = std::move(view);
+}
+
+void Reader::take_step(StepEntry&& record) {
+  last_run_told_ = true;
+  completeness_.back().told(record);
+  const auto is_of_this_run = [&](const auto& entry) { return entry.second == runs_.size(); };
+  const bool replaces = first_ && (record.step >= *first_ || (!runs_.empty() && runs_.back().replaces_all));
+  if (!replaces && record.files.empty() && !std::all_of(run_of_.begin(), run_of_.end(), is_of_this_run))
+    return wait_for_files(std::move(record));
+  if (!replaces && !record.files.empty()) replace_from(record.step);
+  add(std::move(record));
+}
+
+void Reader::wait_for_files(StepEntry&& record) {
+  const auto found = waiting_.find(record.step);
+  if (found != waiting_.end() && found->second.run == runs_.size()) return merge(found->second.record, std::move(record));
+  const std::int64_t step = record.step;
+  waiting_.insert_or_assign(step, Waiting{runs_.size(), false, std::move(record)});
+}
+
+// What earlier runs stored is of another future. Of several servers the one that is behind may tell of a lower step than the first line did.
+void Reader::replace_from(std::int64_t first_step) {
+  first_ = first_step;
+  const bool all = !runs_.empty() && runs_.back().replaces_all;
+  if (all) views_.clear();
+  for (auto later = all ? run_of_.begin() : run_of_.lower_bound(first_step); later != run_of_.end();)
+    if (later->second == runs_.size()) {
+      ++later;
+    } else {
+      for (const StoredFile& file : steps_.at(later->first).files) replaced_.insert(file.name);
+      steps_.erase(later->first);
+      doubtful_.erase(later->first);
+      later = run_of_.erase(later);
+    }
+  for (auto& [step, one] : std::exchange(waiting_, {})) {
+    const bool is_replaced = all || step >= first_step, is_of_this_run = one.run == runs_.size();
+    if (is_replaced && is_of_this_run) add(std::move(one.record));
+    if (is_replaced || !(is_of_this_run || one.run_has_files)) continue;
+    one.run_has_files = true;
+    waiting_.emplace(step, std::move(one));
+  }
+}
+
+void Reader::add(StepEntry&& record) {
+  if (!runs_.empty()) record.declared = runs_.back().declared;
+  if (const auto told = waiting_.find(record.step); told != waiting_.end() && told->second.run == runs_.size()) {
+    merge(record, std::move(told->second.record));
+    waiting_.erase(told);
+  }
+  const auto found = steps_.find(record.step);
+  if (found != steps_.end() && run_of_.at(record.step) == runs_.size()) return merge(found->second, std::move(record));
+  run_of_[record.step] = runs_.size();
+  undoubted_.push_back(record.step);
+  steps_.insert_or_assign(record.step, std::move(record));
+}
+
+}  // namespace damaris::manifest

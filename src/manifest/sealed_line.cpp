@@ -1,0 +1,105 @@
+#include "sealed_line.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "codec/checksum.hpp"
+
+namespace damaris::manifest {
+namespace {
+
+constexpr std::string_view kSeal = R"(,"crc32":")", kAfter = R"(,"after":")", kEnd = "\"}";
+constexpr std::size_t kDigits = 8;
+
+Seal digits_of(std::uint32_t checksum) {
+  Seal digits;
+  for (int shift = 28; shift >= 0; shift -= 4) digits += "0123456789abcdef"[checksum >> shift & 15U];
+  return digits;
+}
+
+bool is_digit(char one) { return (one >= '0' && one <= '9') || (one >= 'a' && one <= 'f'); }
+
+Seal checksum_of(std::string_view text) { return digits_of(codec::crc32(text.data(), text.size())); }
+
+// Of a line that has a seal: all before it.
+std::string_view body_of(std::string_view line) { return line.substr(0, line.size() - kSealBytes); }
+
+// What the line says of the one before.
+Seal after_of(std::string_view line) {
+  const std::string_view body = body_of(line);
+  constexpr std::size_t kBytes = kAfter.size() + kDigits + 1;
+  if (body.size() < kBytes || body.substr(body.size() - kBytes, kAfter.size()) != kAfter) return "";
+  return Seal(body.substr(body.size() - kDigits - 1, kDigits));
+}
+
+// A parser, or what copies its result, would recurse as deep as a line goes that somebody else made.
+bool is_too_deep(std::string_view line) {
+  constexpr int kMost = 64;
+  int depth = 0;
+  bool in_text = false;
+  for (std::size_t i = 0; i < line.size() && depth <= kMost; ++i) {
+    const char c = line[i];
+    if (in_text && c == '\\') ++i;
+    if (c == '"') in_text = !in_text;
+    if (in_text) continue;
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+  }
+  return depth > kMost;
+}
+
+}  // namespace
+
+std::string sealed(std::string object, const Seal& after) {
+  object.pop_back();
+  if (!after.empty()) object.append(kAfter).append(after).append("\"");
+  const Seal seal = checksum_of(object);
+  return object.append(kSeal).append(seal).append(kEnd);
+}
+
+Seal seal_of(std::string_view line) {
+  if (line.size() < kSealBytes) return "";
+  line.remove_prefix(line.size() - kSealBytes);
+  const std::string_view digits = line.substr(kSeal.size(), kDigits);
+  const bool has_one = line.substr(0, kSeal.size()) == kSeal && line.substr(kSeal.size() + kDigits) == kEnd &&
+                       std::all_of(digits.begin(), digits.end(), is_digit);
+  return has_one ? Seal(digits) : "";
+}
+
+bool may_be_believed(std::string_view line) {
+  if (is_too_deep(line)) return false;
+  const Seal seal = seal_of(line);
+  return seal.empty() || seal == checksum_of(body_of(line));
+}
+
+SealedLines::Says SealedLines::take(std::string_view line) {
+  const Last before = last_;
+  const Seal expected = std::exchange(seal_, seal_of(line));
+  if (seal_.empty() && !is_too_deep(line) && (before == Last::none || before == Last::uncovered)) {
+    last_ = Last::uncovered;
+    ++uncovered_;
+    return Says::fine;
+  }
+  const bool whole = !seal_.empty() && may_be_believed(line);
+  last_ = whole ? Last::sealed : Last::unknown;
+  if (!whole) return Says::changed;
+  const Seal after = after_of(line);
+  if (before == Last::none) begins_in_the_middle_ = !after.empty();
+  const bool follows = before == Last::none || before == Last::unknown || after == expected;
+  return follows ? Says::fine : Says::out_of_place;
+}
+
+const char* SealedLines::sentence(Says says) {
+  switch (says) {
+    case Says::changed:
+      return "this line is damaged: it has not the checksum that it was written with";
+    case Says::out_of_place:
+      return "this line does not follow on the one before it: lines are missing, repeated or exchanged, or that one has lost its "
+             "checksum";
+    case Says::fine:
+      break;
+  }
+  return "";
+}
+
+}  // namespace damaris::manifest

@@ -1,0 +1,51 @@
+// Lines of text that show when they have changed: each ends with its checksum, and names that of the line before it.
+// Used by: whoever adds to the manifest or reads it, on any thread; pure.
+// Before it: the JSON of a line. After it: manifest_file.hpp writes it, reader.hpp believes it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace damaris::manifest {
+
+// CRC-32 as eight hexadecimal digits, in lower case.
+using Seal = std::string;
+
+// How many of a line's last bytes hold its seal.
+constexpr std::size_t kSealBytes = sizeof(R"(,"crc32":"01234567"})") - 1;
+
+// `object`: the text of a JSON object of at least one key. `after`: the seal of the line before; "": there is none, or it has none.
+// Returns the object with the keys "after", unless it is "", and "crc32": that of all bytes of the line before this key.
+std::string sealed(std::string object, const Seal& after);
+
+// Of a line without its end, or of its last kSealBytes. "": it has no seal. Whether the seal is right is not looked at.
+Seal seal_of(std::string_view line);
+
+// False: the line has a seal, which is not that of its bytes.
+bool may_be_believed(std::string_view line);
+
+// Goes along lines in the order in which they stand. It finds each line that has changed, and each place where lines are missing,
+// repeated or exchanged; only lines that are missing at the end leave nothing to find them by.
+class SealedLines {
+ public:
+  enum class Says { fine, changed, out_of_place };
+  // `changed`: nothing of the line may be believed. `out_of_place`: it is as it was written, but does not follow on the line before.
+  Says take(std::string_view line);
+  // What is wrong, for a user: "" for Says::fine.
+  static const char* sentence(Says says);
+  // Lines of the beginning that have no seal, as an earlier version wrote them: nobody can say whether they have changed.
+  std::uint64_t uncovered() const { return uncovered_; }
+  // The first line names one before it.
+  bool begins_in_the_middle() const { return begins_in_the_middle_; }
+
+ private:
+  enum class Last { none, uncovered, sealed, unknown };
+  Last last_ = Last::none;
+  Seal seal_;  // of the last line
+  std::uint64_t uncovered_ = 0;
+  bool begins_in_the_middle_ = false;
+};
+
+}  // namespace damaris::manifest

@@ -1,0 +1,43 @@
+// What a server says in the manifest beside its iterations: that it takes part in the run, and how it ended.
+// Used by: the hdf5 plugin on the server's dispatch thread; `damaris verify`, restart.
+// Before it: writer.hpp, at the server's start and end. After it: completeness.hpp judges iterations by it.
+#pragma once
+
+#include <damaris/plugin.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "entries.hpp"
+
+namespace damaris::manifest {
+
+// Clients of one server that died, were stopped, or never came: they deliver nothing of the later iterations.
+struct Losses {
+  std::map<std::int32_t, std::int64_t> last_steps;  // by client: the last iteration that it ended; -1: none
+  std::uint64_t never_attached = 0;
+
+  // Adds the clients that have not ended that iteration to `record`.
+  void name_in(StepEntry& record) const;
+};
+
+Losses losses_of(const dc_host_t& host);
+Json to_json(const Losses& losses);
+// Throws Json::exception.
+Losses losses_from(const Json& json);
+
+struct ServerEntry {
+  enum class What { joined, ended };
+  What what = What::joined;
+  int server = 0;
+  std::string host;
+  Losses losses;  // with `ended`, which says that the manifest has all that the server was given
+};
+
+Json to_json(const ServerEntry& word);
+// None: the line is about something else. Throws damaris::Error(DC_E_IO) for a damaged one; the caller adds the place.
+std::optional<ServerEntry> server_entry_from_json(const Json& json);
+
+}  // namespace damaris::manifest

@@ -1,0 +1,67 @@
+#include "step_collector.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace damaris::manifest {
+
+StepCollector::StepCollector(int servers)
+    : last_(static_cast<std::size_t>(servers), std::numeric_limits<std::int64_t>::min()), losses_(last_.size()) {}
+
+void StepCollector::add(int server, StepEntry&& record) {
+  std::int64_t& last = last_.at(static_cast<std::size_t>(server));
+  last = std::max(last, record.step);
+  const auto found = open_.find(record.step);
+  if (found == open_.end())
+    open_.emplace(record.step, std::move(record));
+  else
+    merge(found->second, std::move(record));
+}
+
+void StepCollector::pass(int server, std::int64_t step, Losses losses) {
+  std::int64_t& last = last_.at(static_cast<std::size_t>(server));
+  last = std::max(last, step);
+  losses_.at(static_cast<std::size_t>(server)) = std::move(losses);
+}
+
+bool StepCollector::has_told_all(int server) const {
+  return last_.at(static_cast<std::size_t>(server)) == std::numeric_limits<std::int64_t>::max();
+}
+
+// Who has passed a step has told of it too: that there is nothing, but for clients that it had lost.
+void StepCollector::add_who_passed(StepEntry& record) const {
+  if (last_.size() == 1) return;  // a collector of one knows only its own number
+  std::vector<int> told;
+  for (int server = 0; server < static_cast<int>(last_.size()); ++server) {
+    const bool reported = std::find(record.servers.begin(), record.servers.end(), server) != record.servers.end();
+    const auto index = static_cast<std::size_t>(server);
+    if (!reported && last_[index] < record.step) continue;
+    if (!reported) losses_[index].name_in(record);
+    told.push_back(server);
+  }
+  record.servers = std::move(told);
+}
+
+std::vector<StepEntry> StepCollector::ready() {
+  const std::int64_t passed = *std::min_element(last_.begin(), last_.end());
+  std::vector<StepEntry> steps;
+  while (!open_.empty() && open_.begin()->first <= passed) {
+    add_who_passed(steps.emplace_back(std::move(open_.begin()->second)));
+    open_.erase(open_.begin());
+  }
+  return steps;
+}
+
+std::vector<StepEntry> StepCollector::rest() {
+  std::vector<StepEntry> steps;
+  for (auto& [step, record] : open_) {
+    record.complete = false;
+    add_who_passed(record);
+    steps.push_back(std::move(record));
+  }
+  open_.clear();
+  return steps;
+}
+
+}  // namespace damaris::manifest

@@ -1,0 +1,267 @@
+#include "verify.hpp"
+
+#include <sys/stat.h>
+#include <damaris/error.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "core/base/failure.hpp"
+#include "core/base/own_file.hpp"
+#include "file_sum.hpp"
+#include "unrecorded.hpp"
+
+namespace damaris::manifest {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string length_of(const std::string& path, std::uint64_t recorded) {
+  std::error_code unknown;
+  return "it has " + std::to_string(fs::file_size(path, unknown)) + " bytes instead of " + std::to_string(recorded);
+}
+
+std::vector<std::string> records_in(const fs::path& folder) {
+  std::vector<std::string> found;
+  std::error_code unreadable;
+  for (const auto& entry : fs::directory_iterator(folder, unreadable))
+    if (entry.path().extension() == ".jsonl") found.push_back(entry.path().string());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+// With the dot that the names of its files go on with.
+std::string stem_of(const std::string& record) { return fs::path(record).stem().string() + "."; }
+
+bool begins_with(const std::string& text, const std::string& start) { return text.compare(0, start.size(), start) == 0; }
+
+bool is_record(const std::string& path) {
+  try {
+    return outline_of(path).servers > 0;
+  } catch (const Failure&) {
+    return false;
+  }
+}
+
+class Check {
+ public:
+  Check(const Reader& run, const VerifyOptions& options) : run_(run), options_(options) {
+    for (const auto& [step, record] : run.steps())
+      for (const StoredFile& file : record.files) all_bytes_ += file.bytes;
+  }
+
+  Verification result() {
+    for (const auto& [step, record] : run_.steps()) {
+      ++result_.steps;
+      note_partial(step);
+      for (const StoredFile& file : record.files) check_file(step, file);
+    }
+    note_not_stored();
+    for (const auto& [name, view] : run_.views()) check_view(view);
+    result_.uncovered = run_.uncovered();
+    result_.views = files_of_views(run_.steps());
+    for (const std::string& line : run_.damaged()) result_.damaged.push_back({-1, "", "", line});
+    if (const std::uint64_t more = run_.more_damaged(); more > 0)
+      result_.damaged.push_back({-1, "", "", run_.path() + ": ... and " + std::to_string(more) + " lines more"});
+    if (run_.is_cut_off())
+      result_.partial.push_back(
+          {-1, "", "", run_.path() + ": its last line is cut off: an iteration may be missing, or is being recorded"});
+    look_for_others();
+    for (const RunEntry& run : run_.runs())
+      if (!run.regions.empty()) result_.regions.push_back(run.regions);
+    return std::move(result_);
+  }
+
+ private:
+  void damaged(std::int64_t step, const StoredFile& file, const std::string& dataset, const std::string& what) {
+    // Several servers may have a part in a dataset.
+    if (told_.emplace(step, file.name, dataset, what).second) result_.damaged.push_back({step, file.name, dataset, what});
+  }
+
+  void note_partial(std::int64_t step) {
+    for (const std::string& why : run_.why_partial(step)) result_.partial.push_back({step, "", "", why});
+  }
+
+  // A run replaces nothing before its first file: what it lost there would be hidden behind what an earlier one has stored.
+  void note_not_stored() {
+    for (const auto& [step, reasons] : run_.not_stored()) {
+      const bool has_earlier = run_.steps().count(step) > 0;
+      if (!has_earlier) ++result_.steps;
+      for (const std::string& why : reasons)
+        result_.partial.push_back({step, "", "", why + (has_earlier ? "; the values shown are those of an earlier run" : "")});
+    }
+  }
+
+  void check_file(std::int64_t step, const StoredFile& file) {
+    ++result_.files;
+    result_.datasets += file.datasets.size();
+    const std::string path = run_.folder() + "/" + file.name;
+    if (!StoredFileReader(path).is_open())
+      return damaged(step, file, "", std::string("it cannot be opened: ") + std::strerror(errno));
+    const std::size_t before = result_.damaged.size();
+    const bool same = has_checksum(step, file, path);
+    if (options_.values || !same || !file.checksum) check_values(step, file, path);
+    if (!same && result_.damaged.size() == before)
+      damaged(step, file, "", "its bytes have changed, outside the values of its datasets");
+  }
+
+  bool has_checksum(std::int64_t step, const StoredFile& file, const std::string& path) {
+    const std::uint64_t before = result_.bytes;
+    result_.bytes += file.bytes;
+    try {
+      // A byte more than there should be: a file may have terabytes and be nearly all holes.
+      const FileSum sum = sum_of_file(path, 0, std::max(file.bytes, file.bytes + 1), [&](std::uint64_t done) {
+        if (options_.progress) options_.progress(before + std::min(done, file.bytes), all_bytes_);
+      });
+      if (sum.bytes != file.bytes) damaged(step, file, "", length_of(path, file.bytes));
+      return sum.bytes == file.bytes && sum.checksum == file.checksum.value_or(sum.checksum);
+    } catch (const Failure& failure) {
+      damaged(step, file, "", failure.what());
+      return false;
+    }
+  }
+
+  // A view that is older than the manifest says is whole: it was not yet, or not any more, replaced by the newest.
+  void check_view(const ViewState& view) {
+    const auto finding = [&](const std::string& what) { return Finding{-1, view.newest.name, "", what}; };
+    const std::string path = run_.folder() + "/" + view.newest.name;
+    std::error_code unknown;
+    if (!fs::exists(path, unknown))
+      return result_.damaged.push_back(finding("it is missing: it was removed, or its writer was killed before it was there"));
+    try {
+      const FileSum sum = sum_of_file(path);
+      if (sum.bytes == view.newest.bytes && sum.checksum == view.newest.checksum) return;
+      const auto& earlier = view.earlier;
+      if (std::find(earlier.begin(), earlier.end(), sum.checksum) != earlier.end())
+        return result_.partial.push_back(
+            finding("it shows less than the run has stored: its writer is at it or was killed, or an earlier "
+                    "state of it was put back"));
+      result_.damaged.push_back(
+          finding(sum.bytes == view.newest.bytes ? "its bytes have changed" : length_of(path, view.newest.bytes)));
+    } catch (const Failure& failure) {
+      result_.damaged.push_back(finding(failure.what()));
+    }
+  }
+
+  void check_values(std::int64_t step, const StoredFile& file, const std::string& path) {
+    std::unique_ptr<ValueReader> open;
+    try {
+      open = options_.open(path);
+    } catch (const Failure&) {
+      return damaged(step, file, "", "HDF5 cannot open it any more: all its datasets are lost");
+    }
+    for (const StoredDataset& dataset : file.datasets) check_values(step, file, *open, dataset);
+  }
+
+  void check_values(std::int64_t step, const StoredFile& file, ValueReader& open, const StoredDataset& dataset) {
+    try {
+      if (open.checksum_of(dataset) != dataset.checksum) damaged(step, file, dataset.path, "its values have changed");
+    } catch (const Failure& failure) {
+      damaged(step, file, dataset.path, std::string("it cannot be read: ") + failure.what());
+    }
+  }
+
+  // By servers of the last run that server 0 has not come to record, or not yet.
+  std::set<std::string> noted_files() const {
+    std::set<std::string> noted;
+    if (run_.runs().empty()) return noted;
+    const RunEntry& run = run_.runs().back();
+    const FileNames names((fs::path(run_.folder()) / fs::path(run_.path()).stem()).string(), "");
+    const KnownSteps told = steps_of_last_run(run_.path());
+    for (int server = 0; server < run.servers; ++server)
+      for (const StepEntry& step : Unrecorded(names, server, run.regions).missing_in(told))
+        for (const StoredFile& file : step.files) noted.insert(file.name);
+    return noted;
+  }
+
+  // The dot of the stem may be that of ".i": a file of all servers.
+  static bool is_of(const std::string& name, const std::string& stem) {
+    return name.compare(0, stem.size(), stem) == 0 && name.find(".i", stem.size() - 1) != std::string::npos &&
+           name.find(".h5", stem.size()) != std::string::npos;
+  }
+
+  // Records of other runs in the folder, of which some files are named as those of this one could be, or the other way round. Only of who
+  // has made this one: another user may put there what he wants.
+  std::vector<std::string> records_of_namesakes(const std::string& stem) const {
+    struct stat own = {}, its = {};
+    std::vector<std::string> records;
+    if (::stat(run_.path().c_str(), &own) != 0) return records;
+    for (const std::string& record : records_in(run_.folder())) {
+      const std::string other = stem_of(record);
+      const bool is_namesake = other != stem && (begins_with(other, stem) || begins_with(stem, other));
+      if (is_namesake && ::stat(record.c_str(), &its) == 0 && its.st_uid == own.st_uid && is_record(record))
+        records.push_back(record);
+    }
+    return records;
+  }
+
+  // Files of an iteration that was never recorded, and what a killed server left.
+  void look_for_others() {
+    std::set<std::string> known;
+    for (const auto& [step, record] : run_.steps())
+      for (const StoredFile& file : record.files) known.insert(file.name);
+    const std::set<std::string> noted = noted_files();
+    const auto list_of = [&](const std::string& name) -> std::vector<std::string>& {
+      return noted.count(name) > 0 ? result_.noted : run_.replaced().count(name) > 0 ? result_.replaced : result_.not_recorded;
+    };
+    const std::string stem = stem_of(run_.path());
+    const std::vector<std::string> namesakes = records_of_namesakes(stem);
+    std::set<std::string> others;
+    for (const std::string& record : namesakes) others.merge(files_in_manifest(record));
+    std::error_code unreadable;
+    for (const auto& entry : fs::directory_iterator(run_.folder(), unreadable)) {
+      const std::string name = entry.path().filename().string();
+      const std::string plain = name.substr(name.front() == '.' ? 1 : 0);  // a temporary file has a dot before it
+      const auto is_its = [&](const std::string& record) {
+        return begins_with(stem_of(record), stem) && is_of(plain, stem_of(record));
+      };
+      const bool is_told = noted.count(name) > 0 || run_.replaced().count(name) > 0;
+      const bool is_others = others.count(name) > 0 || std::any_of(namesakes.begin(), namesakes.end(), is_its);
+      const bool ours = is_of(plain, stem) && (is_told || !is_others);
+      if (ours && known.count(name) == 0) list_of(name).push_back(name);
+    }
+    for (auto* names : {&result_.not_recorded, &result_.noted, &result_.replaced}) std::sort(names->begin(), names->end());
+  }
+
+  const Reader& run_;
+  const VerifyOptions& options_;
+  std::uint64_t all_bytes_ = 0;
+  std::set<std::tuple<std::int64_t, std::string, std::string, std::string>> told_;
+  Verification result_;
+};
+
+}  // namespace
+
+std::string find_manifest(const std::string& run) {
+  const auto none = [&](const std::string& why) { return Error(DC_E_ARGUMENT, "'" + run + "' is no run: " + why); };
+  if (fs::is_directory(run)) {
+    const std::vector<std::string> found = records_in(run);
+    if (found.empty()) throw none("there is no manifest (*.jsonl) in this folder");
+    if (found.size() > 1)
+      throw none("there are " + std::to_string(found.size()) + " records in this folder, such as " + found.front() + "; name one");
+    return found.front();
+  }
+  if (fs::is_regular_file(run) && fs::path(run).extension() == ".jsonl") return run;
+  if (fs::is_regular_file(run + ".jsonl")) return run + ".jsonl";
+  if (fs::path(run).extension() == ".h5" && fs::is_regular_file(fs::path(run).replace_extension(".jsonl")))
+    return fs::path(run).replace_extension(".jsonl");
+  fs::path folder = fs::path(run).parent_path();
+  if (folder.empty()) folder = ".";
+  const std::vector<std::string> near = records_in(folder);
+  throw none("there is no " + run + ".jsonl" +
+             (near.empty() ? "; give the basename of <hdf5>, such as out/storm" : "; in its folder there is " + near.front()));
+}
+
+Verification verify(const std::string& record, const VerifyOptions& options) {
+  Reader run(record);
+  run.read_on();
+  return Check(run, options).result();
+}
+
+}  // namespace damaris::manifest

@@ -1,0 +1,399 @@
+#include "writer.hpp"
+
+#include <damaris/error.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+#include <thread>
+#include <utility>
+
+#include "codec/checksum.hpp"
+#include "core/base/failure.hpp"
+#include "core/base/utc.hpp"
+#include "declared.hpp"
+#include "output_folder.hpp"
+#include "step_span.hpp"
+#include "whole_lines.hpp"
+
+namespace damaris::manifest {
+namespace {
+
+using Clock = Instant::clock;
+constexpr auto kLookEvery = std::chrono::milliseconds(5);
+
+std::string run_id(const dc_host_t& host) {
+  return utc_now_ms() + "-" + host.host_name + "-" + std::to_string(::getpid()) + "-" + std::to_string(host.server_index);
+}
+
+// What tells the processes of this run from those of any other, in words of this machine only.
+std::string identity_of(const dc_host_t& host) { return host.run != nullptr ? host.run : host.job; }
+
+// Whether messages get to the other servers: they do not in place, nor without MPI. The first message tells where files of this
+// server are, so that nobody takes them for an earlier run's.
+bool greet(const dc_host_t& host, const FileNames& names) {
+  if (host.server_count == 1) return true;
+  const std::string hello = text_of({{"prefix", names.prefix()}});
+  const int other = host.server_index == 0 ? 1 : 0;
+  return host.send != nullptr && host.send(host.self, other, hello.data(), hello.size()) == DC_OK;
+}
+
+}  // namespace
+
+Writer::Writer(const dc_host_t& host, const WriterOptions& options, const FileNames& names)
+    : host_(host),
+      names_(names),
+      existing_(options.existing),
+      run_{run_id(host),
+           host.simulation,
+           host.server_count,
+           host.job,
+           options.existing == Existing::overwrite,
+           host.regions != nullptr ? host.regions : ""},
+      connected_(greet(host, names)),
+      collector_(connected_ ? host.server_count : 1),
+      unrecorded_(names, host.server_index, run_.regions),
+      retry_(options.retry_ms),
+      forecast_(names.folder()),
+      prefixes_{names.prefix()} {
+  run_.apart = apart();
+  run_.host = told_host();
+  run_.first_server = host.server_index;
+  const std::string identity = identity_of(host);
+  run_.identity = std::to_string(codec::crc32(identity.data(), identity.size()));
+  run_.declared = declarations_of(host);
+  if (!keeps()) return;
+  const auto tell_view = [this](const ViewEntry& view, const std::function<void()>& then) { append(to_json(view), then); };
+  views_ = options.make_views(tell_view);
+  try {
+    open();
+    if (existing_ == Existing::recover) record_what_is_not();
+  } catch (const Failure& failure) {
+    throw Error(DC_E_NO_OUTPUT, failure.what());
+  }
+}
+
+bool Writer::apart() const {
+  return host_.communicator == nullptr && (host_.server_count == 1 || (!connected_ && existing_ != Existing::recover));
+}
+
+// What servers of the last run in the manifest have stored and it does not tell of.
+std::vector<StepEntry> Writer::unrecorded_of(const std::string& regions, int servers) const {
+  const std::vector<Unrecorded> kept = Unrecorded::all(names_, regions, servers);
+  std::vector<StepEntry> missing;
+  const KnownSteps told = kept.empty() ? KnownSteps{} : steps_of_last_run(names_.of_run(".jsonl"));  // a manifest may be long
+  for (const Unrecorded& one : kept)
+    for (StepEntry& step : one.missing_in(told)) missing.push_back(std::move(step));
+  return missing;
+}
+
+std::vector<ServerEntry> Writer::unrecorded_ends_of(const std::string& regions, int servers) const {
+  std::vector<ServerEntry> ends;
+  for (const Unrecorded& one : Unrecorded::all(names_, regions, servers))
+    if (const auto end = one.end()) ends.push_back(*end);
+  return ends;
+}
+
+void Writer::remove_unrecorded(const std::string& regions, int servers) const {
+  for (const Unrecorded& one : Unrecorded::all(names_, regions, servers)) one.remove();
+}
+
+// The dead servers had stored it, and the one that was to record it died as well. Of all of them: regions of others may have gone with their nodes.
+// Two recoveries at once may both add a line; readers take them for one.
+void Writer::record_what_is_not() {
+  for (const StepEntry& step : unrecorded_of(run_.regions, host_.server_count)) {
+    append(to_json(step));
+    tell(2, "step " + std::to_string(step.step) + " had been stored, and is recorded now");
+  }
+  for (const ServerEntry& word : unrecorded_ends_of(run_.regions, host_.server_count)) append(to_json(word));
+  remove_unrecorded(run_.regions, host_.server_count);
+}
+
+// At the end: all others have told this server everything, or died before they could.
+void Writer::record_untold() {
+  int silent = 0;
+  while (silent < host_.server_count && collector_.has_told_all(silent)) ++silent;
+  if (silent == host_.server_count) return;
+  for (StepEntry& step : unrecorded_of(run_.regions, host_.server_count)) {
+    tell(2, "step " + std::to_string(step.step) + " had been stored by a server that died, and is recorded now");
+    lines_.push_back(std::move(step));
+  }
+}
+
+// A run that goes on where another one was killed: what that had stored counts as its own.
+std::vector<Json> Writer::lines_of_earlier(const Outline& earlier) const {
+  std::vector<Json> lines;
+  for (const StepEntry& step : unrecorded_of(earlier.regions, earlier.servers)) {
+    lines.push_back(to_json(step));
+    tell(2, "step " + std::to_string(step.step) + " had been stored by the run before, and is recorded now");
+  }
+  for (const ServerEntry& word : unrecorded_ends_of(earlier.regions, earlier.servers)) lines.push_back(to_json(word));
+  return lines;
+}
+
+// That nobody may ever hear of it is no reason to give up what is stored.
+void Writer::note_unrecorded(const Json& line) {
+  if (!connected_ || host_.server_count == 1) return;
+  try {
+    unrecorded_.add(line);
+  } catch (const Failure& failure) {
+    warn(failure.what());
+  }
+}
+
+// Not before: a run that does not store anything destroys no data.
+void Writer::begin(const std::string& stored) {
+  if (!std::exchange(begun_, true) && existing_ == Existing::overwrite)
+    for (std::string& name : files_of_earlier_run(names_)) earlier_.insert(std::move(name));
+  earlier_.erase(stored);
+}
+
+void Writer::remove_earlier() {
+  for (const std::string& name : std::exchange(earlier_, {})) ::unlink((names_.folder() + "/" + name).c_str());
+}
+
+void Writer::open() {
+  const std::string path = names_.of_run(".jsonl");
+  take_hold(path);
+  const RunHold::Turn turn(*hold_, std::adopt_lock);
+  const bool again = was_open_, goes_on = existing_ == Existing::append && !again;
+  const Outline earlier = goes_on || again ? outline_of(path) : Outline{};
+  if (again) require_this_run(earlier);
+  const std::vector<Json> of_earlier = lines_of_earlier(earlier);
+  file_ = std::make_unique<ManifestFile>(path, existing_, *hold_, run_, again, of_earlier);
+  if (!again && !file_->is_first()) run_.run = outline_of(path).run;
+  if (std::exchange(was_open_, true)) views_->begin_again();
+  if (again) warn_of_moved(path);
+  if (goes_on && file_->is_first()) take_over(earlier);
+  if (apart() && !file_->is_first())
+    file_->append(to_json(ServerEntry{ServerEntry::What::joined, host_.server_index, host_.host_name, {}}));
+}
+
+// A program in place that has closed the descriptors it does not know has given back its locks with them.
+void Writer::require_this_run(const Outline& found) const {
+  const bool is_ours = (found.identity.empty() || found.identity == run_.identity) && (found.run.empty() || found.run == run_.run);
+  if (is_ours) return;
+  throw Failure(
+      "it has become that of another run, which began when this one had lost its locks, as by closing descriptors that it "
+      "does not know, or was put in its place; nothing of this one can be added",
+      kNoRemedy);
+}
+
+// Unless the lines stand in the file that is there now: another process of the run has given it them.
+void Writer::warn_of_moved(const std::string& record) {
+  if (recorded_.empty()) return;
+  const std::map<std::int64_t, std::set<int>> told = steps_of_last_run(record).servers;
+  const auto last = told.find(recorded_.last());
+  if (last != told.end() && (!apart() || last->second.count(host_.server_index) > 0)) return;
+  warn("the manifest " + record + " was moved away or removed: it is begun anew, and only the one that was there tells of " +
+       recorded_.text());
+  recorded_ = {};
+}
+
+void Writer::take_over(const Outline& earlier) const {
+  remove_unrecorded(earlier.regions, earlier.servers);
+  if (!apart() || !earlier.tells_of_iterations || earlier.identity != run_.identity) return;
+  tell(run_.servers == 1 ? 2 : 1,  // alone it may be meant so
+       "the last run in " + names_.of_run(".jsonl") + " is of the same job, and has ended: this one counts as a later run, which " +
+           "replaces its iterations from the first one that it stores; processes of one run must be attached at the same time");
+}
+
+// With a turn. Anew where the folder was taken away, and the locks with it.
+void Writer::take_hold(const std::string& record) {
+  if (hold_ != nullptr && !hold_->is_gone()) return hold_->take_turn();
+  file_.reset();
+  hold_.reset();
+  const std::string member = std::string(host_.host_name) + ".s" + std::to_string(host_.server_index);
+  hold_ = std::make_unique<RunHold>(record, identity_of(host_), member, shared(), std::chrono::seconds(30));
+}
+
+// What earlier runs left goes when the first line of this run has replaced theirs.
+void Writer::replace_earlier_runs() {
+  if (std::exchange(replaced_, true) || existing_ != Existing::overwrite) return;
+  remove_earlier();
+  tell_others({{"replaced", true}});  // one that does not hear of it removes them at its end
+  if (!file_->is_first()) return;
+  for (const char* suffix : {".h5", ".xmf"}) ::unlink(names_.of_run(suffix).c_str());
+  if (!shared()) remove_files_of_others(files_in_manifest(names_.of_run(".jsonl")));
+  try {
+    file_->drop_replaced_lines();
+  } catch (const Failure& failure) {
+    warn(std::string(failure.what()) + "; what earlier runs wrote there stays, and does not count");
+  }
+}
+
+// Those of servers that this run does not have. Its own servers have removed theirs, and perhaps made them anew. A manifest that somebody
+// else made may name any file.
+void Writer::remove_files_of_others(const std::set<std::string>& earlier) const {
+  for (const std::string& name : earlier) {
+    const auto made_it = [&](const std::string& prefix) { return name.compare(0, prefix.size(), prefix) == 0; };
+    if (names_.is_of_run(name) && std::none_of(prefixes_.begin(), prefixes_.end(), made_it))
+      ::unlink((names_.folder() + "/" + name).c_str());
+  }
+}
+
+void Writer::tell_keeper(const Json& message, const std::string& of) const {
+  const std::string text = text_of(message);
+  if (host_.send(host_.self, 0, text.data(), text.size()) != DC_OK)
+    warn("server 0, which keeps the manifest, cannot be told " + of);
+}
+
+void Writer::tell_others(const Json& message) const {
+  if (!connected_) return;
+  const std::string text = text_of(message);
+  for (int other = 1; other < host_.server_count; ++other) host_.send(host_.self, other, text.data(), text.size());
+}
+
+void Writer::report(StepEntry&& record, Instant since) {
+  record.tellers = {{told_host(), host_.server_index}};
+  note_unrecorded(to_json(record));
+  if (!keeps()) return tell_keeper(to_json(record), "of step " + std::to_string(record.step));
+  collector_.add(connected_ ? host_.server_index : 0, std::move(record));
+  add_due(collector_.ready(), since);
+}
+
+void Writer::passed(std::int64_t step) {
+  if (keeps()) {
+    if (!connected_) return;
+    collector_.pass(host_.server_index, step, losses_of(host_));
+    add_due(collector_.ready(), Clock::now());
+    return void(write());
+  }
+  if (step == std::numeric_limits<std::int64_t>::max())
+    note_unrecorded(to_json(ServerEntry{ServerEntry::What::ended, host_.server_index, "", losses_of(host_)}));
+  Json passed = to_json(losses_of(host_));
+  passed["passed"] = step;
+  tell_keeper(passed, "that nothing comes up to step " + std::to_string(step));
+}
+
+void Writer::take(int from, const std::string& message) {
+  const Json json = Json::parse(message);
+  if (json.contains("replaced")) return remove_earlier();
+  if (json.contains("misses"))
+    throw Error(DC_E_IO, "the manifest, which server 0 keeps, misses " + json.at("misses").get<std::string>());
+  if (json.contains("prefix")) return void(prefixes_.insert(json.at("prefix").get<std::string>()));
+  if (json.contains("passed"))
+    collector_.pass(from, json.at("passed").get<std::int64_t>(), losses_from(json));
+  else
+    collector_.add(from, step_from_json(json));
+  add_due(collector_.ready(), Clock::now());
+  write();
+}
+
+void Writer::add_due(std::vector<StepEntry>&& due, Instant since) {
+  if (!due.empty()) since_ = since;
+  for (StepEntry& step : due) {
+    foresee(step);
+    lines_.push_back(std::move(step));
+  }
+}
+
+// Where each server adds its own lines the others store about as much.
+void Writer::foresee(StepEntry& step) {
+  if (step.files.empty()) return;
+  std::uint64_t bytes = 0;
+  for (const StoredFile& file : step.files) bytes += file.bytes;
+  const DiskForecast::Said said = forecast_.stored(connected_ ? bytes : bytes * static_cast<std::uint64_t>(run_.servers));
+  if (said.what == DiskForecast::Tells::nothing) return;
+  tell(said.what == DiskForecast::Tells::warning ? 1 : 2, said.sentence);
+  if (said.what == DiskForecast::Tells::warning) step.warnings.push_back(said.sentence);
+}
+
+bool Writer::write() {
+  try {
+    return try_lines();
+  } catch (const Failure& failure) {
+    tell_others({{"misses", named(lines_) + ": " + failure.what()}});
+    const StepEntry& step = lines_.front();
+    throw Error(DC_E_IO, "step " + std::to_string(step.step) + fate_of(step) + " the manifest cannot tell of it: " +
+                             failure.what() + "; its line is kept and tried again with the next");
+  }
+}
+
+bool Writer::try_lines() {
+  if (lines_.empty()) return true;
+  const Instant begun = Clock::now();
+  if (retry_.resting(begun)) return false;
+  const std::string record = "the manifest " + names_.of_run(".jsonl");
+  try {
+    write_lines();
+  } catch (const Failure& failure) {
+    if (!retry_.again(failure.system_error(), since_, begun, Clock::now())) {
+      retry_.next_thing();
+      throw;
+    }
+    if (retry_.failed() == 1)
+      warn(record + " cannot tell of step " + std::to_string(lines_.front().step) + " yet: " + failure.what() +
+           "; it is tried again");
+    return false;
+  }
+  if (retry_.failed() > 0) tell(2, record + " has got its lines after " + retry_.effort(Clock::now()));
+  retry_.stored();
+  if (host_.server_index == 0)
+    views_->note();  // where several servers in place share the manifest, one of them is enough until the end
+  return true;
+}
+
+// Lines that messages of other servers have brought are tried again here.
+Views::Work Writer::work() {
+  if (views_ == nullptr) return Views::Work::none;
+  if (retry_.failed() > 0 && !write()) return Views::Work::later;
+  return views_->work();
+}
+
+// Another process of this run may give the manifest another file.
+void Writer::append(const Json& line, const std::function<void()>& then) {
+  constexpr int kTries = 10;
+  for (int tries = 0; file_ == nullptr || !file_->append(line, then); ++tries) {
+    if (tries == kTries) throw_system_failure(ENOENT, "add to the manifest", names_.of_run(".jsonl"));
+    open();
+  }
+}
+
+void Writer::write_lines() {
+  if (file_ == nullptr || file_->is_gone()) open();
+  while (!lines_.empty()) {
+    append(to_json(lines_.front()));
+    recorded_.add(lines_.front().step);
+    const bool replaces = !lines_.front().files.empty();
+    lines_.pop_front();
+    if (replaces) replace_earlier_runs();
+  }
+}
+
+// Else nobody could tell whether this server was whole, where others go on.
+bool Writer::matters_to_others() const {
+  if (connected_ && host_.server_count > 1) return false;  // server 0 has told all
+  if (host_.server_count > 1 || !file_->is_first()) return true;
+  return outline_of(names_.of_run(".jsonl")).has_joined;
+}
+
+// After all lines of this server.
+void Writer::say_end() {
+  if (file_ == nullptr) open();  // a view's line has not found it where it was
+  if (matters_to_others())
+    append(to_json(ServerEntry{ServerEntry::What::ended, host_.server_index, host_.host_name, losses_of(host_)}));
+}
+
+void Writer::finish() {
+  if (!keeps()) return remove_earlier();
+  add_due(collector_.rest(), Clock::now());
+  try {
+    const auto write_all_lines = [&] {
+      while (!try_lines()) std::this_thread::sleep_for(kLookEvery);  // nobody else is served any more
+    };
+    write_all_lines();
+    if (connected_) record_untold();
+    write_all_lines();
+    say_end();
+  } catch (const Failure& failure) {
+    throw Error(DC_E_IO, "the manifest misses " + (lines_.empty() ? "the end of the run" : named(lines_)) + ": " + failure.what());
+  }
+  for (int server = 0; connected_ && server < host_.server_count; ++server)
+    if (const Unrecorded one(names_, server, run_.regions); replaced_ || one.is_there()) one.remove();
+  views_->finish();
+}
+
+}  // namespace damaris::manifest

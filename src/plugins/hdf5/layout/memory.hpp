@@ -1,0 +1,44 @@
+// How much memory the plugin may take beyond the region, how that is shared out, and what the process takes.
+// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Before it: memory="..." of <hdf5>. After it: the writers' buffers, the views of the run; the manifest tells the figure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "core/base/box.hpp"
+
+namespace damaris::hdf5 {
+
+class MemoryBound {
+ public:
+  static constexpr std::uint64_t kDefaultBytes = std::uint64_t{1} << 30;
+
+  explicit MemoryBound(std::uint64_t bytes = kDefaultBytes) : bytes_(bytes) {}
+
+  // For the chunks that are packed at the same time. Buffers stay: of small chunks for many threads, and of large ones for few, so that
+  // this is taken twice at most.
+  std::uint64_t packing_bytes() const { return bytes_ / 4; }
+  // For the manifest of the run, and what HDF5 needs to make the master file of it.
+  std::uint64_t views_bytes() const { return bytes_ / 2; }
+
+ private:
+  std::uint64_t bytes_;
+};
+
+// A chunk on its way: gathered, rounded, clipped, in byte planes, packed.
+constexpr std::uint64_t kCopiesOfChunk = 5;
+
+// Of `extents`, halved in its slowest dimensions until one chunk can be packed within `packing_bytes`; at least one element.
+Extents cut_to(Extents extents, int ndims, std::size_t element_bytes, std::uint64_t packing_bytes);
+// How many chunks may be packed at the same time: 1 to `most`.
+std::size_t lanes_within(std::uint64_t packing_bytes, std::uint64_t chunk_bytes, std::size_t most);
+
+// HDF5 crashes on an allocation that fails: throws Failure, ENOMEM, where the process can get too little for a file.
+void require_memory_for_file(const std::string& path);
+
+// What the process holds beyond files and shared memory, in bytes; 0 where the system does not tell.
+std::uint64_t resident_bytes();
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,145 @@
+#include "dataset_reader.hpp"
+
+#include <damaris/error.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+#include "../file/library.hpp"
+#include "../file/new_dataset.hpp"
+#include "../file/types.hpp"
+#include "open_stored.hpp"
+#include "packed_chunks.hpp"
+#include "stored_layout.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+bool equal(hid_t a, hid_t b) { return checked(H5Tequal(a, b), "compare types") > 0; }
+
+// Members of the same names and types, wherever they lie: HDF5 moves them.
+bool same_members(hid_t stored, hid_t wanted) {
+  const int count = H5Tget_nmembers(wanted);
+  if (H5Tget_nmembers(stored) != count) return false;
+  for (int i = 0; i < count; ++i) {
+    char* name = H5Tget_member_name(wanted, static_cast<unsigned>(i));
+    const int there = H5Tget_member_index(stored, name);
+    H5free_memory(name);
+    if (there < 0) return false;
+    const Type one(H5Tget_member_type(wanted, static_cast<unsigned>(i)), "look at a member");
+    const Type other(H5Tget_member_type(stored, static_cast<unsigned>(there)), "look at a member");
+    if (!equal(one.id(), other.id())) return false;
+  }
+  return true;
+}
+
+bool is_real(dc_type type) { return type == DC_FLOAT32 || type == DC_FLOAT64; }
+
+// Whether the dataset holds 16-bit numbers that stand for the variable's reals.
+bool is_packed(const Type& stored, const dc_variable_info_t& variable) {
+  return is_real(variable.type) && H5Tget_size(stored.id()) == 2 && H5Tget_class(stored.id()) == H5T_FLOAT;
+}
+
+void check_type(const Type& stored, const Type& wanted, const dc_variable_info_t& variable, const std::string& path) {
+  if (is_packed(stored, variable) || equal(stored.id(), wanted.id())) return;
+  const bool compounds = H5Tget_class(stored.id()) == H5T_COMPOUND && H5Tget_class(wanted.id()) == H5T_COMPOUND;
+  if (compounds && same_members(stored.id(), wanted.id())) return;
+  throw Error(DC_E_TYPE, "the dataset '" + path + "' has elements of another type than '" + variable.type_name +
+                             "', which the XML says; give the layout the type that it had in that run");
+}
+
+void check_extents(const Space& space, const manifest::StoredDataset& dataset) {
+  Sizes stored = {};
+  const bool same_rank = H5Sget_simple_extent_ndims(space.id()) == dataset.box.ndims;
+  if (same_rank) H5Sget_simple_extent_dims(space.id(), stored.data(), nullptr);
+  bool fits = same_rank && (dataset.start || stored == sizes_of(dataset.box));
+  for (std::size_t d = 0; fits && dataset.start && d < dataset.start->size(); ++d)
+    fits = dataset.start->at(d) + dataset.box.extent(static_cast<int>(d)) <= static_cast<std::int64_t>(stored[d]);
+  if (!fits)
+    throw Error(DC_E_IO,
+                "the dataset '" + dataset.path + "' has other extents than the manifest of the run says: one of them is damaged");
+}
+
+// Where the file's dataset begins, in the coordinates of the box.
+Box frame_of(const manifest::StoredDataset& dataset) {
+  Box frame = dataset.box;
+  if (dataset.start)
+    for (int d = 0; d < frame.ndims; ++d) frame.low[d] -= dataset.start->at(static_cast<std::size_t>(d));
+  return frame;
+}
+
+void select(const Space& space, const Box& frame, const Box& box) {
+  if (box.ndims == 0) return;
+  Sizes start = {};
+  for (int d = 0; d < box.ndims; ++d) start[d] = static_cast<hsize_t>(box.low[d] - frame.low[d]);
+  checked(H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, sizes_of(box).data(), nullptr), "select a part");
+}
+
+// `box` as one that begins elsewhere: from coordinates with `from` as their origin's place to those of `to`.
+Box moved(Box box, const Box& from, const Box& to) {
+  for (int d = 0; d < box.ndims; ++d) {
+    box.low[d] += to.low[d] - from.low[d];
+    box.high[d] += to.low[d] - from.low[d];
+  }
+  return box;
+}
+
+// In double precision, as the largest error was measured; values that are not finite stay what they are.
+template <class T>
+void unpack(std::byte* values, std::size_t count, const manifest::StoredDataset& dataset) {
+  const double scale = dataset.scale.value_or(1), offset = dataset.offset.value_or(0);
+  auto* reals = reinterpret_cast<T*>(values);
+  for (std::size_t i = 0; i < count; ++i) reals[i] = static_cast<T>(static_cast<double>(reals[i]) * scale + offset);
+}
+
+// As H5Dread does on the way to memory.
+void convert(const Type& stored, const Type& wanted, std::size_t count, std::vector<std::byte>& values) {
+  std::vector<std::byte> background;  // where elements have members it is taken for what they leave out
+  if (H5Tget_class(wanted.id()) == H5T_COMPOUND) background.resize(count * H5Tget_size(wanted.id()));
+  checked(H5Tconvert(stored.id(), wanted.id(), count, values.data(), background.data(), H5P_DEFAULT), "convert values");
+}
+
+}  // namespace
+
+DatasetReader::DatasetReader(const std::string& path) : file_(open_stored(path)) {}
+
+void DatasetReader::read(const manifest::StoredPart& part, const dc_variable_info_t& variable, const Array& to) const {
+  const std::string& path = part.dataset->path;
+  const Dataset dataset = open_dataset(file_, path);
+  const Type stored(H5Dget_type(dataset.id()), "look at the type of", path), wanted = type_of(variable);
+  check_type(stored, wanted, variable, path);
+  const Space file(H5Dget_space(dataset.id()), "look at the extents of", path);
+  check_extents(file, *part.dataset);
+  const auto put = [&](std::byte* values, const Box& box) {
+    const auto count = static_cast<std::size_t>(volume(box));
+    if (is_packed(stored, variable))
+      variable.type == DC_FLOAT32 ? unpack<float>(values, count, *part.dataset) : unpack<double>(values, count, *part.dataset);
+    copy_region(to, {values, box}, box, variable.element_bytes);
+  };
+  if (const StoredLayout layout = layout_of(dataset, path); layout.is_packed()) {
+    const Box frame = frame_of(*part.dataset);
+    PackedChunks chunks(dataset, layout, path);
+    std::vector<std::byte> values;
+    chunks.for_each_part(moved(part.box, frame, layout.whole), [&](const Box& box) {
+      const auto count = static_cast<std::size_t>(volume(box));
+      values.resize(count * std::max(layout.element_bytes, H5Tget_size(wanted.id())));
+      std::memcpy(values.data(), chunks.read(box), count * layout.element_bytes);
+      convert(stored, wanted, count, values);
+      put(values.data(), moved(box, layout.whole, frame));
+    });
+    return;
+  }
+  select(file, frame_of(*part.dataset), part.box);
+  if (!is_packed(stored, variable)) {
+    const Space memory = space_of(to.box);
+    select(memory, to.box, part.box);
+    checked(H5Dread(dataset.id(), wanted.id(), memory.id(), file.id(), H5P_DEFAULT, to.data), "read the dataset", path);
+    return;
+  }
+  std::vector<std::byte> values(static_cast<std::size_t>(volume(part.box)) * variable.element_bytes);
+  checked(H5Dread(dataset.id(), wanted.id(), space_of(part.box).id(), file.id(), H5P_DEFAULT, values.data()), "read the dataset",
+          path);
+  put(values.data(), part.box);
+}
+
+}  // namespace damaris::hdf5

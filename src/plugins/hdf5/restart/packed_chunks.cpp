@@ -1,0 +1,107 @@
+#include "packed_chunks.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "../file/new_dataset.hpp"
+#include "../layout/bricks.hpp"
+#include "codec/decode.hpp"
+#include "codec/shuffle.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+// HDF5 keeps a chunk that deflate has made this much larger.
+std::size_t most_stored(std::size_t bytes) { return bytes + bytes / 1000 + 64; }
+
+}  // namespace
+
+std::byte* PackedChunks::Buffer::at_least(std::size_t bytes) {
+  if (bytes <= bytes_) return memory_.get();
+  memory_.reset();
+  bytes_ = 0;
+  try {
+    memory_.reset(new std::byte[bytes]);
+  } catch (const std::bad_alloc&) {
+    throw Failure("there is no memory for a chunk of " + std::to_string(bytes) + " bytes", 0);
+  }
+  bytes_ = bytes;
+  return memory_.get();
+}
+
+PackedChunks::PackedChunks(const Dataset& dataset, const StoredLayout& layout, std::string path)
+    : dataset_(dataset), layout_(layout), path_(std::move(path)) {}
+
+void PackedChunks::refuse(const std::string& why) const { throw Failure("a chunk of the dataset " + path_ + " " + why, 0); }
+
+void PackedChunks::for_each_part(const Box& box, const std::function<void(const Box& part)>& each) const {
+  if (volume(box) == 0) return;
+  Box aligned = box;
+  for (int d = 0; d < box.ndims; ++d) aligned.low[d] -= box.low[d] % layout_.chunk->at(static_cast<std::size_t>(d));
+  for_each_brick(aligned, *layout_.chunk, [&](const Box& chunk) { each(intersection(chunk, box)); });
+}
+
+// The chunk that holds all of the part: at the end of the dataset it reaches beyond.
+Box PackedChunks::frame_of(const Box& part) const {
+  Box frame = part;
+  for (int d = 0; d < part.ndims; ++d) {
+    const std::int64_t extent = layout_.chunk->at(static_cast<std::size_t>(d));
+    frame.low[d] -= part.low[d] % extent;
+    frame.high[d] = frame.low[d] + extent;
+  }
+  return frame;
+}
+
+const std::byte* PackedChunks::read(const Box& box) {
+  const Box frame = frame_of(box);
+  if (frame == box) {
+    unpack(frame);
+    return values_;
+  }
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(static_cast<std::size_t>(volume(box)), layout_.element_bytes, &bytes))
+    refuse("is larger than the memory");
+  std::byte* const to = gathered_.at_least(bytes);
+  for_each_part(box, [&](const Box& part) {
+    unpack(frame_of(part));
+    copy_region({to, box}, {values_, frame_}, part, layout_.element_bytes);
+  });
+  return to;
+}
+
+void PackedChunks::unpack(const Box& frame) {
+  if (values_ != nullptr && frame == frame_) return;
+  values_ = nullptr;
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(static_cast<std::size_t>(volume(frame)), layout_.element_bytes, &bytes))
+    refuse("is larger than the memory");
+  Sizes start = {};
+  for (int d = 0; d < frame.ndims; ++d) start[d] = static_cast<hsize_t>(frame.low[d]);
+  hsize_t stored_bytes = 0;
+  checked(H5Dget_chunk_storage_size(dataset_.id(), start.data(), &stored_bytes), "look at a chunk of", path_);
+  if (stored_bytes == 0) refuse("is not in the file");
+  if (stored_bytes > most_stored(bytes)) refuse("has more bytes in the file than its values have");
+  std::uint32_t skipped = 0;  // a bit for each filter
+  checked(H5Dread_chunk(dataset_.id(), H5P_DEFAULT, start.data(), &skipped, stored_.at_least(stored_bytes)), "read a chunk of",
+          path_);
+  const std::byte* const values = decoded(stored_bytes, skipped, bytes);
+  const bool is_shuffled = layout_.is_shuffled && (skipped & 1U) == 0;
+  if (is_shuffled)
+    codec::unshuffle(values, static_cast<std::size_t>(volume(frame)), layout_.element_bytes, unshuffled_.at_least(bytes));
+  values_ = is_shuffled ? unshuffled_.get() : values;
+  frame_ = frame;
+}
+
+const std::byte* PackedChunks::decoded(std::size_t stored_bytes, std::uint32_t skipped, std::size_t bytes) {
+  const std::uint32_t codec_bit = layout_.is_shuffled ? 2U : 1U;
+  if (!layout_.codec || (skipped & codec_bit) != 0) {
+    if (stored_bytes != bytes) refuse("has not as many bytes as its values");
+    return stored_.get();
+  }
+  if (!codec::decode(*layout_.codec, stored_.get(), stored_bytes, decoded_.at_least(bytes), bytes))
+    refuse("is damaged: it does not unpack to the " + std::to_string(bytes) + " bytes of its values");
+  return decoded_.get();
+}
+
+}  // namespace damaris::hdf5

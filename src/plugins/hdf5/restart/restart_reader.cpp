@@ -1,0 +1,174 @@
+#include "restart_reader.hpp"
+
+#include <damaris/error.hpp>
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "../file/hdf5_failure.hpp"
+#include "dataset_reader.hpp"
+#include "manifest/file_sum.hpp"
+#include "manifest/stored_parts.hpp"
+#include "open_stored.hpp"
+#include "stored_values.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+std::string record_path(const std::string& basename) {
+  return std::filesystem::absolute(basename).lexically_normal().string() + ".jsonl";
+}
+
+std::string name_of(const dc_read_t& read) {
+  return "'" + std::string(read.variable->path) + "' of step " + std::to_string(read.step);
+}
+
+bool holds(const manifest::StepEntry& step, const std::string& variable) {
+  for (const manifest::StoredFile& file : step.files)
+    if (std::any_of(file.datasets.begin(), file.datasets.end(),
+                    [&](const manifest::StoredDataset& d) { return d.variable == variable; }))
+      return true;
+  return false;
+}
+
+Error damaged(const std::string& path, const std::string& what) {
+  return Error(DC_E_IO, path + " " + what + ": it is damaged, or of another run; put it back, or go on from another step");
+}
+
+void check_values(const manifest::StoredFile& file, const std::string& path) {
+  const File open = open_stored(path);
+  for (const manifest::StoredDataset& dataset : file.datasets)
+    if (checksum_of(open, dataset) != dataset.checksum)
+      throw damaged(path, "has other values of /" + dataset.path + " than were stored");
+}
+
+std::string nearest_steps(const std::map<std::int64_t, manifest::StepEntry>& steps, std::int64_t step) {
+  const auto after = steps.lower_bound(step);
+  std::string text;
+  if (after != steps.begin()) text = std::to_string(std::prev(after)->first);
+  if (after != steps.end()) text += (text.empty() ? "" : " and ") + std::to_string(after->first);
+  return text;
+}
+
+}  // namespace
+
+RestartReader::RestartReader(const std::string& basename, bool without_last_run)
+    : record_(record_path(basename)), without_last_run_(without_last_run) {}
+
+// Once: what is added later is of a run that goes on from this one.
+const std::map<std::int64_t, manifest::StepEntry>& RestartReader::steps() {
+  if (!has_record_)
+    has_record_ = without_last_run_ ? record_.read_on(manifest::outline_of(record_.path()).begins_at) : record_.read_on();
+  if (!has_record_)
+    throw Error(DC_E_NOT_STORED, "no run is recorded in " + record_.path() +
+                                     "; restart=\"...\" must be what basename=\"...\" was in the run to go on from");
+  return record_.steps();
+}
+
+const manifest::StepEntry& RestartReader::step_of(const dc_read_t& read) {
+  const auto& all = steps();
+  const auto found = all.find(read.step);
+  if (found != all.end()) {
+    require_no_doubt(read.step);
+    return found->second;
+  }
+  const std::string nearest = nearest_steps(all, read.step);
+  throw Error(DC_E_NOT_STORED,
+              name_of(read) + " is not in " + record_.path() + ": " +
+                  (nearest.empty() ? "no step was stored" : "the nearest steps stored are " + nearest) +
+                  (record_.damaged().empty() ? "" : "; a line that may hold it cannot be read: " + record_.damaged().front()));
+}
+
+// A run that took up the step anew, or a server's part of it, may stand in what is damaged.
+void RestartReader::require_no_doubt(std::int64_t step) const {
+  const std::string doubt = record_.doubt_about(step);
+  if (!doubt.empty())
+    throw Error(DC_E_IO,
+                "step " + std::to_string(step) + " may be told of otherwise where the manifest is damaged: " + doubt +
+                    "; put the manifest back from a copy, cut it before that line, or go on from a step that was stored after it");
+}
+
+void RestartReader::replace_from(std::int64_t step) {
+  if (!replaced_from_) replaced_from_ = step;
+}
+
+void RestartReader::read(const dc_read_t& read) {
+  if (is_replaced(read.step))
+    throw Error(DC_E_NOT_STORED, name_of(read) + " was replaced: this run has stored steps from " +
+                                     std::to_string(*replaced_from_) + " on under the same basename; read before the first write");
+  const manifest::StepEntry& step = step_of(read);
+  try {
+    read_parts(step, read);
+  } catch (const Error& error) {
+    const std::string silent = error.code() == DC_E_NOT_STORED ? record_.silent_servers(read.step) : "";
+    throw Error(error.code(), name_of(read) + " in " + record_.path() + ": " + error.what() +
+                                  (silent.empty() ? "" : "; servers that did not report it: " + silent));
+  } catch (const Failure& failure) {
+    throw Error(DC_E_IO, name_of(read) + ": " + failure.what() + "; put the file back, or go on from another step");
+  }
+}
+
+RestartReader::Looked RestartReader::look_at(const std::string& path) {
+  struct stat facts = {};
+  if (::stat(path.c_str(), &facts) != 0) throw_system_failure(errno, "look at", path);
+  return {facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec};
+}
+
+// Once a file, and again when another one has its name: its size, as HDF5 may not notice, and its bytes; the values where the manifest has
+// no checksum of the file.
+void RestartReader::check_file(const manifest::StoredFile& file, const std::string& path) {
+  const Looked now = look_at(path);
+  if (const auto known = checked_.find(path); known != checked_.end() && known->second == now) return;
+  if (static_cast<std::uint64_t>(now.bytes) != file.bytes)
+    throw damaged(path, "has " + std::to_string(now.bytes) + " bytes, it was stored with " + std::to_string(file.bytes));
+  if (!file.checksum)
+    check_values(file, path);
+  else if (manifest::sum_of_file(path).checksum != *file.checksum)
+    throw damaged(path, "has not the checksum that it was stored with");
+  checked_[path] = now;
+}
+
+void RestartReader::read_parts(const manifest::StepEntry& step, const dc_read_t& read) {
+  const manifest::FoundParts found = manifest::find_parts(step, read);
+  const manifest::StoredFile* open = nullptr;
+  std::string path;
+  std::unique_ptr<DatasetReader> reader;
+  const auto require_unchanged = [&] {
+    if (open != nullptr && !(look_at(path) == checked_.at(path))) throw damaged(path, "was changed or replaced while it was read");
+  };
+  for (const manifest::StoredPart& part : found.parts) {
+    if (part.file != open) {
+      require_unchanged();
+      path = record_.folder() + "/" + part.file->name;
+      check_file(*part.file, path);
+      reader = std::make_unique<DatasetReader>(path);
+      open = part.file;
+    }
+    try {
+      reader->read(part, *read.variable, {static_cast<std::byte*>(read.data), found.frame});
+    } catch (const Failure& failure) {
+      throw Failure(part.file->name + ": " + failure.what(), failure.system_error());
+    }
+  }
+  require_unchanged();
+}
+
+std::int64_t RestartReader::last_step(const dc_variable_info_t* variable) {
+  const auto& all = steps();
+  const auto good = [&](const auto& entry) {
+    return !is_replaced(entry.first) && entry.second.complete &&
+           (variable == nullptr ? !entry.second.files.empty() : holds(entry.second, variable->path));
+  };
+  const auto found = std::find_if(all.rbegin(), all.rend(), good);
+  if (found != all.rend()) {
+    require_no_doubt(found->first);
+    return found->first;
+  }
+  throw Error(DC_E_NOT_STORED, "no complete step" + (variable == nullptr ? "" : " with '" + std::string(variable->path) + "'") +
+                                   " is in " + record_.path());
+}
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,205 @@
+#include "shared_layout.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "../layout/tiling.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+// A variable is joined as long as the array is not so many times larger than its blocks and what is declared: one wrong position would
+// fill a disk with holes, and cost the other variables their file.
+constexpr std::int64_t kMostHoles = 16;
+
+struct MemberBlock {
+  int member;
+  OfferedBlock block;
+};
+
+// One variable, as all members have it.
+struct Offered {
+  std::vector<std::int64_t> global;  // around what they say
+  std::vector<MemberBlock> blocks;
+};
+
+bool before(const MemberBlock& a, const MemberBlock& b) {
+  return std::make_pair(a.block.source, a.block.block) < std::make_pair(b.block.source, b.block.block);
+}
+
+void add_global(std::vector<std::int64_t>& global, const std::vector<std::int64_t>& more) {
+  if (global.empty()) global = more;
+  for (std::size_t d = 0; d < std::min(global.size(), more.size()); ++d) global[d] = std::max(global[d], more[d]);
+}
+
+std::map<std::uint32_t, Offered> variables_of(const std::vector<Offer>& offers) {
+  std::map<std::uint32_t, Offered> variables;
+  for (std::size_t member = 0; member < offers.size(); ++member)
+    for (const OfferedVariable& variable : offers[member].variables) {
+      Offered& offered = variables[variable.id];
+      add_global(offered.global, variable.global);
+      for (const OfferedBlock& block : variable.blocks) offered.blocks.push_back({static_cast<int>(member), block});
+    }
+  for (auto& [id, offered] : variables) std::stable_sort(offered.blocks.begin(), offered.blocks.end(), before);
+  return variables;
+}
+
+bool can_be_joined(const dc_variable_info_t& variable, const Offered& offered) {
+  return variable.ndims > 0 &&
+         std::all_of(offered.blocks.begin(), offered.blocks.end(), [](const MemberBlock& one) { return one.block.has_position; });
+}
+
+Box declared_box(const Offered& offered) {
+  Box declared = {offered.blocks.front().block.box.ndims, {}, {}};
+  std::copy(offered.global.begin(), offered.global.end(), declared.high.begin());
+  return declared;
+}
+
+// The declared array, and what lies beyond it when the declaration was too small.
+Box whole_of(const Offered& offered, const std::vector<Box>& blocks) {
+  std::vector<Box> boxes;
+  for (const Box& box : blocks)
+    if (volume(box) > 0) boxes.push_back(box);
+  if (!offered.global.empty()) boxes.push_back(declared_box(offered));
+  return boxes.empty() ? blocks.front() : bounding_box(boxes);
+}
+
+std::vector<Box> boxes_of(const Offered& offered) {
+  std::vector<Box> boxes;
+  for (const MemberBlock& one : offered.blocks) boxes.push_back(one.block.box);
+  return boxes;
+}
+
+bool is_scattered(const Offered& offered) {
+  const std::vector<Box> boxes = boxes_of(offered);
+  std::int64_t meant = 1;
+  for (const Box& box : boxes) meant += volume(box);
+  if (!offered.global.empty()) meant = std::max(meant, volume(declared_box(offered)));
+  return volume(whole_of(offered, boxes)) / kMostHoles > meant;
+}
+
+std::vector<Box> holes_of(const Box& whole, const std::vector<JoinedBox>& joined) {
+  std::vector<Box> holes = {whole};
+  for (const JoinedBox& one : joined) {
+    std::vector<Box> left;
+    for (const Box& hole : holes) {
+      const std::vector<Box> rest = subtract(hole, one.box);
+      left.insert(left.end(), rest.begin(), rest.end());
+    }
+    holes = std::move(left);
+  }
+  holes.erase(std::remove_if(holes.begin(), holes.end(), [](const Box& hole) { return volume(hole) == 0; }), holes.end());
+  return holes;
+}
+
+SharedDataset joined_dataset(const dc_variable_info_t& variable, const Offered& offered) {
+  const std::vector<Box> boxes = boxes_of(offered);
+  SharedDataset dataset = {variable.path, &variable, true, true, whole_of(offered, boxes), offered.global, {}, {}};
+  const std::vector<JoinedBox> joined = join(boxes);
+  for (const JoinedBox& box : joined)
+    for (const Tile& tile : box.tiles) {
+      const MemberBlock& from = offered.blocks[tile.block];
+      dataset.parts.push_back({from.member, from.block.source, from.block.block, tile.box});
+    }
+  dataset.holes = holes_of(dataset.whole, joined);
+  return dataset;
+}
+
+std::string source_name(const OfferedBlock& block) {
+  const std::string source = std::to_string(block.source);
+  return block.block == 0 ? source : source + "." + std::to_string(block.block);
+}
+
+void add_contests(std::vector<Contest>& contests, const dc_variable_info_t& variable, const Offered& offered) {
+  std::map<std::pair<Extents, Extents>, const MemberBlock*> placed;
+  const auto part = [](const MemberBlock& one) { return SharedPart{one.member, one.block.source, one.block.block, one.block.box}; };
+  for (const MemberBlock& one : offered.blocks) {
+    const auto [first, is_alone] = placed.emplace(std::make_pair(one.block.box.low, one.block.box.high), &one);
+    if (!is_alone && first->second->member != one.member && volume(one.block.box) > 0)
+      contests.push_back({&variable, part(*first->second), part(one)});
+  }
+}
+
+void add_datasets(Plan& plan, const dc_variable_info_t& variable, const Offered& offered) {
+  const bool has_places = can_be_joined(variable, offered), scattered = has_places && is_scattered(offered);
+  if (has_places && !scattered) {
+    add_contests(plan.contests, variable, offered);
+    return plan.datasets.push_back(joined_dataset(variable, offered));
+  }
+  if (scattered) plan.scattered.push_back(variable.path);
+  for (const MemberBlock& one : offered.blocks)
+    plan.datasets.push_back({std::string(variable.path) + "/" + source_name(one.block),
+                             &variable,
+                             false,
+                             one.block.has_position,
+                             one.block.box,
+                             offered.global,
+                             {{one.member, one.block.source, one.block.block, one.block.box}},
+                             {}});
+}
+
+void append_sorted(std::vector<std::int32_t>& into, const std::vector<std::int32_t>& more) {
+  into.insert(into.end(), more.begin(), more.end());
+  std::sort(into.begin(), into.end());
+}
+
+std::vector<const SharedPart*> parts_of(const SharedDataset& dataset, int member) {
+  std::vector<const SharedPart*> parts;
+  for (const SharedPart& part : dataset.parts)
+    if (part.member == member) parts.push_back(&part);
+  return parts;
+}
+
+std::vector<JoinedBox> joined_parts(const std::vector<const SharedPart*>& parts) {
+  std::vector<Box> boxes;
+  for (const SharedPart* part : parts) boxes.push_back(part->box);
+  std::vector<JoinedBox> joined = join(boxes);
+  // A block without elements is a dataset without elements.
+  if (joined.empty() && !boxes.empty()) joined.push_back({boxes.front(), {{0, boxes.front()}}});
+  return joined;
+}
+
+}  // namespace
+
+const dc_dataset_t& block_of(const dc_variable_info_t& variable, const SharedPart& part, const dc_iteration_t& iteration) {
+  const auto place = [](const dc_dataset_t& block) { return std::make_tuple(block.variable->id, block.source, block.block); };
+  const auto wanted = std::make_tuple(variable.id, part.source, part.block);
+  return *std::lower_bound(iteration.datasets, iteration.datasets + iteration.dataset_count, wanted,
+                           [&](const dc_dataset_t& block, const auto& key) { return place(block) < key; });
+}
+
+Plan plan_of(const std::vector<Offer>& offers, const dc_host_t& host) {
+  Plan plan;
+  for (const Offer& offer : offers) {
+    append_sorted(plan.clients, offer.clients);
+    append_sorted(plan.absent, offer.absent);
+    append_sorted(plan.missing, offer.missing);
+    plan.never_attached += offer.never_attached;
+    if (!plan.time) plan.time = offer.time;
+  }
+  for (const auto& [id, offered] : variables_of(offers)) add_datasets(plan, host.variables[id], offered);
+  const auto first = [](const SharedDataset& a, const SharedDataset& b) { return a.variable->priority > b.variable->priority; };
+  std::stable_sort(plan.datasets.begin(), plan.datasets.end(), first);
+  return plan;
+}
+
+std::vector<Box> boxes_of(const SharedDataset& dataset, int member) {
+  std::vector<Box> boxes;
+  for (const JoinedBox& joined : joined_parts(parts_of(dataset, member))) boxes.push_back(joined.box);
+  return boxes;
+}
+
+std::vector<Piece> pieces_of(const SharedDataset& dataset, int member, const dc_iteration_t& iteration) {
+  const std::vector<const SharedPart*> parts = parts_of(dataset, member);
+  std::vector<Piece> pieces;
+  for (const JoinedBox& joined : joined_parts(parts)) {
+    Piece piece = {dataset.path, dataset.variable, dataset.joined, dataset.has_position, joined.box, {}, false};
+    for (const Tile& tile : joined.tiles)
+      piece.parts.push_back({&block_of(*dataset.variable, *parts[tile.block], iteration), tile.box});
+    pieces.push_back(std::move(piece));
+  }
+  return pieces;
+}
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,255 @@
+#include "global_view.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+#include "../layout/tiling.hpp"
+#include "common_packing.hpp"
+#include "manifest/declared.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+// A dataset of a variable, the file around it, and where it lies in the array: stacks of several servers one behind the other.
+struct Place {
+  const manifest::StoredFile* file;
+  const manifest::StoredDataset* dataset;
+  Box box;
+};
+
+// What was stored of one variable, in the order of steps and servers.
+using History = std::map<std::int64_t, std::vector<Place>>;
+
+Box box_behind(const manifest::StoredDataset& dataset, const std::vector<Place>& places) {
+  Box box = dataset.box;
+  if (!dataset.is_stack() || places.empty()) return box;
+  box.low[0] = places.back().box.high[0];
+  box.high[0] += box.low[0];
+  return box;
+}
+
+std::map<std::string, History> histories_of(const Steps& steps) {
+  std::map<std::string, History> histories;
+  for (const auto& [step, record] : steps)
+    for (const manifest::StoredFile& file : record.files)
+      for (const manifest::StoredDataset& dataset : file.datasets) {
+        std::vector<Place>& places = histories[dataset.variable][step];
+        places.push_back({&file, &dataset, box_behind(dataset, places)});
+      }
+  return histories;
+}
+
+template <class Call>
+void for_each_place(const History& history, Call&& call) {
+  for (const auto& [step, places] : history)
+    for (const Place& place : places) call(places, place);
+}
+
+// A dataset without position begins at zero; alone in its iteration it is the whole array.
+bool has_place(const std::vector<Place>& places, const Place& place) { return place.dataset->has_position || places.size() == 1; }
+
+bool is_stacked(const History& history) { return history.begin()->second.front().dataset->is_stack(); }
+
+// The blocks of an iteration that only has stacks, as one list for sources and one for blocks; both empty if it has anything else.
+std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> layers_of(const std::vector<Place>& places) {
+  std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> layers;
+  for (const Place& place : places) {
+    if (!place.dataset->is_stack()) return {};
+    layers.first.insert(layers.first.end(), place.dataset->sources.begin(), place.dataset->sources.end());
+    layers.second.insert(layers.second.end(), place.dataset->blocks.begin(), place.dataset->blocks.end());
+  }
+  return layers;
+}
+
+// The same blocks of the same shape in all iterations; "" when it is so.
+std::string obstacle_of_stacks(const dc_variable_info_t& variable, const History& history) {
+  const std::vector<Place>& first = history.begin()->second;
+  const auto same_shape = [&](const Place& place) {
+    bool same = place.box.ndims == variable.ndims + 1;
+    for (int d = 1; same && d < place.box.ndims; ++d) same = place.box.extent(d) == first.front().box.extent(d);
+    return same;
+  };
+  for (const auto& [step, places] : history)
+    if (layers_of(places) != layers_of(first) || layers_of(places).first.empty() ||
+        !std::all_of(places.begin(), places.end(), same_shape))
+      return "its blocks have no position and are not the same in all iterations; dc_set_position would place them";
+  return "";
+}
+
+// Why there is no common array; "" when there is one.
+std::string obstacle(const dc_variable_info_t& variable, const History& history) {
+  if (is_stacked(history)) return obstacle_of_stacks(variable, history);
+  std::string why;
+  for_each_place(history, [&](const std::vector<Place>& places, const Place& place) {
+    const manifest::StoredDataset& dataset = *place.dataset;
+    if (!why.empty()) return;
+    if (dataset.is_stack())
+      why = "its blocks have no position and are not the same in all iterations; dc_set_position would place them";
+    else if (dataset.box.ndims != variable.ndims)
+      why = "it has " + std::to_string(dataset.box.ndims) + " dimensions in " + place.file->name + " and " +
+            std::to_string(variable.ndims) + " in the XML";
+    else if (!has_place(places, place))
+      why = "several blocks without a position are in one iteration; dc_set_position would place them";
+  });
+  return why;
+}
+
+// A run that goes on from another one may say something else of a variable; HDF5 would convert the earlier values to the last type.
+std::string other_declaration(const dc_variable_info_t& variable, const History& history, const Steps& steps) {
+  const std::string now = manifest::declared_as(variable);
+  for (const auto& [step, places] : history) {
+    const auto& declared = steps.at(step).declared;
+    if (!declared) continue;
+    const auto before = declared->find(variable.path);
+    if (before != declared->end() && before->second != now)
+      return "it is declared as " + before->second + " in iteration " + std::to_string(step) + " and as " + now + " in this run";
+  }
+  return "";
+}
+
+CommonPacking packing_of(const History& history) {
+  CommonPacking packing;
+  for_each_place(history, [&](const std::vector<Place>&, const Place& place) { packing.add(*place.file, *place.dataset); });
+  return packing;
+}
+
+// Around the declared array and every part: so that nothing is left out when the declaration was too small.
+Box box_of(const History& history) {
+  std::vector<Box> boxes;
+  for_each_place(history, [&](const std::vector<Place>&, const Place& place) {
+    const manifest::StoredDataset& dataset = *place.dataset;
+    if (volume(place.box) > 0 || boxes.empty()) boxes.push_back(place.box);
+    if (dataset.global.size() != static_cast<std::size_t>(dataset.box.ndims)) return;
+    Box declared = {dataset.box.ndims, {}, {}};
+    std::copy(dataset.global.begin(), dataset.global.end(), declared.high.begin());
+    boxes.push_back(declared);
+  });
+  return bounding_box(boxes);
+}
+
+// Where servers share faces the first one wins, as inside a server.
+void map_step(std::size_t time, const std::vector<Place>& places, std::vector<Mapping>& mappings) {
+  std::vector<Box> boxes;
+  for (const Place& place : places) boxes.push_back(place.box);
+  for (const JoinedBox& joined : join(boxes))
+    for (const Tile& tile : joined.tiles) {
+      const Place& place = places[tile.block];
+      mappings.push_back({time, place.file, place.dataset, place.box, tile.box});
+    }
+}
+
+GlobalArray array_of(const dc_variable_info_t& variable, const History& history, const CommonPacking& packing) {
+  GlobalArray array = {&variable, 0, box_of(history), {}, packing.scale(), packing.offset()};
+  if (is_stacked(history)) std::tie(array.sources, array.blocks) = layers_of(history.begin()->second);
+  std::size_t time = 0;
+  for (const auto& [step, places] : history) map_step(time++, places, array.mappings);
+  return array;
+}
+
+// An axis of times is one only then.
+bool increase(const std::vector<double>& times) {
+  const auto follows = [](double before, double time) { return !(before < time); };
+  return std::all_of(times.begin(), times.end(), [](double time) { return std::isfinite(time); }) &&
+         std::adjacent_find(times.begin(), times.end(), follows) == times.end();
+}
+
+TimeAxis axis_of(const std::vector<std::int64_t>& steps, const Steps& records) {
+  TimeAxis axis = {steps, {}};
+  for (const std::int64_t step : steps)
+    if (const std::optional<double>& time = records.at(step).time) axis.times.push_back(*time);
+  if (axis.times.size() < steps.size() || !increase(axis.times)) axis.times.clear();
+  return axis;
+}
+
+std::vector<std::int64_t> steps_of(const History& history) {
+  std::vector<std::int64_t> steps;
+  for (const auto& [step, places] : history) steps.push_back(step);
+  return steps;
+}
+
+// The one of the most variables first, then the longest, then the earliest: the same record always gives the same order.
+std::vector<std::vector<std::int64_t>> ordered(const std::map<std::vector<std::int64_t>, std::size_t>& users) {
+  std::vector<std::vector<std::int64_t>> lists;
+  for (const auto& [list, count] : users) lists.push_back(list);
+  std::stable_sort(lists.begin(), lists.end(), [&](const auto& a, const auto& b) {
+    return std::make_pair(users.at(a), a.size()) > std::make_pair(users.at(b), b.size());
+  });
+  return lists;
+}
+
+// The coordinate of dimension `d`, if there is one for all of its extent; nullptr: none.
+const GlobalArray* coordinate_of(const GlobalArray& array, int d, const std::vector<GlobalArray>& arrays) {
+  if (array.variable->coordinate_count != array.box.ndims) return nullptr;
+  const std::uint32_t id = array.variable->coordinates[d];
+  const auto found = std::find_if(arrays.begin(), arrays.end(), [&](const GlobalArray& one) { return one.variable->id == id; });
+  if (found == arrays.end() || &*found == &array || found->box.ndims != 1) return nullptr;
+  return found->box.low[0] == array.box.low[d] && found->box.high[0] == array.box.high[d] ? &*found : nullptr;
+}
+
+// Takes the arrays that label others out of the view's arrays.
+void find_coordinates(GlobalView& view) {
+  std::map<std::uint32_t, int> places;  // variable -> index in view.coordinates
+  for (const GlobalArray& array : view.arrays)
+    for (int d = 0; d < array.box.ndims; ++d)
+      if (const GlobalArray* coordinate = coordinate_of(array, d, view.arrays); coordinate != nullptr)
+        if (places.emplace(coordinate->variable->id, static_cast<int>(places.size())).second)
+          view.coordinates.push_back(*coordinate);
+  for (GlobalArray& array : view.arrays)
+    for (int d = 0; d < array.box.ndims; ++d) {
+      const GlobalArray* coordinate = coordinate_of(array, d, view.arrays);
+      array.coordinates.push_back(coordinate == nullptr ? -1 : places.at(coordinate->variable->id));
+    }
+  const auto is_coordinate = [&](const GlobalArray& array) { return places.count(array.variable->id) > 0; };
+  view.arrays.erase(std::remove_if(view.arrays.begin(), view.arrays.end(), is_coordinate), view.arrays.end());
+  for (GlobalArray& coordinate : view.coordinates) {
+    std::vector<Mapping>& mappings = coordinate.mappings;
+    const auto is_later = [](const Mapping& mapping) { return mapping.time > 0; };
+    mappings.erase(std::remove_if(mappings.begin(), mappings.end(), is_later), mappings.end());
+  }
+}
+
+// Gives each array its axis.
+void find_axes(GlobalView& view, const std::map<std::string, History>& histories, const Steps& steps) {
+  std::map<std::vector<std::int64_t>, std::size_t> users;  // list of steps -> variables that have it
+  for (const GlobalArray& array : view.arrays) ++users[steps_of(histories.at(array.variable->path))];
+  const auto lists = ordered(users);
+  for (const auto& list : lists) view.axes.push_back(axis_of(list, steps));
+  for (GlobalArray& array : view.arrays) {
+    const auto own = std::find(lists.begin(), lists.end(), steps_of(histories.at(array.variable->path)));
+    array.axis = static_cast<std::size_t>(own - lists.begin());
+  }
+}
+
+}  // namespace
+
+GlobalView global_view(const Steps& steps, const dc_host_t& host) {
+  GlobalView view;
+  const std::map<std::string, History> histories = histories_of(steps);
+  std::set<std::string> known;
+  for (std::size_t i = 0; i < host.variable_count; ++i) {
+    const dc_variable_info_t& variable = host.variables[i];
+    const auto found = histories.find(variable.path);
+    if (found == histories.end()) continue;
+    known.insert(variable.path);
+    const CommonPacking packing = packing_of(found->second);
+    std::string why = obstacle(variable, found->second);
+    if (why.empty()) why = other_declaration(variable, found->second, steps);
+    if (!why.empty())
+      view.not_shown.push_back({variable.path, why});
+    else if (!packing.obstacle().empty())
+      view.not_shown.push_back({variable.path, packing.obstacle(), true});
+    else
+      view.arrays.push_back(array_of(variable, found->second, packing));
+  }
+  for (const auto& [variable, history] : histories)
+    if (known.count(variable) == 0) view.not_shown.push_back({variable, "the XML of this run does not know it"});
+  find_coordinates(view);
+  find_axes(view, histories, steps);
+  return view;
+}
+
+}  // namespace damaris::hdf5

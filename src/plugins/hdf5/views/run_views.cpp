@@ -1,0 +1,199 @@
+#include "run_views.hpp"
+
+#include <damaris/error.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "xdmf.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+// Measured with HDF5 1.10 and 1.14: what a dataset takes in the manifest and in the open master file, and once more while those of one
+// variable are mapped.
+constexpr std::uint64_t kHeldBytes = 9 << 10, kMappedBytes = 32 << 10;
+
+// Of the iterations given to it so far.
+class Need {
+ public:
+  void add(const manifest::StepEntry& record) {
+    for (const manifest::StoredFile& file : record.files)
+      for (const manifest::StoredDataset& dataset : file.datasets) {
+        ++all_;
+        most_ = std::max(most_, ++parts_[dataset.variable]);
+      }
+  }
+  std::uint64_t bytes() const { return all_ * kHeldBytes + most_ * kMappedBytes; }
+
+ private:
+  std::map<std::string, std::uint64_t> parts_;  // by variable
+  std::uint64_t all_ = 0, most_ = 0;
+};
+
+std::uint64_t needed_bytes(const Steps& steps) {
+  Need need;
+  for (const auto& [step, record] : steps) need.add(record);
+  return need.bytes();
+}
+
+void keep_what_fits(Steps& steps, std::uint64_t memory_bytes) {
+  Need need;
+  auto next = steps.begin();
+  for (; next != steps.end(); ++next) {
+    need.add(next->second);
+    if (need.bytes() > memory_bytes) break;
+  }
+  steps.erase(next, steps.end());
+}
+
+}  // namespace
+
+RunViews::RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now, manifest::EnterView tell)
+    : host_(host),
+      record_(record),
+      place_{record_.folder(), std::filesystem::path(record).stem().string(), host.host_name, std::move(tell)},
+      memory_bytes_(memory_bytes),
+      has_xdmf_(can_name(place_.stem)),
+      now_(now) {
+  require_places(place_);
+  remove_leftovers(place_);
+  if (has_xdmf_) return;
+  const std::string line = "hdf5: no XDMF file is made beside " + place_.final_path(kMasterSuffix) +
+                           ", as its readers cannot open '" + place_.stem +
+                           "'; choose a basename of ASCII letters without ':' and '\\' to see the run in ParaView";
+  host_.log(host_.self, 1, line.c_str());
+}
+
+RunViews::Writing::Writing(const RunViews& views, const Steps& steps, bool complete)
+    : view(global_view(steps, views.host_)),
+      names(view, views.host_),
+      master(views.place_, view, names, steps, views.host_, complete) {}
+
+// Asked for while a view is being written, too: the line that tells of it may be the one that finds the manifest gone.
+void RunViews::begin_again() { again_ = due_ = true; }
+
+void RunViews::read_on() {
+  if (std::exchange(again_, false)) {
+    record_ = manifest::Reader(record_.path());
+    damage_told_ = 0;
+    more_damage_told_ = false;
+  }
+  record_.read_on();
+  damage_told_ = std::min(damage_told_, record_.damaged().size());
+  for (; damage_told_ < record_.damaged().size(); ++damage_told_)
+    host_.log(host_.self, 1, ("hdf5: the views leave out a line of the manifest: " + record_.damaged()[damage_told_]).c_str());
+  if (record_.more_damaged() == 0 || std::exchange(more_damage_told_, true)) return;
+  host_.log(host_.self, 1, "hdf5: the views leave out more lines of the manifest, which 'damaris verify' counts");
+}
+
+RunViews::Work RunViews::work() {
+  constexpr int kShare = 20;  // one part of the time in so many
+  if (given_up_ || (!due_ && writing_ == nullptr)) return Work::none;
+  if (again_) writing_.reset();
+  const Clock::time_point begun = now_();
+  if (writing_ == nullptr && begun - ended_ < took_ * kShare) return Work::later;
+  try {
+    const bool more = writing_ == nullptr ? begin() : write_piece(*writing_);
+    ended_ = now_();
+    taking_ += ended_ - begun;
+    if (more) return Work::more;
+    took_ = std::exchange(taking_, {});
+    writing_.reset();
+    return due_ ? Work::later : Work::none;
+  } catch (const std::exception& error) {
+    writing_.reset();
+    const std::string line =
+        "hdf5: the master file " + place_.final_path(kMasterSuffix) +
+        " does not show the last iterations yet; they are stored, and it is written again after the next one: " + error.what();
+    host_.log(host_.self, 1, line.c_str());
+    return Work::none;
+  }
+}
+
+// Returns whether there is something to write.
+bool RunViews::begin() {
+  due_ = false;
+  taking_ = {};
+  read_on();
+  const Steps& steps = record_.steps();
+  if (steps.empty()) return false;
+  if (const std::uint64_t needed = needed_bytes(steps); needed > memory_bytes_) {
+    give_up(needed);
+    return false;
+  }
+  writing_ = std::make_unique<Writing>(*this, steps, false);
+  tell_of_16_bits(writing_->view);
+  return true;
+}
+
+bool RunViews::write_piece(Writing& writing) const {
+  if (writing.master.write_piece()) return true;
+  if (has_xdmf_) write_xdmf(place_, writing.view, writing.names);
+  return false;
+}
+
+void RunViews::show(const Steps& steps, bool complete) {
+  const Clock::time_point begun = now_();
+  Writing writing(*this, steps, complete);
+  tell_of_16_bits(writing.view);
+  while (write_piece(writing)) {
+  }
+  ended_ = now_();
+  took_ = ended_ - begun;
+}
+
+void RunViews::finish() {
+  if (given_up_) return;
+  writing_.reset();
+  try {
+    read_on();
+    if (!record_.last_run_told()) return;  // those of the run before show all there is, and are its own
+    // What another server has written meanwhile may have been replaced by less: then the manifest has more by now. One that goes on and
+    // on writes the views itself when it finishes.
+    constexpr int kRounds = 10;
+    for (int round = 0; round < kRounds && !record_.steps().empty(); ++round) {
+      if (const std::uint64_t needed = needed_bytes(record_.steps()); needed > memory_bytes_) return give_up(needed);
+      show(record_.steps(), true);
+      if (again_)
+        read_on();
+      else if (!record_.read_on())
+        break;
+    }
+  } catch (const std::exception& error) {
+    throw Error(DC_E_IO, "the master file " + place_.final_path(kMasterSuffix) + " does not show the whole run: " + error.what() +
+                             "; look whether that folder is there, has room and is writable");
+  }
+}
+
+// Once of each: 16 bits are asked for to be looked at.
+void RunViews::tell_of_16_bits(const GlobalView& view) {
+  for (const NotShown& one : view.not_shown) {
+    if (!one.because_of_16_bits || !told_.insert(one.variable).second) continue;
+    const std::string line =
+        "hdf5: the master file " + place_.final_path(kMasterSuffix) + " does not show '" + one.variable + "': " + one.why;
+    host_.log(host_.self, 1, line.c_str());
+  }
+}
+
+// The memory that the manifest holds goes first.
+void RunViews::give_up(std::uint64_t needed_bytes) {
+  Steps steps = std::move(record_).take_steps();
+  record_ = manifest::Reader(record_.path());
+  keep_what_fits(steps, memory_bytes_);
+  if (!steps.empty()) show(steps, false);
+  given_up_ = true;
+  const auto mebibytes = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+  const std::string line =
+      "hdf5: the master file " + place_.final_path(kMasterSuffix) +
+      (steps.empty() ? " is not made" : " and the XDMF file show the iterations up to " + std::to_string(steps.rbegin()->first)) +
+      ", as the next would take " + mebibytes(needed_bytes) + " and half of memory=\"...\" is " + mebibytes(memory_bytes_) +
+      "; all is stored and recorded; to see it all give more memory, or write fewer files with files=\"per-group\" or \"single\"";
+  host_.log(host_.self, 1, line.c_str());
+}
+
+}  // namespace damaris::hdf5

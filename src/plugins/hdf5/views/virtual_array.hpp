@@ -1,0 +1,18 @@
+// A global array as a virtual dataset over the files of all servers.
+// Used by: the hdf5 plugin on the dispatch thread of the server that keeps the manifest.
+// Before it: global_view.hpp. After it: master_file.hpp gives it its dimensions.
+#pragma once
+
+#include <string>
+
+#include "../file/handle.hpp"
+#include "global_view.hpp"
+
+namespace damaris::hdf5 {
+
+// Creates it at `path`, with the groups above it; what no file holds reads as NaN, or as 0 where there is no NaN. Its first dimension
+// is time, of `times` iterations; a coordinate has none and only its first iteration.
+Dataset create_virtual(hid_t file, const std::string& path, const GlobalArray& array, std::size_t times);
+Dataset create_virtual_coordinate(hid_t file, const std::string& path, const GlobalArray& coordinate);
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,237 @@
+#include "xdmf.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+
+#include "core/base/output_file.hpp"
+#include "xml_writer.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+std::string text_of(double value) {
+  std::array<char, 32> text = {};  // not snprintf, which obeys the locale
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 17);
+  return {text.data(), end.ptr};
+}
+
+std::string listed(const Numbers& numbers) {
+  std::string text;
+  for (const std::int64_t number : numbers) text += (text.empty() ? "" : " ") + std::to_string(number);
+  return text;
+}
+
+// What XDMF calls the type of the values; nullptr: it has no name for it.
+const char* number_type(dc_type type) {
+  switch (type) {
+    case DC_INT8:
+      return "Char";
+    case DC_UINT8:
+      return "UChar";
+    case DC_INT16:
+    case DC_INT32:
+    case DC_INT64:
+      return "Int";
+    case DC_UINT16:
+    case DC_UINT32:
+      return "UInt";
+    case DC_FLOAT32:
+    case DC_FLOAT64:
+      return "Float";
+    default:
+      return nullptr;
+  }
+}
+
+// A stack has no place in space.
+bool is_drawable(const GlobalArray& array) {
+  return !array.is_stack() && number_type(array.variable->type) != nullptr && array.box.ndims >= 1 && array.box.ndims <= 3 &&
+         volume(array.box) > 0;
+}
+
+// In three dimensions: a plane and a line are one point thick.
+Numbers filled(const Box& box, std::int64_t missing, bool extents) {
+  Numbers numbers(static_cast<std::size_t>(3 - box.ndims), missing);
+  for (int d = 0; d < box.ndims; ++d) numbers.push_back(extents ? box.extent(d) : box.low[d]);
+  return numbers;
+}
+
+// The arrays of one shape, place and mesh.
+struct Shape {
+  Numbers extents, low;
+  std::vector<int> coordinates;  // of the arrays' own dimensions; empty: not every one of them has one that can be drawn
+  std::vector<const GlobalArray*> arrays;
+};
+
+std::vector<int> drawable_coordinates(const GlobalArray& array, const GlobalView& view) {
+  const auto is_missing = [&](int number) {
+    if (number < 0) return true;
+    const GlobalArray& coordinate = view.coordinates[static_cast<std::size_t>(number)];
+    return number_type(coordinate.variable->type) == nullptr || coordinate.scale.has_value();
+  };
+  const bool any = std::any_of(array.coordinates.begin(), array.coordinates.end(), is_missing);
+  return any ? std::vector<int>() : array.coordinates;
+}
+
+std::vector<Shape> shapes_of(const GlobalView& view) {
+  std::vector<Shape> shapes;
+  for (const GlobalArray& array : view.arrays) {
+    if (!is_drawable(array)) continue;
+    const Numbers extents = filled(array.box, 1, true), low = filled(array.box, 0, false);
+    const std::vector<int> coordinates = drawable_coordinates(array, view);
+    auto found = std::find_if(shapes.begin(), shapes.end(), [&](const Shape& shape) {
+      return shape.extents == extents && shape.low == low && shape.coordinates == coordinates;
+    });
+    if (found == shapes.end()) found = shapes.insert(shapes.end(), {extents, low, coordinates, {}});
+    found->arrays.push_back(&array);
+  }
+  return shapes;
+}
+
+using Times = std::map<std::int64_t, double>;  // by iteration
+
+Times numbers_of(const GlobalView& view) {
+  Times times;
+  for (const TimeAxis& axis : view.axes)
+    for (const std::int64_t step : axis.steps) times[step] = static_cast<double>(step);
+  return times;
+}
+
+// Physical ones if all iterations that are shown have one that is later than that before, else their numbers.
+Times times_of(const GlobalView& view) {
+  Times times;
+  for (const TimeAxis& axis : view.axes)
+    for (std::size_t k = 0; k < axis.steps.size(); ++k) {
+      if (axis.times.empty()) return numbers_of(view);
+      times[axis.steps[k]] = axis.times[k];
+    }
+  const auto follows = [](const auto& before, const auto& next) { return before.second >= next.second; };
+  return std::adjacent_find(times.begin(), times.end(), follows) == times.end() ? times : numbers_of(view);
+}
+
+class Document {
+ public:
+  Document(std::string stem, const GlobalView& view, const ViewNames& names)
+      : stem_(std::move(stem)), view_(view), names_(names), times_(times_of(view)) {}
+
+  std::string text() {
+    xml_.element("Xdmf", {{"Version", "2.0"}}, [&] {
+      xml_.element("Domain", {{"Name", kXdmfDomain}}, [&] {
+        for (const Shape& shape : shapes_of(view_)) collection(shape);
+      });
+    });
+    return xml_.text();
+  }
+
+ private:
+  void collection(const Shape& shape) {
+    const std::string name = std::to_string(shape.extents[0]) + "x" + std::to_string(shape.extents[1]) + "x" +
+                             std::to_string(shape.extents[2]) + (shape.low == Numbers{0, 0, 0} ? "" : " at " + listed(shape.low));
+    xml_.element("Grid", {{"Name", name}, {"GridType", "Collection"}, {"CollectionType", "Temporal"}}, [&] {
+      for (const auto& [step, time] : times_) grid(shape, name, step, time);
+    });
+  }
+
+  // Nothing in iterations in which none of the shape's arrays was stored.
+  void grid(const Shape& shape, const std::string& name, std::int64_t step, double time) {
+    std::vector<std::pair<const GlobalArray*, std::size_t>> stored;
+    for (const GlobalArray* array : shape.arrays) {
+      const Numbers& steps = view_.axes[array->axis].steps;
+      const auto found = std::lower_bound(steps.begin(), steps.end(), step);
+      if (found != steps.end() && *found == step) stored.emplace_back(array, found - steps.begin());
+    }
+    if (stored.empty()) return;
+    xml_.element("Grid", {{"Name", name}, {"GridType", "Uniform"}}, [&] {
+      xml_.empty("Time", {{"Value", text_of(time)}});
+      mesh(shape);
+      for (const auto& [array, index] : stored) attribute(shape, *array, static_cast<std::int64_t>(index));
+    });
+  }
+
+  void mesh(const Shape& shape) {
+    const bool even = shape.coordinates.empty();
+    xml_.empty("Topology", {{"TopologyType", even ? "3DCoRectMesh" : "3DRectMesh"}, {"Dimensions", listed(shape.extents)}});
+    xml_.element("Geometry", {{"GeometryType", even ? "ORIGIN_DXDYDZ" : "VXVYVZ"}}, [&] {
+      if (!even) return coordinates(shape);
+      xml_.leaf("DataItem", {{"Dimensions", "3"}, {"Format", "XML"}}, listed(shape.low));
+      xml_.leaf("DataItem", {{"Dimensions", "3"}, {"Format", "XML"}}, "1 1 1");
+    });
+  }
+
+  // x first; a plane and a line lie at zero.
+  void coordinates(const Shape& shape) {
+    for (auto number = shape.coordinates.rbegin(); number != shape.coordinates.rend(); ++number) {
+      const auto index = static_cast<std::size_t>(*number);
+      const GlobalArray& coordinate = view_.coordinates[index];
+      const std::string path = coordinate.variable->path;
+      const std::string group = path.substr(0, path.rfind('/') + 1);
+      values(*coordinate.variable, {coordinate.box.extent(0)}, group + names_.coordinate(index));
+    }
+    for (std::size_t d = shape.coordinates.size(); d < 3; ++d) xml_.leaf("DataItem", {{"Dimensions", "1"}, {"Format", "XML"}}, "0");
+  }
+
+  // A whole dataset of the master file.
+  void values(const dc_variable_info_t& variable, const Numbers& extents, const std::string& path) {
+    xml_.leaf("DataItem",
+              {{"Dimensions", listed(extents)},
+               {"NumberType", number_type(variable.type)},
+               {"Precision", std::to_string(variable.element_bytes)},
+               {"Format", "HDF"}},
+              stem_ + kMasterSuffix + ":/" + path);
+  }
+
+  void attribute(const Shape& shape, const GlobalArray& array, std::int64_t index) {
+    xml_.element("Attribute", {{"Name", array.variable->path}, {"AttributeType", "Scalar"}, {"Center", "Node"}}, [&] {
+      if (!array.scale) return slab(shape, array, index);
+      const std::string value = "$0 * " + text_of(*array.scale) + " + " + text_of(array.offset.value_or(0));
+      xml_.element("DataItem", {{"ItemType", "Function"}, {"Function", value}, {"Dimensions", listed(shape.extents)}},
+                   [&] { slab(shape, array, index); });
+    });
+  }
+
+  // One iteration of the array in the master file.
+  void slab(const Shape& shape, const GlobalArray& array, std::int64_t index) {
+    Numbers start = {index}, count = {1}, whole = {static_cast<std::int64_t>(view_.axes[array.axis].steps.size())};
+    for (int d = 0; d < array.box.ndims; ++d) {
+      start.push_back(0);
+      count.push_back(array.box.extent(d));
+      whole.push_back(array.box.extent(d));
+    }
+    Numbers selection = start;
+    selection.insert(selection.end(), start.size(), 1);
+    selection.insert(selection.end(), count.begin(), count.end());
+    xml_.element("DataItem", {{"ItemType", "HyperSlab"}, {"Dimensions", listed(shape.extents)}}, [&] {
+      xml_.leaf("DataItem", {{"Dimensions", "3 " + std::to_string(start.size())}, {"Format", "XML"}}, listed(selection));
+      values(*array.variable, whole, array.variable->path);
+    });
+  }
+
+  std::string stem_;
+  const GlobalView& view_;
+  const ViewNames& names_;
+  Times times_;
+  XmlWriter xml_;
+};
+
+}  // namespace
+
+std::string xdmf_text(const std::string& stem, const GlobalView& view, const ViewNames& names) {
+  return Document(stem, view, names).text();
+}
+
+bool can_name(const std::string& stem) {
+  const auto is_known = [](char one) { return one >= ' ' && one <= '~' && one != ':' && one != '\\'; };
+  return std::all_of(stem.begin(), stem.end(), is_known) && stem.rfind(' ', 0) != 0;
+}
+
+void write_xdmf(const ViewPlace& place, const GlobalView& view, const ViewNames& names) {
+  OutputFile output(place.temporary_path(kXdmfSuffix), place.final_path(kXdmfSuffix));
+  output.append(xdmf_text(place.stem, view, names));
+  put_in_place(output, place);
+}
+
+}  // namespace damaris::hdf5

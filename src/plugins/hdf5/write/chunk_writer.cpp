@@ -1,0 +1,155 @@
+#include "chunk_writer.hpp"
+
+#include <algorithm>
+
+#include "../file/attributes.hpp"
+#include "../file/new_dataset.hpp"
+#include "../file/types.hpp"
+#include "../layout/bricks.hpp"
+#include "../layout/gather.hpp"
+#include "codec/checksum.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+bool is_packed(const Piece& piece) { return piece.variable->reduction.codec != DC_CODEC_NONE && piece.box.ndims > 0; }
+
+Box frame_of(const Box& brick, const Extents& chunk) {
+  Box frame = brick;
+  for (int d = 0; d < brick.ndims; ++d) frame.high[d] = brick.low[d] + chunk[d];
+  return frame;
+}
+
+Properties properties_of(const Piece& piece, const Extents& chunk, const std::vector<Filter>& filters) {
+  Properties properties = dataset_properties();
+  if (is_packed(piece) || has_own_chunk(piece) || !filters.empty()) set_chunk(properties, piece, chunk);
+  if (!is_packed(piece)) {
+    add_filters(properties, filters);
+    return properties;
+  }
+  const dc_reduction_t& reduction = piece.variable->reduction;
+  checked(H5Pset_shuffle(properties.id()), "set the shuffle filter");
+  const auto level = static_cast<unsigned>(reduction.level);
+  if (reduction.codec == DC_CODEC_DEFLATE)
+    checked(H5Pset_deflate(properties.id(), std::min(level, 9U)), "set the deflate filter");
+  else  // optional: this library need not have it, as it never runs it
+    checked(H5Pset_filter(properties.id(), codec::kZstdFilter, H5Z_FLAG_OPTIONAL, 1, &level), "set the zstd filter");
+  return properties;
+}
+
+// CF's names where it has some: readers that know them undo the packing.
+void label(const Dataset& dataset, const Piece& piece, const Precision& precision, const manifest::StoredDataset& told) {
+  const dc_reduction_t& asked = piece.variable->reduction;
+  if (asked.precision == DC_EXACT) return;  // as if it were not packed: h5diff shall find nothing
+  write_attribute(dataset.id(), "reduce", std::string(piece.variable->reduce));
+  if (precision.overflows) return write_attribute(dataset.id(), "overflowed_float16", std::int32_t{1});
+  write_attribute(dataset.id(), precision.kind == DC_ROUND_RELATIVE ? "largest_relative_error" : "largest_error",
+                  *told.largest_error);
+  if (precision.kind != DC_FLOAT16) return write_attribute(dataset.id(), "error_bound", asked.bound);
+  write_attribute(dataset.id(), "scale_factor", precision.packing.scale);
+  write_attribute(dataset.id(), "add_offset", precision.packing.offset);
+}
+
+}  // namespace
+
+bool is_reduced(const Piece& piece) {
+  return piece.variable->reduction.precision != DC_EXACT || piece.variable->reduction.codec != DC_CODEC_NONE;
+}
+
+Dataset ChunkWriter::write(const Hdf5File& file, const Piece& piece, manifest::StoredDataset& told) {
+  const Precision precision = plan_precision(piece, lanes_.front().gathered, packings_);
+  const Type type = precision.kind == DC_FLOAT16 ? half_type() : type_of(*piece.variable);
+  const Extents chunk = chunk_of(piece, memory_.packing_bytes());
+  Dataset dataset = create_dataset(file.id(), piece, type, properties_of(piece, chunk, filters_), file.links());
+  told.reduce = piece.variable->reduce;
+  if (precision.kind != DC_EXACT) told.largest_error = 0;
+  if (precision.kind == DC_FLOAT16) {
+    told.scale = precision.packing.scale;
+    told.offset = precision.packing.offset;
+  }
+  write_all({piece, precision, dataset, type, chunk, told});
+  label(dataset, piece, precision, told);
+  return dataset;
+}
+
+void ChunkWriter::write_all(const Target& target) {
+  BrickIndex index(target.chunk);
+  const std::uint64_t chunk_bytes =
+      static_cast<std::uint64_t>(volume(frame_of(target.piece.box, target.chunk))) * target.piece.variable->element_bytes;
+  const std::size_t lanes = lanes_within(memory_.packing_bytes(), chunk_bytes, lanes_.size());
+  std::size_t filled = 0;
+  const auto flush = [&] {
+    workers_.run(filled, [&](std::size_t i) { prepare(lanes_[i], target); });
+    for (std::size_t i = 0; i < filled; ++i) {
+      put(lanes_[i], target);
+      note(lanes_[i], target, index);
+    }
+    filled = 0;
+  };
+  for_each_brick(target.piece.box, target.chunk, [&](const Box& brick) {
+    lanes_[filled++].brick = brick;
+    if (filled == lanes) flush();
+  });
+  if (filled > 0) flush();
+  index.label(target.dataset, target.piece.box.ndims);
+  index.tell(target.told);
+}
+
+void ChunkWriter::note(const Lane& lane, const Target& target, BrickIndex& index) {
+  const auto bytes = static_cast<std::uint64_t>(volume(lane.brick)) * target.precision.element_bytes;
+  target.told.checksum = codec::crc32_joined(target.told.checksum, lane.checksum, bytes);
+  if (target.told.largest_error) target.told.largest_error = std::max(*target.told.largest_error, lane.error);
+  if (has_order(target.piece.variable->type)) index.add(lane.range);
+}
+
+void ChunkWriter::prepare(Lane& lane, const Target& target) const {
+  const dc_variable_info_t& variable = *target.piece.variable;
+  const Box frame = is_packed(target.piece) ? frame_of(lane.brick, target.chunk) : lane.brick;
+  const auto count = static_cast<std::size_t>(volume(frame));
+  const auto inside = static_cast<std::size_t>(volume(lane.brick));
+  lane.values = framed_elements_of(target.piece, lane.brick, frame, lane.gathered);
+  const Seen seen = look(variable, elements_inside(lane, frame, variable.element_bytes), inside);
+  lane.range = seen.range;
+  lane.checksum = seen.checksum;
+  lane.error = 0;
+  if (target.precision.kind != DC_EXACT) {
+    lane.changed.resize(std::max(lane.changed.size(), count * target.precision.element_bytes));
+    lane.error = apply(target.precision, lane.values, count, lane.changed.data());
+    lane.values = lane.changed.data();
+    const std::size_t stored_bytes = target.precision.element_bytes;
+    lane.checksum = codec::crc32(elements_inside(lane, frame, stored_bytes), inside * stored_bytes);
+  }
+  if (is_packed(target.piece)) encode(lane, target, frame);
+}
+
+// Those of lane.values without what lies beyond the brick.
+const void* ChunkWriter::elements_inside(Lane& lane, const Box& frame, std::size_t element_bytes) {
+  const auto* const values = static_cast<const std::byte*>(lane.values);
+  std::size_t offset = 0;
+  if (is_contiguous(frame, lane.brick, element_bytes, offset)) return values + offset;
+  lane.clipped.resize(std::max(lane.clipped.size(), static_cast<std::size_t>(volume(lane.brick)) * element_bytes));
+  copy_region({lane.clipped.data(), lane.brick}, {values, frame}, lane.brick, element_bytes);
+  return lane.clipped.data();
+}
+
+void ChunkWriter::encode(Lane& lane, const Target& target, const Box& frame) const {
+  const dc_reduction_t& reduction = target.piece.variable->reduction;
+  std::unique_ptr<codec::Encoder>& encoder = lane.encoders[{reduction.codec, reduction.level}];
+  const codec::Codec codec = reduction.codec == DC_CODEC_DEFLATE ? codec::Codec::kDeflate : codec::Codec::kZstd;
+  if (encoder == nullptr) encoder = codec::Encoder::make({codec, reduction.level});
+  const auto row = static_cast<std::uint64_t>(frame.extent(frame.ndims - 1));
+  lane.encoded = encoder->encode({lane.values, static_cast<std::size_t>(volume(frame)), target.precision.element_bytes, row});
+}
+
+void ChunkWriter::put(const Lane& lane, const Target& target) const {
+  if (!is_packed(target.piece)) return write_box(target.dataset, target.piece, target.type, lane.brick, lane.values);
+  const std::size_t raw_bytes =
+      static_cast<std::size_t>(volume(frame_of(lane.brick, target.chunk))) * target.precision.element_bytes;
+  const bool smaller = lane.encoded.smaller;
+  checked(
+      H5Dwrite_chunk(target.dataset.id(), H5P_DEFAULT, smaller ? 0 : codec::kSkipFilters, start_of(target.piece, lane.brick).data(),
+                     smaller ? lane.encoded.bytes : raw_bytes, smaller ? lane.encoded.data : lane.values),
+      "write a chunk of", target.piece.path);
+}
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,74 @@
+// Writes a piece that is to be reduced: chunk by chunk, rounded or 16 bits wide where asked, packed outside HDF5.
+// Used by: the hdf5 plugin, on the server's dispatch thread, with workers that pack.
+// Before it: dataset_writer.hpp. After it: H5Dwrite_chunk; any reader undoes the packing with its filters.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "../file/handle.hpp"
+#include "../file/hdf5_file.hpp"
+#include "../layout/memory.hpp"
+#include "../layout/piece_memory.hpp"
+#include "brick_index.hpp"
+#include "codec/encoder.hpp"
+#include "filters.hpp"
+#include "precision.hpp"
+#include "workers.hpp"
+
+namespace damaris::hdf5 {
+
+bool is_reduced(const Piece& piece);
+
+class ChunkWriter {
+ public:
+  // `filters`: HDF5's own, for what is rounded and not packed.
+  ChunkWriter(std::vector<Filter> filters, int threads, MemoryBound memory)
+      : filters_(std::move(filters)), memory_(memory), workers_(threads), lanes_(static_cast<std::size_t>(workers_.threads())) {}
+
+  // At work together; fewer than asked for where the system refuses more.
+  int threads() const { return workers_.threads(); }
+
+  // Creates the dataset with the groups above it, writes all parts and the attributes that tell of the reduction and of the values,
+  // and tells the manifest. Throws Failure, or Refused for values that cannot be stored as asked.
+  Dataset write(const Hdf5File& file, const Piece& piece, manifest::StoredDataset& told);
+
+ private:
+  // What one worker needs for one chunk; kept, so that nothing is allocated once it has its size.
+  struct Lane {
+    Staging gathered, changed, clipped;
+    std::map<std::pair<dc_codec, int>, std::unique_ptr<codec::Encoder>> encoders;
+    Box brick;
+    const void* values = nullptr;
+    codec::Encoded encoded;
+    BrickRange range = {};
+    std::uint32_t checksum = 0;  // of the values as stored, without what lies beyond the box
+    double error = 0;
+  };
+  // One dataset that is being written.
+  struct Target {
+    const Piece& piece;
+    const Precision& precision;
+    const Dataset& dataset;
+    const Type& type;
+    Extents chunk;
+    manifest::StoredDataset& told;
+  };
+
+  void prepare(Lane& lane, const Target& target) const;
+  void encode(Lane& lane, const Target& target, const Box& frame) const;
+  void put(const Lane& lane, const Target& target) const;
+  static const void* elements_inside(Lane& lane, const Box& frame, std::size_t element_bytes);
+  static void note(const Lane& lane, const Target& target, BrickIndex& index);
+  void write_all(const Target& target);
+
+  std::vector<Filter> filters_;
+  MemoryBound memory_;
+  Float16Scales packings_;
+  Workers workers_;
+  std::vector<Lane> lanes_;
+};
+
+}  // namespace damaris::hdf5

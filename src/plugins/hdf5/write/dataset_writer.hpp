@@ -1,0 +1,49 @@
+// Writes one piece as an HDF5 dataset, brick by brick.
+// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Before it: pieces.hpp says what goes where. After it: HDF5.
+#pragma once
+
+#include <vector>
+
+#include "../file/aligned_writer.hpp"
+#include "../file/handle.hpp"
+#include "../file/hdf5_file.hpp"
+#include "../layout/memory.hpp"
+#include "../layout/pieces.hpp"
+#include "brick_index.hpp"
+#include "chunk_writer.hpp"
+#include "filters.hpp"
+#include "manifest/entries.hpp"
+
+namespace damaris::hdf5 {
+
+class DatasetWriter {
+ public:
+  // `threads` pack chunks of reduced variables at the same time, as many as `memory` has room for.
+  DatasetWriter(std::vector<Filter> filters, int threads, MemoryBound memory = MemoryBound())
+      : filters_(std::move(filters)), memory_(memory), reducer_(filters_, threads, memory) {}
+
+  int threads() const { return reducer_.threads(); }
+
+  // Asks for the room of all values that will be written as they are.
+  void reserve(Hdf5File& file, const std::vector<Piece>& pieces) const;
+
+  // Creates the dataset with the groups above it, writes all parts and the index of its values, and tells the manifest of its
+  // content. Throws Failure, or Refused when nothing of it is in the file. The caller may add attributes.
+  Dataset write(Hdf5File& file, const Piece& piece, manifest::StoredDataset& told);
+
+ private:
+  bool chunked(const Piece& piece) const;
+  bool goes_past_hdf5(const Piece& piece) const;
+  Dataset create(const Hdf5File& file, const Piece& piece, const Type& type, const Extents& brick) const;
+  BrickRange write_run(AlignedWriter& out, const Piece& piece, const Box& brick, manifest::StoredDataset& told);
+  BrickRange write_chunk(const Dataset& dataset, const Type& type, const Piece& piece, const Box& brick,
+                         manifest::StoredDataset& told);
+
+  std::vector<Filter> filters_;
+  MemoryBound memory_;
+  Staging staging_;
+  ChunkWriter reducer_;
+};
+
+}  // namespace damaris::hdf5

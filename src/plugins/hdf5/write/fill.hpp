@@ -1,0 +1,25 @@
+// What stands in a dataset where nobody has written: never a number that a simulation is likely to write.
+// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Before it: a variable of which there are holes, or parts in files that may be gone. After it: the views, files of several servers.
+#pragma once
+
+#include <damaris/plugin.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "../file/handle.hpp"
+
+namespace damaris::hdf5 {
+
+// An element of the variable, in memory: NaN for reals, what netCDF takes for integers, zero for characters; members of compounds likewise.
+std::vector<std::byte> fill_of(const dc_variable_info_t& variable);
+
+// Of a dataset that is to be made.
+void set_fill(const Properties& properties, const dc_variable_info_t& variable);
+
+// Tells readers that follow the netCDF conventions, which then mask such elements: the attribute _FillValue. Reals, and integers of 16 and
+// 32 bits: those of 8 bits have no value to spare, and those of 64 bits would lose digits in readers that turn masked integers into reals.
+void label_fill(hid_t dataset, const dc_variable_info_t& variable);
+
+}  // namespace damaris::hdf5

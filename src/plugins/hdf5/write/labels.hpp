@@ -1,0 +1,45 @@
+// The attributes that explain a file and its datasets to a reader.
+// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Before it: an open file or dataset. After it: attributes.hpp. docs/file-format.md lists them.
+#pragma once
+
+#include <damaris/plugin.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "../file/handle.hpp"
+#include "../layout/pieces.hpp"
+
+namespace damaris::hdf5 {
+
+constexpr std::int32_t kFormatVersion = 2;
+
+// Nothing for an empty text.
+void label_text(hid_t object, const char* name, const char* text);
+
+// Which program wrote the file, on which server: the format and its version first.
+void label_writer(hid_t file, const dc_host_t& host);
+void label_iteration(hid_t object, std::int64_t step, const std::optional<double>& time);
+void label_variable(hid_t dataset, const dc_variable_info_t& variable);
+
+// Part k of a joined dataset: whose block it is (element k of two lists), where it lies in the global array and how large it is
+// (elements k * ndims and following of the two others: one dimension, as netCDF-C demands of attributes).
+class PartsTable {
+ public:
+  explicit PartsTable(int ndims) : ndims_(ndims) {}
+  void add(std::int32_t source, std::int32_t block, const Box& box);
+  void label(hid_t dataset) const;
+
+ private:
+  int ndims_;
+  std::vector<std::int32_t> sources_, blocks_;
+  std::vector<std::int64_t> positions_, extents_;
+};
+
+void label_file(hid_t file, const dc_host_t& host, const dc_iteration_t& iteration);
+
+void label_dataset(const Dataset& dataset, const Piece& piece, const dc_iteration_t& iteration);
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,82 @@
+#include "precision.hpp"
+
+#include <damaris/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "../layout/bricks.hpp"
+#include "codec/number_text.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+template <class T>
+codec::Range<T> range_of(const Piece& piece, Staging& staging) {
+  codec::Range<T> all;
+  for_each_brick(piece.box, brick_extents(piece.box, sizeof(T)), [&](const Box& brick) {
+    const auto* values = reinterpret_cast<const T*>(elements_of(piece, brick, staging));
+    const codec::Range<T> one = codec::range_of(values, static_cast<std::size_t>(volume(brick)));
+    all = codec::both(all, one);
+  });
+  return all;
+}
+
+template <class T>
+bool fits(const codec::Range<T>& range, const codec::Packing& packing) {
+  const T ends[2] = {range.min, range.max};
+  codec::Half halves[2];
+  return !range.finite || codec::pack(ends, 2, packing, halves).overflowed == 0;
+}
+
+[[noreturn]] void refuse(const Piece& piece, double min, double max) {
+  throw Refused("'" + std::string(piece.variable->path) + "' holds values from " + codec::number_text(min) + " to " +
+                codec::number_text(max) + ", which overflow 16 bits with reduce=\"" + piece.variable->reduce +
+                "\"; give another scale or none, or add :keep to keep its type then; '" + piece.path +
+                "' is not stored, what was written with it is");
+}
+
+template <class T>
+void plan_float16(const Piece& piece, Staging& staging, Float16Scales& packings, Precision& precision) {
+  const dc_reduction_t& asked = piece.variable->reduction;
+  const codec::Range<T> range = range_of<T>(piece, staging);
+  const codec::Range<double> wide = {static_cast<double>(range.min), static_cast<double>(range.max), range.finite};
+  precision.packing =
+      asked.has_packing != 0 ? codec::Packing{asked.scale, asked.offset} : packings.choose(piece.variable->id, wide);
+  precision.overflows = !fits(range, precision.packing);
+  if (precision.overflows && asked.has_packing != 0 && asked.keep_on_overflow == 0)
+    refuse(piece, static_cast<double>(range.min), static_cast<double>(range.max));
+  if (precision.overflows) precision.kind = DC_EXACT;
+  if (!precision.overflows) precision.element_bytes = sizeof(codec::Half);
+}
+
+template <class T>
+double apply_to(const Precision& precision, const T* in, std::size_t count, void* out) {
+  if (precision.kind == DC_FLOAT16) return codec::pack(in, count, precision.packing, static_cast<codec::Half*>(out)).largest_error;
+  return codec::round_to(in, count, precision.bound, static_cast<T*>(out));
+}
+
+}  // namespace
+
+Precision plan_precision(const Piece& piece, Staging& staging, Float16Scales& packings) {
+  const dc_reduction_t& asked = piece.variable->reduction;
+  Precision precision;
+  precision.kind = asked.precision;
+  precision.type = piece.variable->type;
+  precision.element_bytes = piece.variable->element_bytes;
+  precision.bound = {asked.precision == DC_ROUND_ABSOLUTE ? codec::ErrorKind::kAbsolute : codec::ErrorKind::kRelative, asked.bound};
+  if (asked.precision != DC_FLOAT16) return precision;
+  if (precision.type == DC_FLOAT32)
+    plan_float16<float>(piece, staging, packings, precision);
+  else
+    plan_float16<double>(piece, staging, packings, precision);
+  return precision;
+}
+
+double apply(const Precision& precision, const void* in, std::size_t count, void* out) {
+  return precision.type == DC_FLOAT32 ? apply_to(precision, static_cast<const float*>(in), count, out)
+                                      : apply_to(precision, static_cast<const double*>(in), count, out);
+}
+
+}  // namespace damaris::hdf5

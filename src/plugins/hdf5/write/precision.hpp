@@ -1,0 +1,41 @@
+// What the values of a piece become before they are packed: rounded, 16 bits wide, or nothing else.
+// Used by: the hdf5 plugin; plan on the server's dispatch thread, apply on its workers.
+// Before it: the variable's `reduce`. After it: chunk_writer.hpp stores the values and tells what was done.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include <damaris/error.hpp>
+
+#include "../layout/piece_memory.hpp"
+#include "codec/half.hpp"
+#include "codec/rounding.hpp"
+#include "float16_scales.hpp"
+
+namespace damaris::hdf5 {
+
+// Values that cannot be stored as the XML asks. Thrown before anything of the dataset is in the file: the other ones are stored.
+class Refused : public Error {
+ public:
+  explicit Refused(const std::string& sentence) : Error(DC_E_IO, sentence) {}
+};
+
+struct Precision {
+  dc_precision kind = DC_EXACT;
+  dc_type type = DC_ANY;          // of the values
+  std::size_t element_bytes = 0;  // as stored
+  codec::ErrorBound bound;
+  codec::Packing packing;
+  bool overflows = false;  // 16 bits were asked for and cannot hold the values: they keep their type
+};
+
+// Looks at all values where 16 bits are asked for. Throws Refused when they overflow the scale that the XML gives
+// and may not keep their type.
+Precision plan_precision(const Piece& piece, Staging& staging, Float16Scales& packings);
+
+// `count` values from `in` to `out`, of element_bytes each. Threads: any; pure. Returns the largest error, of the kind of the bound;
+// for 16 bits absolute.
+double apply(const Precision& precision, const void* in, std::size_t count, void* out);
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,122 @@
+// damaris-check: reads a configuration as the servers do, says what is wrong with it, or what it means. No MPI, no region, no plugin
+// code unless asked.
+// Used by: people before they start a job, and job scripts.
+// Before it: the XML. After it: text or JSON on standard output, errors on standard error.
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <damaris/version.h>
+
+#include "config/advice.hpp"
+#include "config/config.hpp"
+#include "core/base/error.hpp"
+#include "core/base/file.hpp"
+#include "core/base/format.hpp"
+#include "tools/check/plugins.hpp"
+#include "tools/check/report.hpp"
+#include "tools/check/text_table.hpp"
+#include "tools/program.hpp"
+
+namespace {
+
+using namespace damaris;
+
+struct Options {
+  std::string file;
+  int iterations = 2;
+  int clients = 0;
+  std::vector<std::string> settings;
+  bool json = false;
+  bool load_plugins = false;
+};
+
+// The configuration may be somebody else's.
+void print(std::FILE* stream, const std::string& given) {
+  const std::string text = damaris::lines_without_controls(given);
+  std::fwrite(text.data(), 1, text.size(), stream);
+}
+
+// Lines stay whole in a file or a pipe, where programs read them; a terminal gets them wrapped.
+void complain(const std::string& kind, const std::string& text) {
+  winsize size = {};
+  const bool terminal = ::isatty(STDERR_FILENO) != 0 && ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40;
+  std::fflush(stdout);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    line = kind + line;
+    print(stderr, (terminal ? check::wrapped(line, size.ws_col, 4) : line) + "\n");
+  }
+}
+
+int check_file(const Options& options) {
+  auto model = std::make_shared<model::Model>(config::parse(read_config_file(options.file), options.file));
+  check::set_parameters(*model, options.settings);
+  const check::Sizes sizes = check::measure(*model, options.iterations, options.clients);
+  std::vector<std::string> warnings = config::warnings(*model);
+  std::vector<check::Row> loaded;
+  if (options.load_plugins)
+    loaded = check::load_plugins(model);
+  else
+    for (std::string& sentence : check::missing_plugins(*model)) warnings.push_back(std::move(sentence));
+  if (options.json) {
+    print(stdout, check::json_report(*model, sizes, warnings));
+    return 0;
+  }
+  print(stdout, check::text_report(*model, sizes));
+  if (!loaded.empty()) print(stdout, "\nLoaded\n" + check::table({}, loaded));
+  for (const std::string& warning : warnings) complain("warning: ", warning);
+  print(stdout, format("\n{} is valid.\n", options.file));
+  return 0;
+}
+
+int run(const Options& options) {
+  try {
+    return check_file(options);
+  } catch (const Error& error) {
+    if (error.code() == DC_E_ARGUMENT) throw CLI::ValidationError(error.sentence());
+    if (options.json)
+      print(stdout, check::json_failure(options.file, error.sentence()));
+    else
+      complain("", error.sentence());
+    return 1;
+  }
+}
+
+// The options and their help.
+void describe(CLI::App& app, Options& options) {
+  app.add_option("FILE", options.file, "The XML file")->required()->type_name("");
+  app.add_option("-k,--iterations", options.iterations, "Iterations the buffer shall hold (default: 2)")
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->type_name("K");
+  app.add_option("-c,--clients", options.clients, "Clients per server, if the XML does not say")
+      ->check(CLI::Range(1, 1 << 20).description(""))
+      ->type_name("N");
+  app.add_option("-s,--set", options.settings, "Value of a parameter the program sets (repeatable)")
+      ->type_name("NAME=N")
+      ->expected(1)
+      ->take_all();
+  app.add_flag("--json", options.json, "Print JSON");
+  app.add_flag("--load-plugins", options.load_plugins, "Load the plugins too: runs their start-up code");
+  app.set_version_flag("--version", "damaris " DAMARIS_VERSION);
+  app.footer("Exit status: 0 the configuration is valid, 1 it is not, 2 wrong usage.\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app(
+      "Checks a configuration without MPI, and shows what it means: the model, the\nbytes per client and iteration, and the buffer "
+      "it needs.",
+      "damaris check");
+  describe(app, options);
+  return damaris::tools::run_program(app, argc, argv, [&] { return run(options); });
+}

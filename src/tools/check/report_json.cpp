@@ -1,0 +1,56 @@
+#include <sstream>
+
+#include "core/base/json.hpp"
+#include "core/model/json.hpp"
+#include "tools/check/report.hpp"
+
+namespace damaris::check {
+namespace {
+
+// The compiled model is for programs of this version and holds numbers where people and scripts want words.
+void name_types(Json& list) {
+  for (Json& item : list) item["type"] = model::type_name(item["type"].get<dc_type>());
+}
+
+void use_words(Json& model) {
+  name_types(model["parameters"]);
+  name_types(model["layouts"]);
+  for (Json& compound : model["compounds"]) name_types(compound["fields"]);
+  constexpr const char* kScopes[] = {"core", "node", "global"};
+  for (Json& event : model["events"])
+    for (Json& action : event["actions"]) action["scope"] = kScopes[action["scope"].get<std::size_t>()];
+  constexpr const char* kStale[] = {"recover", "refuse", "discard"};
+  constexpr const char* kPolicies[] = {"disable", "fail-iteration"};
+  Json& architecture = model["architecture"];
+  constexpr const char* kOnFull[] = {"block", "skip", "drop"};
+  architecture["on_full"] = kOnFull[architecture["on_full"].get<std::size_t>()];
+  for (Json& variable : model["variables"]) variable["on_full"] = kOnFull[variable["on_full"].get<std::size_t>()];
+  architecture["stale"] = kStale[architecture["stale"].get<std::size_t>()];
+  architecture["plugin_policy"] = kPolicies[architecture["plugin_policy"].get<std::size_t>()];
+}
+
+}  // namespace
+
+std::string json_report(const model::Model& model, const Sizes& sizes, const std::vector<std::string>& warnings) {
+  Json result = {{"file", model.file}, {"valid", true}, {"warnings", warnings}, {"needs_mpi", model::needs_mpi(model)}};
+  Json& figures = result["sizes"];
+  figures = {{"known", sizes.known}, {"iterations", sizes.iterations}, {"clients", sizes.clients}};
+  if (sizes.known) {
+    figures["iteration_bytes_per_client"] = sizes.iteration_bytes;
+    figures["buffer_bytes_per_client"] = sizes.client_bytes;
+    figures["buffer_bytes_configured"] = model.architecture.buffer_bytes;
+    if (sizes.clients > 0) figures["buffer_bytes_needed"] = sizes.buffer_bytes;
+  }
+  result["model"] = Json::parse(model::to_json(model));
+  use_words(result["model"]);
+  return text_of(result, 2) + "\n";
+}
+
+std::string json_failure(const std::string& file, const std::string& errors) {
+  Json list = Json::array();
+  std::istringstream lines(errors);
+  for (std::string line; std::getline(lines, line);) list.push_back(line);
+  return text_of({{"file", file}, {"valid", false}, {"errors", list}}, 2) + "\n";
+}
+
+}  // namespace damaris::check

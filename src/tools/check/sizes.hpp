@@ -1,0 +1,37 @@
+// The size of a model: bytes per client and iteration, and the buffer that a number of iterations and clients needs.
+// Used by: damaris-check, one thread.
+// Before it: the model. After it: the report, as text or JSON.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/model/model.hpp"
+
+namespace damaris::check {
+
+struct Sizes {
+  bool known = false;  // false: some layout has no shape before the program sets parameters
+  int iterations = 0;
+  int clients = 0;                     // of the server with most of them; 0: only the start of the job tells
+  std::uint64_t iteration_bytes = 0;   // of one client, every enabled variable once
+  std::uint64_t client_bytes = 0;      // room one client needs for `iterations`, block headers included
+  std::uint64_t buffer_bytes = 0;      // room all clients of a server need, 0 without `clients`
+  std::uint64_t clients_that_fit = 0;  // with equal shares in the buffer of the XML
+};
+
+// Gives parameters of `model` other values, each as NAME=VALUE, as the program may do; those computed from them follow.
+// Throws Error(DC_E_ARGUMENT) for a text that is no such pair, an unknown name, a constant, or a value out of range.
+void set_parameters(model::Model& model, const std::vector<std::string>& settings);
+
+// The parameters on which the sizes depend and which the program may set, as "ni=48"; in the order of the model.
+std::vector<std::string> open_parameters(const model::Model& model);
+
+// Another value for the first of them, as "ni=96".
+std::string example_setting(const model::Model& model);
+
+// `clients` 0: as the XML says.
+Sizes measure(const model::Model& model, int iterations, int clients);
+
+}  // namespace damaris::check

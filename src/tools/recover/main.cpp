@@ -1,0 +1,135 @@
+// damaris-recover: stores what dead servers left in shared memory, and takes their regions away.
+// Used by: people and job scripts, on the node of the dead server.
+// Before it: a server that was killed. After it: the files and the manifest of its run.
+#include <damaris/version.h>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "core/base/borrowed_process.hpp"
+#include "core/base/error.hpp"
+#include "core/base/format.hpp"
+#include "core/base/log.hpp"
+#include "core/base/units.hpp"
+#include "core/shm/dead_regions.hpp"
+#include "core/shm/start_lock.hpp"
+#include "server/recovery.hpp"
+#include "tools/program.hpp"
+
+namespace {
+
+using namespace damaris;
+
+struct Options {
+  std::vector<std::string> regions;
+  std::string basename;
+  bool list = false;
+  bool gives_up_spilled = false;
+};
+
+// As people copy them from a message or from /dev/shm.
+std::string region_name(std::string text) {
+  const std::string folder = "/dev/shm/";
+  if (text.rfind(folder, 0) == 0) text.erase(0, folder.size());
+  return text.empty() || text[0] != '/' ? "/" + text : text;
+}
+
+std::vector<std::string> dead_regions() {
+  std::vector<std::string> names;
+  for (const shm::FoundRegion& found : shm::find_regions(shm::user_prefix()))
+    if (!found.alive) names.push_back(found.name);
+  return names;
+}
+
+std::string datasets(std::size_t count) { return format("{} dataset{}", count, count == 1 ? "" : "s"); }
+
+std::string steps(std::int64_t first, std::int64_t last) {
+  return first == last ? format("step {}", first) : format("steps {} to {}", first, last);
+}
+
+// Of what lies in the spill file, the header tells the number only.
+std::string contents(const server::Leftover& found) {
+  const std::size_t here = found.datasets - found.spilled;
+  std::string text;
+  if (here > 0) text = format("{} of {}, {}", datasets(here), steps(found.first_step, found.last_step), size_text(found.bytes));
+  if (found.spilled > 0) text += format("{}{} spilled to {}", here > 0 ? ", and " : "", datasets(found.spilled), found.spill_file);
+  return text;
+}
+
+void list(const std::string& name) {
+  const server::Leftover found = server::look_at_leftover(name);
+  std::printf("%s\n  server %d of '%s' on %s (process %d), in %s\n", name.c_str(), found.server_index, found.simulation.c_str(),
+              found.host.c_str(), found.server.pid, found.folder.c_str());
+  if (found.datasets == 0)
+    std::printf("  nothing that was not stored\n");
+  else
+    std::printf("  %s\n", contents(found).c_str());
+  for (const std::int32_t pid : found.living_clients) std::printf("  process %d is still a client and may publish more\n", pid);
+}
+
+// Returns whether all of it is stored.
+bool recover(const std::string& name, const Options& options) {
+  const server::Leftover found = server::look_at_leftover(name);
+  const server::Recovery result = server::recover(name, options.basename, options.gives_up_spilled);
+  if (result.left == 0) {
+    std::printf("%s: %s%s%s%s, region removed\n", name.c_str(), datasets(result.stored).c_str(),
+                found.datasets == 0 ? "" : " stored",
+                result.steps ? format(", {}", steps(result.steps->first, result.steps->second)).c_str() : "",
+                result.given_up == 0 ? "" : format(", {} given up", datasets(result.given_up)).c_str());
+    return true;
+  }
+  std::printf("%s: %s stored, %zu left in it: %s\n", name.c_str(), datasets(result.stored).c_str(), result.left,
+              result.status.message.c_str());
+  return false;
+}
+
+int run(const Options& options) {
+  std::vector<std::string> names;
+  std::transform(options.regions.begin(), options.regions.end(), std::back_inserter(names), region_name);
+  if (names.empty()) names = dead_regions();
+  if (names.empty()) std::printf("no dead server has left a region on this node\n");
+  bool all = true;
+  for (const std::string& name : names) try {
+      if (options.list)
+        list(name);
+      else
+        all &= recover(name, options);
+    } catch (const Error& error) {
+      damaris::tools::complain("damaris recover", error.what());
+      all = false;
+    }
+  if (!options.list) shm::remove_dead_start_locks();
+  return all ? 0 : 1;
+}
+
+void describe(CLI::App& app, Options& options) {
+  app.add_option("REGION", options.regions, "Names below /dev/shm (default: all of this user's\nwhose servers are dead)")
+      ->type_name("");
+  app.add_flag("--list", options.list, "Only say what is there");
+  app.add_option("--basename", options.basename,
+                 "Store it below this name instead of the XML's,\nfor instance when another run writes there now")
+      ->type_name("PATH")
+      ->check(CLI::Validator([](const std::string& path) { return path.empty() ? "it is empty" : ""; }, "", ""));
+  app.add_flag("--give-up-spilled", options.gives_up_spilled,
+               "Store the rest when the spill file is lost or\ndamaged, without what was in it");
+  app.set_version_flag("--version", "damaris " DAMARIS_VERSION);
+  app.footer("Exit status: 0 all is stored, 1 something is not, 2 wrong usage.\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  damaris::settle_own_process();
+  Options options;
+  CLI::App app(
+      "Stores what dead servers of this node left in shared memory: every dataset that was\npublished, in the files and "
+      "the manifest of its run. Then removes their regions.",
+      "damaris recover");
+  describe(app, options);
+  return damaris::tools::run_program(app, argc, argv, [&] { return run(options); });
+}

@@ -1,0 +1,179 @@
+// damaris-server: the server as a process of its own, without MPI. Clients attach with dc_initialize.
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include "api/spawn_server.hpp"
+#include "config/config.hpp"
+#include "core/base/background_log.hpp"
+#include "core/base/borrowed_process.hpp"
+#include "core/base/error.hpp"
+#include "core/base/file.hpp"
+#include "core/base/format.hpp"
+#include "core/base/log.hpp"
+#include "core/shm/dead_regions.hpp"
+#include "core/shm/start_lock.hpp"
+#include "server/make_region.hpp"
+#include "server/recovery.hpp"
+#include "server/server.hpp"
+#include "tools/program.hpp"
+
+namespace {
+
+using damaris::Error;
+using damaris::format;
+
+std::atomic<bool> stop{false};
+
+extern "C" void on_signal(int) { stop.store(true); }
+
+struct Options {
+  std::string config;
+  int clients = 0;
+  bool detach = false;
+  int ready_fd = -1;
+};
+
+// How many clients to wait for: --clients, the XML, what the launcher started on this node, else one.
+int expected_clients(const Options& options, const damaris::model::Model& model) {
+  if (options.clients > 0) return options.clients;
+  if (model.architecture.clients > 0) return model.architecture.clients;
+  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"})
+    if (const char* value = std::getenv(variable); value != nullptr && std::atoi(value) > 0) return std::atoi(value);
+  return 1;
+}
+
+// Neither beside another server that clients may look for, nor beside an MPI job that writes the same files.
+void refuse_second_server(const damaris::model::Model& model) {
+  const std::uint64_t place = damaris::place_digest(model.file);
+  const std::string same_place = damaris::shm::region_prefix(damaris::shm::run_key(model));
+  const auto found = damaris::shm::wait_for_way(
+      damaris::shm::job_prefix(), model.architecture.attach_timeout_ms,
+      [&](const damaris::shm::FoundRegion& other) {
+        return (other.detached && other.config_place == place) || other.name.rfind(same_place, 0) == 0;
+      },
+      &stop);
+  if (found)
+    throw Error(DC_E_REGION_IN_USE, format("a server of '{}' already runs on this node (process {}, region {}); let it finish, "
+                                           "or set DAMARIS_JOB to run beside it",
+                                           model.simulation, found->server.pid, found->name));
+}
+
+void check_startable(const damaris::model::Model& model) {
+  if (model.architecture.dedicated_cores == 0)
+    throw Error(DC_E_CONFIG,
+                format("{} says <dedicated cores=\"0\"/>: the clients do the work in place and need no server", model.file));
+  if (damaris::model::needs_mpi(model)) throw Error(DC_E_CONFIG, damaris::model::refusal_without_mpi(model));
+}
+
+struct Configuration {
+  std::string xml;
+  std::shared_ptr<const damaris::model::Model> model;
+};
+
+Configuration read(const Options& options) {
+  Configuration read;
+  read.xml = damaris::read_config_file(options.config);
+  read.model = std::make_shared<const damaris::model::Model>(damaris::config::parse(read.xml, options.config));
+  return read;
+}
+
+// Beside the output, where whoever misses some of it looks.
+std::string background_log_file(const damaris::model::Model& model) {
+  for (const damaris::model::Plugin& plugin : model.plugins)
+    for (const auto& [key, value] : plugin.settings)
+      if (plugin.storage && key == "basename") return value + ".log";
+  std::string name = model.simulation + ".log";
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+}
+
+// Started by a client or with --detach it has no terminal.
+void start_log(const Options& options, const damaris::model::Model& model) {
+  const damaris::LogLevel level = damaris::log_level(model.log.level);
+  if (options.ready_fd < 0 || !model.log.file.empty()) return damaris::configure_log(level, model.log.file, "server 0");
+  damaris::configure_background_log(level, background_log_file(model), "server 0");
+}
+
+std::unique_ptr<damaris::server::Server> start(const Options& options) {
+  const auto [xml, model] = read(options);
+  start_log(options, *model);
+  check_startable(*model);
+  const damaris::shm::RunKey key = damaris::shm::run_key(*model);
+  damaris::shm::StartLock lock(key);
+  if (options.ready_fd < 0) lock.take(model->architecture.attach_timeout_ms, &stop);  // else whoever started us holds it
+  refuse_second_server(*model);
+  damaris::shm::warn_of_others(key);
+  damaris::shm::clear_dead_regions(key, model->architecture.stale, damaris::server::recover_before_start);
+  const std::string name = damaris::shm::region_name(key, damaris::shm::make_nonce(), 0, 0);
+  const auto region =
+      damaris::server::make_region(*model, xml, expected_clients(options, *model), {name, damaris::server::host_name(), 0, true});
+  return std::make_unique<damaris::server::Server>(model, region, std::make_unique<damaris::server::SingleCoordinator>(),
+                                                   std::vector<std::int32_t>{});
+}
+
+void tell_starter(const Options& options, const std::string& text) {
+  if (options.ready_fd < 0) return;
+  if (::write(options.ready_fd, text.data(), text.size()) < 0) return;  // the starter is gone: nobody to tell
+  ::close(options.ready_fd);
+}
+
+void start_in_background(const Options& options) {
+  const auto model = read(options).model;
+  damaris::shm::StartLock lock(damaris::shm::run_key(*model));
+  lock.take(model->architecture.attach_timeout_ms, &stop);
+  damaris::api::spawn_server(options.config, options.clients, 60'000);
+}
+
+int serve(const Options& options) {
+  std::unique_ptr<damaris::server::Server> server;
+  try {
+    server = start(options);
+  } catch (const Error& error) {
+    tell_starter(options, format("{} {}", static_cast<int>(error.code()), error.sentence()));
+    throw;
+  }
+  tell_starter(options, "ok");
+  const damaris::Status result = server->run(&stop);
+  if (result.code == DC_OK) return 0;
+  damaris::tools::complain("damaris server", result.message);
+  return 1;
+}
+
+// The options and their help.
+void describe(CLI::App& app, Options& options) {
+  app.add_option("FILE", options.config, "The XML file, the same as the clients'")->required()->type_name("");
+  app.add_option("--clients", options.clients, "Clients on this node (default: what the XML\nsays, else the launcher, else 1)")
+      ->check(CLI::Range(1, damaris::model::kMostClients).description(""))
+      ->type_name("N");
+  app.add_flag("--detach", options.detach, "Go to the background once ready; survives the\nend of the shell and of mpirun");
+  app.add_option("--ready-fd", options.ready_fd, "For the client that starts the server: descriptor to say 'ok' to")->group("");
+  app.footer(
+      "SIGTERM and SIGINT: store what was published, then leave.\n"
+      "Exit status: 0 success, 1 a failure was reported, 2 wrong usage.\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  damaris::settle_own_process();
+  Options options;
+  CLI::App app(
+      "Serves the clients of one node from a process of its own, without MPI, until\nall have finalized and their data are "
+      "durable.",
+      "damaris server");
+  describe(app, options);
+  return damaris::tools::run_program(app, argc, argv, [&] {
+    std::signal(SIGTERM, on_signal);
+    std::signal(SIGINT, on_signal);
+    damaris::forget_inherited_signals();
+    if (!options.detach) return serve(options);
+    start_in_background(options);
+    return 0;
+  });
+}

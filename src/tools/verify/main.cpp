@@ -1,0 +1,182 @@
+// damaris-verify: checks the files of a run against its manifest and names what is damaged.
+// Used by: people and job scripts, after a run or beside it.
+// Before it: the manifest and the files. After it: text or JSON on standard output, progress on a terminal's standard error.
+#include <damaris/version.h>
+#include <unistd.h>
+#include <damaris/error.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/ascii.hpp"
+#include "core/base/format.hpp"
+#include "core/base/json.hpp"
+#include "core/base/units.hpp"
+#include "core/shm/dead_regions.hpp"
+#include "plugins/hdf5/restart/verify_values.hpp"
+#include "tools/program.hpp"
+#include "tools/verify/open_files.hpp"
+
+namespace {
+
+using namespace damaris;
+using manifest::Finding;
+using manifest::Verification;
+
+struct Options {
+  std::string run;
+  bool quick = false;
+  bool json = false;
+  bool views = false;
+};
+
+std::string place(const manifest::Finding& finding) {
+  if (finding.step < 0) return finding.file.empty() ? "the manifest" : finding.file;
+  std::string text = format("step {}", finding.step);
+  if (!finding.file.empty()) text += ": " + finding.file;
+  if (!finding.dataset.empty()) text += ": /" + finding.dataset;
+  return text;
+}
+
+// Regions of dead servers of its runs, on this node, with data that were never stored.
+std::vector<std::string> never_stored(const manifest::Verification& found) {
+  std::vector<std::string> names;
+  for (const std::string& run : found.regions)
+    for (const shm::FoundRegion& region : shm::find_regions(run))
+      if (!region.alive && region.unreleased_blocks > 0) names.push_back(region.name);
+  return names;
+}
+
+// What is found beside the files and their record.
+struct Beside {
+  std::vector<std::string> regions;
+  std::vector<std::string> views;  // sentences about those that cannot be read as a whole
+};
+
+// Names come from the manifest and from folders, which others may have written.
+std::string line(const char* kind, const std::string& text) { return format("{:8} {}\n", kind, without_controls(text)); }
+
+std::string verdict(const std::string& record, const manifest::Verification& found) {
+  std::set<std::int64_t> steps;  // each may have several reasons
+  for (const manifest::Finding& one : found.partial)
+    if (one.file.empty()) steps.insert(one.step);
+  return format("{}: {} iterations{}, {} files, {} datasets, {}: {}\n", without_controls(record), found.steps,
+                steps.empty() ? "" : format(", {} of them partial", steps.size()), found.files, found.datasets,
+                size_text(found.bytes), found.damaged.empty() ? "all as recorded" : format("{} damaged", found.damaged.size()));
+}
+
+std::string text_report(const std::string& record, const manifest::Verification& found, const Beside& beside) {
+  std::string text;
+  for (const manifest::Finding& one : found.damaged) text += line("damaged", place(one) + ": " + one.what);
+  for (const manifest::Finding& one : found.partial) text += line("partial", place(one) + ": " + one.what);
+  for (const std::string& name : found.not_recorded) text += line("unknown", name + ": no line of the manifest tells of it");
+  for (const std::string& name : found.noted)
+    text +=
+        line("noted", name +
+                          ": it is stored, and no line of the manifest tells of it yet; if the run is over, 'damaris recover' on "
+                          "one of its nodes, or a run that goes on with exists=\"append\", adds the line");
+  for (const std::string& name : found.replaced)
+    text += line("replaced", name + ": a later run of the manifest has taken its step's place");
+  for (const std::string& view : beside.views) text += line("files", view);
+  for (const std::string& region : beside.regions)
+    text +=
+        line("unstored", format("{}: a dead server of this run left data in it; 'damaris recover {}' stores them", region, region));
+  if (found.uncovered > 0)
+    text +=
+        line("note", format("the manifest: {} line{} without a checksum, as an earlier version wrote; whether they have changed "
+                            "cannot be told",
+                            found.uncovered, found.uncovered == 1 ? "" : "s"));
+  return text + verdict(record, found);
+}
+
+Json json_of(const std::vector<manifest::Finding>& findings) {
+  Json list = Json::array();
+  for (const manifest::Finding& one : findings)
+    list.push_back({{"step", one.step}, {"file", one.file}, {"dataset", one.dataset}, {"what", one.what}});
+  return list;
+}
+
+std::string json_report(const std::string& record, const manifest::Verification& found, const Beside& beside) {
+  return text_of({{"record", record},
+                  {"steps", found.steps},
+                  {"files", found.files},
+                  {"datasets", found.datasets},
+                  {"bytes", found.bytes},
+                  {"uncovered_lines", found.uncovered},
+                  {"damaged", json_of(found.damaged)},
+                  {"partial", json_of(found.partial)},
+                  {"not_recorded", found.not_recorded},
+                  {"noted", found.noted},
+                  {"replaced", found.replaced},
+                  {"too_many_files", beside.views},
+                  {"unstored", beside.regions}},
+                 2) +
+         "\n";
+}
+
+// A line on the terminal that is written over, at every percent.
+class Progress {
+ public:
+  ~Progress() {
+    if (shown_ >= 0) std::fputs("\r\033[K", stderr);
+  }
+  void show(std::uint64_t done, std::uint64_t all) {
+    const int percent = all == 0 ? 100 : static_cast<int>(100.0 * static_cast<double>(done) / static_cast<double>(all));
+    if (!terminal_ || percent == shown_) return;
+    shown_ = percent;
+    std::fprintf(stderr, "\r%3d %% of %s", percent, size_text(all).c_str());
+    std::fflush(stderr);
+  }
+
+ private:
+  bool terminal_ = ::isatty(STDERR_FILENO) != 0;
+  int shown_ = -1;
+};
+
+int run(const Options& options) {
+  const std::string record = manifest::find_manifest(options.run);
+  manifest::Verification found;
+  {
+    Progress progress;
+    found = hdf5::verify(record, {!options.quick, {}, [&](std::uint64_t done, std::uint64_t all) { progress.show(done, all); }});
+  }
+  Beside beside = {never_stored(found), {}};
+  if (options.views) beside.views = tools::too_many_files(found.views, tools::open_files());
+  std::fputs((options.json ? json_report(record, found, beside) : text_report(record, found, beside)).c_str(), stdout);
+  const bool unknown =
+      std::any_of(found.not_recorded.begin(), found.not_recorded.end(), [](const std::string& name) { return name[0] != '.'; });
+  return found.damaged.empty() && found.partial.empty() && !unknown && found.noted.empty() && beside.regions.empty() &&
+                 beside.views.empty()
+             ? 0
+             : 1;
+}
+
+void describe(CLI::App& app, Options& options) {
+  app.add_option("RUN", options.run, "The basename of <hdf5>, the .jsonl beside the files, or their folder")
+      ->required()
+      ->type_name("");
+  app.add_flag("--quick", options.quick, "Check the bytes of the files only, not each dataset's values");
+  app.add_flag("--views", options.views, "Count the files that a read of each view opens against the limit of open files");
+  app.add_flag("--json", options.json, "Print JSON");
+  app.set_version_flag("--version", "damaris " DAMARIS_VERSION);
+  app.footer(
+      "What no server came to record, as when it was killed, it finds only in the shared memory\nof this node.\n\n"
+      "Exit status: 0 all as recorded and complete, 1 something is damaged, partial, not recorded,\nnot stored or cannot be read, "
+      "2 wrong usage.\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  hdf5::close_nothing_at_exit();
+  Options options;
+  CLI::App app("Checks the files of a run against its manifest: their bytes, and the values of\nevery dataset.", "damaris verify");
+  describe(app, options);
+  return damaris::tools::run_program(app, argc, argv, [&] { return run(options); });
+}

@@ -1,0 +1,82 @@
+#include "codec/look.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <type_traits>
+#include <vector>
+
+#include "codec/checksum.hpp"
+
+using namespace damaris::codec;
+
+namespace {
+
+const Simd kAll[] = {Simd::kPortable, Simd::kAvx2, Simd::kAvx512};
+
+// Integers of all sizes; reals with denormals, and with NaN and Inf where asked.
+template <class T>
+T random_value(std::mt19937_64& random, bool wild) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(random() >> random() % 64);
+  } else {
+    constexpr T kInf = std::numeric_limits<T>::infinity(), kNan = std::numeric_limits<T>::quiet_NaN();
+    if (wild && random() % 7 == 0) return random() % 2 == 0 ? kNan : (random() % 2 == 0 ? kInf : -kInf);
+    return std::ldexp(static_cast<T>(static_cast<std::int64_t>(random() % 2001) - 1000), static_cast<int>(random() % 200) - 160);
+  }
+}
+
+template <class T>
+Range<T> slow_range(const T* values, std::size_t count) {
+  Range<T> range;
+  for (std::size_t i = 0; i < count; ++i)
+    if (std::isfinite(static_cast<double>(values[i]))) range = both(range, {values[i], values[i], true});
+  return range;
+}
+
+template <class T>
+void require_same(const Look<T>& look, const std::vector<T>& values, std::size_t count) {
+  const Range<T> range = slow_range(values.data(), count);
+  REQUIRE(look.checksum == crc32(values.data(), count * sizeof(T), 0, Simd::kPortable));
+  REQUIRE(look.range.finite == range.finite);
+  if (!range.finite) return;
+  REQUIRE(look.range.min == range.min);
+  REQUIRE(look.range.max == range.max);
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("a look finds the checksum and the finite ends of values of any number, whatever the processor can do", "",
+                   float, double, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t,
+                   std::uint64_t) {
+  std::mt19937_64 random(74);
+  for (const bool wild : {false, true})
+    for (int round = 0; round < 60; ++round) {
+      std::vector<TestType> values(round % 4 == 0 ? random() % 50 : random() % 30000);
+      for (TestType& value : values) value = random_value<TestType>(random, wild);
+      for (const Simd simd : kAll) require_same(look_at(values.data(), values.size(), simd), values, values.size());
+    }
+}
+
+TEMPLATE_TEST_CASE("one extreme value is found wherever it stands", "", float, double, std::int16_t, std::uint64_t) {
+  std::vector<TestType> values(4096 / sizeof(TestType) * 3 + 5, TestType{7});
+  for (std::size_t place = 0; place < values.size(); ++place) {
+    values[place] = place % 2 == 0 ? TestType{3} : TestType{9};
+    for (const Simd simd : kAll) {
+      const Range<TestType> range = look_at(values.data(), values.size(), simd).range;
+      if (range.min != std::min(values[place], TestType{7}) || range.max != std::max(values[place], TestType{7}))
+        FAIL(name_of(simd) << ", place " << place);
+    }
+    values[place] = TestType{7};
+  }
+}
+
+TEST_CASE("values that are all infinite or no numbers have no range") {
+  for (const double value : {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
+                             std::numeric_limits<double>::quiet_NaN()}) {
+    const std::vector<double> values(2000, value);
+    for (const Simd simd : kAll) REQUIRE_FALSE(look_at(values.data(), values.size(), simd).range.finite);
+  }
+}

@@ -1,0 +1,219 @@
+// Whether an iteration is whole: by what the servers of a run were to deliver, and by what the lines of its manifest tell.
+#include <catch2/catch.hpp>
+
+#include <fstream>
+
+#include "manifest/reader.hpp"
+#include "support/temp_folder.hpp"
+
+using damaris::Json;
+using damaris::test::TempFolder;
+
+namespace damaris::hdf5 {
+namespace {
+
+class Record {
+ public:
+  void add(const Json& line) const { std::ofstream(folder_.file("run.jsonl"), std::ios::app) << line.dump() << "\n"; }
+  void run(int servers) const { add(to_json(manifest::RunEntry{"a", "storm", servers, "local", false, ""})); }
+  void run_apart(const std::string& host, int server = 0) const {
+    manifest::RunEntry run = {"a", "storm", 1, "local", false, ""};
+    run.apart = true;
+    run.host = host;
+    run.first_server = server;
+    add(to_json(run));
+  }
+  // Each with a file of its own, so that a run replaces what was before.
+  void told(std::int64_t step, std::vector<int> servers, const std::string& host = "",
+            std::vector<std::int32_t> missing = {}) const {
+    manifest::StepEntry record;
+    record.step = step;
+    for (const int server : servers) record.tellers.emplace_back(host, server);
+    record.servers = std::move(servers);
+    record.missing = std::move(missing);
+    record.complete = record.missing.empty();
+    manifest::StoredFile file;
+    file.name = "run." + host + ".s" + std::to_string(record.servers.front()) + ".i" + std::to_string(step) + ".h5";
+    record.files.push_back(file);
+    add(to_json(record));
+  }
+  void joined(const std::string& host, int server = 0) const {
+    add(to_json(manifest::ServerEntry{manifest::ServerEntry::What::joined, server, host, {}}));
+  }
+  void ended(int server, const manifest::Losses& losses = {}, const std::string& host = "") const {
+    add(to_json(manifest::ServerEntry{manifest::ServerEntry::What::ended, server, host, losses}));
+  }
+  std::vector<std::string> why(std::int64_t step) const {
+    manifest::Reader reader(folder_.file("run.jsonl"));
+    reader.read_on();
+    CHECK(reader.damaged().empty());
+    CHECK(reader.steps().at(step).complete == reader.why_partial(step).empty());
+    return reader.why_partial(step);
+  }
+  bool whole(std::int64_t step) const { return why(step).empty(); }
+
+ private:
+  TempFolder folder_;
+};
+
+using Reasons = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("what only some of a run's servers have told of is not whole, whatever their lines say of themselves") {
+  const Record record;
+  record.run(2);
+  record.told(1, {0, 1});
+  record.told(2, {0});
+  CHECK(record.whole(1));
+  CHECK(record.why(2) == Reasons{"servers that did not report it: 1"});
+}
+
+TEST_CASE("a line that says itself that it is not complete is believed once all have told, and not before") {
+  const Record record;
+  record.run(2);
+  manifest::StepEntry line;
+  line.step = 1;
+  line.servers = {0};
+  line.complete = false;
+  record.add(to_json(line));
+  CHECK(record.why(1) == Reasons{"servers that did not report it: 1"});
+  record.told(1, {1});  // what a recovery has added
+  CHECK(record.whole(1));
+  line.step = 2;
+  line.servers = {0, 1};
+  record.add(to_json(line));
+  CHECK(record.why(2) == Reasons{"its line says that it is not complete"});
+}
+
+TEST_CASE(
+    "a server that tells of a later iteration with all its clients there had nothing of an earlier one that it does not name") {
+  const Record record;
+  record.run(2);
+  record.told(1, {0});
+  record.told(2, {0});
+  SECTION("all there") {
+    record.told(2, {1});
+    CHECK(record.whole(1));
+  }
+  SECTION("one is missing: nobody knows since when") {
+    record.told(2, {1}, "", {4});
+    CHECK(record.why(1) == Reasons{"servers that did not report it: 1"});
+    CHECK(record.why(2) == Reasons{"clients that never ended it: 4"});
+  }
+  SECTION("and it had told of the iteration before") {
+    record.told(0, {1});
+    CHECK_FALSE(record.whole(1));
+  }
+}
+
+TEST_CASE("a server that has ended and comes back has to deliver again, but nothing of the time between") {
+  const Record record;
+  record.run(2);
+  record.told(3, {0, 1});
+  record.ended(1);
+  record.told(4, {0});
+  record.add(to_json(manifest::ServerEntry{manifest::ServerEntry::What::joined, 1, "", {}}));
+  record.told(5, {0});
+  for (const int step : {3, 4}) CHECK(record.whole(step));
+  CHECK(record.why(5) == Reasons{"servers that did not report it: 1"});
+}
+
+TEST_CASE("a server that has ended had nothing of what it does not name, but for the clients that it had lost") {
+  const Record record;
+  record.run(2);
+  for (const int step : {3, 4, 5}) record.told(step, {0});
+  record.told(3, {1});
+  SECTION("none was lost") {
+    record.ended(1);
+    for (const int step : {3, 4, 5}) CHECK(record.whole(step));
+  }
+  SECTION("one died after iteration 4") {
+    record.ended(1, {{{7, 4}}, 0});
+    CHECK(record.whole(4));
+    CHECK(record.why(5) == Reasons{"clients that never ended it: 7"});
+  }
+  SECTION("one never came") {
+    record.ended(1, {{}, 1});
+    CHECK(record.whole(3));
+    CHECK(record.why(4) == Reasons{"clients that never attached: 1"});
+  }
+}
+
+TEST_CASE("servers that do not know of each other are those that have joined, each with its host") {
+  const Record record;
+  record.run_apart("node1");
+  record.joined("node2");
+  record.told(1, {0}, "node1");
+  record.told(2, {0}, "node1");
+  record.told(1, {0}, "node2");
+  CHECK(record.whole(1));
+  CHECK(record.why(2) == Reasons{"servers that did not report it: node2/0"});
+  record.ended(0, {}, "node2");
+  CHECK(record.whole(2));
+}
+
+TEST_CASE("a run that goes on with another number of servers is judged by its own, the earlier one by its own") {
+  const Record record;
+  record.run(2);
+  record.told(1, {0, 1});
+  record.told(2, {0});
+  record.ended(0);
+  record.run(1);
+  record.told(3, {0});
+  CHECK(record.whole(1));
+  CHECK_FALSE(record.whole(2));
+  CHECK(record.whole(3));
+}
+
+TEST_CASE("a recovered line beside the original one is one iteration, whole when both are") {
+  const Record record;
+  record.run(2);
+  record.told(1, {0, 1});
+  record.told(1, {1});
+  CHECK(record.whole(1));
+  record.told(1, {1}, "", {3});
+  CHECK_FALSE(record.whole(1));
+}
+
+TEST_CASE("the word of a server that cannot be read is named as damage") {
+  const TempFolder folder;
+  std::ofstream(folder.file("run.jsonl")) << R"({"ended":"x","host":""})"
+                                          << "\n"
+                                          << R"({"joined":1})"
+                                          << "\n";
+  manifest::Reader reader(folder.file("run.jsonl"));
+  reader.read_on();
+  CHECK(reader.damaged().size() == 2);
+}
+
+TEST_CASE("servers that no line names cost nothing, and the first of them are named") {
+  const Record record;
+  record.run(1'000'000);
+  constexpr int kSteps = 2000;
+  for (int step = 0; step < kSteps; ++step) record.told(step, {1, 3});
+  record.told(kSteps, {5});
+  const std::string last = record.why(kSteps).at(0);
+  CHECK(last ==
+        "servers that did not report it: 0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20 and 999979 others");
+  CHECK(
+      record.why(7).at(0) ==
+      "servers that did not report it: 0, 2, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22 and 999977 others");
+}
+
+TEST_CASE("of very many flaws of an iteration the first hundred of a kind are told of, and the rest is counted") {
+  const Record record;
+  record.run(1);
+  manifest::StepEntry line;
+  line.servers = {0};
+  line.skipped.assign(5000, "fields/v");
+  line.failures.assign(101, "the disk is full");
+  record.add(to_json(line));
+  const Reasons reasons = record.why(0);
+  REQUIRE(reasons.size() == 202);
+  CHECK(reasons[100] == "and 1 failures more");
+  CHECK(reasons[101] == "'fields/v' was skipped for want of room");
+  CHECK(reasons[201] == "and 4900 variables more were skipped for want of room");
+}
+
+}  // namespace damaris::hdf5

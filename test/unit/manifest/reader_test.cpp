@@ -1,0 +1,324 @@
+// The manifest as text: what is written is what is read, and damage is named.
+#include <damaris/error.hpp>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "manifest/reader.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+class RecordText {
+ public:
+  RecordText() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "damaris_record.XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~RecordText() { std::filesystem::remove_all(folder_); }
+  std::string path() const { return folder_ / "run.jsonl"; }
+  void add(const std::string& text) const { std::ofstream(path(), std::ios::app) << text; }
+  void add_line(const Json& line) const { add(line.dump() + "\n"); }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+manifest::StepEntry step(std::int64_t number, int server) {
+  manifest::StepEntry record;
+  record.step = number;
+  record.time = 0.5 * static_cast<double>(number);
+  record.servers = {server};
+  record.at = "2025-03-01T12:00:00.123Z";
+  record.stored_s = 0.25 * (server + 1);
+  manifest::StoredFile file;
+  file.name = "run.host.s" + std::to_string(server) + ".i" + std::to_string(number) + ".h5";
+  file.server = server;
+  file.bytes = 5000;
+  file.checksum = 0x89abcdef;
+  manifest::StoredDataset dataset;
+  dataset.path = dataset.variable = "fields/theta";
+  dataset.has_position = true;
+  dataset.box.ndims = 2;
+  dataset.box.low = {0, 8L * server};
+  dataset.box.high = {4, 8L * server + 8};
+  dataset.global = {4, 16};
+  dataset.raw_bytes = dataset.stored_bytes = 128;
+  dataset.checksum = 0x00000001;
+  dataset.min = -1.5;
+  dataset.max = 0.1;
+  dataset.reduce = "absolute:0.1, deflate";
+  dataset.largest_error = 0.09;
+  file.datasets.push_back(dataset);
+  dataset.path = "fields/particles/3.1";
+  dataset.variable = "fields/particles";
+  dataset.has_position = false;
+  dataset.box.low = {0, 0};
+  dataset.global.clear();
+  dataset.source = 3;
+  dataset.block = 1;
+  dataset.min.reset(), dataset.max.reset(), dataset.largest_error.reset();
+  dataset.scale = 0.5, dataset.offset = 300;
+  file.datasets.push_back(dataset);
+  dataset.path = "fields/particles";
+  dataset.source = -1;
+  dataset.block = 0;
+  dataset.sources = {3, 3, 4, 5};  // as many as the first dimension has elements
+  dataset.blocks = {0, 1, 0, 0};
+  file.datasets.push_back(dataset);
+  record.files = {file};
+  record.absent = {server + 4};
+  return record;
+}
+
+const Json kRun = to_json(manifest::RunEntry{"a", "storm", 2, "local", false, ""});
+
+TEST_CASE("a line of the manifest says the same after it was written and read") {
+  manifest::StepEntry record = step(7, 1);
+  record.complete = false;
+  record.missing = {2};
+  record.never_attached = 3;
+  record.skipped = {"fields/u"};
+  record.failures = {"no room"};
+  record.waited_s = 1.5;
+  const Json line = to_json(record);
+  CHECK(to_json(manifest::step_from_json(line)) == line);
+  CHECK(line["files"][0]["checksum"] == "crc32:89abcdef");
+  CHECK(line["raw_bytes"] == 384);
+  CHECK(line["stored_bytes"] == 5000);
+  CHECK(line["never_attached"] == 3);
+}
+
+TEST_CASE("what a server has written of a dataset that others share lies at its place inside it, also after it was read") {
+  manifest::StepEntry record = step(7, 1);
+  record.files[0].datasets[0].start = {0, 8};
+  const Json line = to_json(record);
+  CHECK(line["files"][0]["datasets"][0]["start"] == Json{0, 8});
+  CHECK(line["files"][0]["datasets"][1].count("start") == 0);
+  CHECK(manifest::step_from_json(line).files[0].datasets[0].start == std::vector<std::int64_t>{0, 8});
+}
+
+TEST_CASE("lines of several servers about one step become one entry, ordered by server") {
+  const RecordText file;
+  for (const Json& line : {kRun, to_json(step(3, 1)), to_json(step(4, 0)), to_json(step(3, 0))}) file.add_line(line);
+  manifest::Reader reader(file.path());
+  REQUIRE(reader.read_on());
+  REQUIRE(reader.steps().size() == 2);
+  const manifest::StepEntry& third = reader.steps().at(3);
+  REQUIRE(third.files.size() == 2);
+  CHECK(third.files[0].server == 0);
+  CHECK(third.servers == std::vector<int>{0, 1});
+  CHECK(third.absent == std::vector<std::int32_t>{4, 5});
+  CHECK(third.stored_s == 0.5);
+}
+
+TEST_CASE("what several servers say of a failure in the same words stands there once") {
+  manifest::StepEntry record = step(3, 0), same = record, other = record;
+  record.failures = same.failures = {"no room"};
+  other.failures = {"no folder"};
+  merge(record, std::move(same));
+  merge(record, std::move(other));
+  CHECK(record.failures == std::vector<std::string>{"no room", "no folder"});
+}
+
+TEST_CASE("a later run in the same record replaces what the earlier one stored from its first step on") {
+  const RecordText file;
+  file.add_line(kRun);
+  for (int number : {1, 2, 3, 4}) file.add_line(to_json(step(number, 0)));
+  file.add_line(kRun);
+  file.add_line(to_json(step(3, 1)));
+  manifest::Reader reader(file.path());
+  reader.read_on();
+  REQUIRE(reader.steps().size() == 3);
+  CHECK(reader.steps().count(4) == 0);
+  CHECK(reader.steps().at(3).servers == std::vector<int>{1});
+  CHECK(reader.runs().size() == 2);
+}
+
+TEST_CASE("from which step on a run replaces the earlier one does not depend on which of its servers was first") {
+  const RecordText file;
+  file.add_line(kRun);
+  for (int number : {0, 1, 2, 3, 4}) file.add_line(to_json(step(number, 0)));
+  file.add_line(kRun);
+  manifest::StepEntry nothing = step(0, 1);
+  nothing.files.clear();
+  const std::vector<manifest::StepEntry> ahead = {step(3, 0), step(4, 0)}, behind = {step(1, 1), step(3, 1)};
+  const bool late = GENERATE(false, true);
+  for (const manifest::StepEntry& record : late ? ahead : behind) file.add_line(to_json(record));
+  file.add_line(to_json(nothing));
+  for (const manifest::StepEntry& record : late ? behind : ahead) file.add_line(to_json(record));
+  manifest::Reader reader(file.path());
+  reader.read_on();
+  std::vector<std::int64_t> steps;
+  for (const auto& [number, record] : reader.steps()) steps.push_back(number);
+  CHECK(steps == std::vector<std::int64_t>{0, 1, 3, 4});
+  CHECK(reader.steps().at(0).servers == std::vector<int>{0});
+  CHECK(reader.steps().at(0).files.size() == 1);
+  CHECK(reader.steps().at(3).servers == std::vector<int>{0, 1});
+  for (int number : {1, 2, 3, 4}) CHECK(reader.replaced().count(step(number, 0).files[0].name) == 1);
+}
+
+TEST_CASE("a manifest that another file has taken the place of is read from its beginning") {
+  const RecordText file;
+  manifest::Reader reader(file.path());
+  file.add_line(kRun);
+  for (int number : {1, 2}) file.add_line(to_json(step(number, 0)));
+  reader.read_on();
+  const bool renamed = GENERATE(true, false);
+  std::ofstream(file.path() + (renamed ? ".new" : "")) << kRun.dump() << "\n" << to_json(step(7, 0)).dump() << "\n";
+  if (renamed) std::filesystem::rename(file.path() + ".new", file.path());
+  CHECK(reader.read_on());
+  REQUIRE(reader.steps().size() == 1);
+  CHECK(reader.steps().count(7) == 1);
+  CHECK(reader.damaged().empty());
+  CHECK_FALSE(reader.read_on());
+}
+
+TEST_CASE("a manifest is read on from where it ended, and a line that is being written is left for later") {
+  const RecordText file;
+  manifest::Reader reader(file.path());
+  CHECK_FALSE(reader.read_on());
+  file.add_line(kRun);
+  const std::string line = to_json(step(1, 0)).dump();
+  file.add(line.substr(0, 40));
+  CHECK(reader.read_on());
+  CHECK(reader.steps().empty());
+  file.add(line.substr(40) + "\n");
+  CHECK(reader.read_on());
+  CHECK(reader.steps().size() == 1);
+  CHECK_FALSE(reader.read_on());
+}
+
+TEST_CASE("damage in a manifest is named with file, line and cause") {
+  const RecordText file;
+  file.add_line(kRun);
+  Json line = to_json(step(1, 0));
+  std::string cause;
+  SECTION("no JSON") {
+    file.add("{\"step\": 1,,}\n");
+    cause = "this line is no JSON";
+  }
+  SECTION("a key is missing") {
+    line.erase("files");
+    file.add_line(line);
+    cause = "an iteration is damaged";
+  }
+  SECTION("a checksum") {
+    line["files"][0]["checksum"] = "crc32:1234";
+    file.add_line(line);
+    cause = "'crc32:1234' is no checksum";
+  }
+  SECTION("a file elsewhere") {
+    line["files"][0]["name"] = "../other.h5";
+    file.add_line(line);
+    cause = "a file's name is '../other.h5'";
+  }
+  SECTION("position and extents") {
+    line["files"][0]["datasets"][0]["position"] = {1};
+    file.add_line(line);
+    cause = "position and extents do not fit";
+  }
+  SECTION("extents beyond all numbers") {
+    line["files"][0]["datasets"][0]["extents"] = {std::int64_t{1} << 62, std::int64_t{1} << 62};
+    file.add_line(line);
+    cause = "position and extents do not fit";
+  }
+  SECTION("a number that is none of its kind") {
+    line["step"] = 1e300;
+    file.add_line(line);
+    cause = "does not fit";
+  }
+  SECTION("a run of more servers than there are machines") {
+    Json run = kRun;
+    run["servers"] = 2147483647;
+    file.add_line(run);
+    cause = "it tells of 2147483647 servers";
+  }
+  SECTION("a run of no servers") {
+    Json run = kRun;
+    run["servers"] = 0;
+    file.add_line(run);
+    cause = "it tells of 0 servers";
+  }
+  SECTION("a stack with fewer blocks than its first dimension") {
+    line["files"][0]["datasets"][2]["sources"] = {1};
+    line["files"][0]["datasets"][2]["blocks"] = {0};
+    file.add_line(line);
+    cause = "sources, blocks and extents do not fit";
+  }
+  file.add_line(to_json(step(2, 0)));
+  manifest::Reader reader(file.path());
+  reader.read_on();
+  REQUIRE(reader.damaged().size() == 1);
+  CHECK_THAT(reader.damaged()[0], Catch::StartsWith(file.path() + ":2: ") && Catch::Contains(cause));
+  CHECK(reader.steps().size() == 1);  // what stands behind it
+}
+
+TEST_CASE("of many damaged lines the first are told of, each in a short sentence, and the rest is counted") {
+  const RecordText file;
+  file.add_line(to_json(step(1, 0)));
+  Json line = to_json(step(1, 0));
+  line["files"][0]["checksum"] = std::string(100'000, 'x');
+  file.add_line(line);
+  for (int i = 0; i < 149; ++i) file.add("x\n");
+  file.add_line(to_json(step(2, 0)));
+  file.add("x\n");
+  manifest::Reader reader(file.path());
+  reader.read_on();
+  CHECK(reader.damaged().size() == 100);
+  CHECK(reader.more_damaged() == 51);
+  CHECK(reader.damaged().front().size() < 1000);
+  CHECK(reader.doubt_about(1) == reader.damaged().front());
+  CHECK(reader.doubt_about(2) == file.path() + ":153: this line is damaged, as are 100 before it");
+}
+
+TEST_CASE("the manifest of a newer version is refused") {
+  const RecordText file;
+  Json run = kRun;
+  run["format_version"] = manifest::kManifestVersion + 1;
+  file.add_line(run);
+  manifest::Reader reader(file.path());
+  CHECK_THROWS_WITH(reader.read_on(), Catch::StartsWith(file.path() + ":1: ") && Catch::Contains("use a newer Damaris"));
+}
+
+TEST_CASE("a run that stores no files replaces nothing, one that does replaces what it says") {
+  const bool all = GENERATE(false, true);
+  const RecordText file;
+  Json run = kRun;
+  run["replaces"] = all ? "all" : "later";
+  manifest::StepEntry nothing = step(2, 0);
+  nothing.files.clear();
+  file.add_line(kRun);
+  for (int number : {1, 2, 3}) file.add_line(to_json(step(number, 0)));
+  file.add_line(run);
+  file.add_line(to_json(nothing));
+  manifest::Reader reader(file.path());
+  reader.read_on();
+  CHECK(reader.steps().size() == 3);
+  CHECK(reader.steps().at(2).files.size() == 1);
+  CHECK(manifest::outline_of(file.path()).replaced_until == 0);
+  file.add_line(to_json(step(3, 1)));
+  reader.read_on();
+  CHECK(reader.steps().size() == (all ? 2 : 3));
+  CHECK(reader.steps().at(3).servers == std::vector<int>{1});
+  CHECK(reader.steps().at(2).files.size() == (all ? 0 : 1));
+  const manifest::Outline outline = manifest::outline_of(file.path());
+  CHECK((outline.replaced_until > 0) == all);
+  CHECK(outline.job == "local");
+  CHECK(outline.tells_of_iterations);
+}
+
+TEST_CASE("numbers that JSON does not have are left out, and null is taken for not there") {
+  manifest::StepEntry record = step(1, 0);
+  record.time = std::numeric_limits<double>::quiet_NaN();
+  Json line = to_json(record);
+  CHECK(line.count("time") == 0);
+  line["time"] = nullptr;
+  CHECK_FALSE(manifest::step_from_json(line).time);
+}
+
+}  // namespace
+}  // namespace damaris::hdf5

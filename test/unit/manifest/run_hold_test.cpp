@@ -1,0 +1,126 @@
+#include "manifest/run_hold.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/base/failure.hpp"
+#include "support/temp_folder.hpp"
+
+namespace damaris::hdf5 {
+namespace {
+
+using test::TempFolder;
+
+manifest::RunHold hold_of(const std::string& record, const std::string& run, const std::string& member, bool shared = true) {
+  return manifest::RunHold(record, run, member, shared, std::chrono::milliseconds(20));
+}
+
+struct Folder : TempFolder {
+  std::string record() const { return file("storm.jsonl"); }
+  std::string lock() const { return file(".storm.lock"); }
+};
+
+TEST_CASE("a basename belongs to one run until its last process has ended") {
+  const Folder folder;
+  const bool shared = GENERATE(true, false);
+  {
+    manifest::RunHold first = hold_of(folder.record(), "run a", "node.s0", shared);
+    CHECK(first.is_first());
+    first.end_turn();
+    CHECK_THROWS_WITH(hold_of(folder.record(), "run b", "node.s1"), Catch::Contains("another run that still goes on"));
+    CHECK_THROWS_WITH(hold_of(folder.record(), "run b", "node.s1", false), Catch::Contains("set DAMARIS_JOB"));
+  }
+  CHECK_FALSE(std::filesystem::exists(folder.lock()));
+  CHECK(hold_of(folder.record(), "run b", "node.s1").is_first());
+}
+
+TEST_CASE("processes of one run share its basename, but only one of them is each server") {
+  const Folder folder;
+  manifest::RunHold first = hold_of(folder.record(), "run", "node.s0");
+  first.end_turn();
+  manifest::RunHold second = hold_of(folder.record(), "run", "node.s1");
+  second.end_turn();
+  CHECK_FALSE(second.is_first());
+  CHECK_THROWS_WITH(hold_of(folder.record(), "run", "node.s1"), Catch::Contains("already is 'node.s1'"));
+  CHECK_FALSE(second.take_alone());
+}
+
+TEST_CASE("a basename is the same one whatever way leads to its folder") {
+  const Folder folder;
+  std::filesystem::create_directory(folder.file("real"));
+  std::filesystem::create_directory_symlink(folder.file("real"), folder.file("link"));
+  manifest::RunHold first = hold_of(folder.file("real/storm.jsonl"), "run a", "node.s0");
+  first.end_turn();
+  CHECK_THROWS_AS(hold_of(folder.file("link/storm.jsonl"), "run b", "node.s1"), Error);
+}
+
+TEST_CASE("who has a turn keeps the others waiting, and only for their time") {
+  const Folder folder;
+  manifest::RunHold first = hold_of(folder.record(), "run", "node.s0");
+  CHECK_THROWS_WITH(hold_of(folder.record(), "run", "node.s1"), Catch::Contains("another process holds it"));
+  { const manifest::RunHold::Turn within(first); }
+  CHECK_THROWS_AS(hold_of(folder.record(), "run", "node.s1"), Failure);  // the turn around it goes on
+  first.end_turn();
+  CHECK_NOTHROW(hold_of(folder.record(), "run", "node.s1"));
+}
+
+TEST_CASE("a file of locks that others were given access to is closed to them again, and who holds it may be one of them") {
+  const Folder folder;
+  manifest::RunHold first = hold_of(folder.record(), "run", "node.s0");
+  REQUIRE(::chmod(folder.lock().c_str(), 0644) == 0);
+  CHECK_THROWS_AS(hold_of(folder.record(), "run", "node.s1"), Failure);
+  struct stat info = {};
+  REQUIRE(::stat(folder.lock().c_str(), &info) == 0);
+  CHECK((info.st_mode & 0777) == 0600);
+  const int reader = ::open(folder.lock().c_str(), O_RDONLY);
+  struct flock lock = {};
+  lock.l_type = F_RDLCK;
+  lock.l_len = 1;
+  first.end_turn();
+  REQUIRE(::fcntl(reader, F_OFD_SETLK, &lock) == 0);
+  REQUIRE(::chmod(folder.lock().c_str(), 0644) == 0);
+  CHECK_THROWS_WITH(first.take_turn(), Catch::Contains("which may be another user's") && Catch::Contains("fuser"));
+  ::close(reader);
+}
+
+TEST_CASE("nobody else can open the file of locks, and what others have planted in its place is refused at once") {
+  const Folder folder;
+  SECTION("ours") {
+    const manifest::RunHold hold = hold_of(folder.record(), "run", "node.s0");
+    struct stat info = {};
+    REQUIRE(::stat(folder.lock().c_str(), &info) == 0);
+    CHECK((info.st_mode & 0777) == 0600);
+  }
+  SECTION("a named pipe") {
+    REQUIRE(::mkfifo(folder.lock().c_str(), 0666) == 0);
+    CHECK_THROWS_WITH(hold_of(folder.record(), "run", "node.s0"), Catch::Contains("it is no regular file"));
+  }
+  SECTION("another user's folder") {
+    std::filesystem::create_directory(folder.lock());
+    const bool given = ::chown(folder.lock().c_str(), 65534, 65534) == 0;
+    CHECK_THROWS_WITH(hold_of(folder.record(), "run", "node.s0"),
+                      Catch::EndsWith(given ? ": Is a directory; it belongs to user 65534" : ": Is a directory"));
+  }
+  SECTION("a link") {
+    std::ofstream(folder.file("victim")) << "text";
+    std::filesystem::create_symlink(folder.file("victim"), folder.lock());
+    CHECK_THROWS_WITH(hold_of(folder.record(), "run", "node.s0"), Catch::Contains("it is a symbolic link"));
+    CHECK(std::filesystem::file_size(folder.file("victim")) == 4);
+  }
+}
+
+TEST_CASE("what a killed run has left of its locks holds nobody up") {
+  const Folder folder;
+  std::ofstream(folder.lock()) << "run a";
+  std::filesystem::permissions(folder.lock(), std::filesystem::perms(0600));
+  CHECK(hold_of(folder.record(), "run b", "node.s0").is_first());
+}
+
+}  // namespace
+}  // namespace damaris::hdf5

@@ -1,0 +1,52 @@
+// Which parts of a variable keep it from having one scale and one offset.
+#include "plugins/hdf5/views/common_packing.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace damaris::hdf5 {
+namespace {
+
+manifest::StoredFile file_named(const std::string& name) {
+  manifest::StoredFile file;
+  file.name = name;
+  return file;
+}
+
+manifest::StoredDataset part(std::int64_t extent, std::optional<double> scale) {
+  manifest::StoredDataset dataset;
+  dataset.box.ndims = 1;
+  dataset.box.high[0] = extent;
+  dataset.scale = scale;
+  if (scale) dataset.offset = 0;
+  dataset.min = 1;
+  dataset.max = 2;
+  return dataset;
+}
+
+TEST_CASE("parts of other scales have none in common, and the first two that differ are named") {
+  const manifest::StoredFile files[3] = {file_named("a.h5"), file_named("b.h5"), file_named("c.h5")};
+  const manifest::StoredDataset parts[3] = {part(4, 1), part(4, 2), part(4, {})};
+  CommonPacking packing;
+  packing.add(files[0], parts[0]);
+  CHECK(packing.obstacle().empty());
+  CHECK(packing.scale() == 1);
+  packing.add(files[1], parts[1]);
+  const std::string why = packing.obstacle();
+  CHECK_THAT(why, Catch::Contains("different scales and offsets (a.h5 and b.h5)"));
+  packing.add(files[2], parts[2]);
+  CHECK(packing.obstacle() == why);
+}
+
+TEST_CASE("a part without elements says nothing of the scale, be it the first or not") {
+  const manifest::StoredFile file = file_named("a.h5");
+  const manifest::StoredDataset empty = part(0, {}), full = part(4, 2);
+  CommonPacking packing;
+  packing.add(file, empty);
+  packing.add(file, full);
+  packing.add(file, empty);
+  CHECK(packing.obstacle().empty());
+  CHECK(packing.scale() == 2);
+}
+
+}  // namespace
+}  // namespace damaris::hdf5
