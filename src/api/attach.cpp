@@ -40,7 +40,13 @@ std::unique_ptr<Session> try_attach(const Identity& run, int id, bool* is_leavin
   if (is_leaving != nullptr) *is_leaving = false;
   for (const shm::FoundRegion& found : shm::find_regions(shm::job_prefix())) {
     if (!found.ready || !found.detached || !run.is_of(found)) continue;
-    auto region = std::make_shared<shm::Region>(shm::Region::attach(found.name));
+    std::shared_ptr<shm::Region> region;
+    try {
+      region = std::make_shared<shm::Region>(shm::Region::attach(found.name));
+    } catch (const Error& gone) {  // since it was found
+      log_line(LogLevel::debug, gone.sentence());
+      continue;
+    }
     const auto model = std::make_shared<const model::Model>(model::from_json(region->model()));
     for (std::uint32_t slot = 0; slot < region->client_count(); ++slot) {
       if (!client::try_claim(*region, slot, id)) continue;
@@ -76,13 +82,10 @@ void refuse_other_run(const model::Model& model, const Identity& run) {
 std::unique_ptr<Session> attach_to_server(const model::Model& model, const Identity& run, int id) {
   const Deadline deadline = Deadline::after_ms(model.architecture.attach_timeout_ms);
   shm::StartLock lock(shm::run_key(model));
-  bool started = false;
-  for (bool is_leaving = false;;) {
+  bool started = false, is_leaving = false;
+  while (true) {
     if (auto session = try_attach(run, id, &is_leaving)) return session;
-    if (deadline.passed()) {
-      if (auto session = try_attach(run, id)) return session;
-      break;
-    }
+    if (deadline.passed()) break;
     if (model.architecture.start_server && !started && !is_leaving && lock.try_take()) {
       if (auto session = try_attach(run, id)) return session;
       refuse_other_run(model, run);
@@ -93,6 +96,11 @@ std::unique_ptr<Session> attach_to_server(const model::Model& model, const Ident
     if (!model.architecture.start_server) refuse_other_run(model, run);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
+  if (is_leaving)
+    throw Error(DC_E_TIMEOUT,
+                format("client {}: the server of '{}' on this node has lost all of its clients, and has not ended within {} ms; "
+                       "start again when it has",
+                       id, model.simulation, model.architecture.attach_timeout_ms));
   throw Error(
       DC_E_TIMEOUT,
       format(

@@ -76,7 +76,7 @@ void Client::make_writers() {
 
 // Of a pool the server has made it; its pages are only mapped here.
 shm::Arena Client::own_arena(const shm::LaneSpan& span) {
-  region_->memory().allocate(span.arena_offset, span.arena_bytes);
+  region_->memory().allocate(span.arena_offset, span.arena_bytes, region_->pool() != nullptr);
   shm::LaneHeader* keeper = region_->lane(static_cast<std::uint32_t>(span.arena));
   std::byte* base = region_->at(span.arena_offset);
   if (region_->pool() != nullptr) return shm::Arena::existing(base, span.arena_bytes, keeper);

@@ -163,7 +163,7 @@ void Writer::open() {
   if (again) require_this_run(earlier);
   const std::vector<Json> of_earlier = lines_of_earlier(earlier);
   file_ = std::make_unique<ManifestFile>(path, existing_, *hold_, run_, again, of_earlier);
-  if (!again && !file_->is_first()) run_.run = outline_of(path).run;
+  if (!again && (!file_->is_first() || existing_ == Existing::recover)) run_.run = outline_of(path).run;
   if (std::exchange(was_open_, true)) views_->begin_again();
   if (again) warn_of_moved(path);
   if (goes_on && file_->is_first()) take_over(earlier);

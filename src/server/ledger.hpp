@@ -36,6 +36,7 @@ class Iteration {
   bool add(const dc_dataset_t& dataset, const HeldBlock& block);
   bool has_source(std::int32_t source) const { return sources_.count(source) != 0; }
   void set_time(double time) noexcept { has_time_ = true, time_ = time; }
+  bool has_time() const noexcept { return has_time_; }
 
   bool has(const dc_dataset_t& dataset) const;
   bool has_spilled(const dc_dataset_t& dataset) const;

@@ -9,6 +9,7 @@
 #include "core/base/log.hpp"
 #include "core/model/json.hpp"
 #include "core/shm/arena.hpp"
+#include "core/shm/open_steps.hpp"
 #include "server/server.hpp"
 
 namespace damaris::server {
@@ -143,6 +144,7 @@ Recovery recover(const std::string& name, const std::string& basename, bool give
   const model::Model model = model::from_json(std::string(region->model()));
   const Leftover before = describe(*region, model);
   require_nobody_uses(*region, before);
+  const bool lacks_writes = shm::lacks_writes(region->header());
   Recovery recovery;
   if (!region->memory().has_name()) return recovery;  // another process has just done it
   if (before.datasets > before.spilled) recovery.steps = {before.first_step, before.last_step};
@@ -151,7 +153,7 @@ Recovery recover(const std::string& name, const std::string& basename, bool give
     result = store(region, model, basename, gives_up_spilled, recovery);
   } catch (const Error& error) {
     // The storage of several servers may have to record what it had stored; a lone one has recorded it.
-    if (region->unreleased_blocks() > 0 || region->header().server_count > 1) throw;
+    if (region->unreleased_blocks() > 0 || lacks_writes || region->header().server_count > 1) throw;
     log_line(LogLevel::info, format("there was nothing to store in {}: {}", name, error.what()));
   }
   recovery.left = region->unreleased_blocks();

@@ -65,7 +65,7 @@ class Server {
   void dispatch(Member& member, Lane& lane, const shm::Message& event);
   void take_question(Member& member, Lane& lane, const shm::Message& event);
   void adopt_spilled(bool gives_up_missing);
-  void open_steps_left_out();
+  void restore_open_steps();
   void restore(Iteration& iteration);
   void adopt_arena(Member& keeper, Lane& lane, const std::unordered_set<std::uint64_t>& waiting);
   void take_time(const shm::Message& event);

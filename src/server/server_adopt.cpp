@@ -6,9 +6,15 @@
 #include "core/base/log.hpp"
 #include "core/shm/arena.hpp"
 #include "core/shm/decision.hpp"
+#include "core/shm/open_steps.hpp"
 #include "server/server.hpp"
 
 namespace damaris::server {
+namespace {
+
+constexpr const char* kLacksWrites = "writes of it were left out for want of room, before the server died that knew which";
+
+}  // namespace
 
 void Server::adopt(bool gives_up_spilled) {
   adopted_ = true;
@@ -18,7 +24,7 @@ void Server::adopt(bool gives_up_spilled) {
   const shm::RegionHeader& header = region_->header();
   settled_ = std::max(header.releasing.load(std::memory_order_acquire), header.last_processed.load(std::memory_order_acquire));
   adopt_spilled(gives_up_spilled);
-  open_steps_left_out();
+  restore_open_steps();
   std::unordered_set<std::uint64_t> waiting;
   for (Member& member : roster_.members())
     for (Lane& lane : member.lanes)
@@ -30,35 +36,37 @@ void Server::adopt(bool gives_up_spilled) {
       if (region_->keeps_arena(lane.index)) adopt_arena(member, lane, waiting);
 }
 
-// Of a step of which all was refused nothing else is left.
-void Server::open_steps_left_out() {
-  constexpr std::int64_t kMost = 4096;
-  const shm::RegionHeader& header = region_->header();
-  const auto open = [&](std::int64_t step) {
-    if (step <= settled_ || step > shm::kHighestStep) return;
-    ledger_.open(step);
+// What the dead server had heard beside the blocks. Of a step of which all was refused nothing else is left.
+void Server::restore_open_steps() {
+  const auto open = [&](std::int64_t step) -> Iteration& {
     highest_step_ = std::max(highest_step_, step);
+    return ledger_.open(step);
   };
-  for (const std::atomic<std::int64_t>& step : header.left_out) open(step.load(std::memory_order_acquire));
-  const std::int64_t first = std::max(header.left_out_first.load(std::memory_order_acquire), settled_ + 1);
-  const std::int64_t last = header.left_out_last.load(std::memory_order_acquire);
-  for (std::int64_t step = first; step <= last && step - first < kMost; ++step) open(step);
-  if (last - first >= kMost)
+  for (const shm::HeardOf& heard : shm::heard_of_open_steps(region_->header(), settled_)) {
+    Iteration& iteration = open(heard.step);
+    if (heard.time) iteration.set_time(*heard.time);
+    if (heard.lacks_writes) iteration.note_lost(kLacksWrites);
+  }
+  constexpr std::int64_t kMost = 4096;
+  const shm::CrowdedSteps crowded = shm::crowded_steps(region_->header(), settled_);
+  for (std::int64_t step = crowded.first; step <= crowded.last && step - crowded.first < kMost; ++step) open(step);
+  if (crowded.last - crowded.first >= kMost)
     log_line(LogLevel::warning,
-             format("of some steps from {} to {} all was left out for want of room; that is not recorded of all", first, last));
+             format("of some steps from {} to {} writes were left out for want of room, or only a physical time was "
+                    "given; not all of them are recorded",
+                    crowded.first, crowded.last));
 }
 
-// What the dead server had taken of it beside its blocks. Which variables were left out only their clients knew: all that may have been count.
+// What nobody knows of which steps it was counts for all of them. Which variables were left out only the clients knew.
 void Server::restore(Iteration& iteration) {
   if (!lost_sentence_.empty()) iteration.note_lost(lost_sentence_);
   shm::RegionHeader& header = region_->header();
-  const shm::StepTime& entry = header.times[static_cast<std::uint64_t>(iteration.step()) % shm::kOpenSteps];
-  if (entry.step.load(std::memory_order_acquire) == iteration.step())
-    iteration.set_time(entry.time.load(std::memory_order_relaxed));
-  else if (header.times_lost.load(std::memory_order_relaxed) != 0)
-    log_line(LogLevel::warning, format("the physical time of step {} is not known any more, if it had one", iteration.step()));
-  if (shm::may_lack_writes(header, iteration.step()))
-    iteration.note_lost("writes of it were left out for want of room, before the server died that knew which");
+  const shm::CrowdedSteps crowded = shm::crowded_steps(header, settled_);
+  if (iteration.step() >= crowded.first && iteration.step() <= crowded.last) {
+    if (crowded.may_lack_writes) iteration.note_lost(kLacksWrites);
+    if (crowded.may_have_times && !iteration.has_time())
+      log_line(LogLevel::warning, format("the physical time of step {} is not known any more, if it had one", iteration.step()));
+  }
   const shm::Decision decision = shm::decided(header, iteration.step());
   for (const model::Variable& variable : model_->variables) {
     const bool skipped = variable.on_full == model::OnFull::skip && decision.skips(variable.priority);

@@ -3,8 +3,8 @@
 
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
-#include "core/shm/decision.hpp"
 #include "core/shm/doorbell.hpp"
+#include "core/shm/open_steps.hpp"
 #include "core/shm/pool.hpp"
 #include "server/server.hpp"
 
@@ -41,11 +41,12 @@ bool Server::drain_lane(Member& member, Lane& lane) {
   int taken = 0;
   for (shm::Message event; taken < kEventsPerVisit && !lane.broken; ++taken) {
     const std::uint64_t position = lane.reader.position();
-    if (!lane.reader.try_take(event)) break;
+    if (!lane.reader.peek(event)) break;
     if (event.serial != position || !shm::known(event.kind))
       reject(member, lane, "an event in it makes no sense");
     else
       dispatch(member, lane, event);
+    lane.reader.pop();  // only now: what a server had in hand when it was killed is there for a recovery
   }
   if (lane.reader.damaged() && !lane.broken) reject(member, lane, "its counter cannot be");
   return taken > 0;
@@ -100,13 +101,7 @@ void Server::dispatch(Member& member, Lane& lane, const shm::Message& event) {
 
 void Server::take_time(const shm::Message& event) {
   ledger_.open(event.step).set_time(event.time);
-  shm::RegionHeader& header = region_->header();
-  shm::StepTime& entry = header.times[static_cast<std::uint64_t>(event.step) % shm::kOpenSteps];
-  const std::int64_t before = entry.step.load(std::memory_order_relaxed);
-  if (before != event.step && before > completed_) header.times_lost.store(1, std::memory_order_relaxed);
-  entry.step.store(shm::kNoStep, std::memory_order_relaxed);
-  entry.time.store(event.time, std::memory_order_release);
-  entry.step.store(event.step, std::memory_order_release);
+  shm::note_time(region_->header(), event.step, event.time);
 }
 
 // Of a step that the dead server had stored: what was left of it came too late for that, from a client that was dead or damaged then. It

@@ -8,6 +8,7 @@
 #include "core/shm/busy.hpp"
 #include "core/shm/lane.hpp"
 #include "core/shm/mailbox.hpp"
+#include "core/shm/open_steps.hpp"
 #include "core/shm/pool.hpp"
 #include "core/shm/region.hpp"
 #include "fuzz.hpp"
@@ -77,7 +78,8 @@ std::uint64_t place_of(Input& input, const shm::Region& region) {
                                  region.span(client).arena_offset,
                                  header.pool_offset};
   const std::size_t base = input.below(region.pool() == nullptr ? 5 : 6);
-  return bases[base] + input.take<std::uint16_t>() % (base == 5 ? sizeof(shm::PoolHeader) : 1024);
+  const std::uint64_t spans[] = {sizeof(shm::RegionHeader), 1024, 1024, 1024, 1024, sizeof(shm::PoolHeader)};
+  return bases[base] + input.take<std::uint16_t>() % spans[base];
 }
 
 void damage(Input& input, const shm::Region& whole, Memory& memory) {
@@ -142,6 +144,8 @@ void look_at(const shm::Region& region) {
   sum_of(region.model());
   shm::busy_with(region.header());
   region.unreleased_blocks();
+  shm::lacks_writes(region.header());
+  require(shm::crowded_steps(region.header(), shm::kNoStep).last <= shm::kHighestStep, "crowded steps are steps");
   for (std::uint32_t client = 0; client < region.client_count(); ++client)
     for (std::uint32_t mails = 0; mails < 2 * shm::kMails; ++mails)
       if (!shm::try_take_mail(region.slot(client), INT64_MAX)) break;

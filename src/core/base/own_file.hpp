@@ -1,5 +1,5 @@
 // Opens files at names that other users can predict: never through a link, never waiting, and only files of this user.
-// Used by: every process, off the hot path, for every file of ours: regions, locks, logs, spill files, the hdf5 plugin's files and record.
+// Used by: every process, off the hot path, for every file of ours: regions, locks, logs, spill files, the hdf5 plugin's files and manifest.
 // Before it: a path that anybody can guess. After it: a descriptor of a file that no other user can block or exchange.
 #pragma once
 

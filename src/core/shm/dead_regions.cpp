@@ -22,6 +22,7 @@
 #include "core/base/log.hpp"
 #include "core/base/own_file.hpp"
 #include "core/shm/arena.hpp"
+#include "core/shm/open_steps.hpp"
 #include "core/shm/region.hpp"
 #include "core/shm/start_lock.hpp"
 
@@ -95,7 +96,9 @@ FoundRegion look_at(const std::string& name) {
   found.config_digest = header.config_digest;
   found.config_place = header.config_place;
   found.spill_file = region.spill_file();
-  if (!found.alive) found.unreleased_blocks = region.unreleased_blocks();
+  if (found.alive) return found;
+  found.unreleased_blocks = region.unreleased_blocks();
+  found.lacks_writes = lacks_writes(header);
   return found;
 }
 
@@ -148,7 +151,7 @@ void clear_unreadable(const std::string& name, model::StalePolicy policy, const 
 
 void clear_if_dead(const FoundRegion& region, model::StalePolicy policy, const Recover& recover) {
   if (region.alive) return;
-  const bool may_hold = region.unreleased_blocks > 0 || region.servers > 1;
+  const bool may_hold = region.unreleased_blocks > 0 || region.lacks_writes || region.servers > 1;
   if (may_hold && policy == model::StalePolicy::recover && recover) return recover(region.name);
   if (region.unreleased_blocks > 0 && policy != model::StalePolicy::discard)
     throw Error(DC_E_STALE_REGION,

@@ -55,8 +55,9 @@ struct FoundRegion {
   std::string simulation;
   std::uint64_t config_digest = 0, config_place = 0;
   std::size_t unreleased_blocks = 0;
-  int servers = 1;         // of its run
-  std::string spill_file;  // "": none
+  bool lacks_writes = false;  // of an open step, as its server had heard: a recovery records it
+  int servers = 1;            // of its run
+  std::string spill_file;     // "": none
 };
 
 // This user's readable regions with that prefix. Unreadable or foreign ones are passed over, never touched.

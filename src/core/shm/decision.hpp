@@ -1,6 +1,6 @@
 // What a node group has decided to leave out of a step for want of room: one word per step in the header, so that all clients of the
 // group leave out the same from then on.
-// Used by: client threads; recovery. A living server learns what was left out from the messages of its clients.
+// Used by: client threads; recovery. A living server learns what was left out from the messages of its clients (open_steps.hpp).
 // Before it: a client that waited for room in vain. After it: every write of that step, by a look at one word.
 #pragma once
 
@@ -56,28 +56,6 @@ inline void decide(RegionHeader& header, std::int64_t step, Decision decision) n
     const Decision next = Decision(before).is_of(step) ? Decision(before).with(decision) : decision;
     if (word.compare_exchange_weak(before, next.word(), std::memory_order_acq_rel)) return;
   }
-}
-
-// What the server has heard of refused writes, for a recovery: without it a step that lacks them would count as whole. Of more open steps
-// than there are words some only say that they lie in a range.
-inline void note_left_out(RegionHeader& header, std::int64_t step) noexcept {
-  std::atomic<std::int64_t>& word = header.left_out[static_cast<std::uint64_t>(step) % kOpenSteps];
-  const std::int64_t before = word.load(std::memory_order_relaxed), settled = header.last_processed.load(std::memory_order_relaxed);
-  if (before == step) return;
-  if (before > settled) {  // both stand in the range before the word is the later one's
-    const std::int64_t first = header.left_out_first.load(std::memory_order_relaxed);
-    const std::int64_t last = std::max(header.left_out_last.load(std::memory_order_relaxed), std::max(before, step));
-    header.left_out_last.store(last, std::memory_order_release);
-    const std::int64_t low = std::min(before, step);
-    header.left_out_first.store(first <= settled ? low : std::min(first, low), std::memory_order_release);
-  }
-  word.store(step, std::memory_order_release);
-}
-
-inline bool may_lack_writes(const RegionHeader& header, std::int64_t step) noexcept {
-  if (header.left_out[static_cast<std::uint64_t>(step) % kOpenSteps].load(std::memory_order_acquire) == step) return true;
-  const std::int64_t first = header.left_out_first.load(std::memory_order_acquire);
-  return first != kNoStep && step >= first && step <= header.left_out_last.load(std::memory_order_acquire);
 }
 
 }  // namespace damaris::shm

@@ -64,13 +64,19 @@ class LaneReader {
 
   bool empty() const noexcept { return lane_->head.load(std::memory_order_acquire) == tail_; }
 
-  // Takes the oldest event into `event`. Returns false when the lane is empty. Never blocks.
+  // Copies the oldest event into `event` and leaves it in the lane. Returns false when the lane is empty. Never blocks.
   // The caller checks event.serial against position(): what a client wrote is not trusted.
-  bool try_take(shm::Message& event) noexcept {
+  bool peek(shm::Message& event) const noexcept {
     const std::uint64_t head = lane_->head.load(std::memory_order_acquire);
     if (head == tail_ || head - tail_ > mask_ + 1) return false;
     event = ring_of(lane_)[tail_ & mask_];
-    lane_->tail.store(++tail_, std::memory_order_release);
+    return true;
+  }
+  // Removes the oldest event: its place is the writer's again.
+  void pop() noexcept { lane_->tail.store(++tail_, std::memory_order_release); }
+  bool try_take(shm::Message& event) noexcept {
+    if (!peek(event)) return false;
+    pop();
     return true;
   }
 

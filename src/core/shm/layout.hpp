@@ -15,7 +15,7 @@
 namespace damaris::shm {
 
 inline constexpr std::uint64_t kMagic = 0x3153495241414d44;  // the bytes "DMAARIS1" in memory
-inline constexpr std::uint32_t kAbi = 9;                     // raised with every change of this file or of block.hpp
+inline constexpr std::uint32_t kAbi = 10;                    // raised with every change of this file or of block.hpp
 inline constexpr std::uint64_t kLine = 64;                   // cache line, and alignment of everything
 inline constexpr std::uint64_t kPage = 4096;
 inline constexpr std::uint64_t kDecisions = 16;   // steps that clients of a node may be apart while they decide alike
@@ -29,10 +29,11 @@ enum class RegionState : std::uint32_t {
   lost = 4,     // a fault has ended the server, be its process alive or not: what was published stays for a recovery
 };
 
-// Written time first: one that names a step has its time.
-struct StepTime {
+// What the server has heard of an open step beside its blocks (open_steps.hpp).
+struct OpenStep {
   std::atomic<std::int64_t> step;
   std::atomic<double> time;
+  std::atomic<std::uint32_t> facts;
 };
 
 struct alignas(kLine) RegionHeader {
@@ -79,12 +80,10 @@ struct alignas(kLine) RegionHeader {
   // C compares and exchanges: what is left out of a step (decision.hpp). Of its own: every write may look at it.
   alignas(kLine) std::atomic<std::uint64_t> decisions[kDecisions];
 
-  // S writes, recovery reads: the physical times of the steps that are open, a step a word as above, and whether one had to make room.
-  alignas(kLine) StepTime times[kOpenSteps];
-  std::atomic<std::uint32_t> times_lost;
-  // S writes, recovery reads: open steps of which writes were refused (decision.hpp), and the range of those that had to make room.
-  alignas(kLine) std::atomic<std::int64_t> left_out[kOpenSteps];
-  std::atomic<std::int64_t> left_out_first, left_out_last;
+  // S writes, recovery reads: what it has heard of open steps, and of those that found no free entry as of one range.
+  alignas(kLine) OpenStep open_steps[kOpenSteps];
+  std::atomic<std::int64_t> crowded_first, crowded_last;
+  std::atomic<std::uint32_t> crowded_facts;
 
   // S writes with release, C reads with acquire. kNoStep: none yet.
   alignas(kLine) std::atomic<std::int64_t> last_complete;

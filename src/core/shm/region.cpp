@@ -11,6 +11,7 @@
 #include "core/base/units.hpp"
 #include "core/shm/arena.hpp"
 #include "core/shm/lane.hpp"
+#include "core/shm/open_steps.hpp"
 #include "core/shm/peer_watch.hpp"
 #include "core/shm/pool.hpp"
 
@@ -74,10 +75,7 @@ void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g
   header.last_processed.store(kNoStep, std::memory_order_relaxed);
   header.last_durable.store(kNoStep, std::memory_order_relaxed);
   header.releasing.store(kNoStep, std::memory_order_relaxed);
-  for (StepTime& entry : header.times) entry.step.store(kNoStep, std::memory_order_relaxed);
-  for (std::atomic<std::int64_t>& step : header.left_out) step.store(kNoStep, std::memory_order_relaxed);
-  header.left_out_first.store(kNoStep, std::memory_order_relaxed);
-  header.left_out_last.store(kNoStep, std::memory_order_relaxed);
+  clear_open_steps(header);
 }
 
 constexpr std::uint64_t kMostLanes = 1u << 24, kMostEvents = 1u << 24;

@@ -44,13 +44,16 @@ struct flock lock_of(std::uint64_t part, short type) noexcept {
 }
 
 // Older kernels give up and undo all of a call that a signal interrupts: a program with a timer would never get a large arena.
-int fallocate_in_pieces(int descriptor, std::uint64_t offset, std::uint64_t bytes) noexcept {
+int fallocate_in_pieces(int descriptor, std::uint64_t offset, std::uint64_t bytes, bool in_use) noexcept {
   constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;  // a fraction of a millisecond
   for (std::uint64_t done = 0; done < bytes;) {
     const std::uint64_t piece = std::min(kPiece, bytes - done);
     const int failure = ::posix_fallocate(descriptor, static_cast<off_t>(offset + done), static_cast<off_t>(piece));
-    if (failure != 0 && failure != EINTR) return failure;
     if (failure == 0) done += piece;
+    if (failure == 0 || failure == EINTR) continue;
+    const int punch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;  // what was had is no use, and others may need it
+    if (!in_use && done > 0) ::fallocate(descriptor, punch, static_cast<off_t>(offset), static_cast<off_t>(done));
+    return failure;
   }
   return 0;
 }
@@ -171,10 +174,10 @@ void SharedMemory::close_descriptor() noexcept {
   descriptor_ = -1;
 }
 
-void SharedMemory::allocate(std::uint64_t offset, std::uint64_t bytes) {
+void SharedMemory::allocate(std::uint64_t offset, std::uint64_t bytes, bool in_use) {
   if (bytes == 0) return;
   if (has_descriptor()) {
-    if (const int failure = fallocate_in_pieces(descriptor_, offset, bytes); failure != 0)
+    if (const int failure = fallocate_in_pieces(descriptor_, offset, bytes, in_use); failure != 0)
       throw system_error(DC_E_SHM, format("cannot allocate {} for the region {}", size_text(bytes), name_), failure, kRoomRemedy);
   }
   const std::uint64_t begin = offset / kPage * kPage;

@@ -30,8 +30,8 @@ class SharedMemory {
   ~SharedMemory();
 
   // Allocates and touches [offset, offset+bytes) from the calling thread, so that the pages lie on its NUMA node and no later write
-  // faults. Throws Error(DC_E_SHM) instead of a SIGBUS later.
-  void allocate(std::uint64_t offset, std::uint64_t bytes);
+  // faults. Throws Error(DC_E_SHM) instead of a SIGBUS later, having given back what it got unless others may use the range already.
+  void allocate(std::uint64_t offset, std::uint64_t bytes, bool in_use = false);
   // Maps the pages of a range that another process allocated, so that the first read does not fault. Best effort.
   void populate(std::uint64_t offset, std::uint64_t bytes) noexcept;
 

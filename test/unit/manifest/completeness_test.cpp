@@ -9,15 +9,15 @@
 using damaris::Json;
 using damaris::test::TempFolder;
 
-namespace damaris::hdf5 {
+namespace damaris::manifest {
 namespace {
 
 class Record {
  public:
   void add(const Json& line) const { std::ofstream(folder_.file("run.jsonl"), std::ios::app) << line.dump() << "\n"; }
-  void run(int servers) const { add(to_json(manifest::RunEntry{"a", "storm", servers, "local", false, ""})); }
+  void run(int servers) const { add(to_json(RunEntry{"a", "storm", servers, "local", false, ""})); }
   void run_apart(const std::string& host, int server = 0) const {
-    manifest::RunEntry run = {"a", "storm", 1, "local", false, ""};
+    RunEntry run = {"a", "storm", 1, "local", false, ""};
     run.apart = true;
     run.host = host;
     run.first_server = server;
@@ -26,25 +26,25 @@ class Record {
   // Each with a file of its own, so that a run replaces what was before.
   void told(std::int64_t step, std::vector<int> servers, const std::string& host = "",
             std::vector<std::int32_t> missing = {}) const {
-    manifest::StepEntry record;
+    StepEntry record;
     record.step = step;
     for (const int server : servers) record.tellers.emplace_back(host, server);
     record.servers = std::move(servers);
     record.missing = std::move(missing);
     record.complete = record.missing.empty();
-    manifest::StoredFile file;
+    StoredFile file;
     file.name = "run." + host + ".s" + std::to_string(record.servers.front()) + ".i" + std::to_string(step) + ".h5";
     record.files.push_back(file);
     add(to_json(record));
   }
   void joined(const std::string& host, int server = 0) const {
-    add(to_json(manifest::ServerEntry{manifest::ServerEntry::What::joined, server, host, {}}));
+    add(to_json(ServerEntry{ServerEntry::What::joined, server, host, {}}));
   }
-  void ended(int server, const manifest::Losses& losses = {}, const std::string& host = "") const {
-    add(to_json(manifest::ServerEntry{manifest::ServerEntry::What::ended, server, host, losses}));
+  void ended(int server, const Losses& losses = {}, const std::string& host = "") const {
+    add(to_json(ServerEntry{ServerEntry::What::ended, server, host, losses}));
   }
   std::vector<std::string> why(std::int64_t step) const {
-    manifest::Reader reader(folder_.file("run.jsonl"));
+    Reader reader(folder_.file("run.jsonl"));
     reader.read_on();
     CHECK(reader.damaged().empty());
     CHECK(reader.steps().at(step).complete == reader.why_partial(step).empty());
@@ -72,7 +72,7 @@ TEST_CASE("what only some of a run's servers have told of is not whole, whatever
 TEST_CASE("a line that says itself that it is not complete is believed once all have told, and not before") {
   const Record record;
   record.run(2);
-  manifest::StepEntry line;
+  StepEntry line;
   line.step = 1;
   line.servers = {0};
   line.complete = false;
@@ -113,7 +113,7 @@ TEST_CASE("a server that has ended and comes back has to deliver again, but noth
   record.told(3, {0, 1});
   record.ended(1);
   record.told(4, {0});
-  record.add(to_json(manifest::ServerEntry{manifest::ServerEntry::What::joined, 1, "", {}}));
+  record.add(to_json(ServerEntry{ServerEntry::What::joined, 1, "", {}}));
   record.told(5, {0});
   for (const int step : {3, 4}) CHECK(record.whole(step));
   CHECK(record.why(5) == Reasons{"servers that did not report it: 1"});
@@ -182,7 +182,7 @@ TEST_CASE("the word of a server that cannot be read is named as damage") {
                                           << "\n"
                                           << R"({"joined":1})"
                                           << "\n";
-  manifest::Reader reader(folder.file("run.jsonl"));
+  Reader reader(folder.file("run.jsonl"));
   reader.read_on();
   CHECK(reader.damaged().size() == 2);
 }
@@ -204,7 +204,7 @@ TEST_CASE("servers that no line names cost nothing, and the first of them are na
 TEST_CASE("of very many flaws of an iteration the first hundred of a kind are told of, and the rest is counted") {
   const Record record;
   record.run(1);
-  manifest::StepEntry line;
+  StepEntry line;
   line.servers = {0};
   line.skipped.assign(5000, "fields/v");
   line.failures.assign(101, "the disk is full");
@@ -216,4 +216,4 @@ TEST_CASE("of very many flaws of an iteration the first hundred of a kind are to
   CHECK(reasons[201] == "and 4900 variables more were skipped for want of room");
 }
 
-}  // namespace damaris::hdf5
+}  // namespace damaris::manifest

@@ -9,7 +9,7 @@
 
 #include "manifest/reader.hpp"
 
-namespace damaris::hdf5 {
+namespace damaris::manifest {
 namespace {
 
 class RecordText {
@@ -27,19 +27,19 @@ class RecordText {
   std::filesystem::path folder_;
 };
 
-manifest::StepEntry step(std::int64_t number, int server) {
-  manifest::StepEntry record;
+StepEntry step(std::int64_t number, int server) {
+  StepEntry record;
   record.step = number;
   record.time = 0.5 * static_cast<double>(number);
   record.servers = {server};
   record.at = "2025-03-01T12:00:00.123Z";
   record.stored_s = 0.25 * (server + 1);
-  manifest::StoredFile file;
+  StoredFile file;
   file.name = "run.host.s" + std::to_string(server) + ".i" + std::to_string(number) + ".h5";
   file.server = server;
   file.bytes = 5000;
   file.checksum = 0x89abcdef;
-  manifest::StoredDataset dataset;
+  StoredDataset dataset;
   dataset.path = dataset.variable = "fields/theta";
   dataset.has_position = true;
   dataset.box.ndims = 2;
@@ -74,10 +74,10 @@ manifest::StepEntry step(std::int64_t number, int server) {
   return record;
 }
 
-const Json kRun = to_json(manifest::RunEntry{"a", "storm", 2, "local", false, ""});
+const Json kRun = to_json(RunEntry{"a", "storm", 2, "local", false, ""});
 
 TEST_CASE("a line of the manifest says the same after it was written and read") {
-  manifest::StepEntry record = step(7, 1);
+  StepEntry record = step(7, 1);
   record.complete = false;
   record.missing = {2};
   record.never_attached = 3;
@@ -85,7 +85,7 @@ TEST_CASE("a line of the manifest says the same after it was written and read") 
   record.failures = {"no room"};
   record.waited_s = 1.5;
   const Json line = to_json(record);
-  CHECK(to_json(manifest::step_from_json(line)) == line);
+  CHECK(to_json(step_from_json(line)) == line);
   CHECK(line["files"][0]["checksum"] == "crc32:89abcdef");
   CHECK(line["raw_bytes"] == 384);
   CHECK(line["stored_bytes"] == 5000);
@@ -93,21 +93,21 @@ TEST_CASE("a line of the manifest says the same after it was written and read") 
 }
 
 TEST_CASE("what a server has written of a dataset that others share lies at its place inside it, also after it was read") {
-  manifest::StepEntry record = step(7, 1);
+  StepEntry record = step(7, 1);
   record.files[0].datasets[0].start = {0, 8};
   const Json line = to_json(record);
   CHECK(line["files"][0]["datasets"][0]["start"] == Json{0, 8});
   CHECK(line["files"][0]["datasets"][1].count("start") == 0);
-  CHECK(manifest::step_from_json(line).files[0].datasets[0].start == std::vector<std::int64_t>{0, 8});
+  CHECK(step_from_json(line).files[0].datasets[0].start == std::vector<std::int64_t>{0, 8});
 }
 
 TEST_CASE("lines of several servers about one step become one entry, ordered by server") {
   const RecordText file;
   for (const Json& line : {kRun, to_json(step(3, 1)), to_json(step(4, 0)), to_json(step(3, 0))}) file.add_line(line);
-  manifest::Reader reader(file.path());
+  Reader reader(file.path());
   REQUIRE(reader.read_on());
   REQUIRE(reader.steps().size() == 2);
-  const manifest::StepEntry& third = reader.steps().at(3);
+  const StepEntry& third = reader.steps().at(3);
   REQUIRE(third.files.size() == 2);
   CHECK(third.files[0].server == 0);
   CHECK(third.servers == std::vector<int>{0, 1});
@@ -116,7 +116,7 @@ TEST_CASE("lines of several servers about one step become one entry, ordered by 
 }
 
 TEST_CASE("what several servers say of a failure in the same words stands there once") {
-  manifest::StepEntry record = step(3, 0), same = record, other = record;
+  StepEntry record = step(3, 0), same = record, other = record;
   record.failures = same.failures = {"no room"};
   other.failures = {"no folder"};
   merge(record, std::move(same));
@@ -130,7 +130,7 @@ TEST_CASE("a later run in the same record replaces what the earlier one stored f
   for (int number : {1, 2, 3, 4}) file.add_line(to_json(step(number, 0)));
   file.add_line(kRun);
   file.add_line(to_json(step(3, 1)));
-  manifest::Reader reader(file.path());
+  Reader reader(file.path());
   reader.read_on();
   REQUIRE(reader.steps().size() == 3);
   CHECK(reader.steps().count(4) == 0);
@@ -143,14 +143,14 @@ TEST_CASE("from which step on a run replaces the earlier one does not depend on 
   file.add_line(kRun);
   for (int number : {0, 1, 2, 3, 4}) file.add_line(to_json(step(number, 0)));
   file.add_line(kRun);
-  manifest::StepEntry nothing = step(0, 1);
+  StepEntry nothing = step(0, 1);
   nothing.files.clear();
-  const std::vector<manifest::StepEntry> ahead = {step(3, 0), step(4, 0)}, behind = {step(1, 1), step(3, 1)};
+  const std::vector<StepEntry> ahead = {step(3, 0), step(4, 0)}, behind = {step(1, 1), step(3, 1)};
   const bool late = GENERATE(false, true);
-  for (const manifest::StepEntry& record : late ? ahead : behind) file.add_line(to_json(record));
+  for (const StepEntry& record : late ? ahead : behind) file.add_line(to_json(record));
   file.add_line(to_json(nothing));
-  for (const manifest::StepEntry& record : late ? behind : ahead) file.add_line(to_json(record));
-  manifest::Reader reader(file.path());
+  for (const StepEntry& record : late ? behind : ahead) file.add_line(to_json(record));
+  Reader reader(file.path());
   reader.read_on();
   std::vector<std::int64_t> steps;
   for (const auto& [number, record] : reader.steps()) steps.push_back(number);
@@ -163,7 +163,7 @@ TEST_CASE("from which step on a run replaces the earlier one does not depend on 
 
 TEST_CASE("a manifest that another file has taken the place of is read from its beginning") {
   const RecordText file;
-  manifest::Reader reader(file.path());
+  Reader reader(file.path());
   file.add_line(kRun);
   for (int number : {1, 2}) file.add_line(to_json(step(number, 0)));
   reader.read_on();
@@ -179,7 +179,7 @@ TEST_CASE("a manifest that another file has taken the place of is read from its 
 
 TEST_CASE("a manifest is read on from where it ended, and a line that is being written is left for later") {
   const RecordText file;
-  manifest::Reader reader(file.path());
+  Reader reader(file.path());
   CHECK_FALSE(reader.read_on());
   file.add_line(kRun);
   const std::string line = to_json(step(1, 0)).dump();
@@ -250,7 +250,7 @@ TEST_CASE("damage in a manifest is named with file, line and cause") {
     cause = "sources, blocks and extents do not fit";
   }
   file.add_line(to_json(step(2, 0)));
-  manifest::Reader reader(file.path());
+  Reader reader(file.path());
   reader.read_on();
   REQUIRE(reader.damaged().size() == 1);
   CHECK_THAT(reader.damaged()[0], Catch::StartsWith(file.path() + ":2: ") && Catch::Contains(cause));
@@ -266,7 +266,7 @@ TEST_CASE("of many damaged lines the first are told of, each in a short sentence
   for (int i = 0; i < 149; ++i) file.add("x\n");
   file.add_line(to_json(step(2, 0)));
   file.add("x\n");
-  manifest::Reader reader(file.path());
+  Reader reader(file.path());
   reader.read_on();
   CHECK(reader.damaged().size() == 100);
   CHECK(reader.more_damaged() == 51);
@@ -278,9 +278,9 @@ TEST_CASE("of many damaged lines the first are told of, each in a short sentence
 TEST_CASE("the manifest of a newer version is refused") {
   const RecordText file;
   Json run = kRun;
-  run["format_version"] = manifest::kManifestVersion + 1;
+  run["format_version"] = kManifestVersion + 1;
   file.add_line(run);
-  manifest::Reader reader(file.path());
+  Reader reader(file.path());
   CHECK_THROWS_WITH(reader.read_on(), Catch::StartsWith(file.path() + ":1: ") && Catch::Contains("use a newer Damaris"));
 }
 
@@ -289,36 +289,36 @@ TEST_CASE("a run that stores no files replaces nothing, one that does replaces w
   const RecordText file;
   Json run = kRun;
   run["replaces"] = all ? "all" : "later";
-  manifest::StepEntry nothing = step(2, 0);
+  StepEntry nothing = step(2, 0);
   nothing.files.clear();
   file.add_line(kRun);
   for (int number : {1, 2, 3}) file.add_line(to_json(step(number, 0)));
   file.add_line(run);
   file.add_line(to_json(nothing));
-  manifest::Reader reader(file.path());
+  Reader reader(file.path());
   reader.read_on();
   CHECK(reader.steps().size() == 3);
   CHECK(reader.steps().at(2).files.size() == 1);
-  CHECK(manifest::outline_of(file.path()).replaced_until == 0);
+  CHECK(outline_of(file.path()).replaced_until == 0);
   file.add_line(to_json(step(3, 1)));
   reader.read_on();
   CHECK(reader.steps().size() == (all ? 2 : 3));
   CHECK(reader.steps().at(3).servers == std::vector<int>{1});
   CHECK(reader.steps().at(2).files.size() == (all ? 0 : 1));
-  const manifest::Outline outline = manifest::outline_of(file.path());
+  const Outline outline = outline_of(file.path());
   CHECK((outline.replaced_until > 0) == all);
   CHECK(outline.job == "local");
   CHECK(outline.tells_of_iterations);
 }
 
 TEST_CASE("numbers that JSON does not have are left out, and null is taken for not there") {
-  manifest::StepEntry record = step(1, 0);
+  StepEntry record = step(1, 0);
   record.time = std::numeric_limits<double>::quiet_NaN();
   Json line = to_json(record);
   CHECK(line.count("time") == 0);
   line["time"] = nullptr;
-  CHECK_FALSE(manifest::step_from_json(line).time);
+  CHECK_FALSE(step_from_json(line).time);
 }
 
 }  // namespace
-}  // namespace damaris::hdf5
+}  // namespace damaris::manifest

@@ -12,13 +12,13 @@
 #include "core/base/failure.hpp"
 #include "support/temp_folder.hpp"
 
-namespace damaris::hdf5 {
+namespace damaris::manifest {
 namespace {
 
 using test::TempFolder;
 
-manifest::RunHold hold_of(const std::string& record, const std::string& run, const std::string& member, bool shared = true) {
-  return manifest::RunHold(record, run, member, shared, std::chrono::milliseconds(20));
+RunHold hold_of(const std::string& record, const std::string& run, const std::string& member, bool shared = true) {
+  return RunHold(record, run, member, shared, std::chrono::milliseconds(20));
 }
 
 struct Folder : TempFolder {
@@ -30,7 +30,7 @@ TEST_CASE("a basename belongs to one run until its last process has ended") {
   const Folder folder;
   const bool shared = GENERATE(true, false);
   {
-    manifest::RunHold first = hold_of(folder.record(), "run a", "node.s0", shared);
+    RunHold first = hold_of(folder.record(), "run a", "node.s0", shared);
     CHECK(first.is_first());
     first.end_turn();
     CHECK_THROWS_WITH(hold_of(folder.record(), "run b", "node.s1"), Catch::Contains("another run that still goes on"));
@@ -42,9 +42,9 @@ TEST_CASE("a basename belongs to one run until its last process has ended") {
 
 TEST_CASE("processes of one run share its basename, but only one of them is each server") {
   const Folder folder;
-  manifest::RunHold first = hold_of(folder.record(), "run", "node.s0");
+  RunHold first = hold_of(folder.record(), "run", "node.s0");
   first.end_turn();
-  manifest::RunHold second = hold_of(folder.record(), "run", "node.s1");
+  RunHold second = hold_of(folder.record(), "run", "node.s1");
   second.end_turn();
   CHECK_FALSE(second.is_first());
   CHECK_THROWS_WITH(hold_of(folder.record(), "run", "node.s1"), Catch::Contains("already is 'node.s1'"));
@@ -55,16 +55,16 @@ TEST_CASE("a basename is the same one whatever way leads to its folder") {
   const Folder folder;
   std::filesystem::create_directory(folder.file("real"));
   std::filesystem::create_directory_symlink(folder.file("real"), folder.file("link"));
-  manifest::RunHold first = hold_of(folder.file("real/storm.jsonl"), "run a", "node.s0");
+  RunHold first = hold_of(folder.file("real/storm.jsonl"), "run a", "node.s0");
   first.end_turn();
   CHECK_THROWS_AS(hold_of(folder.file("link/storm.jsonl"), "run b", "node.s1"), Error);
 }
 
 TEST_CASE("who has a turn keeps the others waiting, and only for their time") {
   const Folder folder;
-  manifest::RunHold first = hold_of(folder.record(), "run", "node.s0");
+  RunHold first = hold_of(folder.record(), "run", "node.s0");
   CHECK_THROWS_WITH(hold_of(folder.record(), "run", "node.s1"), Catch::Contains("another process holds it"));
-  { const manifest::RunHold::Turn within(first); }
+  { const RunHold::Turn within(first); }
   CHECK_THROWS_AS(hold_of(folder.record(), "run", "node.s1"), Failure);  // the turn around it goes on
   first.end_turn();
   CHECK_NOTHROW(hold_of(folder.record(), "run", "node.s1"));
@@ -72,7 +72,7 @@ TEST_CASE("who has a turn keeps the others waiting, and only for their time") {
 
 TEST_CASE("a file of locks that others were given access to is closed to them again, and who holds it may be one of them") {
   const Folder folder;
-  manifest::RunHold first = hold_of(folder.record(), "run", "node.s0");
+  RunHold first = hold_of(folder.record(), "run", "node.s0");
   REQUIRE(::chmod(folder.lock().c_str(), 0644) == 0);
   CHECK_THROWS_AS(hold_of(folder.record(), "run", "node.s1"), Failure);
   struct stat info = {};
@@ -92,7 +92,7 @@ TEST_CASE("a file of locks that others were given access to is closed to them ag
 TEST_CASE("nobody else can open the file of locks, and what others have planted in its place is refused at once") {
   const Folder folder;
   SECTION("ours") {
-    const manifest::RunHold hold = hold_of(folder.record(), "run", "node.s0");
+    const RunHold hold = hold_of(folder.record(), "run", "node.s0");
     struct stat info = {};
     REQUIRE(::stat(folder.lock().c_str(), &info) == 0);
     CHECK((info.st_mode & 0777) == 0600);
@@ -123,4 +123,4 @@ TEST_CASE("what a killed run has left of its locks holds nobody up") {
 }
 
 }  // namespace
-}  // namespace damaris::hdf5
+}  // namespace damaris::manifest

@@ -60,8 +60,12 @@ RestartReader::RestartReader(const std::string& basename, bool without_last_run)
 
 // Once: what is added later is of a run that goes on from this one.
 const std::map<std::int64_t, manifest::StepEntry>& RestartReader::steps() {
-  if (!has_record_)
-    has_record_ = without_last_run_ ? record_.read_on(manifest::outline_of(record_.path()).begins_at) : record_.read_on();
+  try {
+    if (!has_record_)
+      has_record_ = without_last_run_ ? record_.read_on(manifest::outline_of(record_.path()).begins_at) : record_.read_on();
+  } catch (const Failure& failure) {
+    throw Error(DC_E_IO, failure.what());
+  }
   if (!has_record_)
     throw Error(DC_E_NOT_STORED, "no run is recorded in " + record_.path() +
                                      "; restart=\"...\" must be what basename=\"...\" was in the run to go on from");

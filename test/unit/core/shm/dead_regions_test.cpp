@@ -12,6 +12,7 @@
 #include <set>
 
 #include "core/shm/arena.hpp"
+#include "core/shm/open_steps.hpp"
 #include "core/shm/region.hpp"
 #include "support/errors.hpp"
 #include "support/temp_folder.hpp"
@@ -58,6 +59,16 @@ TEST_CASE("rule 16: a dead job's region with data is refused by default, naming 
   CHECK(error.sentence().find("still holds 1 datasets") != std::string::npos);
   CHECK(error.sentence().find("stale=\"discard\"") != std::string::npos);
   CHECK(exists(dead.name));
+}
+
+TEST_CASE("a dead region without data whose server had heard of refused writes is recovered, so that its step is recorded") {
+  const DeadRegion dead(false);
+  note_left_out(Region::attach(dead.name).header(), 7);
+  std::vector<std::string> recovered;
+  clear_dead_regions("dead", StalePolicy::recover, [&](const std::string& region) { recovered.push_back(region); });
+  CHECK(recovered == std::vector<std::string>{dead.name});
+  clear_dead_regions("dead", StalePolicy::refuse);
+  CHECK_FALSE(exists(dead.name));
 }
 
 TEST_CASE("rule 16: with stale=discard a dead job's data are given up") {

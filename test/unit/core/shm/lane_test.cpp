@@ -49,6 +49,24 @@ TEST_CASE("events leave a lane in the order they entered it, with their place as
   CHECK_FALSE(reader.try_take(event));
 }
 
+TEST_CASE("an event that was only looked at stays in its lane, for the next reader as well, until it is removed") {
+  Ring ring(4);
+  LaneWriter writer(ring.lane, ring.capacity);
+  LaneReader reader(ring.lane, ring.capacity);
+  for (std::int64_t step = 0; step < 4; ++step) REQUIRE(writer.try_push(event_of_step(step)));
+  Message event = {};
+  REQUIRE(reader.peek(event));
+  CHECK(event.step == 0);
+  CHECK_FALSE(writer.has_room());
+  LaneReader next(ring.lane, ring.capacity);
+  REQUIRE(next.peek(event));
+  CHECK(event.step == 0);
+  next.pop();
+  CHECK(writer.has_room());
+  REQUIRE(next.peek(event));
+  CHECK(event.step == 1);
+}
+
 TEST_CASE("a push on a full lane returns false and leaves the lane unchanged") {
   Ring ring(4);
   LaneWriter writer(ring.lane, ring.capacity);

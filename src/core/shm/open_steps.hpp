@@ -1,0 +1,109 @@
+// What a server has heard of open steps beside their blocks, for a recovery: physical times, and that writes were refused, without which a
+// step that lacks them would count as whole.
+// Used by: the server, which alone writes it; whoever adopts or removes the region of a dead server.
+// Before it: messages of clients. After it: the steps of a recovery.
+//
+// A killed server may stop between any two stores: what is read then holds for more steps than it should, never for fewer.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "core/shm/layout.hpp"
+
+namespace damaris::shm {
+
+inline constexpr std::uint32_t kHasTime = 1, kLacksWrites = 2;  // facts
+
+inline void clear_open_steps(RegionHeader& header) noexcept {
+  for (OpenStep& entry : header.open_steps) entry.step.store(kNoStep, std::memory_order_relaxed);
+  header.crowded_first.store(kNoStep, std::memory_order_relaxed);
+  header.crowded_last.store(kNoStep, std::memory_order_relaxed);
+}
+
+// The entry of the step, or a free one made its own: one of a step that is settled, or never had one. nullptr when all are of open steps.
+inline OpenStep* take_open_step(RegionHeader& header, std::int64_t step) noexcept {
+  const std::int64_t settled = header.last_processed.load(std::memory_order_relaxed);
+  OpenStep* free = nullptr;
+  for (std::uint64_t probe = 0; probe < kOpenSteps; ++probe) {
+    OpenStep& entry = header.open_steps[(static_cast<std::uint64_t>(step) + probe) % kOpenSteps];
+    const std::int64_t there = entry.step.load(std::memory_order_relaxed);
+    if (there == step) return &entry;
+    if (there <= settled && free == nullptr) free = &entry;
+    if (there == kNoStep) break;  // never used, so the step is not behind it
+  }
+  if (free == nullptr) return nullptr;
+  free->facts.store(0, std::memory_order_relaxed);
+  free->step.store(step, std::memory_order_release);
+  return free;
+}
+
+// For steps that found no entry. A range whose last step is settled begins anew.
+inline void crowd(RegionHeader& header, std::int64_t step, std::uint32_t fact) noexcept {
+  const std::int64_t settled = header.last_processed.load(std::memory_order_relaxed);
+  const std::int64_t first = header.crowded_first.load(std::memory_order_relaxed);
+  const std::int64_t last = header.crowded_last.load(std::memory_order_relaxed);
+  const bool over = last <= settled;
+  header.crowded_facts.store(over ? fact : header.crowded_facts.load(std::memory_order_relaxed) | fact, std::memory_order_release);
+  if (over) header.crowded_last.store(kNoStep, std::memory_order_release);
+  header.crowded_first.store(over ? step : std::min(first, step), std::memory_order_release);
+  header.crowded_last.store(over ? step : std::max(last, step), std::memory_order_release);
+}
+
+inline void note_time(RegionHeader& header, std::int64_t step, double time) noexcept {
+  OpenStep* entry = take_open_step(header, step);
+  if (entry == nullptr) return crowd(header, step, kHasTime);
+  entry->time.store(time, std::memory_order_release);
+  entry->facts.fetch_or(kHasTime, std::memory_order_release);
+}
+
+inline void note_left_out(RegionHeader& header, std::int64_t step) noexcept {
+  OpenStep* entry = take_open_step(header, step);
+  if (entry == nullptr) return crowd(header, step, kLacksWrites);
+  entry->facts.fetch_or(kLacksWrites, std::memory_order_release);
+}
+
+struct HeardOf {
+  std::int64_t step = kNoStep;
+  std::optional<double> time;
+  bool lacks_writes = false;
+};
+
+// What a dead server had heard of steps after `settled`; nothing here is trusted.
+inline std::vector<HeardOf> heard_of_open_steps(const RegionHeader& header, std::int64_t settled) {
+  std::vector<HeardOf> steps;
+  for (const OpenStep& entry : header.open_steps) {
+    const std::int64_t step = entry.step.load(std::memory_order_acquire);
+    const std::uint32_t facts = entry.facts.load(std::memory_order_acquire);
+    if (step <= settled || step > kHighestStep) continue;
+    steps.push_back({step, {}, (facts & kLacksWrites) != 0});
+    if ((facts & kHasTime) != 0) steps.back().time = entry.time.load(std::memory_order_acquire);
+  }
+  return steps;
+}
+
+// Steps of which it is known only that some of them had these facts; none when first > last.
+struct CrowdedSteps {
+  std::int64_t first = 0, last = kNoStep;
+  bool may_have_times = false, may_lack_writes = false;
+};
+
+inline CrowdedSteps crowded_steps(const RegionHeader& header, std::int64_t settled) noexcept {
+  const std::uint32_t facts = header.crowded_facts.load(std::memory_order_acquire);
+  return {std::max(header.crowded_first.load(std::memory_order_acquire), std::max<std::int64_t>(settled, kNoStep) + 1),
+          std::min(header.crowded_last.load(std::memory_order_acquire), kHighestStep), (facts & kHasTime) != 0,
+          (facts & kLacksWrites) != 0};
+}
+
+// Whether a recovery has to record steps of a dead server as partial, whatever blocks are left.
+inline bool lacks_writes(const RegionHeader& header) {
+  const std::int64_t settled =
+      std::max(header.releasing.load(std::memory_order_acquire), header.last_processed.load(std::memory_order_acquire));
+  const CrowdedSteps crowded = crowded_steps(header, settled);
+  if (crowded.may_lack_writes && crowded.first <= crowded.last) return true;
+  const std::vector<HeardOf> heard = heard_of_open_steps(header, settled);
+  return std::any_of(heard.begin(), heard.end(), [](const HeardOf& step) { return step.lacks_writes; });
+}
+
+}  // namespace damaris::shm
