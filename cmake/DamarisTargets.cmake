@@ -39,7 +39,7 @@ target_include_directories(damaris_headers INTERFACE
 add_custom_target(installed)
 
 # damaris_object_library(name SOURCES ... [LINK ...] [PCH header...])
-# One folder's objects, later part of libdamaris; internal headers are included as "core/base/error.hpp" from src.
+# One folder's objects, later part of libdamaris or libdamaris_server; internal headers are included as "core/base/error.hpp" from src.
 function(damaris_object_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;PCH")
   add_library(${name} OBJECT ${arg_SOURCES})
@@ -51,7 +51,6 @@ function(damaris_object_library name)
   if(DAMARIS_PCH AND arg_PCH)
     target_precompile_headers(${name} PRIVATE ${arg_PCH})
   endif()
-  set_property(GLOBAL APPEND PROPERTY DAMARIS_OBJECT_LIBRARIES ${name})
 endfunction()
 
 # Where a library or program finds the others: installed, and in the build tree, which has the same layout. A path of its own

@@ -2,9 +2,9 @@
 
 #include <thread>
 
+#include "api/server_library.hpp"
 #include "api/spawn_server.hpp"
 #include "client/slot.hpp"
-#include "config/config.hpp"
 #include "core/base/borrowed_process.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
@@ -117,11 +117,14 @@ std::unique_ptr<Session> start_without_mpi(const std::string& config, int id) {
   const Identity run = {digest(xml), place_digest(config)};
   bool is_leaving = false;
   if (auto session = try_attach(run, id, &is_leaving)) return session;
-  const auto model = std::make_shared<const model::Model>(config::parse(xml, config));
+  const auto model = server_library().parse(xml, config);
   configure_log(log_level(model->log.level), model->log.file, format("client {}", id));
   if (model->architecture.dedicated_cores > 0) return attach_to_server(*model, run, id);
   if (model::needs_mpi(*model)) throw Error(DC_E_CONFIG, model::refusal_without_mpi(*model));
-  return std::make_unique<Session>(model, xml, id, std::make_unique<server::SingleCoordinator>(id, id + 1));
+  server::StartOptions options;
+  options.sources = {id};
+  options.index = id;
+  return std::make_unique<Session>(server_library().start({xml, model}, std::move(options)), model, id);
 }
 
 }  // namespace damaris::api

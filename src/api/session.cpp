@@ -13,7 +13,6 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
-#include "server/make_region.hpp"
 
 namespace damaris::api {
 namespace {
@@ -38,13 +37,10 @@ struct AtExit {
 Session::Session(const std::shared_ptr<shm::Region>& shared, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id)
     : client_(std::make_unique<client::Client>(shared, std::move(model), slot, id)) {}
 
-Session::Session(std::shared_ptr<const model::Model> model, const std::string& xml, int id,
-                 std::unique_ptr<server::Coordinator> coordinator, std::uint64_t run)
-    : finalize_timeout_ms_(model->architecture.finalize_timeout_ms) {
-  const auto region = server::make_region(*model, xml, 1, {"", server::host_name(), coordinator->index(), false, 1, run});
-  server_ = std::make_unique<server::Server>(model, region, std::move(coordinator), std::vector<std::int32_t>{id});
-  client::try_claim(*region, 0, id);
-  client_ = std::make_unique<client::Client>(region, model, 0, id, [this] { return pump(); });
+Session::Session(std::unique_ptr<server::Serving> server, const std::shared_ptr<const model::Model>& model, int id)
+    : server_(std::move(server)), finalize_timeout_ms_(model->architecture.finalize_timeout_ms) {
+  client::try_claim(*server_->region(), 0, id);
+  client_ = std::make_unique<client::Client>(server_->region(), model, 0, id, [this] { return pump(); });
 }
 
 // Of several threads that wait one does the server's work; the others look again.

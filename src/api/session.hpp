@@ -9,9 +9,9 @@
 #include <string>
 
 #include "client/client.hpp"
+#include "core/base/in_callback.hpp"
 #include "core/base/maker.hpp"
-#include "server/in_callback.hpp"
-#include "server/server.hpp"
+#include "server/library/serving.hpp"
 
 namespace damaris::api {
 
@@ -20,8 +20,7 @@ class Session {
   // A client of a server in another process, in a slot that client::try_claim took.
   Session(const std::shared_ptr<shm::Region>& shared, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id);
   // Client and server in this process: no dedicated core.
-  Session(std::shared_ptr<const model::Model> model, const std::string& xml, int id,
-          std::unique_ptr<server::Coordinator> coordinator, std::uint64_t run = 0);
+  Session(std::unique_ptr<server::Serving> server, const std::shared_ptr<const model::Model>& model, int id);
   // Finalizes as far as that did not happen.
   ~Session();
 
@@ -41,8 +40,8 @@ class Session {
   const Maker maker_;
   const std::int32_t process_ = this_process().pid;
   std::mutex pumping_;
-  Clock::time_point worked_ = {};           // when the server last had something to do; under pumping_
-  std::unique_ptr<server::Server> server_;  // in place only; outlives the client
+  Clock::time_point worked_ = {};            // when the server last had something to do; under pumping_
+  std::unique_ptr<server::Serving> server_;  // in place only; outlives the client
   std::unique_ptr<client::Client> client_;
   std::int64_t finalize_timeout_ms_ = 0;  // in place
   std::function<void()> at_end_;
@@ -53,7 +52,7 @@ Session* session() noexcept;
 // Throws Error(DC_E_NOT_INITIALIZED) when a plugin's callback calls: in place its server is in the middle of its work.
 [[noreturn]] void throw_in_callback();
 inline void refuse_in_callback() {
-  if (server::InCallback::is_here()) throw_in_callback();
+  if (InCallback::is_here()) throw_in_callback();
 }
 // Throws that, Error(DC_E_ALREADY_INITIALIZED) when there is a session, DC_E_FORKED when it is another process's: asked before a start does
 // anything.

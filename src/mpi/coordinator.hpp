@@ -20,7 +20,7 @@
 #include "core/base/maker.hpp"
 #include "core/model/model.hpp"
 #include "mpi/mpi_call.hpp"
-#include "server/coordinator.hpp"
+#include "server/library/coordinator.hpp"
 
 namespace damaris::mpi {
 

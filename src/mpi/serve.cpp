@@ -46,7 +46,7 @@ bool is_cut(const std::vector<int>& node_of) {
 
 }  // namespace
 
-Status serve(server::Server& server, const model::Model& model, const std::vector<int>& node_of, int rank) {
+Status serve(server::Serving& server, const model::Model& model, const std::vector<int>& node_of, int rank) {
   if (model.architecture.pin && !is_cut(node_of)) pin_server(ranks_of_node(node_of, rank, model.architecture.dedicated_cores));
   const DrainOnSigterm drain;
   return server.run(&stop);

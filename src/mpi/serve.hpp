@@ -4,11 +4,11 @@
 
 #include <vector>
 
-#include "server/server.hpp"
+#include "server/library/serving.hpp"
 
 namespace damaris::mpi {
 
 // Serves and returns the first failure of the run. While it serves, SIGTERM drains instead of killing; the old handler comes back.
-Status serve(server::Server& server, const model::Model& model, const std::vector<int>& node_of, int rank);
+Status serve(server::Serving& server, const model::Model& model, const std::vector<int>& node_of, int rank);
 
 }  // namespace damaris::mpi

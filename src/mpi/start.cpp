@@ -5,23 +5,20 @@
 #include <cstdlib>
 
 #include "api/guard.hpp"
+#include "api/server_library.hpp"
 #include "api/session.hpp"
 #include "client/slot.hpp"
-#include "config/config.hpp"
 #include "core/base/borrowed_process.hpp"
 #include "core/base/file.hpp"
 #include "core/base/log.hpp"
 #include "core/model/json.hpp"
 #include "core/shm/dead_regions.hpp"
-#include "core/shm/start_lock.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/at_finalize.hpp"
 #include "mpi/coordinator.hpp"
 #include "mpi/library_check.hpp"
 #include "mpi/placement.hpp"
 #include "mpi/serve.hpp"
-#include "server/make_region.hpp"
-#include "server/recovery.hpp"
 
 namespace damaris::mpi {
 namespace {
@@ -29,10 +26,7 @@ namespace {
 // Whether the session of this process, if there is one, came from here: then every client has one.
 bool started_here = false;
 
-struct Configuration {
-  std::string xml;
-  std::shared_ptr<const model::Model> model;
-};
+using server::Configuration;
 
 void require_same_on_all(const Communicator& world, const std::string& path, const std::string& xml) {
   unsigned long long mine = digest(xml);
@@ -51,7 +45,7 @@ Configuration agree_on_configuration(const Communicator& world, const char* conf
   all_or_none(world.get(), [&] { agreed.xml = read_config_file(config); });
   require_same_on_all(world, config, agreed.xml);
   std::string compiled;
-  rank_0_or_none(world.get(), [&] { compiled = model::to_json(config::parse(agreed.xml, config)); });
+  rank_0_or_none(world.get(), [&] { compiled = model::to_json(*api::server_library().parse(agreed.xml, config)); });
   agreed.model = std::make_shared<const model::Model>(model::from_json(broadcast(world.get(), compiled)));
   return agreed;
 }
@@ -89,49 +83,29 @@ MPI_Comm start_in_place(const Communicator& world, const Configuration& configur
   std::unique_ptr<api::Session> session;
   all_or_none(world.get(), [&] {
     start_log(*configuration.model, format("client {}", world.rank()));
-    session = std::make_unique<api::Session>(
-        configuration.model, configuration.xml, world.rank(),
-        std::make_unique<MpiCoordinator>(channels, MpiCoordinator::Needs::of(*configuration.model, true), true), run);
+    server::StartOptions options;
+    options.sources = {world.rank()};
+    options.run = run;
+    options.coordinator = std::make_unique<MpiCoordinator>(channels, MpiCoordinator::Needs::of(*configuration.model, true), true);
+    session = std::make_unique<api::Session>(api::server_library().start(configuration, std::move(options)), configuration.model,
+                                             world.rank());
   });
   api::set_session(std::move(session));
   return clients.release();
 }
 
-// Another run that writes to the same place. One that writes to another folder may run beside us.
-void refuse_second_run(const model::Model& model, const shm::RunKey& key, std::uint64_t nonce) {
-  const std::string ours = shm::run_prefix(key, nonce);
-  const auto found = shm::wait_for_way(shm::region_prefix(key), model.architecture.attach_timeout_ms,
-                                       [&](const shm::FoundRegion& other) { return other.name.rfind(ours, 0) != 0; });
-  if (found)
-    throw Error(DC_E_REGION_IN_USE,
-                format("another run of {} is under way on this node (process {}, region {}); wait for its end, or "
-                       "set DAMARIS_JOB and write to another folder to run beside it",
-                       model.file, found->server.pid, found->name));
-}
-
-// The lock ends here: starting plugins may be collective over servers that still wait for it.
-std::shared_ptr<shm::Region> make_region(const Configuration& configuration, const Role& role, std::uint64_t nonce) {
-  const model::Model& model = *configuration.model;
-  const shm::RunKey key = shm::run_key(model);
-  shm::StartLock lock(key);
-  lock.take(model.architecture.attach_timeout_ms);
-  refuse_second_run(model, key, nonce);
-  if (role.server_index == 0) shm::warn_of_others(key);
-  shm::clear_dead_regions(key, model.architecture.stale, server::recover_before_start);
-  return server::make_region(model, configuration.xml, role.group_clients,
-                             {shm::region_name(key, nonce, role.node, role.server_index), server::host_name(), role.server_index,
-                              false, role.server_count, nonce});
-}
-
 // What a server rank prepares before any client attaches.
-std::unique_ptr<server::Server> make_server(const Configuration& configuration, const Role& role, std::uint64_t nonce,
-                                            const std::shared_ptr<Channels>& channels, std::string& region_name) {
-  const model::Model& model = *configuration.model;
-  start_log(model, format("server {}", role.server_index));
-  const auto region = make_region(configuration, role, nonce);
-  region_name = region->name();
-  auto coordinator = std::make_unique<MpiCoordinator>(channels, MpiCoordinator::Needs::of(model, false), false);
-  return std::make_unique<server::Server>(configuration.model, region, std::move(coordinator), role.group_sources);
+std::unique_ptr<server::Serving> make_server(const Configuration& configuration, const Role& role, std::uint64_t nonce,
+                                             const std::shared_ptr<Channels>& channels) {
+  start_log(*configuration.model, format("server {}", role.server_index));
+  server::StartOptions options;
+  options.way = server::Way::split;
+  options.clients = role.group_clients;
+  options.sources = role.group_sources;
+  options.node = role.node;
+  options.run = nonce;
+  options.coordinator = std::make_unique<MpiCoordinator>(channels, MpiCoordinator::Needs::of(*configuration.model, false), false);
+  return api::server_library().start(configuration, std::move(options));
 }
 
 std::unique_ptr<api::Session> attach(const Configuration& configuration, const Role& role, const std::string& region_name) {
@@ -147,7 +121,7 @@ std::unique_ptr<api::Session> attach(const Configuration& configuration, const R
 
 struct Started {
   MPI_Comm clients = MPI_COMM_NULL;
-  std::unique_ptr<server::Server> server;  // on a server
+  std::unique_ptr<server::Serving> server;  // on a server
 };
 
 Started start_split(const Communicator& world, const Configuration& configuration, const std::vector<int>& nodes) {
@@ -160,7 +134,9 @@ Started start_split(const Communicator& world, const Configuration& configuratio
   Started started;
   std::string region_name;
   all_or_none(world.get(), [&] {
-    if (role.server) started.server = make_server(configuration, role, nonce, channels, region_name);
+    if (!role.server) return;
+    started.server = make_server(configuration, role, nonce, channels);
+    region_name = started.server->region()->name();
   });
   region_name = broadcast(group.get(), region_name);
   std::unique_ptr<api::Session> session;

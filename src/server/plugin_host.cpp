@@ -12,9 +12,9 @@
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
+#include "core/base/in_callback.hpp"
 #include "core/base/log.hpp"
 #include "server/find_plugin.hpp"
-#include "server/in_callback.hpp"
 
 namespace damaris::server {
 namespace {

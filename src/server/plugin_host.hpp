@@ -13,7 +13,7 @@
 #include "core/base/maker.hpp"
 #include "core/base/status.hpp"
 #include "core/model/model.hpp"
-#include "server/coordinator.hpp"
+#include "server/library/coordinator.hpp"
 
 namespace damaris::server {
 

@@ -13,10 +13,10 @@
 #include "core/base/maker.hpp"
 #include "core/model/model.hpp"
 #include "core/shm/region.hpp"
-#include "server/coordinator.hpp"
 #include "server/intake.hpp"
 #include "server/ladder.hpp"
 #include "server/ledger.hpp"
+#include "server/library/serving.hpp"
 #include "server/plugin_host.hpp"
 #include "server/reads.hpp"
 #include "server/roster.hpp"
@@ -24,20 +24,18 @@
 
 namespace damaris::server {
 
-class Server {
+class Server final : public Serving {
  public:
   // Loads and initialises the plugins: throws Error when one is missing or refuses, before any client is served.
   // `clients`: ids of the clients to come, as far as they are known; for the plugins.
   Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::Region> region, std::unique_ptr<Coordinator> coordinator,
          std::vector<std::int32_t> clients);
-  ~Server();
+  ~Server() override;
 
-  // One pass over everything there is to do. Returns whether anything was done. Never sleeps.
-  bool poll();
-  // True when all clients are over, everything is processed and the other servers have come as far.
-  bool finished();
-  // True while a later poll() may have something to do without a new event: mail, an iteration, a global instance.
-  bool busy();
+  const std::shared_ptr<shm::Region>& region() const override { return region_; }
+  bool poll() override;
+  bool finished() override;
+  bool busy() override;
 
   // Takes over what a dead server had in hand, in a region that it made: every published block, and of each client how far it had come.
   // Once, before run(). Iterations that cannot be stored then stay in the region.
@@ -46,16 +44,10 @@ class Server {
   std::uint64_t given_up() const noexcept { return given_up_; }
   // The lowest and the highest step of what it found in the spill file then.
   std::optional<std::pair<std::int64_t, std::int64_t>> spilled_steps() const noexcept { return spilled_steps_; }
-  // Serves until finished. `stop` set (by a signal handler): drains what was published, ends every client's steps, leaves.
-  // Returns the first failure of the run: a storage or plugin error, or DC_E_CLIENT_LOST. An exception that leaves the loop ends the server
-  // as a kill would: the region and the spill file stay for a recovery, clients get DC_E_SERVER_LOST.
-  Status run(const std::atomic<bool>* stop = nullptr);
-  // Ends plugins, closes the region; later calls of clients return DC_E_SERVER_LOST. Called by the destructor too. What is left in the
-  // region of a server that did not come to its end stays there.
-  Status close();
+  Status run(const std::atomic<bool>* stop = nullptr) override;
+  Status close() override;
   const Status& first_failure() const noexcept { return first_failure_; }
-  // What the plugins said at their end.
-  const Status& end_failure() const noexcept { return end_failure_; }
+  const Status& end_failure() const noexcept override { return end_failure_; }
 
  private:
   bool admit();

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/base/clock.hpp"
-#include "server/coordinator.hpp"
 #include "server/ledger.hpp"
+#include "server/library/coordinator.hpp"
 #include "server/plugin_host.hpp"
 #include "server/roster.hpp"
 

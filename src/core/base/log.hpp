@@ -15,9 +15,14 @@ void make_log() noexcept;
 // The level of a name in the XML or the environment; `warning` for a name that is none.
 LogLevel log_level(std::string_view name) noexcept;
 
-// Sets level and target. DAMARIS_LOG, when set, wins over `level`. `who` opens each line ("server 0", "client 3").
-void configure_log(LogLevel level, const std::string& file, const std::string& who);
+// Of a process in the background, which has no terminal, with the first line: a run in which nothing happens leaves no file. Lines that come
+// while it cannot be opened, because its folder is away for instance, are kept (64 KiB of them) until it can.
+enum class LogFileMade { at_once, with_first_line };
+
+// Sets level and target; `file` "": standard error. DAMARIS_LOG, when set, wins over `level`. `who` opens each line ("server 0", "client 3").
+// Throws Error(DC_E_CONFIG) when a file that is to be made at once cannot be opened.
+void configure_log(LogLevel level, const std::string& file, const std::string& who, LogFileMade made = LogFileMade::at_once);
 bool log_enabled(LogLevel level) noexcept;
-void log_line(LogLevel level, std::string_view text);
+void log_line(LogLevel level, std::string_view text) noexcept;
 
 }  // namespace damaris

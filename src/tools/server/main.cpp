@@ -10,7 +10,6 @@
 
 #include "api/spawn_server.hpp"
 #include "config/config.hpp"
-#include "core/base/background_log.hpp"
 #include "core/base/borrowed_process.hpp"
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
@@ -18,9 +17,7 @@
 #include "core/base/log.hpp"
 #include "core/shm/dead_regions.hpp"
 #include "core/shm/start_lock.hpp"
-#include "server/make_region.hpp"
-#include "server/recovery.hpp"
-#include "server/server.hpp"
+#include "server/start.hpp"
 #include "tools/program.hpp"
 
 namespace {
@@ -48,22 +45,6 @@ int expected_clients(const Options& options, const damaris::model::Model& model)
   return 1;
 }
 
-// Neither beside another server that clients may look for, nor beside an MPI job that writes the same files.
-void refuse_second_server(const damaris::model::Model& model) {
-  const std::uint64_t place = damaris::place_digest(model.file);
-  const std::string same_place = damaris::shm::region_prefix(damaris::shm::run_key(model));
-  const auto found = damaris::shm::wait_for_way(
-      damaris::shm::job_prefix(), model.architecture.attach_timeout_ms,
-      [&](const damaris::shm::FoundRegion& other) {
-        return (other.detached && other.config_place == place) || other.name.rfind(same_place, 0) == 0;
-      },
-      &stop);
-  if (found)
-    throw Error(DC_E_REGION_IN_USE, format("a server of '{}' already runs on this node (process {}, region {}); let it finish, "
-                                           "or set DAMARIS_JOB to run beside it",
-                                           model.simulation, found->server.pid, found->name));
-}
-
 void check_startable(const damaris::model::Model& model) {
   if (model.architecture.dedicated_cores == 0)
     throw Error(DC_E_CONFIG,
@@ -71,13 +52,8 @@ void check_startable(const damaris::model::Model& model) {
   if (damaris::model::needs_mpi(model)) throw Error(DC_E_CONFIG, damaris::model::refusal_without_mpi(model));
 }
 
-struct Configuration {
-  std::string xml;
-  std::shared_ptr<const damaris::model::Model> model;
-};
-
-Configuration read(const Options& options) {
-  Configuration read;
+damaris::server::Configuration read(const Options& options) {
+  damaris::server::Configuration read;
   read.xml = damaris::read_config_file(options.config);
   read.model = std::make_shared<const damaris::model::Model>(damaris::config::parse(read.xml, options.config));
   return read;
@@ -97,24 +73,19 @@ std::string background_log_file(const damaris::model::Model& model) {
 void start_log(const Options& options, const damaris::model::Model& model) {
   const damaris::LogLevel level = damaris::log_level(model.log.level);
   if (options.ready_fd < 0 || !model.log.file.empty()) return damaris::configure_log(level, model.log.file, "server 0");
-  damaris::configure_background_log(level, background_log_file(model), "server 0");
+  damaris::configure_log(level, background_log_file(model), "server 0", damaris::LogFileMade::with_first_line);
 }
 
-std::unique_ptr<damaris::server::Server> start(const Options& options) {
-  const auto [xml, model] = read(options);
-  start_log(options, *model);
-  check_startable(*model);
-  const damaris::shm::RunKey key = damaris::shm::run_key(*model);
-  damaris::shm::StartLock lock(key);
-  if (options.ready_fd < 0) lock.take(model->architecture.attach_timeout_ms, &stop);  // else whoever started us holds it
-  refuse_second_server(*model);
-  damaris::shm::warn_of_others(key);
-  damaris::shm::clear_dead_regions(key, model->architecture.stale, damaris::server::recover_before_start);
-  const std::string name = damaris::shm::region_name(key, damaris::shm::make_nonce(), 0, 0);
-  const auto region =
-      damaris::server::make_region(*model, xml, expected_clients(options, *model), {name, damaris::server::host_name(), 0, true});
-  return std::make_unique<damaris::server::Server>(model, region, std::make_unique<damaris::server::SingleCoordinator>(),
-                                                   std::vector<std::int32_t>{});
+std::unique_ptr<damaris::server::Serving> start(const Options& given) {
+  const damaris::server::Configuration configuration = read(given);
+  start_log(given, *configuration.model);
+  check_startable(*configuration.model);
+  damaris::server::StartOptions options;
+  options.way = damaris::server::Way::detached;
+  options.clients = expected_clients(given, *configuration.model);
+  options.holds_lock = given.ready_fd >= 0;
+  options.stop = &stop;
+  return damaris::server::start_server(configuration, std::move(options));
 }
 
 void tell_starter(const Options& options, const std::string& text) {
@@ -131,7 +102,7 @@ void start_in_background(const Options& options) {
 }
 
 int serve(const Options& options) {
-  std::unique_ptr<damaris::server::Server> server;
+  std::unique_ptr<damaris::server::Serving> server;
   try {
     server = start(options);
   } catch (const Error& error) {

@@ -43,6 +43,17 @@ TEST_CASE("rule 7: a server that the user started takes as many clients as --cli
   CHECK(run.lines("finalize clients 0 1 2").size() == 1);
 }
 
+TEST_CASE("a client that finds its server loads neither the server's library nor a parser") {
+  Run run("<clients count='1'/><server start='manual'/>");
+  const auto server = run.ready_server();
+  TestClient& client = run.attached(0);
+  std::ifstream maps("/proc/" + std::to_string(client.process().pid()) + "/maps");
+  const std::string all(std::istreambuf_iterator<char>(maps), {});
+  CHECK_THAT(all, Catch::Contains("libdamaris.so") && !Catch::Contains("libdamaris_server") && !Catch::Contains("xerces"));
+  write_and_leave(run, 1);
+  CHECK(server->wait() == 0);
+}
+
 TEST_CASE("rule 7: of several clients that come at once one starts the server, and all attach to it") {
   for (int round = 0; round < 3; ++round) {
     Run run("<clients count='4'/>");

@@ -4,27 +4,21 @@
 
 #include <atomic>
 
-namespace damaris::server {
+namespace damaris {
 
 class InCallback {
  public:
-  InCallback() noexcept {
-    running_.fetch_add(1, std::memory_order_relaxed);
-    ++here_;
-  }
-  ~InCallback() {
-    --here_;
-    running_.fetch_sub(1, std::memory_order_relaxed);
-  }
+  InCallback() noexcept;
+  ~InCallback();
   InCallback(const InCallback&) = delete;
   InCallback& operator=(const InCallback&) = delete;
 
   // A thread sees what it did itself, in whatever order others do: so relaxed.
-  static bool is_here() noexcept { return running_.load(std::memory_order_relaxed) != 0 && here_ != 0; }
+  static bool is_here() noexcept { return running_.load(std::memory_order_relaxed) != 0 && is_this_thread(); }
 
  private:
-  static inline std::atomic<int> running_{0};
-  static inline thread_local int here_ = 0;
+  static bool is_this_thread() noexcept;
+  static std::atomic<int> running_;  // in libdamaris alone, for all libraries of a process
 };
 
-}  // namespace damaris::server
+}  // namespace damaris

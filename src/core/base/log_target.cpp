@@ -1,0 +1,136 @@
+#include "core/base/log_target.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "core/base/borrowed_process.hpp"
+#include "core/base/error.hpp"
+#include "core/base/format.hpp"
+#include "core/base/own_file.hpp"
+
+namespace damaris {
+namespace {
+
+// Such as /dev/stderr, /dev/null or /dev/fd/2: only root makes entries there, as others may in folders below.
+bool is_device(const std::string& file) {
+  const std::string folder = std::filesystem::path(file).lexically_normal().parent_path().string();
+  return folder == "/dev" || folder == "/dev/fd" || folder == "/dev/pts";
+}
+
+// Writes to a descriptor that may be a pipe without a reader, or a terminal that is held: a line waits a moment and is dropped then, as the
+// simulation would wait with it. The next ones do not wait until there is room again.
+class LineWriter {
+ public:
+  void write(int descriptor, std::string_view line) {
+    constexpr std::size_t kAtOnce = 4096;  // what a pipe that is ready takes
+    while (!line.empty() && is_ready(descriptor)) {
+      const ssize_t written = ::write(descriptor, line.data(), std::min(line.size(), kAtOnce));
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return;
+      line.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+
+ private:
+  bool is_ready(int descriptor) {
+    constexpr int kPatienceMs = 200;
+    pollfd place = {descriptor, POLLOUT, 0};
+    const int ready = ::poll(&place, 1, is_stuck_ ? 0 : kPatienceMs);
+    is_stuck_ = ready == 0;
+    return ready > 0 || (ready < 0 && errno == EINTR);
+  }
+
+  bool is_stuck_ = false;
+};
+
+class StandardError final : public LogTarget {
+ public:
+  void write(std::string_view line) override { writer_.write(STDERR_FILENO, line); }
+
+ private:
+  LineWriter writer_;
+};
+
+// A program may close descriptors that it does not know, and the number may be another file's then: before each line the file is looked at,
+// and opened again if it has to be.
+class LogFile final : public LogTarget {
+ public:
+  LogFile(std::string path, bool late) : path_(std::move(path)), late_(late) {}
+  ~LogFile() override {
+    write_waiting();
+    if (is_ours()) ::close(descriptor_);
+  }
+
+  void write(std::string_view line) override {
+    if (waiting_.size() + line.size() <= kMostWaiting) waiting_.append(line);
+    write_waiting();
+  }
+
+  // Returns 0, or why not.
+  int open() {
+    const FilledStdio filled;
+    if (!late_) make_folder();
+    constexpr int kHow = O_WRONLY | O_CREAT | O_APPEND;
+    const int mode = late_ ? 0644 : 0666;
+    descriptor_ = is_device(path_) ? ::open(path_.c_str(), kHow | O_CLOEXEC, mode) : open_own(path_, kHow, mode);
+    if (descriptor_ < 0 && late_) open_beside();
+    return descriptor_ < 0 || ::fstat(descriptor_, &facts_) != 0 ? errno : 0;
+  }
+
+ private:
+  static constexpr std::size_t kMostWaiting = std::size_t{64} << 10;
+
+  void make_folder() const {
+    std::error_code ignored;  // the open says why
+    const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
+    if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+  }
+  // The folder may be one that others write to.
+  void open_beside() {
+    const int reason = errno;
+    struct stat planted = {};
+    std::string beside;
+    if (::lstat(path_.c_str(), &planted) == 0 && planted.st_uid != ::geteuid())
+      descriptor_ = make_own(path_ + ".", beside, O_WRONLY | O_APPEND, 0644);
+    else
+      errno = reason;
+  }
+  bool is_ours() const {
+    struct stat now = {};
+    return descriptor_ >= 0 && ::fstat(descriptor_, &now) == 0 && now.st_dev == facts_.st_dev && now.st_ino == facts_.st_ino;
+  }
+  void write_waiting() {
+    if (waiting_.empty() || (!is_ours() && open() != 0)) return;
+    writer_.write(descriptor_, waiting_);
+    waiting_.clear();
+  }
+
+  const std::string path_;
+  const bool late_;
+  int descriptor_ = -1;
+  struct stat facts_ = {};
+  std::string waiting_;  // for the file, while it cannot be opened
+  LineWriter writer_;
+};
+
+}  // namespace
+
+std::unique_ptr<LogTarget> standard_error() { return std::make_unique<StandardError>(); }
+
+std::unique_ptr<LogTarget> log_file(const std::string& path) {
+  auto file = std::make_unique<LogFile>(path, false);
+  if (const int reason = file->open(); reason != 0)
+    throw Error(DC_E_CONFIG, format("the log file '{}' cannot be opened: {}; name another one in <log file=\"...\">", path,
+                                    why_not_own(path, reason)));
+  return file;
+}
+
+std::unique_ptr<LogTarget> late_log_file(const std::string& path) { return std::make_unique<LogFile>(path, true); }
+
+}  // namespace damaris

@@ -1,0 +1,80 @@
+#include "server/start.hpp"
+
+#include <cstring>
+
+#include "config/config.hpp"
+#include "core/base/error.hpp"
+#include "core/base/file.hpp"
+#include "core/base/format.hpp"
+#include "core/shm/dead_regions.hpp"
+#include "core/shm/start_lock.hpp"
+#include "damaris/version.h"
+#include "server/make_region.hpp"
+#include "server/recovery.hpp"
+#include "server/server.hpp"
+
+namespace damaris::server {
+namespace {
+
+// Another run that writes to the same place, and of detached servers one that clients could take for this one. Runs that write to other
+// folders may go on beside it.
+void refuse_second_run(const model::Model& model, const shm::RunKey& key, const StartOptions& options) {
+  const bool detached = options.way == Way::detached;
+  const std::uint64_t place = place_digest(model.file);
+  const std::string same_output = shm::region_prefix(key), this_run = shm::run_prefix(key, options.run);
+  const auto in_the_way = [&](const shm::FoundRegion& other) {
+    if (detached && other.detached && other.config_place == place) return true;
+    return other.name.rfind(same_output, 0) == 0 && (options.run == 0 || other.name.rfind(this_run, 0) != 0);
+  };
+  const auto found =
+      shm::wait_for_way(detached ? shm::job_prefix() : same_output, model.architecture.attach_timeout_ms, in_the_way, options.stop);
+  if (!found) return;
+  const std::string it = format("(process {}, region {})", found->server.pid, found->name);
+  throw Error(DC_E_REGION_IN_USE,
+              detached ? format("a server of '{}' already runs on this node {}; let it finish, or set DAMARIS_JOB to run beside it",
+                                model.simulation, it)
+                       : format("another run of {} is under way on this node {}; wait for its end, or set DAMARIS_JOB and write to "
+                                "another folder to run beside it",
+                                model.file, it));
+}
+
+// The lock ends here: starting plugins may be collective over servers that still wait for it.
+std::shared_ptr<shm::Region> make_named_region(const Configuration& configuration, const StartOptions& options, RegionPlace place) {
+  const model::Model& model = *configuration.model;
+  const shm::RunKey key = shm::run_key(model);
+  shm::StartLock lock(key);
+  if (!options.holds_lock) lock.take(model.architecture.attach_timeout_ms, options.stop);
+  refuse_second_run(model, key, options);
+  if (place.server_index == 0) shm::warn_of_others(key);
+  shm::clear_dead_regions(key, model.architecture.stale, recover_before_start);
+  place.name = shm::region_name(key, options.run != 0 ? options.run : shm::make_nonce(), options.node, place.server_index);
+  return make_region(model, configuration.xml, options.clients, place);
+}
+
+std::shared_ptr<const model::Model> parse(const std::string& xml, const std::string& path) {
+  return std::make_shared<const model::Model>(config::parse(xml, path));
+}
+
+constexpr Library kLibrary = {parse, start_server};
+
+}  // namespace
+
+std::unique_ptr<Serving> start_server(const Configuration& configuration, StartOptions options) {
+  if (options.coordinator == nullptr) options.coordinator = std::make_unique<SingleCoordinator>(options.index, options.index + 1);
+  const bool in_place = options.way == Way::in_place;
+  RegionPlace place;
+  place.host = host_name();
+  place.server_index = options.coordinator->index();
+  place.server_count = in_place ? 1 : options.coordinator->count();
+  place.detached = options.way == Way::detached;
+  place.run = options.run;
+  const auto region = in_place ? make_region(*configuration.model, configuration.xml, options.clients, place)
+                               : make_named_region(configuration, options, place);
+  return std::make_unique<Server>(configuration.model, region, std::move(options.coordinator), std::move(options.sources));
+}
+
+}  // namespace damaris::server
+
+const damaris::server::Library* damaris_server_library(const char* version) {
+  return std::strcmp(version, DAMARIS_VERSION) == 0 ? &damaris::server::kLibrary : nullptr;
+}
