@@ -31,8 +31,10 @@ class TestClient {
   Answer answer() {
     const std::string line = process_.line();
     const auto blank = line.find(' ');
-    if (blank == std::string::npos) FAIL("the client said: '" + line + "'");
-    return {std::stoi(line), line.substr(blank + 1)};
+    const std::string code = line.substr(0, blank);
+    if (blank == std::string::npos || code.empty() || code.find_first_not_of("-0123456789") != std::string::npos)
+      FAIL("the client said: '" + line + "'");
+    return {std::stoi(code), line.substr(blank + 1)};
   }
   Answer operator()(const std::string& command) {
     ask(command);
