@@ -157,7 +157,10 @@ bool Ledger::spill(Iteration& iteration, std::size_t index) {
   return true;
 }
 
-Iteration& Ledger::open(std::int64_t step) { return iterations_.try_emplace(step, step).first->second; }
+Iteration& Ledger::open(std::int64_t step) {
+  highest_step_ = std::max(highest_step_, step);
+  return iterations_.try_emplace(step, step).first->second;
+}
 
 Iteration* Ledger::find(std::int64_t step) {
   const auto found = iterations_.find(step);

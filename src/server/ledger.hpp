@@ -97,6 +97,8 @@ class Ledger {
 
   // The record of `step`, made when it is new.
   Iteration& open(std::int64_t step);
+  // That was ever opened, or kNoStep.
+  std::int64_t highest_step() const noexcept { return highest_step_; }
   Iteration* find(std::int64_t step);
   // Records a dataset. Returns "" or why it was refused.
   std::string add(const dc_dataset_t& dataset, const HeldBlock& block);
@@ -132,6 +134,7 @@ class Ledger {
 
   shm::Region& region_;
   std::map<std::int64_t, Iteration> iterations_;
+  std::int64_t highest_step_ = shm::kNoStep;
   Spill spill_;
   std::vector<std::unordered_set<std::uint64_t>> live_;  // by arena: offsets of blocks in hand; none may be published twice
   std::vector<std::uint64_t> held_bytes_;                // by arena

@@ -124,8 +124,8 @@ Status store(const std::shared_ptr<shm::Region>& region, const model::Model& mod
                 std::make_unique<SingleCoordinator>(header.server_index, header.server_count), {});
   server.adopt(gives_up_spilled);
   const Status result = server.run();
-  recovery.given_up = server.given_up();
-  if (const auto spilled = server.spilled_steps()) {
+  recovery.given_up = server.adoption()->given_up();
+  if (const auto spilled = server.adoption()->spilled_steps()) {
     const auto [first, last] = recovery.steps.value_or(*spilled);
     recovery.steps = {std::min(first, spilled->first), std::max(last, spilled->second)};
   }

@@ -225,7 +225,7 @@ void recover(const Found& found, const std::shared_ptr<const model::Model>& mode
       continue;
     }
     require(missing == 0 || gives_up, "what is missing is not passed over");
-    require(server.given_up() == (gives_up ? missing : 0), "what is given up is counted");
+    require(server.adoption()->given_up() == (gives_up ? missing : 0), "what is given up is counted");
     server.run();
     break;
   }

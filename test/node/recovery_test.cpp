@@ -69,7 +69,7 @@ class Remains {
     server::Server second(model_, region_, std::make_unique<server::SingleCoordinator>(), {});
     second.adopt(gives_up_spilled);
     result_ = second.run();
-    given_up_ = second.given_up();
+    given_up_ = second.adoption()->given_up();
     std::ifstream log(folder_.file("after.s0"));
     std::vector<std::string> found;
     for (std::string line; std::getline(log, line);)

@@ -13,6 +13,7 @@ using Clock = std::chrono::steady_clock;
 class Deadline {
  public:
   static Deadline after_ms(std::int64_t timeout_ms) { return Deadline(Clock::now() + std::chrono::milliseconds(timeout_ms)); }
+  static Deadline never() { return Deadline(Clock::time_point::max()); }
   bool passed() const { return Clock::now() >= end_; }
   // What is left, at least 0 and at most `limit_ms`.
   std::int64_t left_ms(std::int64_t limit_ms) const {

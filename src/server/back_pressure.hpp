@@ -12,9 +12,9 @@
 
 namespace damaris::server {
 
-class Ladder {
+class BackPressure {
  public:
-  Ladder(shm::Region& region, const model::Model& model, Ledger& ledger, const Roster& roster)
+  BackPressure(shm::Region& region, const model::Model& model, Ledger& ledger, const Roster& roster)
       : region_(region), model_(model), ledger_(ledger), roster_(roster) {}
 
   // More than half of an arena is held, and the XML allows to reduce harder.

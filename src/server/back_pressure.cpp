@@ -1,4 +1,4 @@
-#include "server/ladder.hpp"
+#include "server/back_pressure.hpp"
 
 namespace damaris::server {
 namespace {
@@ -8,11 +8,11 @@ constexpr double kSpillForWaiting = 0.25;  // below that what a client waits for
 
 }  // namespace
 
-double Ladder::fill(const Lane& lane) const {
+double BackPressure::fill(const Lane& lane) const {
   return static_cast<double>(ledger_.held_bytes(lane.arena())) / static_cast<double>(lane.span.arena_bytes);
 }
 
-bool Ladder::should_reduce() const {
+bool BackPressure::should_reduce() const {
   if (!model_.architecture.reduces_on_full) return false;
   for (const Member& member : roster_.members())
     for (const Lane& lane : member.lanes)
@@ -20,7 +20,7 @@ bool Ladder::should_reduce() const {
   return false;
 }
 
-bool Ladder::spill_one(std::optional<std::int64_t> untouchable) {
+bool BackPressure::spill_one(std::optional<std::int64_t> untouchable) {
   if (model_.architecture.spill.empty()) return false;
   for (const Member& member : roster_.members()) {
     if (member.presence != Member::Presence::attached) continue;
@@ -32,7 +32,7 @@ bool Ladder::spill_one(std::optional<std::int64_t> untouchable) {
 }
 
 // What will be stored last goes first.
-bool Ladder::spill_of(std::uint32_t arena, std::optional<std::int64_t> untouchable) {
+bool BackPressure::spill_of(std::uint32_t arena, std::optional<std::int64_t> untouchable) {
   for (Iteration* iteration : ledger_.newest_first()) {
     if (iteration->step() == untouchable || iteration->processed) continue;
     if (const auto index = iteration->find_block_of(arena)) return ledger_.spill(*iteration, *index);

@@ -1,0 +1,139 @@
+#include "server/adoption.hpp"
+
+#include <algorithm>
+
+#include "core/base/error.hpp"
+#include "core/base/format.hpp"
+#include "core/base/log.hpp"
+#include "core/shm/arena.hpp"
+#include "core/shm/decision.hpp"
+#include "core/shm/open_steps.hpp"
+
+namespace damaris::server {
+namespace {
+
+constexpr const char* kLacksWrites = "writes of it were left out for want of room, before the server died that knew which";
+
+}  // namespace
+
+Adoption::Adoption(shm::Region& region, const model::Model& model, Ledger& ledger, Roster& roster, const VariableInfos& infos,
+                   Failures& failures, bool gives_up_spilled, const TakeBlock& take_block)
+    : region_(region), model_(model), ledger_(ledger), roster_(roster), infos_(infos), failures_(failures) {
+  roster_.adopt();
+  // Steps are stored in order, and given back then: what is left of these is no step's whole.
+  const shm::RegionHeader& header = region_.header();
+  settled_ = std::max(header.releasing.load(std::memory_order_acquire), header.last_processed.load(std::memory_order_acquire));
+  take_spilled(gives_up_spilled);
+  restore_open_steps();
+  std::unordered_set<std::uint64_t> waiting;
+  for (Member& member : roster_.members())
+    for (Lane& lane : member.lanes)
+      lane.reader.for_each_waiting([&](const shm::Message& message) {
+        if (message.kind == shm::MessageKind::write) waiting.insert(message.block_offset);
+      });
+  for (Member& member : roster_.members())
+    for (Lane& lane : member.lanes)
+      if (region_.keeps_arena(lane.index)) take_arena(member, lane, waiting, take_block);
+}
+
+// A block that was being spilled may be in the region as well: the first one counts.
+Spill::Found Adoption::take_spilled_block(const shm::BlockHeader& header, const SpilledBlock& place) {
+  const Intake intake = check_spilled(header, place, infos_);
+  if (!intake.fault.empty()) {
+    log_line(LogLevel::error, format("a dataset in {} is damaged: {}", ledger_.spill_file().path(), intake.fault));
+    return Spill::Found::damaged;
+  }
+  if (header.step <= settled_ || ledger_.holds(intake.dataset)) return Spill::Found::over;
+  const auto [first, last] = spilled_steps_.value_or(std::pair(header.step, header.step));
+  spilled_steps_ = {std::min(first, header.step), std::max(last, header.step)};
+  (void)ledger_.add(intake.dataset, intake.block);
+  return Spill::Found::kept;
+}
+
+void Adoption::take_spilled(bool gives_up_missing) {
+  Spill& file = ledger_.spill_file();
+  file.keep();
+  file.adopt([&](const shm::BlockHeader& header, const SpilledBlock& place) { return take_spilled_block(header, place); });
+  if (file.missing() == 0) return;
+  const bool refused = !file.why_refused().empty();
+  const std::string why =
+      refused ? "are not taken from there: " + file.why_refused() : "cannot be found there: the file is gone, cut or damaged";
+  const std::string what = format("{} datasets that were spilled to {} {}", file.missing(), file.path(), why);
+  if (!gives_up_missing)
+    throw Error(DC_E_NO_OUTPUT, format("{}; {}, or give them up with 'damaris recover --give-up-spilled'", what,
+                                       refused ? "put that right, as it may hold them whole" : "put it back"));
+  given_up_ += file.missing();
+  lost_sentence_ = what + ", and may belong to this step";
+  file.give_up_missing();
+  failures_.note(DC_E_IO, what + ", and are given up");
+}
+
+// What the dead server had heard beside the blocks. Of a step of which all was refused nothing else is left.
+void Adoption::restore_open_steps() {
+  for (const shm::HeardOf& heard : shm::heard_of_open_steps(region_.header(), settled_)) {
+    Iteration& step = ledger_.open(heard.step);
+    if (heard.time) step.set_time(*heard.time);
+    if (heard.lacks_writes) step.note_lost(kLacksWrites);
+  }
+  constexpr std::int64_t kMost = 4096;
+  const shm::CrowdedSteps crowded = shm::crowded_steps(region_.header(), settled_);
+  for (std::int64_t step = crowded.first; step <= crowded.last && step - crowded.first < kMost; ++step) ledger_.open(step);
+  if (crowded.last - crowded.first >= kMost)
+    log_line(LogLevel::warning,
+             format("of some steps from {} to {} writes were left out for want of room, or only a physical time was "
+                    "given; not all of them are recorded",
+                    crowded.first, crowded.last));
+}
+
+// What nobody knows of which steps it was counts for all of them. Which variables were left out only the clients knew.
+void Adoption::restore(Iteration& step) {
+  if (!lost_sentence_.empty()) step.note_lost(lost_sentence_);
+  shm::RegionHeader& header = region_.header();
+  const shm::CrowdedSteps crowded = shm::crowded_steps(header, settled_);
+  if (step.step() >= crowded.first && step.step() <= crowded.last) {
+    if (crowded.may_lack_writes) step.note_lost(kLacksWrites);
+    if (crowded.may_have_times && !step.has_time())
+      log_line(LogLevel::warning, format("the physical time of step {} is not known any more, if it had one", step.step()));
+  }
+  const shm::Decision decision = shm::decided(header, step.step());
+  for (const model::Variable& variable : model_.variables) {
+    const bool skipped = variable.on_full == model::OnFull::skip && decision.skips(variable.priority);
+    if (variable.enabled && (decision.drops() || skipped)) step.refuse(variable.id, decision.drops());
+  }
+}
+
+// What was left of a step that the dead server had stored came too late for that, from a client that was dead or damaged then. It must not be
+// taken for the whole step.
+void Adoption::leave_out(const Member& member, const Lane& lane, const shm::Message& message) {
+  if (message.kind != shm::MessageKind::write) return;
+  const Intake intake = check_block(region_, lane.span, member.id, message, infos_);
+  if (!intake.fault.empty()) return;
+  ++given_up_;
+  log_line(LogLevel::warning, format("'{}' of client {} came after step {} was stored, and is given up",
+                                     intake.dataset.variable->path, member.id, message.step));
+  ledger_.release(intake.block);
+}
+
+// Blocks whose messages wait in a lane come with these; the dead server had taken the others.
+void Adoption::take_arena(Member& keeper, Lane& lane, const std::unordered_set<std::uint64_t>& waiting,
+                          const TakeBlock& take_block) {
+  const auto take = [&](shm::BlockHeader& block, std::uint64_t offset) {
+    const std::uint64_t place = lane.span.arena_offset + offset;
+    if (block.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(shm::BlockState::published)) return;
+    if (waiting.count(place) > 0 || block.step < 0 || block.step > shm::kHighestStep) return;
+    if (block.step <= settled_) return block.state.store(static_cast<std::uint32_t>(shm::BlockState::released));
+    shm::Message message = {};
+    message.kind = shm::MessageKind::write;
+    message.step = block.step;
+    message.block_offset = place;
+    Member* member = region_.pool() == nullptr ? &keeper : roster_.find(block.source);
+    if (member == nullptr) return;  // nobody's: it stays, and counts as what is left
+    member->last_step = std::max(member->last_step, message.step);
+    take_block(*member, lane, message);
+  };
+  if (shm::walk_arena(region_.at(lane.span.arena_offset), lane.span.arena_bytes, take) || region_.never_made(lane.index)) return;
+  lost_sentence_ =
+      format("the arena of client {} is damaged: what lies behind that is not known, and may belong to this step", keeper.id);
+}
+
+}  // namespace damaris::server

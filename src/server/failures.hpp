@@ -1,0 +1,35 @@
+// The first failure of a server's run: for its exit status, and for clients that look at the region.
+// Used by: both sides of the server, which note each failure once.
+#pragma once
+
+#include <string>
+
+#include "core/base/log.hpp"
+#include "core/base/status.hpp"
+#include "core/shm/layout.hpp"
+
+namespace damaris::server {
+
+class Failures {
+ public:
+  explicit Failures(shm::RegionHeader& region) : region_(region) {}
+
+  // Logs it.
+  void note(int code, const std::string& sentence) {
+    log_line(LogLevel::error, sentence);
+    if (first_.code != DC_OK) return;
+    first_ = {code, sentence};
+    region_.first_error.store(code, std::memory_order_release);
+  }
+  // The same without memory for words.
+  void note_code(int code) noexcept {
+    if (first_.code == DC_OK) first_.code = code;
+  }
+  const Status& first() const noexcept { return first_; }
+
+ private:
+  shm::RegionHeader& region_;
+  Status first_;
+};
+
+}  // namespace damaris::server

@@ -1,0 +1,346 @@
+#include "server/intake_side.hpp"
+
+#include <algorithm>
+
+#include "core/base/format.hpp"
+#include "core/base/log.hpp"
+#include "core/shm/doorbell.hpp"
+#include "core/shm/open_steps.hpp"
+#include "core/shm/pool.hpp"
+
+namespace damaris::server {
+namespace {
+
+constexpr auto kLookEvery = std::chrono::milliseconds(50);  // after the clients' processes
+constexpr int kMessagesPerVisit = 256;                      // of one lane, so that no client starves the others
+
+}  // namespace
+
+IntakeSide::IntakeSide(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::Region> region, const VariableInfos& infos,
+                       WorkSide& work, Failures& failures)
+    : model_(std::move(model)),
+      region_(std::move(region)),
+      infos_(infos),
+      work_(work),
+      failures_(failures),
+      ledger_(*region_, model_->architecture.spill_bytes),
+      reads_(*region_, ledger_, work.host()),
+      roster_(*region_),
+      signals_(model_, ledger_, roster_, work.host(), work.coordinator(),
+               [&failures](int code, const std::string& sentence) { failures.note(code, sentence); }),
+      back_pressure_(*region_, *model_, ledger_, roster_),
+      attach_deadline_(Deadline::after_ms(model_->architecture.attach_timeout_ms)) {}
+
+void IntakeSide::adopt(bool gives_up_spilled) {
+  take_no_more();
+  const auto take = [this](Member& member, Lane& lane, const shm::Message& message) { take_block(member, lane, message); };
+  adoption_.emplace(*region_, *model_, ledger_, roster_, infos_, failures_, gives_up_spilled, take);
+}
+
+std::vector<std::int32_t> IntakeSide::ids() const {
+  std::vector<std::int32_t> ids;
+  for (const Member& member : roster_.members())
+    if (member.id >= 0) ids.push_back(member.id);
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+bool IntakeSide::drain() {
+  bool worked = false;
+  for (Member& member : roster_.members()) {
+    if (member.presence != Member::Presence::attached) continue;
+    for (Lane& lane : member.lanes) worked |= drain_lane(member, lane);
+  }
+  if (worked) shm::tell_room(region_->header());
+  return worked;
+}
+
+bool IntakeSide::drain_lane(Member& member, Lane& lane) {
+  int taken = 0;
+  for (shm::Message message; taken < kMessagesPerVisit && !lane.broken; ++taken) {
+    const std::uint64_t position = lane.reader.position();
+    if (!lane.reader.peek(message)) break;
+    if (message.serial != position || !shm::known(message.kind))
+      reject(member, lane, "invalid message");
+    else
+      dispatch(member, lane, message);
+    lane.reader.pop();  // only now: what a server had in hand when it was killed is there for a recovery
+  }
+  if (lane.reader.damaged() && !lane.broken) reject(member, lane, "its counter cannot be");
+  return taken > 0;
+}
+
+void IntakeSide::reject(Member& member, Lane& lane, const std::string& why) {
+  lane.broken = true;
+  const std::string sentence = format("the lane of client {} is damaged ({}): it is not read any more", member.id, why);
+  failures_.note(DC_E_CLIENT_LOST, sentence);
+  roster_.tell_all({std::max<std::int64_t>(member.last_step, 0), {DC_E_CLIENT_LOST, sentence}});
+  roster_.leave(member, Member::Presence::gone);
+}
+
+// An message of step j ends all earlier steps of its lane; a read is of another run's step and ends none.
+void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& message) {
+  if (message.kind == shm::MessageKind::read || message.kind == shm::MessageKind::last_step)
+    return take_question(member, lane, message);
+  if (adoption_ && message.step <= adoption_->settled() && message.kind != shm::MessageKind::finalize)
+    return adoption_->leave_out(member, lane, message);
+  if (message.kind != shm::MessageKind::flush && message.kind != shm::MessageKind::finalize) {
+    if (message.step > shm::kHighestStep) return reject(member, lane, format("there is no step {}", message.step));
+    if (message.step < 0 || message.step <= lane.frontier)
+      return reject(member, lane, format("{} after step {} had ended", shm::to_string(message), lane.frontier));
+    roster_.end(member, lane, message.step - 1);
+    member.last_step = std::max(member.last_step, message.step);
+    ledger_.open(message.step);
+  }
+  switch (message.kind) {
+    case shm::MessageKind::write:
+      return take_block(member, lane, message);
+    case shm::MessageKind::signal:
+      if (adoption_) return;  // its time is over
+      if (message.name >= model_->events.size()) return reject(member, lane, format("there is no message {}", message.name));
+      return signals_.sent(member, message.name, message.step);
+    case shm::MessageKind::end_iteration:
+      ledger_.open(message.step).count_waits(message.count);
+      return roster_.end(member, lane, message.step);
+    case shm::MessageKind::skipped:
+    case shm::MessageKind::dropped:
+      return take_refusal(member, lane, message);
+    case shm::MessageKind::set_time:
+      ledger_.open(message.step).set_time(message.time);
+      return shm::note_time(region_->header(), message.step, message.time);
+    case shm::MessageKind::flush:
+    case shm::MessageKind::read:
+    case shm::MessageKind::last_step:
+      return;
+    case shm::MessageKind::finalize:
+      roster_.end(member, lane, kAllSteps);
+      if (member.frontier == kAllSteps) roster_.leave(member, Member::Presence::finalized);
+      return;
+  }
+}
+
+void IntakeSide::take_refusal(Member& member, Lane& lane, const shm::Message& message) {
+  if (message.name >= model_->variables.size()) return reject(member, lane, format("there is no variable {}", message.name));
+  const bool drops = message.kind == shm::MessageKind::dropped;
+  ledger_.open(message.step).refuse(message.name, drops);
+  shm::note_left_out(region_->header(), message.step);
+  log_line(LogLevel::warning, format("step {}: {} writes of '{}' by client {} are {} for want of room", message.step, message.count,
+                                     model_->variables[message.name].path, member.id, drops ? "dropped" : "skipped"));
+}
+
+void IntakeSide::take_question(Member& member, Lane& lane, const shm::Message& message) {
+  const Asked asked = check_asked(*region_, lane.span, member.id, message, infos_);
+  const bool in_hand = asked.block.size_bytes > 0 && ledger_.live(asked.block);
+  if (in_hand || !asked.fault.empty())
+    return reject(member, lane, format("{}: {}", shm::to_string(message), in_hand ? "its block is already in hand" : asked.fault));
+  reads_.take(asked);
+}
+
+void IntakeSide::take_block(Member& member, const Lane& lane, const shm::Message& message) {
+  const Intake intake = check_block(*region_, lane.span, member.id, message, infos_);
+  const bool in_hand = intake.block.size_bytes > 0 && ledger_.live(intake.block);
+  if (adoption_ && intake.fault.empty() && !in_hand && ledger_.holds_spilled(intake.dataset)) return ledger_.release(intake.block);
+  std::string fault = intake.fault;
+  if (fault.empty()) fault = in_hand ? "it is already in hand" : ledger_.add(intake.dataset, intake.block);
+  if (fault.empty()) return;
+  if (!in_hand && intake.block.size_bytes > 0) ledger_.keep_refused(message.step, intake.block);
+  const std::string name = intake.dataset.variable == nullptr ? "a dataset" : format("'{}'", intake.dataset.variable->path);
+  const dc_code code = intake.fault.empty() ? DC_E_DUPLICATE : DC_E_SHAPE;
+  const std::string sentence = format("{} of client {} in step {} was refused: {}", name, member.id, message.step, fault);
+  ledger_.open(message.step).note_lost(sentence);
+  failures_.note(code, sentence);
+  roster_.tell(member, {message.step, {code, sentence}});
+}
+
+void IntakeSide::give_up_waiting() {
+  const std::string sentence = format("only {} of {} clients attached within {} ms; the run goes on without the others",
+                                      roster_.present(), roster_.size(), model_->architecture.attach_timeout_ms);
+  roster_.give_up_waiting();
+  failures_.note(DC_E_TIMEOUT, sentence);
+  tell_all({DC_E_TIMEOUT, sentence});
+}
+
+// Not at every pass: a look costs a system call a client.
+bool IntakeSide::watch_clients() {
+  if (Clock::now() < next_look_) return false;
+  next_look_ = Clock::now() + kLookEvery;
+  if (!roster_.all_present() && attach_deadline_.passed()) give_up_waiting();
+  const std::vector<Member*> dead = roster_.find_dead();
+  for (const Member* member : dead) {
+    if (adoption_) break;  // that they are dead is why there is something to recover
+    const std::string sentence =
+        format("client {} died after step {}; it is missing from later iterations", member->id, member->own_frontier);
+    failures_.note(DC_E_CLIENT_LOST, sentence);
+    roster_.tell_all({std::max<std::int64_t>(member->last_step, 0), {DC_E_CLIENT_LOST, sentence}});
+  }
+  reclaim();
+  return !dead.empty();
+}
+
+// In a pool the others miss what a dead client had in hand. A client that lives may still fill its blocks, though it is not served any more;
+// and the process that holds the lock may have been stopped: then at the next look.
+void IntakeSide::reclaim() {
+  shm::PoolHeader* pool = region_->pool();
+  if (pool == nullptr || adoption_) return;
+  const shm::LaneSpan& span = region_->span(0);
+  for (Member& member : roster_.members()) {
+    if (member.presence != Member::Presence::gone || member.reclaimed || member.watch.alive()) continue;
+    const shm::Arena arena = shm::Arena::existing(region_->at(span.arena_offset), span.arena_bytes, region_->lane(0));
+    bool asks = false;  // it is answered before it is given back
+    const auto is_taken = [&](const shm::BlockHeader& block) {
+      const auto offset = static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(&block) - region_->at(0));
+      const bool taken = ledger_.live({0, offset});
+      asks |= taken && block.state.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(shm::BlockState::asked);
+      return taken;
+    };
+    member.reclaimed = shm::reclaim(*pool, arena, member.slot, is_taken) && !asks;
+  }
+}
+
+// A block a pass, so that the lanes are drained between two of them.
+bool IntakeSide::spill_one() {
+  if (adoption_ || !back_pressure_.spill_one(work_.working_at())) return false;
+  work_.data_moved();
+  shm::tell_room(region_->header());
+  return true;
+}
+
+Iteration* IntakeSide::next_complete(bool& another) {
+  const std::size_t waiting = ledger_.note_complete(roster_.frontier());
+  another = waiting > 1;
+  return waiting > 0 ? ledger_.next_unprocessed() : nullptr;
+}
+
+dc_iteration_t IntakeSide::begin(Iteration& step) {
+  step.begun = true;
+  region_->header().last_complete.store(step.step(), std::memory_order_release);
+  signals_.complete(step.step());
+  account_for(step);
+  if (adoption_) adoption_->restore(step);
+  if (!adoption_ && back_pressure_.should_reduce()) {
+    step.reduce_harder(infos_.on_full());
+    region_->header().reduced_steps.fetch_add(1, std::memory_order_relaxed);
+  }
+  dc_iteration_t view = step.view(roster_.size());
+  view.complete = 1;
+  return view;
+}
+
+void IntakeSide::account_for(Iteration& step) const {
+  for (const Member& member : roster_.members()) {
+    if (member.id < 0)
+      ++step.never_attached;
+    else if (member.own_frontier < step.step())
+      step.missing.push_back(member.id);
+    else if (!step.has_source(member.id))
+      step.absent.push_back(member.id);
+  }
+  std::sort(step.missing.begin(), step.missing.end());  // slots are in the order in which detached clients came
+  std::sort(step.absent.begin(), step.absent.end());
+}
+
+void IntakeSide::end(Iteration& step, const PluginHost::IterationResult& result) {
+  const std::int64_t number = step.step();
+  for (const StoredFile& file : result.files)
+    log_line(LogLevel::info, format("step {}: {} ({} bytes)", number, file.path, file.bytes));
+  if (result.first_failure.code != DC_OK) {
+    const std::string sentence = format("step {}: {}", number, result.first_failure.message);
+    failures_.note(result.first_failure.code, sentence);
+    roster_.tell_all({number, {result.first_failure.code, sentence}});
+  }
+  for (const Status& notice : result.notices)
+    roster_.tell_all({number, {notice.code, format("step {}: {}", number, notice.message)}});
+  all_durable_ &= result.durable;
+  step.processed = true;
+  completed_ = number;
+  roster_.deliver();  // before blocks and frontier: a client that leaves, or whose flush returns, finds the error in its mailbox
+  release(number, result.durable);
+  publish_frontier();
+}
+
+// A recovery of a server that was killed in here must not mistake some of the step's blocks for all of them.
+void IntakeSide::release(std::int64_t step, bool durable) {
+  if (adoption_ && !durable) return ledger_.leave(step);
+  region_->header().releasing.store(step, std::memory_order_release);
+  ledger_.try_release(step);
+  region_->header().releasing.store(shm::kNoStep, std::memory_order_release);
+}
+
+std::optional<std::int64_t> IntakeSide::advance() {
+  const std::int64_t complete = std::min(roster_.frontier(), ledger_.highest_step());
+  if (complete <= completed_) return std::nullopt;
+  return completed_ = complete;
+}
+
+void IntakeSide::publish_frontier() {
+  shm::RegionHeader& header = region_->header();
+  header.last_complete.store(completed_, std::memory_order_release);
+  if (all_durable_) header.last_durable.store(completed_, std::memory_order_release);
+  // Of a dead server's region what could not be stored stays, for another recovery.
+  if (!adoption_ || all_durable_) header.last_processed.store(completed_, std::memory_order_release);
+  shm::tell_progress(header);
+}
+
+std::vector<dc_lost_t> IntakeSide::lost() const {
+  std::vector<dc_lost_t> lost;
+  for (const Member& member : roster_.members()) {
+    const bool uncertain = adoption_ && adoption_->is_damaged();
+    const std::int64_t last = uncertain ? std::min(member.own_frontier, adoption_->settled()) : member.own_frontier;
+    if (member.id >= 0 && last != kAllSteps && member.presence == Member::Presence::gone) lost.push_back({member.id, last});
+  }
+  return lost;
+}
+
+std::size_t IntakeSide::never_attached() const {
+  const auto& members = roster_.members();
+  return static_cast<std::size_t>(
+      std::count_if(members.begin(), members.end(), [](const Member& member) { return member.id < 0; }));
+}
+
+void IntakeSide::take_no_more() {
+  region_->header().state.store(static_cast<std::uint32_t>(shm::RegionState::leaving), std::memory_order_release);
+}
+
+void IntakeSide::stop() {
+  signals_.stop();
+  take_no_more();
+  // What the lanes hold now; a client that goes on is not listened to for ever.
+  for (std::uint64_t passes = region_->lane_events() / kMessagesPerVisit + 1; passes > 0 && drain(); --passes) {
+  }
+  for (Member& member : roster_.members())
+    if (member.presence == Member::Presence::attached || member.presence == Member::Presence::expected)
+      roster_.leave(member, Member::Presence::gone);
+  log_line(LogLevel::warning, "told to stop: storing what was published; nothing more is taken, and open iterations are partial");
+}
+
+// A finalized client may go when the last step it had a part in is processed, and when no global instance can bring bad news.
+void IntakeSide::let_go(bool all) {
+  for (Member& member : roster_.members())
+    if (member.presence == Member::Presence::finalized &&
+        (all || (!signals_.pending() && completed_ >= std::min(member.last_step, ledger_.highest_step())))) {
+      roster_.deliver();
+      roster_.mark_drained(member);
+    }
+}
+
+bool IntakeSide::has_messages() const {
+  for (const Member& member : roster_.members())
+    for (const Lane& lane : member.lanes)
+      if (member.presence == Member::Presence::attached && !lane.broken && !lane.reader.empty()) return true;
+  return false;
+}
+
+bool IntakeSide::busy() {
+  if (!reads_.empty() || signals_.pending() || !work_.coordinator().agreed(completed_)) return true;
+  const Iteration* next = ledger_.next_unprocessed();
+  return next != nullptr && next->step() <= roster_.frontier();
+}
+
+bool IntakeSide::client_waits() const { return region_->header().clients_waiting.load(std::memory_order_relaxed) != 0; }
+
+void IntakeSide::report(const Status& status) {
+  if (status.code < DC_OK) failures_.note(status.code, status.message);
+  if (status.is_notice()) tell_all(status);
+}
+
+}  // namespace damaris::server

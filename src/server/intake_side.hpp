@@ -1,0 +1,114 @@
+// What a server takes in from its clients: it drains lanes, checks blocks, keeps the ledger, spills, answers, notices deaths, and gives blocks
+// back once the work side has stored them.
+// Used by: Server, one thread. It calls no plugin, no HDF5 and no MPI but through signals and reads, which it hands to the work side.
+// Before it: lanes and arenas of one region. After it: complete steps for the work side; frontier, mail and blocks for clients.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/clock.hpp"
+#include "core/model/model.hpp"
+#include "core/shm/region.hpp"
+#include "server/adoption.hpp"
+#include "server/back_pressure.hpp"
+#include "server/failures.hpp"
+#include "server/intake.hpp"
+#include "server/ledger.hpp"
+#include "server/reads.hpp"
+#include "server/roster.hpp"
+#include "server/signals.hpp"
+#include "server/work_side.hpp"
+
+namespace damaris::server {
+
+class IntakeSide {
+ public:
+  IntakeSide(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::Region> region, const VariableInfos& infos,
+             WorkSide& work, Failures& failures);
+
+  // Takes over what a dead server left in the region. Once, before the first drain. Throws as Adoption does.
+  void adopt(bool gives_up_spilled);
+  const std::optional<Adoption>& adoption() const noexcept { return adoption_; }
+
+  // Takes in clients that have attached since the last look. Returns whether one came.
+  bool admit() { return !roster_.all_present() && roster_.admit(); }
+  // Of the clients that have come, ascending.
+  std::vector<std::int32_t> ids() const;
+  // Each returns whether something was done.
+  bool drain();
+  bool watch_clients();
+  bool decide_signals() { return signals_.decide(); }
+  bool serve_next_read() { return reads_.serve_next(); }
+  bool deliver_mail() { return roster_.deliver(); }
+  // Moves a block to the spill file, when that is due; none of the step that a plugin works at.
+  bool spill_one();
+
+  // The next step that every client has ended and that is not processed, or nullptr; `another` says whether one more waits behind it.
+  Iteration* next_complete(bool& another);
+  // Marks it as begun. What comes back is valid until end().
+  dc_iteration_t begin(Iteration& step);
+  // It is processed: errors, blocks and the frontier go to the clients.
+  void end(Iteration& step, const PluginHost::IterationResult& result);
+  // All steps up to the one returned are complete, and brought nothing; none when that is known already.
+  std::optional<std::int64_t> advance();
+  void publish_frontier();
+
+  // Clients that will miss from later steps: of a damaged region none of the dead one's steps is certain.
+  std::vector<dc_lost_t> lost() const;
+  std::size_t never_attached() const;
+
+  // Takes no client and no message more but what the lanes hold now.
+  void stop();
+  void take_no_more();
+  // Lets finalized clients go whose last step is processed; `all`: every finalized one.
+  void let_go(bool all);
+  bool has_messages() const;
+  // A later pass may have something to do without a new message.
+  bool busy();
+  bool everyone_over() const { return roster_.everyone_over(); }
+  bool is_drained() const { return ledger_.empty() && reads_.empty() && !signals_.pending(); }
+  bool client_waits() const;
+  void end_signals() { signals_.complete(kAllSteps); }
+
+  // For the run's record and, when it is a notice, for all clients.
+  void report(const Status& status);
+  void tell_all(const Status& status) { roster_.tell_all({highest_step(), status}); }
+
+  Spill& spill_file() noexcept { return ledger_.spill_file(); }
+  bool all_stored() const noexcept { return all_durable_; }
+
+ private:
+  bool drain_lane(Member& member, Lane& lane);
+  void dispatch(Member& member, Lane& lane, const shm::Message& message);
+  void take_question(Member& member, Lane& lane, const shm::Message& message);
+  void take_refusal(Member& member, Lane& lane, const shm::Message& message);
+  void take_block(Member& member, const Lane& lane, const shm::Message& message);
+  void reject(Member& member, Lane& lane, const std::string& why);
+  void give_up_waiting();
+  void reclaim();
+  void account_for(Iteration& step) const;
+  void release(std::int64_t step, bool durable);
+  std::int64_t highest_step() const noexcept { return std::max<std::int64_t>(ledger_.highest_step(), 0); }
+
+  std::shared_ptr<const model::Model> model_;
+  std::shared_ptr<shm::Region> region_;
+  const VariableInfos& infos_;
+  WorkSide& work_;
+  Failures& failures_;
+  Ledger ledger_;
+  Reads reads_;
+  Roster roster_;
+  Signals signals_;
+  BackPressure back_pressure_;
+  std::optional<Adoption> adoption_;  // the region is a dead server's
+  std::int64_t completed_ = shm::kNoStep;
+  bool all_durable_ = true;
+  Deadline attach_deadline_;
+  Clock::time_point next_look_ = Clock::now();
+};
+
+}  // namespace damaris::server
