@@ -85,7 +85,7 @@ shm::Arena Client::own_arena(const shm::LaneSpan& span) {
 
 // Reached without finalize only when the program is unwinding: say goodbye, wait for nothing.
 Client::~Client() {
-  if (finalized_ || !maker_.is_this_process()) return;
+  if (leaving_ || !maker_.is_this_process()) return;
   const std::int64_t last = last_step_tried();
   for (auto& writer : writers_) {
     for (const auto& [key, block] : writer->allocated) writer->arena.cancel(*block.header);
@@ -275,8 +275,8 @@ Status Client::next_report(std::int64_t up_to_step) {
 }
 
 Status Client::mailbox_report() {
-  if (mailbox_told_ || !shm::mails_damaged(region_->slot(slot_))) return {};
-  mailbox_told_ = true;
+  if (mailbox_reported_ || !shm::mails_damaged(region_->slot(slot_))) return {};
+  mailbox_reported_ = true;
   return {DC_E_EARLIER_IO, format("the mailbox of client {} is damaged, as by a process that writes where it should not: what the "
                                   "server has to say to this client is only in the server's log",
                                   id_)};
@@ -302,8 +302,7 @@ void Client::throw_leaves_early(std::int64_t last) {
 }
 
 Status Client::finalize() {
-  if (finalized_) return {};
-  finalized_ = true;
+  if (leaving_) return {};
   leaving_ = Deadline::after_ms(model_->architecture.finalize_timeout_ms);
   const std::int64_t last = last_step_tried();
   link_.require_taking();

@@ -113,7 +113,7 @@ class Client {
   void require_data(const Variable& variable, const void* data) const;
   void require_type(const Variable& variable, dc_type type) const;
   void require_arguments(const Variable& variable, std::int32_t block, const void* data, dc_type type) const;
-  // Returns nullptr when the ladder refuses it: then `notice` says how.
+  // Returns nullptr when back-pressure refuses it: then `notice` says how.
   shm::BlockHeader* reserve(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block, int& notice);
   shm::BlockHeader* wait_for_block(Writer& writer, const Variable& variable, std::int64_t step, int& notice);
   template <class Done>
@@ -149,10 +149,9 @@ class Client {
   std::atomic<std::int64_t> open_{shm::kNoStep};  // highest step a call has named
   std::int64_t ended_ = shm::kNoStep;             // highest step this client has ended
   std::atomic<bool> writing_{false};              // the open step has a write: parameters wait for the next one
-  std::string cancelled_;                         // names of uncommitted allocations, told once
-  bool mailbox_told_ = false;                     // that it is damaged
-  bool finalized_ = false;
-  std::optional<Deadline> leaving_;  // of finalize, from its begin
+  std::string cancelled_;                         // names of uncommitted allocations, until they are reported
+  bool mailbox_reported_ = false;                 // that it is damaged
+  std::optional<Deadline> leaving_;               // of finalize, from its begin; the client is attached until then
 };
 
 }  // namespace damaris::client

@@ -132,7 +132,7 @@ shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64
 }
 
 // The slow path: no hole. What can never fit is refused at once; the rest waits for the server, within the buffer's time-out, and then
-// the ladder decides for the node.
+// back-pressure decides for the node.
 shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variable, std::int64_t step, int& notice) {
   const CalmThread calm;
   const std::uint64_t bytes = variable.shape.bytes;

@@ -42,7 +42,7 @@ struct Writer {
     return scratch.insert_or_assign({variable, block}, Scratch{std::move(memory), notice}).first->second.memory.get();
   }
 
-  // A write was refused by the ladder; the server hears of it before the step ends.
+  // A write was refused by back-pressure; the server hears of it before the step ends.
   void refuse(std::uint32_t variable, std::int64_t step, bool drops) {
     ++refused[{step, variable, drops}];
     add_one(drops ? dropped : skipped);

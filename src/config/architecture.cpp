@@ -54,7 +54,7 @@ void weights(Build& build, const Element& buffer) {
 const std::vector<std::string> kRungs = {"reduce", "spill", "block", "skip", "drop"};
 
 // on-full="reduce spill skip": what is done besides waiting, and what becomes of a write that has waited in vain.
-void ladder(Build& build, const Element& element) {
+void back_pressure(Build& build, const Element& element) {
   model::Architecture& a = build.model.architecture;
   const Attribute& attribute = *element.find("on-full");
   bool spills = false;
@@ -93,7 +93,7 @@ void buffer(Build& build, const Element& element) {
             : stale == "discard" ? model::StalePolicy::discard
                                  : model::StalePolicy::refuse;
   weights(build, element);
-  ladder(build, element);
+  back_pressure(build, element);
 }
 
 void section(Build& build, const Element& element) {

@@ -1,4 +1,4 @@
-// The server's rungs of the back-pressure ladder: what it does when the buffer fills, also while clients wait.
+// The server's part of back-pressure: what it does when the buffer fills, also while clients wait.
 // Used by: the server's dispatch thread, between two callbacks of plugins.
 // Before it: the ledger, which knows what is held. After it: room in the arenas, or data that are stored faster.
 #pragma once

@@ -1,6 +1,6 @@
 // The spill file: holds blocks that were moved out of a full buffer to a disk of the node, until they are stored.
 // Used by: the server's dispatch thread; recovery, which finds in it what a dead server had moved.
-// Before it: the ladder chooses a block. After it: the storage reads the block through a mapping, wherever it lies.
+// Before it: back-pressure chooses a block. After it: the storage reads the block through a mapping, wherever it lies.
 #pragma once
 
 #include <damaris/plugin.h>

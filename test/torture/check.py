@@ -12,7 +12,7 @@ from functools import partial
 
 from cluster import SHARED, neighbours
 from faults import ALWAYS, EARLIER_IO, FULL, NOT_ENDED, SERVER_LOST, TIMEOUT, together
-from ladder import DROPPED, SKIPPED, is_told, refused, wrong_refusal
+from back_pressure import DROPPED, SKIPPED, is_told, refused, wrong_refusal
 from ledger import read_ledger
 from reads import wrong_read
 from processes import CRASHES, MARGIN_S

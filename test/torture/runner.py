@@ -30,7 +30,7 @@ class Result:
     second_made: bool = False
     datasets: int = 0
     reads: int = 0  # that returned values
-    left_out: int = 0  # writes, by the ladder
+    left_out: int = 0  # writes, by back-pressure
     spilled_bytes: int = 0
     reduced_steps: int = 0
     lost: list = field(default_factory=list)  # sentences: what was promised and not kept

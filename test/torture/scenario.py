@@ -11,7 +11,7 @@ from cluster import attributes_of_files, draw_cluster
 from faults import FAULTS, Fault, draw_fault
 from habits import draw_sizes, weave_alarms, weave_habits
 import reads
-from ladder import attributes_of_buffer, attributes_of_variable, draw_ladder
+from back_pressure import attributes_of_buffer, attributes_of_variable, draw_back_pressure
 from times import line_of_time
 
 TYPES = {"d": "double", "f": "float", "i": "int"}
@@ -102,7 +102,7 @@ def draw(seed, kinds, with_mpi=True):
     run.flush_timeout_ms = rng.choice((20, 300, 10000))
     run.buffer_timeout_ms = rng.choice((0, 20, 300, 5000))
     run.variables = [draw_variable(rng, number, run.clients) for number in range(rng.randint(1, 3))]
-    draw_ladder(rng, run)
+    draw_back_pressure(rng, run)
     draw_sizes(run, random.Random(f"torture sizes {seed}"))
     steps = rng.randint(1, 7)
     run.scripts["first"] = [draw_script(rng, run, source, range(steps)) for source in range(run.clients)]

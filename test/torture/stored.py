@@ -39,7 +39,7 @@ def read_stored(out, noted=False):
             stored.failed_steps.add(step["step"])
         stored.missing.update(step.get("missing", []))
         stored.missing_of.setdefault(step["step"], set()).update(step.get("missing", []))
-        take_ladder(stored, step)
+        take_back_pressure(stored, step)
         take_time(stored, step)
         for file in step.get("files", []):
             files[teller, file["name"], file["server"]] = (step["step"], file)
@@ -54,7 +54,7 @@ def read_stored(out, noted=False):
     return stored
 
 
-def take_ladder(stored, line):
+def take_back_pressure(stored, line):
     step = line["step"]
     stored.left_out.update((variable, step) for variable in line.get("skipped", []))
     stored.dropped_steps |= {step} if line.get("dropped") else set()

@@ -133,7 +133,7 @@ std::string layouts(const model::Model& model) {
 }
 
 // "skipped when full, priority 2", or nothing to say.
-std::string place_on_ladder(const model::Variable& v) {
+std::string on_full_of(const model::Variable& v) {
   std::string text;
   if (v.on_full == model::OnFull::skip) text = format("skipped when full, priority {}", v.priority);
   if (v.on_full == model::OnFull::drop) text = "drops the step when full";
@@ -153,7 +153,7 @@ std::string state_of(const model::Variable& v) {
   if (!when.empty()) words.push_back(format("{}", join(when, " ")));
   if (!v.store) words.push_back("not stored");
   if (!v.reduce.empty()) words.push_back("reduce=" + v.reduce);
-  if (std::string place = place_on_ladder(v); !place.empty()) words.push_back(std::move(place));
+  if (std::string place = on_full_of(v); !place.empty()) words.push_back(std::move(place));
   return format("{}", join(words, ", "));
 }
 

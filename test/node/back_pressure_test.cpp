@@ -1,4 +1,4 @@
-// The back-pressure ladder: what is skipped, dropped, reduced harder and spilled, and that every bit of it is counted.
+// Back-pressure: what is skipped, dropped, reduced harder and spilled, and that every bit of it is counted.
 #include <cstring>
 #include <filesystem>
 
@@ -86,7 +86,7 @@ TEST_CASE("rule 9: a step that is dropped takes nothing more of any variable; wh
              Catch::Contains("datasets 10 small:1.0=16:10 ") && Catch::Contains(" dropped:small dropped:vec"));
 }
 
-TEST_CASE("who may not be skipped gets the error, as without a ladder") {
+TEST_CASE("who may not be skipped gets the error, as without on-full") {
   Node node(tight());
   (void)write_vec(node, 1, 0);
   CHECK(error_of([&] { (void)fill(node, 0, 0); }).code() == DC_E_ITERATION_TOO_LARGE);

@@ -1,4 +1,4 @@
-"""The back-pressure ladder in a run (docs/back-pressure.md): what its XML allows, and whether each write that it has refused is told.
+"""Back-pressure in a run (docs/back-pressure.md): what its XML allows, and whether each write that it has refused is told.
 
 Before it: scenario.py, which draws it into the XML. After it: check.py, with what the clients were told and what the manifest says.
 """
@@ -10,7 +10,7 @@ SKIPPED, DROPPED = 3, 4
 DATA = ("write", "alloc")
 
 
-def draw_ladder(rng, run):
+def draw_back_pressure(rng, run):
     """The rungs of the run's buffer, and of each variable what differs; mostly none. Blocks are large then, so that it does fill."""
     if rng.random() < 0.6:
         return
