@@ -16,7 +16,6 @@ class CalmThread {
  public:
   CalmThread() noexcept {
     ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation_);
-    ::pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &cancel_type_);
     std::fegetenv(&environment_);
     std::fesetenv(FE_DFL_ENV);
   }
@@ -24,7 +23,6 @@ class CalmThread {
   // meanwhile takes place at the thread's next cancellation point, in the program's own code.
   ~CalmThread() {
     std::fesetenv(&environment_);
-    ::pthread_setcanceltype(cancel_type_, nullptr);
     ::pthread_setcancelstate(cancellation_, nullptr);
   }
   CalmThread(const CalmThread&) = delete;
@@ -32,7 +30,7 @@ class CalmThread {
 
  private:
   std::fenv_t environment_;
-  int cancellation_ = 0, cancel_type_ = 0;
+  int cancellation_ = 0;
 };
 
 }  // namespace damaris

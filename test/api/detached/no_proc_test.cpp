@@ -15,6 +15,10 @@ std::vector<std::string> without_proc(const std::vector<std::string>& command) {
 }
 
 bool can_hide_proc() {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  WARN("SKIP: sanitizers need /proc");
+  return false;
+#endif
   Process attempt(without_proc({"true"}), true);
   if (attempt.wait() == 0) return true;
   WARN("SKIP: to hide /proc needs root and unshare");
