@@ -1,7 +1,6 @@
 #include "core/shm/dead_regions.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -146,7 +145,7 @@ void clear_unreadable(const std::string& name, model::StalePolicy policy, const 
                        name, why, name));
   log_line(LogLevel::warning,
            format("removing the region {} that {}", name, region.unfinished ? "a server left unfinished" : "nobody can read"));
-  ::shm_unlink(name.c_str());
+  SharedMemory::remove(name);
 }
 
 void clear_if_dead(const FoundRegion& region, model::StalePolicy policy, const Recover& recover) {
@@ -167,7 +166,7 @@ void clear_if_dead(const FoundRegion& region, model::StalePolicy policy, const R
   log_line(LogLevel::warning,
            format("removing the region {} of a dead server ({} datasets given up)", region.name, region.unreleased_blocks));
   if (!region.spill_file.empty()) ::unlink(region.spill_file.c_str());
-  ::shm_unlink(region.name.c_str());
+  SharedMemory::remove(region.name);
 }
 
 void clear(const std::string& name, model::StalePolicy policy, const Recover& recover) {

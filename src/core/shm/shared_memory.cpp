@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+#include <boost/interprocess/mapped_region.hpp>
+#include <boost/interprocess/shared_memory_object.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -24,6 +26,9 @@
 namespace damaris::shm {
 namespace {
 
+namespace ipc = boost::interprocess;
+using Object = ipc::shared_memory_object;
+
 const std::string kFolder = "/dev/shm";
 constexpr const char* kRoomRemedy =
     "make <buffer size=...> smaller, remove what other jobs left in /dev/shm, or give the container a larger /dev/shm";
@@ -32,6 +37,35 @@ std::uint64_t free_bytes_of_shm() {
   struct statvfs info = {};
   if (::statvfs(kFolder.c_str(), &info) != 0) throw system_error(DC_E_SHM, "cannot look at /dev/shm", errno, "mount a tmpfs there");
   return static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize;
+}
+
+int handle_of(const Object& object) noexcept { return object.get_mapping_handle().handle; }
+
+// Runs a call of Boost. Returns the errno with which it failed, or 0.
+template <class Call>
+int errno_of(const Call& call) {
+  try {
+    call();
+    return 0;
+  } catch (const ipc::interprocess_exception& error) {
+    return error.get_native_error() != 0 ? error.get_native_error() : EINVAL;
+  }
+}
+
+// For mapped_region: memory that is no object's.
+struct Anonymous {
+  static ipc::mapping_handle_t get_mapping_handle() noexcept { return {-1, false}; }
+};
+
+template <class Mappable>
+std::unique_ptr<ipc::mapped_region> mapped(const Mappable& what, ipc::mode_t mode, std::uint64_t bytes,
+                                           ipc::map_options_t options = ipc::default_map_options) {
+  std::unique_ptr<ipc::mapped_region> mapping;
+  const auto map = [&] { mapping = std::make_unique<ipc::mapped_region>(what, mode, 0, bytes, nullptr, options); };
+  if (const int failure = errno_of(map); failure != 0)
+    throw system_error(DC_E_SHM, format("cannot map {} of memory", size_text(bytes)), failure,
+                       "look at the limits of the process (ulimit -v)");
+  return mapping;
 }
 
 struct flock lock_of(std::uint64_t part, short type) noexcept {
@@ -65,46 +99,67 @@ void require_room(const std::string& name, std::uint64_t bytes) {
                                kRoomRemedy));
 }
 
+Error not_made(const std::string& name, int error) {
+  return system_error(DC_E_SHM, format("cannot make the region {}", name), error, "look at /dev/shm and its permissions");
+}
+
+Error not_opened(const std::string& name, int error) {
+  if (error == ENOENT)
+    return system_error(DC_E_SHM, format("cannot open the region {}", name), error, "is the server of this node running?");
+  return Error(DC_E_SHM, format("cannot open the region {}: {}", name, why_not_own(kFolder + name, error)));
+}
+
 }  // namespace
+
+SharedMemory::SharedMemory() = default;
 
 SharedMemory SharedMemory::create(const std::string& name, std::uint64_t bytes, std::uint64_t allocated_bytes) {
   require_room(name, bytes);
+  Object object;
+  const auto make = [&] { object = Object(ipc::create_only, name.c_str(), ipc::read_write, ipc::permissions(0600)); };
+  if (const int failure = errno_of(make); failure != 0) throw not_made(name, failure);
   SharedMemory memory;
-  memory.take_descriptor(open_own(kFolder + name, O_CREAT | O_EXCL | O_RDWR, 0600));
-  if (memory.descriptor_ < 0)
-    throw system_error(DC_E_SHM, format("cannot make the region {}", name), errno, "look at /dev/shm and its permissions");
   memory.name_ = name;
   memory.owns_name_ = true;
-  // Whoever finds a region that nobody holds may take it away: before there is anything in it.
+  memory.take_descriptor(::fcntl(handle_of(object), F_DUPFD_CLOEXEC, 0));
+  if (memory.descriptor_ < 0) throw not_made(name, errno);
+  // Any process of this user may remove a region that nobody holds: it is held before there is anything in it.
   if (!memory.try_hold(kServerPart) || !memory.has_name())
     throw Error(DC_E_SHM, format("another process has taken the new region {} for one of a dead server; start again", name));
-  if (::fchmod(memory.descriptor_, 0600) != 0 || ::ftruncate(memory.descriptor_, static_cast<off_t>(bytes)) != 0)
-    throw system_error(DC_E_SHM, format("cannot size the region {} to {}", name, size_text(bytes)), errno, kRoomRemedy);
-  memory.map(memory.descriptor_, bytes);
+  struct stat info = {};
+  if (::fstat(handle_of(object), &info) != 0 || info.st_uid != ::geteuid() || (info.st_mode & 0777) != 0600)
+    throw not_made(name, EPERM);
+  if (const int failure = errno_of([&] { object.truncate(static_cast<off_t>(bytes)); }); failure != 0)
+    throw system_error(DC_E_SHM, format("cannot size the region {} to {}", name, size_text(bytes)), failure, kRoomRemedy);
+  memory.use(mapped(object, ipc::read_write, bytes));
   memory.allocate(0, allocated_bytes);
   return memory;
 }
 
+// open_own goes first: it does not wait, as Boost's open would for a lease that another user has on a file of that name. What it has opened
+// stays the region's descriptor, and Boost has to open the same file.
 SharedMemory SharedMemory::open(const std::string& name, std::uint64_t least_bytes) {
   SharedMemory memory;
   memory.take_descriptor(open_own(kFolder + name, O_RDWR));
-  if (memory.descriptor_ < 0 && errno != ENOENT)
-    throw Error(DC_E_SHM, format("cannot open the region {}: {}", name, why_not_own(kFolder + name, errno)));
-  if (memory.descriptor_ < 0)
-    throw system_error(DC_E_SHM, format("cannot open the region {}", name), errno, "is the server of this node running?");
+  if (memory.descriptor_ < 0) throw not_opened(name, errno);
   memory.name_ = name;
+  Object object;
+  const auto open = [&] { object = Object(ipc::open_only, name.c_str(), ipc::read_write); };
+  if (const int failure = errno_of(open); failure != 0) throw not_opened(name, failure);
   struct stat info = {};
-  if (::fstat(memory.descriptor_, &info) != 0 || info.st_uid != ::geteuid() || (info.st_mode & 077) != 0)
+  if (::fstat(handle_of(object), &info) != 0 || !memory.is_file(info))
+    throw Error(DC_E_SHM, format("another file has taken the place of the region {}: not attaching to it", name));
+  if (info.st_uid != ::geteuid() || (info.st_mode & 077) != 0)
     throw Error(DC_E_SHM, format("the region {} is not this user's own (mode 0600): not attaching to it", name));
   if (static_cast<std::uint64_t>(info.st_size) < least_bytes)
     throw Error(DC_E_SHM, format("the region {} is too short to be one ({} bytes)", name, info.st_size));
-  memory.map(memory.descriptor_, static_cast<std::uint64_t>(info.st_size));
+  memory.use(mapped(object, ipc::read_write, static_cast<std::uint64_t>(info.st_size)));
   return memory;
 }
 
 SharedMemory SharedMemory::make_private(std::uint64_t bytes) {
   SharedMemory memory;
-  memory.map(-1, bytes);
+  memory.use(mapped(Anonymous(), ipc::copy_on_write, bytes, MAP_ANONYMOUS));  // copy_on_write: MAP_PRIVATE
   return memory;
 }
 
@@ -116,18 +171,15 @@ SharedMemory SharedMemory::lent(std::byte* data, std::uint64_t bytes) {
   return memory;
 }
 
-void SharedMemory::map(int descriptor, std::uint64_t bytes) {
-  const int flags = descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-  void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, descriptor, 0);
-  if (address == MAP_FAILED)
-    throw system_error(DC_E_SHM, format("cannot map {} of memory", size_text(bytes)), errno,
-                       "look at the limits of the process (ulimit -v)");
-  data_ = static_cast<std::byte*>(address);
-  bytes_ = bytes;
+void SharedMemory::use(std::unique_ptr<ipc::mapped_region> mapping) noexcept {
+  mapping_ = std::move(mapping);
+  data_ = static_cast<std::byte*>(mapping_->get_address());
+  bytes_ = mapping_->get_size();
 }
 
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
+    : mapping_(std::move(other.mapping_)),
+      data_(std::exchange(other.data_, nullptr)),
       bytes_(std::exchange(other.bytes_, 0)),
       name_(std::exchange(other.name_, {})),
       descriptor_(std::exchange(other.descriptor_, -1)),
@@ -137,6 +189,7 @@ SharedMemory::SharedMemory(SharedMemory&& other) noexcept
       is_lent_(std::exchange(other.is_lent_, false)) {}
 
 SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
+  std::swap(mapping_, other.mapping_);
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
   std::swap(name_, other.name_);
@@ -149,7 +202,7 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
 }
 
 SharedMemory::~SharedMemory() {
-  if (data_ != nullptr && !is_lent_) ::munmap(data_, bytes_);
+  mapping_.reset();  // before the locks go: a large one takes a while
   close_descriptor();
   unlink_name();
 }
@@ -163,10 +216,12 @@ void SharedMemory::take_descriptor(int descriptor) noexcept {
   inode_ = info.st_ino;
 }
 
+bool SharedMemory::is_file(const struct stat& info) const noexcept { return info.st_dev == device_ && info.st_ino == inode_; }
+
 // A program may close descriptors that it does not know, and use their numbers for files of its own: those are left alone.
 bool SharedMemory::has_descriptor() const noexcept {
   struct stat info = {};
-  return descriptor_ >= 0 && ::fstat(descriptor_, &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
+  return descriptor_ >= 0 && ::fstat(descriptor_, &info) == 0 && is_file(info);
 }
 
 void SharedMemory::close_descriptor() noexcept {
@@ -216,12 +271,14 @@ bool SharedMemory::is_held_elsewhere(std::uint64_t part) const noexcept {
 // By the name itself: a program may have closed the descriptor.
 bool SharedMemory::has_name() const noexcept {
   struct stat info = {};
-  return ::lstat((kFolder + name_).c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
+  return ::lstat((kFolder + name_).c_str(), &info) == 0 && is_file(info);
 }
 
 void SharedMemory::unlink_name() noexcept {
-  if (owns_name_ && maker_.is_this_process()) ::shm_unlink(name_.c_str());
+  if (owns_name_ && maker_.is_this_process()) remove(name_);
   owns_name_ = false;
 }
+
+void SharedMemory::remove(const std::string& name) noexcept { Object::remove(name.c_str()); }
 
 }  // namespace damaris::shm

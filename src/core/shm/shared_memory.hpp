@@ -1,12 +1,19 @@
-// A piece of memory under a name in /dev/shm that several processes map, or a private one for a server in place.
+// A piece of memory under a name in /dev/shm that several processes map, or a private one for a server in place. Boost.Interprocess makes,
+// opens, sizes and maps it; which file that is, its pages and its locks are looked after here (ADR 1).
 // Used by: Region, on both sides, at start-up and end only.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "core/base/maker.hpp"
+
+struct stat;
+namespace boost::interprocess {
+class mapped_region;
+}
 
 namespace damaris::shm {
 
@@ -22,6 +29,8 @@ class SharedMemory {
   static SharedMemory open(const std::string& name, std::uint64_t least_bytes);
   // Memory of this process (and its threads) alone; no name.
   static SharedMemory make_private(std::uint64_t bytes);
+  // Takes the name of an object away; who has it mapped keeps it.
+  static void remove(const std::string& name) noexcept;
   // Memory of the caller, which must outlive this object: a region that lies somewhere else, such as in a copy.
   static SharedMemory lent(std::byte* data, std::uint64_t bytes);
 
@@ -53,16 +62,18 @@ class SharedMemory {
   bool has_name() const noexcept;
 
  private:
-  SharedMemory() = default;
-  void map(int descriptor, std::uint64_t bytes);
+  SharedMemory();
+  void use(std::unique_ptr<boost::interprocess::mapped_region> mapping) noexcept;
   void take_descriptor(int descriptor) noexcept;
+  bool is_file(const struct stat& info) const noexcept;
   bool has_descriptor() const noexcept;
   void close_descriptor() noexcept;
 
+  std::unique_ptr<boost::interprocess::mapped_region> mapping_;  // none when lent
   std::byte* data_ = nullptr;
   std::uint64_t bytes_ = 0;
   std::string name_;
-  int descriptor_ = -1;
+  int descriptor_ = -1;                   // for locks and allocation
   std::uint64_t device_ = 0, inode_ = 0;  // of the file behind it
   bool owns_name_ = false;
   bool is_lent_ = false;

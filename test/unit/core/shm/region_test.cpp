@@ -2,8 +2,6 @@
 
 #include <catch2/catch.hpp>
 
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,21 +54,6 @@ TEST_CASE("a region is mode 0600 and goes away with its owner") {
     CHECK((info.st_mode & 0777) == 0600);
   }
   CHECK(::access(path.c_str(), F_OK) != 0);
-}
-
-TEST_CASE("whether a region has its name is known also without a descriptor, and another region's name is not taken for it") {
-  const auto closed = GENERATE(false, true);
-  const std::string name = fresh_name();
-  const int free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  ::close(free);  // the number that the region gets
-  const auto memory = SharedMemory::create(name, 4096, 0);
-  if (closed) REQUIRE(::close(free) == 0);  // as a program does that closes what it does not know
-  CHECK(memory.has_name());
-  ::shm_unlink(name.c_str());
-  CHECK_FALSE(memory.has_name());
-  const auto other = SharedMemory::create(name, 4096, 0);
-  CHECK_FALSE(memory.has_name());
-  CHECK(other.has_name());
 }
 
 TEST_CASE("a region of somebody else's name is never taken over") {

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/shm/dead_regions.hpp"
@@ -34,6 +35,18 @@ TEST_CASE("a start lock has one holder at a time, is this user's alone, and leav
   }
   CHECK_FALSE(exists(second));
   CHECK(second.try_take());
+}
+
+TEST_CASE("a start lock stays taken when its process opens and closes the file again") {
+  StartLock first("lock"), second("lock");
+  REQUIRE(first.try_take());
+  ::close(::open(path_of(first).c_str(), O_RDWR | O_CLOEXEC));
+  CHECK_FALSE(second.try_take());
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(StartLock("lock").try_take() ? 1 : 0);
+  int status = 1;
+  ::waitpid(child, &status, 0);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
 }
 
 TEST_CASE("waiting for a start lock ends at the time-out or when told to stop, and names the file") {

@@ -1,0 +1,173 @@
+// What ADR 1 promises about a region's memory, whatever Boost.Interprocess does for it: which file it is, its mode, its locks.
+#include "core/shm/shared_memory.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "core/shm/dead_regions.hpp"
+#include "core/shm/layout.hpp"
+#include "support/errors.hpp"
+
+namespace damaris::shm {
+namespace {
+
+using damaris::test::error_of;
+namespace fs = std::filesystem;
+
+std::string fresh_name() { return region_name("unit", make_nonce(), 0, 0); }
+std::string path_of(const std::string& name) { return "/dev/shm" + name; }
+
+// This process's descriptors of the file that has that name now.
+std::vector<int> descriptors_of(const std::string& name) {
+  struct stat file = {}, open = {};
+  REQUIRE(::lstat(path_of(name).c_str(), &file) == 0);
+  std::vector<int> descriptors;
+  for (int number = 0; number < 1024; ++number)
+    if (::fstat(number, &open) == 0 && open.st_dev == file.st_dev && open.st_ino == file.st_ino) descriptors.push_back(number);
+  return descriptors;
+}
+
+struct Planted {
+  std::string name = fresh_name();
+  ~Planted() { ::unlink(path_of(name).c_str()); }
+};
+
+// Whether what a child of this process does ends with true.
+template <class Call>
+bool in_child(const Call& call) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(call() ? 0 : 1);
+  int status = 1;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST_CASE("an object is mode 0600 whatever the umask, of the size asked for, and has one descriptor, closed by exec") {
+  const mode_t mask = GENERATE(0, 022, 0777);
+  const std::string name = fresh_name();
+  const mode_t before = ::umask(mask);
+  const auto memory = SharedMemory::create(name, 10 * kPage, kPage);
+  ::umask(before);
+  struct stat info = {};
+  REQUIRE(::stat(path_of(name).c_str(), &info) == 0);
+  CHECK((info.st_mode & 07777) == 0600);
+  CHECK(info.st_size == 10 * kPage);
+  CHECK(static_cast<std::uint64_t>(info.st_blocks) * 512 >= kPage);
+  const auto opened = SharedMemory::open(name, 10 * kPage);
+  CHECK(opened.size_bytes() == 10 * kPage);
+  const std::vector<int> descriptors = descriptors_of(name);
+  CHECK(descriptors.size() == 2);  // one of each
+  for (const int descriptor : descriptors) CHECK((::fcntl(descriptor, F_GETFD) & FD_CLOEXEC) != 0);
+}
+
+TEST_CASE("whether a region has its name is known also without a descriptor, and another region's name is not taken for it") {
+  const auto closed = GENERATE(false, true);
+  const std::string name = fresh_name();
+  const auto memory = SharedMemory::create(name, 4096, 0);
+  if (closed)
+    for (const int descriptor : descriptors_of(name)) REQUIRE(::close(descriptor) == 0);  // as a program that does not know it
+  CHECK(memory.has_name());
+  SharedMemory::remove(name);
+  CHECK_FALSE(memory.has_name());
+  const auto other = SharedMemory::create(name, 4096, 0);
+  CHECK_FALSE(memory.has_name());
+  CHECK(other.has_name());
+}
+
+TEST_CASE("a descriptor that the program has closed and used anew is left alone") {
+  const std::string name = fresh_name();
+  int number = -1;
+  {
+    auto memory = SharedMemory::create(name, 4 * kPage, 0);
+    number = descriptors_of(name).at(0);
+    REQUIRE(::dup2(STDERR_FILENO, number) == number);
+    CHECK_NOTHROW(memory.allocate(0, kPage));
+    CHECK(memory.try_hold(kServerPart));
+  }
+  CHECK(::fcntl(number, F_GETFD) >= 0);
+  ::close(number);
+}
+
+TEST_CASE("what stands at a region's name and is no file of this user alone is neither opened nor written") {
+  const Planted target, planted;
+  const std::string path = path_of(planted.name);
+  auto victim = SharedMemory::create(target.name, kPage, kPage);
+  std::string why;
+  SECTION("a symbolic link") {
+    fs::create_symlink(path_of(target.name), path);
+    why = "is a symbolic link";
+  }
+  SECTION("a hard link") {
+    fs::create_hard_link(path_of(target.name), path);
+    why = "a hard link";
+  }
+  SECTION("a named pipe") {
+    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    why = "is no regular file";
+  }
+  SECTION("a folder") {
+    REQUIRE(::mkdir(path.c_str(), 0700) == 0);
+    why = "directory";
+  }
+  const Error opened = error_of([&] { SharedMemory::open(planted.name, 1); });
+  CHECK(opened.code() == DC_E_SHM);
+  CHECK_THAT(opened.sentence(), Catch::Contains(planted.name) && Catch::Contains(why));
+  const Error made = error_of([&] { SharedMemory::create(planted.name, 3 * kPage, kPage); });
+  CHECK(made.code() == DC_E_SHM);
+  CHECK_THAT(made.sentence(), Catch::Contains("cannot make the region " + planted.name) && Catch::Contains("exists"));
+  CHECK(fs::file_size(path_of(target.name)) == kPage);
+  CHECK(fs::symlink_status(path).type() != fs::file_type::not_found);
+  fs::remove(path);
+}
+
+TEST_CASE("a region's name with a lease on its file is not waited for") {
+  const Planted planted;
+  ::close(::open(path_of(planted.name).c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+  const int leased = ::open(path_of(planted.name).c_str(), O_RDONLY | O_CLOEXEC);
+  const auto handle = std::signal(SIGIO, SIG_IGN);
+  if (::fcntl(leased, F_SETLEASE, F_RDLCK) != 0) {
+    WARN("SKIP: this file system has no leases");
+  } else {
+    CHECK_THAT(error_of([&] { SharedMemory::open(planted.name, 1); }).sentence(), Catch::Contains("holds a lease on it"));
+  }
+  ::close(leased);
+  std::signal(SIGIO, handle);
+}
+
+TEST_CASE("what is held stays held when its process opens and closes the object again, and is its open file's alone") {
+  const std::string name = fresh_name();
+  auto memory = SharedMemory::create(name, kPage, 0);
+  { const auto again = SharedMemory::open(name, 1); }
+  ::close(::open(path_of(name).c_str(), O_RDWR | O_CLOEXEC));
+  auto other = SharedMemory::open(name, 1);
+  CHECK(other.is_held_elsewhere(kServerPart));
+  CHECK_FALSE(other.try_hold(kServerPart));
+  CHECK_FALSE(memory.is_held_elsewhere(kServerPart));
+  CHECK(in_child([&] { return SharedMemory::open(name, 1).is_held_elsewhere(kServerPart); }));
+  memory.let_go(kServerPart);
+  CHECK(other.try_hold(kServerPart));
+}
+
+TEST_CASE("memory without a name is this process's alone: a fork gets a copy") {
+  auto memory = SharedMemory::make_private(kPage);
+  CHECK(memory.is_private());
+  memory.data()[0] = std::byte{1};
+  CHECK(in_child([&] {
+    const bool copied = memory.data()[0] == std::byte{1};
+    memory.data()[0] = std::byte{2};
+    return copied;
+  }));
+  CHECK(memory.data()[0] == std::byte{1});
+}
+
+}  // namespace
+}  // namespace damaris::shm
