@@ -6,7 +6,7 @@
 #include "core/base/calm_thread.hpp"
 #include "core/base/format.hpp"
 #include "core/shm/copy_choice.hpp"
-#include "core/shm/decision.hpp"
+#include "core/shm/omission.hpp"
 #include "core/shm/publish.hpp"
 
 namespace damaris::client {
@@ -85,7 +85,7 @@ void Client::require_data(const Variable& variable, const void* data) const {
 }
 
 int Client::look_at_decision(const Variable& variable, std::int64_t step) const {
-  const shm::Decision decision = shm::decided(region_->header(), step);
+  const shm::Omission decision = shm::omission_of(region_->header(), step);
   if (decision.drops()) return DC_N_DROPPED;
   const model::Variable& declared = model_->variables[variable.id];
   return declared.on_full == model::OnFull::skip && decision.skips(declared.priority) ? DC_N_SKIPPED : DC_OK;
@@ -154,7 +154,7 @@ shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variabl
   if (header != nullptr || refused()) return header;
   if (const model::Variable& declared = model_->variables[variable.id]; declared.on_full != model::OnFull::block) {
     const bool drops = declared.on_full == model::OnFull::drop;
-    shm::decide(region_->header(), step, drops ? shm::Decision::drop(step) : shm::Decision::skip(step, declared.priority));
+    shm::omit(region_->header(), step, drops ? shm::Omission::drop(step) : shm::Omission::skip(step, declared.priority));
     notice = drops ? DC_N_DROPPED : DC_N_SKIPPED;
     return nullptr;
   }

@@ -29,7 +29,7 @@ class VariableReader {
     bool enabled = true, store = true;
     int depth = 0;
     const Attribute* reduce = nullptr;
-    model::Schedule schedule;
+    model::StepSelection schedule;
     int priority = 0;
     const Attribute* reduce_on_full = nullptr;
     model::OnFull on_full = model::OnFull::block;
@@ -100,7 +100,7 @@ class VariableReader {
   }
 
   // What the element does not say stays as it is around it.
-  model::Schedule schedule(const Element& element, model::Schedule schedule) {
+  model::StepSelection schedule(const Element& element, model::StepSelection schedule) {
     constexpr std::int64_t kHighest = 999'999'999;
     if (const Attribute* every = element.find("every")) schedule.every = number(build_, *every, 1, kHighest);
     if (const Attribute* from = element.find("from")) schedule.from = number(build_, *from, 0, kHighest);

@@ -6,7 +6,7 @@
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/shm/arena.hpp"
-#include "core/shm/decision.hpp"
+#include "core/shm/omission.hpp"
 #include "core/shm/open_steps.hpp"
 
 namespace damaris::server {
@@ -95,10 +95,10 @@ void Adoption::restore(Iteration& step) {
     if (crowded.may_have_times && !step.has_time())
       log_line(LogLevel::warning, format("the physical time of step {} is not known any more, if it had one", step.step()));
   }
-  const shm::Decision decision = shm::decided(header, step.step());
+  const shm::Omission omission = shm::omission_of(header, step.step());
   for (const model::Variable& variable : model_.variables) {
-    const bool skipped = variable.on_full == model::OnFull::skip && decision.skips(variable.priority);
-    if (variable.enabled && (decision.drops() || skipped)) step.refuse(variable.id, decision.drops());
+    const bool skipped = variable.on_full == model::OnFull::skip && omission.skips(variable.priority);
+    if (variable.enabled && (omission.drops() || skipped)) step.refuse(variable.id, omission.drops());
   }
 }
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "codec/checksum.hpp"
-#include "core/shm/decision.hpp"
+#include "core/shm/omission.hpp"
 #include "node.hpp"
 
 namespace damaris::test {
@@ -162,26 +162,26 @@ TEST_CASE("refusals are recorded also when the step ends by the next one, or by 
 }
 
 TEST_CASE("a decision is of one step and of those that share its word, the later one") {
-  const auto skip = shm::Decision::skip(5, 3);
+  const auto skip = shm::Omission::skip(5, 3);
   CHECK(skip.is_of(5));
-  CHECK_FALSE(skip.is_of(5 + static_cast<std::int64_t>(shm::kDecisions)));
-  CHECK_FALSE(shm::Decision().is_of(0));
+  CHECK_FALSE(skip.is_of(5 + static_cast<std::int64_t>(shm::kOmissions)));
+  CHECK_FALSE(shm::Omission().is_of(0));
   CHECK(skip.skips(3));
   CHECK_FALSE(skip.skips(4));
   CHECK_FALSE(skip.drops());
-  const auto both = skip.with(shm::Decision::drop(5));
+  const auto both = skip.with(shm::Omission::drop(5));
   CHECK(both.drops());
   CHECK(both.skips(3));
   Node node(tight(), 1);
   shm::RegionHeader& header = node.region().header();
-  shm::decide(header, 5, skip);
-  shm::decide(header, 5, shm::Decision::skip(5, 1));
-  CHECK(shm::decided(header, 5).skips(3));
-  const std::int64_t later = 5 + static_cast<std::int64_t>(shm::kDecisions);
-  shm::decide(header, later, shm::Decision::drop(later));
-  shm::decide(header, 5, skip);
-  CHECK(shm::decided(header, later).drops());
-  CHECK_FALSE(shm::decided(header, 5).skips(0));
+  shm::omit(header, 5, skip);
+  shm::omit(header, 5, shm::Omission::skip(5, 1));
+  CHECK(shm::omission_of(header, 5).skips(3));
+  const std::int64_t later = 5 + static_cast<std::int64_t>(shm::kOmissions);
+  shm::omit(header, later, shm::Omission::drop(later));
+  shm::omit(header, 5, skip);
+  CHECK(shm::omission_of(header, later).drops());
+  CHECK_FALSE(shm::omission_of(header, 5).skips(0));
 }
 
 TEST_CASE("a full buffer spills, also of the open step; what was spilled is stored, and the file goes") {

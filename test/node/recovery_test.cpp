@@ -10,7 +10,7 @@
 #include <map>
 
 #include "core/shm/arena.hpp"
-#include "core/shm/decision.hpp"
+#include "core/shm/omission.hpp"
 #include "node.hpp"
 
 namespace damaris::test {
@@ -210,7 +210,7 @@ TEST_CASE("recovery knows the time of a step, and what may have been skipped of 
   remains.write(0, 0);
   remains.client(0).set_time(0, 4.5);
   remains.client(0).end_iteration(0);
-  shm::decide(remains.region().header(), 0, shm::Decision::skip(0, 3));
+  shm::omit(remains.region().header(), 0, shm::Omission::skip(0, 3));
   remains.poll();
   remains.write(1, 1);
   const auto lines = remains.recover();
@@ -224,7 +224,7 @@ TEST_CASE(
   const int steps = GENERATE(3, 40, 300);  // more than there are decisions, and than there are words for them
   Remains remains;
   for (int step = 0; step < steps; ++step) {
-    shm::decide(remains.region().header(), step, shm::Decision::skip(step, 3));
+    shm::omit(remains.region().header(), step, shm::Omission::skip(step, 3));
     remains.write(0, step);
     remains.client(0).end_iteration(step);
     remains.poll();  // the other client ends none

@@ -19,9 +19,9 @@ namespace {
 constexpr std::size_t kLargestFile = 64u << 20;
 
 // Closes the descriptor however the function is left.
-struct File {
+struct OpenFile {
   int fd;
-  ~File() {
+  ~OpenFile() {
     if (fd >= 0) ::close(fd);
   }
 };
@@ -63,7 +63,7 @@ std::string read_all(int fd, const std::string& path) {
 std::string read_config_file(const std::string& path) {
   if (path.empty()) throw Error(DC_E_CONFIG, "no configuration file was named (the path is empty)");
   // O_NONBLOCK: a named pipe without a writer must not hang the start of a job.
-  const File file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  const OpenFile file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.fd < 0) {
     const int reason = errno;
     refuse(path, std::generic_category().message(reason) + (reason == ENOENT ? missing_hint(path) : ""));

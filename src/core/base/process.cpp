@@ -24,26 +24,27 @@ struct Stat {
 // Whether a process has that number, dead or alive.
 bool has_number(std::int32_t pid) noexcept { return ::kill(pid, 0) == 0 || errno != ESRCH; }
 
-enum class Look { seen, none, blind };
+enum class Lookup { found, none, unreadable };
 
-// Blind: out of descriptors or memory, or there is no /proc. Fields 3 and 22 of /proc/<pid>/stat; the command in field 2 may hold blanks and parentheses, so read from the last ')'.
-Look read_stat(std::int32_t pid, Stat& stat) noexcept {
+// Unreadable: no descriptor or memory left, or no /proc. Fields 3 and 22 of /proc/<pid>/stat; the command in field 2 may hold blanks and
+// parentheses, so parsing starts at the last ')'.
+Lookup read_stat(std::int32_t pid, Stat& stat) noexcept {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
   const int file = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return errno == ENOENT && ::access("/proc/self/stat", F_OK) == 0 ? Look::none : Look::blind;
+  if (file < 0) return errno == ENOENT && ::access("/proc/self/stat", F_OK) == 0 ? Lookup::none : Lookup::unreadable;
   char text[1024];
   const ssize_t length = ::read(file, text, sizeof text - 1);
   ::close(file);
-  if (length <= 0) return length < 0 && errno != ESRCH ? Look::blind : Look::none;
+  if (length <= 0) return length < 0 && errno != ESRCH ? Lookup::unreadable : Lookup::none;
   text[length] = '\0';
   const char* rest = std::strrchr(text, ')');
   unsigned long long start = 0;
   if (rest == nullptr || std::sscanf(rest + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
                                      &stat.state, &start) != 2)
-    return Look::blind;
+    return Lookup::unreadable;
   stat.start_time = start;
-  return Look::seen;
+  return Lookup::found;
 }
 
 constexpr std::uint64_t kBlind = 1;  // no namespace has this number
@@ -70,7 +71,7 @@ ProcessId this_process() {
   process.pid = static_cast<std::int32_t>(::getpid());
   process.space = own_space();
   Stat stat;
-  if (process.space != kBlind && read_stat(process.pid, stat) == Look::seen) process.start_time = stat.start_time;
+  if (process.space != kBlind && read_stat(process.pid, stat) == Lookup::found) process.start_time = stat.start_time;
   return process;
 }
 
@@ -80,15 +81,15 @@ bool is_visible(const ProcessId& process) noexcept {
 
 std::uint64_t start_time_of(std::int32_t pid) noexcept {
   Stat stat;
-  return read_stat(pid, stat) == Look::seen ? stat.start_time : 0;
+  return read_stat(pid, stat) == Lookup::found ? stat.start_time : 0;
 }
 
 bool is_alive(const ProcessId& process) noexcept {
   if (process.pid <= 0) return false;
   Stat stat;
-  const Look look = read_stat(process.pid, stat);
-  if (look == Look::blind) return has_number(process.pid);  // without a look a living process must not be taken for dead
-  if (look == Look::none) return false;
+  const Lookup look = read_stat(process.pid, stat);
+  if (look == Lookup::unreadable) return has_number(process.pid);  // without a look a living process must not be taken for dead
+  if (look == Lookup::none) return false;
   if (stat.state == 'Z' || stat.state == 'X') return false;
   return process.start_time == 0 || stat.start_time == process.start_time;
 }

@@ -62,7 +62,7 @@ struct Layout {
 };
 
 // The steps in which a variable is written: every `every`-th from `from` to `until`.
-struct Schedule {
+struct StepSelection {
   std::int64_t every = 1, from = 0, until = std::numeric_limits<std::int64_t>::max();
   bool always() const noexcept { return every == 1 && from == 0 && until == std::numeric_limits<std::int64_t>::max(); }
   bool due(std::int64_t step) const noexcept { return step >= from && step <= until && (step - from) % every == 0; }
@@ -87,7 +87,7 @@ struct Variable {
   std::string reduce_on_full;              // the same for when the buffer fills, "" for none
   dc_reduction_t reduction_on_full = {};
   OnFull on_full = OnFull::block;
-  Schedule schedule;
+  StepSelection schedule;
   int priority = 0;                 // larger ones are stored first
   std::vector<std::int64_t> chunk;  // extents, as its layout lists dimensions; empty: left to the storage
   bool enabled = true;

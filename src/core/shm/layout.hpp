@@ -18,7 +18,7 @@ inline constexpr std::uint64_t kMagic = 0x3153495241414d44;  // the bytes "DMAAR
 inline constexpr std::uint32_t kAbi = 10;                    // raised with every change of this file or of block.hpp
 inline constexpr std::uint64_t kLine = 64;                   // cache line, and alignment of everything
 inline constexpr std::uint64_t kPage = 4096;
-inline constexpr std::uint64_t kDecisions = 16;   // steps that clients of a node may be apart while they decide alike
+inline constexpr std::uint64_t kOmissions = 16;   // steps that clients of a node may be apart and still leave out the same
 inline constexpr std::uint64_t kOpenSteps = 256;  // of which a recovery finds all that the dead server had heard beside the blocks
 
 enum class RegionState : std::uint32_t {
@@ -77,8 +77,8 @@ struct alignas(kLine) RegionHeader {
   alignas(kLine) std::atomic<std::uint64_t> spilled_blocks;  // that are in the spill file; also for recovery
   std::atomic<std::uint64_t> spilled_bytes;                  // in all
   std::atomic<std::uint64_t> reduced_steps;                  // stored with reduce-on-full
-  // C compares and exchanges: what is left out of a step (decision.hpp). Of its own: every write may look at it.
-  alignas(kLine) std::atomic<std::uint64_t> decisions[kDecisions];
+  // C compares and exchanges: what is left out of a step (omission.hpp). Of its own: every write may look at it.
+  alignas(kLine) std::atomic<std::uint64_t> omissions[kOmissions];
 
   // S writes, recovery reads: what it has heard of open steps, and of those that found no free entry as of one range.
   alignas(kLine) OpenStep open_steps[kOpenSteps];

@@ -144,7 +144,7 @@ std::string on_full_of(const model::Variable& v) {
 // "disabled", "every 2 from 10 until 90", "not stored", how it is reduced, or nothing to say.
 std::string state_of(const model::Variable& v) {
   if (!v.enabled) return "disabled";
-  const model::Schedule none;
+  const model::StepSelection none;
   std::vector<std::string> words;
   std::vector<std::string> when;
   if (v.schedule.every != none.every) when.push_back(format("every {}", v.schedule.every));

@@ -11,13 +11,13 @@
 namespace damaris::shm {
 
 // The step, whether all of it is dropped, and the highest priority of those variables that may be skipped and are.
-class Decision {
+class Omission {
  public:
-  explicit Decision(std::uint64_t word = 0) noexcept : word_(word) {}
-  static Decision skip(std::int64_t step, int priority) noexcept {
-    return Decision(label(step) | (static_cast<std::uint64_t>(priority) + 1));
+  explicit Omission(std::uint64_t word = 0) noexcept : word_(word) {}
+  static Omission skip(std::int64_t step, int priority) noexcept {
+    return Omission(label(step) | (static_cast<std::uint64_t>(priority) + 1));
   }
-  static Decision drop(std::int64_t step) noexcept { return Decision(label(step) | kDrop); }
+  static Omission drop(std::int64_t step) noexcept { return Omission(label(step) | kDrop); }
 
   bool is_of(std::int64_t step) const noexcept { return word_ >> kLabelShift == label(step) >> kLabelShift; }
   bool drops() const noexcept { return (word_ & kDrop) != 0; }
@@ -25,12 +25,12 @@ class Decision {
   std::uint64_t word() const noexcept { return word_; }
 
   // Both, for the same step.
-  Decision with(Decision other) const noexcept {
+  Omission with(Omission other) const noexcept {
     const std::uint64_t priority = std::max(word_ & kPriority, other.word_ & kPriority);
-    return Decision((word_ & ~kPriority) | (other.word_ & kDrop) | priority);
+    return Omission((word_ & ~kPriority) | (other.word_ & kDrop) | priority);
   }
   // `other` is of a step that shares the word with this one, and comes after it.
-  bool is_before(Decision other) const noexcept { return word_ >> kLabelShift < other.word_ >> kLabelShift; }
+  bool is_before(Omission other) const noexcept { return word_ >> kLabelShift < other.word_ >> kLabelShift; }
 
  private:
   static constexpr std::uint64_t kPriority = 0x7ff, kDrop = 0x800;
@@ -39,21 +39,21 @@ class Decision {
   std::uint64_t word_;
 };
 
-inline std::atomic<std::uint64_t>& decision_word(RegionHeader& header, std::int64_t step) noexcept {
-  return header.decisions[static_cast<std::uint64_t>(step) % kDecisions];
+inline std::atomic<std::uint64_t>& omission_word(RegionHeader& header, std::int64_t step) noexcept {
+  return header.omissions[static_cast<std::uint64_t>(step) % kOmissions];
 }
 
-inline Decision decided(RegionHeader& header, std::int64_t step) noexcept {
-  const Decision found(decision_word(header, step).load(std::memory_order_acquire));
-  return found.is_of(step) ? found : Decision();
+inline Omission omission_of(RegionHeader& header, std::int64_t step) noexcept {
+  const Omission found(omission_word(header, step).load(std::memory_order_acquire));
+  return found.is_of(step) ? found : Omission();
 }
 
 // Clients are rarely more than a few steps apart. One that is further behind than there are words decides for itself alone.
-inline void decide(RegionHeader& header, std::int64_t step, Decision decision) noexcept {
-  std::atomic<std::uint64_t>& word = decision_word(header, step);
+inline void omit(RegionHeader& header, std::int64_t step, Omission omission) noexcept {
+  std::atomic<std::uint64_t>& word = omission_word(header, step);
   std::uint64_t before = word.load(std::memory_order_acquire);
-  while (!decision.is_before(Decision(before))) {
-    const Decision next = Decision(before).is_of(step) ? Decision(before).with(decision) : decision;
+  while (!omission.is_before(Omission(before))) {
+    const Omission next = Omission(before).is_of(step) ? Omission(before).with(omission) : omission;
     if (word.compare_exchange_weak(before, next.word(), std::memory_order_acq_rel)) return;
   }
 }
