@@ -35,7 +35,7 @@ void fill_stdio() noexcept {
   }
 }
 
-// What another thread put in its place meanwhile is not ours to close.
+// Another thread may have put its own file in that place meanwhile, which must stay open.
 void empty_stdio() noexcept {
   for (int descriptor = 0; descriptor < 3; ++descriptor)
     if (filled[descriptor] && is_null_device(descriptor)) ::close(descriptor);
@@ -45,7 +45,7 @@ extern "C" void ignore_signal(int) {}
 
 }  // namespace
 
-// What is held back or pending already is the simulation's.
+// Signals that are already blocked or pending belong to the simulation.
 QuietSignals::QuietSignals() noexcept {
   sigset_t quiet, pending;
   ::sigemptyset(&quiet);

@@ -28,13 +28,13 @@ std::int64_t volume(const Box& box);
 
 bool overlap(const Box& a, const Box& b);
 
-// What both hold; of volume 0 when they do not overlap.
+// The intersection; of volume 0 when they do not overlap.
 Box intersection(const Box& a, const Box& b);
 
 // The smallest box around all of `boxes`, which must not be empty.
 Box bounding_box(const std::vector<Box>& boxes);
 
-// What is left of `box` without `hole`: boxes that do not overlap, at most two per dimension.
+// `box` minus `hole`: boxes that do not overlap, at most two per dimension.
 std::vector<Box> subtract(Box box, const Box& hole);
 
 }  // namespace damaris

@@ -1,5 +1,5 @@
-// The state of the calling thread that Damaris' own work is done in, whatever the program has set: rounding to nearest, no floating-point
-// traps, denormals as they are, and no cancellation (pthread_cancel), which would unwind the work half-way.
+// Sets the calling thread's state for Damaris' own work, whatever the program has set: rounding to nearest, no floating-point traps, no
+// flushing of denormals, and no cancellation (pthread_cancel), which would unwind the work half-way.
 // Used by: every entry from the simulation that may compute or wait (the C interface), and every call of a plugin; new threads inherit the
 // floating-point environment.
 // Before it: the simulation, or a library that was built with -ffast-math. After it: codecs, HDF5, plugins.
@@ -19,8 +19,8 @@ class CalmThread {
     std::fegetenv(&environment_);
     std::fesetenv(FE_DFL_ENV);
   }
-  // Exceptions that were raised meanwhile are forgotten: flags, traps and modes are the program's again. A cancellation that was asked for
-  // meanwhile takes place at the thread's next cancellation point, in the program's own code.
+  // Discards exceptions raised meanwhile: flags, traps and modes are the program's again. A cancellation requested meanwhile takes effect
+  // at the thread's next cancellation point, in the program's own code.
   ~CalmThread() {
     std::fesetenv(&environment_);
     ::pthread_setcancelstate(cancellation_, nullptr);

@@ -15,7 +15,7 @@ class Deadline {
   static Deadline after_ms(std::int64_t timeout_ms) { return Deadline(Clock::now() + std::chrono::milliseconds(timeout_ms)); }
   static Deadline never() { return Deadline(Clock::time_point::max()); }
   bool passed() const { return Clock::now() >= end_; }
-  // What is left, at least 0 and at most `limit_ms`.
+  // The remaining time, at least 0 and at most `limit_ms`.
   std::int64_t left_ms(std::int64_t limit_ms) const {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count();
     return std::clamp<std::int64_t>(left, 0, limit_ms);

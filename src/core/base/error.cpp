@@ -101,7 +101,7 @@ const char* other_text(int code) noexcept {
     case DC_E_CLIENT_LOST:
       return "client lost";
     case DC_E_STOPPED:
-      return "server told to stop";
+      return "server asked to stop";
     case DC_E_INTERNAL:
       return "internal error";
     default:

@@ -1,4 +1,4 @@
-// A call of the system or of a library that failed, as an exception: what could not be done, and why.
+// A failed call of the system or of a library, as an exception: what could not be done, and why.
 // Used by: the manifest and the hdf5 plugin, on the server's dispatch thread or in a tool.
 // Before it: the failed call. After it: the storage makes the user's sentence of it.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace damaris {
 
-// In place of an errno, for a sentence that names its remedy itself.
+// In place of an errno, for a sentence that contains its remedy.
 constexpr int kNoRemedy = -1;
 
 // `what()` says what could not be done and why; `system_error()` is the errno behind it, 0 if there is none.

@@ -11,10 +11,10 @@ namespace damaris {
 // Reads the configuration file `path`. Throws Error(DC_E_CONFIG): missing, a folder, not readable, empty, or above 64 MiB.
 std::string read_config_file(const std::string& path);
 
-// 64-bit FNV-1a digest. Not a defence against malice: it finds ranks that read different files.
+// 64-bit FNV-1a digest. No defence against attacks: it detects ranks that read different files.
 std::uint64_t digest(std::string_view text) noexcept;
 
-// The same number for all ways to name one file, whatever its content.
+// The same number for all paths of one file, whatever its content.
 std::uint64_t place_digest(const std::string& path);
 
 }  // namespace damaris

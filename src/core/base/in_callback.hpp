@@ -1,4 +1,4 @@
-// Whether the calling thread is in a callback of a plugin: it belongs to the server then, and must not call as a client.
+// Whether the calling thread is in a callback of a plugin: it then belongs to the server, and must not call the client interface.
 // Used by: the plugin host, around every callback; the C interface, before every call, for the price of one load.
 #pragma once
 
@@ -13,7 +13,7 @@ class InCallback {
   InCallback(const InCallback&) = delete;
   InCallback& operator=(const InCallback&) = delete;
 
-  // A thread sees what it did itself, in whatever order others do: so relaxed.
+  // Relaxed: a thread always sees its own stores.
   static bool is_here() noexcept { return running_.load(std::memory_order_relaxed) != 0 && is_this_thread(); }
 
  private:

@@ -28,7 +28,7 @@ bool holds_whole(const Json& json) {
          (number < 0 || static_cast<std::uint64_t>(number) <= static_cast<std::uint64_t>(std::numeric_limits<T>::max()));
 }
 
-// A value of a text that others wrote: a number that does not fit is refused, where the library's own conversions cut it off.
+// Converts a value of a foreign text. Refuses a number that does not fit, which the library's own conversions would truncate.
 // Throws Json::exception.
 template <class T>
 void read_value(const Json& json, T& value) {

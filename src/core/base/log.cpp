@@ -25,7 +25,7 @@ struct Log {
   std::unique_ptr<LogTarget> target;
 };
 
-// Read without a lock on every log_enabled; the log itself only when a line is written.
+// log_enabled reads this without a lock; only writing a line uses the log itself.
 std::atomic<int> current_level{static_cast<int>(LogLevel::off)};
 
 Log& the_log() {

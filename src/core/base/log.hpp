@@ -9,17 +9,18 @@ namespace damaris {
 
 enum class LogLevel { error = 0, warning = 1, info = 2, debug = 3, off = -1 };
 
-// For a static object that says something in its destructor: the log ends after one whose constructor has called this.
+// For a static object that logs in its destructor: the log outlives an object whose constructor has called this.
 void make_log() noexcept;
 
 // The level of a name in the XML or the environment; `warning` for a name that is none.
 LogLevel log_level(std::string_view name) noexcept;
 
-// Of a process in the background, which has no terminal, with the first line: a run in which nothing happens leaves no file. Lines that come
-// while it cannot be opened, because its folder is away for instance, are kept (64 KiB of them) until it can.
+// Of a background process, which has no terminal: the file is made with the first line, so a run without messages leaves none. While it
+// cannot be opened, for instance because its folder is unmounted, up to 64 KiB of lines are kept.
 enum class LogFileMade { at_once, with_first_line };
 
-// Sets level and target; `file` "": standard error. DAMARIS_LOG, when set, wins over `level`. `who` opens each line ("server 0", "client 3").
+// Sets level and target; `file` "": standard error. DAMARIS_LOG, when set, wins over `level`. `who` opens each line ("server 0", "client
+// 3").
 // Throws Error(DC_E_CONFIG) when a file that is to be made at once cannot be opened.
 void configure_log(LogLevel level, const std::string& file, const std::string& who, LogFileMade made = LogFileMade::at_once);
 bool log_enabled(LogLevel level) noexcept;

@@ -23,8 +23,8 @@ bool is_device(const std::string& file) {
   return folder == "/dev" || folder == "/dev/fd" || folder == "/dev/pts";
 }
 
-// Writes to a descriptor that may be a pipe without a reader, or a terminal that is held: a line waits a moment and is dropped then, as the
-// simulation would wait with it. The next ones do not wait until there is room again.
+// Writes to a descriptor that may be a pipe without a reader, or a stopped terminal: a line waits briefly and is then dropped, as the
+// simulation waits with it. Later lines do not wait until there is room again.
 class LineWriter {
  public:
   void write(int descriptor, std::string_view line) {
@@ -57,8 +57,8 @@ class StandardError final : public LogTarget {
   LineWriter writer_;
 };
 
-// A program may close descriptors that it does not know, and the number may be another file's then: before each line the file is looked at,
-// and opened again if it has to be.
+// A program may close descriptors that it does not know, and the number may then belong to another file: so each line checks the file
+// first, and reopens it if necessary.
 class LogFile final : public LogTarget {
  public:
   LogFile(std::string path, bool late) : path_(std::move(path)), late_(late) {}

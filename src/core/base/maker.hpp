@@ -8,7 +8,7 @@
 
 namespace damaris {
 
-// A member of such an object. What vfork() makes shares the memory of its maker and cannot be told from it: it may only exec or _exit.
+// A member of such an object. A child of vfork() shares its parent's memory and cannot be distinguished from it: it may only exec or _exit.
 class Maker {
  public:
   Maker() noexcept;

@@ -11,7 +11,7 @@
 namespace damaris {
 namespace {
 
-// As the kernel has it: absolute. The dynamic linker's may be relative to what was the working folder when the library was loaded.
+// The kernel's path, which is absolute: the dynamic linker's may be relative to the working folder at the time of loading.
 std::string mapped_at(const void* address) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {

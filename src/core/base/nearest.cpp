@@ -9,7 +9,7 @@ namespace damaris {
 namespace {
 
 constexpr std::size_t kMostNames = 8;      // names in a list of known ones
-constexpr std::size_t kLongestWord = 128;  // longer ones are no slip of the finger, and the distance costs their product
+constexpr std::size_t kLongestWord = 128;  // longer ones are no typing error, and the distance costs the product of the lengths
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -51,7 +51,7 @@ std::string nearest_name(std::string_view word, const std::vector<std::string>& 
   for (const std::string& candidate : candidates) {
     const std::string known = lower(candidate);
     std::size_t d = near(wanted, known);
-    // A name without its groups is as near as the one it ends.
+    // A name without its groups is as near as the full path.
     const std::size_t slash = known.rfind('/');
     if (slash != std::string::npos) d = std::min(d, near(wanted, known.substr(slash + 1)));
     if (d < best) {

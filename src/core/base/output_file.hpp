@@ -1,6 +1,6 @@
-// A file that has its final name only when it is complete and durable.
+// A file that gets its final name only when it is complete and durable.
 // Used by: the manifest and the hdf5 plugin, on the server's dispatch thread.
-// Before it: the file's name. After it: whoever writes into it, and publishes it.
+// Before it: the file's name. After it: the code that writes into it, and publishes it.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,13 @@ namespace damaris {
 // Makes names in the folder of `path` durable. Throws Failure.
 void sync_folder_of(const std::string& path);
 
-// Adds all of it where the descriptor stands. Returns 0, or the errno that kept it from being written whole.
+// Writes all of it at the descriptor's position. Returns 0, or the errno of the write that failed.
 int write_all(int descriptor, const std::string& bytes);
 
 class OutputFile {
  public:
-  // Makes the temporary file, of that name and some letters that nobody can foretell; throws Failure. Left without publish() the temporary file is removed.
+  // Makes the temporary file, with that name and some unpredictable letters; throws Failure. The destructor removes it unless publish() has
+  // been called.
   OutputFile(std::string temporary_path, std::string final_path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -30,7 +31,7 @@ class OutputFile {
   const std::string& final_path() const { return final_path_; }
 
   void append(const std::string& bytes);
-  // Waits until what was written is on the storage, by whatever descriptor it was written.
+  // Waits until everything written to the file, through any descriptor, is on the storage.
   void sync();
   // Syncs, renames, and syncs the folder. Returns the size of the file in bytes. Replaces a file of that name if `overwrite`.
   std::uint64_t publish(bool overwrite);

@@ -22,7 +22,7 @@ namespace damaris {
 namespace {
 
 constexpr int kSafely = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-constexpr int kTries = 10;  // of names that others take meanwhile
+constexpr int kTries = 10;  // names that others take meanwhile
 constexpr int kMostLinks = 40;
 constexpr std::uint32_t kMadeUp[] = {PROC_SUPER_MAGIC,   SYSFS_MAGIC,         DEBUGFS_MAGIC,    TRACEFS_MAGIC,
                                      CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, SECURITYFS_MAGIC, SELINUX_MAGIC,
@@ -42,8 +42,8 @@ std::string random_letters() {
   return text;
 }
 
-// Some file systems show another owner than who made the file, such as NFS to root, or a mount for one user: as a new file's shows. Looked
-// at once a file system: others may have put many files there.
+// Some file systems show another owner than the user that made the file, such as NFS to root, or a mount for one user: a new file shows
+// which. Checked once per file system, as others may have put many files there.
 bool is_shown_as_ours(const std::string& path, const struct stat& info) noexcept try {
   if (info.st_uid == ::geteuid()) return false;  // asked already
   static std::mutex mutex;
@@ -64,7 +64,7 @@ bool is_shown_as_ours(const std::string& path, const struct stat& info) noexcept
   return false;
 }
 
-// In a user namespace that does not map this user, all users that it does not map have one number, which is this one's as well.
+// In a user namespace that does not map this user, all unmapped users have one number, which is this user's as well.
 bool has_number_of_others() noexcept try {
   long overflow = 65534;
   std::ifstream("/proc/sys/kernel/overflowuid") >> overflow;
@@ -84,7 +84,7 @@ bool is_owner(int descriptor, const struct stat& info) noexcept {
 
 int error_of(const struct stat& irregular) noexcept { return S_ISDIR(irregular.st_mode) ? EISDIR : EINVAL; }
 
-// What is for this user alone may have no second name, by which another one could have it opened and locked.
+// A private file may have no second name, through which another user could have it opened and locked.
 int accept(int descriptor, const std::string& path, int flags, mode_t mode) noexcept {
   struct stat info = {};
   if (::fstat(descriptor, &info) != 0) return refuse(descriptor, errno);
@@ -95,7 +95,7 @@ int accept(int descriptor, const std::string& path, int flags, mode_t mode) noex
   return descriptor;
 }
 
-// A umask may take rights from the owner, too; what cannot be opened again would be in the way of the next run.
+// A umask may take the owner's rights, too; a file that cannot be opened again would block the next run.
 int keep_for_owner(int made) noexcept {
   struct stat info = {};
   constexpr mode_t kNeeded = S_IRUSR | S_IWUSR;
@@ -105,7 +105,7 @@ int keep_for_owner(int made) noexcept {
 
 bool is_trusted_owner(uid_t owner) noexcept { return owner == 0 || (owner == ::geteuid() && !has_number_of_others()); }
 
-// Whether `entry`, in `folder`, can be put there by everybody.
+// Whether any user may replace `entry` in `folder`.
 bool anyone_may_replace(const struct stat& entry, const struct stat& folder) noexcept {
   if (!S_ISLNK(entry.st_mode) && !S_ISDIR(entry.st_mode) && (entry.st_mode & S_IWOTH) != 0) return true;
   return (folder.st_mode & S_IWOTH) != 0 && !((folder.st_mode & S_ISVTX) != 0 && is_trusted_owner(entry.st_uid));
@@ -123,7 +123,7 @@ int open_own(const std::string& path, int flags, mode_t mode) noexcept {
     }
     const int found = ::open(path.c_str(), rest);
     if (found >= 0) return accept(found, path, flags, mode);
-    if (errno == ENXIO) errno = EINVAL;  // a pipe that nobody reads, a socket
+    if (errno == ENXIO) errno = EINVAL;  // a pipe without a reader, a socket
     if (errno != ENOENT || (flags & O_CREAT) == 0 || tries == kTries) return -1;
   }
 }
@@ -169,16 +169,16 @@ std::string why_not_own(const std::string& path, int error) {
   const bool seen = ::lstat(path.c_str(), &info) == 0;
   const std::string whose = seen && info.st_uid != ::geteuid() ? "; it belongs to user " + std::to_string(info.st_uid) : "";
   if (error == ELOOP && seen && S_ISLNK(info.st_mode))
-    return "it is a symbolic link, which may lead to somebody else's file" + whose;
+    return "it is a symbolic link, which may lead to another user's file" + whose;
   if (error == EINVAL && seen && !S_ISREG(info.st_mode)) return "it is no regular file" + whose;
-  if (error == EAGAIN) return "a process of somebody else holds a lease on it (fcntl F_SETLEASE)" + whose;
-  if (error == EMLINK) return "it has another name (a hard link), by which somebody else may hold it";
+  if (error == EAGAIN) return "another process holds a lease on it (fcntl F_SETLEASE)" + whose;
+  if (error == EMLINK) return "it has another name (a hard link), through which another user may hold it";
   if (seen && info.st_uid != ::geteuid() && (error == EPERM || error == EACCES))
     return "it belongs to user " + std::to_string(info.st_uid) + ", not to this one";
   return std::strerror(error) + (error == EISDIR ? whose : "");
 }
 
-// Name by name as the system goes, so that each link on the way is looked at, too.
+// Resolves name by name as the kernel does, so that each link on the way is checked, too.
 std::string replaceable_part(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code unknown;
@@ -196,7 +196,7 @@ std::string replaceable_part(const std::string& path) {
     const fs::path entry = folder / name;
     struct stat info = {}, above = {};
     if (::stat(folder.c_str(), &above) != 0) return entry.string();
-    if (::lstat(entry.c_str(), &info) != 0) {  // what is gone may have been anybody's, and may be there again when it is used
+    if (::lstat(entry.c_str(), &info) != 0) {  // a missing entry may have been any user's, and may be back when it is used
       const bool only_trusted = errno == ENOENT && (above.st_mode & S_IWOTH) == 0;
       return only_trusted ? "" : entry.string();
     }

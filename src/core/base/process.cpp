@@ -49,7 +49,7 @@ Lookup read_stat(std::int32_t pid, Stat& stat) noexcept {
 
 constexpr std::uint64_t kBlind = 1;  // no namespace has this number
 
-// The namespace that /proc shows too; what /proc tells of another one would be of other processes.
+// Only if /proc shows the same namespace: in another one it would describe other processes.
 std::uint64_t own_space() noexcept {
   char text[64] = {};
   if (::readlink("/proc/self", text, sizeof text - 1) <= 0 || std::atoi(text) != ::getpid()) return kBlind;
@@ -59,7 +59,7 @@ std::uint64_t own_space() noexcept {
 
 int pidfd_open(std::int32_t pid) noexcept { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
 
-// A program that closes descriptors it does not know may have closed ours, and its number may be another file's by now.
+// A program may have closed our descriptor, which it does not know, and its number may belong to another file by now.
 bool is_pidfd(int descriptor) noexcept {
   return ::syscall(SYS_pidfd_send_signal, descriptor, 0, nullptr, 0) == 0 || errno != EBADF;
 }
@@ -88,7 +88,7 @@ bool is_alive(const ProcessId& process) noexcept {
   if (process.pid <= 0) return false;
   Stat stat;
   const Lookup look = read_stat(process.pid, stat);
-  if (look == Lookup::unreadable) return has_number(process.pid);  // without a look a living process must not be taken for dead
+  if (look == Lookup::unreadable) return has_number(process.pid);  // a living process must not be taken for dead
   if (look == Lookup::none) return false;
   if (stat.state == 'Z' || stat.state == 'X') return false;
   return process.start_time == 0 || stat.start_time == process.start_time;
@@ -96,7 +96,7 @@ bool is_alive(const ProcessId& process) noexcept {
 
 ProcessWatch::ProcessWatch(const ProcessId& process) : process_(process) {
   if (process.pid == ::getpid()) return;
-  // First the descriptor, then the check: what is alive now is what the descriptor stands for.
+  // First the descriptor, then the check: the process that is alive now is the descriptor's.
   descriptor_ = pidfd_open(process.pid);
   dead_at_start_ = !is_alive(process);
 }

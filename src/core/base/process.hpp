@@ -1,6 +1,6 @@
 // Identifies a process beyond its number, which the system may reuse, and says whether it still lives.
-// Used by: whatever waits for another process or takes its place: peer_watch, claims of slots, the pool's lock, regions of dead servers; off
-// the hot path.
+// Used by: whatever waits for another process or takes its place: peer_watch, claims of slots, the pool's lock, regions of dead servers;
+// off the hot path.
 // Before it: pid and start time in the region. After it: DC_E_SERVER_LOST, a partial iteration, a stale region.
 #pragma once
 
@@ -14,13 +14,14 @@ struct ProcessId {
   std::uint64_t space = 0;       // PID namespace that the number is of; 0: not known, taken for this process's own
 };
 
-// Whether its number means anything here: in another PID namespace, a container's for instance, it belongs to no process or to another one.
+// Whether the number is valid in this PID namespace: in another one, a container's for instance, it belongs to no process or to another
+// one.
 bool is_visible(const ProcessId& process) noexcept;
 
 ProcessId this_process();
 
-// Number and start time in one word, for who owns something in shared memory: 0 is nobody. A start time that is too large for it counts
-// as unknown.
+// Process number and start time in one word, to name an owner in shared memory; 0: no owner. A start time that does not fit counts as
+// unknown.
 constexpr std::uint64_t word_of(const ProcessId& process) noexcept {
   const std::uint64_t start = process.start_time >> 32 == 0 ? process.start_time : 0;
   return start << 32 | static_cast<std::uint32_t>(process.pid);
@@ -29,15 +30,15 @@ constexpr ProcessId process_of(std::uint64_t word) noexcept {
   return {static_cast<std::int32_t>(word & 0xffffffff), word >> 32, 0};
 }
 
-// Of any process; 0 when it cannot be found out.
+// Of any process; 0 when unknown.
 std::uint64_t start_time_of(std::int32_t pid) noexcept;
 
-// Only of what is visible. Looks in /proc: a zombie and a process with another start time are dead. No descriptor is kept. Where one
-// cannot look (no descriptor left, no /proc) every process of that number counts as alive.
+// For visible processes only. Reads /proc: a zombie and a process with another start time are dead. Keeps no descriptor. Where /proc cannot
+// be read (no descriptor left, no /proc), any process of that number counts as alive.
 bool is_alive(const ProcessId& process) noexcept;
 
-// Watches one process through a pidfd, which shows its death at once and costs two system calls a look. When the program has closed the
-// descriptor the looks go to /proc; a number that is another file's by now is neither asked nor closed.
+// Watches one process through a pidfd, which shows its death at once and costs two system calls a check. When the program has closed the
+// descriptor, checks read /proc; a number that belongs to another file by now is neither queried nor closed.
 // Owns: the descriptor. Not for the calling process itself, which is always alive.
 class ProcessWatch {
  public:

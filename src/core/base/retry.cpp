@@ -27,7 +27,7 @@ bool may_pass(int error) {
   }
 }
 
-// A try may be long: pauses are at least as long, so that the disk is not kept busy with what fails.
+// A try may take long: pauses are at least as long, so that failing operations do not keep the disk busy.
 bool Retry::again(int error, Instant since, Instant begun, Instant now) {
   ++failed_;
   if (!first_) first_ = begun;

@@ -6,7 +6,7 @@
 
 namespace damaris {
 
-// The first byte that belongs to no whole character, or npos. Neither surrogates nor longer forms than needed are characters.
+// The first byte that belongs to no complete character, or npos. Surrogates and overlong forms are no characters.
 constexpr std::size_t find_not_utf8(std::string_view text) noexcept {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   for (std::size_t i = 0; i < text.size();) {

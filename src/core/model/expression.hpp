@@ -12,7 +12,7 @@
 
 namespace damaris::model {
 
-// What is wrong with an expression and at which byte of its text (from 0).
+// The error in an expression, and the byte of its text where it is (from 0).
 class ExpressionError : public std::runtime_error {
  public:
   ExpressionError(std::size_t position, const std::string& what) : std::runtime_error(what), position_(position) {}
@@ -22,7 +22,8 @@ class ExpressionError : public std::runtime_error {
   std::size_t position_;
 };
 
-// 64-bit integers, names (letters, digits, '_'), + - * / % and parentheses, unary minus and plus. Division truncates towards zero as in C and Fortran.
+// 64-bit integers, names (letters, digits, '_'), + - * / % and parentheses, unary minus and plus. Division truncates towards zero as in C
+// and Fortran.
 // Immutable after parse. Overflow and division by zero throw at evaluation; never undefined behaviour.
 class Expression {
  public:

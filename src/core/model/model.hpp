@@ -16,7 +16,7 @@
 
 namespace damaris::model {
 
-// Where something stands in the XML, for messages. line 0: not from a file (a default).
+// A position in the XML, for messages. line 0: not from a file (a default).
 struct Location {
   int line = 0;
   int column = 0;
@@ -68,9 +68,9 @@ struct StepSelection {
   bool due(std::int64_t step) const noexcept { return step >= from && step <= until && (step - from) % every == 0; }
 };
 
-// What becomes of a write that has waited for room in vain.
+// The outcome of a write whose wait for room has timed out.
 enum class OnFull {
-  block,  // it is an error
+  block,  // an error
   skip,   // the variable is left out of the step
   drop,   // the rest of the step is left out
 };
@@ -83,7 +83,7 @@ struct Variable {
   std::string unit, description, mesh;
   std::vector<std::uint32_t> coordinates;  // of a rectilinear mesh: ids of variables, one per dimension in C order; else empty
   std::string reduce;                      // as in the XML, "" for none
-  dc_reduction_t reduction = {};           // what it says
+  dc_reduction_t reduction = {};           // `reduce`, parsed
   std::string reduce_on_full;              // the same for when the buffer fills, "" for none
   dc_reduction_t reduction_on_full = {};
   OnFull on_full = OnFull::block;
@@ -131,16 +131,16 @@ struct Architecture {
   int dedicated_cores = 1;                  // per node; 0: in place
   int clients = 0;                          // of a detached server's node; 0: --clients, the launcher's local size, else 1
   int threads = 1;                          // lanes and arenas per client
-  bool start_server = true;                 // <server start="auto">: the first client to come starts the detached server
+  bool start_server = true;                 // <server start="auto">: the first client starts the detached server
   bool pin = true;                          // servers pin themselves where allowed
   std::uint64_t buffer_bytes = 64u << 20;   // per server: all arenas together
   std::vector<std::int64_t> weights;        // empty: equal arenas
   bool pooled = false;                      // one arena for all clients
   bool checksums = false;                   // clients take one of each block at hand-over
   std::int64_t buffer_timeout_ms = 10'000;  // block(timeout) of a full buffer or lane
-  OnFull on_full = OnFull::block;           // of variables that say nothing
+  OnFull on_full = OnFull::block;           // default of the variables
   bool reduces_on_full = false;             // reduce_on_full of the variables holds when the buffer fills
-  std::string spill;                        // folder for what the buffer has no room for, "" for none
+  std::string spill;                        // folder for datasets that do not fit into the buffer, "" for none
   std::uint64_t spill_bytes = std::uint64_t{16} << 30;  // at most
   std::uint64_t lane_events = 1024;                     // capacity of a lane, a power of two
   std::int64_t attach_timeout_ms = 60'000;
@@ -169,7 +169,7 @@ struct Model {
   LogSettings log;
 };
 
-// Looks names up; both full path and, where unique, bare name. Returns nullptr / -1 when unknown.
+// Looks names up, by full path and, where it is unique, by bare name. Returns nullptr / -1 when unknown.
 class Names {
  public:
   explicit Names(const Model& model);
@@ -191,7 +191,7 @@ struct Shape {
   std::int64_t ghost_low[DC_MAX_DIMS] = {};
   std::int64_t ghost_high[DC_MAX_DIMS] = {};
 
-  // Without the ghost zones. Where there is no element, extents may be less than those.
+  // Without the ghost zones. In an empty block the extents may be less than the ghost zones.
   std::int64_t interior(int d) const {
     const std::int64_t without = extents[d] - ghost_low[d] - ghost_high[d];
     return without > 0 ? without : 0;

@@ -17,7 +17,7 @@ Names::Names(const Model& model) {
     const auto [place, fresh] = variables_.emplace(model.variables[i].name, static_cast<int>(i));
     if (!fresh) place->second = kAmbiguous;
   }
-  // A full path always wins over a bare name that reads the same.
+  // A full path takes precedence over an equal bare name.
   for (std::size_t i = 0; i < model.variables.size(); ++i) variables_[model.variables[i].path] = static_cast<int>(i);
   for (std::size_t i = 0; i < model.layouts.size(); ++i) layouts_.emplace(model.layouts[i].name, static_cast<int>(i));
   for (std::size_t i = 0; i < model.events.size(); ++i) events_.emplace(model.events[i].name, static_cast<int>(i));

@@ -5,7 +5,7 @@
 namespace damaris::model {
 namespace {
 
-// The expressions of one layout with the values of one moment, and the words for what is wrong with them.
+// The expressions of one layout with the current parameter values, and the messages for their errors.
 class Resolver {
  public:
   Resolver(const Model& model, const Layout& layout, const std::vector<std::int64_t>& parameters)

@@ -42,10 +42,10 @@ void Arena::make_free(std::uint64_t offset, std::uint64_t size) noexcept {
   set_state(*block, BlockState::free);
 }
 
-// Ascending, whatever a stray write of the program, or of another one that shares a pool, has left there: a look at the list comes to an end.
+// Ascending, whatever a stray write of this program, or of one that shares the pool, has left there: so a walk of the list terminates.
 std::uint64_t Arena::next_free(std::uint64_t offset) const noexcept { return place_of(at(offset)->next_free, offset + 1); }
 
-// Returns the size of the block. The remainder gets its header before the block shrinks, so that a walk after a kill finds whole blocks at every instant.
+// Returns the size of the block. The remainder gets its header before the block shrinks, so that a walk after a kill finds whole blocks.
 std::uint64_t Arena::split(std::uint64_t offset, std::uint64_t previous, std::uint64_t size, std::uint64_t need) noexcept {
   BlockHeader* block = at(offset);
   std::uint64_t next = next_free(offset);
@@ -56,7 +56,7 @@ std::uint64_t Arena::split(std::uint64_t offset, std::uint64_t previous, std::ui
     next = offset + need;
     taken = need;
     block->size_bytes.store(need, std::memory_order_release);
-    // The next block is often of the same size: its data, and the header after it, are on their way before it is asked for.
+    // The next block is often of the same size: prefetch its data and the header after it.
     prefetch_for_write(at(offset + need) + 1);
     prefetch_for_write(at(std::min(offset + 2 * need, bytes_ - kLine)));
   }
@@ -70,7 +70,7 @@ inline BlockHeader* Arena::first_fit(std::uint64_t need, Form form) noexcept {
   for (std::uint64_t offset = state_.first_free; offset < bytes_; previous = offset, offset = next_free(offset)) {
     const std::uint64_t room = at(offset)->size_bytes.load(std::memory_order_relaxed);
     if (room < need) continue;
-    if (!size_is_sound(room, bytes_ - offset)) return nullptr;  // a stray write again: as full
+    if (!size_is_sound(room, bytes_ - offset)) return nullptr;  // a stray write: treated as full
     const std::uint64_t size = split(offset, previous, room, need);
     BlockHeader* block = at(offset);
     block->ndims = form.ndims;
@@ -94,7 +94,7 @@ BlockHeader* Arena::try_reserve(std::uint64_t data_bytes, Form form) noexcept {
   return block;
 }
 
-// Everything is back: no walk over what may be a million blocks, and the next step goes where the caches were last.
+// Every block has been released: no walk over perhaps a million blocks, and the next step reuses the lines that are in the caches.
 void Arena::start_over(std::uint64_t released) noexcept {
   make_free(0, bytes_);
   at(0)->next_free = kNoBlock;
@@ -141,7 +141,7 @@ void Arena::walk_and_merge() noexcept {
   *link = kNoBlock;
 }
 
-// How much is out is known no more, so that only sweeps bring it back.
+// The number of reserved bytes is unknown from here on, so only sweeps reclaim them.
 void Arena::rebuild() noexcept {
   constexpr std::uint64_t kNeverReleased = 1ull << 63;
   state_.given = kNeverReleased;

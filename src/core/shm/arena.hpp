@@ -16,7 +16,7 @@ class Arena {
   Arena() = default;
   // Takes over an arena of `bytes` at `base` (64-byte aligned, `bytes` a multiple of 64) and makes it one free block.
   Arena(std::byte* base, std::uint64_t bytes, LaneHeader* lane) noexcept;
-  // One that another has made; what it remembers of it comes with resume().
+  // An arena that another process has made; its state comes with resume().
   static Arena existing(std::byte* base, std::uint64_t bytes, LaneHeader* lane) noexcept;
 
   // Returns a reserved block of that form with room for `data_bytes`, or nullptr when there is no hole. Never blocks.
@@ -31,19 +31,19 @@ class Arena {
 
   std::byte* base() const noexcept { return base_; }
   std::uint64_t size_bytes() const noexcept { return bytes_; }
-  // Both first take in what the server has released.
+  // Both first reclaim what the server has released.
   std::uint64_t used_bytes() noexcept;
   // Of data that fit into the largest hole with a header of this form.
   std::uint64_t largest_hole_bytes(Form form = kAllLists) noexcept;
   // The owner stands in the header of each block that is reserved from now on.
   void set_owner(std::uint32_t owner) noexcept { owner_ = owner; }
-  // Of an arena that several hold in turn: what one has left is what the next one begins with.
+  // Of an arena that several processes hold in turn: each begins with the state that the previous one left.
   const ArenaState& state() const noexcept { return state_; }
   void resume(const ArenaState& state) noexcept {
     state_ = state;
     state_.first_free = place_of(state.first_free, 0);
   }
-  // Learns everything anew from the headers; what lies behind a damaged one is out of use.
+  // Rebuilds the state from the block headers; space behind a damaged header is not used.
   void rebuild() noexcept;
 
   // Hints without a walk: what was released since the last sweep counts as free.
@@ -75,15 +75,15 @@ class Arena {
   LaneHeader* lane_ = nullptr;
 };
 
-// The next sweep finds the state; `released` tells that a sweep is worth while, or that nothing is held any more. `size_bytes`: of the
-// block, as the caller knows it: once released, its header may be gone.
+// The next sweep finds the state; `released` shows that a sweep is worthwhile, or that no block is held any more. `size_bytes`: of the
+// block, as the caller knows it, since its header may be overwritten once it is released.
 inline void release_block(BlockHeader& block, std::uint64_t size_bytes, LaneHeader& lane) noexcept {
   block.state.store(static_cast<std::uint32_t>(BlockState::released), std::memory_order_release);
   lane.released.fetch_add(size_bytes, std::memory_order_release);
 }
 
 // Calls `visit(header, offset)` for each block of an arena in address order, as long as the headers make sense.
-// Returns false when it met a header that cannot be; what came before was visited.
+// Returns false at an invalid block header, having visited the blocks before it.
 bool walk_arena(std::byte* base, std::uint64_t bytes, const std::function<void(BlockHeader&, std::uint64_t)>& visit);
 
 }  // namespace damaris::shm

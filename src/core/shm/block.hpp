@@ -2,11 +2,11 @@
 // Used by: client threads, which fill it; the server and recovery, which read it, and believe nothing of it (server/intake.hpp).
 // Before it: an arena has room. After it: a published block travels through the lane.
 //
-// [fixed part: 56 bytes | lists, one behind the other | up to a whole line | data]. The lists, all in C order, are extents, position, global,
-// ghost_low, ghost_high: ndims numbers each, of 8 bytes, of the ghost zones 4; those that are not there take no room. So the header of a
-// dataset of one dimension without a place is one line; in three dimensions, placed in a global array, it is two; the longest is five.
-// Where the data begin follows from the lists that there are, the block's form: a client takes it from its variable, the server from its own
-// copy of the header, when it has found that such a form can be and that the block is as long.
+// [fixed part: 56 bytes | lists, one behind the other | up to a whole line | data]. The lists, all in C order, are extents, position,
+// global, ghost_low, ghost_high: ndims numbers each, of 8 bytes, of the ghost zones 4; those that are not there take no room. So the header
+// of a dataset of one dimension without a place is one line; in three dimensions, placed in a global array, it is two; the longest is five.
+// Where the data begin follows from the lists that there are, the block's form: a client takes it from its variable, the server from its
+// own copy of the header, after it has checked that the form is valid and the block long enough.
 #pragma once
 
 #include <damaris/damaris.h>
@@ -25,16 +25,16 @@ enum class BlockState : std::uint32_t {
   reserved = 2,   // C: being filled
   published = 3,  // C release: belongs to the server
   released = 4,   // S release, or C of what it cancels: the client may merge it
-  asked = 5,      // C release: belongs to the server, which puts what the client wants to read into it
-  answered = 6,   // S release: the client may read it, and gives it back as it does one it cancels
-  given_up = 7,   // C: asked, but it does not wait any more; the server releases it
+  asked = 5,      // C release: belongs to the server, which fills it with the data to be read
+  answered = 6,   // S release: the client may read it, and releases it as a block it cancels
+  given_up = 7,   // C: the client has abandoned the read; the server releases the block
 };
 
 inline constexpr std::uint16_t kBlockMagic = 0x4b44;  // "DK"
 
 // Blocks follow each other without gaps, so the arena can be walked from its start.
-// C writes all of it while reserved; S reads after published (acquire) and writes only `state`. Of a free block only magic, state, size_bytes
-// and next_free count.
+// C writes all of it while reserved; S reads after published (acquire) and writes only `state`. Of a free block only magic, state,
+// size_bytes and next_free count.
 struct alignas(kLine) BlockHeader {
   std::uint16_t magic;
   std::uint8_t ndims;

@@ -22,7 +22,7 @@ Busy busy_with(const RegionHeader& header) {
     if (c == '\0') break;
     busy.what += c;
   }
-  // Not as whole numbers: what others wrote into the region may be far from any time.
+  // In floating point: a value that another process wrote may be far out of range, and its difference would overflow.
   busy.seconds = (static_cast<double>(Clock::now().time_since_epoch().count()) - static_cast<double>(busy.since_ns)) * 1e-9;
   return busy;
 }

@@ -12,20 +12,20 @@
 
 namespace damaris::shm {
 
-// From here on the other ways are tried. Smaller arrays often find their target in a cache, where the last step left it.
+// From this size on the other methods are tried. The target of a smaller array is often still in a cache from the last step.
 inline constexpr std::uint64_t kLargeCopyBytes = 256 * 1024;
 
-// Tries each way in turn a few times, for each power of two of the size by itself, and keeps the one with the best time for a byte. Any
-// thread may ask and tell; threads that try at the same time may try a way once more or less.
+// Tries each method in turn a few times, separately for each power of two of the size, and keeps the one with the best time per byte. Any
+// thread may call it; threads that measure at the same time may try a method once more or less.
 class CopyChoice {
  public:
   static constexpr unsigned kTries = 4;  // of each way
 
-  // The way that is kept; plain as long as none is.
+  // The method that is kept; plain until one is.
   CopyWay kept(std::uint64_t bytes) const noexcept { return at(bytes).kept.load(std::memory_order_relaxed); }
   bool is_decided(std::uint64_t bytes) const noexcept { return at(bytes).told.load(std::memory_order_relaxed) >= kTells; }
-  // What to try next, and how long it took. Each round begins with another way: a program that writes u, v, w again and again would
-  // always try the same way on the same one of them.
+  // The method to try next, and the time it took. Each round begins with another method: otherwise a program that writes u, v, w in turn
+  // would always try the same method on the same variable.
   CopyWay next(std::uint64_t bytes) noexcept;
   void tell(CopyWay way, std::uint64_t bytes, double seconds) noexcept;
 

@@ -34,14 +34,14 @@ std::string safe(std::string text) {
   return text.substr(0, 48);
 }
 
-// What was changed gets a digest of what it was, so that two names stay two.
+// A changed name gets a digest of the original, so that different names stay different.
 std::string safe_and_unlike(const std::string& text) {
   constexpr std::size_t kKept = 40;
   const std::string changed = safe(text);
   return changed == text ? text : format("{}-{:07x}", changed.substr(0, kKept), digest(text) & 0xfffffffU);
 }
 
-// Of a file that may not be there yet.
+// Of a file that need not exist yet.
 std::string real_path(const std::string& path) {
   std::error_code unreadable;
   const std::filesystem::path absolute = std::filesystem::absolute(path, unreadable).lexically_normal();
@@ -51,7 +51,7 @@ std::string real_path(const std::string& path) {
 
 bool begins_with(const std::string& name, const std::string& prefix) { return name.rfind(prefix, 0) == 0; }
 
-// Others may make any number of names like ours: to look at their owner costs little.
+// Other users may create any number of such names: checking the owner first is cheap.
 bool may_be_ours(const char* path) {
   struct stat info = {};
   return ::lstat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid();
@@ -68,7 +68,7 @@ std::vector<std::string> names_where(const std::function<bool(const std::string&
   return names;
 }
 
-// A simulation that is submitted again runs as another job.
+// A resubmitted simulation runs as another job.
 std::vector<std::string> names_of_any_job(const RunKey& key) {
   const std::string user = user_prefix(), behind_job = region_prefix(key).substr(job_prefix().size());
   return names_where([&](const std::string& name) {
@@ -85,7 +85,7 @@ FoundRegion look_at(const std::string& name) {
   found.name = name;
   found.server = {header.server_pid, header.server_start_time, header.server_space};
   const auto state = static_cast<RegionState>(header.state.load(std::memory_order_acquire));
-  // A server that has closed its region holds it until it has given it back, which takes a while for a large one.
+  // A server that has closed its region holds it until it has unmapped it, which takes a while for a large one.
   found.alive = state == RegionState::closed ? region.memory().is_held_elsewhere(kServerPart) : region.server_lives();
   found.ready = found.alive && state == RegionState::ready;
   found.leaving = found.alive && (state == RegionState::leaving || state == RegionState::closed);
@@ -101,7 +101,7 @@ FoundRegion look_at(const std::string& name) {
   return found;
 }
 
-// Every maker and every user of a region keeps a descriptor of it. Links are read, not followed: nothing here can hang.
+// Each process that uses a region keeps a descriptor of it. The links in /proc are read, not followed, so nothing here blocks.
 bool is_open_somewhere(const std::string& name) {
   namespace fs = std::filesystem;
   std::error_code ignored;  // processes of others, and those that end meanwhile
@@ -116,7 +116,7 @@ bool is_open_somewhere(const std::string& name) {
 
 struct Unreadable {
   bool ours = false;
-  bool unfinished = false;  // its server died while making it: nobody can have written into it
+  bool unfinished = false;  // its server died while making it: no client can have written into it
 };
 
 Unreadable look_at_unreadable(const std::string& name) {
@@ -139,12 +139,13 @@ void clear_unreadable(const std::string& name, model::StalePolicy policy, const 
   const Unreadable region = look_at_unreadable(name);
   if (!region.ours) return log_line(LogLevel::debug, why);
   if (!region.unfinished && policy != model::StalePolicy::discard)
-    throw Error(DC_E_STALE_REGION,
-                format("the region {} is nobody's any more and may hold datasets that were never stored, but {}; remove it with "
-                       "'rm /dev/shm{}' or set <buffer stale=\"discard\"> to give them up",
-                       name, why, name));
+    throw Error(
+        DC_E_STALE_REGION,
+        format("no process uses the region {} any more, and it may hold datasets that were never stored, but {}; remove it with "
+               "'rm /dev/shm{}' or set <buffer stale=\"discard\"> to give them up",
+               name, why, name));
   log_line(LogLevel::warning,
-           format("removing the region {} that {}", name, region.unfinished ? "a server left unfinished" : "nobody can read"));
+           format("removing the region {} that {}", name, region.unfinished ? "a server left unfinished" : "no process can read"));
   SharedMemory::remove(name);
 }
 
@@ -234,7 +235,7 @@ std::vector<FoundRegion> find_regions(const std::string& prefix) {
   std::vector<FoundRegion> regions;
   for (const std::string& name : names_where([&](const std::string& name) { return begins_with(name, prefix); })) try {
       regions.push_back(look_at(name));
-    } catch (const Error& error) {  // being made, somebody else's, or another version's: not ours to judge
+    } catch (const Error& error) {  // being made, another user's, or of another version: skipped
       log_line(LogLevel::debug, error.sentence());
     }
   return regions;
@@ -257,7 +258,7 @@ void clear_dead_regions(const RunKey& key, model::StalePolicy policy, const Reco
   for (const std::string& name : names_of_any_job(key)) try {
       clear(name, policy, recover);
     } catch (const Error&) {
-      if (is_there(name)) throw;  // else a start in another job, which no lock of ours keeps out, has cleared it
+      if (is_there(name)) throw;  // else a start in another job, which our lock does not exclude, has removed it
     }
 }
 

@@ -20,9 +20,10 @@ std::string job_name();
 // The job in a region's name, to which the data that are recovered from it belong; this process's own where the name has none.
 std::string job_of_region(const std::string& region);
 
-// "/damaris.<uid>.": how all regions of this user begin.
+// "/damaris.<uid>.": the prefix of all regions of this user.
 std::string user_prefix();
-// Whose regions they are: of one simulation that stores in one place. Names are cut and made safe, so a digest of the exact text goes with them.
+// Identifies the regions of one simulation that stores in one place. Names are truncated and made safe, so a digest of the exact text is
+// appended.
 struct RunKey {
   RunKey(std::string name, std::string where = "") : simulation(std::move(name)), place(std::move(where)) {}
   RunKey(const char* name) : simulation(name) {}
@@ -31,15 +32,15 @@ struct RunKey {
 };
 // As seen from this process's working directory.
 RunKey run_key(const model::Model& model);
-// "/damaris.<uid>.<job>.<simulation>.": how all regions of a user's job and simulation begin, and perhaps some of another simulation.
+// "/damaris.<uid>.<job>.<simulation>.": the prefix of all regions of a user's job and simulation, and perhaps of another simulation's.
 std::string simulation_prefix(const std::string& simulation);
 // "/damaris.<uid>.<job>.<simulation>.<digest>.": of the key's only.
 std::string region_prefix(const RunKey& key);
-// How the names of all regions of a region's run begin: its name without node and server.
+// The prefix of all regions of that region's run: its name without node and server.
 std::string run_of_region(const std::string& region);
 // The same for any simulation of this user's job.
 std::string job_prefix();
-// How all regions of one run begin; `nonce` distinguishes runs.
+// The prefix of all regions of one run; `nonce` distinguishes runs.
 std::string run_prefix(const RunKey& key, std::uint64_t nonce);
 // The full name.
 std::string region_name(const RunKey& key, std::uint64_t nonce, int node, int server);
@@ -60,7 +61,7 @@ struct FoundRegion {
   std::string spill_file;     // "": none
 };
 
-// This user's readable regions with that prefix. Unreadable or foreign ones are passed over, never touched.
+// This user's readable regions with that prefix. Skips unreadable and foreign ones, and never touches them.
 std::vector<FoundRegion> find_regions(const std::string& prefix);
 
 // Waits until no living region with that prefix is `in_the_way`: one that is leaving may still store the last data of the run before,
@@ -69,18 +70,18 @@ std::optional<FoundRegion> wait_for_way(const std::string& prefix, std::int64_t 
                                         const std::function<bool(const FoundRegion&)>& in_the_way,
                                         const std::atomic<bool>* stop = nullptr);
 
-// Stores what a region holds, and takes it away. Throws Error when it cannot.
+// Stores what a region holds, and removes it. Throws Error when it cannot.
 using Recover = std::function<void(const std::string& region)>;
 
-// Takes away what dead servers of that run left, in whichever of this user's jobs: one that is submitted again is another job.
-// Regions without unreleased published blocks, and those that were never finished, always, but with `policy` recover those of a run
-// of several servers after `recover`, as their storage may still have to tell of what it has; others by `policy`, as those of
-// another version or damaged that no process has open any more.
+// Removes the regions that dead servers of that run left, in any of this user's jobs: a simulation that is submitted again is another job.
+// - Regions without unreleased published blocks, and unfinished ones: always; with `policy` recover, those of a run of several servers only
+//   after `recover`, as their storage may still have to record what it holds.
+// - Others, and those of another version or damaged that no process has open: as `policy` says.
 // Throws Error(DC_E_STALE_REGION) naming the region and what to do, when `policy` is refuse or there is no `recover`, and what that
 // throws.
 void clear_dead_regions(const RunKey& key, model::StalePolicy policy, const Recover& recover = {});
 
-// Logs what a dead server of the same simulation and job left that stored in another place: it is in nobody's way.
+// Logs which regions dead servers of the same simulation and job left that stored in another place: they block no start.
 void warn_of_others(const RunKey& key);
 
 }  // namespace damaris::shm

@@ -1,6 +1,6 @@
 // Waking: clients ring the server's doorbell, the server signals progress to its clients.
 // Used by: both sides; a ring costs a system call only when the other side sleeps.
-// Before it: a push, or a release of blocks. After it: the other side looks at the lanes, or at its arena, again.
+// Before it: a push, or a release of blocks. After it: the other side polls the lanes, or its arena, again.
 #pragma once
 
 #include "core/shm/futex.hpp"
@@ -8,14 +8,14 @@
 
 namespace damaris::shm {
 
-// Client, after a push that must not wait for the server's next look.
+// Client, after a push that must not wait for the server's next poll.
 inline void ring_server(RegionHeader& region) noexcept {
   region.doorbell.fetch_add(1, std::memory_order_seq_cst);
   if (region.server_sleeping.load(std::memory_order_seq_cst) != 0) futex_wake_all(region.doorbell);
 }
 
-// Server: sleeps until a client rings, at most `timeout_ms`, unless `has_work()` once it has said that it sleeps.
-// A push is seen either by has_work or, as its ring changed the doorbell in between, by the futex.
+// Server: sleeps until a client rings, at most `timeout_ms`, unless `has_work()` after it has announced that it sleeps.
+// Either has_work sees a push, or the futex does, because the ring has changed the doorbell in between.
 template <class HasWork>
 void sleep_as_server(RegionHeader& region, std::int64_t timeout_ms, HasWork&& has_work) {
   region.server_sleeping.store(1, std::memory_order_seq_cst);
@@ -24,14 +24,14 @@ void sleep_as_server(RegionHeader& region, std::int64_t timeout_ms, HasWork&& ha
   region.server_sleeping.store(0, std::memory_order_relaxed);
 }
 
-// Server, after it released blocks or an iteration went on.
+// Server, after it released blocks or an iteration advanced.
 inline void tell_progress(RegionHeader& region) noexcept {
   region.progress.fetch_add(1, std::memory_order_seq_cst);
   if (region.clients_waiting.load(std::memory_order_seq_cst) != 0) futex_wake_all(region.progress);
 }
 
 // Server, after it took events: a client may wait for room in its lane.
-// An addition of nothing, because it orders the lane's tail before the look: a client not seen here sees the tail before it sleeps.
+// Adding 0 orders the store of the lane's tail before the load: a client that is not seen here sees the tail before it sleeps.
 inline void tell_room(RegionHeader& region) noexcept {
   if (region.clients_waiting.fetch_add(0, std::memory_order_seq_cst) != 0) tell_progress(region);
 }

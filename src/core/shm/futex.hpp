@@ -8,7 +8,7 @@
 
 namespace damaris::shm {
 
-// Sleeps while `word` holds `seen`, at most `timeout_ms`. May return early; the caller looks again.
+// Sleeps while `word` holds `seen`, at most `timeout_ms`. May return early; the caller checks again.
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int64_t timeout_ms) noexcept;
 // Wakes every sleeper on `word`.
 void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept;

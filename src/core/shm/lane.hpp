@@ -34,7 +34,7 @@ class LaneWriter {
     place = event;
     place.serial = head_;
     lane_->head.store(++head_, std::memory_order_release);
-    prefetch_for_write(&ring_of(lane_)[head_ & mask_]);  // the server read it last: the next push shall not wait for its core
+    prefetch_for_write(&ring_of(lane_)[head_ & mask_]);  // the server's core has the line: fetch it before the next push
     return true;
   }
 
@@ -43,7 +43,7 @@ class LaneWriter {
     tail_ = lane_->tail.load(std::memory_order_acquire);
     return (head_ - tail_) * 2 > mask_ + 1;
   }
-  // Any thread may ask.
+  // Callable from any thread.
   std::uint64_t waiting() const noexcept {
     const std::uint64_t taken = lane_->tail.load(std::memory_order_acquire);
     return lane_->head.load(std::memory_order_acquire) - taken;
@@ -65,14 +65,14 @@ class LaneReader {
   bool empty() const noexcept { return lane_->head.load(std::memory_order_acquire) == tail_; }
 
   // Copies the oldest event into `event` and leaves it in the lane. Returns false when the lane is empty. Never blocks.
-  // The caller checks event.serial against position(): what a client wrote is not trusted.
+  // The caller checks event.serial against position(), as it does not trust what a client wrote.
   bool peek(shm::Message& event) const noexcept {
     const std::uint64_t head = lane_->head.load(std::memory_order_acquire);
     if (head == tail_ || head - tail_ > mask_ + 1) return false;
     event = ring_of(lane_)[tail_ & mask_];
     return true;
   }
-  // Removes the oldest event: its place is the writer's again.
+  // Removes the oldest event: its slot belongs to the writer again.
   void pop() noexcept { lane_->tail.store(++tail_, std::memory_order_release); }
   bool try_take(shm::Message& event) noexcept {
     if (!peek(event)) return false;
@@ -80,7 +80,7 @@ class LaneReader {
     return true;
   }
 
-  // Calls `visit(event)` for each event that was not taken, the oldest first, and takes none.
+  // Calls `visit(event)` for each event that has not been taken, oldest first, and takes none.
   template <class Visit>
   void for_each_waiting(Visit&& visit) const {
     const std::uint64_t head = lane_->head.load(std::memory_order_acquire);
@@ -88,7 +88,7 @@ class LaneReader {
     for (std::uint64_t place = tail_; place != head; ++place) visit(ring_of(lane_)[place & mask_]);
   }
 
-  // True when the producer's counter cannot be: more events pushed than the ring holds.
+  // True when the producer's counter is invalid: more events pushed than the ring holds.
   bool damaged() const noexcept { return lane_->head.load(std::memory_order_acquire) - tail_ > mask_ + 1; }
   std::uint64_t position() const noexcept { return tail_; }
 

@@ -19,17 +19,17 @@ inline constexpr std::uint32_t kAbi = 10;                    // raised with ever
 inline constexpr std::uint64_t kLine = 64;                   // cache line, and alignment of everything
 inline constexpr std::uint64_t kPage = 4096;
 inline constexpr std::uint64_t kOmissions = 16;   // steps that clients of a node may be apart and still leave out the same
-inline constexpr std::uint64_t kOpenSteps = 256;  // of which a recovery finds all that the dead server had heard beside the blocks
+inline constexpr std::uint64_t kOpenSteps = 256;  // of which a recovery finds all that the dead server knew besides the blocks
 
 enum class RegionState : std::uint32_t {
   making = 0,
   ready = 1,
-  closed = 2,   // everything is stored; the server is gone or about to go
-  leaving = 3,  // all clients are over, or the server has to stop: it stores what was published and takes nothing more
-  lost = 4,     // a fault has ended the server, be its process alive or not: what was published stays for a recovery
+  closed = 2,   // everything is stored; the server has ended or is about to
+  leaving = 3,  // all clients have ended, or the server has to stop: it stores what was published and accepts nothing more
+  lost = 4,     // a fault has ended the server, whether its process lives or not: what was published stays for a recovery
 };
 
-// What the server has heard of an open step beside its blocks (open_steps.hpp).
+// What the server knows of an open step besides its blocks (open_steps.hpp).
 struct OpenStep {
   std::atomic<std::int64_t> step;
   std::atomic<double> time;
@@ -77,10 +77,10 @@ struct alignas(kLine) RegionHeader {
   alignas(kLine) std::atomic<std::uint64_t> spilled_blocks;  // that are in the spill file; also for recovery
   std::atomic<std::uint64_t> spilled_bytes;                  // in all
   std::atomic<std::uint64_t> reduced_steps;                  // stored with reduce-on-full
-  // C compares and exchanges: what is left out of a step (omission.hpp). Of its own: every write may look at it.
+  // C compares and exchanges: what is left out of a step (omission.hpp). On lines of its own, as every write may read it.
   alignas(kLine) std::atomic<std::uint64_t> omissions[kOmissions];
 
-  // S writes, recovery reads: what it has heard of open steps, and of those that found no free entry as of one range.
+  // S writes, recovery reads: what S knows of open steps; those that found no free entry are joined to one range.
   alignas(kLine) OpenStep open_steps[kOpenSteps];
   std::atomic<std::int64_t> crowded_first, crowded_last;
   std::atomic<std::uint32_t> crowded_facts;
@@ -89,7 +89,7 @@ struct alignas(kLine) RegionHeader {
   alignas(kLine) std::atomic<std::int64_t> last_complete;
   std::atomic<std::int64_t> last_processed;  // complete and stored, or its failure reported
   std::atomic<std::int64_t> last_durable;
-  std::atomic<std::int64_t> releasing;  // S alone: the step whose blocks are being given back, stored or given up; else kNoStep
+  std::atomic<std::int64_t> releasing;  // S alone: the step whose blocks are being released, stored or given up; else kNoStep
   std::atomic<std::int32_t> first_error;
   // What the server is doing, for the message of a client's time-out: S writes, C reads, both relaxed; text may be torn.
   std::atomic<std::int64_t> busy_since_ns;  // steady clock, 0: not in a plugin
@@ -147,23 +147,23 @@ struct LaneHeader {
 inline constexpr std::uint64_t kMixedSpaces = ~0ull;
 inline constexpr std::uint64_t kNoBlock = ~0ull;
 
-// What an arena remembers of its blocks, and can learn again from their headers.
+// The state of an arena, which can be rebuilt from its block headers.
 struct ArenaState {
   std::uint64_t first_free = kNoBlock;
   std::uint64_t free_bytes = 0;
   std::uint64_t swept = 0;  // value of `released` at the last sweep
-  std::uint64_t given = 0;  // bytes reserved so far; as many are released: all is back
+  std::uint64_t given = 0;  // bytes reserved so far; equal to `released` when every block has been released
   std::uint64_t given_at_start_over = 0;
 };
 
-// Of a pool that all clients share. The process that gets the lock after an owner that died rebuilds `state` from the blocks.
+// Of a pool that all clients share. The process that takes the lock over from a dead owner rebuilds `state` from the blocks.
 struct alignas(kLine) PoolHeader {
   // C, and S when a client has died: the process that has the lock, its start time above its number; 0: none.
   std::atomic<std::uint64_t> owner;
-  std::atomic<std::uint32_t> bell;  // rung when the lock is given back
-  // S at first; C when it is of another one: then process numbers do not show which process is dead. kMixedSpaces then.
+  std::atomic<std::uint32_t> bell;  // bumped when the lock is released
+  // S at first; C, with kMixedSpaces, when it is in another namespace: then process numbers do not show which process is dead.
   std::atomic<std::uint64_t> space;    // PID namespace of all
-  std::atomic<std::uint32_t> waiting;  // processes that wait; one that died waiting still counts
+  std::atomic<std::uint32_t> waiting;  // processes that wait; one that died while waiting still counts
   ArenaState state;                    // under the lock
 };
 

@@ -14,12 +14,12 @@ enum class MessageKind : std::uint32_t {
   signal = 2,         // a user's event: `name` is its id
   end_iteration = 3,  // this lane sends nothing more for steps <= `step`
   set_time = 4,       // `time` is the physical time of `step`
-  flush = 5,          // somebody waits for `step`: do not put it off
+  flush = 5,          // a client waits for `step`: do not defer it
   finalize = 6,       // the lane's last message
-  read = 7,           // a block was asked for: `block_offset`, to be filled with what an earlier run stored of `step`
-  last_step = 8,      // a block was asked for, for the last step stored of variable `name`, or of kAnyVariable
-  skipped = 9,        // `count` writes of variable `name` in `step` were refused, because it may be skipped
-  dropped = 10,       // the same, because all of the step is dropped
+  read = 7,           // the client asks for a block: `block_offset`, to be filled with what an earlier run stored of `step`
+  last_step = 8,  // the client asks for the last step stored of variable `name`, or of kAnyVariable; the answer goes into a block
+  skipped = 9,    // `count` writes of variable `name` in `step` were refused, because the variable may be skipped
+  dropped = 10,   // the same, because the whole step is dropped
 };
 
 struct alignas(64) Message {
@@ -35,7 +35,7 @@ struct alignas(64) Message {
 static_assert(sizeof(Message) == 64 && std::is_trivially_copyable_v<Message>);
 
 inline constexpr std::uint32_t kAnyVariable = ~std::uint32_t{0};
-inline constexpr std::int64_t kHighestStep = std::int64_t{1} << 62;  // far from where a sum of steps overflows
+inline constexpr std::int64_t kHighestStep = std::int64_t{1} << 62;  // a sum of steps does not overflow
 
 // True for the kinds of this version: the server checks before it dispatches.
 bool known(MessageKind kind) noexcept;

@@ -1,7 +1,7 @@
-// What a node group has decided to leave out of a step for want of room: one word per step in the header, so that all clients of the
-// group leave out the same from then on.
+// What a node group leaves out of a step because its buffer is full: one word per step in the header, so that all clients of the group
+// leave out the same.
 // Used by: client threads; recovery. A living server learns what was left out from the messages of its clients (open_steps.hpp).
-// Before it: a client that waited for room in vain. After it: every write of that step, by a look at one word.
+// Before it: a client whose wait for room has timed out. After it: every write of that step, which reads one word.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace damaris::shm {
 
-// The step, whether all of it is dropped, and the highest priority of those variables that may be skipped and are.
+// The step, whether all of it is dropped, and the highest priority of the variables that are skipped.
 class Omission {
  public:
   explicit Omission(std::uint64_t word = 0) noexcept : word_(word) {}
@@ -24,7 +24,7 @@ class Omission {
   bool skips(int priority) const noexcept { return static_cast<std::uint64_t>(priority) < (word_ & kPriority); }
   std::uint64_t word() const noexcept { return word_; }
 
-  // Both, for the same step.
+  // The union of both, for the same step.
   Omission with(Omission other) const noexcept {
     const std::uint64_t priority = std::max(word_ & kPriority, other.word_ & kPriority);
     return Omission((word_ & ~kPriority) | (other.word_ & kDrop) | priority);
@@ -48,7 +48,7 @@ inline Omission omission_of(RegionHeader& header, std::int64_t step) noexcept {
   return found.is_of(step) ? found : Omission();
 }
 
-// Clients are rarely more than a few steps apart. One that is further behind than there are words decides for itself alone.
+// Clients are rarely more than a few steps apart. A client that is kOmissions steps behind, or more, decides for itself alone.
 inline void omit(RegionHeader& header, std::int64_t step, Omission omission) noexcept {
   std::atomic<std::uint64_t>& word = omission_word(header, step);
   std::uint64_t before = word.load(std::memory_order_acquire);

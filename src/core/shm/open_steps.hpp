@@ -1,9 +1,9 @@
-// What a server has heard of open steps beside their blocks, for a recovery: physical times, and that writes were refused, without which a
-// step that lacks them would count as whole.
-// Used by: the server, which alone writes it; whoever adopts or removes the region of a dead server.
+// What a server knows of open steps besides their blocks, for a recovery: physical times, and whether writes were refused, without which
+// an incomplete step would count as complete.
+// Used by: the server, the only writer; the process that adopts or removes the region of a dead server.
 // Before it: messages of clients. After it: the steps of a recovery.
 //
-// A killed server may stop between any two stores: what is read then holds for more steps than it should, never for fewer.
+// A server may be killed between any two stores: a reader then takes a fact for more steps than it holds for, never for fewer.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ inline void clear_open_steps(RegionHeader& header) noexcept {
   header.crowded_last.store(kNoStep, std::memory_order_relaxed);
 }
 
-// The entry of the step, or a free one made its own: one of a step that is settled, or never had one. nullptr when all are of open steps.
+// The entry of the step, or a free one that is assigned to it: unused, or of a settled step. nullptr when all belong to open steps.
 inline OpenStep* take_open_step(RegionHeader& header, std::int64_t step) noexcept {
   const std::int64_t settled = header.last_processed.load(std::memory_order_relaxed);
   OpenStep* free = nullptr;
@@ -31,7 +31,7 @@ inline OpenStep* take_open_step(RegionHeader& header, std::int64_t step) noexcep
     const std::int64_t there = entry.step.load(std::memory_order_relaxed);
     if (there == step) return &entry;
     if (there <= settled && free == nullptr) free = &entry;
-    if (there == kNoStep) break;  // never used, so the step is not behind it
+    if (there == kNoStep) break;  // never used, so the step has no entry behind it
   }
   if (free == nullptr) return nullptr;
   free->facts.store(0, std::memory_order_relaxed);
@@ -39,7 +39,7 @@ inline OpenStep* take_open_step(RegionHeader& header, std::int64_t step) noexcep
   return free;
 }
 
-// For steps that found no entry. A range whose last step is settled begins anew.
+// For steps without an entry. A range whose last step is settled begins anew.
 inline void crowd(RegionHeader& header, std::int64_t step, std::uint32_t fact) noexcept {
   const std::int64_t settled = header.last_processed.load(std::memory_order_relaxed);
   const std::int64_t first = header.crowded_first.load(std::memory_order_relaxed);
@@ -70,7 +70,7 @@ struct HeardOf {
   bool lacks_writes = false;
 };
 
-// What a dead server had heard of steps after `settled`; nothing here is trusted.
+// What a dead server knew of steps after `settled`; no value here is trusted.
 inline std::vector<HeardOf> heard_of_open_steps(const RegionHeader& header, std::int64_t settled) {
   std::vector<HeardOf> steps;
   for (const OpenStep& entry : header.open_steps) {
@@ -83,7 +83,7 @@ inline std::vector<HeardOf> heard_of_open_steps(const RegionHeader& header, std:
   return steps;
 }
 
-// Steps of which it is known only that some of them had these facts; none when first > last.
+// A range of steps of which only some have these facts; empty when first > last.
 struct CrowdedSteps {
   std::int64_t first = 0, last = kNoStep;
   bool may_have_times = false, may_lack_writes = false;

@@ -20,7 +20,7 @@ PeerWatch::PeerWatch(const Region& region, std::uint64_t part) : part_(part) {
     memory_ = &region.memory();
 }
 
-// Memory of this process alone has nobody else at its other end.
+// Private memory has no other process at its other end.
 bool PeerWatch::alive() const noexcept {
   if (memory_ == nullptr) return watch_.alive();
   return memory_->is_private() || memory_->is_held_elsewhere(part_);

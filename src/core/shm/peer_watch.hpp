@@ -1,4 +1,4 @@
-// Whether the process at the other end of a region lives: by its number if both share a PID namespace, else by the part that it holds.
+// Whether the peer process of a region lives: by its process number in a shared PID namespace, else by the lock on its part of the memory.
 // Used by: clients watching their server, the server watching its clients, processes that find a region; off the hot path.
 // Before it: pid, start time and PID namespace in the region. After it: DC_E_SERVER_LOST, a partial iteration, a stale region.
 #pragma once
@@ -16,7 +16,7 @@ class PeerWatch {
   bool alive() const noexcept;
 
  private:
-  const SharedMemory* memory_ = nullptr;  // of one that cannot be seen
+  const SharedMemory* memory_ = nullptr;  // of a process in another PID namespace
   std::uint64_t part_ = 0;
   ProcessWatch watch_;
 };

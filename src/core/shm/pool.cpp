@@ -10,7 +10,7 @@ namespace damaris::shm {
 namespace {
 
 constexpr std::int64_t kLongestTurnMs = 100;
-constexpr std::int64_t kLookMs = 5;  // how long one owner may have the lock before somebody looks whether it lives
+constexpr std::int64_t kLookMs = 5;  // how long one owner may hold the lock before a waiter checks whether it lives
 
 }  // namespace
 
@@ -40,7 +40,7 @@ void PoolLock::take(std::uint64_t from) noexcept {
   held_ = pool_.owner.compare_exchange_strong(from, self_, std::memory_order_seq_cst);
 }
 
-// A look costs a system call: not at one that has only just got it.
+// Checking an owner costs a system call, so an owner that has only just taken the lock is not checked.
 void PoolLock::take_from_dead(std::uint64_t owner) noexcept {
   if (owner == 0 || owner == self_ || pool_.owner.load(std::memory_order_acquire) != owner) return;
   if (pool_.space.load(std::memory_order_acquire) != space_ || is_alive(process_of(owner))) return;
@@ -48,7 +48,7 @@ void PoolLock::take_from_dead(std::uint64_t owner) noexcept {
   orphan_ = held_;
 }
 
-// Who dies before that leaves an orphan, also when it was one itself.
+// A process that dies before this store leaves an orphaned lock, even if the lock was orphaned when it took it.
 PoolLock::~PoolLock() {
   if (!held_) return;
   pool_.owner.store(0, std::memory_order_seq_cst);
@@ -57,7 +57,7 @@ PoolLock::~PoolLock() {
   futex_wake_all(pool_.bell);
 }
 
-// Even a caller that does not wait gives an owner the time of a look: it has the lock for microseconds, unless it was stopped.
+// Even a caller that does not wait allows an owner kLookMs: an owner holds the lock for microseconds, unless it was stopped.
 PooledArena::PooledArena(const Arena& arena, PoolHeader* pool, std::uint32_t owner, std::int64_t wait_ms) noexcept
     : arena_(arena), pool_(pool), self_(this_process()), turn_ms_(std::clamp(wait_ms, kLookMs, kLongestTurnMs)) {
   arena_.set_owner(owner);

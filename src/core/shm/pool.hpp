@@ -13,8 +13,8 @@ namespace damaris::shm {
 // Makes `pool` ready for other processes, with the arena at `base` as one free block.
 void make_pool(PoolHeader& pool, std::byte* base, std::uint64_t bytes, LaneHeader* lane);
 
-// The lock, held for the time of this object unless it could not be had in time. A word that names its owner, so that the next one can see
-// that this is dead; nothing in it is followed, so that no client can harm a server that takes it.
+// The lock, held for the lifetime of this object, if it could be taken in time. It is a word that names its owner, so that the next process
+// can detect a dead one. The word is never used as a pointer, so a client cannot harm a server that takes the lock.
 class PoolLock {
  public:
   // `self`: the calling process. Waits at most `wait_ms`: an owner may have been stopped.
@@ -24,7 +24,7 @@ class PoolLock {
   PoolLock& operator=(const PoolLock&) = delete;
 
   explicit operator bool() const noexcept { return held_; }
-  // The one who had it before died with it: the blocks are sound, the state may not be.
+  // The previous owner died holding the lock: the blocks are sound, the state may not be.
   bool is_orphan() const noexcept { return orphan_; }
 
  private:
@@ -36,11 +36,12 @@ class PoolLock {
   bool held_ = false, orphan_ = false;
 };
 
-// What a client thread writes into: an arena of its own, or, with a pool, its turn at the one that all share. Calls as of Arena; a turn
-// that does not come in time looks like a full buffer.
+// What a client thread writes into: an arena of its own, or, with a pool, its turn at the shared one. The calls are those of Arena; a
+// lock that is not available in time counts as a full buffer.
 class PooledArena {
  public:
-  // `pool`: nullptr for an arena of its own. `owner`: the client's slot. `wait_ms`: how long a call may take; its turn is awaited no longer.
+  // `pool`: nullptr for an arena of its own. `owner`: the client's slot. `wait_ms`: how long a call may take, the wait for the lock
+  // included.
   PooledArena(const Arena& arena, PoolHeader* pool, std::uint32_t owner, std::int64_t wait_ms) noexcept;
 
   BlockHeader* try_reserve(std::uint64_t data_bytes, Form form = {}) noexcept {
@@ -69,8 +70,8 @@ class PooledArena {
   std::uint64_t used_ = 0;  // of the pool, at the end of the last turn
 };
 
-// Gives back what a dead client had in hand: each of its blocks that `is_taken` does not know. Returns false, nothing changed, when somebody
-// else has the lock: try again later. For the server: does not wait.
+// Releases each block of a dead client that `is_taken` does not know. Returns false, nothing changed, while another process holds the
+// lock: try again later. For the server: does not wait.
 bool reclaim(PoolHeader& pool, Arena arena, std::uint32_t owner, const std::function<bool(const BlockHeader&)>& is_taken);
 
 }  // namespace damaris::shm

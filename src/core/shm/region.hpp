@@ -59,22 +59,23 @@ class Region {
   std::uint64_t lane_events() const noexcept { return places_.lane_events; }
   std::string_view xml() const noexcept { return places_.xml; }
   std::string_view model() const noexcept { return places_.model; }
-  // Of the machine that made it. A part of files' names, so never a path.
+  // The name of the machine that made the region. Files' names contain it, so it is never a path.
   std::string host() const;
-  // Of the server; "" for none, and when what stands there can be none of this region: it is opened, and removed in the end.
+  // Path of the server's spill file; "" for none, and when the field holds no path that this region could have: the file is opened, and
+  // removed in the end.
   std::string spill_file() const;
   const std::string& name() const noexcept { return memory_.name(); }
   SharedMemory& memory() noexcept { return memory_; }
   const SharedMemory& memory() const noexcept { return memory_; }
 
-  // Whether they live, also where their numbers are of another PID namespace: they hold their part of the memory (peer_watch.hpp).
+  // Whether the process lives, also in another PID namespace: it holds the lock on its part of the memory (peer_watch.hpp).
   bool server_lives() const;
   bool client_lives(std::uint32_t client) const;
 
-  // Published blocks that no server has released, over all arenas and the spill file: what a dead job left to recover. What lies behind damage in an
-  // arena cannot be counted, and counts as one.
+  // Published blocks that no server has released, in all arenas and the spill file: what a dead job left to recover. Space behind a damaged
+  // block header counts as one block.
   std::size_t unreleased_blocks() const;
-  // Its client died, or was given up, before it had made its arena: there is nothing to walk.
+  // The client died, or the server gave it up, before it made its arena: there is nothing to walk.
   bool never_made(std::uint32_t lane) const noexcept;
 
  private:
@@ -84,7 +85,7 @@ class Region {
   void make_lanes(std::uint64_t lanes, std::uint64_t stride, std::uint64_t arenas, const std::vector<std::uint64_t>& shares);
   void make_pool();
 
-  // This process's own copy of what stands constant in the region: others can write there, and are not believed later.
+  // This process's copy of the constant fields of the region: other processes can write there, so later changes are not believed.
   struct Places {
     std::uint32_t clients = 0, threads = 0;
     std::uint64_t lane_events = 0, slots_offset = 0, pool = 0;

@@ -77,7 +77,7 @@ struct flock lock_of(std::uint64_t part, short type) noexcept {
   return lock;
 }
 
-// Older kernels give up and undo all of a call that a signal interrupts: a program with a timer would never get a large arena.
+// Older kernels abort and undo the whole call when a signal interrupts it: a program with a timer would never get a large arena.
 int fallocate_in_pieces(int descriptor, std::uint64_t offset, std::uint64_t bytes, bool in_use) noexcept {
   constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;  // a fraction of a millisecond
   for (std::uint64_t done = 0; done < bytes;) {
@@ -85,7 +85,7 @@ int fallocate_in_pieces(int descriptor, std::uint64_t offset, std::uint64_t byte
     const int failure = ::posix_fallocate(descriptor, static_cast<off_t>(offset + done), static_cast<off_t>(piece));
     if (failure == 0) done += piece;
     if (failure == 0 || failure == EINTR) continue;
-    const int punch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;  // what was had is no use, and others may need it
+    const int punch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;  // a part is of no use, and others may need it
     if (!in_use && done > 0) ::fallocate(descriptor, punch, static_cast<off_t>(offset), static_cast<off_t>(done));
     return failure;
   }
@@ -123,7 +123,7 @@ SharedMemory SharedMemory::create(const std::string& name, std::uint64_t bytes, 
   memory.owns_name_ = true;
   memory.take_descriptor(::fcntl(handle_of(object), F_DUPFD_CLOEXEC, 0));
   if (memory.descriptor_ < 0) throw not_made(name, errno);
-  // Any process of this user may remove a region that nobody holds: it is held before there is anything in it.
+  // Any process of this user may remove a region without a holder: so take the lock before anything is in it.
   if (!memory.try_hold(kServerPart) || !memory.has_name())
     throw Error(DC_E_SHM, format("another process has taken the new region {} for one of a dead server; start again", name));
   struct stat info = {};
@@ -136,8 +136,8 @@ SharedMemory SharedMemory::create(const std::string& name, std::uint64_t bytes, 
   return memory;
 }
 
-// open_own goes first: it does not wait, as Boost's open would for a lease that another user has on a file of that name. What it has opened
-// stays the region's descriptor, and Boost has to open the same file.
+// open_own goes first, as Boost's open would wait for a lease that another user holds on a file of that name. Its descriptor stays the
+// region's, and Boost has to open the same file.
 SharedMemory SharedMemory::open(const std::string& name, std::uint64_t least_bytes) {
   SharedMemory memory;
   memory.take_descriptor(open_own(kFolder + name, O_RDWR));
@@ -207,7 +207,7 @@ SharedMemory::~SharedMemory() {
   unlink_name();
 }
 
-// Leaves errno as it is: why there is none.
+// Keeps errno, which says why there is no descriptor.
 void SharedMemory::take_descriptor(int descriptor) noexcept {
   descriptor_ = descriptor;
   struct stat info = {};
@@ -218,7 +218,7 @@ void SharedMemory::take_descriptor(int descriptor) noexcept {
 
 bool SharedMemory::is_file(const struct stat& info) const noexcept { return info.st_dev == device_ && info.st_ino == inode_; }
 
-// A program may close descriptors that it does not know, and use their numbers for files of its own: those are left alone.
+// A program may close descriptors that it does not know, and reuse their numbers for its own files, which must not be touched.
 bool SharedMemory::has_descriptor() const noexcept {
   struct stat info = {};
   return descriptor_ >= 0 && ::fstat(descriptor_, &info) == 0 && is_file(info);
@@ -258,7 +258,7 @@ void SharedMemory::let_go(std::uint64_t part) noexcept {
   if (has_descriptor()) ::fcntl(descriptor_, F_OFD_SETLK, &lock);
 }
 
-// Without the descriptor through another one: what this process held is free then, but others still hold theirs.
+// Without its descriptor, through a new one: this process's own locks are gone then, but other processes still hold theirs.
 bool SharedMemory::is_held_elsewhere(std::uint64_t part) const noexcept {
   struct flock lock = lock_of(part, F_WRLCK);
   const bool own = has_descriptor();
@@ -268,7 +268,7 @@ bool SharedMemory::is_held_elsewhere(std::uint64_t part) const noexcept {
   return held;
 }
 
-// By the name itself: a program may have closed the descriptor.
+// Checks the name, not the descriptor, which the program may have closed.
 bool SharedMemory::has_name() const noexcept {
   struct stat info = {};
   return ::lstat((kFolder + name_).c_str(), &info) == 0 && is_file(info);

@@ -1,5 +1,5 @@
 // A piece of memory under a name in /dev/shm that several processes map, or a private one for a server in place. Boost.Interprocess makes,
-// opens, sizes and maps it; which file that is, its pages and its locks are looked after here (ADR 1).
+// opens, sizes and maps it; this class checks which file it is, allocates its pages and holds its locks (ADR 1).
 // Used by: Region, on both sides, at start-up and end only.
 #pragma once
 
@@ -25,11 +25,11 @@ class SharedMemory {
   // Throws Error(DC_E_SHM) when /dev/shm has not `bytes` free (the message gives both figures) or the name exists.
   // Owns: the name; unlinked by the destructor, in the process that made it, unless release_name() was called.
   static SharedMemory create(const std::string& name, std::uint64_t bytes, std::uint64_t allocated_bytes);
-  // Maps an existing object. Throws Error(DC_E_SHM) when it is missing, somebody else's, or smaller than `least_bytes`.
+  // Maps an existing object. Throws Error(DC_E_SHM) when it is missing, another user's, or smaller than `least_bytes`.
   static SharedMemory open(const std::string& name, std::uint64_t least_bytes);
   // Memory of this process (and its threads) alone; no name.
   static SharedMemory make_private(std::uint64_t bytes);
-  // Takes the name of an object away; who has it mapped keeps it.
+  // Unlinks the name of an object; processes that have mapped it keep it.
   static void remove(const std::string& name) noexcept;
   // Memory of the caller, which must outlive this object: a region that lies somewhere else, such as in a copy.
   static SharedMemory lent(std::byte* data, std::uint64_t bytes);
@@ -39,7 +39,7 @@ class SharedMemory {
   ~SharedMemory();
 
   // Allocates and touches [offset, offset+bytes) from the calling thread, so that the pages lie on its NUMA node and no later write
-  // faults. Throws Error(DC_E_SHM) instead of a SIGBUS later, having given back what it got unless others may use the range already.
+  // faults. Throws Error(DC_E_SHM) instead of a SIGBUS later; pages already allocated are freed then, unless the range is `in_use`.
   void allocate(std::uint64_t offset, std::uint64_t bytes, bool in_use = false);
   // Maps the pages of a range that another process allocated, so that the first read does not fault. Best effort.
   void populate(std::uint64_t offset, std::uint64_t bytes) noexcept;
@@ -51,14 +51,14 @@ class SharedMemory {
   // Unlinks the name now (the mapping stays), or leaves it behind for recovery.
   void unlink_name() noexcept;
   void release_name() noexcept { owns_name_ = false; }
-  // Parts that a process holds for as long as it lives and this object does: the kernel gives them back, and shows them to processes that
-  // cannot see this one. The maker holds kServerPart. False while another process holds it. Without a name there is nobody else.
+  // Locks on parts, held until this object or its process ends: the kernel releases them then, and shows them to processes in other PID
+  // namespaces too. The maker holds kServerPart. False while another process holds the part. Memory without a name has no other process.
   bool try_hold(std::uint64_t part) noexcept;
   void let_go(std::uint64_t part) noexcept;
   bool is_held_elsewhere(std::uint64_t part) const noexcept;
-  // Its name goes with this object.
+  // The destructor unlinks the name.
   void adopt_name() noexcept { owns_name_ = true; }
-  // Whether the name still is this object's: another process may have taken it away.
+  // Whether the name still refers to this object: another process may have unlinked it.
   bool has_name() const noexcept;
 
  private:

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kEnding = ".lock";
 
-// Whoever held the lock before may have taken the file away between our opening and our locking it: then we hold a nameless one.
+// The previous holder may have unlinked the file between our open and our lock: then our lock is on a file without a name.
 bool is_still_named(int descriptor, const std::string& name) {
   struct stat ours = {}, named = {};
   return ::fstat(descriptor, &ours) == 0 && ::stat(("/dev/shm" + name).c_str(), &named) == 0 && ours.st_ino == named.st_ino;
@@ -51,7 +51,7 @@ StartLock::StartLock(const RunKey& key) : simulation_(key.simulation), name_(reg
 
 StartLock::~StartLock() {
   if (descriptor_ < 0) return;
-  // Before it is given back, or the next holder would lose the name.
+  // Before the lock is released, or the next holder would lose the name.
   if (maker_.is_this_process()) ::shm_unlink(name_.c_str());
   ::close(descriptor_);
 }
@@ -83,7 +83,7 @@ void StartLock::take(std::int64_t timeout_ms, const std::atomic<bool>* stop) {
           DC_E_TIMEOUT,
           format("another start of '{}' on this node is under way and holds /dev/shm{} ({}); let it finish, or end the process "
                  "that 'fuser /dev/shm{}' names",
-                 simulation_, name_, stopped ? "told to stop while waiting" : format("waited {} ms", timeout_ms), name_));
+                 simulation_, name_, stopped ? "asked to stop while waiting" : format("waited {} ms", timeout_ms), name_));
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }

@@ -1,6 +1,6 @@
-// The start lock: one process at a time looks for living regions of a simulation on this node and makes a new one.
+// The start lock: one process at a time searches this node for living regions of a simulation and makes a new one.
 // Used by: a client that starts a server, damaris-server, the servers of an MPI job, each at start-up only, on one thread; damaris-recover,
-// which removes locks that nobody holds.
+// which removes locks without a holder.
 // Before it: the compiled model. After it: wait_for_way, clear_dead_regions, Region::create.
 #pragma once
 
@@ -13,11 +13,11 @@
 
 namespace damaris::shm {
 
-// A locked file of mode 0600 in /dev/shm, which every process of the node sees alike whatever the file system of the XML can do.
-// The holder takes the file away again; what a killed holder leaves is no obstacle to the next one.
+// A locked file of mode 0600 in /dev/shm, which all processes of the node share whatever the file system of the XML supports.
+// The holder removes the file; a file that a killed holder leaves does not block the next one.
 class StartLock {
  public:
-  // Of this user's job and what `key` names. Takes nothing yet.
+  // For this user's job and what `key` names. Does not take the lock yet.
   explicit StartLock(const RunKey& key);
   ~StartLock();
   StartLock(const StartLock&) = delete;
@@ -39,7 +39,7 @@ class StartLock {
 // Whether a name in /dev/shm is that of a start lock, which is no region.
 bool is_start_lock(const std::string& name);
 
-// Removes the locks that killed holders of this user left, of any job: they stop no start, but else they would stay.
+// Removes the lock files that killed holders of this user left, in any job: they block no start, but would stay for ever.
 void remove_dead_start_locks();
 
 }  // namespace damaris::shm

@@ -13,7 +13,7 @@ namespace damaris::shm {
 #if defined(__SSE2__)
 namespace {
 
-constexpr std::uint64_t kAbreast = 4;  // pages: so many streams the hardware prefetches at once
+constexpr std::uint64_t kAbreast = 4;  // pages: the number of streams that the hardware prefetches at once
 constexpr std::uint64_t kAhead = 4 * kLine;
 
 inline void stream_line(char* to, const char* from) noexcept {
@@ -66,7 +66,7 @@ std::uint64_t stream_abreast(char* to, const char* from, std::uint64_t bytes) no
 
 }  // namespace
 
-// The fence: streaming stores may be seen after later ones, such as the one that publishes the block.
+// The fence orders the streaming stores before later stores, such as the one that publishes the block.
 void copy_by(CopyWay way, void* to, const void* from, std::uint64_t bytes) noexcept {
   auto* target = static_cast<char*>(to);
   const auto* source = static_cast<const char*>(from);

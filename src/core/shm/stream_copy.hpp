@@ -1,4 +1,4 @@
-// Methods of copying a large array past the caches, as the copying process does not read the copy again.
+// Methods of copying a large array that bypass the caches, as the copying process does not read the copy again.
 // Used by: copy_choice.hpp, which finds the fastest of them; client threads.
 // Before it: a source anywhere, and a target. After it: the values; a process that sees the next publication sees them too.
 #pragma once
@@ -8,8 +8,8 @@
 
 namespace damaris::shm {
 
-// Streaming stores, one page after the other or four pages abreast. Which is faster is a matter of the processor and of what lies under
-// its memory: abreast took 0.6 of the time of a memcpy on a Xeon, and 1.2 of it on an EPYC, where one after the other took 0.8.
+// Streaming stores, one page after the other or four pages abreast. Which is faster depends on the processor and its memory: abreast took
+// 0.6 of the time of a memcpy on a Xeon, and 1.2 of it on an EPYC, where one after the other took 0.8.
 enum class CopyWay : std::uint8_t { plain, streamed, streamed_abreast };
 inline constexpr std::array kCopyWays = {CopyWay::plain, CopyWay::streamed, CopyWay::streamed_abreast};
 

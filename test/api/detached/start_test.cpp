@@ -167,7 +167,7 @@ TEST_CASE("a server that waits for another start gives up at the attach time-out
   const auto stopped = run.start_server(options);
   REQUIRE(wait_until([&] { return catches_sigterm(stopped->pid()); }));
   stopped->kill(SIGTERM);
-  CHECK_THAT(stopped->line(), Catch::Contains("told to stop while waiting"));
+  CHECK_THAT(stopped->line(), Catch::Contains("asked to stop while waiting"));
   CHECK(stopped->wait() == 1);
   CHECK(run.regions().size() == 1);
 }

@@ -112,7 +112,7 @@ TEST_CASE("a dead region that cannot be read is refused by default, naming it, a
   }
   const Error error = error_of([] { clear_dead_regions("dead", StalePolicy::refuse); });
   CHECK(error.code() == DC_E_STALE_REGION);
-  CHECK_THAT(error.sentence(), Catch::Contains(dead.name + " is nobody's any more") && Catch::Contains("stale=\"discard\""));
+  CHECK_THAT(error.sentence(), Catch::Contains("no process uses the region " + dead.name) && Catch::Contains("stale=\"discard\""));
   {
     const auto user = SharedMemory::open(dead.name, 1);
     clear_dead_regions("dead", StalePolicy::discard);

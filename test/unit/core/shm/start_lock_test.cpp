@@ -49,7 +49,7 @@ TEST_CASE("a start lock stays taken when its process opens and closes the file a
   CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
 }
 
-TEST_CASE("waiting for a start lock ends at the time-out or when told to stop, and names the file") {
+TEST_CASE("waiting for a start lock ends at the time-out or when asked to stop, and names the file") {
   StartLock holder("lock"), waiting("lock");
   REQUIRE(holder.try_take());
   const Error late = error_of([&] { waiting.take(20); });
@@ -58,7 +58,7 @@ TEST_CASE("waiting for a start lock ends at the time-out or when told to stop, a
                                   Catch::Contains("waited 20 ms"));
   const std::atomic<bool> stop{true};
   const Error stopped = error_of([&] { waiting.take(3'600'000, &stop); });
-  CHECK_THAT(stopped.sentence(), Catch::Contains(path_of(holder)) && Catch::Contains("told to stop while waiting"));
+  CHECK_THAT(stopped.sentence(), Catch::Contains(path_of(holder)) && Catch::Contains("asked to stop while waiting"));
 }
 
 TEST_CASE("what a killed holder left does not stop the next one, which takes it away") {
