@@ -6,7 +6,6 @@
 #include "api/session.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
-#include "core/base/status.hpp"
 
 namespace {
 

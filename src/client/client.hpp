@@ -18,7 +18,6 @@
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/maker.hpp"
-#include "core/base/status.hpp"
 #include "core/shm/region.hpp"
 
 namespace damaris::client {

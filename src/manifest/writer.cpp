@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "codec/checksum.hpp"
+#include "core/base/clock.hpp"
 #include "core/base/failure.hpp"
-#include "core/base/utc.hpp"
 #include "declared.hpp"
 #include "output_folder.hpp"
 #include "step_span.hpp"

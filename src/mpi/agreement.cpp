@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "core/base/status.hpp"
+#include "core/base/error.hpp"
 #include "mpi/mpi_call.hpp"
 
 namespace damaris::mpi {

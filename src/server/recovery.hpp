@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/error.hpp"
 #include "core/base/process.hpp"
-#include "core/base/status.hpp"
 #include "core/model/model.hpp"
 #include "core/shm/region.hpp"
 

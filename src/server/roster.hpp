@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/clock.hpp"
-#include "core/base/status.hpp"
+#include "core/base/error.hpp"
 #include "core/shm/lane.hpp"
 #include "core/shm/peer_watch.hpp"
 #include "core/shm/region.hpp"

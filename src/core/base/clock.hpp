@@ -1,10 +1,11 @@
-// Monotonic time and deadlines, so that every wait has a bound.
+// Monotonic time and deadlines, so that every wait has a bound; the time of day as text.
 // Used by: every folder, any thread.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 namespace damaris {
 
@@ -27,5 +28,11 @@ class Deadline {
 };
 
 inline double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// The time of day as text, for files and the manifest: in damaris_base alone, which plugins of ours link.
+// UTC: "2025-03-01T12:00:00Z".
+std::string utc_now();
+// The same to the millisecond: "2025-03-01T12:00:00.123Z".
+std::string utc_now_ms();
 
 }  // namespace damaris

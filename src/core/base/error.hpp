@@ -1,9 +1,10 @@
-// Errors inside Damaris: the public exception type, and how to make one from a code or a failed system call.
+// Errors inside Damaris: the public exception type, how to make one from a code or a failed system call, and an outcome as a value.
 // Used by: every folder, on every thread; those that no caller can handle end at the C guard, the start under MPI, the server loop, the
 // plugin host or a program's main.
 // Before it: a broken contract or a failed system call. After it: dc_last_error, the log, a client's mailbox.
 #pragma once
 
+#include <damaris/status.h>
 #include <damaris/error.hpp>
 
 #include <string>
@@ -12,6 +13,15 @@ namespace damaris {
 
 // A short fixed text for a code. Returns a static string, also for a number that is no code.
 const char* code_text(int code) noexcept;
+
+// The outcome of an operation, as a value: for expected outcomes, and those that are reported to another process.
+struct Status {
+  // A positive code is no failure, and is reported only with a sentence.
+  bool is_notice() const { return code > DC_OK && !message.empty(); }
+
+  int code = DC_OK;     // dc_code
+  std::string message;  // a full sentence; "" with DC_OK
+};
 
 // An Error for a failed system call: "<what>: <strerror(errno)>; <remedy>".
 Error system_error(dc_code code, const std::string& what, int errno_value, const std::string& remedy);

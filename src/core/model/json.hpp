@@ -9,6 +9,9 @@
 
 namespace damaris::model {
 
+// The version of the text: raised with every change, so that a reader refuses a text of another version.
+constexpr int kJsonVersion = 8;
+
 std::string to_json(const Model& model);
 // Throws Error(DC_E_CONFIG) when the text is no compiled model of this version.
 Model from_json(std::string_view text);

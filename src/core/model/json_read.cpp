@@ -2,7 +2,6 @@
 #include "core/base/format.hpp"
 #include "core/base/json.hpp"
 #include "core/model/json.hpp"
-#include "core/model/json_version.hpp"
 
 namespace damaris::model {
 namespace {

@@ -1,7 +1,6 @@
 #include "core/base/json.hpp"
 
 #include "core/model/json.hpp"
-#include "core/model/json_version.hpp"
 
 namespace damaris::model {
 namespace {

@@ -1,4 +1,5 @@
-#include "core/shm/stream_copy.hpp"
+// copy_by: the methods of copying that copy_choice.cpp chooses from.
+#include "core/shm/copy_choice.hpp"
 
 #include <cstring>
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "codec/checksum.hpp"
+#include "core/base/clock.hpp"
 #include "core/base/output_file.hpp"
-#include "core/base/utc.hpp"
 #include "manifest/output_folder.hpp"
 #include "shared/agreement.hpp"
 #include "start_checks.hpp"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/status.hpp"
+#include "core/base/error.hpp"
 #include "core/model/model.hpp"
 #include "core/shm/region.hpp"
 #include "server/library/coordinator.hpp"

@@ -10,7 +10,7 @@
 #include "../file/new_dataset.hpp"
 #include "../write/fill.hpp"
 #include "../write/labels.hpp"
-#include "core/base/utc.hpp"
+#include "core/base/clock.hpp"
 #include "scales.hpp"
 #include "virtual_array.hpp"
 

@@ -3,7 +3,7 @@
 #include <damaris/version.h>
 
 #include "../file/attributes.hpp"
-#include "core/base/utc.hpp"
+#include "core/base/clock.hpp"
 
 namespace damaris::hdf5 {
 void label_text(hid_t object, const char* name, const char* text) {

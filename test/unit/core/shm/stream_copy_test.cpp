@@ -1,5 +1,4 @@
 // The copy into the region: every byte arrives, and none beside them is touched.
-#include "core/shm/stream_copy.hpp"
 
 #include <catch2/catch.hpp>
 

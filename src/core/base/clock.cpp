@@ -1,4 +1,4 @@
-#include "core/base/utc.hpp"
+#include "core/base/clock.hpp"
 
 #include <array>
 #include <chrono>
