@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "core/base/error.hpp"
 #include "core/base/log.hpp"
-#include "core/base/status.hpp"
 #include "core/shm/layout.hpp"
 
 namespace damaris::server {
