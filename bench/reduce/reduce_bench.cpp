@@ -60,17 +60,17 @@ struct Buffers {
   std::vector<float> scaled;
 };
 
-// One field in one way. Packing belongs to the time: each way has it.
+// One field in one way. Scaling belongs to the time: each way has it.
 std::uint64_t write_half(const Field& field, Tiles tiles, ChunkFile& file, const Way& way, Buffers& buffers, bool compare) {
-  const auto packing = codec::packing_for(codec::range_of(field.values.data(), field.values.size()));
+  const auto scaling = codec::scaling_for(codec::range_of(field.values.data(), field.values.size()));
   tiles.data = buffers.halves.data();
   tiles.size = sizeof(codec::Half);
   if (way.by == By::kHdf5Converts) {
-    const auto offset = static_cast<float>(packing.offset), inverse = static_cast<float>(1 / packing.scale);
+    const auto offset = static_cast<float>(scaling.offset), inverse = static_cast<float>(1 / scaling.scale);
     for (std::size_t i = 0; i < field.values.size(); ++i) buffers.scaled[i] = (field.values[i] - offset) * inverse;
     return file.write_converted(tiles, buffers.scaled.data());
   }
-  codec::pack(field.values.data(), field.values.size(), packing, buffers.halves.data());
+  codec::quantize(field.values.data(), field.values.size(), scaling, buffers.halves.data());
   const std::uint64_t stored = way.by == By::kUs ? file.write_encoded(tiles, *way.encoder) : file.write_filtered(tiles);
   if (compare) file.compare(tiles);
   return stored;

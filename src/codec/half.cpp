@@ -37,10 +37,10 @@ struct PortableHalf {
     for (std::size_t k = 0; k < kGroup; ++k) out[k] = from_half(halves[k]);
   }
   template <class T>
-  static void compare(const T* values, const float* halves, const Packing& packing, Lanes& lanes) noexcept {
+  static void compare(const T* values, const float* halves, const Scaling& scaling, Lanes& lanes) noexcept {
     for (std::size_t k = 0; k < kGroup; ++k) {
       const double value = values[k], half = halves[k];
-      const double error = std::fabs(value - (half * packing.scale + packing.offset));
+      const double error = std::fabs(value - (half * scaling.scale + scaling.offset));
       const bool fits = error <= std::numeric_limits<double>::max();  // what a reader gets is a number
       const double wrong = fits ? 0.0 : 1.0, reached = fits ? error : 0.0;
       const bool finite = std::fabs(value) <= std::numeric_limits<double>::max();
@@ -66,9 +66,9 @@ struct F16cHalf {
   DAMARIS_TARGET_AVX2 static __m256d four(const float* at) noexcept { return _mm256_cvtps_pd(_mm_loadu_ps(at)); }
   DAMARIS_TARGET_AVX2 static __m256d four(const double* at) noexcept { return _mm256_loadu_pd(at); }
   template <class T>
-  DAMARIS_TARGET_AVX2 static void compare(const T* values, const float* halves, const Packing& packing, Lanes& lanes) noexcept {
+  DAMARIS_TARGET_AVX2 static void compare(const T* values, const float* halves, const Scaling& scaling, Lanes& lanes) noexcept {
     const __m256d no_sign = _mm256_castsi256_pd(_mm256_set1_epi64x(0x7fffffffffffffff));
-    const __m256d scale = _mm256_set1_pd(packing.scale), offset = _mm256_set1_pd(packing.offset);
+    const __m256d scale = _mm256_set1_pd(scaling.scale), offset = _mm256_set1_pd(scaling.offset);
     const __m256d inf = _mm256_set1_pd(std::numeric_limits<double>::infinity()), one = _mm256_set1_pd(1);
     for (std::size_t k = 0; k < kGroup; k += 4) {
       const __m256d value = four(values + k), half = four(halves + k);
@@ -86,50 +86,50 @@ struct F16cHalf {
 
 // `count` is a multiple of kGroup, at most kBlock.
 template <class Convert, class T>
-inline __attribute__((always_inline)) void pack_block(const T* values, std::size_t count, const Packing& packing, double inverse,
-                                                      Half* out, Lanes& lanes) noexcept {
+inline __attribute__((always_inline)) void quantize_block(const T* values, std::size_t count, const Scaling& scaling,
+                                                          double inverse, Half* out, Lanes& lanes) noexcept {
   float buffer[kBlock];
   for (std::size_t i = 0; i < count; ++i)
-    buffer[i] = static_cast<float>((static_cast<double>(values[i]) - packing.offset) * inverse);
+    buffer[i] = static_cast<float>((static_cast<double>(values[i]) - scaling.offset) * inverse);
   for (std::size_t i = 0; i < count; i += kGroup) Convert::there(buffer + i, out + i);
   for (std::size_t i = 0; i < count; i += kGroup) Convert::back(out + i, buffer + i);
-  for (std::size_t i = 0; i < count; i += kGroup) Convert::compare(values + i, buffer + i, packing, lanes);
+  for (std::size_t i = 0; i < count; i += kGroup) Convert::compare(values + i, buffer + i, scaling, lanes);
 }
 
 template <class Convert, class T>
-inline __attribute__((always_inline)) Packed pack_with(const T* values, std::size_t count, const Packing& packing,
-                                                       Half* out) noexcept {
-  const double inverse = 1 / packing.scale;
+inline __attribute__((always_inline)) Quantized quantize_with(const T* values, std::size_t count, const Scaling& scaling,
+                                                              Half* out) noexcept {
+  const double inverse = 1 / scaling.scale;
   Lanes lanes;
   const std::size_t whole = count / kGroup * kGroup;
   for (std::size_t i = 0; i < whole; i += kBlock)
-    pack_block<Convert>(values + i, std::min(kBlock, whole - i), packing, inverse, out + i, lanes);
+    quantize_block<Convert>(values + i, std::min(kBlock, whole - i), scaling, inverse, out + i, lanes);
   T rest[kGroup];
   Half halves[kGroup];
   std::fill_n(rest, kGroup, std::numeric_limits<T>::quiet_NaN());  // counts for nothing
   std::copy_n(values + whole, count - whole, rest);
-  pack_block<Convert>(rest, kGroup, packing, inverse, halves, lanes);
+  quantize_block<Convert>(rest, kGroup, scaling, inverse, halves, lanes);
   std::copy_n(halves, count - whole, out + whole);
-  Packed packed;
-  packed.largest_error = *std::max_element(lanes.reached, lanes.reached + kGroup);
-  for (const double overflowed : lanes.overflowed) packed.overflowed += static_cast<std::uint64_t>(overflowed);
-  return packed;
+  Quantized quantized;
+  quantized.largest_error = *std::max_element(lanes.reached, lanes.reached + kGroup);
+  for (const double overflowed : lanes.overflowed) quantized.overflowed += static_cast<std::uint64_t>(overflowed);
+  return quantized;
 }
 
 #ifdef DAMARIS_CODEC_X86
 template <class T>
-DAMARIS_TARGET_AVX2 Packed pack_f16c(const T* values, std::size_t count, const Packing& packing, Half* out) noexcept {
-  return pack_with<F16cHalf>(values, count, packing, out);
+DAMARIS_TARGET_AVX2 Quantized quantize_f16c(const T* values, std::size_t count, const Scaling& scaling, Half* out) noexcept {
+  return quantize_with<F16cHalf>(values, count, scaling, out);
 }
 #endif
 
 template <class T>
-Packed pack_any(const T* values, std::size_t count, const Packing& packing, Half* out) {
-  check_packing(packing);
+Quantized quantize_any(const T* values, std::size_t count, const Scaling& scaling, Half* out) {
+  check_scaling(scaling);
 #ifdef DAMARIS_CODEC_X86
-  if (best_simd() != Simd::kPortable) return pack_f16c(values, count, packing, out);
+  if (best_simd() != Simd::kPortable) return quantize_f16c(values, count, scaling, out);
 #endif
-  return pack_with<PortableHalf>(values, count, packing, out);
+  return quantize_with<PortableHalf>(values, count, scaling, out);
 }
 
 // A scale below has no inverse.
@@ -150,7 +150,7 @@ double common_scale(double farthest) noexcept {
 }  // namespace
 
 template <class T>
-Packing packing_for(const Range<T>& range) noexcept {
+Scaling scaling_for(const Range<T>& range) noexcept {
   if (!range.finite) return {};
   const double low = range.min, high = range.max;
   const double nearest = std::min(std::fabs(low), std::fabs(high)), farthest = std::max(std::fabs(low), std::fabs(high));
@@ -160,38 +160,39 @@ Packing packing_for(const Range<T>& range) noexcept {
   const double scale = std::max(high - offset, offset - low);
   return {scale > 0 ? std::max(scale, kLeastScale) : 1, offset};
 }
-template Packing packing_for(const Range<float>& range) noexcept;
-template Packing packing_for(const Range<double>& range) noexcept;
+template Scaling scaling_for(const Range<float>& range) noexcept;
+template Scaling scaling_for(const Range<double>& range) noexcept;
 
 // Between two powers of two halves are 2^-10 of the lower one apart, and below 2^-14 as far as there.
 template <class T>
-double rounding_error(const Range<T>& range, const Packing& packing) noexcept {
+double rounding_error(const Range<T>& range, const Scaling& scaling) noexcept {
   if (!range.finite) return 0;
-  if (!can_be_undone(packing)) return std::numeric_limits<double>::infinity();
-  const double scale = std::fabs(packing.scale), low = range.min, high = range.max;
-  const double farthest = std::max(std::fabs(high - packing.offset), std::fabs(low - packing.offset)) / scale;
+  if (!can_be_undone(scaling)) return std::numeric_limits<double>::infinity();
+  const double scale = std::fabs(scaling.scale), low = range.min, high = range.max;
+  const double farthest = std::max(std::fabs(high - scaling.offset), std::fabs(low - scaling.offset)) / scale;
   if (farthest == 0) return 0;
   if (!(farthest < kHalfOverflow)) return std::numeric_limits<double>::infinity();
   int exponent = 0;
   const bool power_of_two = std::frexp(farthest, &exponent) == 0.5;
   return scale * std::ldexp(1.0, std::max(exponent - (power_of_two ? 2 : 1), -14) - 11);
 }
-template double rounding_error(const Range<float>& range, const Packing& packing) noexcept;
-template double rounding_error(const Range<double>& range, const Packing& packing) noexcept;
+template double rounding_error(const Range<float>& range, const Scaling& scaling) noexcept;
+template double rounding_error(const Range<double>& range, const Scaling& scaling) noexcept;
 
-bool can_be_undone(const Packing& packing) noexcept { return std::isnormal(packing.scale) && std::isfinite(packing.offset); }
+bool can_be_undone(const Scaling& scaling) noexcept { return std::isnormal(scaling.scale) && std::isfinite(scaling.offset); }
 
-void check_packing(const Packing& packing) {
-  if (can_be_undone(packing)) return;
-  throw Error(DC_E_CONFIG, "16 bits with scale " + number_text(packing.scale) + " and offset " + number_text(packing.offset) +
-                               " cannot be unpacked; give a finite scale that is not zero and a finite offset, or neither of them");
+void check_scaling(const Scaling& scaling) {
+  if (can_be_undone(scaling)) return;
+  throw Error(DC_E_CONFIG,
+              "16 bits with scale " + number_text(scaling.scale) + " and offset " + number_text(scaling.offset) +
+                  " cannot be dequantized; give a finite scale that is not zero and a finite offset, or neither of them");
 }
 
-Packed pack(const float* values, std::size_t count, const Packing& packing, Half* out) {
-  return pack_any(values, count, packing, out);
+Quantized quantize(const float* values, std::size_t count, const Scaling& scaling, Half* out) {
+  return quantize_any(values, count, scaling, out);
 }
-Packed pack(const double* values, std::size_t count, const Packing& packing, Half* out) {
-  return pack_any(values, count, packing, out);
+Quantized quantize(const double* values, std::size_t count, const Scaling& scaling, Half* out) {
+  return quantize_any(values, count, scaling, out);
 }
 
 Half to_half(float value) noexcept {

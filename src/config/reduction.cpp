@@ -43,7 +43,7 @@ class ReductionReader {
     if (name == "none" && stages == 1 && parts.size() == 1) return;
     if (name == "absolute" || name == "relative") return round(parts);
     if (name == "float16") return float16(parts);
-    if (name == "deflate" || name == "zstd") return pack(parts);
+    if (name == "deflate" || name == "zstd") return compress(parts);
     const std::string guess = nearest_name(name, kStages);
     wrong(parts.front(),
           format("no reduction '{}' here; {}{}", name, kKnown, guess.empty() ? "" : format("; did you mean '{}'?", guess)));
@@ -51,7 +51,7 @@ class ReductionReader {
 
   bool precision_is_free(const Piece& piece) {
     if (result_.precision == DC_EXACT && result_.codec == DC_CODEC_NONE) return true;
-    wrong(piece, "values are changed once, and before they are packed");
+    wrong(piece, "values are rounded or quantized once, and before they are compressed");
     return false;
   }
 
@@ -82,8 +82,8 @@ class ReductionReader {
     result_.keep_on_overflow = parts.size() == 4 ? 1 : 0;
   }
 
-  void pack(const std::vector<Piece>& parts) {
-    if (result_.codec != DC_CODEC_NONE) return wrong(parts.front(), "values are packed once");
+  void compress(const std::vector<Piece>& parts) {
+    if (result_.codec != DC_CODEC_NONE) return wrong(parts.front(), "values are compressed once");
     const bool deflate = parts.front().text == "deflate";
     const int highest = deflate ? 12 : 19;
     const std::optional<double> level = parts.size() == 1 ? 1 : parts.size() == 2 ? real(parts[1].text) : std::nullopt;

@@ -1,4 +1,4 @@
-// What `reduce` says: how exact the values of a variable stay and how they are packed.
+// What `reduce` says: how exact the values of a variable stay and how they are compressed.
 // Used by: the builders of variables and storage, one thread, at start-up.
 // Before it: a valid attribute. After it: Variable::reduction, which storage plugins read.
 #pragma once

@@ -43,7 +43,7 @@ void check_basename(Build& build, const Attribute& attribute) {
                               quoted(attribute), value.substr(number - 2)));
 }
 
-// Variables that say nothing themselves. Of those that are no reals only the bytes are packed.
+// Variables that say nothing themselves. Of those that are no reals only the bytes are compressed.
 void reduce_the_others(Build& build, const Attribute& attribute) {
   const dc_reduction_t reals = reduction(build, attribute);
   if (build.model.layouts.empty()) return;  // a problem already, if there is a variable
@@ -86,7 +86,7 @@ void check_files(Build& build, const Element& element) {
   if (const Attribute& schedule = *element.find("schedule"); schedule.value != "immediate")
     wrong(format("the servers of a file write it at the same time, which {} is not; say schedule=\"immediate\"", quoted(schedule)));
   if (build.model.architecture.reduces_on_full)
-    wrong("the servers of a file pack alike, and on-full=\"reduce\" is each server's own; leave it out, or say per-server");
+    wrong("the servers of a file reduce alike, and on-full=\"reduce\" is each server's own; leave it out, or say per-server");
   for (const model::Variable& variable : build.model.variables)
     if (const std::string obstacle = obstacle_to_sharing(variable.reduction); !obstacle.empty())
       wrong(format("variable '{}' has reduce=\"{}\": {}, or per-server", variable.name, variable.reduce, obstacle));

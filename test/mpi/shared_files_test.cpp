@@ -13,7 +13,7 @@ void write(int step, int block, std::int64_t place, double value) {
   CHECK(dc_write_block("x", step, block, values.data()) == DC_OK);
 }
 
-TEST_CASE("a packed file of several servers keeps nothing of the room that was reserved for its values") {
+TEST_CASE("a chunked file of several servers keeps nothing of the room that was reserved for its values") {
   SharedRun run("filters='shuffle,deflate:1'");
   if (run.start()) {
     constexpr std::int64_t kCount = 500'000;

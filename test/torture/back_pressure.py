@@ -15,7 +15,7 @@ def draw_back_pressure(rng, run):
     if rng.random() < 0.6:
         return
     servers = ("reduce", "spill") if run.mode != "in-place" else ()  # these need a dedicated core
-    servers = ("spill",) if run.files in SHARED else servers  # whose servers pack alike
+    servers = ("spill",) if run.files in SHARED else servers  # whose servers reduce alike
     end = rng.choice(("", "block", "skip", "skip", "drop"))
     run.rungs = [rung for rung in servers if rng.random() < 0.5] + [end] * bool(end)
     run.spill_size = rng.choice(("64KiB", "16GiB"))

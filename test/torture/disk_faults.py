@@ -53,15 +53,15 @@ def draw_death(rng):
     return f"all {rng.choice(('kill-before', 'kill-after'))} {rng.randint(1, 90)}"
 
 
-def spare_mpi(rule, packs):
+def spare_mpi(rule, chunked):
     """For files that servers write together. MPI-IO makes the calls then: where an open, a close, a truncation or, while HDF5 closes the file,
     a write of metadata fails on one rank alone, the others stay in a collective call, which nobody can end; and OpenMPI takes a write that
-    was short for one that failed. The metadata are the superblock, and with packed datasets the index of the chunks."""
+    was short for one that failed. The metadata are the superblock, and with chunked datasets the index of the chunks."""
     calls, *rest = rule.split(" ")
     if rest[0] == "short":
         return "write slow:3"
     if rest[0] not in ERRORS:
         return rule
-    spared = {"open", "close", "truncate", *(("write",) if packs else ())}
+    spared = {"open", "close", "truncate", *(("write",) if chunked else ())}
     left = ["body" if call == "write" else call for call in calls.split(",") if call not in spared]
     return " ".join([",".join(left) or "fsync", *rest])

@@ -230,7 +230,7 @@ def draw_fault(rng, run, kind):
     fault.at_start = kind.can_start_with_it and run.mode == "detached" and run.started_by == "hand" and rng.random() < 0.12
     fault.rule = kind.draw_rule(rng) if kind.draw_rule else ""
     if fault.rule and run.files in SHARED:
-        fault.rule = spare_mpi(fault.rule, packs=any(v.reduce for v in run.variables))
+        fault.rule = spare_mpi(fault.rule, chunked=any(v.reduce for v in run.variables))
     if kind.storage and is_built():  # who has the one has the other
         run.retry_ms = rng.choice((0, 0, 50, 300))
     if kind.holds:

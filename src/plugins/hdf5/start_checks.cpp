@@ -36,11 +36,11 @@ void tell_of_cut_chunks(const dc_host_t& host, MemoryBound memory) {
     Extents asked = {};
     std::copy_n(variable.chunk, variable.ndims, asked.begin());
     if (variable.ndims == 0 || asked[0] == 0) continue;
-    if (cut_to(asked, variable.ndims, variable.element_bytes, memory.packing_bytes()) == asked) continue;
+    if (cut_to(asked, variable.ndims, variable.element_bytes, memory.codec_bytes()) == asked) continue;
     const std::string line = "hdf5: the chunk of '" + std::string(variable.path) +
                              "' is cut where the data fill it: " + std::to_string(kCopiesOfChunk) +
                              " times a chunk must fit into a quarter of memory=\"...\", which is " +
-                             std::to_string(memory.packing_bytes() >> 20) + " MiB; choose smaller chunks or more memory";
+                             std::to_string(memory.codec_bytes() >> 20) + " MiB; choose smaller chunks or more memory";
     host.log(host.self, 1, line.c_str());
   }
 }
@@ -85,7 +85,7 @@ void tell_of_fewer_threads(const dc_host_t& host, int wanted, int there) {
   if (there >= wanted) return;
   const std::string line =
       "hdf5: the system gives " + std::to_string(there) + " threads of the " + std::to_string(wanted) +
-      " of threads=\"...\"; packing goes on with these (see ulimit -u, ulimit -v and pids.max of the control group)";
+      " of threads=\"...\"; compression goes on with these (see ulimit -u, ulimit -v and pids.max of the control group)";
   host.log(host.self, 1, line.c_str());
 }
 

@@ -158,7 +158,7 @@ RestartReader& Storage::restart() {
 }
 
 void Storage::take(int from, const std::string& message) {
-  if (message.rfind(Schedule::kMessages, 0) == 0)
+  if (message.rfind(WriteSchedule::kMessages, 0) == 0)
     schedule_->take(from, message);
   else
     manifest_->take(from, message);

@@ -18,7 +18,7 @@
 #include "manifest/file_names.hpp"
 #include "manifest/writer.hpp"
 #include "restart/restart_reader.hpp"
-#include "schedule/turns.hpp"
+#include "schedule/write_schedule.hpp"
 #include "settings/settings.hpp"
 #include "shared/shared_files.hpp"
 #include "write/dataset_writer.hpp"
@@ -78,7 +78,7 @@ class Storage {
   std::optional<RestartReader> restart_;
   bool continues_ = false;               // the run to read from has the basename of this one
   std::unique_ptr<SharedFiles> shared_;  // nullptr: this server writes its own files
-  std::unique_ptr<Schedule> schedule_;
+  std::unique_ptr<WriteSchedule> schedule_;
   std::optional<InHand> in_hand_;
   PlaceWarnings place_warnings_;
   Retry retry_;

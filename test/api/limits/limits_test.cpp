@@ -210,7 +210,7 @@ TEST_CASE("a plugin that calls Damaris from a callback is refused, in place and 
 }
 
 #ifdef DAMARIS_TEST_REFUSES_THREADS
-TEST_CASE("where the system gives no thread the codec packs with the one there is, and the server goes without its watchdog") {
+TEST_CASE("where the system gives no thread the codec compresses with the one there is, and the server goes without its watchdog") {
   Simulation simulation(0, "<log level='warning' file='server.log'/>", "reduce='deflate' threads='4'");
   simulation.run([](Simulation& s) {
     if (::chdir(s.file("").c_str()) != 0) ::_exit(4);

@@ -34,7 +34,7 @@ def flip_byte(path, offset):
 
 
 def place_of(path, name):
-    """A byte of its values: contiguous, or packed in a chunk."""
+    """A byte of its values: contiguous, or compressed in a chunk."""
     with h5py.File(path) as file:
         dataset = file[name].id
         return dataset.get_offset() or dataset.get_chunk_info(0).byte_offset + dataset.get_chunk_info(0).size // 2

@@ -34,7 +34,8 @@ TEST_CASE("between two halves the nearest is taken, the even one of two equally 
   REQUIRE(to_half(65520.0f) == 0x7c00);
 }
 
-TEMPLATE_TEST_CASE("pack tells the largest error, and nothing overflows with a packing made for the range", "", float, double) {
+TEMPLATE_TEST_CASE("quantize returns the largest error, and nothing overflows with a scaling made for the range", "", float,
+                   double) {
   std::mt19937 random(71);
   for (int round = 0; round < 500; ++round) {
     const double offset = random() % 2 == 0 ? 0 : 300 * static_cast<double>(random() % 1000),
@@ -43,17 +44,18 @@ TEMPLATE_TEST_CASE("pack tells the largest error, and nothing overflows with a p
     for (TestType& value : values)
       value = static_cast<TestType>(offset + scale * (static_cast<double>(random()) / 2147483648.0 - 1));
     const auto range = range_of(values.data(), values.size());
-    const Packing packing = packing_for(range);
+    const Scaling scaling = scaling_for(range);
     std::vector<Half> halves(values.size());
-    const Packed packed = pack(values.data(), values.size(), packing, halves.data());
+    const Quantized quantized = quantize(values.data(), values.size(), scaling, halves.data());
     double largest = 0;
     for (std::size_t i = 0; i < values.size(); ++i)
-      largest = std::max(largest, std::fabs(values[i] - (from_half(halves[i]) * packing.scale + packing.offset)));
-    REQUIRE(packed.overflowed == 0);
-    REQUIRE(packed.largest_error == Approx(largest).epsilon(1e-9).margin(1e-12 * scale));
-    if (range.finite) REQUIRE(packed.largest_error <= rounding_error(range, packing) * 1.001 + 4e-16 * std::fabs(packing.offset));
-    const double spread = range.finite ? std::max(range.max - packing.offset, packing.offset - range.min) : 0;
-    REQUIRE(rounding_error(range, packing) <= spread / 2048);
+      largest = std::max(largest, std::fabs(values[i] - (from_half(halves[i]) * scaling.scale + scaling.offset)));
+    REQUIRE(quantized.overflowed == 0);
+    REQUIRE(quantized.largest_error == Approx(largest).epsilon(1e-9).margin(1e-12 * scale));
+    if (range.finite)
+      REQUIRE(quantized.largest_error <= rounding_error(range, scaling) * 1.001 + 4e-16 * std::fabs(scaling.offset));
+    const double spread = range.finite ? std::max(range.max - scaling.offset, scaling.offset - range.min) : 0;
+    REQUIRE(rounding_error(range, scaling) <= spread / 2048);
   }
 }
 
@@ -61,9 +63,9 @@ TEST_CASE("values that do not fit are counted, NaN and Inf stay and are not") {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> values = {1, 70000, -1e30f, inf, -inf, nan, 65504, 0, -0.0f};
   std::vector<Half> halves(values.size());
-  const Packed packed = pack(values.data(), values.size(), {1, 0}, halves.data());
-  REQUIRE(packed.overflowed == 2);
-  REQUIRE(packed.largest_error == 0);
+  const Quantized quantized = quantize(values.data(), values.size(), {1, 0}, halves.data());
+  REQUIRE(quantized.overflowed == 2);
+  REQUIRE(quantized.largest_error == 0);
   REQUIRE(halves[3] == 0x7c00);
   REQUIRE(halves[4] == 0xfc00);
   REQUIRE(std::isnan(from_half(halves[5])));
@@ -72,30 +74,30 @@ TEST_CASE("values that do not fit are counted, NaN and Inf stay and are not") {
 }
 
 TEST_CASE("zeros stay zeros where the range holds zero; values far from zero get an offset") {
-  REQUIRE(packing_for(Range<float>{0, 5, true}).offset == 0);
-  REQUIRE(packing_for(Range<float>{-3, 5, true}).offset == 0);
-  REQUIRE(packing_for(Range<float>{280, 320, true}).offset == 300);
-  REQUIRE(packing_for(Range<float>{280, 320, true}).scale == 20);
-  const Packing constant = packing_for(Range<double>{7, 7, true});
+  REQUIRE(scaling_for(Range<float>{0, 5, true}).offset == 0);
+  REQUIRE(scaling_for(Range<float>{-3, 5, true}).offset == 0);
+  REQUIRE(scaling_for(Range<float>{280, 320, true}).offset == 300);
+  REQUIRE(scaling_for(Range<float>{280, 320, true}).scale == 20);
+  const Scaling constant = scaling_for(Range<double>{7, 7, true});
   REQUIRE(constant.offset == 7);
   REQUIRE(constant.scale != 0);
-  REQUIRE(packing_for(Range<double>{}).scale == 1);
+  REQUIRE(scaling_for(Range<double>{}).scale == 1);
 }
 
 TEST_CASE("ranges of similar magnitude around zero get one scale, with which small values lose no more than with another") {
-  for (const double farthest : {0.5, 1.0, 3.0, 1000.0, 32767.0}) REQUIRE(packing_for(Range<double>{-farthest, 0, true}).scale == 1);
-  REQUIRE(packing_for(Range<double>{0, 0, true}).scale == 1);
-  REQUIRE(packing_for(Range<double>{0, 1e-320, true}).scale == std::numeric_limits<double>::min());  // the least with an inverse
+  for (const double farthest : {0.5, 1.0, 3.0, 1000.0, 32767.0}) REQUIRE(scaling_for(Range<double>{-farthest, 0, true}).scale == 1);
+  REQUIRE(scaling_for(Range<double>{0, 0, true}).scale == 1);
+  REQUIRE(scaling_for(Range<double>{0, 1e-320, true}).scale == std::numeric_limits<double>::min());  // the least with an inverse
   for (int exponent = -1022; exponent < 1024; ++exponent) {
-    const double farthest = std::ldexp(1.0, exponent), scale = packing_for(Range<double>{0, farthest, true}).scale;
+    const double farthest = std::ldexp(1.0, exponent), scale = scaling_for(Range<double>{0, farthest, true}).scale;
     REQUIRE(scale <= 2 * farthest);  // so that the smallest half is at most 2^-23 of the farthest value
     REQUIRE(rounding_error(Range<double>{0, farthest, true}, {scale, 0}) <= farthest / 4096);
   }
 }
 
 TEST_CASE("the error of rounding is known before") {
-  const auto error = [](double min, double max, const Packing& packing) {
-    return rounding_error(Range<double>{min, max, true}, packing);
+  const auto error = [](double min, double max, const Scaling& scaling) {
+    return rounding_error(Range<double>{min, max, true}, scaling);
   };
   REQUIRE(error(280, 320, {20, 300}) == 20.0 / 4096);
   REQUIRE(error(279, 320, {20, 300}) == 20.0 / 2048);  // beyond 1 halves are twice as far apart
@@ -106,18 +108,18 @@ TEST_CASE("the error of rounding is known before") {
   REQUIRE(rounding_error(Range<double>{}, {1, 0}) == 0);
 }
 
-TEST_CASE("a packing that cannot be undone is refused, and has no bound of its error") {
+TEST_CASE("a scaling that cannot be undone is refused, and has no bound of its error") {
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
   const float value = 1;
   Half half = 0;
-  for (const Packing& bad :
-       {Packing{0, 0}, Packing{nan, 0}, Packing{inf, 0}, Packing{5e-324, 0}, Packing{1, nan}, Packing{1, inf}}) {
-    REQUIRE_THROWS_AS(pack(&value, 1, bad, &half), damaris::Error);
+  for (const Scaling& bad :
+       {Scaling{0, 0}, Scaling{nan, 0}, Scaling{inf, 0}, Scaling{5e-324, 0}, Scaling{1, nan}, Scaling{1, inf}}) {
+    REQUIRE_THROWS_AS(quantize(&value, 1, bad, &half), damaris::Error);
     REQUIRE(std::isinf(rounding_error(Range<double>{0, 1, true}, bad)));
   }
 }
 
-TEMPLATE_TEST_CASE("whatever the range, its packing can be undone, and what it holds is within the error that is known before", "",
+TEMPLATE_TEST_CASE("whatever the range, its scaling can be undone, and what it holds is within the error that is known before", "",
                    float, double) {
   using Limits = std::numeric_limits<TestType>;
   const std::vector<TestType> extremes = {Limits::max(),
@@ -139,15 +141,15 @@ TEMPLATE_TEST_CASE("whatever the range, its packing can be undone, and what it h
     for (const TestType b : extremes) {
       const std::vector<TestType> values = {a, Limits::quiet_NaN(), b, Limits::infinity(), -Limits::infinity()};
       const auto range = range_of(values.data(), values.size());
-      const Packing packing = packing_for(range);
-      INFO(a << " and " << b << ": scale " << packing.scale << ", offset " << packing.offset);
-      REQUIRE(can_be_undone(packing));
+      const Scaling scaling = scaling_for(range);
+      INFO(a << " and " << b << ": scale " << scaling.scale << ", offset " << scaling.offset);
+      REQUIRE(can_be_undone(scaling));
       std::vector<Half> halves(values.size());
-      const Packed packed = pack(values.data(), values.size(), packing, halves.data());
+      const Quantized quantized = quantize(values.data(), values.size(), scaling, halves.data());
       const double most = std::max(std::fabs(static_cast<double>(a)), std::fabs(static_cast<double>(b)));
-      if (most < 65520 * 0x1p1008) REQUIRE(packed.overflowed == 0);
-      if (packed.overflowed == 0)
-        REQUIRE(packed.largest_error <= rounding_error(range, packing) * 1.001 + 4e-16 * std::fabs(packing.offset));
+      if (most < 65520 * 0x1p1008) REQUIRE(quantized.overflowed == 0);
+      if (quantized.overflowed == 0)
+        REQUIRE(quantized.largest_error <= rounding_error(range, scaling) * 1.001 + 4e-16 * std::fabs(scaling.offset));
       REQUIRE(std::isnan(from_half(halves[1])));
       REQUIRE((std::isinf(from_half(halves[3])) && std::isinf(from_half(halves[4]))));
     }

@@ -72,16 +72,16 @@ TEST_CASE("HDF5 without any plugin reads 16 bits as floats, within the error tha
   for (const std::string& field : kFields) {
     INFO(field);
     const Slice slice = read_slice("t03600/" + field);
-    const Packing packing = packing_for(range_of(slice.values.data(), slice.values.size()));
+    const Scaling scaling = scaling_for(range_of(slice.values.data(), slice.values.size()));
     std::vector<Half> halves(slice.values.size());
-    const Packed packed = pack(slice.values.data(), slice.values.size(), packing, halves.data());
-    REQUIRE(packed.overflowed == 0);
+    const Quantized quantized = quantize(slice.values.data(), slice.values.size(), scaling, halves.data());
+    REQUIRE(quantized.overflowed == 0);
     const auto encoder = Encoder::make({});
     const auto read = through_file(slice, type, encoder->encode({halves.data(), halves.size(), 2, slice.extents[2]}));
     double largest = 0;
     for (std::size_t i = 0; i < read.size(); ++i)
-      largest = std::max(largest, std::fabs(slice.values[i] - (read[i] * packing.scale + packing.offset)));
-    REQUIRE(largest == Approx(packed.largest_error));
+      largest = std::max(largest, std::fabs(slice.values[i] - (read[i] * scaling.scale + scaling.offset)));
+    REQUIRE(largest == Approx(quantized.largest_error));
   }
   H5Tclose(type);
 }

@@ -20,16 +20,16 @@ std::uint64_t bytes_of(const Extents& extents, int ndims, std::size_t element_by
 
 }  // namespace
 
-Extents cut_to(Extents extents, int ndims, std::size_t element_bytes, std::uint64_t packing_bytes) {
+Extents cut_to(Extents extents, int ndims, std::size_t element_bytes, std::uint64_t codec_bytes) {
   for (int d = 0; d < ndims; ++d)
-    while (extents[d] > 1 && bytes_of(extents, ndims, element_bytes) * kCopiesOfChunk > packing_bytes)
+    while (extents[d] > 1 && bytes_of(extents, ndims, element_bytes) * kCopiesOfChunk > codec_bytes)
       extents[d] = (extents[d] + 1) / 2;
   return extents;
 }
 
-std::size_t lanes_within(std::uint64_t packing_bytes, std::uint64_t chunk_bytes, std::size_t most) {
+std::size_t lanes_within(std::uint64_t codec_bytes, std::uint64_t chunk_bytes, std::size_t most) {
   const std::uint64_t each = std::max<std::uint64_t>(chunk_bytes * kCopiesOfChunk, 1);
-  return static_cast<std::size_t>(std::clamp<std::uint64_t>(packing_bytes / each, 1, most));
+  return static_cast<std::size_t>(std::clamp<std::uint64_t>(codec_bytes / each, 1, most));
 }
 
 void require_memory_for_file(const std::string& path) {

@@ -17,9 +17,9 @@ class MemoryBound {
 
   explicit MemoryBound(std::uint64_t bytes = kDefaultBytes) : bytes_(bytes) {}
 
-  // For the chunks that are packed at the same time. Buffers stay: of small chunks for many threads, and of large ones for few, so that
+  // For the chunks that are compressed at the same time. Buffers stay: of small chunks for many threads, and of large ones for few, so that
   // this is taken twice at most.
-  std::uint64_t packing_bytes() const { return bytes_ / 4; }
+  std::uint64_t codec_bytes() const { return bytes_ / 4; }
   // For the manifest of the run, and what HDF5 needs to make the master file of it.
   std::uint64_t views_bytes() const { return bytes_ / 2; }
 
@@ -27,13 +27,13 @@ class MemoryBound {
   std::uint64_t bytes_;
 };
 
-// A chunk on its way: gathered, rounded, clipped, in byte planes, packed.
+// A chunk on its way: gathered, rounded, clipped, in byte planes, compressed.
 constexpr std::uint64_t kCopiesOfChunk = 5;
 
-// Of `extents`, halved in its slowest dimensions until one chunk can be packed within `packing_bytes`; at least one element.
-Extents cut_to(Extents extents, int ndims, std::size_t element_bytes, std::uint64_t packing_bytes);
-// How many chunks may be packed at the same time: 1 to `most`.
-std::size_t lanes_within(std::uint64_t packing_bytes, std::uint64_t chunk_bytes, std::size_t most);
+// Of `extents`, halved in its slowest dimensions until one chunk can be compressed within `codec_bytes`; at least one element.
+Extents cut_to(Extents extents, int ndims, std::size_t element_bytes, std::uint64_t codec_bytes);
+// How many chunks may be compressed at the same time: 1 to `most`.
+std::size_t lanes_within(std::uint64_t codec_bytes, std::uint64_t chunk_bytes, std::size_t most);
 
 // HDF5 crashes on an allocation that fails: throws Failure, ENOMEM, where the process can get too little for a file.
 void require_memory_for_file(const std::string& path);

@@ -119,8 +119,8 @@ Extents chunk_of(const Piece& piece) {
   return extents;
 }
 
-Extents chunk_of(const Piece& piece, std::uint64_t packing_bytes) {
-  return cut_to(chunk_of(piece), piece.box.ndims, piece.variable->element_bytes, packing_bytes);
+Extents chunk_of(const Piece& piece, std::uint64_t codec_bytes) {
+  return cut_to(chunk_of(piece), piece.box.ndims, piece.variable->element_bytes, codec_bytes);
 }
 
 Box interior(const dc_dataset_t& block) {

@@ -32,8 +32,8 @@ struct Piece {
 
 // Extents of the chunks, or of the bricks in which an unchunked piece is written: those of the XML cut to the piece, or ours.
 Extents chunk_of(const Piece& piece);
-// The same, cut until a chunk can be packed within `packing_bytes`.
-Extents chunk_of(const Piece& piece, std::uint64_t packing_bytes);
+// The same, cut until a chunk can be compressed within `codec_bytes`.
+Extents chunk_of(const Piece& piece, std::uint64_t codec_bytes);
 // Whether the XML asks for chunks of its own.
 bool has_own_chunk(const Piece& piece);
 

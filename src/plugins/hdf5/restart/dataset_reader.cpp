@@ -8,8 +8,8 @@
 #include "../file/library.hpp"
 #include "../file/new_dataset.hpp"
 #include "../file/types.hpp"
+#include "compressed_chunks.hpp"
 #include "open_stored.hpp"
-#include "packed_chunks.hpp"
 #include "stored_layout.hpp"
 
 namespace damaris::hdf5 {
@@ -36,12 +36,12 @@ bool same_members(hid_t stored, hid_t wanted) {
 bool is_real(dc_type type) { return type == DC_FLOAT32 || type == DC_FLOAT64; }
 
 // Whether the dataset holds 16-bit numbers that stand for the variable's reals.
-bool is_packed(const Type& stored, const dc_variable_info_t& variable) {
+bool is_quantized(const Type& stored, const dc_variable_info_t& variable) {
   return is_real(variable.type) && H5Tget_size(stored.id()) == 2 && H5Tget_class(stored.id()) == H5T_FLOAT;
 }
 
 void check_type(const Type& stored, const Type& wanted, const dc_variable_info_t& variable, const std::string& path) {
-  if (is_packed(stored, variable) || equal(stored.id(), wanted.id())) return;
+  if (is_quantized(stored, variable) || equal(stored.id(), wanted.id())) return;
   const bool compounds = H5Tget_class(stored.id()) == H5T_COMPOUND && H5Tget_class(wanted.id()) == H5T_COMPOUND;
   if (compounds && same_members(stored.id(), wanted.id())) return;
   throw Error(DC_E_TYPE, "the dataset '" + path + "' has elements of another type than '" + variable.type_name +
@@ -86,7 +86,7 @@ Box moved(Box box, const Box& from, const Box& to) {
 
 // In double precision, as the largest error was measured; values that are not finite stay what they are.
 template <class T>
-void unpack(std::byte* values, std::size_t count, const manifest::StoredDataset& dataset) {
+void dequantize(std::byte* values, std::size_t count, const manifest::StoredDataset& dataset) {
   const double scale = dataset.scale.value_or(1), offset = dataset.offset.value_or(0);
   auto* reals = reinterpret_cast<T*>(values);
   for (std::size_t i = 0; i < count; ++i) reals[i] = static_cast<T>(static_cast<double>(reals[i]) * scale + offset);
@@ -112,13 +112,14 @@ void DatasetReader::read(const manifest::StoredPart& part, const dc_variable_inf
   check_extents(file, *part.dataset);
   const auto put = [&](std::byte* values, const Box& box) {
     const auto count = static_cast<std::size_t>(volume(box));
-    if (is_packed(stored, variable))
-      variable.type == DC_FLOAT32 ? unpack<float>(values, count, *part.dataset) : unpack<double>(values, count, *part.dataset);
+    if (is_quantized(stored, variable))
+      variable.type == DC_FLOAT32 ? dequantize<float>(values, count, *part.dataset)
+                                  : dequantize<double>(values, count, *part.dataset);
     copy_region(to, {values, box}, box, variable.element_bytes);
   };
-  if (const StoredLayout layout = layout_of(dataset, path); layout.is_packed()) {
+  if (const StoredLayout layout = layout_of(dataset, path); layout.has_filters()) {
     const Box frame = frame_of(*part.dataset);
-    PackedChunks chunks(dataset, layout, path);
+    CompressedChunks chunks(dataset, layout, path);
     std::vector<std::byte> values;
     chunks.for_each_part(moved(part.box, frame, layout.whole), [&](const Box& box) {
       const auto count = static_cast<std::size_t>(volume(box));
@@ -130,7 +131,7 @@ void DatasetReader::read(const manifest::StoredPart& part, const dc_variable_inf
     return;
   }
   select(file, frame_of(*part.dataset), part.box);
-  if (!is_packed(stored, variable)) {
+  if (!is_quantized(stored, variable)) {
     const Space memory = space_of(to.box);
     select(memory, to.box, part.box);
     checked(H5Dread(dataset.id(), wanted.id(), memory.id(), file.id(), H5P_DEFAULT, to.data), "read the dataset", path);

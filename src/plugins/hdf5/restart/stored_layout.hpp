@@ -1,6 +1,6 @@
 // How a dataset that somebody else may have made lies in its file: only as Damaris lays them out.
 // Used by: `damaris verify`, one thread; restart on the server's dispatch thread.
-// Before it: an open dataset. After it: packed_chunks.hpp, or HDF5 where nothing is packed.
+// Before it: an open dataset. After it: compressed_chunks.hpp, or HDF5 where it has no filters.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace damaris::hdf5 {
 
 struct StoredLayout {
   // Then HDF5 is not to read it: what its filters make of a chunk has no bound.
-  bool is_packed() const { return is_shuffled || codec; }
+  bool has_filters() const { return is_shuffled || codec; }
 
   Box whole;                          // of the dataset, from zero on
   std::size_t element_bytes = 0;      // in the file's type

@@ -7,8 +7,8 @@
 #include "../file/new_dataset.hpp"
 #include "../layout/bricks.hpp"
 #include "codec/checksum.hpp"
+#include "compressed_chunks.hpp"
 #include "open_stored.hpp"
-#include "packed_chunks.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -32,7 +32,7 @@ void make_room(std::vector<std::byte>& values, const Box& brick, std::size_t ele
   }
 }
 
-// The values of `brick` of a dataset whose values HDF5 need not unpack.
+// The values of `brick` of a dataset whose values HDF5 need not decompress.
 void read_plain(const Dataset& dataset, const std::string& path, const Type& type, const Box& brick,
                 std::vector<std::byte>& values) {
   const Space memory = space_of(brick), file(H5Dget_space(dataset.id()), "look at the extents of", path);
@@ -52,12 +52,12 @@ std::uint32_t checksum_of(const Dataset& dataset, const std::string& path, const
   const Type type(H5Dget_type(dataset.id()), "look at a dataset");
   require_plain(type);
   if (volume(part) > 0 && H5Dget_storage_size(dataset.id()) == 0) throw Failure("none of its values is in the file", 0);
-  PackedChunks chunks(dataset, layout, path);
+  CompressedChunks chunks(dataset, layout, path);
   std::vector<std::byte> values;
   std::uint32_t checksum = 0;
   for_each_brick(part, brick_extents, [&](const Box& brick) {
-    if (!layout.is_packed()) read_plain(dataset, path, type, brick, values);
-    const std::byte* const of_brick = layout.is_packed() ? chunks.read(brick) : values.data();
+    if (!layout.has_filters()) read_plain(dataset, path, type, brick, values);
+    const std::byte* const of_brick = layout.has_filters() ? chunks.read(brick) : values.data();
     checksum = codec::crc32(of_brick, static_cast<std::size_t>(volume(brick)) * layout.element_bytes, checksum);
   });
   return checksum;

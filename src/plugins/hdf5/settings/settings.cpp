@@ -77,9 +77,9 @@ void take_memory(Settings& settings, const std::string& value) {
 }
 
 void take_schedule(Settings& settings, const std::string& value) {
-  if (value == "immediate") return void(settings.turns = Turns::immediate);
-  if (value == "slots") return void(settings.turns = Turns::slots);
-  if (value == "coordinated") return void(settings.turns = Turns::coordinated);
+  if (value == "immediate") return void(settings.schedule = ScheduleKind::immediate);
+  if (value == "slots") return void(settings.schedule = ScheduleKind::slots);
+  if (value == "coordinated") return void(settings.schedule = ScheduleKind::coordinated);
   refuse("schedule", value, "allowed are immediate, slots and coordinated");
 }
 

@@ -16,7 +16,7 @@ namespace damaris::hdf5 {
 
 enum class Files { per_server, per_group, single };
 
-enum class Turns { immediate, slots, coordinated };
+enum class ScheduleKind { immediate, slots, coordinated };
 
 struct Settings {
   std::string basename;  // folder and start of the file names; default: the simulation's name
@@ -24,10 +24,10 @@ struct Settings {
   std::string restart;  // basename of the run that clients may read from; "": none
   Files files = Files::per_server;
   int group_size = 4;                                       // per_group: servers that write a file together
-  int threads = 1;                                          // that pack chunks
+  int threads = 1;                                          // that compress chunks
   std::uint64_t memory_bytes = MemoryBound::kDefaultBytes;  // that the plugin may take beyond the region
   manifest::Existing existing = manifest::Existing::overwrite;
-  Turns turns = Turns::immediate;
+  ScheduleKind schedule = ScheduleKind::immediate;
   int writers = 1;                        // coordinated: servers that may write at the same time
   std::int64_t retry_ms = 30'000;         // how long is tried again what the file system refuses
   std::int64_t turn_timeout_ms = 60'000;  // coordinated: after it a server writes without a turn; files of several: it fails

@@ -14,12 +14,12 @@
 #include <set>
 #include <string>
 
-#include "../schedule/turns.hpp"
+#include "../schedule/write_schedule.hpp"
 #include "group.hpp"
 
 namespace damaris::hdf5 {
 
-class Agreement : public Schedule {
+class Agreement : public WriteSchedule {
  public:
   // `attend` is called in a message: the group writes an iteration of which this server has nothing, or which it has given up for the
   // reason `why_not`.

@@ -101,19 +101,19 @@ void BoxWriter::write_dataset(hid_t file, const SharedDataset& dataset, const dc
     const Dataset open(H5Dopen2(file, dataset.path.c_str(), H5P_DEFAULT), "open the dataset", dataset.path);
     for (std::size_t round = 0; round < rounds; ++round)
       put({dataset, open, found}, round < loads.size() ? &loads[round] : nullptr, together);
-    if (is_packed(dataset, filters_)) note_stored_bytes(open, dataset, told);
+    if (is_chunked(dataset, filters_)) note_stored_bytes(open, dataset, told);
   }
   for (const manifest::StoredDataset& one : told)
     if (one.largest_error) merge(found, {{}, {}, one.largest_error});
   std::move(told.begin(), told.end(), std::back_inserter(result.boxes));
 }
 
-// A box of packed values whole, so that each chunk is packed once.
+// A chunked box whole, so that each chunk is compressed once.
 std::vector<Box> BoxWriter::bricks_of(const SharedDataset& dataset, const std::vector<Box>& boxes) const {
   std::vector<Box> bricks;
   for (const Box& box : boxes) {
     if (volume(box) == 0) continue;
-    if (is_packed(dataset, filters_)) {
+    if (is_chunked(dataset, filters_)) {
       bricks.push_back(box);
       continue;
     }
@@ -125,7 +125,7 @@ std::vector<Box> BoxWriter::bricks_of(const SharedDataset& dataset, const std::v
 
 std::vector<Box> BoxWriter::all_bricks(const SharedDataset& dataset, int member) const {
   std::vector<Box> bricks = bricks_of(dataset, boxes_of(dataset, member));
-  if (member != 0 || is_packed(dataset, filters_)) return bricks;
+  if (member != 0 || is_chunked(dataset, filters_)) return bricks;
   const std::vector<Box> holes = bricks_of(dataset, dataset.holes);
   bricks.insert(bricks.end(), holes.begin(), holes.end());
   return bricks;
@@ -133,7 +133,7 @@ std::vector<Box> BoxWriter::all_bricks(const SharedDataset& dataset, int member)
 
 // Where each write is one run of the file, nobody gains by waiting for the others. Else MPI joins what lies between each other.
 bool BoxWriter::in_step(const SharedDataset& dataset) const {
-  if (is_packed(dataset, filters_)) return true;
+  if (is_chunked(dataset, filters_)) return true;
   std::size_t offset = 0;
   for (int member = 0; member < team_.size(); ++member)
     for (const Box& brick : all_bricks(dataset, member))
@@ -152,7 +152,7 @@ std::vector<BoxWriter::Load> BoxWriter::loads_of(const SharedDataset& dataset, c
   std::vector<Load> loads;
   for (std::size_t i = 0; i < pieces.size(); ++i)
     for (const Box& brick : bricks_of(dataset, {pieces[i].box})) loads.push_back({brick, &pieces[i], &told[i]});
-  if (team_.member() == 0 && !is_packed(dataset, filters_))
+  if (team_.member() == 0 && !is_chunked(dataset, filters_))
     for (const Box& brick : bricks_of(dataset, dataset.holes)) loads.push_back({brick, nullptr, nullptr});
   return loads;
 }

@@ -81,7 +81,7 @@ void merge(Found& into, const Found& other) {
   take_higher(into.largest_error, other.largest_error);
 }
 
-bool is_packed(const SharedDataset& dataset, const std::vector<Filter>& filters) {
+bool is_chunked(const SharedDataset& dataset, const std::vector<Filter>& filters) {
   const dc_reduction_t& asked = dataset.variable->reduction;
   const bool reduced = asked.precision != DC_EXACT || asked.codec != DC_CODEC_NONE;
   const bool wanted = reduced ? asked.codec == DC_CODEC_DEFLATE : !filters.empty();
@@ -120,7 +120,7 @@ Dataset DatasetCreator::create(hid_t file, const SharedDataset& one) const {
   const Properties properties = dataset_properties();
   const Piece piece = piece_of(one);
   set_fill(properties, *one.variable);
-  if (is_packed(one, filters_)) {
+  if (is_chunked(one, filters_)) {
     set_chunk(properties, piece, chunk_of(one));
     set_filters(properties, *one.variable, filters_);
     checked(H5Pset_fill_time(properties.id(), H5D_FILL_TIME_IFSET), "set the fill time");
@@ -141,7 +141,7 @@ void DatasetCreator::reserve(const OutputFile& output, const Plan& plan) const {
   if (::fstat(output.descriptor(), &facts) != 0) throw_system_failure(errno, "look at", output.temporary_path());
   std::uint64_t bytes = static_cast<std::uint64_t>(facts.st_size);
   for (const SharedDataset& one : plan.datasets)
-    if (is_packed(one, filters_))
+    if (is_chunked(one, filters_))
       bytes += static_cast<std::uint64_t>(volume(one.whole)) * one.variable->element_bytes + kMetadataBytes;
   int error = 0;
   while (::fallocate(output.descriptor(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) != 0 && (error = errno) == EINTR) {

@@ -14,8 +14,8 @@
 namespace damaris::hdf5 {
 
 // Whether it has chunks, which all members must write together.
-bool is_packed(const SharedDataset& dataset, const std::vector<Filter>& filters);
-// Of a packed dataset.
+bool is_chunked(const SharedDataset& dataset, const std::vector<Filter>& filters);
+// Of a chunked dataset.
 Extents chunk_of(const SharedDataset& dataset);
 
 // What the members found in the values of a dataset.

@@ -85,7 +85,7 @@ SharedFiles::SharedFiles(const dc_host_t& host, const Settings& settings, const 
       names_(names),
       begin_(std::move(begin)),
       team_(host, group_of(host, settings), settings.turn_timeout_ms),
-      skeleton_(host, group_of(host, settings), settings.filters),
+      creator_(host, group_of(host, settings), settings.filters),
       writer_(team_, settings.filters) {}
 
 void SharedFiles::attend(std::int64_t step, const std::string& why_not) try {
@@ -112,7 +112,7 @@ manifest::StoredFile SharedFiles::write_together(std::int64_t step, const dc_ite
     if (!team_.leads()) return std::string();
     warn_of_scattered(plan, step);
     output.emplace(names_.temporary_path(step), names_.final_path(step));
-    skeleton_.make(*output, step, plan);
+    creator_.make(*output, step, plan);
     return output->temporary_path();
   };
   const std::string path = team_.together(prepare).front();
@@ -189,7 +189,7 @@ std::vector<std::string> SharedFiles::fill(const std::string& path, const Plan& 
 std::uint64_t SharedFiles::finish(OutputFile& output, const Plan& plan, const std::vector<std::string>& texts) const {
   std::vector<Found> found(plan.datasets.size());
   for (const std::string& text : texts) merge_text(found, text);
-  skeleton_.label(output, plan, found);
+  creator_.label(output, plan, found);
   output.sync();
   return std::filesystem::file_size(output.temporary_path());
 }

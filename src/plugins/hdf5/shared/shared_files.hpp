@@ -53,7 +53,7 @@ class SharedFiles {
   const manifest::FileNames& names_;
   std::function<void(const std::string&)> begin_;
   Team team_;
-  DatasetCreator skeleton_;
+  DatasetCreator creator_;
   BoxWriter writer_;
   std::vector<Contest> lost_;
   std::set<std::string> scattered_;  // variables of which that was said

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "../layout/tiling.hpp"
-#include "common_packing.hpp"
+#include "common_scaling.hpp"
 #include "manifest/declared.hpp"
 
 namespace damaris::hdf5 {
@@ -111,10 +111,10 @@ std::string other_declaration(const dc_variable_info_t& variable, const History&
   return "";
 }
 
-CommonPacking packing_of(const History& history) {
-  CommonPacking packing;
-  for_each_place(history, [&](const std::vector<Place>&, const Place& place) { packing.add(*place.file, *place.dataset); });
-  return packing;
+CommonScaling scaling_of(const History& history) {
+  CommonScaling scaling;
+  for_each_place(history, [&](const std::vector<Place>&, const Place& place) { scaling.add(*place.file, *place.dataset); });
+  return scaling;
 }
 
 // Around the declared array and every part: so that nothing is left out when the declaration was too small.
@@ -142,8 +142,8 @@ void map_step(std::size_t time, const std::vector<Place>& places, std::vector<Ma
     }
 }
 
-GlobalArray array_of(const dc_variable_info_t& variable, const History& history, const CommonPacking& packing) {
-  GlobalArray array = {&variable, 0, box_of(history), {}, packing.scale(), packing.offset()};
+GlobalArray array_of(const dc_variable_info_t& variable, const History& history, const CommonScaling& scaling) {
+  GlobalArray array = {&variable, 0, box_of(history), {}, scaling.scale(), scaling.offset()};
   if (is_stacked(history)) std::tie(array.sources, array.blocks) = layers_of(history.begin()->second);
   std::size_t time = 0;
   for (const auto& [step, places] : history) map_step(time++, places, array.mappings);
@@ -235,15 +235,15 @@ GlobalView global_view(const Steps& steps, const dc_host_t& host) {
     const auto found = histories.find(variable.path);
     if (found == histories.end()) continue;
     known.insert(variable.path);
-    const CommonPacking packing = packing_of(found->second);
+    const CommonScaling scaling = scaling_of(found->second);
     std::string why = obstacle(variable, found->second);
     if (why.empty()) why = other_declaration(variable, found->second, steps);
     if (!why.empty())
       view.not_shown.push_back({variable.path, why});
-    else if (!packing.obstacle().empty())
-      view.not_shown.push_back({variable.path, packing.obstacle(), true});
+    else if (!scaling.obstacle().empty())
+      view.not_shown.push_back({variable.path, scaling.obstacle(), true});
     else
-      view.arrays.push_back(array_of(variable, found->second, packing));
+      view.arrays.push_back(array_of(variable, found->second, scaling));
   }
   for (const auto& [variable, history] : histories)
     if (known.count(variable) == 0) view.not_shown.push_back({variable, "the XML of this run does not know it"});

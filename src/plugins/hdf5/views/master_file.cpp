@@ -47,7 +47,7 @@ class MasterWriter::Content {
     for (int d = 0; d < array.box.ndims; ++d)
       attach_scale(dataset, scale_of(group, number, static_cast<std::size_t>(d)), static_cast<unsigned>(d + 1));
     label(dataset, array);
-    if (!array.scale) label_fill(dataset.id(), *array.variable);  // packed ones have no 16 bits that netCDF knows
+    if (!array.scale) label_fill(dataset.id(), *array.variable);  // netCDF knows no fill value of 16-bit reals
     write_attribute(dataset.id(), "coordinates", names_.iteration(array.axis));
   }
 

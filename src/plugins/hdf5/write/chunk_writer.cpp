@@ -12,7 +12,7 @@
 namespace damaris::hdf5 {
 namespace {
 
-bool is_packed(const Piece& piece) { return piece.variable->reduction.codec != DC_CODEC_NONE && piece.box.ndims > 0; }
+bool is_compressed(const Piece& piece) { return piece.variable->reduction.codec != DC_CODEC_NONE && piece.box.ndims > 0; }
 
 Box frame_of(const Box& brick, const Extents& chunk) {
   Box frame = brick;
@@ -22,8 +22,8 @@ Box frame_of(const Box& brick, const Extents& chunk) {
 
 Properties properties_of(const Piece& piece, const Extents& chunk, const std::vector<Filter>& filters) {
   Properties properties = dataset_properties();
-  if (is_packed(piece) || has_own_chunk(piece) || !filters.empty()) set_chunk(properties, piece, chunk);
-  if (!is_packed(piece)) {
+  if (is_compressed(piece) || has_own_chunk(piece) || !filters.empty()) set_chunk(properties, piece, chunk);
+  if (!is_compressed(piece)) {
     add_filters(properties, filters);
     return properties;
   }
@@ -37,17 +37,17 @@ Properties properties_of(const Piece& piece, const Extents& chunk, const std::ve
   return properties;
 }
 
-// CF's names where it has some: readers that know them undo the packing.
+// CF's names where it has some: readers that know them dequantize.
 void label(const Dataset& dataset, const Piece& piece, const Precision& precision, const manifest::StoredDataset& told) {
   const dc_reduction_t& asked = piece.variable->reduction;
-  if (asked.precision == DC_EXACT) return;  // as if it were not packed: h5diff shall find nothing
+  if (asked.precision == DC_EXACT) return;  // as if it were not compressed: h5diff shall find nothing
   write_attribute(dataset.id(), "reduce", std::string(piece.variable->reduce));
   if (precision.overflows) return write_attribute(dataset.id(), "overflowed_float16", std::int32_t{1});
   write_attribute(dataset.id(), precision.kind == DC_ROUND_RELATIVE ? "largest_relative_error" : "largest_error",
                   *told.largest_error);
   if (precision.kind != DC_FLOAT16) return write_attribute(dataset.id(), "error_bound", asked.bound);
-  write_attribute(dataset.id(), "scale_factor", precision.packing.scale);
-  write_attribute(dataset.id(), "add_offset", precision.packing.offset);
+  write_attribute(dataset.id(), "scale_factor", precision.scaling.scale);
+  write_attribute(dataset.id(), "add_offset", precision.scaling.offset);
 }
 
 }  // namespace
@@ -57,15 +57,15 @@ bool is_reduced(const Piece& piece) {
 }
 
 Dataset ChunkWriter::write(const Hdf5File& file, const Piece& piece, manifest::StoredDataset& told) {
-  const Precision precision = plan_precision(piece, lanes_.front().gathered, packings_);
+  const Precision precision = plan_precision(piece, lanes_.front().gathered, float16_scales_);
   const Type type = precision.kind == DC_FLOAT16 ? half_type() : type_of(*piece.variable);
-  const Extents chunk = chunk_of(piece, memory_.packing_bytes());
+  const Extents chunk = chunk_of(piece, memory_.codec_bytes());
   Dataset dataset = create_dataset(file.id(), piece, type, properties_of(piece, chunk, filters_), file.links());
   told.reduce = piece.variable->reduce;
   if (precision.kind != DC_EXACT) told.largest_error = 0;
   if (precision.kind == DC_FLOAT16) {
-    told.scale = precision.packing.scale;
-    told.offset = precision.packing.offset;
+    told.scale = precision.scaling.scale;
+    told.offset = precision.scaling.offset;
   }
   write_all({piece, precision, dataset, type, chunk, told});
   label(dataset, piece, precision, told);
@@ -76,7 +76,7 @@ void ChunkWriter::write_all(const Target& target) {
   BrickIndex index(target.chunk);
   const std::uint64_t chunk_bytes =
       static_cast<std::uint64_t>(volume(frame_of(target.piece.box, target.chunk))) * target.piece.variable->element_bytes;
-  const std::size_t lanes = lanes_within(memory_.packing_bytes(), chunk_bytes, lanes_.size());
+  const std::size_t lanes = lanes_within(memory_.codec_bytes(), chunk_bytes, lanes_.size());
   std::size_t filled = 0;
   const auto flush = [&] {
     workers_.run(filled, [&](std::size_t i) { prepare(lanes_[i], target); });
@@ -104,7 +104,7 @@ void ChunkWriter::note(const Lane& lane, const Target& target, BrickIndex& index
 
 void ChunkWriter::prepare(Lane& lane, const Target& target) const {
   const dc_variable_info_t& variable = *target.piece.variable;
-  const Box frame = is_packed(target.piece) ? frame_of(lane.brick, target.chunk) : lane.brick;
+  const Box frame = is_compressed(target.piece) ? frame_of(lane.brick, target.chunk) : lane.brick;
   const auto count = static_cast<std::size_t>(volume(frame));
   const auto inside = static_cast<std::size_t>(volume(lane.brick));
   lane.values = framed_elements_of(target.piece, lane.brick, frame, lane.gathered);
@@ -119,7 +119,7 @@ void ChunkWriter::prepare(Lane& lane, const Target& target) const {
     const std::size_t stored_bytes = target.precision.element_bytes;
     lane.checksum = codec::crc32(elements_inside(lane, frame, stored_bytes), inside * stored_bytes);
   }
-  if (is_packed(target.piece)) encode(lane, target, frame);
+  if (is_compressed(target.piece)) encode(lane, target, frame);
 }
 
 // Those of lane.values without what lies beyond the brick.
@@ -142,7 +142,7 @@ void ChunkWriter::encode(Lane& lane, const Target& target, const Box& frame) con
 }
 
 void ChunkWriter::put(const Lane& lane, const Target& target) const {
-  if (!is_packed(target.piece)) return write_box(target.dataset, target.piece, target.type, lane.brick, lane.values);
+  if (!is_compressed(target.piece)) return write_box(target.dataset, target.piece, target.type, lane.brick, lane.values);
   const std::size_t raw_bytes =
       static_cast<std::size_t>(volume(frame_of(lane.brick, target.chunk))) * target.precision.element_bytes;
   const bool smaller = lane.encoded.smaller;

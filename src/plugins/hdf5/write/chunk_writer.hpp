@@ -1,6 +1,6 @@
-// Writes a piece that is to be reduced: chunk by chunk, rounded or 16 bits wide where asked, packed outside HDF5.
-// Used by: the hdf5 plugin, on the server's dispatch thread, with workers that pack.
-// Before it: dataset_writer.hpp. After it: H5Dwrite_chunk; any reader undoes the packing with its filters.
+// Writes a piece that is to be reduced, chunk by chunk: rounds or quantizes where asked, and compresses outside HDF5.
+// Used by: the hdf5 plugin, on the server's dispatch thread, with workers that compress.
+// Before it: dataset_writer.hpp. After it: H5Dwrite_chunk; any reader decompresses it with its filters.
 #pragma once
 
 #include <map>
@@ -24,7 +24,7 @@ bool is_reduced(const Piece& piece);
 
 class ChunkWriter {
  public:
-  // `filters`: HDF5's own, for what is rounded and not packed.
+  // `filters`: HDF5's own, for what is rounded and not compressed.
   ChunkWriter(std::vector<Filter> filters, int threads, MemoryBound memory)
       : filters_(std::move(filters)), memory_(memory), workers_(threads), lanes_(static_cast<std::size_t>(workers_.threads())) {}
 
@@ -66,7 +66,7 @@ class ChunkWriter {
 
   std::vector<Filter> filters_;
   MemoryBound memory_;
-  Float16Scales packings_;
+  Float16Scales float16_scales_;
   Workers workers_;
   std::vector<Lane> lanes_;
 };

@@ -30,7 +30,7 @@ Dataset DatasetWriter::write(Hdf5File& file, const Piece& piece, manifest::Store
   const dc_variable_info_t& variable = *piece.variable;
   // Without values nothing else is left of the reduction.
   const Type type = variable.reduction.precision == DC_FLOAT16 ? half_type() : type_of(variable);
-  const Extents extents = chunk_of(piece, memory_.packing_bytes());
+  const Extents extents = chunk_of(piece, memory_.codec_bytes());
   Dataset dataset = create(file, piece, type, extents);
   const bool direct = goes_past_hdf5(piece);
   AlignedWriter out(file.target(), direct ? offset_of(dataset, piece.path) : 0);

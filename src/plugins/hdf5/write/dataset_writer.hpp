@@ -19,7 +19,7 @@ namespace damaris::hdf5 {
 
 class DatasetWriter {
  public:
-  // `threads` pack chunks of reduced variables at the same time, as many as `memory` has room for.
+  // `threads` compress chunks of reduced variables at the same time, as many as `memory` has room for.
   DatasetWriter(std::vector<Filter> filters, int threads, MemoryBound memory = MemoryBound())
       : filters_(std::move(filters)), memory_(memory), reducer_(filters_, threads, memory) {}
 

@@ -4,9 +4,9 @@
 
 namespace damaris::hdf5 {
 
-codec::Packing Float16Scales::choose(std::uint32_t variable, const codec::Range<double>& range) {
+codec::Scaling Float16Scales::choose(std::uint32_t variable, const codec::Range<double>& range) {
   constexpr double kWorse = 2;
-  const codec::Packing fitting = codec::packing_for(range);
+  const codec::Scaling fitting = codec::scaling_for(range);
   const auto before = chosen_.find(variable);
   if (before != chosen_.end() && codec::rounding_error(range, before->second) <= kWorse * codec::rounding_error(range, fitting))
     return before->second;

@@ -13,12 +13,12 @@ namespace damaris::hdf5 {
 class Float16Scales {
  public:
   // That of the variable before while nothing overflows with it and the largest error is at most twice that of one made for this range;
-  // else this one, from now on. Zeros, values that are not finite, and those that no packing holds choose nothing for what
+  // else this one, from now on. Zeros, values that are not finite, and those that no scale holds choose nothing for what
   // comes later.
-  codec::Packing choose(std::uint32_t variable, const codec::Range<double>& range);
+  codec::Scaling choose(std::uint32_t variable, const codec::Range<double>& range);
 
  private:
-  std::map<std::uint32_t, codec::Packing> chosen_;  // by id
+  std::map<std::uint32_t, codec::Scaling> chosen_;  // by id
 };
 
 }  // namespace damaris::hdf5

@@ -24,10 +24,10 @@ codec::Range<T> range_of(const Piece& piece, Staging& staging) {
 }
 
 template <class T>
-bool fits(const codec::Range<T>& range, const codec::Packing& packing) {
+bool fits(const codec::Range<T>& range, const codec::Scaling& scaling) {
   const T ends[2] = {range.min, range.max};
   codec::Half halves[2];
-  return !range.finite || codec::pack(ends, 2, packing, halves).overflowed == 0;
+  return !range.finite || codec::quantize(ends, 2, scaling, halves).overflowed == 0;
 }
 
 [[noreturn]] void refuse(const Piece& piece, double min, double max) {
@@ -38,13 +38,12 @@ bool fits(const codec::Range<T>& range, const codec::Packing& packing) {
 }
 
 template <class T>
-void plan_float16(const Piece& piece, Staging& staging, Float16Scales& packings, Precision& precision) {
+void plan_float16(const Piece& piece, Staging& staging, Float16Scales& scales, Precision& precision) {
   const dc_reduction_t& asked = piece.variable->reduction;
   const codec::Range<T> range = range_of<T>(piece, staging);
   const codec::Range<double> wide = {static_cast<double>(range.min), static_cast<double>(range.max), range.finite};
-  precision.packing =
-      asked.has_packing != 0 ? codec::Packing{asked.scale, asked.offset} : packings.choose(piece.variable->id, wide);
-  precision.overflows = !fits(range, precision.packing);
+  precision.scaling = asked.has_packing != 0 ? codec::Scaling{asked.scale, asked.offset} : scales.choose(piece.variable->id, wide);
+  precision.overflows = !fits(range, precision.scaling);
   if (precision.overflows && asked.has_packing != 0 && asked.keep_on_overflow == 0)
     refuse(piece, static_cast<double>(range.min), static_cast<double>(range.max));
   if (precision.overflows) precision.kind = DC_EXACT;
@@ -53,13 +52,14 @@ void plan_float16(const Piece& piece, Staging& staging, Float16Scales& packings,
 
 template <class T>
 double apply_to(const Precision& precision, const T* in, std::size_t count, void* out) {
-  if (precision.kind == DC_FLOAT16) return codec::pack(in, count, precision.packing, static_cast<codec::Half*>(out)).largest_error;
+  if (precision.kind == DC_FLOAT16)
+    return codec::quantize(in, count, precision.scaling, static_cast<codec::Half*>(out)).largest_error;
   return codec::round_to(in, count, precision.bound, static_cast<T*>(out));
 }
 
 }  // namespace
 
-Precision plan_precision(const Piece& piece, Staging& staging, Float16Scales& packings) {
+Precision plan_precision(const Piece& piece, Staging& staging, Float16Scales& scales) {
   const dc_reduction_t& asked = piece.variable->reduction;
   Precision precision;
   precision.kind = asked.precision;
@@ -68,9 +68,9 @@ Precision plan_precision(const Piece& piece, Staging& staging, Float16Scales& pa
   precision.bound = {asked.precision == DC_ROUND_ABSOLUTE ? codec::ErrorKind::kAbsolute : codec::ErrorKind::kRelative, asked.bound};
   if (asked.precision != DC_FLOAT16) return precision;
   if (precision.type == DC_FLOAT32)
-    plan_float16<float>(piece, staging, packings, precision);
+    plan_float16<float>(piece, staging, scales, precision);
   else
-    plan_float16<double>(piece, staging, packings, precision);
+    plan_float16<double>(piece, staging, scales, precision);
   return precision;
 }
 

@@ -1,4 +1,4 @@
-// What the values of a piece become before they are packed: rounded, 16 bits wide, or nothing else.
+// What the values of a piece become before they are compressed: rounded, quantized to 16 bits, or unchanged.
 // Used by: the hdf5 plugin; plan on the server's dispatch thread, apply on its workers.
 // Before it: the variable's `reduce`. After it: chunk_writer.hpp stores the values and tells what was done.
 #pragma once
@@ -26,13 +26,13 @@ struct Precision {
   dc_type type = DC_ANY;          // of the values
   std::size_t element_bytes = 0;  // as stored
   codec::ErrorBound bound;
-  codec::Packing packing;
+  codec::Scaling scaling;
   bool overflows = false;  // 16 bits were asked for and cannot hold the values: they keep their type
 };
 
 // Looks at all values where 16 bits are asked for. Throws Refused when they overflow the scale that the XML gives
 // and may not keep their type.
-Precision plan_precision(const Piece& piece, Staging& staging, Float16Scales& packings);
+Precision plan_precision(const Piece& piece, Staging& staging, Float16Scales& scales);
 
 // `count` values from `in` to `out`, of element_bytes each. Threads: any; pure. Returns the largest error, of the kind of the bound;
 // for 16 bits absolute.

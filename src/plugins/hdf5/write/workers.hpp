@@ -1,5 +1,5 @@
 // A few threads that do the same to several things at once, and a caller that takes part and waits.
-// Used by: the hdf5 plugin to pack chunks; the only threads of a server beside its dispatch thread and its watchdog.
+// Used by: the hdf5 plugin to compress chunks; the only threads of a server beside its dispatch thread and its watchdog.
 // Before it: chunks that were gathered. After it: the dispatch thread writes what came out, in order.
 #pragma once
 

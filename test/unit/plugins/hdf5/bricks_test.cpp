@@ -59,7 +59,7 @@ TEST_CASE("the bricks of a box come in the order of the file and cover it once")
   CHECK(calls == 1);
 }
 
-TEST_CASE("a chunk is cut in its slowest dimensions until it can be packed within the memory, to one element at least") {
+TEST_CASE("a chunk is cut in its slowest dimensions until it can be compressed within the memory, to one element at least") {
   const Extents cut = cut_to({100, 10, 10}, 3, 8, 8 * 100 * 25 * kCopiesOfChunk);
   CHECK((cut[0] == 25 && cut[1] == 10 && cut[2] == 10));
   const Extents rows = cut_to({2, 10, 10}, 3, 8, 8 * 30 * kCopiesOfChunk);
@@ -68,7 +68,7 @@ TEST_CASE("a chunk is cut in its slowest dimensions until it can be packed withi
   CHECK((one[0] == 1 && one[1] == 1));
 }
 
-TEST_CASE("as many chunks are packed at the same time as the memory holds, but at least one") {
+TEST_CASE("as many chunks are compressed at the same time as the memory holds, but at least one") {
   CHECK(lanes_within(100 * kCopiesOfChunk, 30, 8) == 3);
   CHECK(lanes_within(100 * kCopiesOfChunk, 1, 8) == 8);
   CHECK(lanes_within(100 * kCopiesOfChunk, 1000, 8) == 1);

@@ -30,7 +30,7 @@ void store_floats(MadeRun& run, const dc_variable_info_t& variable, std::int64_t
 }
 
 // value = stored * scale + offset
-std::vector<float> unpacked(const ReadFile& file, const std::string& path) {
+std::vector<float> dequantized(const ReadFile& file, const std::string& path) {
   std::vector<float> values = file.converted<float>(path);
   const double scale = file.attribute<double>(path, "scale_factor")[0], offset = file.attribute<double>(path, "add_offset")[0];
   for (float& value : values) value = static_cast<float>(static_cast<double>(value) * scale + offset);
@@ -59,7 +59,7 @@ TEST_CASE("16 bits with a scale of the server's choice are shown, for as long as
   run.write_views();
   const ReadFile master(folder.file("run.h5"));
   CHECK(master.texts("/", "not_shown").empty());
-  check_close(unpacked(master, "v"), {0, 0, -1, 3, 0.5, 70, -1, 3.125, 1, 140, -2, 6.25, 1.5, 210, -3, 9.375}, 0.07);
+  check_close(dequantized(master, "v"), {0, 0, -1, 3, 0.5, 70, -1, 3.125, 1, 140, -2, 6.25, 1.5, 210, -3, 9.375}, 0.07);
 }
 
 TEST_CASE("16 bits around a middle far from zero keep it while the values drift") {
@@ -73,7 +73,7 @@ TEST_CASE("16 bits around a middle far from zero keep it while the values drift"
   {
     const ReadFile master(folder.file("run.h5"));
     CHECK(master.texts("/", "not_shown").empty());
-    check_close(unpacked(master, "v"), {280, 320, 278, 321, 284, 331}, 0.01);
+    check_close(dequantized(master, "v"), {280, 320, 278, 321, 284, 331}, 0.01);
   }
   store_floats(run, variable, 3, 0, {300, 301});  // which deserve better
   run.write_views();
@@ -98,7 +98,7 @@ TEST_CASE("a block without elements, without finite values, or of zeros hides no
   run.write_views();
   const ReadFile master(folder.file("run.h5"));
   CHECK(master.texts("/", "not_shown").empty());
-  const std::vector<float> values = unpacked(master, "v");
+  const std::vector<float> values = dequantized(master, "v");
   REQUIRE(values.size() == 10);
   for (const std::size_t hole : {0, 1, 2, 3, 8, 9}) CHECK(std::isnan(values[hole]));
   check_close({values.begin() + 4, values.begin() + 8}, {0, 0, 1e-9F, -1e-9F}, 1e-12 + 0.25 * scale * 1e-7);

@@ -1,4 +1,4 @@
-// How large a chunk may be, and how many are packed at a time.
+// How large a chunk may be, and how many are compressed at a time.
 #include "plugins/hdf5/layout/memory.hpp"
 
 #include <sys/resource.h>
@@ -42,7 +42,7 @@ TEST_CASE("a file is not opened where HDF5 would run out of memory over it") {
 }
 #endif
 
-TEST_CASE("as many chunks are packed at a time as the memory holds, at least one") {
+TEST_CASE("as many chunks are compressed at a time as the memory holds, at least one") {
   CHECK(lanes_within(1000 * kCopiesOfChunk, 100, 20) == 10);
   CHECK(lanes_within(1000 * kCopiesOfChunk, 100, 4) == 4);
   CHECK(lanes_within(10, 100, 4) == 1);

@@ -46,7 +46,7 @@ def test_ncdump_prints_the_values_of_one_variable(sample):
 
 def test_a_filter_that_netcdf_has_not_costs_its_variable_only(sample):
     values = netcdf_files.values_in(sample)
-    assert str(values["packed/zstd/0"]).startswith("refused: ") and values["packed/rounded/0"].size == 4096
+    assert str(values["reduced/zstd/0"]).startswith("refused: ") and values["reduced/rounded/0"].size == 4096
 
 
 def test_xarrays_default_engine_opens_a_file_and_the_master(sample, run):

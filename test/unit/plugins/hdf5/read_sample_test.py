@@ -45,8 +45,8 @@ def test_h5py_reads_a_joined_variable_with_its_attributes(sample):
 
 def test_h5py_reads_datasets_by_source_stacks_and_boxes(sample):
     with h5py.File(sample) as file:
-        assert sorted(file) == ["corner", "count", "empty", "fields", "label", "many", "number", "packed", "particles"]
-        assert sorted(file["packed"]) == ["half", "rounded"]
+        assert sorted(file) == ["corner", "count", "empty", "fields", "label", "many", "number", "particles", "reduced"]
+        assert sorted(file["reduced"]) == ["half", "rounded"]
         assert sorted(file["fields/rain"]) == ["0", "1"]
         np.testing.assert_array_equal(file["fields/rain/1"][...], [[4.5], [5.5]])
         assert file["fields/rain/1"].attrs["source"] == 1

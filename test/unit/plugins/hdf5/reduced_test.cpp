@@ -43,7 +43,7 @@ struct Field {
   std::vector<float> values;
 };
 
-dc_reduction_t packed(dc_codec codec, int level) {
+dc_reduction_t compressed(dc_codec codec, int level) {
   dc_reduction_t reduction = {};
   reduction.codec = codec;
   reduction.level = level;
@@ -51,7 +51,7 @@ dc_reduction_t packed(dc_codec codec, int level) {
 }
 
 dc_reduction_t changed(dc_precision precision, double bound = 0) {
-  dc_reduction_t reduction = packed(DC_CODEC_DEFLATE, 1);
+  dc_reduction_t reduction = compressed(DC_CODEC_DEFLATE, 1);
   reduction.precision = precision;
   reduction.bound = bound;
   return reduction;
@@ -77,7 +77,7 @@ std::vector<H5Z_filter_t> filters_of(const ReadFile& file, const char* path) {
 }
 
 TEST_CASE("deflate outside HDF5 is read by HDF5's own filter, bit for bit, with one thread and with several", "[threads]") {
-  const Field field(packed(DC_CODEC_DEFLATE, GENERATE(1, 6)));
+  const Field field(compressed(DC_CODEC_DEFLATE, GENERATE(1, 6)));
   Fixture run({field.variable}, {{"threads", GENERATE("1", "3")}});
   Blocks blocks = field.blocks<float>();
   const ReadFile file = run.stored(blocks);
@@ -87,7 +87,7 @@ TEST_CASE("deflate outside HDF5 is read by HDF5's own filter, bit for bit, with 
 }
 
 TEST_CASE("chunks that are too large for the memory are cut, the values are the same, and the log tells it once", "[threads]") {
-  Field field(packed(DC_CODEC_DEFLATE, 1));
+  Field field(compressed(DC_CODEC_DEFLATE, 1));
   std::copy_n(std::array<std::int64_t, 2>{4000, 4000}.begin(), 2, field.variable.chunk);
   Fixture run({field.variable}, {{"threads", "3"}, {"memory-bytes", std::to_string(16 << 20)}});
   Blocks blocks = field.blocks<float>();
@@ -128,7 +128,7 @@ TEST_CASE("storing takes no more memory than the XML gives, whatever chunks it a
   CHECK(WEXITSTATUS(status) == 0);  // 1: not stored; 2: it took more
 }
 
-TEST_CASE("what is rounded and not packed goes through HDF5's own filters") {
+TEST_CASE("what is rounded and not compressed goes through HDF5's own filters") {
   dc_reduction_t reduction = changed(DC_ROUND_ABSOLUTE, 0.02);
   reduction.codec = DC_CODEC_NONE;
   const Field field(reduction);
@@ -155,7 +155,7 @@ TEST_CASE("16 bits that a reader would see as infinite are an overflow") {
 }
 
 TEST_CASE("zstd carries its registered filter, which a reader needs") {
-  const Field field(packed(DC_CODEC_ZSTD, 3));
+  const Field field(compressed(DC_CODEC_ZSTD, 3));
   Fixture run({field.variable});
   Blocks blocks = field.blocks<float>();
   const ReadFile file = run.stored(blocks);
@@ -165,7 +165,7 @@ TEST_CASE("zstd carries its registered filter, which a reader needs") {
 
 TEST_CASE("noise that does not become smaller is stored as it is") {
   auto variable = variable_info(0, "v", DC_UINT8, 1);
-  variable.reduction = packed(DC_CODEC_DEFLATE, 1);
+  variable.reduction = compressed(DC_CODEC_DEFLATE, 1);
   std::mt19937 random(3);
   std::vector<std::uint8_t> noise(300'000);
   for (std::uint8_t& byte : noise) byte = static_cast<std::uint8_t>(random());
@@ -277,7 +277,7 @@ TEST_CASE("the extremes of a type are stored under every reduction that takes it
   const dc_precision precision = GENERATE(DC_EXACT, DC_ROUND_ABSOLUTE, DC_ROUND_RELATIVE, DC_FLOAT16);
   auto reals = variable_info(0, "reals", DC_FLOAT64, 1), plain = variable_info(1, "plain", DC_INT64, 1);
   reals.reduction = changed(precision, precision == DC_ROUND_RELATIVE ? std::min(bound, 0.5) : bound);
-  plain.reduction = packed(GENERATE(DC_CODEC_DEFLATE, DC_CODEC_ZSTD), 1);
+  plain.reduction = compressed(GENERATE(DC_CODEC_DEFLATE, DC_CODEC_ZSTD), 1);
   Fixture run({reals, plain});
   const std::vector<double> given = {Limits::max(), -Limits::max(),         Limits::denorm_min(), -Limits::denorm_min(),
                                      Limits::min(), Limits::infinity(),     -Limits::infinity(),  Limits::quiet_NaN(),

@@ -74,12 +74,12 @@ TEST_CASE("a client with a position gets nothing of a run that knew no positions
   CHECK_THAT(later.host.failure, Catch::Contains("it was stored without positions"));
 }
 
-TEST_CASE("packed chunks are unpacked, also those of zstd") {
+TEST_CASE("compressed chunks are decompressed, also those of zstd") {
   auto codec = GENERATE(DC_CODEC_DEFLATE, DC_CODEC_ZSTD);
   std::vector<dc_variable_info_t> variables = {theta()};
   variables[0].reduction.codec = codec;
   variables[0].reduction.level = 1;
-  variables[0].reduce = "packed";
+  variables[0].reduce = "compressed";
   Fixture fixture(variables);
   Blocks blocks(4);
   std::vector<float> values(100 * 200);
@@ -234,7 +234,7 @@ TEST_CASE("a type other than the stored one is refused") {
 }
 
 TEST_CASE("members of a compound type may lie elsewhere, but must be the same") {
-  const dc_field_t packed[] = {{"id", DC_INT32, 1, 0}, {"place", DC_FLOAT64, 2, 4}};
+  const dc_field_t unpadded[] = {{"id", DC_INT32, 1, 0}, {"place", DC_FLOAT64, 2, 4}};
   const dc_field_t aligned[] = {{"place", DC_FLOAT64, 2, 0}, {"id", DC_INT32, 1, 16}};
   const dc_field_t other[] = {{"place", DC_FLOAT64, 2, 0}, {"id", DC_INT64, 1, 16}};
   const auto info = [](const dc_field_t* fields, std::uint64_t bytes) {
@@ -255,7 +255,7 @@ TEST_CASE("members of a compound type may lie elsewhere, but must be the same") 
     double place[2];
     std::int32_t id;
   };
-  const auto variables = info(packed, sizeof(Stored));
+  const auto variables = info(unpadded, sizeof(Stored));
   Fixture fixture(variables);
   Blocks blocks(4);
   blocks.add(variables[0], 0, {2}, std::vector<Stored>{{7, {1.5, 2.5}}, {8, {3.5, 4.5}}});

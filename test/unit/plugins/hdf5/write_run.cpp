@@ -35,9 +35,9 @@ enum Id : std::uint32_t { kTheta, kRain, kWind, kFitted, kCells, kParticles, kCo
 
 const std::uint32_t kFacesCoordinates[] = {kY, kX};  // of a rectilinear mesh, slowest first
 
-dc_variable_info_t in_16_bits(dc_variable_info_t variable, const char* reduce, bool packed) {
+dc_variable_info_t in_16_bits(dc_variable_info_t variable, const char* reduce, bool has_scale) {
   variable.reduction.precision = DC_FLOAT16;
-  variable.reduction.has_packing = packed ? 1 : 0;
+  variable.reduction.has_packing = has_scale ? 1 : 0;
   variable.reduction.scale = 0.125;
   variable.reduction.offset = 10;
   variable.reduce = reduce;

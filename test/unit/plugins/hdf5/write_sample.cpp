@@ -56,9 +56,9 @@ std::vector<dc_variable_info_t> make_variables() {
           count,
           particles,
           label,
-          reduced(variable_info(kRounded, "packed/rounded", DC_FLOAT32, 1), DC_ROUND_ABSOLUTE, DC_CODEC_DEFLATE, "absolute:0.125"),
-          reduced(variable_info(kHalf, "packed/half", DC_FLOAT64, 1), DC_FLOAT16, DC_CODEC_DEFLATE, "float16,deflate"),
-          reduced(variable_info(kZstd, "packed/zstd", DC_FLOAT32, 1), DC_EXACT, DC_CODEC_ZSTD, "zstd"),
+          reduced(variable_info(kRounded, "reduced/rounded", DC_FLOAT32, 1), DC_ROUND_ABSOLUTE, DC_CODEC_DEFLATE, "absolute:0.125"),
+          reduced(variable_info(kHalf, "reduced/half", DC_FLOAT64, 1), DC_FLOAT16, DC_CODEC_DEFLATE, "float16,deflate"),
+          reduced(variable_info(kZstd, "reduced/zstd", DC_FLOAT32, 1), DC_EXACT, DC_CODEC_ZSTD, "zstd"),
           variable_info(kEmpty, "empty", DC_FLOAT32, 2),
           variable_info(kMany, "many", DC_INT32, 2),
           variable_info(kNumber, "number", DC_FLOAT64, 0)};
@@ -85,7 +85,7 @@ void add_corner(Blocks& blocks, const dc_variable_info_t& variable) {
 }
 
 // Values that shrink under each filter.
-void add_packed(Blocks& blocks, const std::vector<dc_variable_info_t>& variables, bool zstd) {
+void add_reduced(Blocks& blocks, const std::vector<dc_variable_info_t>& variables, bool zstd) {
   constexpr int kLength = 4096;
   std::vector<float> values(kLength);
   for (int i = 0; i < kLength; ++i) values[static_cast<std::size_t>(i)] = 0.0625F * static_cast<float>(i % 64);
@@ -116,7 +116,7 @@ int main(int arguments, char** argument) {
   for (int source = 0; source < 3; ++source) blocks.add(variables[kCount], source, {1}, std::vector<std::int64_t>{1000 + source});
   blocks.add(variables[kParticles], 1, {2}, std::vector<Particle>{{1, {1, 2, 3}, 'a'}, {-2, {4, 5, 6}, 'b'}});
   blocks.add(variables[kLabel], 0, {5}, std::vector<char>{'s', 't', 'o', 'r', 'm'});
-  add_packed(blocks, variables, arguments > 1 && std::strcmp(argument[1], "zstd") == 0);
+  add_reduced(blocks, variables, arguments > 1 && std::strcmp(argument[1], "zstd") == 0);
   blocks.add(variables[kEmpty], 0, {0, 3}, std::vector<float>{});
   add_many(blocks, variables[kMany]);
   blocks.add(variables[kNumber], 2, {}, std::vector<double>{2.5});

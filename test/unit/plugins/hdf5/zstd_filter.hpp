@@ -13,11 +13,11 @@
 namespace damaris::test {
 
 // HDF5's buffer is exchanged for one that holds what came out. 0: failure.
-inline size_t read_zstd_chunk(unsigned flags, size_t, const unsigned*, size_t packed_bytes, size_t* room_bytes, void** buffer) {
+inline size_t read_zstd_chunk(unsigned flags, size_t, const unsigned*, size_t stored_bytes, size_t* room_bytes, void** buffer) {
   if ((flags & H5Z_FLAG_REVERSE) == 0) return 0;
-  const auto bytes = static_cast<std::size_t>(ZSTD_getFrameContentSize(*buffer, packed_bytes));
+  const auto bytes = static_cast<std::size_t>(ZSTD_getFrameContentSize(*buffer, stored_bytes));
   void* const out = H5allocate_memory(bytes, false);
-  if (ZSTD_decompress(out, bytes, *buffer, packed_bytes) != bytes) {
+  if (ZSTD_decompress(out, bytes, *buffer, stored_bytes) != bytes) {
     H5free_memory(out);
     return 0;
   }

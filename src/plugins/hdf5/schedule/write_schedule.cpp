@@ -1,4 +1,4 @@
-#include "turns.hpp"
+#include "write_schedule.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -9,9 +9,9 @@ namespace {
 constexpr std::size_t kIntervals = 4;       // remembered
 constexpr double kForgetSlowWrites = 0.75;  // of the difference, with each faster one
 
-const std::string kPrefix = Schedule::kMessages;
+const std::string kPrefix = WriteSchedule::kMessages;
 
-class Immediate : public Schedule {
+class Immediate : public WriteSchedule {
  public:
   bool may_write(const dc_iteration_t&, Instant) override { return true; }
   void written(double) override {}
@@ -19,9 +19,9 @@ class Immediate : public Schedule {
 
 }  // namespace
 
-std::unique_ptr<Schedule> make_schedule(const dc_host_t& host, const Settings& settings) {
-  if (settings.turns == Turns::slots) return std::make_unique<Slots>(host.server_index, host.server_count);
-  if (settings.turns == Turns::coordinated) return std::make_unique<Coordinated>(host, settings);
+std::unique_ptr<WriteSchedule> make_schedule(const dc_host_t& host, const Settings& settings) {
+  if (settings.schedule == ScheduleKind::slots) return std::make_unique<Slots>(host.server_index, host.server_count);
+  if (settings.schedule == ScheduleKind::coordinated) return std::make_unique<Coordinated>(host, settings);
   return std::make_unique<Immediate>();
 }
 

@@ -1,4 +1,4 @@
-#include "packed_chunks.hpp"
+#include "compressed_chunks.hpp"
 
 #include <algorithm>
 #include <new>
@@ -17,7 +17,7 @@ std::size_t most_stored(std::size_t bytes) { return bytes + bytes / 1000 + 64; }
 
 }  // namespace
 
-std::byte* PackedChunks::Buffer::at_least(std::size_t bytes) {
+std::byte* CompressedChunks::Buffer::at_least(std::size_t bytes) {
   if (bytes <= bytes_) return memory_.get();
   memory_.reset();
   bytes_ = 0;
@@ -30,12 +30,12 @@ std::byte* PackedChunks::Buffer::at_least(std::size_t bytes) {
   return memory_.get();
 }
 
-PackedChunks::PackedChunks(const Dataset& dataset, const StoredLayout& layout, std::string path)
+CompressedChunks::CompressedChunks(const Dataset& dataset, const StoredLayout& layout, std::string path)
     : dataset_(dataset), layout_(layout), path_(std::move(path)) {}
 
-void PackedChunks::refuse(const std::string& why) const { throw Failure("a chunk of the dataset " + path_ + " " + why, 0); }
+void CompressedChunks::refuse(const std::string& why) const { throw Failure("a chunk of the dataset " + path_ + " " + why, 0); }
 
-void PackedChunks::for_each_part(const Box& box, const std::function<void(const Box& part)>& each) const {
+void CompressedChunks::for_each_part(const Box& box, const std::function<void(const Box& part)>& each) const {
   if (volume(box) == 0) return;
   Box aligned = box;
   for (int d = 0; d < box.ndims; ++d) aligned.low[d] -= box.low[d] % layout_.chunk->at(static_cast<std::size_t>(d));
@@ -43,7 +43,7 @@ void PackedChunks::for_each_part(const Box& box, const std::function<void(const 
 }
 
 // The chunk that holds all of the part: at the end of the dataset it reaches beyond.
-Box PackedChunks::frame_of(const Box& part) const {
+Box CompressedChunks::frame_of(const Box& part) const {
   Box frame = part;
   for (int d = 0; d < part.ndims; ++d) {
     const std::int64_t extent = layout_.chunk->at(static_cast<std::size_t>(d));
@@ -53,10 +53,10 @@ Box PackedChunks::frame_of(const Box& part) const {
   return frame;
 }
 
-const std::byte* PackedChunks::read(const Box& box) {
+const std::byte* CompressedChunks::read(const Box& box) {
   const Box frame = frame_of(box);
   if (frame == box) {
-    unpack(frame);
+    decompress(frame);
     return values_;
   }
   std::size_t bytes = 0;
@@ -64,13 +64,13 @@ const std::byte* PackedChunks::read(const Box& box) {
     refuse("is larger than the memory");
   std::byte* const to = gathered_.at_least(bytes);
   for_each_part(box, [&](const Box& part) {
-    unpack(frame_of(part));
+    decompress(frame_of(part));
     copy_region({to, box}, {values_, frame_}, part, layout_.element_bytes);
   });
   return to;
 }
 
-void PackedChunks::unpack(const Box& frame) {
+void CompressedChunks::decompress(const Box& frame) {
   if (values_ != nullptr && frame == frame_) return;
   values_ = nullptr;
   std::size_t bytes = 0;
@@ -93,14 +93,14 @@ void PackedChunks::unpack(const Box& frame) {
   frame_ = frame;
 }
 
-const std::byte* PackedChunks::decoded(std::size_t stored_bytes, std::uint32_t skipped, std::size_t bytes) {
+const std::byte* CompressedChunks::decoded(std::size_t stored_bytes, std::uint32_t skipped, std::size_t bytes) {
   const std::uint32_t codec_bit = layout_.is_shuffled ? 2U : 1U;
   if (!layout_.codec || (skipped & codec_bit) != 0) {
     if (stored_bytes != bytes) refuse("has not as many bytes as its values");
     return stored_.get();
   }
   if (!codec::decode(*layout_.codec, stored_.get(), stored_bytes, decoded_.at_least(bytes), bytes))
-    refuse("is damaged: it does not unpack to the " + std::to_string(bytes) + " bytes of its values");
+    refuse("is damaged: it does not decompress to the " + std::to_string(bytes) + " bytes of its values");
   return decoded_.get();
 }
 

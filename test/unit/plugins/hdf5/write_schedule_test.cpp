@@ -1,5 +1,5 @@
 // When a server may write: slots of the time between iterations, and turns that server 0 gives.
-#include "plugins/hdf5/schedule/turns.hpp"
+#include "plugins/hdf5/schedule/write_schedule.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -146,7 +146,7 @@ TEST_CASE("a server gives its turn back as soon as its iteration is stored") {
   const auto turns = [&] {
     std::vector<std::string> said;
     for (const auto& [to, text] : std::exchange(server.host.sent, {}))
-      if (text.rfind(Schedule::kMessages, 0) == 0) said.push_back(text);
+      if (text.rfind(WriteSchedule::kMessages, 0) == 0) said.push_back(text);
     return said;
   };
   CHECK(server.store(4) == DC_WAIT);

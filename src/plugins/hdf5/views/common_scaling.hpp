@@ -11,7 +11,7 @@
 namespace damaris::hdf5 {
 
 // A part without elements has none of them, one without finite values fits every scale and offset, and one of zeros every scale.
-class CommonPacking {
+class CommonScaling {
  public:
   // Both of the manifest, which outlives this.
   void add(const manifest::StoredFile& file, const manifest::StoredDataset& dataset);

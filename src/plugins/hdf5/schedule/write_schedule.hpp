@@ -17,11 +17,11 @@
 
 namespace damaris::hdf5 {
 
-class Schedule {
+class WriteSchedule {
  public:
   static constexpr const char* kMessages = "turn:";  // how its messages begin
 
-  virtual ~Schedule() = default;
+  virtual ~WriteSchedule() = default;
   // Whether the server may write this iteration now; asked again and again until it may, and then written() follows.
   virtual bool may_write(const dc_iteration_t& iteration, Instant now) = 0;
   // Before the iteration is written. Throws Failure when may_write() has waited in vain.
@@ -37,12 +37,12 @@ class Schedule {
   }
 };
 
-std::unique_ptr<Schedule> make_schedule(const dc_host_t& host, const Settings& settings);
+std::unique_ptr<WriteSchedule> make_schedule(const dc_host_t& host, const Settings& settings);
 
 // As many slots as servers in the time between two iterations. Where writing takes longer than a slot, the last server begins so
 // early that it is done by the next iteration; where it takes longer than the iteration, nobody waits. The first iteration has no
 // estimate and is written at once. With `hurry` a slot is not waited for.
-class Slots : public Schedule {
+class Slots : public WriteSchedule {
  public:
   Slots(int index, int count) : index_(index), count_(count) {}
   bool may_write(const dc_iteration_t& iteration, Instant now) override;
@@ -61,7 +61,7 @@ class Slots : public Schedule {
 };
 
 // Server 0 lets at most `writers` write at a time, in the order in which they asked; those in a hurry first.
-class Coordinated : public Schedule {
+class Coordinated : public WriteSchedule {
  public:
   Coordinated(const dc_host_t& host, const Settings& settings);
   bool may_write(const dc_iteration_t& iteration, Instant now) override;

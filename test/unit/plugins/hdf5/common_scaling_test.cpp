@@ -1,5 +1,5 @@
 // Which parts of a variable keep it from having one scale and one offset.
-#include "plugins/hdf5/views/common_packing.hpp"
+#include "plugins/hdf5/views/common_scaling.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -26,26 +26,26 @@ manifest::StoredDataset part(std::int64_t extent, std::optional<double> scale) {
 TEST_CASE("parts of other scales have none in common, and the first two that differ are named") {
   const manifest::StoredFile files[3] = {file_named("a.h5"), file_named("b.h5"), file_named("c.h5")};
   const manifest::StoredDataset parts[3] = {part(4, 1), part(4, 2), part(4, {})};
-  CommonPacking packing;
-  packing.add(files[0], parts[0]);
-  CHECK(packing.obstacle().empty());
-  CHECK(packing.scale() == 1);
-  packing.add(files[1], parts[1]);
-  const std::string why = packing.obstacle();
+  CommonScaling scaling;
+  scaling.add(files[0], parts[0]);
+  CHECK(scaling.obstacle().empty());
+  CHECK(scaling.scale() == 1);
+  scaling.add(files[1], parts[1]);
+  const std::string why = scaling.obstacle();
   CHECK_THAT(why, Catch::Contains("different scales and offsets (a.h5 and b.h5)"));
-  packing.add(files[2], parts[2]);
-  CHECK(packing.obstacle() == why);
+  scaling.add(files[2], parts[2]);
+  CHECK(scaling.obstacle() == why);
 }
 
 TEST_CASE("a part without elements says nothing of the scale, be it the first or not") {
   const manifest::StoredFile file = file_named("a.h5");
   const manifest::StoredDataset empty = part(0, {}), full = part(4, 2);
-  CommonPacking packing;
-  packing.add(file, empty);
-  packing.add(file, full);
-  packing.add(file, empty);
-  CHECK(packing.obstacle().empty());
-  CHECK(packing.scale() == 2);
+  CommonScaling scaling;
+  scaling.add(file, empty);
+  scaling.add(file, full);
+  scaling.add(file, empty);
+  CHECK(scaling.obstacle().empty());
+  CHECK(scaling.scale() == 2);
 }
 
 }  // namespace

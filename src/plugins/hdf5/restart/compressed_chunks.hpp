@@ -1,5 +1,5 @@
-// Reads chunks that filters have packed, in the file's type. HDF5's own filters take as much memory as a file tells them to: here a chunk
-// unpacks to the size that the dataset gives it, or not at all.
+// Reads chunks that filters have compressed, in the file's type. HDF5's own filters take as much memory as a file tells them to: here a chunk
+// decompresses to the size that the dataset gives it, or not at all.
 // Used by: `damaris verify`, one thread; restart on the server's dispatch thread.
 // Before it: stored_layout.hpp. After it: the checksum of the values, or the block of a client.
 #pragma once
@@ -14,16 +14,16 @@
 
 namespace damaris::hdf5 {
 
-class PackedChunks {
+class CompressedChunks {
  public:
-  // `dataset` lives longer; layout.is_packed(), and its elements are plain bytes (no references or variable lengths).
-  PackedChunks(const Dataset& dataset, const StoredLayout& layout, std::string path);
+  // `dataset` lives longer; layout.has_filters(), and its elements are plain bytes (no references or variable lengths).
+  CompressedChunks(const Dataset& dataset, const StoredLayout& layout, std::string path);
 
   // Calls for what each chunk holds of `box`, which lies in the dataset.
   void for_each_part(const Box& box, const std::function<void(const Box& part)>& each) const;
 
   // The values of `box` in C order, until the next call. Takes memory for it, unless it is all of a chunk, and for two chunks. Throws Failure
-  // for a chunk that is not there, or that unpacks to anything else than the values of a chunk.
+  // for a chunk that is not there, or that decompresses to anything else than the values of a chunk.
   const std::byte* read(const Box& box);
 
  private:
@@ -39,7 +39,7 @@ class PackedChunks {
   };
 
   Box frame_of(const Box& part) const;
-  void unpack(const Box& frame);
+  void decompress(const Box& frame);
   const std::byte* decoded(std::size_t stored_bytes, std::uint32_t skipped, std::size_t bytes);
   [[noreturn]] void refuse(const std::string& why) const;
 
@@ -47,7 +47,7 @@ class PackedChunks {
   StoredLayout layout_;
   std::string path_;
   Buffer stored_, decoded_, unshuffled_, gathered_;
-  Box frame_;                          // of the chunk that was unpacked last
+  Box frame_;                          // of the chunk that was decompressed last
   const std::byte* values_ = nullptr;  // its values; nullptr: none was
 };
 

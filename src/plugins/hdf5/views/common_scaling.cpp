@@ -1,4 +1,4 @@
-#include "common_packing.hpp"
+#include "common_scaling.hpp"
 
 #include <algorithm>
 
@@ -37,7 +37,7 @@ std::string why_not(const manifest::StoredFile& one, const manifest::StoredDatas
 
 }  // namespace
 
-void CommonPacking::add(const manifest::StoredFile& file, const manifest::StoredDataset& dataset) {
+void CommonScaling::add(const manifest::StoredFile& file, const manifest::StoredDataset& dataset) {
   if (!obstacle_.empty() || volume(dataset.box) == 0) return;
   if (part_ != nullptr && !go_together(*part_, dataset)) {
     obstacle_ = why_not(*file_, *part_, file, dataset);

@@ -1,5 +1,5 @@
-// Chunks as Damaris packs them are read, in parts too; what somebody made to take more memory than its values is refused.
-#include "plugins/hdf5/restart/packed_chunks.hpp"
+// Chunks as Damaris compresses them are read, in parts too; what somebody made to take more memory than its values is refused.
+#include "plugins/hdf5/restart/compressed_chunks.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -44,13 +44,13 @@ void make(const std::string& path, const Odd& odd) {
   checked(H5Dwrite_chunk(values.id(), H5P_DEFAULT, odd.skipped, origin.data(), odd.chunk.size(), odd.chunk.data()), "write");
 }
 
-// `bytes` zeros, packed.
+// `bytes` zeros, compressed.
 std::vector<unsigned char> zeros(codec::Codec codec, std::size_t bytes) {
   const std::vector<std::byte> values(bytes);
   const auto encoder = codec::Encoder::make({codec, 3});
-  const codec::Encoded packed = encoder->encode({values.data(), bytes / 4, 4, bytes / 4});
-  const auto* const begin = static_cast<const unsigned char*>(packed.data);
-  return {begin, begin + packed.bytes};
+  const codec::Encoded encoded = encoder->encode({values.data(), bytes / 4, 4, bytes / 4});
+  const auto* const begin = static_cast<const unsigned char*>(encoded.data);
+  return {begin, begin + encoded.bytes};
 }
 
 void deflate(hid_t made) { H5Pset_deflate(made, 1); }
@@ -91,7 +91,7 @@ TEST_CASE("chunks that are larger than their dataset are refused") {
   CHECK_THROWS_WITH(checksum_in(folder.file("odd.h5")), Contains("fields/theta has chunks that are larger than it is"));
 }
 
-TEST_CASE("a chunk unpacks to the size of its values, or not at all") {
+TEST_CASE("a chunk decompresses to the size of its values, or not at all") {
   const TempFolder folder;
   const std::string path = folder.file("odd.h5");
   const codec::Codec codec = GENERATE(codec::Codec::kDeflate, codec::Codec::kZstd);
@@ -101,7 +101,7 @@ TEST_CASE("a chunk unpacks to the size of its values, or not at all") {
   CHECK(checksum_in(path) == codec::crc32(values.data(), kSize * sizeof(float)));
   for (const std::size_t bytes : {std::size_t{64} << 10, (kSize + 1) * sizeof(float), (kSize - 1) * sizeof(float)}) {
     make(path, {filter, zeros(codec, bytes)});
-    CHECK_THROWS_WITH(checksum_in(path), Contains("fields/theta is damaged: it does not unpack to the 96 bytes of its values"));
+    CHECK_THROWS_WITH(checksum_in(path), Contains("fields/theta is damaged: it does not decompress to the 96 bytes of its values"));
   }
   make(path, {filter, std::vector<unsigned char>(1000)});
   CHECK_THROWS_WITH(checksum_in(path), Contains("fields/theta has more bytes in the file than its values have"));
@@ -122,7 +122,7 @@ TEST_CASE("a restart names the file and the dataset that would take more memory 
   const auto [odd, why] = GENERATE(std::pair{Odd{[](hid_t made) { deflate(made), deflate(made); }, {1, 2, 3}},
                                              "fields/theta has filters that Damaris does not write"},
                                    std::pair{Odd{deflate, zeros(codec::Codec::kDeflate, 64 << 10)},
-                                             "fields/theta is damaged: it does not unpack to the 96 bytes"});
+                                             "fields/theta is damaged: it does not decompress to the 96 bytes"});
   make(folder.file("odd.h5"), odd);
   const HandRecord record(folder.path());
   record.add(record.step(4, folder.file("odd.h5"), {joined_dataset("fields/theta", {0, 0}, {6, 4})}));
@@ -133,7 +133,7 @@ TEST_CASE("a restart names the file and the dataset that would take more memory 
   CHECK_THAT(later.host.failure, Contains("odd.h5: ") && Contains(why));
 }
 
-TEST_CASE("a part of packed chunks comes back, across their borders and with its type") {
+TEST_CASE("a part of compressed chunks comes back, across their borders and with its type") {
   const auto codec = GENERATE(DC_CODEC_DEFLATE, DC_CODEC_ZSTD);
   const bool half = GENERATE(false, true);
   std::vector<dc_variable_info_t> variables = {theta()};
@@ -143,7 +143,7 @@ TEST_CASE("a part of packed chunks comes back, across their borders and with its
   if (half) variable.reduction.precision = DC_FLOAT16;
   variable.reduction.has_packing = half ? 1 : 0;
   variable.reduction.scale = variable.reduction.offset = half ? 2 : 0;
-  variable.reduce = half ? "float16" : "packed";
+  variable.reduce = half ? "float16" : "compressed";
   variable.chunk[0] = 16;
   variable.chunk[1] = 64;
   Fixture fixture(variables);
