@@ -73,7 +73,7 @@ void by_parts(MadeRun& run, hdf5::DatasetWriter& writer, std::int64_t step, cons
   const std::vector<hdf5::Piece> pieces = hdf5::pieces_of(iteration);
   writer.reserve(file, pieces);
   for (const hdf5::Piece& piece : pieces) {
-    manifest::StoredDataset told;
+    manifest::DatasetEntry told;
     hdf5::Dataset dataset = writer.write(file, piece, told);
     hdf5::label_dataset(dataset, piece, iteration);
     dataset.close("write", piece.path);

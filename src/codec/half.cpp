@@ -22,7 +22,7 @@ constexpr std::size_t kBlock = 512;  // what goes through each step together: a 
 constexpr std::uint32_t kFloatInf = 0x7f800000, kHalfMost = 0x477ff000;  // 65520: from here on Inf is nearest
 constexpr double kHalfOverflow = 65520;
 
-struct Lanes {
+struct ErrorLanes {
   double reached[kGroup] = {};
   double overflowed[kGroup] = {};  // exact up to 2^53
 };
@@ -37,7 +37,7 @@ struct PortableHalf {
     for (std::size_t k = 0; k < kGroup; ++k) out[k] = from_half(halves[k]);
   }
   template <class T>
-  static void compare(const T* values, const float* halves, const Scaling& scaling, Lanes& lanes) noexcept {
+  static void compare(const T* values, const float* halves, const Scaling& scaling, ErrorLanes& lanes) noexcept {
     for (std::size_t k = 0; k < kGroup; ++k) {
       const double value = values[k], half = halves[k];
       const double error = std::fabs(value - (half * scaling.scale + scaling.offset));
@@ -66,7 +66,8 @@ struct F16cHalf {
   DAMARIS_TARGET_AVX2 static __m256d four(const float* at) noexcept { return _mm256_cvtps_pd(_mm_loadu_ps(at)); }
   DAMARIS_TARGET_AVX2 static __m256d four(const double* at) noexcept { return _mm256_loadu_pd(at); }
   template <class T>
-  DAMARIS_TARGET_AVX2 static void compare(const T* values, const float* halves, const Scaling& scaling, Lanes& lanes) noexcept {
+  DAMARIS_TARGET_AVX2 static void compare(const T* values, const float* halves, const Scaling& scaling,
+                                          ErrorLanes& lanes) noexcept {
     const __m256d no_sign = _mm256_castsi256_pd(_mm256_set1_epi64x(0x7fffffffffffffff));
     const __m256d scale = _mm256_set1_pd(scaling.scale), offset = _mm256_set1_pd(scaling.offset);
     const __m256d inf = _mm256_set1_pd(std::numeric_limits<double>::infinity()), one = _mm256_set1_pd(1);
@@ -87,7 +88,7 @@ struct F16cHalf {
 // `count` is a multiple of kGroup, at most kBlock.
 template <class Convert, class T>
 inline __attribute__((always_inline)) void quantize_block(const T* values, std::size_t count, const Scaling& scaling,
-                                                          double inverse, Half* out, Lanes& lanes) noexcept {
+                                                          double inverse, Half* out, ErrorLanes& lanes) noexcept {
   float buffer[kBlock];
   for (std::size_t i = 0; i < count; ++i)
     buffer[i] = static_cast<float>((static_cast<double>(values[i]) - scaling.offset) * inverse);
@@ -100,7 +101,7 @@ template <class Convert, class T>
 inline __attribute__((always_inline)) Quantized quantize_with(const T* values, std::size_t count, const Scaling& scaling,
                                                               Half* out) noexcept {
   const double inverse = 1 / scaling.scale;
-  Lanes lanes;
+  ErrorLanes lanes;
   const std::size_t whole = count / kGroup * kGroup;
   for (std::size_t i = 0; i < whole; i += kBlock)
     quantize_block<Convert>(values + i, std::min(kBlock, whole - i), scaling, inverse, out + i, lanes);

@@ -42,11 +42,11 @@ Encoded PlaneDeflate::encode(const Chunk& chunk) {
 
 void PlaneDeflate::encode_plane(std::size_t begin, std::size_t end, BitWriter& out) {
   Survey survey(shuffled_.get(), begin, end, distances_, simd_);
-  for (Piece piece = survey.next(); piece.begin < piece.end; piece = survey.next())
+  for (SurveySpan piece = survey.next(); piece.begin < piece.end; piece = survey.next())
     piece.encoded ? encode_piece(piece, out) : store(piece.begin, piece.end, out);
 }
 
-void PlaneDeflate::encode_piece(const Piece& piece, BitWriter& out) {
+void PlaneDeflate::encode_piece(const SurveySpan& piece, BitWriter& out) {
   const unsigned char* data = shuffled_.get();
   auto* symbols = reinterpret_cast<Symbol*>(symbols_.get());
   find_matches(data, piece.begin, piece.end, distances_, starts_.data(), simd_);

@@ -27,12 +27,12 @@ class PlaneDeflate {
 
  private:
   void encode_plane(std::size_t begin, std::size_t end, BitWriter& out);
-  void encode_piece(const Piece& piece, BitWriter& out);
+  void encode_piece(const SurveySpan& piece, BitWriter& out);
   void store(std::size_t begin, std::size_t end, BitWriter& out) const;
 
   Simd simd_;
   Distances distances_;
-  Scratch shuffled_, stream_, symbols_;
+  ScratchMemory shuffled_, stream_, symbols_;
   std::array<std::uint64_t, start_words(Survey::kLongestEncoded)> starts_;
   Block block_;
 };

@@ -13,13 +13,13 @@ template <class T>
 constexpr std::size_t kLanes = 128 / sizeof(T);
 
 template <class T>
-struct Lanes {
+struct RangeLanes {
   T low[kLanes<T>], high[kLanes<T>];
 };
 
 // Comparisons with NaN are false, so NaN changes nothing. kOnlyFinite also passes over infinite values.
 template <bool kOnlyFinite, class T>
-inline __attribute__((always_inline)) void take(const T* values, Lanes<T>& lanes) noexcept {
+inline __attribute__((always_inline)) void take(const T* values, RangeLanes<T>& lanes) noexcept {
   for (std::size_t k = 0; k < kLanes<T>; ++k) {
     const T value = values[k];
     const bool out = kOnlyFinite && !(value >= std::numeric_limits<T>::lowest() && value <= std::numeric_limits<T>::max());
@@ -31,7 +31,7 @@ inline __attribute__((always_inline)) void take(const T* values, Lanes<T>& lanes
 
 template <bool kOnlyFinite, class T>
 inline __attribute__((always_inline)) Extremes<T> extremes_with(const T* values, std::size_t count) noexcept {
-  Lanes<T> lanes;
+  RangeLanes<T> lanes;
   std::fill_n(lanes.low, kLanes<T>, kAbove<T>);
   std::fill_n(lanes.high, kLanes<T>, kBelow<T>);
   std::size_t i = 0;

@@ -15,14 +15,14 @@ namespace damaris::codec {
 namespace {
 
 template <class T>
-struct Parts;
+struct FloatBits;
 template <>
-struct Parts<float> {
+struct FloatBits<float> {
   using Bits = std::uint32_t;
   static constexpr int kMantissa = 23;
 };
 template <>
-struct Parts<double> {
+struct FloatBits<double> {
   using Bits = std::uint64_t;
   static constexpr int kMantissa = 52;
 };
@@ -49,8 +49,8 @@ inline __attribute__((always_inline)) double round_absolute(const T* values, std
 // Drops the last bits of the mantissa. The exponents of zeros and denormals, and of Inf and NaN, are left alone.
 template <class T>
 inline __attribute__((always_inline)) double round_relative(const T* values, std::size_t count, int drop, T* out) noexcept {
-  using Bits = typename Parts<T>::Bits;
-  constexpr int kMantissa = Parts<T>::kMantissa;
+  using Bits = typename FloatBits<T>::Bits;
+  constexpr int kMantissa = FloatBits<T>::kMantissa;
   constexpr Bits kExponent = (~Bits{0} >> 1) >> kMantissa << kMantissa;
   const Bits keep = ~Bits{0} << drop, half = (Bits{1} << (drop - 1)) - 1;
   double reached = 0;
@@ -101,7 +101,7 @@ template <class T>
 double relative(const T* values, std::size_t count, double bound, T* out) noexcept {
   // k bits of the mantissa kept: an error of at most 2^-(k + 1).
   const int kept = std::max(0, -std::ilogb(bound) - 1);
-  const int drop = Parts<T>::kMantissa - kept;
+  const int drop = FloatBits<T>::kMantissa - kept;
   if (drop < 1) {
     if (out != values) std::copy_n(values, count, out);
     return 0;

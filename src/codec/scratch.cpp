@@ -8,10 +8,10 @@ namespace damaris::codec {
 
 constexpr std::align_val_t kAlignment{64};
 
-void Scratch::Free::operator()(unsigned char* memory) const noexcept { ::operator delete(memory, kAlignment); }
+void ScratchMemory::FreeAligned::operator()(unsigned char* memory) const noexcept { ::operator delete(memory, kAlignment); }
 
 // Written once, so that no later use of it touches memory that the kernel has still to find.
-unsigned char* Scratch::at_least(std::size_t bytes) {
+unsigned char* ScratchMemory::at_least(std::size_t bytes) {
   if (bytes <= bytes_) return memory_.get();
   memory_.reset();
   bytes_ = 0;

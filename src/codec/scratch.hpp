@@ -7,7 +7,7 @@
 
 namespace damaris::codec {
 
-class Scratch {
+class ScratchMemory {
  public:
   // At least `bytes`, 64-byte aligned; what was in it is lost. Throws std::bad_alloc, the old memory gone.
   unsigned char* at_least(std::size_t bytes);
@@ -15,10 +15,10 @@ class Scratch {
   unsigned char* get() const noexcept { return memory_.get(); }
 
  private:
-  struct Free {
+  struct FreeAligned {
     void operator()(unsigned char* memory) const noexcept;
   };
-  std::unique_ptr<unsigned char, Free> memory_;
+  std::unique_ptr<unsigned char, FreeAligned> memory_;
   std::size_t bytes_ = 0;
 };
 

@@ -8,7 +8,9 @@
 
 namespace damaris::codec {
 
-void SmallDeflate::Free::operator()(libdeflate_compressor* compressor) const noexcept { libdeflate_free_compressor(compressor); }
+void SmallDeflate::FreeCompressor::operator()(libdeflate_compressor* compressor) const noexcept {
+  libdeflate_free_compressor(compressor);
+}
 
 SmallDeflate::SmallDeflate(int level, Simd simd) : compressor_(libdeflate_alloc_compressor(level)), simd_(at_most(simd)) {
   if (!compressor_) throw std::bad_alloc();

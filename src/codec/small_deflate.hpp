@@ -21,12 +21,12 @@ class SmallDeflate {
   Encoded encode(const Chunk& chunk);
 
  private:
-  struct Free {
+  struct FreeCompressor {
     void operator()(libdeflate_compressor* compressor) const noexcept;
   };
-  std::unique_ptr<libdeflate_compressor, Free> compressor_;
+  std::unique_ptr<libdeflate_compressor, FreeCompressor> compressor_;
   Simd simd_;
-  Scratch shuffled_, stream_;
+  ScratchMemory shuffled_, stream_;
 };
 
 }  // namespace damaris::codec

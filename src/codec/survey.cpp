@@ -40,8 +40,8 @@ bool Survey::worth_encoding(std::size_t begin, std::size_t end) const noexcept {
   return matches > kManyMatches * kBytes;
 }
 
-Piece Survey::next() noexcept {
-  Piece piece{place_, place_, false};
+SurveySpan Survey::next() noexcept {
+  SurveySpan piece{place_, place_, false};
   while (place_ < end_) {
     const std::size_t end = unit_end(place_);
     if (!known_) next_is_encoded_ = worth_encoding(place_, end);

@@ -9,7 +9,7 @@
 
 namespace damaris::codec {
 
-struct Piece {
+struct SurveySpan {
   std::size_t begin = 0;
   std::size_t end = 0;
   bool encoded = false;
@@ -20,7 +20,7 @@ class Survey {
  public:
   Survey(const unsigned char* data, std::size_t begin, std::size_t end, const Distances& distances, Simd simd) noexcept;
   // The next piece; begin == end when there is none left. Encoded ones are at most kLongestEncoded long.
-  Piece next() noexcept;
+  SurveySpan next() noexcept;
 
   static constexpr std::size_t kUnit = 4096;  // what one sample decides on
   static constexpr std::size_t kLongestEncoded = 32768;

@@ -8,7 +8,7 @@
 
 namespace damaris::codec {
 
-void Zstd::Free::operator()(ZSTD_CCtx_s* context) const noexcept { ZSTD_freeCCtx(context); }
+void Zstd::FreeContext::operator()(ZSTD_CCtx_s* context) const noexcept { ZSTD_freeCCtx(context); }
 
 Zstd::Zstd(int level, Simd simd) : context_(ZSTD_createCCtx()), level_(level), simd_(at_most(simd)) {
   if (!context_) throw std::bad_alloc();

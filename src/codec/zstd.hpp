@@ -22,13 +22,13 @@ class Zstd {
   Encoded encode(const Chunk& chunk);
 
  private:
-  struct Free {
+  struct FreeContext {
     void operator()(ZSTD_CCtx_s* context) const noexcept;
   };
-  std::unique_ptr<ZSTD_CCtx_s, Free> context_;
+  std::unique_ptr<ZSTD_CCtx_s, FreeContext> context_;
   int level_;
   Simd simd_;
-  Scratch shuffled_, stream_;
+  ScratchMemory shuffled_, stream_;
 };
 
 }  // namespace damaris::codec

@@ -44,7 +44,7 @@ void weights(Build& build, const Element& buffer) {
   if (!weighted && given != nullptr)
     return build.problems.add(given->where, "weights are for split=\"weighted\" only; add that or remove them");
   if (given == nullptr) return;
-  for (const Piece& piece : split(given->value, ',')) {
+  for (const TextPart& piece : split(given->value, ',')) {
     const std::int64_t weight = std::stoll(piece.text);
     if (weight == 0) build.problems.add(inside(*given, piece.at), format("{}: each must be above 0", quoted(*given)));
     build.model.architecture.weights.push_back(weight);
@@ -59,7 +59,7 @@ void back_pressure(Build& build, const Element& element) {
   const Attribute& attribute = *element.find("on-full");
   bool spills = false;
   int last_rungs = 0;
-  for (const Piece& piece : split(attribute.value, ' ')) {
+  for (const TextPart& piece : split(attribute.value, ' ')) {
     if (piece.text.empty()) continue;
     if (std::find(kRungs.begin(), kRungs.end(), piece.text) == kRungs.end())
       build.problems.add(inside(attribute, piece.at), format("{}: no step '{}'; there are reduce, spill, block, skip and drop{}",

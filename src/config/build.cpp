@@ -58,8 +58,8 @@ std::vector<std::string> Declared::names() const {
   return names;
 }
 
-std::vector<Piece> split(const std::string& value, char separator, std::size_t at) {
-  std::vector<Piece> pieces;
+std::vector<TextPart> split(const std::string& value, char separator, std::size_t at) {
+  std::vector<TextPart> pieces;
   for (std::size_t begin = 0; begin <= value.size();) {
     const std::size_t end = std::min(value.find(separator, begin), value.size());
     std::size_t first = begin, last = end;
@@ -71,7 +71,7 @@ std::vector<Piece> split(const std::string& value, char separator, std::size_t a
   return pieces;
 }
 
-std::optional<model::Expression> expression(Build& build, const Attribute& attribute, const Piece& piece,
+std::optional<model::Expression> expression(Build& build, const Attribute& attribute, const TextPart& piece,
                                             const std::vector<std::string>& parameters) {
   if (piece.text.empty()) {
     build.problems.add(inside(attribute, piece.at), format("{}: an expression is missing here", quoted(attribute)));

@@ -59,14 +59,14 @@ class Declared {
 };
 
 // A piece of an attribute that lists things, with its place in the value.
-struct Piece {
+struct TextPart {
   std::string text;  // without blanks around it
   std::size_t at = 0;
 };
-std::vector<Piece> split(const std::string& value, char separator, std::size_t at = 0);
+std::vector<TextPart> split(const std::string& value, char separator, std::size_t at = 0);
 
 // The expression in `piece` of `attribute`; a problem and nothing when it is none, or uses a parameter that is not declared.
-std::optional<model::Expression> expression(Build& build, const Attribute& attribute, const Piece& piece,
+std::optional<model::Expression> expression(Build& build, const Attribute& attribute, const TextPart& piece,
                                             const std::vector<std::string>& parameters);
 
 // The whole number of `attribute`, or a problem and `lowest` when it is outside lowest..highest.

@@ -33,14 +33,14 @@ class ListReader {
 
   std::vector<model::Expression> expressions(const Attribute& attribute, const char* what, std::size_t dimensions) {
     std::vector<model::Expression> list;
-    for (const Piece& piece : pieces(attribute, what, dimensions)) list.push_back(one(attribute, piece));
+    for (const TextPart& piece : pieces(attribute, what, dimensions)) list.push_back(one(attribute, piece));
     return list;
   }
 
   std::vector<model::GhostWidth> ghost(const Attribute& attribute, std::size_t dimensions) {
     std::vector<model::GhostWidth> list;
-    for (const Piece& piece : pieces(attribute, "ghost widths", dimensions)) {
-      const std::vector<Piece> ends = split(piece.text, ':', piece.at);
+    for (const TextPart& piece : pieces(attribute, "ghost widths", dimensions)) {
+      const std::vector<TextPart> ends = split(piece.text, ':', piece.at);
       if (ends.size() > 2)
         build_.problems.add(inside(attribute, ends[2].at),
                             format("{}: a width is one number, or two with a colon: low:high", quoted(attribute)));
@@ -51,8 +51,8 @@ class ListReader {
   }
 
  private:
-  std::vector<Piece> pieces(const Attribute& attribute, const char* what, std::size_t dimensions) {
-    std::vector<Piece> list = split(attribute.value, ',');
+  std::vector<TextPart> pieces(const Attribute& attribute, const char* what, std::size_t dimensions) {
+    std::vector<TextPart> list = split(attribute.value, ',');
     if (dimensions == 0 && list.size() > DC_MAX_DIMS)
       build_.problems.add(attribute.value_where,
                           format("{}: {} dimensions; at most {} are allowed", quoted(attribute), list.size(), DC_MAX_DIMS));
@@ -62,7 +62,7 @@ class ListReader {
     return list;
   }
 
-  model::Expression one(const Attribute& attribute, const Piece& piece) {
+  model::Expression one(const Attribute& attribute, const TextPart& piece) {
     return expression(build_, attribute, piece, parameters_).value_or(model::Expression::constant(0));
   }
 

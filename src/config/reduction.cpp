@@ -27,18 +27,18 @@ class ReductionReader {
   ReductionReader(Build& build, const Attribute& attribute) : build_(build), attribute_(attribute) {}
 
   dc_reduction_t read() {
-    const std::vector<Piece> stages = split(attribute_.value, ',');
-    for (const Piece& stage : stages) take(stage, stages.size());
+    const std::vector<TextPart> stages = split(attribute_.value, ',');
+    for (const TextPart& stage : stages) take(stage, stages.size());
     return result_;
   }
 
  private:
-  void wrong(const Piece& piece, const std::string& why) {
+  void wrong(const TextPart& piece, const std::string& why) {
     build_.problems.add(inside(attribute_, piece.at), format("{}: {}", quoted(attribute_), why));
   }
 
-  void take(const Piece& stage, std::size_t stages) {
-    const std::vector<Piece> parts = split(stage.text, ':', stage.at);
+  void take(const TextPart& stage, std::size_t stages) {
+    const std::vector<TextPart> parts = split(stage.text, ':', stage.at);
     const std::string& name = parts.front().text;
     if (name == "none" && stages == 1 && parts.size() == 1) return;
     if (name == "absolute" || name == "relative") return round(parts);
@@ -49,13 +49,13 @@ class ReductionReader {
           format("no reduction '{}' here; {}{}", name, kKnown, guess.empty() ? "" : format("; did you mean '{}'?", guess)));
   }
 
-  bool precision_is_free(const Piece& piece) {
+  bool precision_is_free(const TextPart& piece) {
     if (result_.precision == DC_EXACT && result_.codec == DC_CODEC_NONE) return true;
     wrong(piece, "values are rounded or quantized once, and before they are compressed");
     return false;
   }
 
-  void round(const std::vector<Piece>& parts) {
+  void round(const std::vector<TextPart>& parts) {
     if (!precision_is_free(parts.front())) return;
     const bool relative = parts.front().text == "relative";
     const std::optional<double> bound = parts.size() == 2 ? real(parts[1].text) : std::nullopt;
@@ -66,7 +66,7 @@ class ReductionReader {
     result_.bound = *bound;
   }
 
-  void float16(const std::vector<Piece>& parts) {
+  void float16(const std::vector<TextPart>& parts) {
     if (!precision_is_free(parts.front())) return;
     result_.precision = DC_FLOAT16;
     if (parts.size() == 1) return;
@@ -82,7 +82,7 @@ class ReductionReader {
     result_.keep_on_overflow = parts.size() == 4 ? 1 : 0;
   }
 
-  void compress(const std::vector<Piece>& parts) {
+  void compress(const std::vector<TextPart>& parts) {
     if (result_.codec != DC_CODEC_NONE) return wrong(parts.front(), "values are compressed once");
     const bool deflate = parts.front().text == "deflate";
     const int highest = deflate ? 12 : 19;

@@ -12,10 +12,10 @@ namespace {
 
 const std::vector<std::string> kFilters = {"shuffle", "deflate"};
 
-void check_filter(Build& build, const Attribute& attribute, const Piece& piece, Declared& seen) {
-  const std::vector<Piece> parts = split(piece.text, ':', piece.at);
+void check_filter(Build& build, const Attribute& attribute, const TextPart& piece, Declared& seen) {
+  const std::vector<TextPart> parts = split(piece.text, ':', piece.at);
   const std::string& name = parts.front().text;
-  const auto wrong = [&](const Piece& part, const std::string& why) {
+  const auto wrong = [&](const TextPart& part, const std::string& why) {
     build.problems.add(inside(attribute, part.at), format("{}: {}", quoted(attribute), why));
   };
   if (name != "shuffle" && name != "deflate")
@@ -129,7 +129,7 @@ model::Plugin hdf5(Build& build, const Element& element) {
   const Attribute& filters = *element.find("filters");
   Declared seen;
   if (filters.value.find_first_not_of(' ') != std::string::npos)
-    for (const Piece& piece : split(filters.value, ',')) check_filter(build, filters, piece, seen);
+    for (const TextPart& piece : split(filters.value, ',')) check_filter(build, filters, piece, seen);
   return plugin;
 }
 

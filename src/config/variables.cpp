@@ -122,7 +122,7 @@ class VariableReader {
     };
     std::vector<std::int64_t> extents;
     auto bytes = static_cast<std::int64_t>(layout.element_bytes);
-    for (const Piece& piece : split(attribute->value, ',')) {
+    for (const TextPart& piece : split(attribute->value, ',')) {
       const bool digits =
           !piece.text.empty() && piece.text.size() < 10 && piece.text.find_first_not_of("0123456789") == std::string::npos;
       extents.push_back(digits ? std::stoll(piece.text) : 0);

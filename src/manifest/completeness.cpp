@@ -51,14 +51,14 @@ void Completeness::told(const StepEntry& line) {
   highest_ = std::max(highest_, line.step);
   const bool all_there = line.missing.empty() && line.never_attached == 0;
   for (const auto& [host, server] : line.tellers)
-    if (Server* one = known(name_of(host, server)); one != nullptr && all_there)
+    if (Delivery* one = known(name_of(host, server)); one != nullptr && all_there)
       one->whole_until = std::max(one->whole_until, line.step);
   // That others had not told yet is judged anew.
   if (!line.complete && flaws_of(line).empty() && (apart_ || line.tellers.size() >= all())) flawed_.insert(line.step);
 }
 
 void Completeness::told(const ServerEntry& word) {
-  Server* one = known(name_of(word.host, word.server));
+  Delivery* one = known(name_of(word.host, word.server));
   if (one == nullptr) return;
   if (word.what == ServerEntry::What::ended) {
     one->ended = true;
@@ -71,7 +71,7 @@ void Completeness::told(const ServerEntry& word) {
   one->ended = false;
 }
 
-Completeness::Server* Completeness::known(const Name& name) {
+Completeness::Delivery* Completeness::known(const Name& name) {
   return apart_ || (name.second >= 0 && name.second < count_) ? &servers_[name] : nullptr;
 }
 

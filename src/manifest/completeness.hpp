@@ -39,7 +39,7 @@ class Completeness {
  private:
   // Servers tell their iterations in order. So one of which a later iteration was told with all its clients there had nothing to deliver
   // of those that it does not name; so had one that has ended, but for the clients that it had lost.
-  struct Server {
+  struct Delivery {
     std::int64_t whole_until = std::numeric_limits<std::int64_t>::min();
     bool ended = false;
     Losses losses;
@@ -48,16 +48,16 @@ class Completeness {
 
   Name name_of(const std::string& host, int server) const { return {apart_ ? host : "", server}; }
   // nullptr: it is none of the run.
-  Server* known(const Name& name);
+  Delivery* known(const Name& name);
   std::set<Name> tellers_of(const StepEntry& step) const;
   template <class Each>
   void for_each_absent(const StepEntry& step, Each&& each) const;
 
   std::size_t all() const { return apart_ ? servers_.size() : static_cast<std::size_t>(count_); }
 
-  bool apart_ = false;              // the servers do not know of each other: those that have joined are to deliver
-  int count_ = 0;                   // of the others: what the run's line says, which costs nothing
-  std::map<Name, Server> servers_;  // that a line names
+  bool apart_ = false;                // the servers do not know of each other: those that have joined are to deliver
+  int count_ = 0;                     // of the others: what the run's line says, which costs nothing
+  std::map<Name, Delivery> servers_;  // that a line names
   std::int64_t highest_ = std::numeric_limits<std::int64_t>::min();  // iteration of a line
   std::set<std::int64_t> flawed_;  // iterations of which a line says that it is not complete, and not why
 };

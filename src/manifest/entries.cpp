@@ -60,7 +60,7 @@ Numbers extents_of(const Box& box) {
   return extents;
 }
 
-Json to_json(const StoredDataset& dataset) {
+Json to_json(const DatasetEntry& dataset) {
   Json json = {{"path", dataset.path}, {"variable", dataset.variable}};
   json["extents"] = extents_of(dataset.box);
   if (dataset.has_position) json["position"] = Numbers(dataset.box.low.begin(), dataset.box.low.begin() + dataset.box.ndims);
@@ -109,14 +109,14 @@ Box box_from(const Json& json) {
   return box;
 }
 
-void check_stack(const StoredDataset& dataset) {
+void check_stack(const DatasetEntry& dataset) {
   const auto layers = static_cast<std::size_t>(dataset.box.ndims == 0 ? 0 : dataset.box.extent(0));
   const bool fits = dataset.sources.size() == dataset.blocks.size() && (!dataset.is_stack() || dataset.sources.size() == layers);
   if (!fits) throw Error(DC_E_IO, "sources, blocks and extents do not fit");
 }
 
-StoredDataset dataset_from(const Json& json) {
-  StoredDataset dataset;
+DatasetEntry dataset_from(const Json& json) {
+  DatasetEntry dataset;
   read_value(json.at("path"), dataset.path);
   read_value(json.at("variable"), dataset.variable);
   dataset.has_position = json.contains("position");
@@ -141,11 +141,11 @@ StoredDataset dataset_from(const Json& json) {
   return dataset;
 }
 
-Json to_json(const StoredFile& file) {
+Json to_json(const FileEntry& file) {
   Json json = {{"name", file.name}, {"server", file.server}, {"bytes", file.bytes}};
   if (file.checksum) json["checksum"] = hex(*file.checksum);
   json["datasets"] = Json::array();
-  for (const StoredDataset& dataset : file.datasets) json["datasets"].push_back(to_json(dataset));
+  for (const DatasetEntry& dataset : file.datasets) json["datasets"].push_back(to_json(dataset));
   return json;
 }
 
@@ -153,8 +153,8 @@ void check_name(const std::string& name) {
   if (name.empty() || name.find('/') != std::string::npos) throw Error(DC_E_IO, "a file's name is '" + name + "'");
 }
 
-StoredFile file_from(const Json& json) {
-  StoredFile file;
+FileEntry file_from(const Json& json) {
+  FileEntry file;
   read_value(json.at("name"), file.name);
   check_name(file.name);
   read_value(json.at("server"), file.server);
@@ -183,11 +183,11 @@ void add_new(std::vector<std::string>& sentences, std::string&& more) {
 enum class Said { by_another, again, of_recovered };
 
 // A line that was added twice, by two recoveries at once for instance.
-void add_datasets_once(StoredFile& file, std::vector<StoredDataset>&& more) {
+void add_datasets_once(FileEntry& file, std::vector<DatasetEntry>&& more) {
   const std::size_t known = file.datasets.size();
-  for (StoredDataset& dataset : more) {
+  for (DatasetEntry& dataset : more) {
     const auto end = file.datasets.begin() + static_cast<std::ptrdiff_t>(known);
-    const auto is_it = [&, text = to_json(dataset)](const StoredDataset& other) {
+    const auto is_it = [&, text = to_json(dataset)](const DatasetEntry& other) {
       return other.path == dataset.path && to_json(other) == text;
     };
     if (std::none_of(file.datasets.begin(), end, is_it)) file.datasets.push_back(std::move(dataset));
@@ -195,8 +195,8 @@ void add_datasets_once(StoredFile& file, std::vector<StoredDataset>&& more) {
 }
 
 // A recovered file has taken the place of what the dead server had made.
-void add_file(std::vector<StoredFile>& files, StoredFile&& more, Said said) {
-  const auto same = std::find_if(files.begin(), files.end(), [&](const StoredFile& file) { return file.name == more.name; });
+void add_file(std::vector<FileEntry>& files, FileEntry&& more, Said said) {
+  const auto same = std::find_if(files.begin(), files.end(), [&](const FileEntry& file) { return file.name == more.name; });
   if (same == files.end()) return void(files.push_back(std::move(more)));
   if (said == Said::of_recovered) return void(*same = std::move(more));
   same->server = std::min(same->server, more.server);
@@ -216,9 +216,9 @@ void merge(StepEntry& into, StepEntry&& other) {
   append_sorted(into.tellers, std::move(other.tellers));
   into.complete = into.complete && other.complete;
   const Said said = other.recovered ? Said::of_recovered : again ? Said::again : Said::by_another;
-  for (StoredFile& file : other.files) add_file(into.files, std::move(file), said);
+  for (FileEntry& file : other.files) add_file(into.files, std::move(file), said);
   into.recovered = into.recovered || other.recovered;
-  std::sort(into.files.begin(), into.files.end(), [](const StoredFile& a, const StoredFile& b) { return a.server < b.server; });
+  std::sort(into.files.begin(), into.files.end(), [](const FileEntry& a, const FileEntry& b) { return a.server < b.server; });
   append_sorted(into.absent, std::move(other.absent));
   append_sorted(into.missing, std::move(other.missing));
   into.never_attached = again ? std::max(into.never_attached, other.never_attached) : into.never_attached + other.never_attached;
@@ -244,9 +244,9 @@ Json to_json(const StepEntry& record) {
   if (!record.tellers.empty() && !record.tellers.front().first.empty()) json["host"] = record.tellers.front().first;
   if (record.recovered) json["recovered"] = true;
   std::uint64_t raw_bytes = 0, stored_bytes = 0;
-  for (const StoredFile& file : record.files) {
+  for (const FileEntry& file : record.files) {
     stored_bytes += file.bytes;
-    for (const StoredDataset& dataset : file.datasets) raw_bytes += dataset.raw_bytes;
+    for (const DatasetEntry& dataset : file.datasets) raw_bytes += dataset.raw_bytes;
   }
   json["raw_bytes"] = raw_bytes;
   json["stored_bytes"] = stored_bytes;
@@ -266,7 +266,7 @@ Json to_json(const StepEntry& record) {
   put(json, "failures", record.failures);
   put(json, "warnings", record.warnings);
   json["files"] = Json::array();
-  for (const StoredFile& file : record.files) json["files"].push_back(to_json(file));
+  for (const FileEntry& file : record.files) json["files"].push_back(to_json(file));
   return json;
 }
 

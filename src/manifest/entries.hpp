@@ -21,7 +21,7 @@ namespace damaris::manifest {
 constexpr int kManifestVersion = 2;  // 1: lines had no checksums, and nothing was said of the views
 
 // One dataset of a file.
-struct StoredDataset {
+struct DatasetEntry {
   bool is_stack() const { return !sources.empty(); }
 
   std::string path;      // in the file: "fields/theta", "fields/theta/box1", "fields/theta/4"
@@ -42,17 +42,17 @@ struct StoredDataset {
   std::optional<double> scale, offset;  // 16 bits: value = stored * scale + offset
 };
 
-struct StoredFile {
+struct FileEntry {
   std::string name;  // without folder: it lies beside the manifest
   int server = 0;    // that wrote it; the first of several
   std::uint64_t bytes = 0;
   std::optional<std::uint32_t> checksum;  // CRC-32 of the whole file; none: several servers wrote it, with an earlier version
-  std::vector<StoredDataset> datasets;
+  std::vector<DatasetEntry> datasets;
 
   // Several servers wrote it, and each tells of what is its own.
   bool is_shared() const {
     return !checksum ||
-           std::any_of(datasets.begin(), datasets.end(), [](const StoredDataset& one) { return one.start.has_value(); });
+           std::any_of(datasets.begin(), datasets.end(), [](const DatasetEntry& one) { return one.start.has_value(); });
   }
 };
 
@@ -69,7 +69,7 @@ struct StepEntry {
   // In a line: nothing that its servers know of is missing. Of a whole record: completeness.hpp has judged it.
   bool complete = true;
   bool recovered = false;             // stored from the region of a dead server, instead of what that may have stored
-  std::vector<StoredFile> files;      // by server
+  std::vector<FileEntry> files;       // by server
   std::vector<std::int32_t> absent;   // clients without a write, sorted
   std::vector<std::int32_t> missing;  // clients that never ended it: they, or a server that was told to stop; sorted
   std::uint64_t never_attached = 0;   // clients that a server did not wait for any longer

@@ -66,7 +66,7 @@ std::set<std::string> files_in_manifest(const std::string& path) {
   try {
     for_whole_lines(path, 0, [&](const std::string& line) {
       if (const Json json = Json::parse(may_be_believed(line) ? line : ""); json.contains("step"))
-        for (const StoredFile& one : step_from_json(json).files) names.insert(one.name);
+        for (const FileEntry& one : step_from_json(json).files) names.insert(one.name);
       return true;
     });
   } catch (const Failure&) {
@@ -223,7 +223,7 @@ void Reader::replace_from(std::int64_t first_step) {
     if (later->second == runs_.size()) {
       ++later;
     } else {
-      for (const StoredFile& file : steps_.at(later->first).files) replaced_.insert(file.name);
+      for (const FileEntry& file : steps_.at(later->first).files) replaced_.insert(file.name);
       steps_.erase(later->first);
       doubtful_.erase(later->first);
       later = run_of_.erase(later);

@@ -53,14 +53,14 @@ std::string reasons(const StepEntry& step) {
 }
 
 struct Candidate {
-  const StoredFile* file;
-  const StoredDataset* dataset;
+  const FileEntry* file;
+  const DatasetEntry* dataset;
 };
 
 std::vector<Candidate> datasets_of(const StepEntry& step, const std::string& variable) {
   std::vector<Candidate> found;
-  for (const StoredFile& file : step.files)
-    for (const StoredDataset& dataset : file.datasets)
+  for (const FileEntry& file : step.files)
+    for (const DatasetEntry& dataset : file.datasets)
       if (dataset.variable == variable) found.push_back({&file, &dataset});
   return found;
 }
@@ -71,7 +71,7 @@ std::vector<Candidate> datasets_of(const StepEntry& step, const std::string& var
                   " (slowest dimension first, without ghost zones); set its parameters, shape and position as in that run");
 }
 
-void check_global(const StoredDataset& dataset, const dc_read_t& read) {
+void check_global(const DatasetEntry& dataset, const dc_read_t& read) {
   const int ndims = read.variable->ndims;
   if (dataset.box.ndims != ndims) refuse_shape("dimensions", std::to_string(dataset.box.ndims), std::to_string(ndims));
   if (dataset.global.empty() || read.variable->has_global == 0) return;
@@ -103,7 +103,7 @@ FoundParts parts_at_position(const StepEntry& step, const std::vector<Candidate>
 }
 
 // The box of the dataset that holds this block; none: it does not hold it. Of a stack: one layer.
-std::optional<Box> box_of_block(const StoredDataset& dataset, const dc_read_t& read) {
+std::optional<Box> box_of_block(const DatasetEntry& dataset, const dc_read_t& read) {
   if (!dataset.is_stack())
     return dataset.source == read.source && dataset.block == read.block ? std::optional<Box>(dataset.box) : std::nullopt;
   for (std::size_t k = 0; k < dataset.sources.size(); ++k) {
@@ -116,7 +116,7 @@ std::optional<Box> box_of_block(const StoredDataset& dataset, const dc_read_t& r
   return std::nullopt;
 }
 
-std::string extents_of_block(const StoredDataset& dataset) {
+std::string extents_of_block(const DatasetEntry& dataset) {
   Box box = dataset.box;
   if (dataset.is_stack()) {
     std::rotate(box.low.begin(), box.low.begin() + 1, box.low.end());

@@ -14,8 +14,8 @@ namespace damaris::manifest {
 
 // A part of what is wanted: a box of one dataset, in the coordinates of both.
 struct StoredPart {
-  const StoredFile* file = nullptr;
-  const StoredDataset* dataset = nullptr;
+  const FileEntry* file = nullptr;
+  const DatasetEntry* dataset = nullptr;
   Box box;
 };
 

@@ -53,14 +53,14 @@ class Check {
  public:
   Check(const Reader& run, const VerifyOptions& options) : run_(run), options_(options) {
     for (const auto& [step, record] : run.steps())
-      for (const StoredFile& file : record.files) all_bytes_ += file.bytes;
+      for (const FileEntry& file : record.files) all_bytes_ += file.bytes;
   }
 
   Verification result() {
     for (const auto& [step, record] : run_.steps()) {
       ++result_.steps;
       note_partial(step);
-      for (const StoredFile& file : record.files) check_file(step, file);
+      for (const FileEntry& file : record.files) check_file(step, file);
     }
     note_not_stored();
     for (const auto& [name, view] : run_.views()) check_view(view);
@@ -79,7 +79,7 @@ class Check {
   }
 
  private:
-  void damaged(std::int64_t step, const StoredFile& file, const std::string& dataset, const std::string& what) {
+  void damaged(std::int64_t step, const FileEntry& file, const std::string& dataset, const std::string& what) {
     // Several servers may have a part in a dataset.
     if (told_.emplace(step, file.name, dataset, what).second) result_.damaged.push_back({step, file.name, dataset, what});
   }
@@ -98,7 +98,7 @@ class Check {
     }
   }
 
-  void check_file(std::int64_t step, const StoredFile& file) {
+  void check_file(std::int64_t step, const FileEntry& file) {
     ++result_.files;
     result_.datasets += file.datasets.size();
     const std::string path = run_.folder() + "/" + file.name;
@@ -111,7 +111,7 @@ class Check {
       damaged(step, file, "", "its bytes have changed, outside the values of its datasets");
   }
 
-  bool has_checksum(std::int64_t step, const StoredFile& file, const std::string& path) {
+  bool has_checksum(std::int64_t step, const FileEntry& file, const std::string& path) {
     const std::uint64_t before = result_.bytes;
     result_.bytes += file.bytes;
     try {
@@ -149,17 +149,17 @@ class Check {
     }
   }
 
-  void check_values(std::int64_t step, const StoredFile& file, const std::string& path) {
+  void check_values(std::int64_t step, const FileEntry& file, const std::string& path) {
     std::unique_ptr<ValueReader> open;
     try {
       open = options_.open(path);
     } catch (const Failure&) {
       return damaged(step, file, "", "HDF5 cannot open it any more: all its datasets are lost");
     }
-    for (const StoredDataset& dataset : file.datasets) check_values(step, file, *open, dataset);
+    for (const DatasetEntry& dataset : file.datasets) check_values(step, file, *open, dataset);
   }
 
-  void check_values(std::int64_t step, const StoredFile& file, ValueReader& open, const StoredDataset& dataset) {
+  void check_values(std::int64_t step, const FileEntry& file, ValueReader& open, const DatasetEntry& dataset) {
     try {
       if (open.checksum_of(dataset) != dataset.checksum) damaged(step, file, dataset.path, "its values have changed");
     } catch (const Failure& failure) {
@@ -176,7 +176,7 @@ class Check {
     const KnownSteps told = steps_of_last_run(run_.path());
     for (int server = 0; server < run.servers; ++server)
       for (const StepEntry& step : Unrecorded(names, server, run.regions).missing_in(told))
-        for (const StoredFile& file : step.files) noted.insert(file.name);
+        for (const FileEntry& file : step.files) noted.insert(file.name);
     return noted;
   }
 
@@ -205,7 +205,7 @@ class Check {
   void look_for_others() {
     std::set<std::string> known;
     for (const auto& [step, record] : run_.steps())
-      for (const StoredFile& file : record.files) known.insert(file.name);
+      for (const FileEntry& file : record.files) known.insert(file.name);
     const std::set<std::string> noted = noted_files();
     const auto list_of = [&](const std::string& name) -> std::vector<std::string>& {
       return noted.count(name) > 0 ? result_.noted : run_.replaced().count(name) > 0 ? result_.replaced : result_.not_recorded;

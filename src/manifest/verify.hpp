@@ -39,7 +39,7 @@ class ValueReader {
  public:
   virtual ~ValueReader() = default;
   // The checksum of the values as they are now. Throws Failure.
-  virtual std::uint32_t checksum_of(const StoredDataset& dataset) = 0;
+  virtual std::uint32_t checksum_of(const DatasetEntry& dataset) = 0;
 };
 
 struct VerifyOptions {

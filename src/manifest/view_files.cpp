@@ -6,15 +6,15 @@
 namespace damaris::manifest {
 namespace {
 
-bool holds(const StoredFile& file, const std::string& variable) {
+bool holds(const FileEntry& file, const std::string& variable) {
   return std::any_of(file.datasets.begin(), file.datasets.end(),
-                     [&](const StoredDataset& dataset) { return dataset.variable == variable; });
+                     [&](const DatasetEntry& dataset) { return dataset.variable == variable; });
 }
 
 std::set<std::string> variables_of(const StepEntry& step) {
   std::set<std::string> variables;
-  for (const StoredFile& file : step.files)
-    for (const StoredDataset& dataset : file.datasets) variables.insert(dataset.variable);
+  for (const FileEntry& file : step.files)
+    for (const DatasetEntry& dataset : file.datasets) variables.insert(dataset.variable);
   return variables;
 }
 
@@ -26,7 +26,7 @@ std::vector<ViewFiles> files_of_views(const std::map<std::int64_t, StepEntry>& s
   for (const auto& [number, step] : steps)
     for (const std::string& variable : variables_of(step)) {
       const auto files = static_cast<std::uint64_t>(
-          std::count_if(step.files.begin(), step.files.end(), [&](const StoredFile& file) { return holds(file, variable); }));
+          std::count_if(step.files.begin(), step.files.end(), [&](const FileEntry& file) { return holds(file, variable); }));
       ViewFiles& view = views[variable];
       view.variable = variable;
       ++view.iterations;

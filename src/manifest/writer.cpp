@@ -42,7 +42,7 @@ bool greet(const dc_host_t& host, const FileNames& names) {
 
 }  // namespace
 
-Writer::Writer(const dc_host_t& host, const WriterOptions& options, const FileNames& names)
+ManifestWriter::ManifestWriter(const dc_host_t& host, const WriterOptions& options, const FileNames& names)
     : host_(host),
       names_(names),
       existing_(options.existing),
@@ -75,12 +75,12 @@ Writer::Writer(const dc_host_t& host, const WriterOptions& options, const FileNa
   }
 }
 
-bool Writer::apart() const {
+bool ManifestWriter::apart() const {
   return host_.communicator == nullptr && (host_.server_count == 1 || (!connected_ && existing_ != Existing::recover));
 }
 
 // What servers of the last run in the manifest have stored and it does not tell of.
-std::vector<StepEntry> Writer::unrecorded_of(const std::string& regions, int servers) const {
+std::vector<StepEntry> ManifestWriter::unrecorded_of(const std::string& regions, int servers) const {
   const std::vector<Unrecorded> kept = Unrecorded::all(names_, regions, servers);
   std::vector<StepEntry> missing;
   const KnownSteps told = kept.empty() ? KnownSteps{} : steps_of_last_run(names_.of_run(".jsonl"));  // a manifest may be long
@@ -89,20 +89,20 @@ std::vector<StepEntry> Writer::unrecorded_of(const std::string& regions, int ser
   return missing;
 }
 
-std::vector<ServerEntry> Writer::unrecorded_ends_of(const std::string& regions, int servers) const {
+std::vector<ServerEntry> ManifestWriter::unrecorded_ends_of(const std::string& regions, int servers) const {
   std::vector<ServerEntry> ends;
   for (const Unrecorded& one : Unrecorded::all(names_, regions, servers))
     if (const auto end = one.end()) ends.push_back(*end);
   return ends;
 }
 
-void Writer::remove_unrecorded(const std::string& regions, int servers) const {
+void ManifestWriter::remove_unrecorded(const std::string& regions, int servers) const {
   for (const Unrecorded& one : Unrecorded::all(names_, regions, servers)) one.remove();
 }
 
 // The dead servers had stored it, and the one that was to record it died as well. Of all of them: regions of others may have gone with their nodes.
 // Two recoveries at once may both add a line; readers take them for one.
-void Writer::record_what_is_not() {
+void ManifestWriter::record_what_is_not() {
   for (const StepEntry& step : unrecorded_of(run_.regions, host_.server_count)) {
     append(to_json(step));
     tell(2, "step " + std::to_string(step.step) + " had been stored, and is recorded now");
@@ -112,7 +112,7 @@ void Writer::record_what_is_not() {
 }
 
 // At the end: all others have told this server everything, or died before they could.
-void Writer::record_untold() {
+void ManifestWriter::record_untold() {
   int silent = 0;
   while (silent < host_.server_count && collector_.has_told_all(silent)) ++silent;
   if (silent == host_.server_count) return;
@@ -123,7 +123,7 @@ void Writer::record_untold() {
 }
 
 // A run that goes on where another one was killed: what that had stored counts as its own.
-std::vector<Json> Writer::lines_of_earlier(const Outline& earlier) const {
+std::vector<Json> ManifestWriter::lines_of_earlier(const Outline& earlier) const {
   std::vector<Json> lines;
   for (const StepEntry& step : unrecorded_of(earlier.regions, earlier.servers)) {
     lines.push_back(to_json(step));
@@ -134,7 +134,7 @@ std::vector<Json> Writer::lines_of_earlier(const Outline& earlier) const {
 }
 
 // That nobody may ever hear of it is no reason to give up what is stored.
-void Writer::note_unrecorded(const Json& line) {
+void ManifestWriter::note_unrecorded(const Json& line) {
   if (!connected_ || host_.server_count == 1) return;
   try {
     unrecorded_.add(line);
@@ -144,17 +144,17 @@ void Writer::note_unrecorded(const Json& line) {
 }
 
 // Not before: a run that does not store anything destroys no data.
-void Writer::begin(const std::string& stored) {
+void ManifestWriter::begin(const std::string& stored) {
   if (!std::exchange(begun_, true) && existing_ == Existing::overwrite)
     for (std::string& name : files_of_earlier_run(names_)) earlier_.insert(std::move(name));
   earlier_.erase(stored);
 }
 
-void Writer::remove_earlier() {
+void ManifestWriter::remove_earlier() {
   for (const std::string& name : std::exchange(earlier_, {})) ::unlink((names_.folder() + "/" + name).c_str());
 }
 
-void Writer::open() {
+void ManifestWriter::open() {
   const std::string path = names_.of_run(".jsonl");
   take_hold(path);
   const RunHold::Turn turn(*hold_, std::adopt_lock);
@@ -172,7 +172,7 @@ void Writer::open() {
 }
 
 // A program in place that has closed the descriptors it does not know has given back its locks with them.
-void Writer::require_this_run(const Outline& found) const {
+void ManifestWriter::require_this_run(const Outline& found) const {
   const bool is_ours = (found.identity.empty() || found.identity == run_.identity) && (found.run.empty() || found.run == run_.run);
   if (is_ours) return;
   throw Failure(
@@ -182,7 +182,7 @@ void Writer::require_this_run(const Outline& found) const {
 }
 
 // Unless the lines stand in the file that is there now: another process of the run has given it them.
-void Writer::warn_of_moved(const std::string& record) {
+void ManifestWriter::warn_of_moved(const std::string& record) {
   if (recorded_.empty()) return;
   const std::map<std::int64_t, std::set<int>> told = steps_of_last_run(record).servers;
   const auto last = told.find(recorded_.last());
@@ -192,7 +192,7 @@ void Writer::warn_of_moved(const std::string& record) {
   recorded_ = {};
 }
 
-void Writer::take_over(const Outline& earlier) const {
+void ManifestWriter::take_over(const Outline& earlier) const {
   remove_unrecorded(earlier.regions, earlier.servers);
   if (!apart() || !earlier.tells_of_iterations || earlier.identity != run_.identity) return;
   tell(run_.servers == 1 ? 2 : 1,  // alone it may be meant so
@@ -201,7 +201,7 @@ void Writer::take_over(const Outline& earlier) const {
 }
 
 // With a turn. Anew where the folder was taken away, and the locks with it.
-void Writer::take_hold(const std::string& record) {
+void ManifestWriter::take_hold(const std::string& record) {
   if (hold_ != nullptr && !hold_->is_gone()) return hold_->take_turn();
   file_.reset();
   hold_.reset();
@@ -210,7 +210,7 @@ void Writer::take_hold(const std::string& record) {
 }
 
 // What earlier runs left goes when the first line of this run has replaced theirs.
-void Writer::replace_earlier_runs() {
+void ManifestWriter::replace_earlier_runs() {
   if (std::exchange(replaced_, true) || existing_ != Existing::overwrite) return;
   remove_earlier();
   tell_others({{"replaced", true}});  // one that does not hear of it removes them at its end
@@ -226,7 +226,7 @@ void Writer::replace_earlier_runs() {
 
 // Those of servers that this run does not have. Its own servers have removed theirs, and perhaps made them anew. A manifest that somebody
 // else made may name any file.
-void Writer::remove_files_of_others(const std::set<std::string>& earlier) const {
+void ManifestWriter::remove_files_of_others(const std::set<std::string>& earlier) const {
   for (const std::string& name : earlier) {
     const auto made_it = [&](const std::string& prefix) { return name.compare(0, prefix.size(), prefix) == 0; };
     if (names_.is_of_run(name) && std::none_of(prefixes_.begin(), prefixes_.end(), made_it))
@@ -234,19 +234,19 @@ void Writer::remove_files_of_others(const std::set<std::string>& earlier) const 
   }
 }
 
-void Writer::tell_keeper(const Json& message, const std::string& of) const {
+void ManifestWriter::tell_keeper(const Json& message, const std::string& of) const {
   const std::string text = text_of(message);
   if (host_.send(host_.self, 0, text.data(), text.size()) != DC_OK)
     warn("server 0, which keeps the manifest, cannot be told " + of);
 }
 
-void Writer::tell_others(const Json& message) const {
+void ManifestWriter::tell_others(const Json& message) const {
   if (!connected_) return;
   const std::string text = text_of(message);
   for (int other = 1; other < host_.server_count; ++other) host_.send(host_.self, other, text.data(), text.size());
 }
 
-void Writer::report(StepEntry&& record, Instant since) {
+void ManifestWriter::report(StepEntry&& record, Instant since) {
   record.tellers = {{told_host(), host_.server_index}};
   note_unrecorded(to_json(record));
   if (!keeps()) return tell_keeper(to_json(record), "of step " + std::to_string(record.step));
@@ -254,7 +254,7 @@ void Writer::report(StepEntry&& record, Instant since) {
   add_due(collector_.ready(), since);
 }
 
-void Writer::passed(std::int64_t step) {
+void ManifestWriter::passed(std::int64_t step) {
   if (keeps()) {
     if (!connected_) return;
     collector_.pass(host_.server_index, step, losses_of(host_));
@@ -268,7 +268,7 @@ void Writer::passed(std::int64_t step) {
   tell_keeper(passed, "that nothing comes up to step " + std::to_string(step));
 }
 
-void Writer::take(int from, const std::string& message) {
+void ManifestWriter::take(int from, const std::string& message) {
   const Json json = Json::parse(message);
   if (json.contains("replaced")) return remove_earlier();
   if (json.contains("misses"))
@@ -282,7 +282,7 @@ void Writer::take(int from, const std::string& message) {
   write();
 }
 
-void Writer::add_due(std::vector<StepEntry>&& due, Instant since) {
+void ManifestWriter::add_due(std::vector<StepEntry>&& due, Instant since) {
   if (!due.empty()) since_ = since;
   for (StepEntry& step : due) {
     foresee(step);
@@ -291,17 +291,17 @@ void Writer::add_due(std::vector<StepEntry>&& due, Instant since) {
 }
 
 // Where each server adds its own lines the others store about as much.
-void Writer::foresee(StepEntry& step) {
+void ManifestWriter::foresee(StepEntry& step) {
   if (step.files.empty()) return;
   std::uint64_t bytes = 0;
-  for (const StoredFile& file : step.files) bytes += file.bytes;
+  for (const FileEntry& file : step.files) bytes += file.bytes;
   const DiskForecast::Said said = forecast_.stored(connected_ ? bytes : bytes * static_cast<std::uint64_t>(run_.servers));
   if (said.what == DiskForecast::Tells::nothing) return;
   tell(said.what == DiskForecast::Tells::warning ? 1 : 2, said.sentence);
   if (said.what == DiskForecast::Tells::warning) step.warnings.push_back(said.sentence);
 }
 
-bool Writer::write() {
+bool ManifestWriter::write() {
   try {
     return try_lines();
   } catch (const Failure& failure) {
@@ -312,7 +312,7 @@ bool Writer::write() {
   }
 }
 
-bool Writer::try_lines() {
+bool ManifestWriter::try_lines() {
   if (lines_.empty()) return true;
   const Instant begun = Clock::now();
   if (retry_.resting(begun)) return false;
@@ -337,14 +337,14 @@ bool Writer::try_lines() {
 }
 
 // Lines that messages of other servers have brought are tried again here.
-Views::Work Writer::work() {
+Views::Work ManifestWriter::work() {
   if (views_ == nullptr) return Views::Work::none;
   if (retry_.failed() > 0 && !write()) return Views::Work::later;
   return views_->work();
 }
 
 // Another process of this run may give the manifest another file.
-void Writer::append(const Json& line, const std::function<void()>& then) {
+void ManifestWriter::append(const Json& line, const std::function<void()>& then) {
   constexpr int kTries = 10;
   for (int tries = 0; file_ == nullptr || !file_->append(line, then); ++tries) {
     if (tries == kTries) throw_system_failure(ENOENT, "add to the manifest", names_.of_run(".jsonl"));
@@ -352,7 +352,7 @@ void Writer::append(const Json& line, const std::function<void()>& then) {
   }
 }
 
-void Writer::write_lines() {
+void ManifestWriter::write_lines() {
   if (file_ == nullptr || file_->is_gone()) open();
   while (!lines_.empty()) {
     append(to_json(lines_.front()));
@@ -364,20 +364,20 @@ void Writer::write_lines() {
 }
 
 // Else nobody could tell whether this server was whole, where others go on.
-bool Writer::matters_to_others() const {
+bool ManifestWriter::matters_to_others() const {
   if (connected_ && host_.server_count > 1) return false;  // server 0 has told all
   if (host_.server_count > 1 || !file_->is_first()) return true;
   return outline_of(names_.of_run(".jsonl")).has_joined;
 }
 
 // After all lines of this server.
-void Writer::say_end() {
+void ManifestWriter::say_end() {
   if (file_ == nullptr) open();  // a view's line has not found it where it was
   if (matters_to_others())
     append(to_json(ServerEntry{ServerEntry::What::ended, host_.server_index, host_.host_name, losses_of(host_)}));
 }
 
-void Writer::finish() {
+void ManifestWriter::finish() {
   if (!keeps()) return remove_earlier();
   add_due(collector_.rest(), Clock::now());
   try {

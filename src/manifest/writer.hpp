@@ -32,11 +32,11 @@ struct WriterOptions {
 
 // Where servers reach each other, server 0 keeps the manifest: a line appears when all have reported the step. Servers without a
 // way to each other (detached ones of several nodes, processes in place) each add their own line to the same file.
-class Writer {
+class ManifestWriter {
  public:
   // Throws damaris::Error(DC_E_NO_OUTPUT): there is an earlier run, or the manifest cannot be made.
   // `host` and `names` outlive this object.
-  Writer(const dc_host_t& host, const WriterOptions& options, const FileNames& names);
+  ManifestWriter(const dc_host_t& host, const WriterOptions& options, const FileNames& names);
 
   // This server has stored `name`, perhaps its first file: the others of an earlier run that is to be overwritten go when a line of this
   // run stands in the manifest. Until then the earlier one's lines count, and a crash must leave what they tell of.

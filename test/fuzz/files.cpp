@@ -124,7 +124,7 @@ void write_record(Input& input) {
 }
 
 // Reads into memory of exactly the size that the client's variable has.
-void restart(const manifest::StepEntry& step, const manifest::StoredDataset& dataset, dc_type type, std::uint64_t element_bytes) {
+void restart(const manifest::StepEntry& step, const manifest::DatasetEntry& dataset, dc_type type, std::uint64_t element_bytes) {
   dc_variable_info_t variable = {};
   variable.name = variable.path = "t";
   variable.type = type;
@@ -154,8 +154,8 @@ void restart_all(const manifest::StepEntry& step) {
     dc_type type;
     std::uint64_t bytes;
   };
-  for (const manifest::StoredFile& file : step.files)
-    for (const manifest::StoredDataset& dataset : file.datasets)
+  for (const manifest::FileEntry& file : step.files)
+    for (const manifest::DatasetEntry& dataset : file.datasets)
       for (const Kind& kind : {Kind{DC_FLOAT64, 8}, Kind{DC_FLOAT32, 4}, Kind{DC_INT32, 4}}) try {
           restart(step, dataset, kind.type, kind.bytes);
         } catch (const Error&) {

@@ -36,7 +36,7 @@ void check_line(const manifest::StepEntry& step) {
 }
 
 // What restart asks of a manifest: each dataset of it, by its place and by its client.
-void ask(const manifest::StepEntry& step, const manifest::StoredDataset& dataset, bool has_position) {
+void ask(const manifest::StepEntry& step, const manifest::DatasetEntry& dataset, bool has_position) {
   dc_variable_info_t variable = {};
   variable.path = variable.name = dataset.variable.c_str();
   variable.type = DC_FLOAT64;
@@ -69,8 +69,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       reader.silent_servers(number);
       require(reader.doubt_about(number).empty() || !reader.damaged().empty(), "nothing is doubted where nothing is damaged");
       check_line(step);
-      for (const manifest::StoredFile& one : step.files)
-        for (const manifest::StoredDataset& dataset : one.datasets) ask(step, dataset, true), ask(step, dataset, false);
+      for (const manifest::FileEntry& one : step.files)
+        for (const manifest::DatasetEntry& dataset : one.datasets) ask(step, dataset, true), ask(step, dataset, false);
     }
   } catch (const Error& error) {
     require(error.code() == DC_E_VERSION, "only a newer version refuses the whole record", error.sentence());

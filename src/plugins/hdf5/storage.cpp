@@ -90,8 +90,8 @@ manifest::StepEntry record_of(const dc_host_t& host, const dc_iteration_t& itera
   return record;
 }
 
-manifest::StoredDataset record_of(const Piece& piece) {
-  manifest::StoredDataset told;
+manifest::DatasetEntry record_of(const Piece& piece) {
+  manifest::DatasetEntry told;
   told.path = piece.path;
   told.variable = piece.variable->path;
   told.has_position = piece.has_position;
@@ -271,11 +271,11 @@ void Storage::report(const dc_iteration_t& iteration) {
   manifest_->report(std::move(record), in_hand_->complete);
 }
 
-manifest::StoredFile Storage::write_file(const dc_iteration_t& iteration) {
+manifest::FileEntry Storage::write_file(const dc_iteration_t& iteration) {
   schedule_->begin(iteration.step);
   const auto check = [&] { check_blocks(iteration); };
   if (shared_) {
-    manifest::StoredFile told = shared_->write(iteration, check);
+    manifest::FileEntry told = shared_->write(iteration, check);
     for (const Contest& contest : shared_->lost())
       warn(place_warnings_.hidden(*contest.variable, iteration.step, {contest.hidden.source, contest.hidden.block},
                                   {contest.shown.source, contest.shown.block}));
@@ -285,11 +285,11 @@ manifest::StoredFile Storage::write_file(const dc_iteration_t& iteration) {
   return write_own_file(iteration);
 }
 
-manifest::StoredFile Storage::write_own_file(const dc_iteration_t& iteration) {
+manifest::FileEntry Storage::write_own_file(const dc_iteration_t& iteration) {
   OutputFile output(names_.temporary_path(iteration.step), names_.final_path(iteration.step));
   Hdf5File file(output.descriptor(), output.temporary_path());
   file.target().write_back_early();
-  manifest::StoredFile told;
+  manifest::FileEntry told;
   told.name = names_.final_name(iteration.step);
   told.server = host_.server_index;
   write_all(file, iteration, told);
@@ -298,17 +298,17 @@ manifest::StoredFile Storage::write_own_file(const dc_iteration_t& iteration) {
   told.bytes = output.publish(settings_.existing != manifest::Existing::refuse);
   manifest_->begin(told.name);
   std::uint64_t raw_bytes = 0;
-  for (const manifest::StoredDataset& dataset : told.datasets) raw_bytes += dataset.raw_bytes;
+  for (const manifest::DatasetEntry& dataset : told.datasets) raw_bytes += dataset.raw_bytes;
   host_.stored(host_.self, output.final_path().c_str(), told.bytes, raw_bytes);
   return told;
 }
 
-void Storage::write_all(Hdf5File& file, const dc_iteration_t& iteration, manifest::StoredFile& told) {
+void Storage::write_all(Hdf5File& file, const dc_iteration_t& iteration, manifest::FileEntry& told) {
   label_file(file.id(), host_, iteration);
   const std::vector<Piece> pieces = pieces_of(iteration);
   writer_.reserve(file, pieces);
   for (const Piece& piece : pieces) {
-    manifest::StoredDataset one = record_of(piece);
+    manifest::DatasetEntry one = record_of(piece);
     try {
       write_piece(file, piece, iteration, one);
     } catch (const Refused& refused) {
@@ -320,7 +320,7 @@ void Storage::write_all(Hdf5File& file, const dc_iteration_t& iteration, manifes
   if (told.datasets.empty() && in_hand_->refused) throw Error(*in_hand_->refused);
 }
 
-void Storage::write_piece(Hdf5File& file, const Piece& piece, const dc_iteration_t& iteration, manifest::StoredDataset& told) {
+void Storage::write_piece(Hdf5File& file, const Piece& piece, const dc_iteration_t& iteration, manifest::DatasetEntry& told) {
   Dataset dataset = writer_.write(file, piece, told);
   label_dataset(dataset, piece, iteration);
   told.stored_bytes = H5Dget_storage_size(dataset.id());

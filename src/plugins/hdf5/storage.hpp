@@ -63,18 +63,18 @@ class Storage {
   [[noreturn]] void give_up(const dc_iteration_t& iteration, const Error& error);
   void report(const dc_iteration_t& iteration);
   void warn(std::vector<PlaceWarning>&& warnings);
-  manifest::StoredFile write_file(const dc_iteration_t& iteration);
+  manifest::FileEntry write_file(const dc_iteration_t& iteration);
   void share();
-  manifest::StoredFile write_own_file(const dc_iteration_t& iteration);
-  void write_all(Hdf5File& file, const dc_iteration_t& iteration, manifest::StoredFile& told);
-  void write_piece(Hdf5File& file, const Piece& piece, const dc_iteration_t& iteration, manifest::StoredDataset& told);
+  manifest::FileEntry write_own_file(const dc_iteration_t& iteration);
+  void write_all(Hdf5File& file, const dc_iteration_t& iteration, manifest::FileEntry& told);
+  void write_piece(Hdf5File& file, const Piece& piece, const dc_iteration_t& iteration, manifest::DatasetEntry& told);
   void refuse(const Refused& refused);
 
   const dc_host_t& host_;
   Settings settings_;
   manifest::FileNames names_;
   DatasetWriter writer_;
-  std::optional<manifest::Writer> manifest_;  // made when the folder has been looked at
+  std::optional<manifest::ManifestWriter> manifest_;  // made when the folder has been looked at
   std::optional<RestartReader> restart_;
   bool continues_ = false;               // the run to read from has the basename of this one
   std::unique_ptr<SharedFiles> shared_;  // nullptr: this server writes its own files

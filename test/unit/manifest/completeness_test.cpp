@@ -32,7 +32,7 @@ class Record {
     record.servers = std::move(servers);
     record.missing = std::move(missing);
     record.complete = record.missing.empty();
-    StoredFile file;
+    FileEntry file;
     file.name = "run." + host + ".s" + std::to_string(record.servers.front()) + ".i" + std::to_string(step) + ".h5";
     record.files.push_back(file);
     add(to_json(record));

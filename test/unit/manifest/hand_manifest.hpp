@@ -16,13 +16,13 @@
 
 namespace damaris::test {
 
+using manifest::DatasetEntry;
 using manifest::StepEntry;
-using manifest::StoredDataset;
 
 // A joined dataset of `variable`, at its place in the global array.
-inline manifest::StoredDataset joined_dataset(const std::string& variable, const Numbers& position, const Numbers& extents,
-                                              Numbers global = {}) {
-  manifest::StoredDataset dataset;
+inline manifest::DatasetEntry joined_dataset(const std::string& variable, const Numbers& position, const Numbers& extents,
+                                             Numbers global = {}) {
+  manifest::DatasetEntry dataset;
   dataset.path = dataset.variable = variable;
   dataset.has_position = true;
   dataset.box.ndims = static_cast<int>(extents.size());
@@ -35,9 +35,9 @@ inline manifest::StoredDataset joined_dataset(const std::string& variable, const
 }
 
 // What one client wrote, without a place.
-inline manifest::StoredDataset source_dataset(const std::string& variable, std::int32_t source, const Numbers& extents,
-                                              std::int32_t block = 0) {
-  manifest::StoredDataset dataset = joined_dataset(variable, Numbers(extents.size(), 0), extents);
+inline manifest::DatasetEntry source_dataset(const std::string& variable, std::int32_t source, const Numbers& extents,
+                                             std::int32_t block = 0) {
+  manifest::DatasetEntry dataset = joined_dataset(variable, Numbers(extents.size(), 0), extents);
   dataset.path = variable + "/" + std::to_string(source) + (block == 0 ? "" : "." + std::to_string(block));
   dataset.has_position = false;
   dataset.source = source;
@@ -54,15 +54,15 @@ class HandRecord {
   void add_text(const std::string& text) const { std::ofstream(path(), std::ios::app) << text; }
   void add(const manifest::StepEntry& step) const { add_text(manifest::to_json(step).dump() + "\n"); }
   // A complete step of one file, which lies in the folder.
-  manifest::StepEntry step(std::int64_t number, const std::string& file, std::vector<manifest::StoredDataset> datasets) const {
+  manifest::StepEntry step(std::int64_t number, const std::string& file, std::vector<manifest::DatasetEntry> datasets) const {
     manifest::StepEntry step;
     step.step = number;
     step.servers = {3};
     step.files.push_back(stored(file, std::move(datasets)));
     return step;
   }
-  manifest::StoredFile stored(const std::string& file, std::vector<manifest::StoredDataset> datasets) const {
-    manifest::StoredFile stored;
+  manifest::FileEntry stored(const std::string& file, std::vector<manifest::DatasetEntry> datasets) const {
+    manifest::FileEntry stored;
     stored.name = std::filesystem::path(file).filename();
     stored.server = 3;
     stored.bytes = std::filesystem::exists(folder_ / stored.name) ? std::filesystem::file_size(folder_ / stored.name) : 0;

@@ -34,12 +34,12 @@ StepEntry step(std::int64_t number, int server) {
   record.servers = {server};
   record.at = "2025-03-01T12:00:00.123Z";
   record.stored_s = 0.25 * (server + 1);
-  StoredFile file;
+  FileEntry file;
   file.name = "run.host.s" + std::to_string(server) + ".i" + std::to_string(number) + ".h5";
   file.server = server;
   file.bytes = 5000;
   file.checksum = 0x89abcdef;
-  StoredDataset dataset;
+  DatasetEntry dataset;
   dataset.path = dataset.variable = "fields/theta";
   dataset.has_position = true;
   dataset.box.ndims = 2;

@@ -21,7 +21,7 @@ manifest::StepEntry halves() {
   manifest::StepEntry step;
   step.step = 5;
   for (const std::int64_t server : {0, 1}) {
-    manifest::StoredFile file;
+    manifest::FileEntry file;
     file.name = "s" + std::to_string(server);
     file.server = static_cast<int>(server);
     file.datasets.push_back(joined_dataset("fields/theta", {0, 8 * server}, {4, server == 0 ? 9 : 8}, {4, 16}));
@@ -145,7 +145,7 @@ TEST_CASE("without positions each client gets its own blocks, in the same shape"
 
 TEST_CASE("of a stack each client gets the layer of its block, in the shape that it had") {
   manifest::StepEntry step = halves();
-  manifest::StoredDataset stack = source_dataset("particles", -1, {3, 7});
+  manifest::DatasetEntry stack = source_dataset("particles", -1, {3, 7});
   stack.path = "particles";
   stack.sources = {2, 3, 3};
   stack.blocks = {0, 0, 1};

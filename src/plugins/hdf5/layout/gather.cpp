@@ -30,7 +30,7 @@ int first_dimension_of_run(const Box& to, const Box& from, const Box& region) {
   return d;
 }
 
-struct Copy {
+struct StridedCopy {
   const Box& region;
   Strides to, from;
   int run_dimension;
@@ -53,8 +53,8 @@ void copy_region(const Array& to, const ConstArray& from, const Box& region, std
     std::memcpy(to.data, from.data, element_bytes);
     return;
   }
-  Copy copy = {region, strides_of(to.box, element_bytes), strides_of(from.box, element_bytes),
-               first_dimension_of_run(to.box, from.box, region), 0};
+  StridedCopy copy = {region, strides_of(to.box, element_bytes), strides_of(from.box, element_bytes),
+                      first_dimension_of_run(to.box, from.box, region), 0};
   copy.run_bytes = static_cast<std::size_t>(region.extent(copy.run_dimension)) * copy.to[copy.run_dimension];
   copy(to.data + offset_of(to.box, region, copy.to), from.data + offset_of(from.box, region, copy.from), 0);
 }

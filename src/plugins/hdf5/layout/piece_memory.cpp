@@ -21,21 +21,21 @@ void fetch(const dc_dataset_t& block) {
   for (std::size_t i = 0; i < std::min<std::size_t>(block.bytes, kMost); i += kLine) __builtin_prefetch(bytes_of(block) + i);
 }
 
-struct Parts {
+struct PartRange {
   const Part *first, *last;
   const Part* begin() const { return first; }
   const Part* end() const { return last; }
 };
 
 // Those that can have a share in the box: of a stack, its layers.
-Parts parts_near(const Piece& piece, const Box& box) {
+PartRange parts_near(const Piece& piece, const Box& box) {
   const Part* const first = piece.parts.data();
   if (!piece.stacked) return {first, first + piece.parts.size()};
   return {first + box.low[0], first + box.high[0]};
 }
 
 void gather(const Piece& piece, const Box& box, const Array& target) {
-  const Parts parts = parts_near(piece, box);
+  const PartRange parts = parts_near(piece, box);
   for (const Part& part : parts) {
     const Box shared = intersection(part.box, box);
     if (volume(shared) == 0) continue;

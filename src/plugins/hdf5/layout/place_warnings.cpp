@@ -22,7 +22,7 @@ std::string name_of(const dc_variable_info_t& variable, std::int32_t source) {
   return "'" + std::string(variable.path) + "' of client " + std::to_string(source);
 }
 
-std::string hidden_text(const dc_variable_info_t& variable, PlaceWarnings::Place lost, PlaceWarnings::Place shown) {
+std::string hidden_text(const dc_variable_info_t& variable, PlaceWarnings::BlockName lost, PlaceWarnings::BlockName shown) {
   return name_of(variable, lost.source) + " (block " + std::to_string(lost.block) + ") has the place of block " +
          std::to_string(shown.block) + " of client " + std::to_string(shown.source) +
          " and other values, which are not stored; does dc_set_position give each block its own place?";
@@ -61,7 +61,8 @@ std::vector<PlaceWarning> PlaceWarnings::of(const dc_iteration_t& iteration) {
   return warnings;
 }
 
-std::vector<PlaceWarning> PlaceWarnings::hidden(const dc_variable_info_t& variable, std::int64_t step, Place lost, Place shown) {
+std::vector<PlaceWarning> PlaceWarnings::hidden(const dc_variable_info_t& variable, std::int64_t step, BlockName lost,
+                                                BlockName shown) {
   std::vector<PlaceWarning> warnings;
   add(What::hidden, variable.id, step, hidden_text(variable, lost, shown), warnings);
   return warnings;

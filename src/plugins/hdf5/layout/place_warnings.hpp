@@ -24,11 +24,11 @@ class PlaceWarnings {
   // other values: of these the file has those of the lower source.
   std::vector<PlaceWarning> of(const dc_iteration_t& iteration);
 
-  struct Place {
+  struct BlockName {
     std::int32_t source = 0, block = 0;
   };
   // Of a block that is hidden by one of another server in a file of both.
-  std::vector<PlaceWarning> hidden(const dc_variable_info_t& variable, std::int64_t step, Place lost, Place shown);
+  std::vector<PlaceWarning> hidden(const dc_variable_info_t& variable, std::int64_t step, BlockName lost, BlockName shown);
 
  private:
   enum class What { unplaced, hidden };

@@ -48,7 +48,7 @@ void check_type(const Type& stored, const Type& wanted, const dc_variable_info_t
                              "', which the XML says; give the layout the type that it had in that run");
 }
 
-void check_extents(const Space& space, const manifest::StoredDataset& dataset) {
+void check_extents(const Space& space, const manifest::DatasetEntry& dataset) {
   Sizes stored = {};
   const bool same_rank = H5Sget_simple_extent_ndims(space.id()) == dataset.box.ndims;
   if (same_rank) H5Sget_simple_extent_dims(space.id(), stored.data(), nullptr);
@@ -61,7 +61,7 @@ void check_extents(const Space& space, const manifest::StoredDataset& dataset) {
 }
 
 // Where the file's dataset begins, in the coordinates of the box.
-Box frame_of(const manifest::StoredDataset& dataset) {
+Box frame_of(const manifest::DatasetEntry& dataset) {
   Box frame = dataset.box;
   if (dataset.start)
     for (int d = 0; d < frame.ndims; ++d) frame.low[d] -= dataset.start->at(static_cast<std::size_t>(d));
@@ -86,7 +86,7 @@ Box moved(Box box, const Box& from, const Box& to) {
 
 // In double precision, as the largest error was measured; values that are not finite stay what they are.
 template <class T>
-void dequantize(std::byte* values, std::size_t count, const manifest::StoredDataset& dataset) {
+void dequantize(std::byte* values, std::size_t count, const manifest::DatasetEntry& dataset) {
   const double scale = dataset.scale.value_or(1), offset = dataset.offset.value_or(0);
   auto* reals = reinterpret_cast<T*>(values);
   for (std::size_t i = 0; i < count; ++i) reals[i] = static_cast<T>(static_cast<double>(reals[i]) * scale + offset);

@@ -27,9 +27,9 @@ std::string name_of(const dc_read_t& read) {
 }
 
 bool holds(const manifest::StepEntry& step, const std::string& variable) {
-  for (const manifest::StoredFile& file : step.files)
+  for (const manifest::FileEntry& file : step.files)
     if (std::any_of(file.datasets.begin(), file.datasets.end(),
-                    [&](const manifest::StoredDataset& d) { return d.variable == variable; }))
+                    [&](const manifest::DatasetEntry& d) { return d.variable == variable; }))
       return true;
   return false;
 }
@@ -38,9 +38,9 @@ Error damaged(const std::string& path, const std::string& what) {
   return Error(DC_E_IO, path + " " + what + ": it is damaged, or of another run; put it back, or go on from another step");
 }
 
-void check_values(const manifest::StoredFile& file, const std::string& path) {
+void check_values(const manifest::FileEntry& file, const std::string& path) {
   const File open = open_stored(path);
-  for (const manifest::StoredDataset& dataset : file.datasets)
+  for (const manifest::DatasetEntry& dataset : file.datasets)
     if (checksum_of(open, dataset) != dataset.checksum)
       throw damaged(path, "has other values of /" + dataset.path + " than were stored");
 }
@@ -123,7 +123,7 @@ RestartReader::Looked RestartReader::look_at(const std::string& path) {
 
 // Once a file, and again when another one has its name: its size, as HDF5 may not notice, and its bytes; the values where the manifest has
 // no checksum of the file.
-void RestartReader::check_file(const manifest::StoredFile& file, const std::string& path) {
+void RestartReader::check_file(const manifest::FileEntry& file, const std::string& path) {
   const Looked now = look_at(path);
   if (const auto known = checked_.find(path); known != checked_.end() && known->second == now) return;
   if (static_cast<std::uint64_t>(now.bytes) != file.bytes)
@@ -137,7 +137,7 @@ void RestartReader::check_file(const manifest::StoredFile& file, const std::stri
 
 void RestartReader::read_parts(const manifest::StepEntry& step, const dc_read_t& read) {
   const manifest::FoundParts found = manifest::find_parts(step, read);
-  const manifest::StoredFile* open = nullptr;
+  const manifest::FileEntry* open = nullptr;
   std::string path;
   std::unique_ptr<DatasetReader> reader;
   const auto require_unchanged = [&] {

@@ -35,7 +35,7 @@ class RestartReader {
   bool is_replaced(std::int64_t step) const { return replaced_from_ && step >= *replaced_from_; }
   void require_no_doubt(std::int64_t step) const;
   void read_parts(const manifest::StepEntry& step, const dc_read_t& read);
-  void check_file(const manifest::StoredFile& file, const std::string& path);
+  void check_file(const manifest::FileEntry& file, const std::string& path);
 
   manifest::Reader record_;
   bool without_last_run_;

@@ -70,7 +70,7 @@ bool has_extents(const Box& whole, const Box& recorded) {
 }
 
 // The box inside the dataset that holds it.
-Box part_of(const manifest::StoredDataset& dataset) {
+Box part_of(const manifest::DatasetEntry& dataset) {
   Box part = dataset.box;
   for (int d = 0; d < part.ndims; ++d) {
     part.low[d] = dataset.start->at(static_cast<std::size_t>(d));
@@ -94,7 +94,7 @@ std::uint32_t checksum_of_part(const Dataset& dataset, const std::string& path, 
   return checksum_of(dataset, path, layout, part, brick_extents(part, layout.element_bytes));
 }
 
-std::uint32_t checksum_of(const File& file, const manifest::StoredDataset& dataset) {
+std::uint32_t checksum_of(const File& file, const manifest::DatasetEntry& dataset) {
   const Dataset found = open_dataset(file, dataset.path);
   if (dataset.start) return checksum_of_part(found, dataset.path, part_of(dataset));
   if (!has_extents(layout_of(found, dataset.path).whole, dataset.box))

@@ -19,6 +19,6 @@ std::uint32_t checksum_of_values(const Dataset& dataset, const std::string& path
 std::uint32_t checksum_of_part(const Dataset& dataset, const std::string& path, const Box& part);
 
 // What dataset.checksum was when it was stored. Throws Failure.
-std::uint32_t checksum_of(const File& file, const manifest::StoredDataset& dataset);
+std::uint32_t checksum_of(const File& file, const manifest::DatasetEntry& dataset);
 
 }  // namespace damaris::hdf5

@@ -11,7 +11,7 @@ namespace {
 class Hdf5Values : public manifest::ValueReader {
  public:
   explicit Hdf5Values(const std::string& path) : file_(open_stored(path)) {}
-  std::uint32_t checksum_of(const manifest::StoredDataset& dataset) override { return hdf5::checksum_of(file_, dataset); }
+  std::uint32_t checksum_of(const manifest::DatasetEntry& dataset) override { return hdf5::checksum_of(file_, dataset); }
 
  private:
   QuietErrors quiet_;

@@ -37,8 +37,8 @@ Space nothing_of(const Box& whole) {
   return space;
 }
 
-manifest::StoredDataset record_of(const SharedDataset& dataset, const Piece& piece) {
-  manifest::StoredDataset told;
+manifest::DatasetEntry record_of(const SharedDataset& dataset, const Piece& piece) {
+  manifest::DatasetEntry told;
   told.path = dataset.path;
   told.variable = dataset.variable->path;
   told.has_position = dataset.has_position;
@@ -58,9 +58,9 @@ manifest::StoredDataset record_of(const SharedDataset& dataset, const Piece& pie
 }
 
 // Its share of what the chunks take.
-void note_stored_bytes(const Dataset& open, const SharedDataset& dataset, std::vector<manifest::StoredDataset>& told) {
+void note_stored_bytes(const Dataset& open, const SharedDataset& dataset, std::vector<manifest::DatasetEntry>& told) {
   const auto all = static_cast<double>(H5Dget_storage_size(open.id()));
-  for (manifest::StoredDataset& one : told)
+  for (manifest::DatasetEntry& one : told)
     one.stored_bytes =
         static_cast<std::uint64_t>(all * static_cast<double>(volume(one.box)) / static_cast<double>(volume(dataset.whole)));
 }
@@ -76,13 +76,13 @@ void BoxWriter::attempt(Step&& step) {
   }
 }
 
-BoxWriter::Result BoxWriter::write(const std::string& path, const Plan& plan, const dc_iteration_t* iteration) {
+BoxWriter::Result BoxWriter::write(const std::string& path, const SharedLayout& layout, const dc_iteration_t* iteration) {
   failure_ = nullptr;
   Result result;
-  result.found.resize(plan.datasets.size());
+  result.found.resize(layout.datasets.size());
   File file(H5Fopen(path.c_str(), H5F_ACC_RDWR, team_.file_access().id()), "open together", path);
-  for (std::size_t i = 0; i < plan.datasets.size(); ++i)
-    attempt([&] { write_dataset(file.id(), plan.datasets[i], iteration, result, result.found[i]); });
+  for (std::size_t i = 0; i < layout.datasets.size(); ++i)
+    attempt([&] { write_dataset(file.id(), layout.datasets[i], iteration, result, result.found[i]); });
   attempt([&] { file.close("close", path); });
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   return result;
@@ -92,7 +92,7 @@ void BoxWriter::write_dataset(hid_t file, const SharedDataset& dataset, const dc
                               Found& found) {
   std::vector<Piece> pieces;
   if (iteration != nullptr) pieces = pieces_of(dataset, team_.member(), *iteration);
-  std::vector<manifest::StoredDataset> told;
+  std::vector<manifest::DatasetEntry> told;
   for (const Piece& piece : pieces) told.push_back(record_of(dataset, piece));
   const std::vector<Load> loads = loads_of(dataset, pieces, told);
   const bool together = in_step(dataset);
@@ -103,7 +103,7 @@ void BoxWriter::write_dataset(hid_t file, const SharedDataset& dataset, const dc
       put({dataset, open, found}, round < loads.size() ? &loads[round] : nullptr, together);
     if (is_chunked(dataset, filters_)) note_stored_bytes(open, dataset, told);
   }
-  for (const manifest::StoredDataset& one : told)
+  for (const manifest::DatasetEntry& one : told)
     if (one.largest_error) merge(found, {{}, {}, one.largest_error});
   std::move(told.begin(), told.end(), std::back_inserter(result.boxes));
 }
@@ -148,7 +148,7 @@ std::size_t BoxWriter::rounds_of(const SharedDataset& dataset) const {
 }
 
 std::vector<BoxWriter::Load> BoxWriter::loads_of(const SharedDataset& dataset, const std::vector<Piece>& pieces,
-                                                 std::vector<manifest::StoredDataset>& told) const {
+                                                 std::vector<manifest::DatasetEntry>& told) const {
   std::vector<Load> loads;
   for (std::size_t i = 0; i < pieces.size(); ++i)
     for (const Box& brick : bricks_of(dataset, {pieces[i].box})) loads.push_back({brick, &pieces[i], &told[i]});
@@ -157,7 +157,7 @@ std::vector<BoxWriter::Load> BoxWriter::loads_of(const SharedDataset& dataset, c
   return loads;
 }
 
-void BoxWriter::put(const Target& target, const Load* load, bool in_step) {
+void BoxWriter::put(const BoxTarget& target, const Load* load, bool in_step) {
   const void* values = nullptr;
   if (load != nullptr && !failure_) attempt([&] { values = values_of(*load, target); });
   if (values == nullptr && !in_step) return;
@@ -174,7 +174,7 @@ void BoxWriter::put(const Target& target, const Load* load, bool in_step) {
   });
 }
 
-const void* BoxWriter::values_of(const Load& load, const Target& target) {
+const void* BoxWriter::values_of(const Load& load, const BoxTarget& target) {
   if (load.piece == nullptr) return filling(load, target.dataset);
   const dc_variable_info_t& variable = *target.dataset.variable;
   const auto count = static_cast<std::size_t>(volume(load.box));

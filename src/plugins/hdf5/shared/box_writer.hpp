@@ -19,21 +19,21 @@ class BoxWriter {
   BoxWriter(const Team& team, const std::vector<Filter>& filters) : team_(team), filters_(filters) {}
 
   struct Result {
-    std::vector<manifest::StoredDataset> boxes;  // that this member wrote
-    std::vector<Found> found;                    // by dataset of the plan
+    std::vector<manifest::DatasetEntry> boxes;  // that this member wrote
+    std::vector<Found> found;                   // by dataset of the layout
   };
   // Opens the file at `path`, writes this member's boxes of all datasets and closes it. A member whose values cannot be had goes on
   // with the others, without data, and throws at the end: else they would wait for it for ever.
-  Result write(const std::string& path, const Plan& plan, const dc_iteration_t* iteration);
+  Result write(const std::string& path, const SharedLayout& layout, const dc_iteration_t* iteration);
 
  private:
   // What a member writes in one go: a brick of a box of its own, or of a hole.
   struct Load {
     Box box;
     const Piece* piece = nullptr;  // nullptr: a hole
-    manifest::StoredDataset* told = nullptr;
+    manifest::DatasetEntry* told = nullptr;
   };
-  struct Target {
+  struct BoxTarget {
     const SharedDataset& dataset;
     const Dataset& open;
     Found& found;
@@ -45,11 +45,11 @@ class BoxWriter {
   bool in_step(const SharedDataset& dataset) const;
   std::size_t rounds_of(const SharedDataset& dataset) const;
   std::vector<Load> loads_of(const SharedDataset& dataset, const std::vector<Piece>& pieces,
-                             std::vector<manifest::StoredDataset>& told) const;
-  const void* values_of(const Load& load, const Target& target);
+                             std::vector<manifest::DatasetEntry>& told) const;
+  const void* values_of(const Load& load, const BoxTarget& target);
   const void* rounded(const Load& load, const void* values, std::size_t count);
   const void* filling(const Load& load, const SharedDataset& dataset);
-  void put(const Target& target, const Load* load, bool in_step);
+  void put(const BoxTarget& target, const Load* load, bool in_step);
   template <class Step>
   void attempt(Step&& step);
 

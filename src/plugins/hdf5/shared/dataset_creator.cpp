@@ -36,9 +36,9 @@ void label_parts(hid_t dataset, const SharedDataset& shared) {
   table.label(dataset);
 }
 
-void label_dataset(hid_t dataset, const SharedDataset& shared, std::int64_t step, const Plan& plan) {
+void label_dataset(hid_t dataset, const SharedDataset& shared, std::int64_t step, const SharedLayout& layout) {
   label_variable(dataset, *shared.variable);
-  label_iteration(dataset, step, plan.time);
+  label_iteration(dataset, step, layout.time);
   const std::int64_t* low = shared.whole.low.data();
   if (shared.has_position) write_attribute(dataset, "position", std::vector<std::int64_t>(low, low + shared.whole.ndims));
   if (!shared.global.empty()) write_attribute(dataset, "global_extents", shared.global);
@@ -90,29 +90,29 @@ bool is_chunked(const SharedDataset& dataset, const std::vector<Filter>& filters
 
 Extents chunk_of(const SharedDataset& dataset) { return chunk_of(piece_of(dataset)); }
 
-void DatasetCreator::make(const OutputFile& output, std::int64_t step, const Plan& plan) const {
+void DatasetCreator::make(const OutputFile& output, std::int64_t step, const SharedLayout& layout) const {
   Hdf5File file(output.descriptor(), output.temporary_path(), Hdf5File::Mode::create);
-  label_file(file.id(), step, plan);
-  for (const SharedDataset& one : plan.datasets) {
+  label_file(file.id(), step, layout);
+  for (const SharedDataset& one : layout.datasets) {
     Dataset dataset = create(file.id(), one);
-    label_dataset(dataset.id(), one, step, plan);
+    label_dataset(dataset.id(), one, step, layout);
     dataset.close("write the dataset", one.path);
     file.check();
   }
   file.close();
-  reserve(output, plan);
+  reserve(output, layout);
 }
 
-void DatasetCreator::label_file(hid_t file, std::int64_t step, const Plan& plan) const {
+void DatasetCreator::label_file(hid_t file, std::int64_t step, const SharedLayout& layout) const {
   label_writer(file, host_);
-  label_iteration(file, step, plan.time);
+  label_iteration(file, step, layout.time);
   std::vector<std::int32_t> writers;
   for (int server = group_.first; server < group_.first + group_.size; ++server) writers.push_back(server);
   write_attribute(file, "writers", writers);
-  write_attribute(file, "clients", plan.clients);
-  write_attribute(file, "absent_clients", plan.absent);
-  write_attribute(file, "missing_clients", plan.missing);
-  write_attribute(file, "never_attached", plan.never_attached);
+  write_attribute(file, "clients", layout.clients);
+  write_attribute(file, "absent_clients", layout.absent);
+  write_attribute(file, "missing_clients", layout.missing);
+  write_attribute(file, "never_attached", layout.never_attached);
 }
 
 // Holes of contiguous datasets are written like values; chunks are filled by HDF5 when all open the file.
@@ -136,11 +136,11 @@ Dataset DatasetCreator::create(hid_t file, const SharedDataset& one) const {
 }
 
 // What is contiguous lies inside the file already, as a hole of it; chunks come behind. Who cannot reserve goes on without.
-void DatasetCreator::reserve(const OutputFile& output, const Plan& plan) const {
+void DatasetCreator::reserve(const OutputFile& output, const SharedLayout& layout) const {
   struct stat facts = {};
   if (::fstat(output.descriptor(), &facts) != 0) throw_system_failure(errno, "look at", output.temporary_path());
   std::uint64_t bytes = static_cast<std::uint64_t>(facts.st_size);
-  for (const SharedDataset& one : plan.datasets)
+  for (const SharedDataset& one : layout.datasets)
     if (is_chunked(one, filters_))
       bytes += static_cast<std::uint64_t>(volume(one.whole)) * one.variable->element_bytes + kMetadataBytes;
   int error = 0;
@@ -151,12 +151,12 @@ void DatasetCreator::reserve(const OutputFile& output, const Plan& plan) const {
   if (error != 0 && error != EINTR) look_for_room(output, facts, bytes);
 }
 
-void DatasetCreator::label(const OutputFile& output, const Plan& plan, const std::vector<Found>& found) const {
+void DatasetCreator::label(const OutputFile& output, const SharedLayout& layout, const std::vector<Found>& found) const {
   Hdf5File file(output.descriptor(), output.temporary_path(), Hdf5File::Mode::open);
-  for (std::size_t i = 0; i < plan.datasets.size(); ++i) {
-    const std::string& path = plan.datasets[i].path;
+  for (std::size_t i = 0; i < layout.datasets.size(); ++i) {
+    const std::string& path = layout.datasets[i].path;
     const Dataset dataset(H5Dopen2(file.id(), path.c_str(), H5P_DEFAULT), "open the dataset", path);
-    label_found(dataset.id(), *plan.datasets[i].variable, found[i]);
+    label_found(dataset.id(), *layout.datasets[i].variable, found[i]);
   }
   file.close();
 }

@@ -33,14 +33,14 @@ class DatasetCreator {
       : host_(host), group_(group), filters_(filters) {}
 
   // Creates all datasets and labels them; asks the file system for the room that their values need. Throws Failure.
-  void make(const OutputFile& output, std::int64_t step, const Plan& plan) const;
+  void make(const OutputFile& output, std::int64_t step, const SharedLayout& layout) const;
   // Adds what is known only when the values are written; gives back room that they did not need. Throws Failure.
-  void label(const OutputFile& output, const Plan& plan, const std::vector<Found>& found) const;
+  void label(const OutputFile& output, const SharedLayout& layout, const std::vector<Found>& found) const;
 
  private:
-  void label_file(hid_t file, std::int64_t step, const Plan& plan) const;
+  void label_file(hid_t file, std::int64_t step, const SharedLayout& layout) const;
   Dataset create(hid_t file, const SharedDataset& dataset) const;
-  void reserve(const OutputFile& output, const Plan& plan) const;
+  void reserve(const OutputFile& output, const SharedLayout& layout) const;
 
   const dc_host_t& host_;
   Group group_;

@@ -61,9 +61,9 @@ std::uint32_t sum_of(const Contest& contest, const SharedPart& part, const dc_it
   return codec::crc32(values, static_cast<std::size_t>(volume(part.box)) * contest.variable->element_bytes);
 }
 
-std::uint64_t raw_bytes_of(const Plan& plan) {
+std::uint64_t raw_bytes_of(const SharedLayout& layout) {
   std::uint64_t bytes = 0;
-  for (const SharedDataset& dataset : plan.datasets)
+  for (const SharedDataset& dataset : layout.datasets)
     for (const SharedPart& part : dataset.parts)
       bytes += static_cast<std::uint64_t>(volume(part.box)) * dataset.variable->element_bytes;
   return bytes;
@@ -98,42 +98,42 @@ void SharedFiles::attend(std::int64_t step, const std::string& why_not) try {
 }
 
 // Each step of it that may fail is a task of all: a server that left early would be waited for.
-manifest::StoredFile SharedFiles::write_together(std::int64_t step, const dc_iteration_t* iteration,
-                                                 const std::function<void()>& check) {
+manifest::FileEntry SharedFiles::write_together(std::int64_t step, const dc_iteration_t* iteration,
+                                                const std::function<void()>& check) {
   team_.gather();
   const std::vector<std::string> offers = team_.together([&] {
     check();
     return to_text(offer_of(host_, iteration));
   });
-  Plan plan;
+  SharedLayout layout;
   std::optional<OutputFile> output;  // of the leader: removed unless it is published
   const auto prepare = [&] {
-    plan = plan_from(offers);
+    layout = layout_from(offers);
     if (!team_.leads()) return std::string();
-    warn_of_scattered(plan, step);
+    warn_of_scattered(layout, step);
     output.emplace(names_.temporary_path(step), names_.final_path(step));
-    creator_.make(*output, step, plan);
+    creator_.make(*output, step, layout);
     return output->temporary_path();
   };
   const std::string path = team_.together(prepare).front();
-  settle(plan, iteration);
-  manifest::StoredFile told;
+  settle(layout, iteration);
+  manifest::FileEntry told;
   told.name = names_.final_name(step);
   told.server = host_.server_index;
-  const std::vector<std::string> found = fill(path, plan, iteration, told);
-  const std::uint64_t bytes = std::stoull(team_.by_leader([&] { return std::to_string(finish(*output, plan, found)); }));
+  const std::vector<std::string> found = fill(path, layout, iteration, told);
+  const std::uint64_t bytes = std::stoull(team_.by_leader([&] { return std::to_string(finish(*output, layout, found)); }));
   told.checksum = checksum_of(path, bytes);
-  told.bytes = std::stoull(team_.by_leader([&] { return std::to_string(publish(*output, plan)); }));
+  told.bytes = std::stoull(team_.by_leader([&] { return std::to_string(publish(*output, layout)); }));
   return told;
 }
 
 // Servers that have the same values for one place lose nothing.
-void SharedFiles::settle(const Plan& plan, const dc_iteration_t* iteration) {
+void SharedFiles::settle(const SharedLayout& layout, const dc_iteration_t* iteration) {
   lost_.clear();
-  if (plan.contests.empty()) return;
+  if (layout.contests.empty()) return;
   const std::vector<std::string> texts = team_.together([&] {
     Json sums = Json::array();
-    for (const Contest& contest : plan.contests)
+    for (const Contest& contest : layout.contests)
       for (const SharedPart* part : {&contest.shown, &contest.hidden})
         sums.push_back(part->member == team_.member() ? sum_of(contest, *part, *iteration) : 0);
     return text_of(sums);
@@ -143,8 +143,8 @@ void SharedFiles::settle(const Plan& plan, const dc_iteration_t* iteration) {
   const auto sum = [&](const SharedPart& part, std::size_t place) {
     return sums[static_cast<std::size_t>(part.member)].at(place).get<std::uint32_t>();
   };
-  for (std::size_t i = 0; i < plan.contests.size(); ++i) {
-    const Contest& contest = plan.contests[i];
+  for (std::size_t i = 0; i < layout.contests.size(); ++i) {
+    const Contest& contest = layout.contests[i];
     const bool is_told = !lost_.empty() && lost_.back().variable == contest.variable;  // a variable's follow each other
     if (!is_told && contest.hidden.member == team_.member() && sum(contest.shown, 2 * i) != sum(contest.hidden, 2 * i + 1))
       lost_.push_back(contest);
@@ -152,8 +152,8 @@ void SharedFiles::settle(const Plan& plan, const dc_iteration_t* iteration) {
 }
 
 // Once for each variable.
-void SharedFiles::warn_of_scattered(const Plan& plan, std::int64_t step) {
-  for (const std::string& variable : plan.scattered) {
+void SharedFiles::warn_of_scattered(const SharedLayout& layout, std::int64_t step) {
+  for (const std::string& variable : layout.scattered) {
     if (!scattered_.insert(variable).second) continue;
     const std::string line =
         "hdf5: step " + std::to_string(step) + ": the positions of '" + variable +
@@ -163,22 +163,22 @@ void SharedFiles::warn_of_scattered(const Plan& plan, std::int64_t step) {
   }
 }
 
-Plan SharedFiles::plan_from(const std::vector<std::string>& offers) const {
+SharedLayout SharedFiles::layout_from(const std::vector<std::string>& offers) const {
   std::vector<Offer> all;
   for (const std::string& text : offers) all.push_back(offer_from(text, host_));
-  return plan_of(all, host_);
+  return shared_layout_of(all, host_);
 }
 
 // Returns what each server found in the values.
-std::vector<std::string> SharedFiles::fill(const std::string& path, const Plan& plan, const dc_iteration_t* iteration,
-                                           manifest::StoredFile& told) {
+std::vector<std::string> SharedFiles::fill(const std::string& path, const SharedLayout& layout, const dc_iteration_t* iteration,
+                                           manifest::FileEntry& told) {
   std::optional<OwnSync> own;
   team_.together([&] {
     own.emplace(path);
     return std::string();
   });
   return team_.together([&] {
-    BoxWriter::Result result = writer_.write(path, plan, iteration);
+    BoxWriter::Result result = writer_.write(path, layout, iteration);
     own->sync();
     told.datasets = std::move(result.boxes);
     return to_text(result.found);
@@ -186,10 +186,10 @@ std::vector<std::string> SharedFiles::fill(const std::string& path, const Plan& 
 }
 
 // Returns the size of the file, in which nothing changes any more.
-std::uint64_t SharedFiles::finish(OutputFile& output, const Plan& plan, const std::vector<std::string>& texts) const {
-  std::vector<Found> found(plan.datasets.size());
+std::uint64_t SharedFiles::finish(OutputFile& output, const SharedLayout& layout, const std::vector<std::string>& texts) const {
+  std::vector<Found> found(layout.datasets.size());
   for (const std::string& text : texts) merge_text(found, text);
-  creator_.label(output, plan, found);
+  creator_.label(output, layout, found);
   output.sync();
   return std::filesystem::file_size(output.temporary_path());
 }
@@ -213,10 +213,10 @@ std::uint32_t SharedFiles::checksum_of(const std::string& path, std::uint64_t by
   return checksum;
 }
 
-std::uint64_t SharedFiles::publish(OutputFile& output, const Plan& plan) const {
+std::uint64_t SharedFiles::publish(OutputFile& output, const SharedLayout& layout) const {
   const std::uint64_t bytes = output.publish(settings_.existing != manifest::Existing::refuse);
   begin_(std::filesystem::path(output.final_path()).filename().string());
-  host_.stored(host_.self, output.final_path().c_str(), bytes, raw_bytes_of(plan));
+  host_.stored(host_.self, output.final_path().c_str(), bytes, raw_bytes_of(layout));
   return bytes;
 }
 

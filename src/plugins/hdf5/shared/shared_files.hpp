@@ -28,7 +28,7 @@ class SharedFiles {
   // Writes the iteration with the others. Returns what this server has of the file, which is durable under its final name. Throws
   // Failure on all of them when one cannot: then no file is left.
   // `check` may refuse the iteration, by an exception.
-  manifest::StoredFile write(const dc_iteration_t& iteration, const std::function<void()>& check) {
+  manifest::FileEntry write(const dc_iteration_t& iteration, const std::function<void()>& check) {
     return write_together(iteration.step, &iteration, check);
   }
   // Blocks of this server whose values are not in the file just written, as another server has other ones for their place; the first of
@@ -38,15 +38,15 @@ class SharedFiles {
   void attend(std::int64_t step, const std::string& why_not);
 
  private:
-  manifest::StoredFile write_together(std::int64_t step, const dc_iteration_t* iteration, const std::function<void()>& check);
-  void settle(const Plan& plan, const dc_iteration_t* iteration);
-  void warn_of_scattered(const Plan& plan, std::int64_t step);
-  Plan plan_from(const std::vector<std::string>& offers) const;
-  std::vector<std::string> fill(const std::string& path, const Plan& plan, const dc_iteration_t* iteration,
-                                manifest::StoredFile& told);
-  std::uint64_t finish(OutputFile& output, const Plan& plan, const std::vector<std::string>& found) const;
+  manifest::FileEntry write_together(std::int64_t step, const dc_iteration_t* iteration, const std::function<void()>& check);
+  void settle(const SharedLayout& layout, const dc_iteration_t* iteration);
+  void warn_of_scattered(const SharedLayout& layout, std::int64_t step);
+  SharedLayout layout_from(const std::vector<std::string>& offers) const;
+  std::vector<std::string> fill(const std::string& path, const SharedLayout& layout, const dc_iteration_t* iteration,
+                                manifest::FileEntry& told);
+  std::uint64_t finish(OutputFile& output, const SharedLayout& layout, const std::vector<std::string>& found) const;
   std::uint32_t checksum_of(const std::string& path, std::uint64_t bytes);
-  std::uint64_t publish(OutputFile& output, const Plan& plan) const;
+  std::uint64_t publish(OutputFile& output, const SharedLayout& layout) const;
 
   const dc_host_t& host_;
   const Settings& settings_;

@@ -121,22 +121,22 @@ void add_contests(std::vector<Contest>& contests, const dc_variable_info_t& vari
   }
 }
 
-void add_datasets(Plan& plan, const dc_variable_info_t& variable, const Offered& offered) {
+void add_datasets(SharedLayout& layout, const dc_variable_info_t& variable, const Offered& offered) {
   const bool has_places = can_be_joined(variable, offered), scattered = has_places && is_scattered(offered);
   if (has_places && !scattered) {
-    add_contests(plan.contests, variable, offered);
-    return plan.datasets.push_back(joined_dataset(variable, offered));
+    add_contests(layout.contests, variable, offered);
+    return layout.datasets.push_back(joined_dataset(variable, offered));
   }
-  if (scattered) plan.scattered.push_back(variable.path);
+  if (scattered) layout.scattered.push_back(variable.path);
   for (const MemberBlock& one : offered.blocks)
-    plan.datasets.push_back({std::string(variable.path) + "/" + source_name(one.block),
-                             &variable,
-                             false,
-                             one.block.has_position,
-                             one.block.box,
-                             offered.global,
-                             {{one.member, one.block.source, one.block.block, one.block.box}},
-                             {}});
+    layout.datasets.push_back({std::string(variable.path) + "/" + source_name(one.block),
+                               &variable,
+                               false,
+                               one.block.has_position,
+                               one.block.box,
+                               offered.global,
+                               {{one.member, one.block.source, one.block.block, one.block.box}},
+                               {}});
 }
 
 void append_sorted(std::vector<std::int32_t>& into, const std::vector<std::int32_t>& more) {
@@ -169,19 +169,19 @@ const dc_dataset_t& block_of(const dc_variable_info_t& variable, const SharedPar
                            [&](const dc_dataset_t& block, const auto& key) { return place(block) < key; });
 }
 
-Plan plan_of(const std::vector<Offer>& offers, const dc_host_t& host) {
-  Plan plan;
+SharedLayout shared_layout_of(const std::vector<Offer>& offers, const dc_host_t& host) {
+  SharedLayout layout;
   for (const Offer& offer : offers) {
-    append_sorted(plan.clients, offer.clients);
-    append_sorted(plan.absent, offer.absent);
-    append_sorted(plan.missing, offer.missing);
-    plan.never_attached += offer.never_attached;
-    if (!plan.time) plan.time = offer.time;
+    append_sorted(layout.clients, offer.clients);
+    append_sorted(layout.absent, offer.absent);
+    append_sorted(layout.missing, offer.missing);
+    layout.never_attached += offer.never_attached;
+    if (!layout.time) layout.time = offer.time;
   }
-  for (const auto& [id, offered] : variables_of(offers)) add_datasets(plan, host.variables[id], offered);
+  for (const auto& [id, offered] : variables_of(offers)) add_datasets(layout, host.variables[id], offered);
   const auto first = [](const SharedDataset& a, const SharedDataset& b) { return a.variable->priority > b.variable->priority; };
-  std::stable_sort(plan.datasets.begin(), plan.datasets.end(), first);
-  return plan;
+  std::stable_sort(layout.datasets.begin(), layout.datasets.end(), first);
+  return layout;
 }
 
 std::vector<Box> boxes_of(const SharedDataset& dataset, int member) {

@@ -39,7 +39,7 @@ struct Contest {
   SharedPart shown, hidden;
 };
 
-struct Plan {
+struct SharedLayout {
   std::vector<SharedDataset> datasets;                 // by priority, then in the order of the variables
   std::vector<std::int32_t> clients, absent, missing;  // of all members, sorted
   std::int64_t never_attached = 0;                     // clients of all members
@@ -49,7 +49,7 @@ struct Plan {
 };
 
 // `offers` by member. A variable is joined when every block of every member has a position, unless nearly all of the array were holes.
-Plan plan_of(const std::vector<Offer>& offers, const dc_host_t& host);
+SharedLayout shared_layout_of(const std::vector<Offer>& offers, const dc_host_t& host);
 
 // The boxes that a member writes of a dataset: its parts, joined.
 std::vector<Box> boxes_of(const SharedDataset& dataset, int member);

@@ -7,27 +7,27 @@ namespace {
 
 enum Fit { kNothing, kItsOffset, kItsScale };  // what must be the same
 
-Fit fit_of(const manifest::StoredDataset& dataset) {
+Fit fit_of(const manifest::DatasetEntry& dataset) {
   if (!dataset.scale) return kItsScale;
   if (!dataset.min || !dataset.max) return kNothing;
   return *dataset.min == 0 && *dataset.max == 0 && dataset.offset.value_or(0) == 0 ? kItsOffset : kItsScale;
 }
 
-bool go_together(const manifest::StoredDataset& a, const manifest::StoredDataset& b) {
+bool go_together(const manifest::DatasetEntry& a, const manifest::DatasetEntry& b) {
   if (a.scale.has_value() != b.scale.has_value()) return false;
   const Fit fit = std::min(fit_of(a), fit_of(b));
   return fit == kNothing || (a.offset == b.offset && (fit == kItsOffset || a.scale == b.scale));
 }
 
-bool asked_for_16_bits(const manifest::StoredDataset& dataset) { return dataset.reduce.rfind("float16", 0) == 0; }
+bool asked_for_16_bits(const manifest::DatasetEntry& dataset) { return dataset.reduce.rfind("float16", 0) == 0; }
 
-std::string why_not(const manifest::StoredFile& one, const manifest::StoredDataset& a, const manifest::StoredFile& other,
-                    const manifest::StoredDataset& b) {
+std::string why_not(const manifest::FileEntry& one, const manifest::DatasetEntry& a, const manifest::FileEntry& other,
+                    const manifest::DatasetEntry& b) {
   if (a.scale && b.scale)
     return "its 16-bit parts have different scales and offsets (" + one.name + " and " + other.name +
            "); float16:SCALE:OFFSET in the XML gives them the same ones";
-  const manifest::StoredFile& wide_file = a.scale ? other : one;
-  const manifest::StoredDataset& wide = a.scale ? b : a;
+  const manifest::FileEntry& wide_file = a.scale ? other : one;
+  const manifest::DatasetEntry& wide = a.scale ? b : a;
   if (asked_for_16_bits(wide))
     return "its values overflow 16 bits in " + wide_file.name +
            " and keep their type there (:keep); a larger SCALE in float16:SCALE:OFFSET holds them";
@@ -37,7 +37,7 @@ std::string why_not(const manifest::StoredFile& one, const manifest::StoredDatas
 
 }  // namespace
 
-void CommonScaling::add(const manifest::StoredFile& file, const manifest::StoredDataset& dataset) {
+void CommonScaling::add(const manifest::FileEntry& file, const manifest::DatasetEntry& dataset) {
   if (!obstacle_.empty() || volume(dataset.box) == 0) return;
   if (part_ != nullptr && !go_together(*part_, dataset)) {
     obstacle_ = why_not(*file_, *part_, file, dataset);

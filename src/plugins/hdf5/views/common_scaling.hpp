@@ -14,7 +14,7 @@ namespace damaris::hdf5 {
 class CommonScaling {
  public:
   // Both of the manifest, which outlives this.
-  void add(const manifest::StoredFile& file, const manifest::StoredDataset& dataset);
+  void add(const manifest::FileEntry& file, const manifest::DatasetEntry& dataset);
 
   // A clause that says why they have none in common; "": they have.
   const std::string& obstacle() const { return obstacle_; }
@@ -23,8 +23,8 @@ class CommonScaling {
   std::optional<double> offset() const { return part_ == nullptr ? std::nullopt : part_->offset; }
 
  private:
-  const manifest::StoredFile* file_ = nullptr;
-  const manifest::StoredDataset* part_ = nullptr;  // the one that fits least
+  const manifest::FileEntry* file_ = nullptr;
+  const manifest::DatasetEntry* part_ = nullptr;  // the one that fits least
   std::string obstacle_;
 };
 

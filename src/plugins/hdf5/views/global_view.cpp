@@ -15,16 +15,16 @@ namespace damaris::hdf5 {
 namespace {
 
 // A dataset of a variable, the file around it, and where it lies in the array: stacks of several servers one behind the other.
-struct Place {
-  const manifest::StoredFile* file;
-  const manifest::StoredDataset* dataset;
+struct PlacedDataset {
+  const manifest::FileEntry* file;
+  const manifest::DatasetEntry* dataset;
   Box box;
 };
 
 // What was stored of one variable, in the order of steps and servers.
-using History = std::map<std::int64_t, std::vector<Place>>;
+using History = std::map<std::int64_t, std::vector<PlacedDataset>>;
 
-Box box_behind(const manifest::StoredDataset& dataset, const std::vector<Place>& places) {
+Box box_behind(const manifest::DatasetEntry& dataset, const std::vector<PlacedDataset>& places) {
   Box box = dataset.box;
   if (!dataset.is_stack() || places.empty()) return box;
   box.low[0] = places.back().box.high[0];
@@ -35,9 +35,9 @@ Box box_behind(const manifest::StoredDataset& dataset, const std::vector<Place>&
 std::map<std::string, History> histories_of(const Steps& steps) {
   std::map<std::string, History> histories;
   for (const auto& [step, record] : steps)
-    for (const manifest::StoredFile& file : record.files)
-      for (const manifest::StoredDataset& dataset : file.datasets) {
-        std::vector<Place>& places = histories[dataset.variable][step];
+    for (const manifest::FileEntry& file : record.files)
+      for (const manifest::DatasetEntry& dataset : file.datasets) {
+        std::vector<PlacedDataset>& places = histories[dataset.variable][step];
         places.push_back({&file, &dataset, box_behind(dataset, places)});
       }
   return histories;
@@ -46,18 +46,20 @@ std::map<std::string, History> histories_of(const Steps& steps) {
 template <class Call>
 void for_each_place(const History& history, Call&& call) {
   for (const auto& [step, places] : history)
-    for (const Place& place : places) call(places, place);
+    for (const PlacedDataset& place : places) call(places, place);
 }
 
 // A dataset without position begins at zero; alone in its iteration it is the whole array.
-bool has_place(const std::vector<Place>& places, const Place& place) { return place.dataset->has_position || places.size() == 1; }
+bool has_place(const std::vector<PlacedDataset>& places, const PlacedDataset& place) {
+  return place.dataset->has_position || places.size() == 1;
+}
 
 bool is_stacked(const History& history) { return history.begin()->second.front().dataset->is_stack(); }
 
 // The blocks of an iteration that only has stacks, as one list for sources and one for blocks; both empty if it has anything else.
-std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> layers_of(const std::vector<Place>& places) {
+std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> layers_of(const std::vector<PlacedDataset>& places) {
   std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> layers;
-  for (const Place& place : places) {
+  for (const PlacedDataset& place : places) {
     if (!place.dataset->is_stack()) return {};
     layers.first.insert(layers.first.end(), place.dataset->sources.begin(), place.dataset->sources.end());
     layers.second.insert(layers.second.end(), place.dataset->blocks.begin(), place.dataset->blocks.end());
@@ -67,8 +69,8 @@ std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> layers_of(const 
 
 // The same blocks of the same shape in all iterations; "" when it is so.
 std::string obstacle_of_stacks(const dc_variable_info_t& variable, const History& history) {
-  const std::vector<Place>& first = history.begin()->second;
-  const auto same_shape = [&](const Place& place) {
+  const std::vector<PlacedDataset>& first = history.begin()->second;
+  const auto same_shape = [&](const PlacedDataset& place) {
     bool same = place.box.ndims == variable.ndims + 1;
     for (int d = 1; same && d < place.box.ndims; ++d) same = place.box.extent(d) == first.front().box.extent(d);
     return same;
@@ -84,8 +86,8 @@ std::string obstacle_of_stacks(const dc_variable_info_t& variable, const History
 std::string obstacle(const dc_variable_info_t& variable, const History& history) {
   if (is_stacked(history)) return obstacle_of_stacks(variable, history);
   std::string why;
-  for_each_place(history, [&](const std::vector<Place>& places, const Place& place) {
-    const manifest::StoredDataset& dataset = *place.dataset;
+  for_each_place(history, [&](const std::vector<PlacedDataset>& places, const PlacedDataset& place) {
+    const manifest::DatasetEntry& dataset = *place.dataset;
     if (!why.empty()) return;
     if (dataset.is_stack())
       why = "its blocks have no position and are not the same in all iterations; dc_set_position would place them";
@@ -113,15 +115,16 @@ std::string other_declaration(const dc_variable_info_t& variable, const History&
 
 CommonScaling scaling_of(const History& history) {
   CommonScaling scaling;
-  for_each_place(history, [&](const std::vector<Place>&, const Place& place) { scaling.add(*place.file, *place.dataset); });
+  for_each_place(history,
+                 [&](const std::vector<PlacedDataset>&, const PlacedDataset& place) { scaling.add(*place.file, *place.dataset); });
   return scaling;
 }
 
 // Around the declared array and every part: so that nothing is left out when the declaration was too small.
 Box box_of(const History& history) {
   std::vector<Box> boxes;
-  for_each_place(history, [&](const std::vector<Place>&, const Place& place) {
-    const manifest::StoredDataset& dataset = *place.dataset;
+  for_each_place(history, [&](const std::vector<PlacedDataset>&, const PlacedDataset& place) {
+    const manifest::DatasetEntry& dataset = *place.dataset;
     if (volume(place.box) > 0 || boxes.empty()) boxes.push_back(place.box);
     if (dataset.global.size() != static_cast<std::size_t>(dataset.box.ndims)) return;
     Box declared = {dataset.box.ndims, {}, {}};
@@ -132,12 +135,12 @@ Box box_of(const History& history) {
 }
 
 // Where servers share faces the first one wins, as inside a server.
-void map_step(std::size_t time, const std::vector<Place>& places, std::vector<Mapping>& mappings) {
+void map_step(std::size_t time, const std::vector<PlacedDataset>& places, std::vector<Mapping>& mappings) {
   std::vector<Box> boxes;
-  for (const Place& place : places) boxes.push_back(place.box);
+  for (const PlacedDataset& place : places) boxes.push_back(place.box);
   for (const JoinedBox& joined : join(boxes))
     for (const Tile& tile : joined.tiles) {
-      const Place& place = places[tile.block];
+      const PlacedDataset& place = places[tile.block];
       mappings.push_back({time, place.file, place.dataset, place.box, tile.box});
     }
 }

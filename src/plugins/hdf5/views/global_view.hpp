@@ -25,9 +25,9 @@ struct TimeAxis {
 
 // A part of a global array that one dataset of one file holds.
 struct Mapping {
-  std::size_t time = 0;                        // index on the axis
-  const manifest::StoredFile* file = nullptr;  // both of the manifest
-  const manifest::StoredDataset* dataset = nullptr;
+  std::size_t time = 0;                       // index on the axis
+  const manifest::FileEntry* file = nullptr;  // both of the manifest
+  const manifest::DatasetEntry* dataset = nullptr;
   Box whole;  // where the dataset's box lies in the array
   Box box;    // what is shown of it; the mappings of one time do not overlap
 };

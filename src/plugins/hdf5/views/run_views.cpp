@@ -22,8 +22,8 @@ constexpr std::uint64_t kHeldBytes = 9 << 10, kMappedBytes = 32 << 10;
 class Need {
  public:
   void add(const manifest::StepEntry& record) {
-    for (const manifest::StoredFile& file : record.files)
-      for (const manifest::StoredDataset& dataset : file.datasets) {
+    for (const manifest::FileEntry& file : record.files)
+      for (const manifest::DatasetEntry& dataset : file.datasets) {
         ++all_;
         most_ = std::max(most_, ++parts_[dataset.variable]);
       }

@@ -61,7 +61,7 @@ Numbers filled(const Box& box, std::int64_t missing, bool extents) {
 }
 
 // The arrays of one shape, place and mesh.
-struct Shape {
+struct GridShape {
   Numbers extents, low;
   std::vector<int> coordinates;  // of the arrays' own dimensions; empty: not every one of them has one that can be drawn
   std::vector<const GlobalArray*> arrays;
@@ -77,13 +77,13 @@ std::vector<int> drawable_coordinates(const GlobalArray& array, const GlobalView
   return any ? std::vector<int>() : array.coordinates;
 }
 
-std::vector<Shape> shapes_of(const GlobalView& view) {
-  std::vector<Shape> shapes;
+std::vector<GridShape> shapes_of(const GlobalView& view) {
+  std::vector<GridShape> shapes;
   for (const GlobalArray& array : view.arrays) {
     if (!is_drawable(array)) continue;
     const Numbers extents = filled(array.box, 1, true), low = filled(array.box, 0, false);
     const std::vector<int> coordinates = drawable_coordinates(array, view);
-    auto found = std::find_if(shapes.begin(), shapes.end(), [&](const Shape& shape) {
+    auto found = std::find_if(shapes.begin(), shapes.end(), [&](const GridShape& shape) {
       return shape.extents == extents && shape.low == low && shape.coordinates == coordinates;
     });
     if (found == shapes.end()) found = shapes.insert(shapes.end(), {extents, low, coordinates, {}});
@@ -113,22 +113,22 @@ Times times_of(const GlobalView& view) {
   return std::adjacent_find(times.begin(), times.end(), follows) == times.end() ? times : numbers_of(view);
 }
 
-class Document {
+class XdmfDocument {
  public:
-  Document(std::string stem, const GlobalView& view, const ViewNames& names)
+  XdmfDocument(std::string stem, const GlobalView& view, const ViewNames& names)
       : stem_(std::move(stem)), view_(view), names_(names), times_(times_of(view)) {}
 
   std::string text() {
     xml_.element("Xdmf", {{"Version", "2.0"}}, [&] {
       xml_.element("Domain", {{"Name", kXdmfDomain}}, [&] {
-        for (const Shape& shape : shapes_of(view_)) collection(shape);
+        for (const GridShape& shape : shapes_of(view_)) collection(shape);
       });
     });
     return xml_.text();
   }
 
  private:
-  void collection(const Shape& shape) {
+  void collection(const GridShape& shape) {
     const std::string name = std::to_string(shape.extents[0]) + "x" + std::to_string(shape.extents[1]) + "x" +
                              std::to_string(shape.extents[2]) + (shape.low == Numbers{0, 0, 0} ? "" : " at " + listed(shape.low));
     xml_.element("Grid", {{"Name", name}, {"GridType", "Collection"}, {"CollectionType", "Temporal"}}, [&] {
@@ -137,7 +137,7 @@ class Document {
   }
 
   // Nothing in iterations in which none of the shape's arrays was stored.
-  void grid(const Shape& shape, const std::string& name, std::int64_t step, double time) {
+  void grid(const GridShape& shape, const std::string& name, std::int64_t step, double time) {
     std::vector<std::pair<const GlobalArray*, std::size_t>> stored;
     for (const GlobalArray* array : shape.arrays) {
       const Numbers& steps = view_.axes[array->axis].steps;
@@ -152,7 +152,7 @@ class Document {
     });
   }
 
-  void mesh(const Shape& shape) {
+  void mesh(const GridShape& shape) {
     const bool even = shape.coordinates.empty();
     xml_.empty("Topology", {{"TopologyType", even ? "3DCoRectMesh" : "3DRectMesh"}, {"Dimensions", listed(shape.extents)}});
     xml_.element("Geometry", {{"GeometryType", even ? "ORIGIN_DXDYDZ" : "VXVYVZ"}}, [&] {
@@ -163,7 +163,7 @@ class Document {
   }
 
   // x first; a plane and a line lie at zero.
-  void coordinates(const Shape& shape) {
+  void coordinates(const GridShape& shape) {
     for (auto number = shape.coordinates.rbegin(); number != shape.coordinates.rend(); ++number) {
       const auto index = static_cast<std::size_t>(*number);
       const GlobalArray& coordinate = view_.coordinates[index];
@@ -184,7 +184,7 @@ class Document {
               stem_ + kMasterSuffix + ":/" + path);
   }
 
-  void attribute(const Shape& shape, const GlobalArray& array, std::int64_t index) {
+  void attribute(const GridShape& shape, const GlobalArray& array, std::int64_t index) {
     xml_.element("Attribute", {{"Name", array.variable->path}, {"AttributeType", "Scalar"}, {"Center", "Node"}}, [&] {
       if (!array.scale) return slab(shape, array, index);
       const std::string value = "$0 * " + text_of(*array.scale) + " + " + text_of(array.offset.value_or(0));
@@ -194,7 +194,7 @@ class Document {
   }
 
   // One iteration of the array in the master file.
-  void slab(const Shape& shape, const GlobalArray& array, std::int64_t index) {
+  void slab(const GridShape& shape, const GlobalArray& array, std::int64_t index) {
     Numbers start = {index}, count = {1}, whole = {static_cast<std::int64_t>(view_.axes[array.axis].steps.size())};
     for (int d = 0; d < array.box.ndims; ++d) {
       start.push_back(0);
@@ -220,7 +220,7 @@ class Document {
 }  // namespace
 
 std::string xdmf_text(const std::string& stem, const GlobalView& view, const ViewNames& names) {
-  return Document(stem, view, names).text();
+  return XdmfDocument(stem, view, names).text();
 }
 
 bool can_name(const std::string& stem) {

@@ -94,7 +94,7 @@ BrickRange BrickIndex::all() const {
   return all;
 }
 
-void BrickIndex::tell(manifest::StoredDataset& told) const {
+void BrickIndex::tell(manifest::DatasetEntry& told) const {
   const BrickRange range = all();
   if (std::isnan(range.min)) return;
   told.min = range.min;

@@ -38,7 +38,7 @@ Properties properties_of(const Piece& piece, const Extents& chunk, const std::ve
 }
 
 // CF's names where it has some: readers that know them dequantize.
-void label(const Dataset& dataset, const Piece& piece, const Precision& precision, const manifest::StoredDataset& told) {
+void label(const Dataset& dataset, const Piece& piece, const Precision& precision, const manifest::DatasetEntry& told) {
   const dc_reduction_t& asked = piece.variable->reduction;
   if (asked.precision == DC_EXACT) return;  // as if it were not compressed: h5diff shall find nothing
   write_attribute(dataset.id(), "reduce", std::string(piece.variable->reduce));
@@ -56,7 +56,7 @@ bool is_reduced(const Piece& piece) {
   return piece.variable->reduction.precision != DC_EXACT || piece.variable->reduction.codec != DC_CODEC_NONE;
 }
 
-Dataset ChunkWriter::write(const Hdf5File& file, const Piece& piece, manifest::StoredDataset& told) {
+Dataset ChunkWriter::write(const Hdf5File& file, const Piece& piece, manifest::DatasetEntry& told) {
   const Precision precision = plan_precision(piece, lanes_.front().gathered, float16_scales_);
   const Type type = precision.kind == DC_FLOAT16 ? half_type() : type_of(*piece.variable);
   const Extents chunk = chunk_of(piece, memory_.codec_bytes());
@@ -72,7 +72,7 @@ Dataset ChunkWriter::write(const Hdf5File& file, const Piece& piece, manifest::S
   return dataset;
 }
 
-void ChunkWriter::write_all(const Target& target) {
+void ChunkWriter::write_all(const ChunkTarget& target) {
   BrickIndex index(target.chunk);
   const std::uint64_t chunk_bytes =
       static_cast<std::uint64_t>(volume(frame_of(target.piece.box, target.chunk))) * target.piece.variable->element_bytes;
@@ -95,14 +95,14 @@ void ChunkWriter::write_all(const Target& target) {
   index.tell(target.told);
 }
 
-void ChunkWriter::note(const Lane& lane, const Target& target, BrickIndex& index) {
+void ChunkWriter::note(const ChunkLane& lane, const ChunkTarget& target, BrickIndex& index) {
   const auto bytes = static_cast<std::uint64_t>(volume(lane.brick)) * target.precision.element_bytes;
   target.told.checksum = codec::crc32_joined(target.told.checksum, lane.checksum, bytes);
   if (target.told.largest_error) target.told.largest_error = std::max(*target.told.largest_error, lane.error);
   if (has_order(target.piece.variable->type)) index.add(lane.range);
 }
 
-void ChunkWriter::prepare(Lane& lane, const Target& target) const {
+void ChunkWriter::prepare(ChunkLane& lane, const ChunkTarget& target) const {
   const dc_variable_info_t& variable = *target.piece.variable;
   const Box frame = is_compressed(target.piece) ? frame_of(lane.brick, target.chunk) : lane.brick;
   const auto count = static_cast<std::size_t>(volume(frame));
@@ -123,7 +123,7 @@ void ChunkWriter::prepare(Lane& lane, const Target& target) const {
 }
 
 // Those of lane.values without what lies beyond the brick.
-const void* ChunkWriter::elements_inside(Lane& lane, const Box& frame, std::size_t element_bytes) {
+const void* ChunkWriter::elements_inside(ChunkLane& lane, const Box& frame, std::size_t element_bytes) {
   const auto* const values = static_cast<const std::byte*>(lane.values);
   std::size_t offset = 0;
   if (is_contiguous(frame, lane.brick, element_bytes, offset)) return values + offset;
@@ -132,7 +132,7 @@ const void* ChunkWriter::elements_inside(Lane& lane, const Box& frame, std::size
   return lane.clipped.data();
 }
 
-void ChunkWriter::encode(Lane& lane, const Target& target, const Box& frame) const {
+void ChunkWriter::encode(ChunkLane& lane, const ChunkTarget& target, const Box& frame) const {
   const dc_reduction_t& reduction = target.piece.variable->reduction;
   std::unique_ptr<codec::Encoder>& encoder = lane.encoders[{reduction.codec, reduction.level}];
   const codec::Codec codec = reduction.codec == DC_CODEC_DEFLATE ? codec::Codec::kDeflate : codec::Codec::kZstd;
@@ -141,7 +141,7 @@ void ChunkWriter::encode(Lane& lane, const Target& target, const Box& frame) con
   lane.encoded = encoder->encode({lane.values, static_cast<std::size_t>(volume(frame)), target.precision.element_bytes, row});
 }
 
-void ChunkWriter::put(const Lane& lane, const Target& target) const {
+void ChunkWriter::put(const ChunkLane& lane, const ChunkTarget& target) const {
   if (!is_compressed(target.piece)) return write_box(target.dataset, target.piece, target.type, lane.brick, lane.values);
   const std::size_t raw_bytes =
       static_cast<std::size_t>(volume(frame_of(lane.brick, target.chunk))) * target.precision.element_bytes;

@@ -33,11 +33,11 @@ class ChunkWriter {
 
   // Creates the dataset with the groups above it, writes all parts and the attributes that tell of the reduction and of the values,
   // and tells the manifest. Throws Failure, or Refused for values that cannot be stored as asked.
-  Dataset write(const Hdf5File& file, const Piece& piece, manifest::StoredDataset& told);
+  Dataset write(const Hdf5File& file, const Piece& piece, manifest::DatasetEntry& told);
 
  private:
   // What one worker needs for one chunk; kept, so that nothing is allocated once it has its size.
-  struct Lane {
+  struct ChunkLane {
     Staging gathered, changed, clipped;
     std::map<std::pair<dc_codec, int>, std::unique_ptr<codec::Encoder>> encoders;
     Box brick;
@@ -48,27 +48,27 @@ class ChunkWriter {
     double error = 0;
   };
   // One dataset that is being written.
-  struct Target {
+  struct ChunkTarget {
     const Piece& piece;
     const Precision& precision;
     const Dataset& dataset;
     const Type& type;
     Extents chunk;
-    manifest::StoredDataset& told;
+    manifest::DatasetEntry& told;
   };
 
-  void prepare(Lane& lane, const Target& target) const;
-  void encode(Lane& lane, const Target& target, const Box& frame) const;
-  void put(const Lane& lane, const Target& target) const;
-  static const void* elements_inside(Lane& lane, const Box& frame, std::size_t element_bytes);
-  static void note(const Lane& lane, const Target& target, BrickIndex& index);
-  void write_all(const Target& target);
+  void prepare(ChunkLane& lane, const ChunkTarget& target) const;
+  void encode(ChunkLane& lane, const ChunkTarget& target, const Box& frame) const;
+  void put(const ChunkLane& lane, const ChunkTarget& target) const;
+  static const void* elements_inside(ChunkLane& lane, const Box& frame, std::size_t element_bytes);
+  static void note(const ChunkLane& lane, const ChunkTarget& target, BrickIndex& index);
+  void write_all(const ChunkTarget& target);
 
   std::vector<Filter> filters_;
   MemoryBound memory_;
   Float16Scales float16_scales_;
   Workers workers_;
-  std::vector<Lane> lanes_;
+  std::vector<ChunkLane> lanes_;
 };
 
 }  // namespace damaris::hdf5

@@ -25,7 +25,7 @@ std::uint64_t offset_of(const Dataset& dataset, const std::string& path) {
 
 }  // namespace
 
-Dataset DatasetWriter::write(Hdf5File& file, const Piece& piece, manifest::StoredDataset& told) {
+Dataset DatasetWriter::write(Hdf5File& file, const Piece& piece, manifest::DatasetEntry& told) {
   if (volume(piece.box) > 0 && is_reduced(piece)) return reducer_.write(file, piece, told);
   const dc_variable_info_t& variable = *piece.variable;
   // Without values nothing else is left of the reduction.
@@ -46,7 +46,7 @@ Dataset DatasetWriter::write(Hdf5File& file, const Piece& piece, manifest::Store
 }
 
 // Contiguous in the file: bricks are runs of it, one after the other, and HDF5 would only pass them on.
-BrickRange DatasetWriter::write_run(AlignedWriter& out, const Piece& piece, const Box& brick, manifest::StoredDataset& told) {
+BrickRange DatasetWriter::write_run(AlignedWriter& out, const Piece& piece, const Box& brick, manifest::DatasetEntry& told) {
   const std::size_t element_bytes = piece.variable->element_bytes;
   const std::byte* const values = elements_of(piece, brick, staging_);
   const auto count = static_cast<std::size_t>(volume(brick));
@@ -65,7 +65,7 @@ BrickRange DatasetWriter::write_run(AlignedWriter& out, const Piece& piece, cons
 }
 
 BrickRange DatasetWriter::write_chunk(const Dataset& dataset, const Type& type, const Piece& piece, const Box& brick,
-                                      manifest::StoredDataset& told) {
+                                      manifest::DatasetEntry& told) {
   const std::byte* const values = elements_of(piece, brick, staging_);
   const auto count = static_cast<std::size_t>(volume(brick));
   const Seen seen = look(*piece.variable, values, count);

@@ -30,15 +30,15 @@ class DatasetWriter {
 
   // Creates the dataset with the groups above it, writes all parts and the index of its values, and tells the manifest of its
   // content. Throws Failure, or Refused when nothing of it is in the file. The caller may add attributes.
-  Dataset write(Hdf5File& file, const Piece& piece, manifest::StoredDataset& told);
+  Dataset write(Hdf5File& file, const Piece& piece, manifest::DatasetEntry& told);
 
  private:
   bool chunked(const Piece& piece) const;
   bool goes_past_hdf5(const Piece& piece) const;
   Dataset create(const Hdf5File& file, const Piece& piece, const Type& type, const Extents& brick) const;
-  BrickRange write_run(AlignedWriter& out, const Piece& piece, const Box& brick, manifest::StoredDataset& told);
+  BrickRange write_run(AlignedWriter& out, const Piece& piece, const Box& brick, manifest::DatasetEntry& told);
   BrickRange write_chunk(const Dataset& dataset, const Type& type, const Piece& piece, const Box& brick,
-                         manifest::StoredDataset& told);
+                         manifest::DatasetEntry& told);
 
   std::vector<Filter> filters_;
   MemoryBound memory_;

@@ -6,14 +6,14 @@
 namespace damaris::hdf5 {
 namespace {
 
-manifest::StoredFile file_named(const std::string& name) {
-  manifest::StoredFile file;
+manifest::FileEntry file_named(const std::string& name) {
+  manifest::FileEntry file;
   file.name = name;
   return file;
 }
 
-manifest::StoredDataset part(std::int64_t extent, std::optional<double> scale) {
-  manifest::StoredDataset dataset;
+manifest::DatasetEntry part(std::int64_t extent, std::optional<double> scale) {
+  manifest::DatasetEntry dataset;
   dataset.box.ndims = 1;
   dataset.box.high[0] = extent;
   dataset.scale = scale;
@@ -24,8 +24,8 @@ manifest::StoredDataset part(std::int64_t extent, std::optional<double> scale) {
 }
 
 TEST_CASE("parts of other scales have none in common, and the first two that differ are named") {
-  const manifest::StoredFile files[3] = {file_named("a.h5"), file_named("b.h5"), file_named("c.h5")};
-  const manifest::StoredDataset parts[3] = {part(4, 1), part(4, 2), part(4, {})};
+  const manifest::FileEntry files[3] = {file_named("a.h5"), file_named("b.h5"), file_named("c.h5")};
+  const manifest::DatasetEntry parts[3] = {part(4, 1), part(4, 2), part(4, {})};
   CommonScaling scaling;
   scaling.add(files[0], parts[0]);
   CHECK(scaling.obstacle().empty());
@@ -38,8 +38,8 @@ TEST_CASE("parts of other scales have none in common, and the first two that dif
 }
 
 TEST_CASE("a part without elements says nothing of the scale, be it the first or not") {
-  const manifest::StoredFile file = file_named("a.h5");
-  const manifest::StoredDataset empty = part(0, {}), full = part(4, 2);
+  const manifest::FileEntry file = file_named("a.h5");
+  const manifest::DatasetEntry empty = part(0, {}), full = part(4, 2);
   CommonScaling scaling;
   scaling.add(file, empty);
   scaling.add(file, full);

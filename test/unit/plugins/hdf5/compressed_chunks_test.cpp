@@ -153,7 +153,7 @@ TEST_CASE("a part of compressed chunks comes back, across their borders and with
   place(blocks.add(variable, 0, {100, 200}, values), {1000, 0});
   fixture.stored(blocks);
   const HandRecord record(fixture.folder.path());
-  manifest::StoredDataset dataset = joined_dataset("fields/theta", {1000, 0}, {100, 200});
+  manifest::DatasetEntry dataset = joined_dataset("fields/theta", {1000, 0}, {100, 200});
   if (half) dataset.scale = dataset.offset = 2;
   record.add(record.step(4, fixture.path(4), {dataset}));
   Later later(record, variables);

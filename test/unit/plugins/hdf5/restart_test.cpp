@@ -106,7 +106,7 @@ TEST_CASE("16 bits come back as the values they stand for") {
   place(blocks.add(variables[0], 0, {2, 2}, std::vector<float>{300, 301, 302.5F, 290}), {0, 0});
   fixture.stored(blocks);
   const HandRecord record(fixture.folder.path());
-  manifest::StoredDataset dataset = joined_dataset("fields/theta", {0, 0}, {2, 2});
+  manifest::DatasetEntry dataset = joined_dataset("fields/theta", {0, 0}, {2, 2});
   dataset.scale = 2;
   dataset.offset = 300;
   record.add(record.step(4, fixture.path(4), {dataset}));
@@ -281,12 +281,12 @@ TEST_CASE("members of a compound type may lie elsewhere, but must be the same") 
 TEST_CASE("the last step is the last complete one that holds the variable") {
   Earlier earlier;
   const dc_variable_info_t particles = variable_info(1, "particles", DC_FLOAT64, 1);
-  const auto add = [&](std::int64_t number, bool complete, const manifest::StoredDataset& dataset) {
+  const auto add = [&](std::int64_t number, bool complete, const manifest::DatasetEntry& dataset) {
     manifest::StepEntry step = earlier.record.step(number, earlier.fixture.path(4), {dataset});
     step.complete = complete;
     earlier.record.add(step);
   };
-  const manifest::StoredDataset tile = joined_dataset("fields/theta", {0, 0}, {6, 4});
+  const manifest::DatasetEntry tile = joined_dataset("fields/theta", {0, 0}, {6, 4});
   add(2, true, source_dataset("particles", 0, {2}));
   add(4, true, tile);
   add(6, false, tile);

@@ -33,7 +33,7 @@ seconds each_look;
 RunViews::Clock::time_point look() { return the_time += each_look; }
 
 std::string line_of(std::int64_t step, std::optional<double> scale = {}) {
-  manifest::StoredDataset dataset;
+  manifest::DatasetEntry dataset;
   dataset.path = dataset.variable = "v";
   dataset.has_position = true;
   dataset.box.ndims = 1;

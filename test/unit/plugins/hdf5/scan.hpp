@@ -17,12 +17,12 @@ namespace scanning {
 struct Scan {
   const ReadFile* file;
   std::vector<std::string> variables;
-  manifest::StoredFile found;
+  manifest::FileEntry found;
 };
 
-inline manifest::StoredDataset dataset_at(const Scan& scan, const std::string& path) {
+inline manifest::DatasetEntry dataset_at(const Scan& scan, const std::string& path) {
   const ReadFile& file = *scan.file;
-  manifest::StoredDataset dataset;
+  manifest::DatasetEntry dataset;
   dataset.path = path;
   for (const std::string& variable : scan.variables)
     if (path == variable || path.compare(0, variable.size() + 1, variable + "/") == 0) dataset.variable = variable;
@@ -60,7 +60,7 @@ inline herr_t visit(hid_t, const char* name, const H5O_info_t* info, void* data)
 }  // namespace scanning
 
 // `path` of the file, `variables` their paths.
-inline manifest::StoredFile scan_file(const std::string& path, int server, const std::vector<std::string>& variables) {
+inline manifest::FileEntry scan_file(const std::string& path, int server, const std::vector<std::string>& variables) {
   const ReadFile file(path);
   scanning::Scan scan = {&file, variables, {}};
   scan.found.name = path.substr(path.rfind('/') + 1);

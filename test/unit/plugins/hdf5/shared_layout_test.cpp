@@ -191,9 +191,10 @@ TEST_CASE("what servers have found of one dataset is the range and the largest e
 TEST_CASE("a placed variable is one dataset of the declared extents, the lower source wins and the rest are holes") {
   const dc_variable_info_t variable = line(true);
   const dc_host_t host = host_with(variable);
-  const Plan plan = plan_of({offer({10}, {{1, 0, true, box(4, 8)}}), offer({10}, {{0, 0, true, box(0, 5)}})}, host);
-  REQUIRE(plan.datasets.size() == 1);
-  const SharedDataset& dataset = plan.datasets[0];
+  const SharedLayout layout =
+      shared_layout_of({offer({10}, {{1, 0, true, box(4, 8)}}), offer({10}, {{0, 0, true, box(0, 5)}})}, host);
+  REQUIRE(layout.datasets.size() == 1);
+  const SharedDataset& dataset = layout.datasets[0];
   CHECK(dataset.path == "fields/line");
   CHECK(dataset.whole == box(0, 10));
   CHECK(boxes_of(dataset, 0) == std::vector<Box>{box(5, 8)});
@@ -204,12 +205,12 @@ TEST_CASE("a placed variable is one dataset of the declared extents, the lower s
 TEST_CASE("one block without a position anywhere makes one dataset for each block") {
   const dc_variable_info_t variable = line(false);
   const dc_host_t host = host_with(variable);
-  const Plan plan = plan_of({offer({}, {{3, 1, true, box(4, 8)}}), offer({}, {{0, 0, false, box(0, 5)}})}, host);
-  REQUIRE(plan.datasets.size() == 2);
-  CHECK(plan.datasets[0].path == "fields/line/0");
-  CHECK(plan.datasets[1].path == "fields/line/3.1");
-  CHECK(boxes_of(plan.datasets[1], 0) == std::vector<Box>{box(4, 8)});
-  CHECK(boxes_of(plan.datasets[1], 1).empty());
+  const SharedLayout layout = shared_layout_of({offer({}, {{3, 1, true, box(4, 8)}}), offer({}, {{0, 0, false, box(0, 5)}})}, host);
+  REQUIRE(layout.datasets.size() == 2);
+  CHECK(layout.datasets[0].path == "fields/line/0");
+  CHECK(layout.datasets[1].path == "fields/line/3.1");
+  CHECK(boxes_of(layout.datasets[1], 0) == std::vector<Box>{box(4, 8)});
+  CHECK(boxes_of(layout.datasets[1], 1).empty());
 }
 
 TEST_CASE("a shared file tells of the clients of all servers, and of the first time that one of them has") {
@@ -221,13 +222,13 @@ TEST_CASE("a shared file tells of the clients of all servers, and of the first t
   offers[0].missing = {5}, offers[2].missing = {1};
   offers[0].never_attached = 2, offers[1].never_attached = 3;
   offers[1].time = 0.5, offers[2].time = 0.75;
-  const Plan plan = plan_of(offers, host);
-  CHECK(plan.clients == std::vector<std::int32_t>{0, 1, 4, 5});
-  CHECK(plan.absent == std::vector<std::int32_t>{2, 3});
-  CHECK(plan.missing == std::vector<std::int32_t>{1, 5});
-  CHECK(plan.never_attached == 5);
-  CHECK(plan.time == 0.5);
-  CHECK(plan_of({Offer()}, host).never_attached == 0);
+  const SharedLayout layout = shared_layout_of(offers, host);
+  CHECK(layout.clients == std::vector<std::int32_t>{0, 1, 4, 5});
+  CHECK(layout.absent == std::vector<std::int32_t>{2, 3});
+  CHECK(layout.missing == std::vector<std::int32_t>{1, 5});
+  CHECK(layout.never_attached == 5);
+  CHECK(layout.time == 0.5);
+  CHECK(shared_layout_of({Offer()}, host).never_attached == 0);
 }
 
 TEST_CASE("an offer comes back from its text") {

@@ -124,7 +124,7 @@ TEST_CASE("the manifest tells whose blocks a stack holds; it verifies, and each 
   }
   manifest::Reader record(folder.file("storm.jsonl"));
   record.read_on();
-  const manifest::StoredDataset& stored = record.steps().at(7).files.at(0).datasets.at(0);
+  const manifest::DatasetEntry& stored = record.steps().at(7).files.at(0).datasets.at(0);
   CHECK(stored.path == "fields/theta");
   CHECK(stored.sources == Ints{4, 4, 10});
   CHECK(stored.blocks == Ints{0, 1, 0});

@@ -179,7 +179,7 @@ TEST_CASE("a line that was added twice counts once, also behind that of a recove
   line.servers = {1};
   line.tellers = {{"", 1}};
   line.waits = 3;
-  damaris::manifest::StoredFile file;
+  damaris::manifest::FileEntry file;
   file.name = "storm.h5";
   file.server = 1;
   if (GENERATE(true, false)) file.checksum = 7;  // else several servers wrote it
