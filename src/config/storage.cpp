@@ -6,36 +6,19 @@
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
 #include "core/base/units.hpp"
+#include "plugins/hdf5/attributes/attributes.hpp"
+#include "plugins/hdf5/attributes/values.hpp"
 
 namespace damaris::config {
 namespace {
 
-const std::vector<std::string> kFilters = {"shuffle", "deflate"};
+using hdf5::Beside;
 
-void check_filter(Build& build, const Attribute& attribute, const TextPart& piece, Declared& seen) {
-  const std::vector<TextPart> parts = split(piece.text, ':', piece.at);
-  const std::string& name = parts.front().text;
-  const auto wrong = [&](const TextPart& part, const std::string& why) {
-    build.problems.add(inside(attribute, part.at), format("{}: {}", quoted(attribute), why));
-  };
-  if (name != "shuffle" && name != "deflate")
-    return wrong(parts.front(),
-                 format("no filter '{}'; known are shuffle and deflate:LEVEL{}", name,
-                        nearest_name(name, kFilters).empty() ? "" : format("; did you mean '{}'?", nearest_name(name, kFilters))));
-  if (seen.find(name) >= 0) return wrong(parts.front(), format("'{}' stands twice", name));
-  seen.add(build, "filter", name, attribute.where, 0);
-  const bool level = parts.size() == 2 && parts[1].text.size() == 1 && parts[1].text[0] >= '0' && parts[1].text[0] <= '9';
-  if (name == "shuffle" && parts.size() > 1) wrong(parts[1], "shuffle takes no level");
-  if (name == "deflate" && parts.size() > 1 && !level) wrong(parts[1], "the level of deflate must be 0 to 9");
-}
-
-// Nor as the name of a file of one step, which another run could have: <basename>.s<server>.i<step>.
+// A basename must not end as the name of a file of one step, which another run could have: <basename>.s<server>.i<step>.
 void check_basename(Build& build, const Attribute& attribute) {
   const std::string& value = attribute.value;
-  const std::string last = value.substr(value.rfind('/') + 1);
-  if (last.empty() || last == "." || last == "..")
-    build.problems.add(attribute.value_where, format("{}: it ends in '{}'; add the start of the file names", quoted(attribute),
-                                                     last.empty() ? "/" : last));
+  if (const std::string why = hdf5::why_no_basename(value); !why.empty())
+    build.problems.add(attribute.value_where, format("{}: {}", quoted(attribute), why));
   const std::size_t number = value.find_last_not_of("0123456789") + 1;
   if (number < value.size() && number >= 2 && value.compare(number - 2, 2, ".i") == 0)
     build.problems.add(attribute.value_where,
@@ -57,79 +40,110 @@ void reduce_the_others(Build& build, const Attribute& attribute) {
   }
 }
 
-void check_schedule(Build& build, const Element& element) {
-  number(build, *element.find("writers"), 1, 1'000'000);
-  const Attribute& schedule = *element.find("schedule");
-  if (schedule.value == "coordinated" && build.model.architecture.dedicated_cores == 0)
-    build.problems.add(schedule.value_where,
-                       format("{}: without dedicated cores there are no servers that could wait for each other; "
-                              "say immediate, or give <dedicated cores=\"1\"/>",
-                              quoted(schedule)));
+// Where the XML says what an attribute may exclude; each {} of the sentence is one of these.
+std::vector<std::string> found_beside(const Build& build, const Element& element, Beside beside) {
+  const auto variables_with = [&](auto&& is) {
+    std::vector<std::string> found;
+    for (const model::Variable& variable : build.model.variables)
+      if (is(variable.reduction)) found.push_back(format("variable '{}' has reduce=\"{}\"", variable.name, variable.reduce));
+    return found;
+  };
+  switch (beside) {
+    case Beside::no_dedicated_cores:
+      if (build.model.architecture.dedicated_cores == 0) return {""};
+      return {};
+    case Beside::reduce_on_full:
+      if (build.model.architecture.reduces_on_full) return {""};
+      return {};
+    case Beside::schedule:
+      if (const Attribute& schedule = *element.find("schedule"); schedule.value != "immediate") return {quoted(schedule)};
+      return {};
+    case Beside::zstd:
+      return variables_with([](const dc_reduction_t& reduction) { return reduction.codec == DC_CODEC_ZSTD; });
+    case Beside::float16:
+      return variables_with([](const dc_reduction_t& reduction) {
+        return reduction.precision == DC_FLOAT16 && reduction.codec != DC_CODEC_ZSTD;  // one problem a variable
+      });
+  }
+  return {};
 }
 
-// What only a server with a file of its own can do.
-std::string obstacle_to_sharing(const dc_reduction_t& reduction) {
-  if (reduction.codec == DC_CODEC_ZSTD) return "zstd, which HDF5 cannot run itself; say deflate";
-  if (reduction.precision == DC_FLOAT16)
-    return "16 bits, whose scale is found on each server; say absolute:ERROR or relative:ERROR";
-  return "";
+void check_exclusions(Build& build, const Element& element) {
+  for (const hdf5::Exclusion& exclusion : hdf5::kExclusions) {
+    const Attribute& attribute = *element.find(std::string(exclusion.attribute));
+    const hdf5::StorageAttribute& rule = *hdf5::attribute_named(exclusion.attribute);
+    const bool chosen =
+        exclusion.choice.empty() ? hdf5::choice_of(rule, attribute.value) != rule.preset : attribute.value == exclusion.choice;
+    if (!chosen) continue;
+    for (const std::string& what : found_beside(build, element, exclusion.beside)) {
+      std::string why(exclusion.why);
+      if (const std::size_t at = why.find("{}"); at != std::string::npos) why.replace(at, 2, what);
+      build.problems.add(attribute.value_where, format("{}: {}", quoted(attribute), why));
+    }
+  }
 }
 
-void check_files(Build& build, const Element& element) {
-  number(build, *element.find("group-size"), 1, 1'000'000);
-  const Attribute& files = *element.find("files");
-  if (files.value == "per-server") return;
-  const auto wrong = [&](const std::string& why) { build.problems.add(files.value_where, format("{}: {}", quoted(files), why)); };
-  if (build.model.architecture.dedicated_cores == 0)
-    wrong(
-        "without dedicated cores there are no servers that could write together; say per-server, or give <dedicated cores=\"1\"/>");
-  if (const Attribute& schedule = *element.find("schedule"); schedule.value != "immediate")
-    wrong(format("the servers of a file write it at the same time, which {} is not; say schedule=\"immediate\"", quoted(schedule)));
-  if (build.model.architecture.reduces_on_full)
-    wrong("the servers of a file reduce alike, and on-full=\"reduce\" is each server's own; leave it out, or say per-server");
-  for (const model::Variable& variable : build.model.variables)
-    if (const std::string obstacle = obstacle_to_sharing(variable.reduction); !obstacle.empty())
-      wrong(format("variable '{}' has reduce=\"{}\": {}, or per-server", variable.name, variable.reduce, obstacle));
+std::int64_t bytes(Build& build, const Attribute& attribute, std::int64_t lowest) {
+  const auto value = parse_size(attribute.value);
+  if (value && *value >= static_cast<std::uint64_t>(lowest)) return static_cast<std::int64_t>(*value);
+  build.problems.add(attribute.value_where, format("{}: it must be at least {} and below 8 EiB", quoted(attribute),
+                                                   size_text(static_cast<std::uint64_t>(lowest))));
+  return lowest;
 }
 
-std::uint64_t memory(Build& build, const Attribute& attribute) {
-  constexpr std::uint64_t kLeast = std::uint64_t{16} << 20;
-  const auto bytes = parse_size(attribute.value);
-  if (bytes && *bytes >= kLeast) return *bytes;
-  build.problems.add(attribute.value_where,
-                     format("{}: it must be at least {} and below 8 EiB", quoted(attribute), size_text(kLeast)));
-  return kLeast;
+void add_problem(Build& build, const Attribute& attribute, const hdf5::FilterProblem& problem) {
+  const std::string nearest = problem.unknown.empty() ? "" : nearest_name(problem.unknown, {"shuffle", "deflate"});
+  const std::string hint = nearest.empty() ? "" : format("; did you mean '{}'?", nearest);
+  build.problems.add(inside(attribute, problem.at), format("{}: {}{}", quoted(attribute), problem.why, hint));
+}
+
+// What the plugin gets of an attribute: checked, and in its unit.
+std::string checked_value(Build& build, const Attribute& attribute, const hdf5::StorageAttribute& rule) {
+  switch (rule.kind) {
+    case hdf5::ValueKind::basename:
+      check_basename(build, attribute);
+      break;
+    case hdf5::ValueKind::count:
+      number(build, attribute, rule.lowest, rule.highest);
+      break;
+    case hdf5::ValueKind::bytes:
+      return std::to_string(bytes(build, attribute, rule.lowest));
+    case hdf5::ValueKind::duration:
+      return std::to_string(duration(build, attribute, rule.lowest));
+    case hdf5::ValueKind::filters:
+      hdf5::parse_filters(attribute.value, [&](const hdf5::FilterProblem& problem) { add_problem(build, attribute, problem); });
+      break;
+    case hdf5::ValueKind::reduction:
+      reduce_the_others(build, attribute);
+      break;
+    case hdf5::ValueKind::choice:  // the schema knows the choices
+      break;
+  }
+  return attribute.value;
 }
 
 // Who waits for the end hears what was given up, and not that his time is over.
-std::int64_t retry_ms(Build& build, const Attribute& attribute) {
-  return std::min(duration(build, attribute, 0), build.model.architecture.finalize_timeout_ms / 2);
+void bound_retry(const Build& build, model::Plugin& plugin) {
+  for (auto& [key, value] : plugin.settings)
+    if (key == "retry-ms")
+      value = std::to_string(std::min<std::int64_t>(std::stoll(value), build.model.architecture.finalize_timeout_ms / 2));
 }
 
-model::Plugin hdf5(Build& build, const Element& element) {
+model::Plugin hdf5_plugin(Build& build, const Element& element) {
   model::Plugin plugin;
   plugin.name = "hdf5";
   plugin.library = "damaris_hdf5.so";
   plugin.storage = true;
   plugin.where = element.where;
-  for (const Attribute& attribute : element.attributes)
-    if (attribute.name != "reduce" && attribute.name != "turn-timeout" && attribute.name != "retry" && attribute.name != "memory")
-      plugin.settings.emplace_back(attribute.name, attribute.value);
-  plugin.settings.emplace_back("memory-bytes", std::to_string(memory(build, *element.find("memory"))));
-  plugin.settings.emplace_back("turn-timeout-ms", std::to_string(duration(build, *element.find("turn-timeout"), 1)));
-  plugin.settings.emplace_back("retry-ms", std::to_string(retry_ms(build, *element.find("retry"))));
-  check_schedule(build, element);
-  if (const Attribute* reduce = element.find("reduce")) reduce_the_others(build, *reduce);
-  check_files(build, element);
-  number(build, *element.find("threads"), 1, 64);
-  if (const Attribute* basename = element.find("basename"))
-    check_basename(build, *basename);
-  else
-    plugin.settings.emplace_back("basename", build.model.simulation);
-  const Attribute& filters = *element.find("filters");
-  Declared seen;
-  if (filters.value.find_first_not_of(' ') != std::string::npos)
-    for (const TextPart& piece : split(filters.value, ',')) check_filter(build, filters, piece, seen);
+  for (const hdf5::StorageAttribute& rule : hdf5::kAttributes) {
+    const Attribute* attribute = element.find(std::string(rule.name));
+    if (attribute == nullptr) continue;
+    const std::string value = checked_value(build, *attribute, rule);
+    if (rule.kind != hdf5::ValueKind::reduction) plugin.settings.emplace_back(hdf5::setting_key(rule), value);
+  }
+  if (element.find("basename") == nullptr) plugin.settings.emplace_back("basename", build.model.simulation);
+  bound_retry(build, plugin);
+  check_exclusions(build, element);
   return plugin;
 }
 
@@ -140,7 +154,7 @@ void build_storage(Build& build) {
   if (storage == nullptr) return;
   Declared names;
   for (const Element& child : storage->children) {
-    model::Plugin plugin = child.name == "hdf5" ? hdf5(build, child) : table_plugin(build, child);
+    model::Plugin plugin = child.name == "hdf5" ? hdf5_plugin(build, child) : table_plugin(build, child);
     plugin.storage = true;
     if (names.add(build, "storage", plugin.name, child.where, 0)) build.model.plugins.push_back(std::move(plugin));
   }

@@ -13,9 +13,7 @@ namespace damaris::hdf5 {
 
 class MemoryBound {
  public:
-  static constexpr std::uint64_t kDefaultBytes = std::uint64_t{1} << 30;
-
-  explicit MemoryBound(std::uint64_t bytes = kDefaultBytes) : bytes_(bytes) {}
+  explicit MemoryBound(std::uint64_t bytes) : bytes_(bytes) {}
 
   // For the chunks that are compressed at the same time. Buffers stay: of small chunks for many threads, and of large ones for few, so that
   // this is taken twice at most.

@@ -1,6 +1,6 @@
-// What the XML says of the files: the attributes of <hdf5>, checked.
+// What the XML says of the files: the attributes of <hdf5>, as config has checked them, and what only the plugin can know.
 // Used by: the hdf5 plugin's init, on the server's dispatch thread.
-// Before it: dc_host_t. After it: storage.hpp.
+// Before it: dc_host_t, attributes.hpp. After it: storage.hpp.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -8,12 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "../layout/memory.hpp"
+#include "../attributes/attributes.hpp"
 #include "../write/filters.hpp"
 #include "manifest/manifest_file.hpp"
 
 namespace damaris::hdf5 {
 
+// Both in the order of their choices in attributes.hpp.
 enum class Files { per_server, per_group, single };
 
 enum class ScheduleKind { immediate, slots, coordinated };
@@ -23,20 +24,21 @@ struct Settings {
   std::vector<Filter> filters;
   std::string restart;  // basename of the run that clients may read from; "": none
   Files files = Files::per_server;
-  int group_size = 4;                                       // per_group: servers that write a file together
-  int threads = 1;                                          // that compress chunks
-  std::uint64_t memory_bytes = MemoryBound::kDefaultBytes;  // that the plugin may take beyond the region
+  int group_size = static_cast<int>(preset_of("group-size"));                    // per_group: servers that write a file together
+  int threads = static_cast<int>(preset_of("threads"));                          // that compress chunks
+  std::uint64_t memory_bytes = static_cast<std::uint64_t>(preset_of("memory"));  // that the plugin may take beyond the region
   manifest::Existing existing = manifest::Existing::overwrite;
   ScheduleKind schedule = ScheduleKind::immediate;
-  int writers = 1;                        // coordinated: servers that may write at the same time
-  std::int64_t retry_ms = 30'000;         // how long is tried again what the file system refuses
-  std::int64_t turn_timeout_ms = 60'000;  // coordinated: after it a server writes without a turn; files of several: it fails
+  int writers = static_cast<int>(preset_of("writers"));  // coordinated: servers that may write at the same time
+  std::int64_t retry_ms = preset_of("retry");            // how long is tried again what the file system refuses
+  // coordinated: after it a server writes without a turn; files of several: after it the step fails.
+  std::int64_t turn_timeout_ms = preset_of("turn-timeout");
 };
 
 // Whether both mean the same run.
 bool same_place(const std::string& basename, const std::string& other);
 
-// Throws damaris::Error(DC_E_CONFIG), naming the attribute, what is allowed and the remedy.
+// Throws damaris::Error(DC_E_CONFIG) that names the setting, for what config has not checked or cannot know.
 Settings read_settings(const dc_host_t& host);
 
 }  // namespace damaris::hdf5

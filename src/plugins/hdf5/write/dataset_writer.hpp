@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "../attributes/attributes.hpp"
 #include "../file/aligned_writer.hpp"
 #include "../file/handle.hpp"
 #include "../file/hdf5_file.hpp"
@@ -20,7 +21,8 @@ namespace damaris::hdf5 {
 class DatasetWriter {
  public:
   // `threads` compress chunks of reduced variables at the same time, as many as `memory` has room for.
-  DatasetWriter(std::vector<Filter> filters, int threads, MemoryBound memory = MemoryBound())
+  DatasetWriter(std::vector<Filter> filters, int threads,
+                MemoryBound memory = MemoryBound(static_cast<std::uint64_t>(preset_of("memory"))))
       : filters_(std::move(filters)), memory_(memory), reducer_(filters_, threads, memory) {}
 
   int threads() const { return reducer_.threads(); }

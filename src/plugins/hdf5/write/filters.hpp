@@ -1,22 +1,17 @@
-// The filters of the setting filters="shuffle,deflate:LEVEL": parsed, checked, and put into a dataset's properties.
+// The filters of filters="...": whether this HDF5 has them, and how a dataset gets them.
 // Used by: the hdf5 plugin, on the server's dispatch thread.
 // Before it: settings.hpp. After it: dataset_writer.hpp.
 #pragma once
 
-#include <string>
 #include <vector>
 
+#include "../attributes/values.hpp"
 #include "../file/handle.hpp"
 
 namespace damaris::hdf5 {
 
-struct Filter {
-  enum Kind { shuffle, deflate } kind;
-  unsigned level;  // of deflate, 0 to 9
-};
-
-// An empty text means no filter. Throws damaris::Error(DC_E_CONFIG), naming what is allowed, and when this HDF5 lacks a filter.
-std::vector<Filter> parse_filters(const std::string& text);
+// Throws damaris::Error(DC_E_CONFIG) when this HDF5 lacks one.
+void check_available(const std::vector<Filter>& filters);
 
 void add_filters(const Properties& dataset, const std::vector<Filter>& filters);
 

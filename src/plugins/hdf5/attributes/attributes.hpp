@@ -1,0 +1,97 @@
+// The attributes of <hdf5>, described once: what each may be, what it is when nobody says, and what cannot go together.
+// Used by: config, at start-up and in `damaris check`, and the plugin's settings. Needs neither HDF5 nor Xerces-C.
+// Before it: config-schemas/damaris.xsd, which a test holds against this table. After it: config/storage.cpp checks, settings.hpp reads.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace damaris::hdf5 {
+
+enum class ValueKind { basename, choice, count, bytes, duration, filters, reduction };
+
+struct StorageAttribute {
+  std::string_view name;
+  ValueKind kind;
+  std::int64_t preset;           // when the XML does not say: a number, bytes, milliseconds, or the index of a choice
+  std::int64_t lowest, highest;  // of a number, bytes or milliseconds, both allowed
+  std::array<std::string_view, 3> choices;
+  std::string_view meaning;
+};
+
+constexpr std::int64_t kMost = 1'000'000;                        // servers
+constexpr std::int64_t kLongest = 24ll * 24 * 3600 * 1000;       // milliseconds: 24 days, so that they fit into 32 bits
+constexpr std::int64_t kLeastMemory = std::int64_t{16} << 20;    // bytes
+constexpr std::int64_t kUsualMemory = std::int64_t{1024} << 20;  // bytes
+
+constexpr StorageAttribute kAttributes[] = {
+    {"basename", ValueKind::basename, 0, 0, 0, {}, "folder and start of the file names; the simulation's name if not given"},
+    {"files", ValueKind::choice, 0, 0, 0, {"per-server", "per-group", "single"}, "who writes a file of each step"},
+    {"group-size", ValueKind::count, 4, 1, kMost, {}, "per-group: servers that write a file together"},
+    {"filters", ValueKind::filters, 0, 0, 0, {}, "filters of HDF5, in their order"},
+    {"reduce", ValueKind::reduction, 0, 0, 0, {}, "what variables without a reduce of their own get"},
+    {"threads", ValueKind::count, 1, 1, 64, {}, "threads that compress chunks"},
+    {"memory", ValueKind::bytes, kUsualMemory, kLeastMemory, INT64_MAX, {}, "what the plugin may take beyond the region"},
+    {"restart", ValueKind::basename, 0, 0, 0, {}, "basename of the run that clients may read from"},
+    {"schedule", ValueKind::choice, 0, 0, 0, {"immediate", "slots", "coordinated"}, "when a server writes"},
+    {"writers", ValueKind::count, 1, 1, kMost, {}, "coordinated: servers that may write at the same time"},
+    {"turn-timeout",
+     ValueKind::duration,
+     60'000,
+     1,
+     kLongest,
+     {},
+     "how long a server waits for its turn, or for the others of a file"},
+    {"retry", ValueKind::duration, 30'000, 0, kLongest, {}, "how long is tried again what the file system refuses"},
+    {"exists", ValueKind::choice, 0, 0, 0, {"overwrite", "refuse", "append"}, "what happens to files of an earlier run"},
+};
+
+// Where else the XML says what an attribute cannot go together with.
+enum class Beside { no_dedicated_cores, schedule, reduce_on_full, zstd, float16 };
+
+struct Exclusion {
+  std::string_view attribute;
+  std::string_view choice;  // of the attribute; empty: any but the preset
+  Beside beside;
+  std::string_view why;  // with the remedy; {} is what the XML says beside
+};
+
+constexpr Exclusion kExclusions[] = {
+    {"schedule", "coordinated", Beside::no_dedicated_cores,
+     "without dedicated cores there are no servers that could wait for each other; say immediate, or give <dedicated "
+     "cores=\"1\"/>"},
+    {"files", "", Beside::no_dedicated_cores,
+     "without dedicated cores there are no servers that could write together; say per-server, or give <dedicated cores=\"1\"/>"},
+    {"files", "", Beside::schedule, "the servers of a file write it at the same time, which {} is not; say schedule=\"immediate\""},
+    {"files", "", Beside::reduce_on_full,
+     "the servers of a file reduce alike, and on-full=\"reduce\" is each server's own; leave it out, or say per-server"},
+    {"files", "", Beside::zstd, "{}: zstd, which HDF5 cannot run itself; say deflate, or per-server"},
+    {"files", "", Beside::float16,
+     "{}: 16 bits, whose scale is found on each server; say absolute:ERROR or relative:ERROR, or per-server"},
+};
+
+// nullptr: there is none of that name.
+constexpr const StorageAttribute* attribute_named(std::string_view name) {
+  for (const StorageAttribute& attribute : kAttributes)
+    if (attribute.name == name) return &attribute;
+  return nullptr;
+}
+
+constexpr std::int64_t preset_of(std::string_view name) { return attribute_named(name)->preset; }
+
+// The key under which config hands the value to the plugin: with its unit, where it has one.
+inline std::string setting_key(const StorageAttribute& attribute) {
+  const char* const unit = attribute.kind == ValueKind::bytes ? "-bytes" : attribute.kind == ValueKind::duration ? "-ms" : "";
+  return std::string(attribute.name) + unit;
+}
+
+// The index of `value` among the choices of `attribute`, or -1.
+constexpr int choice_of(const StorageAttribute& attribute, std::string_view value) {
+  for (std::size_t i = 0; i < attribute.choices.size(); ++i)
+    if (!value.empty() && attribute.choices[i] == value) return static_cast<int>(i);
+  return -1;
+}
+
+}  // namespace damaris::hdf5

@@ -1,0 +1,93 @@
+// The table of <hdf5> and the schema say the same: config and the plugin read the one, users and validation the other.
+#include "plugins/hdf5/attributes/attributes.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <set>
+
+#include "unit/config/parse_text.hpp"
+
+using damaris::test::model_of;
+using namespace damaris::hdf5;
+
+namespace {
+
+// The text of the type "hdf5" or of another one of the schema.
+std::string type_text(const std::string& kind, const std::string& name) {
+  const char* source = std::getenv("DAMARIS_SOURCE_DIR");
+  REQUIRE(source != nullptr);
+  const std::string text = damaris::test::read_text(std::filesystem::path(source) / "config-schemas" / "damaris.xsd");
+  const std::size_t begin = text.find("<xs:" + kind + " name=\"" + name + "\">");
+  REQUIRE(begin != std::string::npos);
+  return text.substr(begin, text.find("</xs:" + kind + ">", begin) - begin);
+}
+
+// What stands between `before` and the next quote, wherever it occurs.
+std::multiset<std::string> quoted_after(const std::string& text, const std::string& before) {
+  std::multiset<std::string> found;
+  for (std::size_t at = text.find(before); at != std::string::npos; at = text.find(before, at + 1)) {
+    const std::size_t begin = at + before.size();
+    found.insert(text.substr(begin, text.find('"', begin) - begin));
+  }
+  return found;
+}
+
+std::string setting_of(const damaris::model::Model& model, const std::string& key) {
+  for (const auto& [name, value] : model.plugins.at(0).settings)
+    if (name == key) return value;
+  return "none";
+}
+
+}  // namespace
+
+TEST_CASE("the table of <hdf5> has the attributes of the schema, each once") {
+  std::multiset<std::string> names;
+  for (const StorageAttribute& attribute : kAttributes) names.insert(std::string(attribute.name));
+  CHECK(names == quoted_after(type_text("complexType", "hdf5"), "<xs:attribute name=\""));
+}
+
+TEST_CASE("the table of <hdf5> has the choices of the schema") {
+  for (const StorageAttribute& attribute : kAttributes) {
+    if (attribute.kind != ValueKind::choice) continue;
+    std::multiset<std::string> choices;
+    for (const std::string_view choice : attribute.choices) choices.insert(std::string(choice));
+    INFO(attribute.name);
+    CHECK(choices == quoted_after(type_text("simpleType", std::string(attribute.name)), "<xs:enumeration value=\""));
+  }
+}
+
+TEST_CASE("the table's presets are the schema's defaults, as the plugin gets them") {
+  const damaris::model::Model model = model_of("<storage><hdf5/></storage>", " name='storm'");
+  for (const StorageAttribute& attribute : kAttributes) {
+    INFO(attribute.name);
+    const std::string value = setting_of(model, setting_key(attribute));
+    switch (attribute.kind) {
+      case ValueKind::choice:
+        CHECK(choice_of(attribute, value) == attribute.preset);
+        break;
+      case ValueKind::count:
+      case ValueKind::bytes:
+      case ValueKind::duration:
+        CHECK(value == std::to_string(attribute.preset));
+        CHECK((attribute.lowest <= attribute.preset && attribute.preset <= attribute.highest));
+        break;
+      case ValueKind::filters:
+        CHECK(value.empty());
+        break;
+      case ValueKind::basename:
+        CHECK(value == (attribute.name == "basename" ? "storm" : "none"));
+        break;
+      case ValueKind::reduction:
+        CHECK(value == "none");
+        break;
+    }
+  }
+}
+
+TEST_CASE("what the table excludes names attributes and choices that there are") {
+  for (const Exclusion& exclusion : kExclusions) {
+    const StorageAttribute* const attribute = attribute_named(exclusion.attribute);
+    REQUIRE(attribute != nullptr);
+    if (!exclusion.choice.empty()) CHECK(choice_of(*attribute, exclusion.choice) > attribute->preset);
+  }
+}
