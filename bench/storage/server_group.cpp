@@ -17,7 +17,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
-#include "plugins/hdf5/file/hdf5_failure.hpp"
+#include "plugins/hdf5/file/handle.hpp"
 #include "plugins/hdf5/storage.hpp"
 #include "storage/made_run.hpp"
 

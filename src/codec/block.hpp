@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "bit_writer.hpp"
-#include "match_mask.hpp"
+#include "huffman.hpp"
+#include "survey.hpp"
 #include "symbols.hpp"
 
 namespace damaris::codec {

@@ -1,10 +1,11 @@
-// What a codec gets and what it gives back.
+// What a codec gets and what it gives back, and the memory that it works in.
 // Used by: whoever writes chunks, any thread of the server; the codecs.
 // Before it: a block of the region. After it: H5Dwrite_chunk.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace damaris::codec {
 
@@ -24,6 +25,22 @@ struct Encoded {
   std::size_t bytes = 0;
   // False: encoding made nothing smaller. Write the chunk as it is, and set the filter mask so that all filters are skipped.
   bool smaller = false;
+};
+
+// Grows to the largest use and is kept; each encoder has its own.
+class ScratchMemory {
+ public:
+  // At least `bytes`, 64-byte aligned; what was in it is lost. Throws std::bad_alloc, the old memory gone.
+  unsigned char* at_least(std::size_t bytes);
+  // What at_least() gave last.
+  unsigned char* get() const noexcept { return memory_.get(); }
+
+ private:
+  struct FreeAligned {
+    void operator()(unsigned char* memory) const noexcept;
+  };
+  std::unique_ptr<unsigned char, FreeAligned> memory_;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace damaris::codec

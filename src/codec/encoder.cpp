@@ -1,15 +1,88 @@
 #include "encoder.hpp"
 
+#include <libdeflate.h>
+#include <zstd.h>
 #include <damaris/error.hpp>
+
+#include <memory>
 #include <new>
 #include <string>
 
+#include "chunk.hpp"
 #include "plane_deflate.hpp"
-#include "small_deflate.hpp"
-#include "zstd.hpp"
+#include "shuffle.hpp"
 
 namespace damaris::codec {
 namespace {
+
+// libdeflate behind a shuffle: small, and slower than the byte planes.
+class SmallDeflate {
+ public:
+  // `level` 1 to 12. Throws std::bad_alloc.
+  SmallDeflate(int level, Simd simd);
+  // As Encoder::encode; throws std::bad_alloc.
+  Encoded encode(const Chunk& chunk);
+
+ private:
+  struct FreeCompressor {
+    void operator()(libdeflate_compressor* compressor) const noexcept;
+  };
+  std::unique_ptr<libdeflate_compressor, FreeCompressor> compressor_;
+  Simd simd_;
+  ScratchMemory shuffled_, stream_;
+};
+
+class Zstd {
+ public:
+  // `level` 1 to 19. Throws std::bad_alloc.
+  Zstd(int level, Simd simd);
+  // As Encoder::encode; throws std::bad_alloc. One frame that tells its contents' size, which the filter asks for.
+  Encoded encode(const Chunk& chunk);
+
+ private:
+  struct FreeContext {
+    void operator()(ZSTD_CCtx_s* context) const noexcept;
+  };
+  std::unique_ptr<ZSTD_CCtx_s, FreeContext> context_;
+  int level_;
+  Simd simd_;
+  ScratchMemory shuffled_, stream_;
+};
+
+void SmallDeflate::FreeCompressor::operator()(libdeflate_compressor* compressor) const noexcept {
+  libdeflate_free_compressor(compressor);
+}
+
+SmallDeflate::SmallDeflate(int level, Simd simd) : compressor_(libdeflate_alloc_compressor(level)), simd_(at_most(simd)) {
+  if (!compressor_) throw std::bad_alloc();
+}
+
+Encoded SmallDeflate::encode(const Chunk& chunk) {
+  const std::size_t bytes = chunk.bytes();
+  unsigned char* shuffled = shuffled_.at_least(bytes + 1);
+  const std::size_t bound = libdeflate_zlib_compress_bound(compressor_.get(), bytes);
+  unsigned char* stream = stream_.at_least(bound);
+  shuffle(static_cast<const std::byte*>(chunk.data), chunk.count, chunk.size, reinterpret_cast<std::byte*>(shuffled), simd_);
+  const std::size_t size = libdeflate_zlib_compress(compressor_.get(), shuffled, bytes, stream, bound);
+  return {stream, size, size != 0 && size < bytes};
+}
+
+void Zstd::FreeContext::operator()(ZSTD_CCtx_s* context) const noexcept { ZSTD_freeCCtx(context); }
+
+Zstd::Zstd(int level, Simd simd) : context_(ZSTD_createCCtx()), level_(level), simd_(at_most(simd)) {
+  if (!context_) throw std::bad_alloc();
+}
+
+Encoded Zstd::encode(const Chunk& chunk) {
+  const std::size_t bytes = chunk.bytes();
+  unsigned char* shuffled = shuffled_.at_least(bytes + 1);
+  const std::size_t bound = ZSTD_compressBound(bytes);
+  unsigned char* stream = stream_.at_least(bound);
+  shuffle(static_cast<const std::byte*>(chunk.data), chunk.count, chunk.size, reinterpret_cast<std::byte*>(shuffled), simd_);
+  const std::size_t size = ZSTD_compressCCtx(context_.get(), stream, bound, shuffled, bytes, level_);
+  if (ZSTD_isError(size)) throw std::bad_alloc();  // the bound is kept, so only its own memory can be missing
+  return {stream, size, size < bytes};
+}
 
 template <class Worker>
 class Door : public Encoder {
@@ -36,6 +109,17 @@ void check_level(const char* codec, int level, int most) {
                                  std::to_string(most) + " (small)");
 }
 
+struct FreeDecompressor {
+  void operator()(libdeflate_decompressor* decompressor) const noexcept { libdeflate_free_decompressor(decompressor); }
+};
+
+bool inflate(const void* stream, std::size_t stream_bytes, void* out, std::size_t size_bytes) {
+  const std::unique_ptr<libdeflate_decompressor, FreeDecompressor> decompressor(libdeflate_alloc_decompressor());
+  if (!decompressor) throw std::bad_alloc();
+  // Without a place for how much it was the library wants exactly that much.
+  return libdeflate_zlib_decompress(decompressor.get(), stream, stream_bytes, out, size_bytes, nullptr) == LIBDEFLATE_SUCCESS;
+}
+
 }  // namespace
 
 std::unique_ptr<Encoder> Encoder::make(const Setting& setting) {
@@ -50,6 +134,11 @@ std::unique_ptr<Encoder> Encoder::make(const Setting& setting) {
   } catch (const std::bad_alloc&) {
     throw Error(DC_E_MEMORY, "no memory for an encoder; leave the server more");
   }
+}
+
+bool decode(Codec codec, const void* stream, std::size_t stream_bytes, void* out, std::size_t size_bytes) {
+  if (codec == Codec::kDeflate) return inflate(stream, stream_bytes, out, size_bytes);
+  return ZSTD_decompress(out, size_bytes, stream, stream_bytes) == size_bytes;
 }
 
 }  // namespace damaris::codec

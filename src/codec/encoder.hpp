@@ -1,8 +1,10 @@
-// The one door to the lossless codecs: an encoder that is made from a codec's name and level and turns chunks into bytes.
-// Used by: worker threads of the server, each with an encoder of its own.
-// Before it: a chunk, perhaps rounded. After it: H5Dwrite_chunk on a dataset with the filters that filters_of() names.
+// The lossless codecs: an encoder compresses chunks with a codec and a level, and decode() is the way back, into as much memory as the values
+// have and not a byte more, whatever a stream asks for.
+// Used by: worker threads of the server, each with an encoder of its own; readers of a run: `damaris verify`, restart on the dispatch thread.
+// Before it: a chunk, perhaps rounded or quantized; H5Dread_chunk. After it: H5Dwrite_chunk; unshuffle() of shuffle.hpp.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "chunk.hpp"
@@ -39,5 +41,9 @@ class Encoder {
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
 };
+
+// Fills the `size_bytes` bytes of `out`. Returns whether the stream is one of `codec` that makes exactly these; else `out` holds anything.
+// Threads: any. Throws std::bad_alloc.
+bool decode(Codec codec, const void* stream, std::size_t stream_bytes, void* out, std::size_t size_bytes);
 
 }  // namespace damaris::codec

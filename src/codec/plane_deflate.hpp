@@ -9,8 +9,6 @@
 
 #include "block.hpp"
 #include "chunk.hpp"
-#include "match_mask.hpp"
-#include "scratch.hpp"
 #include "simd.hpp"
 #include "survey.hpp"
 

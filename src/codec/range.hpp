@@ -1,11 +1,16 @@
-// The smallest and largest value of a block, for an index of blocks and for float16.
+// The range of values, and all that the storage wants to know of them before it writes them, in one pass: memory that is in no cache is read
+// once.
 // Used by: the server's dispatch thread and its workers.
-// Before it: a block. After it: the index beside the dataset, the scale and offset of float16.
+// Before it: values where the simulation put them. After it: scalings, the manifest, the index beside the dataset, the write.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "simd.hpp"
 
 namespace damaris::codec {
 
@@ -15,6 +20,24 @@ struct Range {
   T min = 0;
   T max = 0;
   bool finite = false;  // whether there is one; else the others mean nothing
+};
+
+// With these nothing has been seen: no value is above the one or below the other.
+template <class T>
+constexpr T kAbove = std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+template <class T>
+constexpr T kBelow = std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+
+template <class T>
+struct Extremes {
+  T low, high;
+
+  bool is_empty() const noexcept { return low > high; }
+  bool has_infinite() const noexcept {
+    return std::is_floating_point_v<T> && !is_empty() && (low == kBelow<T> || high == kAbove<T>);
+  }
+  // Without infinite values.
+  Range<T> range() const noexcept { return is_empty() ? Range<T>{} : Range<T>{low, high, true}; }
 };
 
 // Of what both tell of.
@@ -27,5 +50,15 @@ Range<T> both(const Range<T>& a, const Range<T>& b) noexcept {
 // NaN and Inf are left out. T: float, double, or an integer of 8 to 64 bits. Units: `count` values. Threads: any; pure.
 template <class T>
 Range<T> range_of(const T* values, std::size_t count) noexcept;
+
+template <class T>
+struct Look {
+  std::uint32_t checksum = 0;  // as crc32() takes it
+  Range<T> range;              // as range_of() finds it
+};
+
+// T: as for range_of. Units: `count` values. Threads: any; pure.
+template <class T>
+Look<T> look_at(const T* values, std::size_t count, Simd simd = best_simd()) noexcept;
 
 }  // namespace damaris::codec

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "match_mask.hpp"
+#include "survey.hpp"
 
 namespace damaris::codec {
 

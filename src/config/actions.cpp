@@ -1,5 +1,4 @@
 #include "config/build.hpp"
-#include "config/plugins.hpp"
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
 

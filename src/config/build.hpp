@@ -80,4 +80,28 @@ std::vector<std::string> parameter_names(const model::Model& model);
 // Adds a problem when `count` things of a kind are more than the model may have.
 bool too_many(Build& build, const Element& element, const char* what, std::size_t count, std::size_t most);
 
+// ---- <plugin> elements, which stand among the actions and in the storage.
+
+model::Plugin table_plugin(Build& build, const Element& element);
+
+// `using`, or `library`, its older name; nullptr when neither is given. Both at once are a problem.
+const Attribute* library_attribute(Build& build, const Element& element);
+
+// ---- `reduce`: how exact the values of a variable stay and how they are compressed.
+
+// A problem for each stage that is none; what is left then means nothing.
+dc_reduction_t reduction(Build& build, const Attribute& attribute);
+
+// A problem when `variable`, which has this reduction from `attribute`, holds no reals but is to be changed.
+void check_reduction(Build& build, const Attribute& attribute, const model::Variable& variable);
+
+// ---- Element types, built-in and compound.
+
+std::optional<dc_type> builtin_type(const std::string& name);
+bool is_integer(dc_type type);
+
+// Which types there are, for a message: "; did you mean 'x'?" (synonyms and `more` count too), else the list of all, each once.
+std::string type_hint(const std::string& wrong, const std::vector<std::string>& more = {});
+std::string integer_type_hint(const std::string& wrong);
+
 }  // namespace damaris::config

@@ -9,8 +9,13 @@
 
 namespace damaris::config {
 
+class Schema;
+
 // Parses and checks `text`; `path` is for messages ("file:line:column: what; what is allowed; did you mean ...?").
 // Throws Error(DC_E_CONFIG) with every error found, one a line (at most 20).
 model::Model parse(const std::string& text, const std::string& path);
+
+// The same for callers that parse many texts: to compile the schema takes longer than to read a configuration.
+model::Model parse(const std::string& text, const std::string& path, const Schema& schema);
 
 }  // namespace damaris::config

@@ -1,8 +1,10 @@
-#include "config/explain.hpp"
+#include "config/schema.hpp"
 
 #include <algorithm>
 #include <map>
 
+#include "config/problems.hpp"
+#include "config/xml_reader.hpp"
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
 

@@ -1,5 +1,4 @@
 #include "config/build.hpp"
-#include "config/types.hpp"
 #include "core/base/format.hpp"
 
 namespace damaris::config {

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "config/build.hpp"
-#include "config/types.hpp"
 #include "core/base/format.hpp"
 
 namespace damaris::config {

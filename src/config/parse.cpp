@@ -1,7 +1,6 @@
-#include "config/parse.hpp"
 #include "config/build.hpp"
 #include "config/config.hpp"
-#include "config/explain.hpp"
+#include "config/schema.hpp"
 #include "config/xml_reader.hpp"
 
 namespace damaris::config {

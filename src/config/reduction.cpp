@@ -1,4 +1,4 @@
-#include "config/reduction.hpp"
+#include "config/build.hpp"
 
 #include <charconv>
 #include <cmath>

@@ -21,6 +21,9 @@ XERCES_CPP_NAMESPACE_END
 
 namespace damaris::config {
 
+struct Document;
+class Problems;
+
 struct AttributeRule {
   std::string name;
   bool required = false;
@@ -64,5 +67,9 @@ class Schema {
   std::map<std::string, ElementRule> rules_;                 // by type name
   std::map<std::string, std::vector<std::string>> parents_;  // by name of the child
 };
+
+// Explains to the author of a document that the validation has refused what the schema objects to: unknown names, missing attributes, values
+// that do not fit. Adds at least one problem.
+void explain(const Document& document, const Schema& schema, Problems& problems);
 
 }  // namespace damaris::config

@@ -1,8 +1,6 @@
 #include <algorithm>
 
 #include "config/build.hpp"
-#include "config/plugins.hpp"
-#include "config/reduction.hpp"
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
 #include "core/base/units.hpp"

@@ -1,4 +1,4 @@
-#include "config/types.hpp"
+#include "config/build.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -2,7 +2,6 @@
 #include <set>
 
 #include "config/build.hpp"
-#include "config/reduction.hpp"
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
 

@@ -57,7 +57,7 @@ struct FileEntry {
 };
 
 // An iteration as one server saw it, or as all of them did.
-// What the XML of a run says of each variable, by path, in words of one line: declared_as of declared.hpp makes them.
+// What the XML of a run says of each variable, by path, in words of one line: declared_as of views.hpp makes them.
 using Declarations = std::map<std::string, std::string>;
 
 struct StepEntry {

@@ -15,7 +15,7 @@
 #include "core/base/output_file.hpp"
 #include "core/base/own_file.hpp"
 #include "reader.hpp"
-#include "whole_lines.hpp"
+#include "sealed_line.hpp"
 
 namespace damaris::manifest {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/base/failure.hpp"
-#include "whole_lines.hpp"
+#include "sealed_line.hpp"
 
 namespace damaris::manifest {
 namespace {

@@ -1,10 +1,12 @@
-// Lines of text that show when they have changed: each ends with its checksum, and names that of the line before it.
-// Used by: whoever adds to the manifest or reads it, on any thread; pure.
-// Before it: the JSON of a line. After it: manifest_file.hpp writes it, reader.hpp believes it.
+// The lines of the manifest: each sealed with a checksum of its own, read whole or not at all. What cannot be read is an error, and never a file
+// without lines: a manifest that seems to be empty is one to begin anew, or to remove.
+// Used by: whoever writes or reads the manifest or what is not yet recorded, on any thread.
+// Before it: own_file.hpp opens the file. After it: entries.hpp, reader.hpp and unrecorded.hpp make sense of each line.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -47,5 +49,9 @@ class SealedLines {
   std::uint64_t uncovered_ = 0;
   bool begins_in_the_middle_ = false;
 };
+
+// Hands over each line from byte `from` on, without its end, until `take` returns false. A last line without an end is one that is being
+// written, and left out. Returns false where there is no such file. Throws Failure for one that is there and cannot be read.
+bool for_whole_lines(const std::string& path, std::uint64_t from, const std::function<bool(std::string& line)>& take);
 
 }  // namespace damaris::manifest

@@ -12,7 +12,6 @@
 #include "core/base/output_file.hpp"
 #include "core/base/own_file.hpp"
 #include "sealed_line.hpp"
-#include "whole_lines.hpp"
 
 namespace damaris::manifest {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "entries.hpp"
-#include "file_names.hpp"
+#include "output_folder.hpp"
 #include "server_entry.hpp"
 
 namespace damaris::manifest {

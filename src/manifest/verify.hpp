@@ -5,14 +5,25 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "entries.hpp"
 #include "reader.hpp"
-#include "view_files.hpp"
 
 namespace damaris::manifest {
+
+struct ViewFiles {
+  std::string variable;
+  std::uint64_t iterations = 0;        // in which it was stored
+  std::uint64_t all = 0;               // of all of them: what a read of the whole array opens
+  std::uint64_t of_one_iteration = 0;  // the most
+};
+
+// By the name of the variable.
+std::vector<ViewFiles> files_of_views(const std::map<std::int64_t, StepEntry>& steps);
 
 // Something that is not as the manifest says. `file` is "" for what concerns a whole iteration, `dataset` for a whole file; `step` is -1 for
 // what belongs to none: the manifest itself, or with a `file` a view of the run.

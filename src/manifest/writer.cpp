@@ -13,10 +13,10 @@
 #include "codec/checksum.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/failure.hpp"
-#include "declared.hpp"
 #include "output_folder.hpp"
-#include "step_span.hpp"
-#include "whole_lines.hpp"
+#include "sealed_line.hpp"
+#include "step_collector.hpp"
+#include "views.hpp"
 
 namespace damaris::manifest {
 namespace {

@@ -13,11 +13,10 @@
 
 #include "core/base/retry.hpp"
 #include "disk_forecast.hpp"
-#include "file_names.hpp"
 #include "manifest_file.hpp"
+#include "output_folder.hpp"
 #include "reader.hpp"
 #include "step_collector.hpp"
-#include "step_span.hpp"
 #include "unrecorded.hpp"
 #include "views.hpp"
 

@@ -8,9 +8,9 @@
 #include "core/base/units.hpp"
 #include "core/shm/dead_regions.hpp"
 #include "fuzz.hpp"
-#include "manifest/file_names.hpp"
+#include "manifest/output_folder.hpp"
 #include "mpi/placement.hpp"
-#include "plugins/hdf5/file/hdf5_failure.hpp"
+#include "plugins/hdf5/file/handle.hpp"
 #include "plugins/hdf5/settings/settings.hpp"
 #include "plugins/hdf5/shared/offer.hpp"
 

@@ -4,7 +4,7 @@
 #include <regex>
 #include <sstream>
 
-#include "config/parse.hpp"
+#include "config/config.hpp"
 #include "core/model/json.hpp"
 #include "fuzz.hpp"
 

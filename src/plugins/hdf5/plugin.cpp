@@ -9,7 +9,7 @@
 #include <new>
 #include <string>
 
-#include "file/hdf5_failure.hpp"
+#include "file/handle.hpp"
 #include "storage.hpp"
 
 namespace damaris::hdf5 {

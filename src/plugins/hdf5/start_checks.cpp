@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "file/types.hpp"
+#include "file/new_dataset.hpp"
 #include "manifest/output_folder.hpp"
 
 namespace damaris::hdf5 {

@@ -6,7 +6,7 @@
 #include <damaris/plugin.h>
 
 #include "layout/memory.hpp"
-#include "manifest/file_names.hpp"
+#include "manifest/output_folder.hpp"
 #include "settings/settings.hpp"
 
 namespace damaris::hdf5 {

@@ -15,7 +15,7 @@
 #include "core/base/retry.hpp"
 #include "file/hdf5_file.hpp"
 #include "layout/place_warnings.hpp"
-#include "manifest/file_names.hpp"
+#include "manifest/output_folder.hpp"
 #include "manifest/writer.hpp"
 #include "restart/restart_reader.hpp"
 #include "schedule/write_schedule.hpp"

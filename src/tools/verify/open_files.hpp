@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "manifest/view_files.hpp"
+#include "manifest/verify.hpp"
 
 namespace damaris::tools {
 

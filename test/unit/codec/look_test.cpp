@@ -1,4 +1,4 @@
-#include "codec/look.hpp"
+#include "codec/range.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

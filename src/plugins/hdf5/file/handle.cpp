@@ -2,7 +2,58 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
+#include <cstring>
+
 namespace damaris::hdf5 {
+namespace {
+
+struct Cause {
+  std::string text;
+  int system_error = 0;
+};
+
+// HDF5 prints errno into the text of the level that called the system: "... errno = 28, error message = '...', ...".
+int errno_in(const char* text) {
+  constexpr char kMark[] = "errno = ";
+  const char* found = std::strstr(text, kMark);
+  return found == nullptr ? 0 : std::atoi(found + sizeof kMark - 1);
+}
+
+// Called from the innermost level outwards; the first says most.
+herr_t look_at(unsigned level, const H5E_error2_t* error, void* data) {
+  Cause& cause = *static_cast<Cause*>(data);
+  const char* text = error->desc == nullptr ? "" : error->desc;
+  if (level == 0) cause.text = text;
+  if (cause.system_error == 0) cause.system_error = errno_in(text);
+  return 0;
+}
+
+Cause cause_of_last_failure() {
+  Cause cause;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look_at, &cause);
+  if (cause.system_error != 0) cause.text = std::strerror(cause.system_error);
+  if (cause.text.empty()) cause.text = "HDF5 gives no reason";
+  return cause;
+}
+
+}  // namespace
+
+void throw_hdf5_failure(const char* doing, const std::string& object) {
+  const Cause cause = cause_of_last_failure();
+  throw Failure(std::string("cannot ") + doing + (object.empty() ? "" : " " + object) + ": " + cause.text, cause.system_error);
+}
+
+hid_t library_id(const hid_t& seen, const char* name) {
+  checked(H5open(), "start the HDF5 library");
+  if (seen > 0) return seen;
+  // The program's own symbols; RTLD_DEFAULT would look into this plugin's scope first.
+  void* program = ::dlopen(nullptr, RTLD_NOW | RTLD_NOLOAD);
+  const auto* copied = static_cast<const hid_t*>(program == nullptr ? nullptr : ::dlsym(program, name));
+  if (copied != nullptr && *copied > 0) return *copied;
+  throw Failure(std::string("HDF5 has not set ") + name + "; does the program link another libhdf5 of the same name?", 0);
+}
+
 namespace {
 
 // HDF5's own function for it is in no header, but in every version of the library: found there, or not.

@@ -1,6 +1,6 @@
-// The HDF5 side of one output file.
+// The HDF5 side of one output file: HDF5 writes it by a virtual file driver over a WriteTarget.
 // Used by: the hdf5 plugin, on the server's dispatch thread.
-// Before it: output_file.hpp made the file. After it: dataset_writer.hpp, labels.hpp.
+// Before it: output_file.hpp made the file. After it: dataset_writer.hpp, labels.hpp; write_target.hpp.
 #pragma once
 
 #include <string>
@@ -9,6 +9,10 @@
 #include "write_target.hpp"
 
 namespace damaris::hdf5 {
+
+// Makes files opened with these access properties write to `target`, which must outlive them. The file itself has the ordinary
+// format: any driver opens it.
+void use_target(const Properties& access, WriteTarget& target);
 
 class Hdf5File {
  public:

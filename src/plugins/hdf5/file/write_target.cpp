@@ -7,9 +7,61 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <new>
+#include <utility>
+#include <vector>
+
+#include "codec/checksum.hpp"
 
 namespace damaris::hdf5 {
+namespace {
+
+constexpr std::size_t kWorthKnowing = 4096;  // bytes: smaller writes are mostly metadata, of which much is written twice
+constexpr std::size_t kReadBytes = std::size_t{1} << 20;
+
+// Goes on with the checksum over `size_bytes` that have to be read.
+bool read_over(std::uint64_t offset, std::uint64_t size_bytes, const FileChecksum::Read& read, std::uint32_t& checksum) {
+  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min<std::uint64_t>(size_bytes, kReadBytes)));
+  for (std::uint64_t done = 0; done < size_bytes;) {
+    const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(size_bytes - done, buffer.size()));
+    if (!read(offset + done, buffer.data(), part)) return false;
+    checksum = codec::crc32(buffer.data(), part, checksum);
+    done += part;
+  }
+  return true;
+}
+
+}  // namespace
+
+void FileChecksum::wrote(std::uint64_t offset, const void* data, std::size_t size_bytes) {
+  forget(offset, size_bytes);
+  if (size_bytes >= kWorthKnowing) runs_[offset] = {size_bytes, codec::crc32(data, size_bytes)};
+}
+
+void FileChecksum::wrote(std::uint64_t offset, std::size_t size_bytes, std::uint32_t checksum) {
+  forget(offset, size_bytes);
+  if (size_bytes > 0) runs_[offset] = {size_bytes, checksum};
+}
+
+void FileChecksum::forget(std::uint64_t offset, std::uint64_t size_bytes) {
+  auto run = runs_.upper_bound(offset);
+  if (run != runs_.begin() && std::prev(run)->first + std::prev(run)->second.size_bytes > offset) --run;
+  while (run != runs_.end() && run->first < offset + size_bytes) run = runs_.erase(run);
+}
+
+bool FileChecksum::of_file(std::uint64_t size_bytes, const Read& read, std::uint32_t& checksum) const {
+  checksum = 0;
+  std::uint64_t end = 0;
+  for (const auto& [offset, run] : runs_) {
+    if (offset + run.size_bytes > size_bytes) break;  // the file was cut
+    if (!read_over(end, offset - end, read, checksum)) return false;
+    checksum = codec::crc32_joined(checksum, run.checksum, run.size_bytes);
+    end = offset + run.size_bytes;
+  }
+  return read_over(end, size_bytes - end, read, checksum);
+}
+
 namespace {
 
 constexpr std::size_t kWriteBackBytes = std::size_t{8} << 20;
@@ -121,6 +173,21 @@ void WriteTarget::resize(std::uint64_t size) noexcept {
 std::uint64_t WriteTarget::size() const noexcept {
   struct stat facts = {};
   return ::fstat(descriptor_, &facts) == 0 ? static_cast<std::uint64_t>(facts.st_size) : 0;
+}
+
+void AlignedWriter::add(const std::byte* data, std::size_t size, std::uint32_t checksum) {
+  if (data != data_ + size_) flush();
+  const bool reaches = size >= room();
+  if (size_ == 0) data_ = data;
+  checksum_ = size_ == 0 ? checksum : codec::crc32_joined(checksum_, checksum, size);
+  size_ += size;
+  end_ += size;
+  if (reaches) flush();
+}
+
+void AlignedWriter::flush() {
+  const std::size_t size = std::exchange(size_, 0);
+  if (size > 0) target_.write(end_ - size, data_, size, checksum_);
 }
 
 }  // namespace damaris::hdf5

@@ -1,11 +1,13 @@
-// Copies the part of a block that lies in a box, so that what goes to HDF5 is contiguous in memory and in the file.
+// The elements of a box side by side: where they lie in the region, or gathered from several blocks.
 // Used by: the hdf5 plugin, on the server's dispatch thread.
-// Before it: pieces.hpp. After it: dataset_writer.hpp hands the buffer to HDF5.
+// Before it: pieces.hpp says which part of which block goes where. After it: dataset_writer.hpp, chunk_writer.hpp.
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "core/base/box.hpp"
+#include "pieces.hpp"
 
 namespace damaris::hdf5 {
 
@@ -24,5 +26,17 @@ void copy_region(const Array& to, const ConstArray& from, const Box& region, std
 
 // Whether `region` is one contiguous run of the array; `offset_bytes` then gets where it begins.
 bool is_contiguous(const Box& array, const Box& region, std::size_t element_bytes, std::size_t& offset_bytes);
+
+// Elements of a piece's variable, kept for the next box: pages touched once are the cheap ones.
+using Staging = std::vector<std::byte>;
+
+// The box where it lies in the region, if a single part holds it as one run: then nothing is copied. Else nullptr.
+const std::byte* in_place(const Piece& piece, const Box& box);
+
+// The elements of `box`, in the region or in `staging`.
+const std::byte* elements_of(const Piece& piece, const Box& box, Staging& staging);
+
+// The same laid out as `frame`, which holds the box and begins where it begins; zeros beyond the box.
+const std::byte* framed_elements_of(const Piece& piece, const Box& box, const Box& frame, Staging& staging);
 
 }  // namespace damaris::hdf5

@@ -1,10 +1,11 @@
-// How much memory the plugin may take beyond the region, how that is shared out, and what the process takes.
+// How large the parts are that the plugin takes at a time, chunks and bricks, and how much memory it may take beyond the region.
 // Used by: the hdf5 plugin, on the server's dispatch thread.
-// Before it: memory="..." of <hdf5>. After it: the writers' buffers, the views of the run; the manifest tells the figure.
+// Before it: memory="..." of <hdf5>, pieces.hpp. After it: the writers' buffers, one brick at a time; the views of the run; the manifest.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "core/base/box.hpp"
@@ -38,5 +39,16 @@ void require_memory_for_file(const std::string& path);
 
 // What the process holds beyond files and shared memory, in bytes; 0 where the system does not tell.
 std::uint64_t resident_bytes();
+
+// Fits the cache between copy, filter and write, and the chunk cache that readers have by default; large enough that the cost of a
+// write does not count.
+constexpr std::size_t kBrickBytes = std::size_t{1} << 20;
+
+// Extents of the bricks of `box`: whole in the fastest dimensions, cut in the slower ones as evenly as goes, at most `limit_bytes`
+// unless one element is larger. So each brick of an unfiltered dataset is one run in the file. All are 1 or more.
+Extents brick_extents(const Box& box, std::size_t element_bytes, std::size_t limit_bytes = kBrickBytes);
+
+// Calls `visit` for each brick in the order of the file; the last ones of a dimension may be smaller. No call for an empty box.
+void for_each_brick(const Box& box, const Extents& extents, const std::function<void(const Box&)>& visit);
 
 }  // namespace damaris::hdf5

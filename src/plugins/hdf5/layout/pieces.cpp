@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "bricks.hpp"
 #include "memory.hpp"
 #include "tiling.hpp"
 

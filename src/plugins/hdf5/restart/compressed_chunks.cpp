@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "../file/new_dataset.hpp"
-#include "../layout/bricks.hpp"
-#include "codec/decode.hpp"
+#include "../layout/memory.hpp"
+#include "codec/encoder.hpp"
 #include "codec/shuffle.hpp"
 
 namespace damaris::hdf5 {

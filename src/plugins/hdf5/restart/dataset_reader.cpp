@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../file/library.hpp"
+#include "../file/handle.hpp"
 #include "../file/new_dataset.hpp"
-#include "../file/types.hpp"
 #include "compressed_chunks.hpp"
-#include "open_stored.hpp"
 #include "stored_layout.hpp"
 
 namespace damaris::hdf5 {

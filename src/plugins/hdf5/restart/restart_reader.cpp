@@ -8,11 +8,11 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "../file/hdf5_failure.hpp"
+#include "../file/handle.hpp"
 #include "dataset_reader.hpp"
 #include "manifest/file_sum.hpp"
 #include "manifest/stored_parts.hpp"
-#include "open_stored.hpp"
+#include "stored_layout.hpp"
 #include "stored_values.hpp"
 
 namespace damaris::hdf5 {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "../file/new_dataset.hpp"
-#include "../layout/bricks.hpp"
+#include "../layout/memory.hpp"
 #include "codec/checksum.hpp"
 #include "compressed_chunks.hpp"
-#include "open_stored.hpp"
+#include "stored_layout.hpp"
 
 namespace damaris::hdf5 {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "open_stored.hpp"
+#include "stored_layout.hpp"
 #include "stored_values.hpp"
 
 namespace damaris::hdf5 {

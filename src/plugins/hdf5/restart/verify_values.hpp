@@ -1,4 +1,4 @@
-// Verifies a run whose files are HDF5: the values of the datasets, for the manifest's verify.
+// Verifies a run whose files are HDF5: the values of the datasets, for the manifest's verify. Needs no header of HDF5.
 // Used by: `damaris verify`, one thread.
 // Before it: manifest/verify.hpp, which checks the rest. After it: stored_values.hpp.
 #pragma once

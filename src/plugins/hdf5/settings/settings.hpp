@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "../attributes/attributes.hpp"
-#include "../write/filters.hpp"
+#include "../write/fill.hpp"
 #include "manifest/manifest_file.hpp"
 
 namespace damaris::hdf5 {

@@ -9,15 +9,29 @@
 //                      late:S k   servers S let the others wait too long: they give k up
 #pragma once
 
+#include <damaris/plugin.h>
+
 #include <functional>
 #include <map>
 #include <set>
 #include <string>
 
 #include "../schedule/write_schedule.hpp"
-#include "group.hpp"
+#include "../settings/settings.hpp"
 
 namespace damaris::hdf5 {
+
+// Servers first .. first+size-1; the first leads.
+struct Group {
+  int first = 0, size = 1;
+  int leader() const { return first; }
+};
+
+// Of one server alone where each writes its own files.
+Group group_of(const dc_host_t& host, const Settings& settings);
+
+// What stands between the stem and ".i<iteration>.h5": ".node7.s3", ".g1" or "".
+std::string name_part(const dc_host_t& host, const Settings& settings);
 
 class Agreement : public WriteSchedule {
  public:

@@ -5,11 +5,10 @@
 #include <limits>
 #include <utility>
 
-#include "../file/library.hpp"
+#include "../file/handle.hpp"
 #include "../file/new_dataset.hpp"
-#include "../file/types.hpp"
-#include "../layout/bricks.hpp"
 #include "../layout/gather.hpp"
+#include "../layout/memory.hpp"
 #include "../write/brick_index.hpp"
 #include "../write/fill.hpp"
 #include "../write/precision.hpp"

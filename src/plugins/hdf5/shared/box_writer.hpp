@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "../layout/piece_memory.hpp"
+#include "../layout/gather.hpp"
 #include "dataset_creator.hpp"
 #include "manifest/entries.hpp"
 #include "team.hpp"

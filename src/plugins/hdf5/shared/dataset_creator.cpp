@@ -8,12 +8,10 @@
 #include <cerrno>
 #include <cmath>
 
-#include "../file/attributes.hpp"
+#include "../file/handle.hpp"
 #include "../file/hdf5_file.hpp"
-#include "../file/library.hpp"
 #include "../file/new_dataset.hpp"
-#include "../file/types.hpp"
-#include "../layout/bricks.hpp"
+#include "../layout/memory.hpp"
 #include "../write/fill.hpp"
 #include "../write/labels.hpp"
 

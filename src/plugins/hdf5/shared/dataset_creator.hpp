@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "../write/filters.hpp"
+#include "../write/fill.hpp"
+#include "agreement.hpp"
 #include "core/base/output_file.hpp"
-#include "group.hpp"
 #include "shared_layout.hpp"
 
 namespace damaris::hdf5 {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "../layout/piece_memory.hpp"
+#include "../layout/gather.hpp"
 #include "codec/checksum.hpp"
 #include "core/base/json.hpp"
 #include "core/base/own_file.hpp"

@@ -12,7 +12,7 @@
 
 #include "box_writer.hpp"
 #include "core/base/output_file.hpp"
-#include "manifest/file_names.hpp"
+#include "manifest/output_folder.hpp"
 
 namespace damaris::hdf5 {
 

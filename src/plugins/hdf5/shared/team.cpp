@@ -2,7 +2,7 @@
 
 #include <damaris/error.hpp>
 
-#include "../file/library.hpp"
+#include "../file/handle.hpp"
 
 #ifdef H5_HAVE_PARALLEL
 

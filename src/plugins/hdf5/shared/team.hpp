@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "../file/handle.hpp"
-#include "group.hpp"
+#include "agreement.hpp"
 
 namespace damaris::hdf5 {
 

@@ -9,7 +9,7 @@
 
 #include "../layout/tiling.hpp"
 #include "common_scaling.hpp"
-#include "manifest/declared.hpp"
+#include "manifest/views.hpp"
 
 namespace damaris::hdf5 {
 namespace {

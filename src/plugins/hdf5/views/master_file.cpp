@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <map>
 
-#include "../file/attributes.hpp"
-#include "../file/library.hpp"
+#include "../file/handle.hpp"
 #include "../file/new_dataset.hpp"
 #include "../write/fill.hpp"
 #include "../write/labels.hpp"
 #include "core/base/clock.hpp"
-#include "scales.hpp"
 #include "virtual_array.hpp"
 
 namespace damaris::hdf5 {

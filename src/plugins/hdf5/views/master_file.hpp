@@ -11,7 +11,6 @@
 #include "../file/hdf5_file.hpp"
 #include "core/base/output_file.hpp"
 #include "global_view.hpp"
-#include "view_names.hpp"
 #include "view_place.hpp"
 
 namespace damaris::hdf5 {

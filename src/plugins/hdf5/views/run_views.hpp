@@ -14,7 +14,6 @@
 #include "global_view.hpp"
 #include "manifest/reader.hpp"
 #include "master_file.hpp"
-#include "view_names.hpp"
 #include "view_place.hpp"
 
 namespace damaris::hdf5 {

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "global_view.hpp"
-#include "view_names.hpp"
 #include "view_place.hpp"
 
 namespace damaris::hdf5 {

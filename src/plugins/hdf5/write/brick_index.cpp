@@ -5,9 +5,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "../file/attributes.hpp"
+#include "../file/new_dataset.hpp"
 #include "codec/checksum.hpp"
-#include "codec/look.hpp"
 #include "codec/range.hpp"
 
 namespace damaris::hdf5 {

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 
-#include "../file/attributes.hpp"
 #include "../file/new_dataset.hpp"
-#include "../file/types.hpp"
-#include "../layout/bricks.hpp"
 #include "../layout/gather.hpp"
+#include "../layout/memory.hpp"
 #include "codec/checksum.hpp"
 
 namespace damaris::hdf5 {

@@ -10,11 +10,11 @@
 
 #include "../file/handle.hpp"
 #include "../file/hdf5_file.hpp"
+#include "../layout/gather.hpp"
 #include "../layout/memory.hpp"
-#include "../layout/piece_memory.hpp"
 #include "brick_index.hpp"
 #include "codec/encoder.hpp"
-#include "filters.hpp"
+#include "fill.hpp"
 #include "precision.hpp"
 #include "workers.hpp"
 

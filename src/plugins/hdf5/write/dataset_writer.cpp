@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "../file/new_dataset.hpp"
-#include "../file/types.hpp"
-#include "../layout/bricks.hpp"
-#include "../layout/piece_memory.hpp"
+#include "../layout/gather.hpp"
+#include "../layout/memory.hpp"
 #include "codec/checksum.hpp"
 
 namespace damaris::hdf5 {

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "../attributes/attributes.hpp"
-#include "../file/aligned_writer.hpp"
 #include "../file/handle.hpp"
 #include "../file/hdf5_file.hpp"
+#include "../file/write_target.hpp"
 #include "../layout/memory.hpp"
 #include "../layout/pieces.hpp"
 #include "brick_index.hpp"
 #include "chunk_writer.hpp"
-#include "filters.hpp"
+#include "fill.hpp"
 #include "manifest/entries.hpp"
 
 namespace damaris::hdf5 {

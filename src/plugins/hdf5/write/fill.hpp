@@ -1,6 +1,7 @@
-// What stands in a dataset where nobody has written: never a number that a simulation is likely to write.
+// What a dataset is made with beside its shape: its filters, and what stands in it where nobody has written, never a number that a simulation is
+// likely to write.
 // Used by: the hdf5 plugin, on the server's dispatch thread.
-// Before it: a variable of which there are holes, or parts in files that may be gone. After it: the views, files of several servers.
+// Before it: settings.hpp; a variable of which there are holes, or parts in files that may be gone. After it: dataset_writer.hpp, the views, files of several servers.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -8,9 +9,15 @@
 #include <cstddef>
 #include <vector>
 
+#include "../attributes/values.hpp"
 #include "../file/handle.hpp"
 
 namespace damaris::hdf5 {
+
+// Throws damaris::Error(DC_E_CONFIG) when this HDF5 lacks one.
+void check_available(const std::vector<Filter>& filters);
+
+void add_filters(const Properties& dataset, const std::vector<Filter>& filters);
 
 // An element of the variable, in memory: NaN for reals, what netCDF takes for integers, zero for characters; members of compounds likewise.
 std::vector<std::byte> fill_of(const dc_variable_info_t& variable);

@@ -2,7 +2,7 @@
 
 #include <damaris/version.h>
 
-#include "../file/attributes.hpp"
+#include "../file/new_dataset.hpp"
 #include "core/base/clock.hpp"
 
 namespace damaris::hdf5 {

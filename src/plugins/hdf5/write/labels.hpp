@@ -1,6 +1,6 @@
 // The attributes that explain a file and its datasets to a reader.
 // Used by: the hdf5 plugin, on the server's dispatch thread.
-// Before it: an open file or dataset. After it: attributes.hpp. docs/file-format.md lists them.
+// Before it: an open file or dataset. After it: new_dataset.hpp. docs/file-format.md lists them.
 #pragma once
 
 #include <damaris/plugin.h>

@@ -1,19 +1,32 @@
-// What the values of a piece become before they are compressed: rounded, quantized to 16 bits, or unchanged.
+// What the values of a piece become before they are compressed: rounded, quantized to 16 bits, or unchanged; and the scale and offset of each
+// variable for which the XML gives none, the same for as long as they are good.
 // Used by: the hdf5 plugin; plan on the server's dispatch thread, apply on its workers.
-// Before it: the variable's `reduce`. After it: chunk_writer.hpp stores the values and tells what was done.
+// Before it: the variable's `reduce`. After it: chunk_writer.hpp stores the values and enters what was done into the manifest.
 #pragma once
-
-#include <cstddef>
-#include <string>
 
 #include <damaris/error.hpp>
 
-#include "../layout/piece_memory.hpp"
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "../layout/gather.hpp"
 #include "codec/half.hpp"
 #include "codec/rounding.hpp"
-#include "float16_scales.hpp"
 
 namespace damaris::hdf5 {
+
+class Float16Scales {
+ public:
+  // That of the variable before while nothing overflows with it and the largest error is at most twice that of one made for this range;
+  // else this one, from now on. Zeros, values that are not finite, and those that no scale holds choose nothing for what
+  // comes later.
+  codec::Scaling choose(std::uint32_t variable, const codec::Range<double>& range);
+
+ private:
+  std::map<std::uint32_t, codec::Scaling> chosen_;  // by id
+};
 
 // Values that cannot be stored as the XML asks. Thrown before anything of the dataset is in the file: the other ones are stored.
 class Refused : public Error {

@@ -1,6 +1,5 @@
 #include <catch2/catch.hpp>
 
-#include "plugins/hdf5/layout/bricks.hpp"
 #include "plugins/hdf5/layout/memory.hpp"
 
 using namespace damaris;

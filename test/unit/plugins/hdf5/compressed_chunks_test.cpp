@@ -10,7 +10,7 @@
 #include "codec/checksum.hpp"
 #include "codec/encoder.hpp"
 #include "plugins/hdf5/file/new_dataset.hpp"
-#include "plugins/hdf5/restart/open_stored.hpp"
+#include "plugins/hdf5/restart/stored_layout.hpp"
 #include "plugins/hdf5/restart/stored_values.hpp"
 #include "unit/plugins/hdf5/earlier_run.hpp"
 

@@ -1,5 +1,5 @@
 // When a variable of 16 bits keeps its scale and offset.
-#include "plugins/hdf5/write/float16_scales.hpp"
+#include "plugins/hdf5/write/precision.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <string>
 
-#include "plugins/hdf5/file/hdf5_failure.hpp"
 #include "support/file_limit.hpp"
 #include "support/temp_folder.hpp"
 

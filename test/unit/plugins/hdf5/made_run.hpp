@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/hdf5/file/hdf5_failure.hpp"
+#include "plugins/hdf5/file/handle.hpp"
 #include "plugins/hdf5/views/master_file.hpp"
 #include "plugins/hdf5/views/xdmf.hpp"
 #include "unit/plugins/hdf5/blocks.hpp"

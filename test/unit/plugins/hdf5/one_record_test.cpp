@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "manifest/manifest_file.hpp"
-#include "plugins/hdf5/file/hdf5_failure.hpp"
+#include "plugins/hdf5/file/handle.hpp"
 #include "plugins/hdf5/restart/restart_reader.hpp"
 #include "plugins/hdf5/restart/verify_values.hpp"
 #include "unit/plugins/hdf5/read_file.hpp"

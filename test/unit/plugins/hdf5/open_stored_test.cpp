@@ -1,5 +1,5 @@
 // Files that somebody else made to be taken for ours: opened for their own values, and for nothing else.
-#include "plugins/hdf5/restart/open_stored.hpp"
+#include "plugins/hdf5/restart/stored_layout.hpp"
 
 #include <sys/file.h>
 #include <sys/stat.h>

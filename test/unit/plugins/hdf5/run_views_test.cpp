@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "plugins/hdf5/file/hdf5_failure.hpp"
+#include "plugins/hdf5/file/handle.hpp"
 #include "plugins/hdf5/views/run_views.hpp"
 #include "support/peak_memory.hpp"
 #include "support/temp_folder.hpp"

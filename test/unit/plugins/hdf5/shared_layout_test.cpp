@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "plugins/hdf5/file/hdf5_failure.hpp"
+#include "plugins/hdf5/file/handle.hpp"
 #include "plugins/hdf5/shared/agreement.hpp"
 #include "plugins/hdf5/shared/dataset_creator.hpp"
 #include "unit/plugins/fake_host.hpp"

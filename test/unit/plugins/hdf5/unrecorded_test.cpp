@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "manifest/unrecorded.hpp"
-#include "plugins/hdf5/file/hdf5_failure.hpp"
+#include "plugins/hdf5/file/handle.hpp"
 #include "unit/plugins/hdf5/record_text.hpp"
 #include "unit/plugins/hdf5/run_server.hpp"
 

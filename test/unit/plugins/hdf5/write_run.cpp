@@ -154,7 +154,7 @@ void add_all(Blocks& blocks, const std::vector<dc_variable_info_t>& variables, i
 }  // namespace
 
 TEST_CASE("write") {
-  // This program has copies of HDF5's variables, as a simulation may: the library then sets these and not its own (library.hpp).
+  // This program has copies of HDF5's variables, as a simulation may: the library then sets these and not its own (handle.hpp).
   for (const hid_t id : {H5T_C_S1, H5T_NATIVE_INT, H5T_STD_REF_OBJ}) REQUIRE(id > 0);
   const std::vector<dc_variable_info_t> variables = make_variables();
   const char* const stem = std::getenv("DAMARIS_TEST_STEM");

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "codec/checksum.hpp"
-#include "plugins/hdf5/file/aligned_writer.hpp"
 #include "plugins/hdf5/file/write_target.hpp"
 #include "support/temp_folder.hpp"
 

@@ -1,4 +1,4 @@
-#include "scratch.hpp"
+#include "chunk.hpp"
 
 #include <algorithm>
 #include <cstring>

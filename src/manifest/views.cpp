@@ -1,4 +1,4 @@
-#include "declared.hpp"
+#include "views.hpp"
 
 namespace damaris::manifest {
 namespace {
