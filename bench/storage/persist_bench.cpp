@@ -133,7 +133,7 @@ void large(bool quick, const Folder& folder, Report& report) {
   ways.push_back({"HDF5 file", [&](std::int64_t step) { by_parts(run, writer, step, path); }});
   ways.push_back({"pwrite + fsync", [&](std::int64_t step) { by_hand(run, step, path, true); }});
   ways.push_back({"iteration, durable, recorded", [&](std::int64_t step) {
-                    storage.store(run.iteration(step));
+                    if (storage.store(run.iteration(step)) < 0) throw Error(DC_E_IO, "a step is not stored");
                     ::unlink((folder.path() / format("large.bench.s0.i{}.h5", step)).c_str());
                   }});
   measure(ways, quick ? 2 : 25, "large");

@@ -93,7 +93,9 @@ void serve(const GroupPlan& plan, const std::string& basename, Shared& shared, C
       const Clock::time_point begin = Clock::now();
       iteration.age_s = std::chrono::duration<double>(begin - due(step)).count();
       iteration.hurry = begin >= due(step + 1) ? 1 : 0;
-      const bool stored = storage.store(iteration);
+      const int code = storage.store(iteration);
+      if (code < 0) throw Error(static_cast<dc_code>(code), "a step is not stored");
+      const bool stored = code == DC_OK;
       if (stored) shared.write_s[static_cast<std::size_t>(my_index)][static_cast<std::size_t>(step)] = seconds_since(begin);
       if (stored) break;
       std::this_thread::sleep_for(kPause);

@@ -307,8 +307,9 @@ bool ManifestWriter::write() {
   } catch (const Failure& failure) {
     tell_others({{"misses", named(lines_) + ": " + failure.what()}});
     const StepEntry& step = lines_.front();
-    throw Error(DC_E_IO, "step " + std::to_string(step.step) + fate_of(step) + " the manifest cannot tell of it: " +
-                             failure.what() + "; its line is kept and tried again with the next");
+    throw Failure("step " + std::to_string(step.step) + fate_of(step) + " the manifest cannot tell of it: " + failure.what() +
+                      "; its line is kept and tried again with the next",
+                  failure.system_error());
   }
 }
 
@@ -389,7 +390,8 @@ void ManifestWriter::finish() {
     write_all_lines();
     say_end();
   } catch (const Failure& failure) {
-    throw Error(DC_E_IO, "the manifest misses " + (lines_.empty() ? "the end of the run" : named(lines_)) + ": " + failure.what());
+    throw Failure("the manifest misses " + (lines_.empty() ? "the end of the run" : named(lines_)) + ": " + failure.what(),
+                  failure.system_error());
   }
   for (int server = 0; connected_ && server < host_.server_count; ++server)
     if (const Unrecorded one(names_, server, run_.regions); replaced_ || one.is_there()) one.remove();

@@ -42,7 +42,7 @@ class ManifestWriter {
   void begin(const std::string& name);
   // What this server stored of a step that is complete since `since`, in step order. The line, where it is due, waits for write().
   void report(StepEntry&& record, Instant since);
-  // Adds the lines that are due. Returns false while one cannot be added and is to be tried again: to be called again. Throws damaris::Error
+  // Adds the lines that are due. Returns false while one cannot be added and is to be tried again: to be called again. Throws Failure
   // when it has been tried long enough; then the line is kept for the next.
   bool write();
   // This server has nothing of the steps up to `step` but what it has reported.
@@ -51,7 +51,8 @@ class ManifestWriter {
   void take(int from, const std::string& message);
   // For when nobody waits: shows what the manifest has got.
   Views::Work work();
-  // After the last step: adds what is left and lets the views show it. Throws damaris::Error when one of both could not be written.
+  // After the last step: adds what is left and lets the views show it. Throws Failure when the manifest could not be written,
+  // damaris::Error when the views could not.
   void finish();
 
   // Servers that do not know how many they are: each says in the manifest that it takes part. Recovery knows it of what it recovers.

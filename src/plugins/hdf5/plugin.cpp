@@ -35,6 +35,8 @@ int caught(const dc_host_t& host, Call&& call) {
     return DC_OK;
   } catch (const Error& error) {
     return fail(error.code(), error.what());
+  } catch (const Failure& failure) {
+    return fail(DC_E_IO, failure.what());
   } catch (const std::bad_alloc&) {
     return fail(DC_E_MEMORY, "the hdf5 plugin is out of memory; give the dedicated core more, or write less in one iteration");
   } catch (const std::exception& error) {
@@ -61,9 +63,9 @@ int init(const dc_host_t* host, void** state) {
 
 int on_iteration(void* state, const dc_iteration_t* iteration) {
   State& mine = *static_cast<State*>(state);
-  bool stored = false;
+  int stored = DC_OK;
   const int code = guarded(mine.host, [&] { stored = mine.storage.store(*iteration); });
-  return code == DC_OK && !stored ? DC_WAIT : code;
+  return code == DC_OK ? stored : code;
 }
 
 int on_message(void* state, int from, const void* data, std::uint64_t bytes) {

@@ -169,26 +169,29 @@ void Storage::passed(std::int64_t step) {
   manifest_->passed(step);
 }
 
-bool Storage::store(const dc_iteration_t& iteration) {
+int Storage::store(const dc_iteration_t& iteration) {
   const Instant now = Clock::now();
   if (!in_hand_) in_hand_.emplace(InHand{{}, completed(iteration, now), now});
+  int code = DC_OK;
   try {
-    if (!in_hand_->written && !try_to_write(iteration, now)) return false;
-    if (!manifest_->write()) return false;
+    if (!in_hand_->written) code = try_to_write(iteration, now);
+    if (code == DC_OK && !manifest_->write()) code = DC_WAIT;
   } catch (...) {
     in_hand_.reset();
     retry_.next_thing();
     throw;
   }
+  if (code == DC_WAIT) return code;
   const std::optional<Error> refused = in_hand_->refused;
   in_hand_.reset();
-  if (refused) throw *refused;
-  return true;
+  if (code != DC_OK) retry_.next_thing();
+  if (code == DC_OK && refused) throw *refused;
+  return code;
 }
 
-// Returns false when it is not written yet, true when the manifest waits for its line.
-bool Storage::try_to_write(const dc_iteration_t& iteration, Instant now) {
-  if (retry_.resting(now) || (iteration.dataset_count > 0 && !schedule_->may_write(iteration, now))) return false;
+// Returns DC_OK when the manifest waits for its line, DC_WAIT when the iteration is not written yet, or as give_up().
+int Storage::try_to_write(const dc_iteration_t& iteration, Instant now) {
+  if (retry_.resting(now) || (iteration.dataset_count > 0 && !schedule_->may_write(iteration, now))) return DC_WAIT;
   if (!in_hand_->begun) in_hand_->begun = now;
   manifest::StepEntry& record = in_hand_->record;
   record = record_of(host_, iteration,
@@ -201,11 +204,11 @@ bool Storage::try_to_write(const dc_iteration_t& iteration, Instant now) {
   } catch (const Failure& failure) {
     return failed(iteration, failure, now);
   } catch (const Error& error) {
-    give_up(iteration, error);
+    return give_up(iteration, error.code(), error.sentence());
   } catch (const std::bad_alloc&) {
-    give_up(iteration, Error(DC_E_MEMORY, "iteration " + std::to_string(iteration.step) +
-                                              " is not stored: the server is out of memory; give the dedicated core more, or write "
-                                              "less in one iteration"));
+    return give_up(iteration, DC_E_MEMORY,
+                   "iteration " + std::to_string(iteration.step) +
+                       " is not stored: the server is out of memory; give the dedicated core more, or write less in one iteration");
   }
   if (retry_.failed() > 0) {
     const std::string line =
@@ -216,7 +219,8 @@ bool Storage::try_to_write(const dc_iteration_t& iteration, Instant now) {
   retry_.stored();
   if (!record.files.empty() && continues_) restart_->replace_from(iteration.step);  // recorded or not: the file has taken its place
   report(iteration);
-  return in_hand_->written = true;
+  in_hand_->written = true;
+  return DC_OK;
 }
 
 void Storage::warn(std::vector<PlaceWarning>&& warnings) {
@@ -228,7 +232,7 @@ void Storage::warn(std::vector<PlaceWarning>&& warnings) {
 }
 
 // The turn is another's while this server rests.
-bool Storage::failed(const dc_iteration_t& iteration, const Failure& failure, Instant begun) {
+int Storage::failed(const dc_iteration_t& iteration, const Failure& failure, Instant begun) {
   const Instant now = Clock::now();
   const std::string step = std::to_string(iteration.step);
   const std::string what = "iteration " + step + " is not stored as " + names_.final_path(iteration.step) + ": " + failure.what();
@@ -239,24 +243,26 @@ bool Storage::failed(const dc_iteration_t& iteration, const Failure& failure, In
     const std::string waits =
         "which tries step " + step + " again (" + retry_.effort(now) + "): " + std::strerror(failure.system_error());
     host_.waits(host_.self, waits.c_str());
-    return false;
+    return DC_WAIT;
   }
   in_hand_->record.retries = retry_.failed() - 1;
   const std::string effort = retry_.failed() > 1 ? "; given up after " + retry_.effort(now) : "";
-  give_up(iteration, Error(DC_E_IO, what + effort + remedy));
+  return give_up(iteration, DC_E_IO, what + effort + remedy);
 }
 
-void Storage::give_up(const dc_iteration_t& iteration, const Error& error) {
+// Enters the sentence into the manifest and hands it to the host.
+int Storage::give_up(const dc_iteration_t& iteration, dc_code code, std::string sentence) {
   in_hand_->record.complete = false;
   std::vector<std::string>& failures = in_hand_->record.failures;  // a dataset that was refused stands there already
-  if (std::find(failures.begin(), failures.end(), error.sentence()) == failures.end()) failures.push_back(error.sentence());
+  if (std::find(failures.begin(), failures.end(), sentence) == failures.end()) failures.push_back(sentence);
   report(iteration);
   try {
     manifest_->write();
-  } catch (const Error& also) {
-    throw Error(error.code(), error.sentence() + "; also: " + also.sentence());
+  } catch (const Failure& also) {
+    sentence += std::string("; also: ") + also.what();
   }
-  throw error;
+  host_.fail(host_.self, sentence.c_str());
+  return code;
 }
 
 void Storage::report(const dc_iteration_t& iteration) {

@@ -30,18 +30,18 @@ class Storage {
   // Checks all that can be checked before the run: settings, types, names, the folder. Throws damaris::Error.
   explicit Storage(const dc_host_t& host);
 
-  // Returns true when the iteration is durable under its final name and told to the host and the manifest; without datasets there is no
-  // file. Returns false while it is not this server's turn, and while the file system refuses what it may take later: to be called again.
-  // Throws damaris::Error: nothing of the iteration is stored, and no file left behind, or all but the datasets which the manifest's
-  // `failures` name.
-  bool store(const dc_iteration_t& iteration);
+  // Returns DC_OK when the iteration is durable under its final name, and host and manifest know of it; without datasets there is no file.
+  // DC_WAIT while another server has the turn, and while the file system refuses what it may take later: call again. Another code, with the
+  // sentence handed to the host: nothing of the iteration is stored, and no file left behind.
+  // Throws damaris::Error where all but the datasets that the manifest's `failures` name is stored, Failure where the manifest lacks the line.
+  int store(const dc_iteration_t& iteration);
   // A message of the storage of server `from`.
   void take(int from, const std::string& message);
   // Of the iterations up to `step` no more comes than what store() was given.
   void passed(std::int64_t step);
   // A piece of what nobody waits for.
   manifest::Views::Work work() { return manifest_->work(); }
-  // After the last iteration. Throws damaris::Error when the manifest is not complete.
+  // After the last iteration. Throws Failure when the manifest is not complete, damaris::Error when the views are not.
   void finish() { manifest_->finish(); }
   // Fills what a client asks for from what an earlier run stored. Throws damaris::Error.
   void read(const dc_read_t& read);
@@ -58,9 +58,9 @@ class Storage {
     std::optional<Error> refused = {};  // why the first dataset of the last try is not in it that cannot be stored as asked
   };
 
-  bool try_to_write(const dc_iteration_t& iteration, Instant now);
-  bool failed(const dc_iteration_t& iteration, const Failure& failure, Instant begun);
-  [[noreturn]] void give_up(const dc_iteration_t& iteration, const Error& error);
+  int try_to_write(const dc_iteration_t& iteration, Instant now);
+  int failed(const dc_iteration_t& iteration, const Failure& failure, Instant begun);
+  int give_up(const dc_iteration_t& iteration, dc_code code, std::string sentence);
   void report(const dc_iteration_t& iteration);
   void warn(std::vector<PlaceWarning>&& warnings);
   manifest::FileEntry write_file(const dc_iteration_t& iteration);
