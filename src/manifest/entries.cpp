@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace damaris::manifest {
 namespace {
@@ -72,6 +73,7 @@ Json to_json(const DatasetEntry& dataset) {
   }
   put(json, "sources", dataset.sources);
   put(json, "blocks", dataset.blocks);
+  if (dataset.lowest_source >= 0) json["lowest_source"] = dataset.lowest_source;
   json["raw_bytes"] = dataset.raw_bytes;
   json["stored_bytes"] = dataset.stored_bytes;
   json["checksum"] = hex(dataset.checksum);
@@ -128,6 +130,7 @@ DatasetEntry dataset_from(const Json& json) {
   take(json, "block", dataset.block);
   take(json, "sources", dataset.sources);
   take(json, "blocks", dataset.blocks);
+  take(json, "lowest_source", dataset.lowest_source);
   check_stack(dataset);
   read_value(json.at("raw_bytes"), dataset.raw_bytes);
   read_value(json.at("stored_bytes"), dataset.stored_bytes);
@@ -205,7 +208,19 @@ void add_file(std::vector<FileEntry>& files, FileEntry&& more, Said said) {
   std::move(more.datasets.begin(), more.datasets.end(), std::back_inserter(same->datasets));
 }
 
+std::int32_t lowest_source_of(const DatasetEntry& dataset) {
+  if (dataset.is_stack()) return *std::min_element(dataset.sources.begin(), dataset.sources.end());
+  return dataset.source >= 0 ? dataset.source : dataset.lowest_source;
+}
+
 }  // namespace
+
+void put_in_order(std::vector<DatasetInFile>& datasets) {
+  std::stable_sort(datasets.begin(), datasets.end(), [](const DatasetInFile& a, const DatasetInFile& b) {
+    const std::int32_t left = lowest_source_of(*a.dataset), right = lowest_source_of(*b.dataset);
+    return std::tie(left, a.file->server, a.file->name) < std::tie(right, b.file->server, b.file->name);
+  });
+}
 
 void merge(StepEntry& into, StepEntry&& other) {
   if (!into.time) into.time = other.time;
@@ -218,7 +233,8 @@ void merge(StepEntry& into, StepEntry&& other) {
   const Said said = other.recovered ? Said::of_recovered : again ? Said::again : Said::by_another;
   for (FileEntry& file : other.files) add_file(into.files, std::move(file), said);
   into.recovered = into.recovered || other.recovered;
-  std::sort(into.files.begin(), into.files.end(), [](const FileEntry& a, const FileEntry& b) { return a.server < b.server; });
+  std::sort(into.files.begin(), into.files.end(),
+            [](const FileEntry& a, const FileEntry& b) { return std::tie(a.server, a.name) < std::tie(b.server, b.name); });
   append_sorted(into.absent, std::move(other.absent));
   append_sorted(into.missing, std::move(other.missing));
   into.never_attached = again ? std::max(into.never_attached, other.never_attached) : into.never_attached + other.never_attached;

@@ -33,6 +33,7 @@ struct DatasetEntry {
   std::int32_t source = -1;                        // of a dataset that is not joined: its client and block
   std::int32_t block = 0;
   std::vector<std::int32_t> sources, blocks;  // of a stack: block k of its first dimension; empty: it is none
+  std::int32_t lowest_source = -1;            // joined: the lowest client that gave values to it; -1: an earlier version's line
   std::uint64_t raw_bytes = 0;                // as the simulation wrote them, ghost zones left out
   std::uint64_t stored_bytes = 0;             // in the file
   std::uint32_t checksum = 0;                 // of the values as they are stored: stored_values.hpp
@@ -88,6 +89,16 @@ struct StepEntry {
   // Of a whole record: of the run that stored it; nullptr where that does not say it.
   std::shared_ptr<const Declarations> declared = {};
 };
+
+// A dataset of a variable, and the file that it lies in.
+struct DatasetInFile {
+  const FileEntry* file = nullptr;
+  const DatasetEntry* dataset = nullptr;
+};
+
+// Puts those of one variable in the order in which they win where they overlap, and in which stacks follow each other: by their lowest
+// client, so that it does not depend on which server was the first to report; where a line does not say that by server, then by name.
+void put_in_order(std::vector<DatasetInFile>& datasets);
 
 // Adds what another server says of the same step. What servers say of one file is joined.
 void merge(StepEntry& into, StepEntry&& other);

@@ -52,16 +52,12 @@ std::string reasons(const StepEntry& step) {
          joined("not stored: ", step.failures) + (step.complete ? "" : "; the iteration is not complete");
 }
 
-struct Candidate {
-  const FileEntry* file;
-  const DatasetEntry* dataset;
-};
-
-std::vector<Candidate> datasets_of(const StepEntry& step, const std::string& variable) {
-  std::vector<Candidate> found;
+std::vector<DatasetInFile> datasets_of(const StepEntry& step, const std::string& variable) {
+  std::vector<DatasetInFile> found;
   for (const FileEntry& file : step.files)
     for (const DatasetEntry& dataset : file.datasets)
       if (dataset.variable == variable) found.push_back({&file, &dataset});
+  put_in_order(found);
   return found;
 }
 
@@ -80,11 +76,11 @@ void check_global(const DatasetEntry& dataset, const dc_read_t& read) {
                  list_of(ndims, read.global));
 }
 
-FoundParts parts_at_position(const StepEntry& step, const std::vector<Candidate>& candidates, const dc_read_t& read) {
+FoundParts parts_at_position(const StepEntry& step, const std::vector<DatasetInFile>& candidates, const dc_read_t& read) {
   FoundParts found = {wanted_box(read), {}};
   if (volume(found.frame) == 0) return found;
   std::vector<Box> open = {found.frame};
-  for (const Candidate& candidate : candidates) {
+  for (const DatasetInFile& candidate : candidates) {
     if (!candidate.dataset->has_position) continue;
     check_global(*candidate.dataset, read);
     std::vector<Box> left;
@@ -126,8 +122,8 @@ std::string extents_of_block(const DatasetEntry& dataset) {
   return extents_of(box);
 }
 
-FoundParts part_of_source(const StepEntry& step, const std::vector<Candidate>& candidates, const dc_read_t& read) {
-  for (const Candidate& candidate : candidates) {
+FoundParts part_of_source(const StepEntry& step, const std::vector<DatasetInFile>& candidates, const dc_read_t& read) {
+  for (const DatasetInFile& candidate : candidates) {
     const std::optional<Box> stored = box_of_block(*candidate.dataset, read);
     if (!stored) continue;
     const Box wanted = wanted_box(read);
@@ -137,7 +133,7 @@ FoundParts part_of_source(const StepEntry& step, const std::vector<Candidate>& c
     return {*stored, {{candidate.file, candidate.dataset, *stored}}};
   }
   const bool all_joined = std::all_of(candidates.begin(), candidates.end(),
-                                      [](const Candidate& c) { return c.dataset->source < 0 && !c.dataset->is_stack(); });
+                                      [](const DatasetInFile& c) { return c.dataset->source < 0 && !c.dataset->is_stack(); });
   if (all_joined)
     throw Error(DC_E_SHAPE, "it was stored as parts of a global array; say with dc_set_position which part this client wants");
   throw Error(DC_E_NOT_STORED, "block " + std::to_string(read.block) + " of client " + std::to_string(read.source) +
@@ -147,10 +143,10 @@ FoundParts part_of_source(const StepEntry& step, const std::vector<Candidate>& c
 }  // namespace
 
 FoundParts find_parts(const StepEntry& step, const dc_read_t& read) {
-  const std::vector<Candidate> candidates = datasets_of(step, read.variable->path);
+  const std::vector<DatasetInFile> candidates = datasets_of(step, read.variable->path);
   if (candidates.empty()) throw Error(DC_E_NOT_STORED, "the variable was not stored in that step" + reasons(step));
   const bool by_position =
-      std::any_of(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.dataset->has_position; });
+      std::any_of(candidates.begin(), candidates.end(), [](const DatasetInFile& c) { return c.dataset->has_position; });
   if (read.has_position == 0) return part_of_source(step, candidates, read);
   if (by_position) return parts_at_position(step, candidates, read);
   throw Error(

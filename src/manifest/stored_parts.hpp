@@ -19,7 +19,7 @@ struct StoredPart {
   Box box;
 };
 
-// `parts` fill `frame`, the interior that is wanted, without overlap: of what two files hold, the first one's is taken. The frame lies
+// `parts` fill `frame`, the interior that is wanted, without overlap: of what two files hold, that of the lower client is taken (put_in_order). The frame lies
 // in the global array; of a block that is found by its source, where the dataset lies; of one in a stack, its layer, of one dimension more.
 struct FoundParts {
   Box frame;

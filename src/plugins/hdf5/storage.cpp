@@ -102,6 +102,7 @@ manifest::DatasetEntry record_of(const Piece& piece) {
     told.source = first.source;
     told.block = first.block;
   }
+  if (piece.joined) told.lowest_source = lowest_source(piece);
   if (piece.stacked)
     for (const Part& part : piece.parts) {
       told.sources.push_back(part.block->source);

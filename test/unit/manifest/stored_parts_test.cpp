@@ -57,6 +57,20 @@ TEST_CASE("a box over two files is made of both, and of what both hold the first
   CHECK(parts[1].box == Box{2, {1, 9}, {3, 12}});
 }
 
+TEST_CASE("rule 11: of what two files hold that of the lower client is taken, in whichever order the files stand") {
+  manifest::StepEntry step = halves();
+  step.files[0].datasets[0].lowest_source = 4;
+  step.files[1].datasets[0].lowest_source = 3;
+  for (manifest::FileEntry& file : step.files) file.server = 0;  // detached
+  for (int order = 0; order < 2; ++order, std::swap(step.files[0], step.files[1])) {
+    const auto parts = find_parts(step, Question<float>(kTheta, 5, {2, 8}).at({1, 4}).read).parts;
+    REQUIRE(parts.size() == 2);
+    CHECK(parts[0].file->name == "s1");
+    CHECK(parts[0].box == Box{2, {1, 8}, {3, 12}});
+    CHECK(parts[1].box == Box{2, {1, 4}, {3, 8}});
+  }
+}
+
 TEST_CASE("every box inside the stored array is covered once, whatever its place") {
   const manifest::StepEntry step = halves();
   for (std::int64_t low = 0; low < 16; ++low)

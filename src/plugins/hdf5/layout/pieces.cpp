@@ -122,6 +122,11 @@ Extents chunk_of(const Piece& piece, std::uint64_t codec_bytes) {
   return cut_to(chunk_of(piece), piece.box.ndims, piece.variable->element_bytes, codec_bytes);
 }
 
+std::int32_t lowest_source(const Piece& piece) {
+  const auto is_lower = [](const Part& a, const Part& b) { return a.block->source < b.block->source; };
+  return std::min_element(piece.parts.begin(), piece.parts.end(), is_lower)->block->source;
+}
+
 Box interior(const dc_dataset_t& block) {
   Box box;
   box.ndims = block.variable->ndims;

@@ -37,6 +37,9 @@ Extents chunk_of(const Piece& piece, std::uint64_t codec_bytes);
 // Whether the XML asks for chunks of its own.
 bool has_own_chunk(const Piece& piece);
 
+// The lowest client of which it has a part.
+std::int32_t lowest_source(const Piece& piece);
+
 // The interior of a block, without ghost zones: at its position, or at zero if it has none.
 Box interior(const dc_dataset_t& block);
 // The block of a part as it lies in memory, ghost zones included, in the coordinates of the piece.

@@ -45,6 +45,7 @@ manifest::DatasetEntry record_of(const SharedDataset& dataset, const Piece& piec
   told.global = dataset.global;
   told.start.emplace();
   for (int d = 0; d < piece.box.ndims; ++d) told.start->push_back(piece.box.low[d] - dataset.whole.low[d]);
+  if (dataset.joined) told.lowest_source = lowest_source(piece);
   if (!dataset.joined) {
     told.source = dataset.parts.front().source;
     told.block = dataset.parts.front().block;

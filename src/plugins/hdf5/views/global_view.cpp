@@ -21,7 +21,7 @@ struct PlacedDataset {
   Box box;
 };
 
-// What was stored of one variable, in the order of steps and servers.
+// What was stored of one variable, in the order of steps and clients.
 using History = std::map<std::int64_t, std::vector<PlacedDataset>>;
 
 Box box_behind(const manifest::DatasetEntry& dataset, const std::vector<PlacedDataset>& places) {
@@ -34,12 +34,16 @@ Box box_behind(const manifest::DatasetEntry& dataset, const std::vector<PlacedDa
 
 std::map<std::string, History> histories_of(const Steps& steps) {
   std::map<std::string, History> histories;
-  for (const auto& [step, record] : steps)
+  for (const auto& [step, record] : steps) {
+    std::map<std::string, std::vector<manifest::DatasetInFile>> by_variable;
     for (const manifest::FileEntry& file : record.files)
-      for (const manifest::DatasetEntry& dataset : file.datasets) {
-        std::vector<PlacedDataset>& places = histories[dataset.variable][step];
-        places.push_back({&file, &dataset, box_behind(dataset, places)});
-      }
+      for (const manifest::DatasetEntry& dataset : file.datasets) by_variable[dataset.variable].push_back({&file, &dataset});
+    for (auto& [variable, datasets] : by_variable) {
+      put_in_order(datasets);
+      std::vector<PlacedDataset>& places = histories[variable][step];
+      for (const auto& [file, dataset] : datasets) places.push_back({file, dataset, box_behind(*dataset, places)});
+    }
+  }
   return histories;
 }
 
@@ -134,7 +138,7 @@ Box box_of(const History& history) {
   return bounding_box(boxes);
 }
 
-// Where servers share faces the first one wins, as inside a server.
+// Where servers share faces the first place wins, which is that of the lower client, as inside a server.
 void map_step(std::size_t time, const std::vector<PlacedDataset>& places, std::vector<Mapping>& mappings) {
   std::vector<Box> boxes;
   for (const PlacedDataset& place : places) boxes.push_back(place.box);

@@ -24,7 +24,65 @@ hdf5::Steps steps_with(const std::vector<std::vector<std::string>>& variables) {
   return steps;
 }
 
+// What a server of one file a step says of it: servers that do not know of each other all have the index 0.
+manifest::StepEntry line_of(const std::string& host, std::int64_t step, const manifest::DatasetEntry& dataset) {
+  manifest::StepEntry line;
+  line.step = step;
+  line.servers = {0};
+  line.tellers = {{host, 0}};
+  manifest::FileEntry file;
+  file.name = "run." + host + ".s0.i" + std::to_string(step) + ".h5";
+  file.datasets = {dataset};
+  line.files = {file};
+  return line;
+}
+
+// Step 0 as the first server tells of it before the second one, step 1 the other way round.
+hdf5::Steps told_in_either_order(const manifest::DatasetEntry& of_first, const manifest::DatasetEntry& of_second) {
+  hdf5::Steps steps;
+  for (const std::int64_t step : {0, 1}) {
+    manifest::StepEntry first = line_of("a", step, of_first), second = line_of("b", step, of_second);
+    if (step == 1) std::swap(first, second);
+    manifest::merge(first, std::move(second));
+    steps[step] = std::move(first);
+  }
+  return steps;
+}
+
+manifest::DatasetEntry stack_of(std::int32_t source) {
+  manifest::DatasetEntry stack = joined_dataset("a", {0, 0}, {2, 3});
+  stack.has_position = false;
+  stack.sources = {source, source};
+  stack.blocks = {0, 1};
+  return stack;
+}
+
 }  // namespace
+
+TEST_CASE("rule 11: where files of servers overlap the lower client wins, whichever server was the first to tell of the step") {
+  const bool lower_comes_first = GENERATE(true, false);
+  manifest::DatasetEntry low = joined_dataset("a", {0}, {5}), high = joined_dataset("a", {4}, {5});
+  low.lowest_source = lower_comes_first ? 1 : 7;
+  high.lowest_source = lower_comes_first ? 7 : 1;
+  const hdf5::Steps steps = told_in_either_order(low, high);
+  const FakeHost host({}, {variable_info(0, "a", DC_INT32, 1)});
+  const hdf5::GlobalView view = hdf5::global_view(steps, *host.view());
+  REQUIRE(view.arrays.size() == 1);
+  for (const hdf5::Mapping& mapping : view.arrays[0].mappings) {
+    const bool wins = mapping.dataset->lowest_source == 1;
+    CHECK(volume(mapping.box) == (wins ? 5 : 4));
+  }
+  CHECK(view.arrays[0].mappings.size() == 4);
+}
+
+TEST_CASE("stacks of servers follow each other by their clients, whichever server was the first to tell of the step") {
+  const hdf5::Steps steps = told_in_either_order(stack_of(8), stack_of(3));
+  const FakeHost host({}, {variable_info(0, "a", DC_INT32, 1)});
+  const hdf5::GlobalView view = hdf5::global_view(steps, *host.view());
+  CHECK(view.not_shown.empty());
+  REQUIRE(view.arrays.size() == 1);
+  CHECK(view.arrays[0].sources == std::vector<std::int32_t>{3, 3, 8, 8});
+}
 
 TEST_CASE("the axis of the most variables is the first, then the longest, then the one that begins first") {
   std::vector<dc_variable_info_t> variables;
