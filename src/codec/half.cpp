@@ -40,8 +40,9 @@ struct PortableHalf {
   static void compare(const T* values, const float* halves, const Scaling& scaling, ErrorLanes& lanes) noexcept {
     for (std::size_t k = 0; k < kGroup; ++k) {
       const double value = values[k], half = halves[k];
-      const double error = std::fabs(value - (half * scaling.scale + scaling.offset));
-      const bool fits = error <= std::numeric_limits<double>::max();  // what a reader gets is a number
+      const double read = half * scaling.scale + scaling.offset, error = std::fabs(value - read);
+      const bool fits =
+          std::fabs(read) <= std::numeric_limits<T>::max();  // what a reader gets is a number, of the type that was written
       const double wrong = fits ? 0.0 : 1.0, reached = fits ? error : 0.0;
       const bool finite = std::fabs(value) <= std::numeric_limits<double>::max();
       const double counted = finite ? reached : 0.0;
@@ -71,11 +72,13 @@ struct F16cHalf {
     const __m256d no_sign = _mm256_castsi256_pd(_mm256_set1_epi64x(0x7fffffffffffffff));
     const __m256d scale = _mm256_set1_pd(scaling.scale), offset = _mm256_set1_pd(scaling.offset);
     const __m256d inf = _mm256_set1_pd(std::numeric_limits<double>::infinity()), one = _mm256_set1_pd(1);
+    const __m256d most = _mm256_set1_pd(std::numeric_limits<T>::max());
     for (std::size_t k = 0; k < kGroup; k += 4) {
       const __m256d value = four(values + k), half = four(halves + k);
-      const __m256d error = _mm256_and_pd(no_sign, _mm256_sub_pd(value, _mm256_fmadd_pd(half, scale, offset)));
+      const __m256d read = _mm256_fmadd_pd(half, scale, offset);
+      const __m256d error = _mm256_and_pd(no_sign, _mm256_sub_pd(value, read));
       const __m256d finite = _mm256_cmp_pd(_mm256_and_pd(no_sign, value), inf, _CMP_LT_OQ);
-      const __m256d fits = _mm256_cmp_pd(error, inf, _CMP_LT_OQ);
+      const __m256d fits = _mm256_cmp_pd(_mm256_and_pd(no_sign, read), most, _CMP_LE_OQ);
       const __m256d wrong = _mm256_and_pd(_mm256_andnot_pd(fits, finite), one);
       const __m256d counted = _mm256_and_pd(_mm256_and_pd(fits, finite), error);
       _mm256_storeu_pd(lanes.overflowed + k, _mm256_add_pd(_mm256_loadu_pd(lanes.overflowed + k), wrong));

@@ -18,7 +18,7 @@ struct Scaling {
   double offset = 0;
 };
 
-// One with which nothing of the range overflows, unless it reaches 65520 * 2^1008. Without offset where the range holds zero or spans magnitudes, so that zeros stay
+// One with which nothing of the range overflows, unless it reaches 65520 * 2^1008, or the largest number of T but for half a half. Without offset where the range holds zero or spans magnitudes, so that zeros stay
 // zeros; the scale is then one of few powers of two, so that ranges of similar magnitude get the same. Around the middle where the
 // values are far from zero: there |half| <= 1.
 template <class T>
@@ -35,8 +35,9 @@ bool can_be_undone(const Scaling& scaling) noexcept;
 void check_scaling(const Scaling& scaling);
 
 struct Quantized {
-  double largest_error = 0;      // |value - (half * scale + offset)| over the finite values, in the variable's unit
-  std::uint64_t overflowed = 0;  // finite values that are Inf in `out`: not 0 means keep 32 bits, or refuse
+  double largest_error = 0;  // |value - (half * scale + offset)| over the finite values, in the variable's unit
+  std::uint64_t overflowed =
+      0;  // finite values that are Inf in `out`, or beyond their type when read: not 0 means keep that, or refuse
 };
 
 // Writes one half for each value; NaN stays NaN and Inf stays Inf of its sign.

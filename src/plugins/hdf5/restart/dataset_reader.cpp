@@ -3,7 +3,9 @@
 #include <damaris/error.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "../file/handle.hpp"
 #include "../file/new_dataset.hpp"
@@ -82,12 +84,17 @@ Box moved(Box box, const Box& from, const Box& to) {
   return box;
 }
 
-// In double precision, as the largest error was measured; values that are not finite stay what they are.
+// In double precision, as the largest error was measured. Values that are not finite stay what they are, and finite ones are so in T: an
+// earlier version packed some that round beyond it.
 template <class T>
 void dequantize(std::byte* values, std::size_t count, const manifest::DatasetEntry& dataset) {
   const double scale = dataset.scale.value_or(1), offset = dataset.offset.value_or(0);
   auto* reals = reinterpret_cast<T*>(values);
-  for (std::size_t i = 0; i < count; ++i) reals[i] = static_cast<T>(static_cast<double>(reals[i]) * scale + offset);
+  constexpr double kMost = std::numeric_limits<T>::max();
+  for (std::size_t i = 0; i < count; ++i) {
+    const double value = static_cast<double>(reals[i]) * scale + offset;
+    reals[i] = static_cast<T>(std::isfinite(reals[i]) ? std::clamp(value, -kMost, kMost) : value);
+  }
 }
 
 // As H5Dread does on the way to memory.
