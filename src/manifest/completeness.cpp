@@ -47,6 +47,12 @@ Completeness::Completeness(const RunEntry& run) : apart_(run.apart), count_(run.
   if (apart_) servers_[name_of(run.host, run.first_server)];
 }
 
+Completeness Completeness::of_unknown_run() {
+  Completeness unknown;
+  unknown.is_unknown_ = true;
+  return unknown;
+}
+
 void Completeness::told(const StepEntry& line) {
   highest_ = std::max(highest_, line.step);
   const bool all_there = line.missing.empty() && line.never_attached == 0;
@@ -101,6 +107,7 @@ std::vector<std::string> Completeness::reasons(const StepEntry& step) const {
     if (losses != nullptr) losses->name_in(judged);
   });
   std::vector<std::string> all = flaws_with(step, judged);
+  if (is_unknown_) all.push_back("the line of its run cannot be read, so nobody knows which servers were to deliver it");
   if (const std::string names = silent(step); !names.empty()) all.push_back("servers that did not report it: " + names);
   if (all.empty() && flawed_.count(step.step) > 0) all.push_back("its line says that it is not complete");
   return all;

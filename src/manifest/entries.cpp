@@ -358,6 +358,7 @@ RunEntry run_from_json(const Json& json) {
     record.identity = json.value("identity", "");
     if (const auto variables = json.find("variables"); variables != json.end())
       record.declared = std::make_shared<const Declarations>(variables->get<Declarations>());
+    if (record.apart) record.servers = 1;  // no count: an earlier version's line has one more than the first server's index
     if (record.servers < 1 || record.servers > kMostServers)
       throw Error(DC_E_IO, "the line of the run is damaged: it tells of " + std::to_string(record.servers) + " servers");
     return record;

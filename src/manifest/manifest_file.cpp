@@ -67,6 +67,18 @@ Error other_run(const std::string& path) {
                                    "recovered; give that another place (damaris recover --basename)");
 }
 
+void require_same_run(const Outline& found, const RunEntry& run) {
+  if (found.is_unknown)
+    throw Failure("the line of its last run is damaged, so nobody knows whether that is this one; nothing of this one can be added",
+                  kNoRemedy);
+  const bool is_it = (found.identity.empty() || found.identity == run.identity) && (found.run.empty() || found.run == run.run);
+  if (is_it) return;
+  throw Failure(
+      "it has become that of another run, which began when this one had lost its locks, as by closing descriptors that it "
+      "does not know, or was put in its place; nothing of this one can be added",
+      kNoRemedy);
+}
+
 ManifestFile::ManifestFile(std::string path, Existing existing, RunHold& hold, const RunEntry& run, bool again,
                            const std::vector<Json>& of_earlier)
     : path_(std::move(path)), hold_(hold), first_(hold.is_first()) {

@@ -27,6 +27,10 @@ enum class Existing {
 Error earlier_record(const std::string& path);
 Error other_run(const std::string& path);
 
+struct Outline;  // reader.hpp
+// Throws Failure unless the manifest that is found again, and that is empty or not, is that of `run`.
+void require_same_run(const Outline& found, const RunEntry& run);
+
 class ManifestFile {
  public:
   // Opens or makes the file, and adds the run's line if no other process of the run has. What earlier runs say stays until lines of this

@@ -38,14 +38,16 @@ Outline outline_of(const std::string& path) {
     const auto text = [&](const char* key) {
       return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
     };
-    if (json.is_object() && json.contains("run")) {
+    if (begins_run(line) || (json.is_object() && json.contains("run"))) {
       outline.run = text("run");
       outline.job = text("job");
       outline.regions = text("regions");
       outline.identity = text("identity");
       outline.servers = servers_of(json);
       outline.has_joined = false;
-      replaces_all = text("replaces") == "all";
+      outline.is_unknown = outline.servers == 0;
+      outline.tells_of_iterations |= outline.is_unknown;
+      replaces_all = !outline.is_unknown && text("replaces") == "all";
       outline.begins_at = begin;
       return true;
     }
@@ -162,7 +164,22 @@ std::string Reader::doubt_about(std::int64_t step) const {
 void Reader::take_line(const std::string& line) {
   const SealedLines::Says says = seals_.take(line);
   if (says != SealedLines::Says::fine) leave_out(SealedLines::sentence(says));
-  if (says != SealedLines::Says::changed) take_content(line);
+  if (says != SealedLines::Says::changed)
+    take_content(line);
+  else if (begins_run(line))
+    begin_run({}, Completeness::of_unknown_run());
+}
+
+void Reader::begin_run(RunEntry&& run, Completeness&& completeness) {
+  runs_.push_back(std::move(run));
+  completeness_.push_back(std::move(completeness));
+  last_run_told_ = false;
+  first_.reset();
+}
+
+void Reader::leave_out_content(const std::string& line, const std::string& why) {
+  leave_out(why);
+  if (begins_run(line)) begin_run({}, Completeness::of_unknown_run());
 }
 
 void Reader::take_content(const std::string& line) {
@@ -170,10 +187,9 @@ void Reader::take_content(const std::string& line) {
     const Json json = Json::parse(line);
     const bool is_run = json.contains("run");
     if (is_run) {
-      runs_.push_back(run_from_json(json));
-      completeness_.emplace_back(runs_.back());
-      last_run_told_ = false;
-      first_.reset();
+      RunEntry run = run_from_json(json);
+      Completeness completeness(run);
+      begin_run(std::move(run), std::move(completeness));
     }
     // A run that replaces all of those before takes their lines away, and nobody else does.
     if (line_ == 0 && seals_.begins_in_the_middle() && !(is_run && runs_.back().replaces_all))
@@ -182,10 +198,10 @@ void Reader::take_content(const std::string& line) {
     if (const auto word = server_entry_from_json(json)) return completeness_.back().told(*word);
     json.contains("view") ? take_view(view_from_json(json)) : take_step(step_from_json(json));
   } catch (const Json::exception&) {
-    leave_out("this line is no JSON: it is damaged");
+    leave_out_content(line, "this line is no JSON: it is damaged");
   } catch (const Error& error) {
     if (error.code() == DC_E_VERSION) throw Error(DC_E_VERSION, path_ + ":" + std::to_string(line_ + 1) + ": " + error.what());
-    leave_out(error.what());
+    leave_out_content(line, error.what());
   }
 }
 

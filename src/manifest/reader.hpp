@@ -27,6 +27,7 @@ struct Outline {
   std::uint64_t replaced_until = 0;         // bytes: all lines before were replaced by a later run
   bool tells_of_iterations = false;         // or holds lines that cannot be read
   bool has_joined = false;                  // others have, beside the server that began the last run
+  bool is_unknown = false;                  // there is a last run, and its line cannot be read: nothing else is known of it
 };
 
 // Goes through the file a line at a time and keeps nothing of it: a manifest may be larger than what a server may take.
@@ -43,7 +44,8 @@ struct ViewState {
 
 // With its first files a run replaces what earlier runs stored from that step on (exists="append"), or all of it ("overwrite"); one that
 // stores nothing replaces nothing.
-// Lines of several servers about one step of a run are merged. A last line without its end is one that is being written: left out, as
+// Behind a line of a run that cannot be read an unknown run begins: what it stored takes the place of earlier runs' iterations, and none
+// of it counts as complete. Lines of several servers about one step of a run are merged. A last line without its end is one that is being written: left out, as
 // is one that cannot be read.
 class Reader {
  public:
@@ -72,6 +74,7 @@ class Reader {
   const std::map<std::int64_t, StepEntry>& steps() const { return steps_; }
   // For who looks at nothing else of it any more.
   std::map<std::int64_t, StepEntry> take_steps() && { return std::move(steps_); }
+  // One whose line cannot be read has an empty entry.
   const std::vector<RunEntry>& runs() const { return runs_; }
   // Whether the last run has told of a step, be it that it has no data.
   bool last_run_told() const { return last_run_told_; }
@@ -90,6 +93,8 @@ class Reader {
  private:
   void take_line(const std::string& line);
   void take_content(const std::string& line);
+  void begin_run(RunEntry&& run, Completeness&& completeness);
+  void leave_out_content(const std::string& line, const std::string& why);
   void take_view(ViewEntry&& view);
   void leave_out(const std::string& why);
   void take_step(StepEntry&& record);

@@ -28,6 +28,9 @@ Seal seal_of(std::string_view line);
 // False: the line has a seal, which is not that of its bytes.
 bool may_be_believed(std::string_view line);
 
+// Whether the line begins a run, be it that it is damaged in a part of its own: its lines must not count as those of the run before.
+bool begins_run(std::string_view line);
+
 // Goes along lines in the order in which they stand. It finds each line that has changed, and each place where lines are missing,
 // repeated or exchanged; only lines that are missing at the end leave nothing to find them by.
 class SealedLines {

@@ -36,11 +36,11 @@ int add_whole(int descriptor, const std::string& heading, const std::string& lin
 KnownSteps steps_of_last_run(const std::string& record) {
   KnownSteps told;
   for_whole_lines(record, 0, [&](const std::string& line) {
-    if (!may_be_believed(line)) return true;
-    const Json json = Json::parse(line, nullptr, false);
-    if (json.is_object() && json.contains("run")) {
+    const Json json = may_be_believed(line) ? Json::parse(line, nullptr, false) : Json(Json::value_t::discarded);
+    if (begins_run(line) || (json.is_object() && json.contains("run"))) {
       told = {};
-      if (json.contains("regions") && json["regions"].is_string()) told.regions = json["regions"].get<std::string>();
+      if (json.is_object() && json.contains("regions") && json["regions"].is_string())
+        told.regions = json["regions"].get<std::string>();
       return true;
     }
     try {

@@ -78,7 +78,8 @@ bool begins_with(const std::string& text, const std::string& start) { return tex
 
 bool is_record(const std::string& path) {
   try {
-    return outline_of(path).servers > 0;
+    const Outline outline = outline_of(path);
+    return outline.servers > 0 || outline.is_unknown;
   } catch (const Failure&) {
     return false;
   }

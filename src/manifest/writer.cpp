@@ -59,6 +59,7 @@ ManifestWriter::ManifestWriter(const dc_host_t& host, const WriterOptions& optio
       forecast_(names.folder()),
       prefixes_{names.prefix()} {
   run_.apart = apart();
+  if (run_.apart) run_.servers = 1;  // nobody knows how many there are
   run_.host = told_host();
   run_.first_server = host.server_index;
   const std::string identity = identity_of(host);
@@ -160,7 +161,7 @@ void ManifestWriter::open() {
   const RunHold::Turn turn(*hold_, std::adopt_lock);
   const bool again = was_open_, goes_on = existing_ == Existing::append && !again;
   const Outline earlier = goes_on || again ? outline_of(path) : Outline{};
-  if (again) require_this_run(earlier);
+  if (again) require_same_run(earlier, run_);
   const std::vector<Json> of_earlier = lines_of_earlier(earlier);
   file_ = std::make_unique<ManifestFile>(path, existing_, *hold_, run_, again, of_earlier);
   if (!again && (!file_->is_first() || existing_ == Existing::recover)) run_.run = outline_of(path).run;
@@ -169,16 +170,6 @@ void ManifestWriter::open() {
   if (goes_on && file_->is_first()) take_over(earlier);
   if (apart() && !file_->is_first())
     file_->append(to_json(ServerEntry{ServerEntry::What::joined, host_.server_index, host_.host_name, {}}));
-}
-
-// A program in place that has closed the descriptors it does not know has given back its locks with them.
-void ManifestWriter::require_this_run(const Outline& found) const {
-  const bool is_ours = (found.identity.empty() || found.identity == run_.identity) && (found.run.empty() || found.run == run_.run);
-  if (is_ours) return;
-  throw Failure(
-      "it has become that of another run, which began when this one had lost its locks, as by closing descriptors that it "
-      "does not know, or was put in its place; nothing of this one can be added",
-      kNoRemedy);
 }
 
 // Unless the lines stand in the file that is there now: another process of the run has given it them.
@@ -195,7 +186,7 @@ void ManifestWriter::warn_of_moved(const std::string& record) {
 void ManifestWriter::take_over(const Outline& earlier) const {
   remove_unrecorded(earlier.regions, earlier.servers);
   if (!apart() || !earlier.tells_of_iterations || earlier.identity != run_.identity) return;
-  tell(run_.servers == 1 ? 2 : 1,  // alone it may be meant so
+  tell(host_.server_count == 1 ? 2 : 1,  // alone it may be meant so
        "the last run in " + names_.of_run(".jsonl") + " is of the same job, and has ended: this one counts as a later run, which " +
            "replaces its iterations from the first one that it stores; processes of one run must be attached at the same time");
 }
@@ -295,7 +286,7 @@ void ManifestWriter::foresee(StepEntry& step) {
   if (step.files.empty()) return;
   std::uint64_t bytes = 0;
   for (const FileEntry& file : step.files) bytes += file.bytes;
-  const DiskForecast::Said said = forecast_.stored(connected_ ? bytes : bytes * static_cast<std::uint64_t>(run_.servers));
+  const DiskForecast::Said said = forecast_.stored(connected_ ? bytes : bytes * static_cast<std::uint64_t>(host_.server_count));
   if (said.what == DiskForecast::Tells::nothing) return;
   tell(said.what == DiskForecast::Tells::warning ? 1 : 2, said.sentence);
   if (said.what == DiskForecast::Tells::warning) step.warnings.push_back(said.sentence);

@@ -73,7 +73,6 @@ class ManifestWriter {
   void record_what_is_not();
   void record_untold();
   std::vector<Json> lines_of_earlier(const Outline& earlier) const;
-  void require_this_run(const Outline& found) const;
   void warn_of_moved(const std::string& record);
   void take_over(const Outline& earlier) const;
   void remove_earlier();

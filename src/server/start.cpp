@@ -1,6 +1,7 @@
 #include "server/start.hpp"
 
 #include <cstring>
+#include <limits>
 
 #include "config/config.hpp"
 #include "core/base/error.hpp"
@@ -60,7 +61,10 @@ constexpr Library kLibrary = {parse, start_server};
 }  // namespace
 
 std::unique_ptr<Serving> start_server(const Configuration& configuration, StartOptions options) {
-  if (options.coordinator == nullptr) options.coordinator = std::make_unique<SingleCoordinator>(options.index, options.index + 1);
+  constexpr int kMost = std::numeric_limits<int>::max();  // no number is above it
+  const int index = options.index;
+  if (options.coordinator == nullptr)
+    options.coordinator = std::make_unique<SingleCoordinator>(index, index == kMost ? kMost : index + 1);
   const bool in_place = options.way == Way::in_place;
   RegionPlace place;
   place.host = host_name();

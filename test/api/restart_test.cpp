@@ -86,6 +86,32 @@ void store_earlier(const TempFolder& folder) {
   }
 }
 
+TEST_CASE("a client in place may have any id, and a run that goes on under it replaces what it stores anew") {
+  const TempFolder folder;
+  const int id = GENERATE(1'000'000, std::numeric_limits<int>::max());
+  const auto store = [&](int from_step, int to_step, double first) {
+    const Session session(folder, id, "storm", "exists='append'");
+    REQUIRE(session.code == DC_OK);
+    for (int step = from_step; step < to_step; ++step) {
+      const double particles[] = {first, 2, 3};
+      CHECK(dc_write("particles", step, particles) == DC_OK);
+      CHECK(dc_end_iteration(step) == DC_OK);
+    }
+  };
+  store(0, 4, 1);
+  store(2, 3, 100);
+  const Session session(folder, id, "later", from(folder, "storm"));
+  REQUIRE(session.code == DC_OK);
+  std::int64_t last = -1;
+  CHECK(dc_last_step(nullptr, &last) == DC_OK);
+  CHECK(last == 2);
+  double particles[3];
+  REQUIRE(dc_read("particles", 2, particles) == DC_OK);
+  CHECK(particles[0] == 100);
+  REQUIRE(dc_read("particles", 1, particles) == DC_OK);
+  CHECK(particles[0] == 1);
+}
+
 TEST_CASE("a run goes on from what an earlier one stored, cut in another way, and every bit is as it was") {
   const TempFolder folder;
   store_earlier(folder);

@@ -257,6 +257,60 @@ TEST_CASE("damage in a manifest is named with file, line and cause") {
   CHECK(reader.steps().size() == 1);  // what stands behind it
 }
 
+TEST_CASE("of a run whose servers do not know of each other the number of servers is no count, and may be any") {
+  const RecordText file;
+  Json run = to_json(RunEntry{"a", "storm", 1, "local", false, "", true, "node7", 1'000'000});
+  run["servers"] = GENERATE(1'000'001, 2147483647, -2147483647 - 1);
+  file.add_line(run);
+  Json line = to_json(step(1, 1'000'000));
+  line["host"] = "node7";
+  file.add_line(line);
+  Reader reader(file.path());
+  reader.read_on();
+  CHECK(reader.damaged().empty());
+  CHECK(reader.runs().at(0).servers == 1);
+  CHECK(reader.steps().at(1).complete);
+  CHECK(outline_of(file.path()).servers == 1);
+}
+
+TEST_CASE(
+    "behind a run's line that cannot be read another run begins: its steps are none of the run before, nor known to be whole") {
+  const RecordText file;
+  auto add = [&, seal = Seal()](const Json& line, bool change = false) mutable {
+    std::string text = sealed(text_of(line), seal);
+    seal = seal_of(text);
+    if (change) text.replace(text.find("storm"), 5, "st?rm");
+    file.add(text + "\n");
+  };
+  Json run = kRun;
+  run["servers"] = 1;
+  run["replaces"] = "all";
+  run["identity"] = "1";
+  add(run);
+  for (int number : {1, 2, 3}) add(to_json(step(number, 0)));
+  SECTION("its bytes have changed") { add(run, true); }
+  SECTION("what it says cannot be") {
+    run["servers"] = 0;
+    add(run);
+  }
+  StepEntry later = step(2, 0);
+  later.files[0].bytes = 6000;
+  add(to_json(later));
+  Reader reader(file.path());
+  reader.read_on();
+  CHECK(reader.damaged().size() == 1);
+  CHECK(reader.runs().size() == 2);
+  CHECK(reader.steps().size() == 2);  // the third was replaced
+  CHECK(reader.steps().at(1).complete);
+  CHECK_FALSE(reader.doubt_about(1).empty());
+  CHECK(reader.steps().at(2).files.at(0).bytes == 6000);
+  CHECK_FALSE(reader.steps().at(2).complete);
+  CHECK_THAT(reader.why_partial(2).at(0), Catch::StartsWith("the line of its run cannot be read"));
+  const Outline outline = outline_of(file.path());
+  CHECK(outline.is_unknown);
+  CHECK(outline.replaced_until == 0);
+}
+
 TEST_CASE("of many damaged lines the first are told of, each in a short sentence, and the rest is counted") {
   const RecordText file;
   file.add_line(to_json(step(1, 0)));
