@@ -57,6 +57,7 @@ ManifestWriter::ManifestWriter(const dc_host_t& host, const WriterOptions& optio
       unrecorded_(names, host.server_index, run_.regions),
       retry_(options.retry_ms),
       forecast_(names.folder()),
+      members_(names.of_run(".jsonl")),
       prefixes_{names.prefix()} {
   run_.apart = apart();
   if (run_.apart) run_.servers = 1;  // nobody knows how many there are
@@ -286,7 +287,8 @@ void ManifestWriter::foresee(StepEntry& step) {
   if (step.files.empty()) return;
   std::uint64_t bytes = 0;
   for (const FileEntry& file : step.files) bytes += file.bytes;
-  const DiskForecast::Said said = forecast_.stored(connected_ ? bytes : bytes * static_cast<std::uint64_t>(host_.server_count));
+  const std::uint64_t writers = apart() ? members_.count() : connected_ ? 1 : static_cast<std::uint64_t>(host_.server_count);
+  const DiskForecast::Said said = forecast_.stored(bytes * writers);
   if (said.what == DiskForecast::Tells::nothing) return;
   tell(said.what == DiskForecast::Tells::warning ? 1 : 2, said.sentence);
   if (said.what == DiskForecast::Tells::warning) step.warnings.push_back(said.sentence);

@@ -14,6 +14,7 @@
 #include "core/base/retry.hpp"
 #include "disk_forecast.hpp"
 #include "manifest_file.hpp"
+#include "members.hpp"
 #include "output_folder.hpp"
 #include "reader.hpp"
 #include "step_collector.hpp"
@@ -108,6 +109,7 @@ class ManifestWriter {
   Instant since_ = {};           // when the last of them was there to be written
   Retry retry_;
   DiskForecast forecast_;
+  Members members_;  // of this run, where it is apart
   std::set<std::string> prefixes_;  // of the files of all servers of this run
 };
 

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 
 #include "manifest/manifest_file.hpp"
+#include "manifest/reader.hpp"
 #include "plugins/hdf5/file/handle.hpp"
 #include "plugins/hdf5/restart/restart_reader.hpp"
 #include "plugins/hdf5/restart/verify_values.hpp"
@@ -284,6 +286,22 @@ TEST_CASE("servers that cannot reach each other add to one manifest, and a later
     REQUIRE(steps.size() == 1);
     CHECK(steps.at(run).servers == std::vector<int>{0, 1, 2});
   }
+}
+
+TEST_CASE(
+    "the number of a process in place, however large, is no count: of lines that can be read, nor of what the disk has to take") {
+  const TempFolder folder;
+  const int most = std::numeric_limits<int>::max();
+  {
+    ServerOf lone(folder, most - 1, most, {}, false);
+    REQUIRE(lone.store(0) == DC_OK);
+    CHECK(std::none_of(lone.host.lines.begin(), lone.host.lines.end(), [](const auto& line) { return line.first <= 1; }));
+    REQUIRE(lone.plugin->finalize() == DC_OK);
+  }
+  damaris::manifest::Reader reader(folder.file("storm.jsonl"));
+  reader.read_on();
+  CHECK(reader.damaged().empty());
+  CHECK(reader.steps().at(0).complete);
 }
 
 TEST_CASE("a process that comes when the others of its job have ended says that it begins a later run, one of several warns") {

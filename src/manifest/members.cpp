@@ -1,0 +1,78 @@
+#include "members.hpp"
+
+#include <sys/stat.h>
+#include <damaris/error.hpp>
+
+#include <algorithm>
+
+#include "core/base/failure.hpp"
+#include "sealed_line.hpp"
+#include "server_entry.hpp"
+#include "whole_lines.hpp"
+
+namespace damaris::manifest {
+namespace {
+
+// Most lines are about iterations, long, and not to be parsed for this.
+bool begins_with(const std::string& line, const char* start) { return line.rfind(start, 0) == 0; }
+
+}  // namespace
+
+std::size_t Members::count() {
+  read_on();
+  return std::max<std::size_t>(joined_.size() - ended_.size(), 1);
+}
+
+bool Members::has(const std::string& host, int server) {
+  read_on();
+  return joined_.count({host, server}) > 0;
+}
+
+bool Members::is_another_file() {
+  struct stat now = {};
+  if (::stat(path_.c_str(), &now) != 0) return false;
+  const bool same = now.st_dev == device_ && now.st_ino == inode_ && static_cast<std::uint64_t>(now.st_size) >= offset_;
+  device_ = now.st_dev;
+  inode_ = now.st_ino;
+  return !same;
+}
+
+void Members::read_on() try {
+  if (is_another_file()) {
+    offset_ = 0;
+    joined_.clear();
+    ended_.clear();
+  }
+  for_whole_lines(path_, offset_, [&](const std::string& line) {
+    take(line);
+    offset_ += line.size() + 1;
+    return true;
+  });
+} catch (const Failure&) {
+  // What is known stays: whoever needs the manifest itself says that it cannot be read.
+}
+
+void Members::take(const std::string& line) try {
+  const bool is_run = begins_run(line);
+  if (is_run) {
+    joined_.clear();
+    ended_.clear();
+  }
+  if (!is_run && !begins_with(line, "{\"joined\":") && !begins_with(line, "{\"ended\":")) return;
+  const Json json = Json::parse(may_be_believed(line) ? line : "");
+  if (is_run) {
+    const RunEntry run = run_from_json(json);
+    if (run.apart) joined_.insert({run.host, run.first_server});
+    return;
+  }
+  const ServerEntry word = server_entry_from_json(json).value();
+  const std::pair<std::string, int> name = {word.host, word.server};
+  const bool has_ended = word.what == ServerEntry::What::ended;
+  joined_.insert(name);
+  has_ended ? void(ended_.insert(name)) : void(ended_.erase(name));
+} catch (const Json::exception&) {
+  // A damaged line counts nobody.
+} catch (const Error&) {
+}
+
+}  // namespace damaris::manifest
