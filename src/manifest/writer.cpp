@@ -161,14 +161,17 @@ void ManifestWriter::open() {
   take_hold(path);
   const RunHold::Turn turn(*hold_, std::adopt_lock);
   const bool again = was_open_, goes_on = existing_ == Existing::append && !again;
-  const Outline earlier = goes_on || again ? outline_of(path) : Outline{};
+  const bool begins = goes_on || (existing_ == Existing::overwrite && !again);
+  const Outline earlier = begins || again ? outline_of(path) : Outline{};
+  const bool took_part = begins && Members(path).has(host_.host_name, host_.server_index);
   if (again) require_same_run(earlier, run_);
-  const std::vector<Json> of_earlier = lines_of_earlier(earlier);
+  const std::vector<Json> of_earlier = goes_on || again ? lines_of_earlier(earlier) : std::vector<Json>{};
   file_ = std::make_unique<ManifestFile>(path, existing_, *hold_, run_, again, of_earlier);
   if (!again && (!file_->is_first() || existing_ == Existing::recover)) run_.run = outline_of(path).run;
   if (std::exchange(was_open_, true)) views_->begin_again();
   if (again) warn_of_moved(path);
-  if (goes_on && file_->is_first()) take_over(earlier);
+  if (goes_on && file_->is_first()) remove_unrecorded(earlier.regions, earlier.servers);
+  if (begins && file_->is_first()) warn_of_own_job(earlier, took_part);
   if (apart() && !file_->is_first())
     file_->append(to_json(ServerEntry{ServerEntry::What::joined, host_.server_index, host_.host_name, {}}));
 }
@@ -184,12 +187,15 @@ void ManifestWriter::warn_of_moved(const std::string& record) {
   recorded_ = {};
 }
 
-void ManifestWriter::take_over(const Outline& earlier) const {
-  remove_unrecorded(earlier.regions, earlier.servers);
+// One that has taken part in that run, and begins alone, may be started again.
+void ManifestWriter::warn_of_own_job(const Outline& earlier, bool took_part) const {
   if (!apart() || !earlier.tells_of_iterations || earlier.identity != run_.identity) return;
-  tell(host_.server_count == 1 ? 2 : 1,  // alone it may be meant so
+  const bool replaces_all = existing_ == Existing::overwrite;
+  tell(took_part && (replaces_all || host_.server_count == 1) ? 2 : 1,
        "the last run in " + names_.of_run(".jsonl") + " is of the same job, and has ended: this one counts as a later run, which " +
-           "replaces its iterations from the first one that it stores; processes of one run must be attached at the same time");
+           (replaces_all ? "replaces all of it with the first step that it stores"
+                         : "replaces its iterations from the first one that it stores") +
+           "; processes of one run must be attached at the same time");
 }
 
 // With a turn. Anew where the folder was taken away, and the locks with it.

@@ -75,7 +75,7 @@ class ManifestWriter {
   void record_untold();
   std::vector<Json> lines_of_earlier(const Outline& earlier) const;
   void warn_of_moved(const std::string& record);
-  void take_over(const Outline& earlier) const;
+  void warn_of_own_job(const Outline& earlier, bool took_part) const;
   void remove_earlier();
   void replace_earlier_runs();
   void tell_keeper(const Json& message, const std::string& of) const;
@@ -109,7 +109,7 @@ class ManifestWriter {
   Instant since_ = {};           // when the last of them was there to be written
   Retry retry_;
   DiskForecast forecast_;
-  Members members_;  // of this run, where it is apart
+  Members members_;                 // of this run, where it is apart
   std::set<std::string> prefixes_;  // of the files of all servers of this run
 };
 

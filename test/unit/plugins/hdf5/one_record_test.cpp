@@ -288,6 +288,26 @@ TEST_CASE("servers that cannot reach each other add to one manifest, and a later
   }
 }
 
+TEST_CASE("a process that comes when the others of its job have ended says that it replaces their run, before it does") {
+  const TempFolder folder;
+  {
+    ServerOf first(folder, 0, 2, {}, false);
+    REQUIRE(first.store(0) == DC_OK);
+  }
+  const int index = GENERATE(0, 1);  // the same one started again, and one that is late
+  const bool same_job = GENERATE(true, false);
+  ServerOf late(folder, index, 2, {}, false, "", same_job ? "local" : "another");
+  REQUIRE(late.plugin->init_code == DC_OK);
+  CHECK(std::filesystem::exists(folder.file("storm.node7.s0.i0.h5")));
+  const auto says_so = [&](int level) {
+    return std::count_if(late.host.lines.begin(), late.host.lines.end(), [&](const auto& line) {
+      return line.first == level && line.second.find("replaces all of it") != std::string::npos;
+    });
+  };
+  CHECK(says_so(index == 1 ? 1 : 2) == (same_job ? 1 : 0));
+  CHECK(says_so(index == 1 ? 2 : 1) == 0);
+}
+
 TEST_CASE(
     "the number of a process in place, however large, is no count: of lines that can be read, nor of what the disk has to take") {
   const TempFolder folder;
