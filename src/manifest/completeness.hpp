@@ -57,9 +57,9 @@ class Completeness {
 
   std::size_t all() const { return apart_ ? servers_.size() : static_cast<std::size_t>(count_); }
 
-  bool is_unknown_ = false;         // the run's line cannot be read
-  bool apart_ = false;              // the servers do not know of each other: those that have joined are to deliver
-  int count_ = 0;                   // of the others: what the run's line says, which costs nothing
+  bool is_unknown_ = false;           // the run's line cannot be read
+  bool apart_ = false;                // the servers do not know of each other: those that have joined are to deliver
+  int count_ = 0;                     // of the others: what the run's line says, which costs nothing
   std::map<Name, Delivery> servers_;  // that a line names
   std::int64_t highest_ = std::numeric_limits<std::int64_t>::min();  // iteration of a line
   std::set<std::int64_t> flawed_;  // iterations of which a line says that it is not complete, and not why

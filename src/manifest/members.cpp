@@ -8,7 +8,6 @@
 #include "core/base/failure.hpp"
 #include "sealed_line.hpp"
 #include "server_entry.hpp"
-#include "whole_lines.hpp"
 
 namespace damaris::manifest {
 namespace {
