@@ -116,7 +116,8 @@ void Roster::leave(Member& member, Member::Presence how) {
   member.frontier = kAllSteps;
   if (how == Member::Presence::finalized) member.own_frontier = kAllSteps;
   if (how != Member::Presence::gone) return;
-  log_line(LogLevel::warning, format("client {} is gone before it finalized", member.id));
+  // One without a number was never served, which its caller says.
+  if (member.id >= 0) log_line(LogLevel::warning, format("client {} is gone before it finalized", member.id));
   region_.slot(member.slot).state.store(static_cast<std::uint32_t>(shm::SlotState::dead), std::memory_order_release);
 }
 

@@ -26,13 +26,13 @@ bool has_number(std::int32_t pid) noexcept { return ::kill(pid, 0) == 0 || errno
 
 enum class Lookup { found, none, unreadable };
 
-// Unreadable: no descriptor or memory left, or no /proc. Fields 3 and 22 of /proc/<pid>/stat; the command in field 2 may hold blanks and
-// parentheses, so parsing starts at the last ')'.
+// None: no process has that number. Unreadable: no descriptor or memory left, no /proc, or one that hides the process (hidepid). Fields 3 and 22
+// of /proc/<pid>/stat; the command in field 2 may hold blanks and parentheses, so parsing starts at the last ')'.
 Lookup read_stat(std::int32_t pid, Stat& stat) noexcept {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
   const int file = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return errno == ENOENT && ::access("/proc/self/stat", F_OK) == 0 ? Lookup::none : Lookup::unreadable;
+  if (file < 0) return errno == ENOENT && !has_number(pid) ? Lookup::none : Lookup::unreadable;
   char text[1024];
   const ssize_t length = ::read(file, text, sizeof text - 1);
   ::close(file);

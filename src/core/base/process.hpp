@@ -34,7 +34,7 @@ constexpr ProcessId process_of(std::uint64_t word) noexcept {
 std::uint64_t start_time_of(std::int32_t pid) noexcept;
 
 // For visible processes only. Reads /proc: a zombie and a process with another start time are dead. Keeps no descriptor. Where /proc cannot
-// be read (no descriptor left, no /proc), any process of that number counts as alive.
+// be read (no descriptor left, no /proc, or one that hides the process), any process of that number counts as alive.
 bool is_alive(const ProcessId& process) noexcept;
 
 // Watches one process through a pidfd, which shows its death at once and costs two system calls a check. When the program has closed the
