@@ -25,11 +25,13 @@ bool take(shm::ClientSlot& slot, std::uint64_t self) {
   return state == static_cast<std::uint32_t>(shm::SlotState::claimed);
 }
 
-// A claimer that died before it was attached is nobody.
-bool has_id(const shm::ClientSlot& slot, int id) {
+// A claimer that died before it was attached is nobody. One of other namespaces is known by its part.
+bool has_id(const shm::Region& region, std::uint32_t index, int id) {
+  const shm::ClientSlot& slot = region.slot(index);
   const shm::SlotState state = state_of(slot);
   if (state == shm::SlotState::free || slot.id.load() != id) return false;
-  return state != shm::SlotState::claimed || is_alive(process_of(slot.claimer.load(std::memory_order_acquire)));
+  return state != shm::SlotState::claimed || is_alive(process_of(slot.claimer.load(std::memory_order_acquire))) ||
+         region.memory().is_held_elsewhere(shm::kClientParts + index);
 }
 
 }  // namespace
@@ -62,7 +64,7 @@ bool try_claim(shm::Region& region, std::uint32_t index, int id) {
   slot.space = self.space;
   slot.id.store(id);
   for (std::uint32_t other = 0; other < region.client_count(); ++other) {
-    if (other == index || !has_id(region.slot(other), id)) continue;
+    if (other == index || !has_id(region, other, id)) continue;
     give_back(slot);
     region.memory().let_go(shm::kClientParts + index);
     throw Error(DC_E_DUPLICATE, format("client id {} is already attached to this server (process {}); ids are unique in a run", id,

@@ -56,7 +56,8 @@ Leftover describe(const shm::Region& region, const model::Model& model) {
   for (std::uint32_t client = 0; client < region.client_count(); ++client) {
     const shm::ClientSlot& slot = region.slot(client);
     const auto state = static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
-    const bool claims = state == shm::SlotState::claimed && is_alive(process_of(slot.claimer.load(std::memory_order_acquire)));
+    const bool claims = state == shm::SlotState::claimed && (is_alive(process_of(slot.claimer.load(std::memory_order_acquire))) ||
+                                                             region.memory().is_held_elsewhere(shm::kClientParts + client));
     if (claims || (state == shm::SlotState::attached && region.client_lives(client))) found.living_clients.push_back(slot.pid);
   }
   return found;

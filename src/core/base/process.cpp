@@ -49,12 +49,15 @@ Lookup read_stat(std::int32_t pid, Stat& stat) noexcept {
 
 constexpr std::uint64_t kBlind = 1;  // no namespace has this number
 
-// Only if /proc shows the same namespace: in another one it would describe other processes.
+// The namespaces of process numbers and of the clock of start times. The PID namespace counts only if /proc shows it: another one's /proc would
+// describe other processes. A kernel before 5.6 has one clock.
 std::uint64_t own_space() noexcept {
   char text[64] = {};
   if (::readlink("/proc/self", text, sizeof text - 1) <= 0 || std::atoi(text) != ::getpid()) return kBlind;
-  struct stat info = {};
-  return ::stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : kBlind;
+  struct stat numbers = {}, clock = {};
+  if (::stat("/proc/self/ns/pid", &numbers) != 0) return kBlind;
+  if (::stat("/proc/self/ns/time", &clock) != 0) clock.st_ino = 0;
+  return numbers.st_ino ^ clock.st_ino << 32;  // each has 32 bits
 }
 
 int pidfd_open(std::int32_t pid) noexcept { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }

@@ -11,11 +11,11 @@ namespace damaris {
 struct ProcessId {
   std::int32_t pid = 0;
   std::uint64_t start_time = 0;  // clock ticks since boot, field 22 of /proc/<pid>/stat; 0: not known
-  std::uint64_t space = 0;       // PID namespace that the number is of; 0: not known, taken for this process's own
+  std::uint64_t space = 0;       // PID and time namespace that these are of; 0: not known, taken for this process's own
 };
 
-// Whether the number is valid in this PID namespace: in another one, a container's for instance, it belongs to no process or to another
-// one.
+// Whether its number and start time are valid here: in another PID namespace, a container's for instance, the number belongs to no process or to
+// another one, and in another time namespace the same process has another start time.
 bool is_visible(const ProcessId& process) noexcept;
 
 ProcessId this_process();

@@ -52,7 +52,7 @@ struct alignas(kLine) RegionHeader {
   std::uint64_t xml_offset, xml_bytes;
   std::uint64_t model_offset, model_bytes;
   std::uint64_t server_start_time;
-  std::uint64_t server_space;  // PID namespace of server_pid
+  std::uint64_t server_space;  // PID and time namespace of server_pid and server_start_time
   std::int32_t server_pid;
   std::int32_t server_index;
   std::int32_t server_count;  // of the run
@@ -119,7 +119,7 @@ struct alignas(kLine) ClientSlot {
   std::atomic<std::uint64_t> claimer;                   // C compare-exchange: word_of the process that may make it attached, or 0
   std::int32_t pid;                                     // C before attached
   std::uint64_t start_time;                             // C before attached
-  std::uint64_t space;                                  // C before attached: PID namespace of pid
+  std::uint64_t space;                                  // C before attached: PID and time namespace of both
   std::atomic<std::uint32_t> waits_for_room;            // C: threads of it that do
   alignas(kLine) std::atomic<std::int64_t> ended_step;  // S release: highest step the server has seen this client end
   // Mailbox: S fills mails[head % kMails] and bumps head (release); C empties and bumps tail (release).
@@ -161,8 +161,8 @@ struct alignas(kLine) PoolHeader {
   // C, and S when a client has died: the process that has the lock, its start time above its number; 0: none.
   std::atomic<std::uint64_t> owner;
   std::atomic<std::uint32_t> bell;  // bumped when the lock is released
-  // S at first; C, with kMixedSpaces, when it is in another namespace: then process numbers do not show which process is dead.
-  std::atomic<std::uint64_t> space;    // PID namespace of all
+  // S at first; C, with kMixedSpaces, when it is in another one: then process numbers do not show which process is dead.
+  std::atomic<std::uint64_t> space;    // PID and time namespace of all
   std::atomic<std::uint32_t> waiting;  // processes that wait; one that died while waiting still counts
   ArenaState state;                    // under the lock
 };

@@ -1,31 +1,37 @@
-// Processes in other PID namespaces, as containers that share the host's /dev/shm have: numbers prove nothing there.
+// Processes in other PID and time namespaces, as containers that share the host's /dev/shm have: numbers and start times prove nothing
+// there.
 #include "recover.hpp"
 
 namespace damaris::test {
 namespace {
 
-const std::vector<std::string> kElsewhere = {"unshare", "--pid", "--fork", "--mount-proc", "--kill-child"};
+const std::vector<std::string> kOtherNumbers = {"unshare", "--pid", "--fork", "--mount-proc", "--kill-child"};
+const std::vector<std::string> kOtherClock = {"unshare", "--time", "--boottime", "100000", "--fork", "--kill-child"};
 
-std::vector<std::string> elsewhere(const std::vector<std::string>& command) {
-  std::vector<std::string> whole = kElsewhere;
+using Command = std::vector<std::string>;
+
+Command elsewhere(const Command& command, const Command& place = kOtherNumbers) {
+  Command whole = place;
   whole.insert(whole.end(), command.begin(), command.end());
   return whole;
 }
 
-bool can_be_elsewhere() {
-  Process attempt(elsewhere({"true"}), true);
+bool can_be_elsewhere(const Command& place = kOtherNumbers) {
+  Process attempt(elsewhere({"true"}, place), true);
   if (attempt.wait() == 0) return true;
-  WARN("SKIP: a PID namespace needs root and unshare");
+  WARN("SKIP: a namespace needs root and unshare");
   return false;
 }
 
 }  // namespace
 
 TEST_CASE(
-    "a server in another PID namespace serves, is not recovered while it lives, and is lost and recovered once it is killed") {
-  if (!can_be_elsewhere()) return;
+    "a server in another PID or time namespace serves, is not recovered while it lives, and is lost and recovered once it is "
+    "killed") {
+  const Command place = GENERATE(kOtherNumbers, kOtherClock);
+  if (!can_be_elsewhere(place)) return;
   Run run("<clients count='1'/>");
-  Process server(elsewhere({"damaris-server", run.config()}), true);
+  Process server(elsewhere({"damaris-server", run.config()}, place), true);
   const shm::FoundRegion region = run.region();
   const Output refused = damaris({"recover", region.name});
   CHECK(refused.status == 1);

@@ -72,5 +72,19 @@ TEST_CASE("a process that /proc hides is alive until its number is nobody's") {
         "to hide processes needs root");
 }
 
+TEST_CASE("a process of another time namespace cannot be told by its start time, and is none that can be seen") {
+  const ProcessId self = this_process();
+  CHECK(is_visible(self));
+  check(outcome_of([&] {
+          if (::unshare(CLONE_NEWTIME) != 0) return int{kSkipped};
+          std::ofstream("/proc/self/timens_offsets") << "boottime 100000 0\n";
+          return outcome_of([&] {
+            if (start_time_of(self.pid) == self.start_time) return kSkipped;
+            return is_visible(self) || !is_visible(this_process()) ? kWrong : kAsExpected;
+          });
+        }),
+        "a time namespace needs root and Linux 5.6");
+}
+
 }  // namespace
 }  // namespace damaris
