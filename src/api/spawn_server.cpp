@@ -30,10 +30,22 @@ std::string server_program() {
   return beside;
 }
 
+// Writes what the child could not do to the pipe that listen() reads: a letter, and errno as three digits.
+constexpr char kNoProcess = 'p', kNoProgram = 'x';
+[[noreturn]] void give_up(int ready, char what) {
+  const int reason = errno;
+  const char text[] = {what, static_cast<char>('0' + reason / 100 % 10), static_cast<char>('0' + reason / 10 % 10),
+                       static_cast<char>('0' + reason % 10)};
+  (void)!::write(ready, text, sizeof text);
+  ::_exit(127);
+}
+
 // Only async-signal-safe calls: the parent may have threads. The second fork makes init the parent, so nobody has to wait for it.
 [[noreturn]] void become_server(const char* program, const char* config, const char* clients, int ready, int null) {
   ::setsid();
-  if (::fork() != 0) ::_exit(0);
+  const pid_t server = ::fork();
+  if (server < 0) give_up(ready, kNoProcess);
+  if (server > 0) ::_exit(0);
   ::dup2(null, 0);
   ::dup2(null, 1);
   ::dup2(null, 2);
@@ -43,10 +55,10 @@ std::string server_program() {
     ::fcntl(ready, F_SETFD, 0);
   ::syscall(SYS_close_range, kReadyDescriptor + 1, ~0u, 0);
   ::execl(program, "damaris-server", config, "--ready-fd", "3", clients, static_cast<char*>(nullptr));
-  ::_exit(127);
+  give_up(kReadyDescriptor, kNoProgram);
 }
 
-// What the server says through the pipe: "ok", or "<code> <sentence>".
+// What the server says through the pipe: "ok", or "<code> <sentence>"; or what give_up() says in its place.
 std::string listen(int pipe, std::int64_t timeout_ms) {
   const Deadline deadline = Deadline::after_ms(timeout_ms);
   std::string said;
@@ -65,6 +77,11 @@ std::string listen(int pipe, std::int64_t timeout_ms) {
     if (length <= 0) return said;
     said.append(text, static_cast<std::size_t>(length));
   }
+}
+
+Error no_process(int reason) {
+  return system_error(DC_E_MEMORY, "cannot start damaris-server", reason,
+                      "no process can be made: see ulimit -u, ulimit -v and pids.max of the control group");
 }
 
 }  // namespace
@@ -90,13 +107,15 @@ void spawn_server(const std::string& config, int clients, std::int64_t timeout_m
     int descriptor;
     ~Closer() { ::close(descriptor); }
   } closer{ends[0]};
-  if (child < 0)
-    throw system_error(DC_E_MEMORY, "cannot start damaris-server", fork_errno,
-                       "no process can be made: see ulimit -u, ulimit -v and pids.max of the control group");
+  if (child < 0) throw no_process(fork_errno);
   while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
   const std::string said = listen(ends[0], timeout_ms);
   if (said.rfind("ok", 0) == 0) return;
+  if (!said.empty() && said[0] == kNoProcess) throw no_process(std::atoi(said.c_str() + 1));
+  if (!said.empty() && said[0] == kNoProgram)
+    throw system_error(DC_E_SERVER_LOST, format("cannot run {}", program), std::atoi(said.c_str() + 1),
+                       "look at it, or set DAMARIS_SERVER to another path");
   const int code = std::atoi(said.c_str());
   if (code < 0) throw Error(static_cast<dc_code>(code), said.substr(said.find(' ') + 1));
   throw Error(DC_E_SERVER_LOST, format("{} ended before it was ready; run it by hand to see why", program));

@@ -2,16 +2,33 @@
 
 #include <catch2/catch.hpp>
 
+#include <dlfcn.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 
 #include "support/errors.hpp"
 #include "support/temp_folder.hpp"
+
+namespace {
+int forks_allowed = -1;  // any number
+}
+
+// The library's, unless a case wants it refused: what the code under test calls is looked for in the program first.
+extern "C" pid_t fork() {
+  static const auto real = reinterpret_cast<pid_t (*)()>(::dlsym(RTLD_NEXT, "fork"));
+  if (forks_allowed == 0) {
+    errno = EAGAIN;
+    return -1;
+  }
+  if (forks_allowed > 0) --forks_allowed;
+  return real();
+}
 
 namespace damaris::api {
 namespace {
@@ -53,6 +70,30 @@ TEST_CASE("a signal during the wait for a server that says nothing does not take
   const Error error = error_of([] { spawn_server("run.xml", 1, 1000); });
   CHECK(error.code() == DC_E_TIMEOUT);
   CHECK_THAT(error.sentence(), Catch::Contains("is not ready after 1000 ms"));
+}
+
+TEST_CASE("where the system gives no process, or only the first of two, the client hears that and where the limit is") {
+  const bool reaps_itself = GENERATE(false, true);
+  ::signal(SIGCHLD, reaps_itself ? SIG_IGN : SIG_DFL);
+  ::setenv("DAMARIS_SERVER", "/bin/true", 1);
+  for (const int allowed : {0, 1}) {
+    INFO(allowed << " allowed");
+    forks_allowed = allowed;
+    const Error error = error_of([] { spawn_server("run.xml", 1, 60'000); });
+    forks_allowed = -1;
+    CHECK(error.code() == DC_E_MEMORY);
+    CHECK_THAT(error.sentence(), Catch::StartsWith("cannot start damaris-server: ") && Catch::Contains("ulimit -u"));
+  }
+  ::unsetenv("DAMARIS_SERVER");
+  ::signal(SIGCHLD, SIG_DFL);
+}
+
+TEST_CASE("a server's program that cannot be run is named with the reason") {
+  ::setenv("DAMARIS_SERVER", "/dev/null", 1);
+  const Error error = error_of([] { spawn_server("run.xml", 1, 60'000); });
+  ::unsetenv("DAMARIS_SERVER");
+  CHECK(error.code() == DC_E_SERVER_LOST);
+  CHECK_THAT(error.sentence(), Catch::Contains("/dev/null") && Catch::Contains("Permission denied"));
 }
 
 }  // namespace
