@@ -1,6 +1,10 @@
 #include "server/recovery.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <memory>
 
@@ -88,22 +92,27 @@ std::shared_ptr<const model::Model> model_to_store(model::Model model, const std
 // Relative paths of the XML are from where the dead server ran.
 class WorkingFolder {
  public:
-  WorkingFolder(const std::string& folder, const std::string& region) : before_(std::filesystem::current_path()) {
+  WorkingFolder(const std::string& folder, const std::string& region)
+      : before_(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)) {  // which may have no name any more
+    if (before_ < 0)
+      throw system_error(DC_E_NO_OUTPUT, "cannot open the working folder", errno,
+                         "look at it, and at the limit of open files (ulimit -n)");
     std::error_code error;
     std::filesystem::current_path(folder, error);
-    if (error)
-      throw Error(DC_E_NO_OUTPUT, format("the folder {} that the server of {} ran in cannot be entered: {}; put it back", folder,
-                                         region, error.message()));
+    if (!error) return;
+    ::close(before_);
+    throw Error(DC_E_NO_OUTPUT, format("the folder {} that the server of {} ran in cannot be entered: {}; put it back", folder,
+                                       region, error.message()));
   }
   ~WorkingFolder() {
-    std::error_code gone;
-    std::filesystem::current_path(before_, gone);
+    (void)!::fchdir(before_);
+    ::close(before_);
   }
   WorkingFolder(const WorkingFolder&) = delete;
   WorkingFolder& operator=(const WorkingFolder&) = delete;
 
  private:
-  std::filesystem::path before_;
+  int before_;
 };
 
 void require_nobody_uses(shm::Region& region, const Leftover& found) {

@@ -99,7 +99,7 @@ int run(const Options& options) {
         list(name);
       else
         all &= recover(name, options);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {  // the others are tried all the same
       damaris::tools::complain("damaris recover", error.what());
       all = false;
     }

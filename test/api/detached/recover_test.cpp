@@ -112,4 +112,16 @@ TEST_CASE("damaris recover says that there is nothing to do, and refuses what is
   CHECK(damaris({"recover", "--basename", ""}).status == 2);
 }
 
+TEST_CASE("damaris recover works from a folder that is gone") {
+  Run run("<clients count='1'/>", kStorage);
+  const shm::FoundRegion region = kill_with_data(run);
+  run.drop(0);
+  const InFolder folder(run.folder().path());
+  Process process({"sh", "-c", "mkdir gone && cd gone && rmdir ../gone && exec damaris recover \"$0\"", region.name}, true);
+  const std::string text = all_lines(process);
+  INFO(text);
+  CHECK(process.wait() == 0);
+  CHECK_THAT(text, Catch::Contains("1 dataset stored, step 1"));
+}
+
 }  // namespace damaris::test
