@@ -75,6 +75,7 @@ void Adoption::restore_open_steps() {
     if (heard.time) step.set_time(*heard.time);
     if (heard.lacks_writes) step.note_lost(kLacksWrites);
   }
+  for (const std::int64_t step : shm::omitted_steps(region_.header(), settled_)) ledger_.open(step);
   constexpr std::int64_t kMost = 4096;
   const shm::CrowdedSteps crowded = shm::crowded_steps(region_.header(), settled_);
   for (std::int64_t step = crowded.first; step <= crowded.last && step - crowded.first < kMost; ++step) ledger_.open(step);

@@ -57,6 +57,7 @@ Leftover describe(const shm::Region& region, const model::Model& model) {
   found.spill_file = region.spill_file();
   found.spilled = header.spilled_blocks.load(std::memory_order_acquire);
   found.datasets += found.spilled;
+  found.lacks_writes = shm::lacks_writes(header);
   for (std::uint32_t client = 0; client < region.client_count(); ++client) {
     const shm::ClientSlot& slot = region.slot(client);
     const auto state = static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
@@ -154,7 +155,6 @@ Recovery recover(const std::string& name, const std::string& basename, bool give
   const model::Model model = model::from_json(std::string(region->model()));
   const Leftover before = describe(*region, model);
   require_nobody_uses(*region, before);
-  const bool lacks_writes = shm::lacks_writes(region->header());
   Recovery recovery;
   if (!region->memory().has_name()) return recovery;  // another process has just done it
   if (before.datasets > before.spilled) recovery.steps = {before.first_step, before.last_step};
@@ -163,7 +163,7 @@ Recovery recover(const std::string& name, const std::string& basename, bool give
     result = store(region, model, basename, gives_up_spilled, recovery);
   } catch (const Error& error) {
     // The storage of several servers may have to record what it had stored; a lone one has recorded it.
-    if (region->unreleased_blocks() > 0 || lacks_writes || region->header().server_count > 1) throw;
+    if (region->unreleased_blocks() > 0 || before.lacks_writes || region->header().server_count > 1) throw;
     log_line(LogLevel::info, format("there was nothing to store in {}: {}", name, error.what()));
   }
   recovery.left = region->unreleased_blocks();

@@ -149,23 +149,32 @@ void clear_unreadable(const std::string& name, model::StalePolicy policy, const 
   SharedMemory::remove(name);
 }
 
+[[noreturn]] void refuse(const FoundRegion& region) {
+  if (region.unreleased_blocks == 0)
+    throw Error(
+        DC_E_STALE_REGION,
+        format("the region {} of a dead server (pid {}) holds no dataset, but alone knows that {}; record that with 'damaris "
+               "recover {}', or say <buffer stale=\"recover\">, or stale=\"discard\" to forget it",
+               region.name, region.server.pid, left_out(*region.lacks_writes), region.name));
+  throw Error(DC_E_STALE_REGION,
+              format("the region {} of a dead server (pid {}) still holds {} datasets that were never stored; store them with "
+                     "'damaris recover {}', or say <buffer stale=\"recover\">, or stale=\"discard\" to give them up",
+                     region.name, region.server.pid, region.unreleased_blocks, region.name));
+}
+
 void clear_if_dead(const FoundRegion& region, model::StalePolicy policy, const Recover& recover) {
   if (region.alive) return;
-  const bool may_hold = region.unreleased_blocks > 0 || region.lacks_writes || region.servers > 1;
+  const bool may_hold = region.holds_data() || region.servers > 1;
   if (may_hold && policy == model::StalePolicy::recover && recover) return recover(region.name);
-  if (region.unreleased_blocks > 0 && policy != model::StalePolicy::discard)
-    throw Error(DC_E_STALE_REGION,
-                format("the region {} of a dead server (pid {}) still holds {} datasets that were never stored; store them with "
-                       "'damaris recover {}', or say <buffer stale=\"recover\">, or stale=\"discard\" to give them up",
-                       region.name, region.server.pid, region.unreleased_blocks, region.name));
+  if (region.holds_data() && policy != model::StalePolicy::discard) refuse(region);
   Region open = Region::attach(region.name);
   if (!open.memory().try_hold(kServerPart))
     throw Error(DC_E_REGION_IN_USE,
                 format("the server of the region {} (pid {}) is dead, but another process holds the region; end "
                        "what 'fuser /dev/shm{}' names",
                        region.name, region.server.pid, region.name));
-  log_line(LogLevel::warning,
-           format("removing the region {} of a dead server ({} datasets given up)", region.name, region.unreleased_blocks));
+  log_line(LogLevel::warning, format("removing the region {} of a dead server ({} datasets given up{})", region.name,
+                                     region.unreleased_blocks, region.lacks_writes ? "; " + left_out(*region.lacks_writes) : ""));
   if (!region.spill_file.empty()) ::unlink(region.spill_file.c_str());
   SharedMemory::remove(region.name);
 }
@@ -181,6 +190,12 @@ void clear(const std::string& name, model::StalePolicy policy, const Recover& re
 }
 
 }  // namespace
+
+std::string left_out(const StepRange& steps) {
+  const std::string which =
+      steps.first == steps.last ? format("step {}", steps.first) : format("steps {} to {}", steps.first, steps.last);
+  return format("writes of {} were left out for want of room", which);
+}
 
 std::string job_name() {
   for (const char* variable : {"DAMARIS_JOB", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"})
@@ -265,11 +280,12 @@ void clear_dead_regions(const RunKey& key, model::StalePolicy policy, const Reco
 void warn_of_others(const RunKey& key) {
   const std::string own = region_prefix(key);
   for (const FoundRegion& other : find_regions(simulation_prefix(key.simulation)))
-    if (!other.alive && other.unreleased_blocks > 0 && !begins_with(other.name, own))
+    if (!other.alive && other.holds_data() && !begins_with(other.name, own))
       log_line(LogLevel::warning,
-               format("the region {} of a dead server holds {} datasets of another run that were never stored; 'damaris "
+               format("the region {} of a dead server holds {} datasets of another run that were never stored{}; 'damaris "
                       "recover {}' stores them",
-                      other.name, other.unreleased_blocks, other.name));
+                      other.name, other.unreleased_blocks, other.lacks_writes ? ", and " + left_out(*other.lacks_writes) : "",
+                      other.name));
 }
 
 }  // namespace damaris::shm

@@ -12,6 +12,7 @@
 
 #include "core/base/process.hpp"
 #include "core/model/model.hpp"
+#include "core/shm/open_steps.hpp"
 
 namespace damaris::shm {
 
@@ -56,10 +57,14 @@ struct FoundRegion {
   std::string simulation;
   std::uint64_t config_digest = 0, config_place = 0;
   std::size_t unreleased_blocks = 0;
-  bool lacks_writes = false;  // of an open step, as its server had heard: a recovery records it
-  int servers = 1;            // of its run
-  std::string spill_file;     // "": none
+  std::optional<StepRange> lacks_writes;  // of open steps that its run left out: data as well, as only a recovery records it
+  int servers = 1;                        // of its run
+  std::string spill_file;                 // "": none
+  bool holds_data() const { return unreleased_blocks > 0 || lacks_writes; }
 };
+
+// "writes of step 7 were left out for want of room".
+std::string left_out(const StepRange& steps);
 
 // This user's readable regions with that prefix. Skips unreadable and foreign ones, and never touches them.
 std::vector<FoundRegion> find_regions(const std::string& prefix);
@@ -74,8 +79,8 @@ std::optional<FoundRegion> wait_for_way(const std::string& prefix, std::int64_t 
 using Recover = std::function<void(const std::string& region)>;
 
 // Removes the regions that dead servers of that run left, in any of this user's jobs: a simulation that is submitted again is another job.
-// - Regions without unreleased published blocks, and unfinished ones: always; with `policy` recover, those of a run of several servers only
-//   after `recover`, as their storage may still have to record what it holds.
+// - Regions that hold no data, and unfinished ones: always; with `policy` recover, those of a run of several servers only after `recover`, as
+//   their storage may still have to record what it holds.
 // - Others, and those of another version or damaged that no process has open: as `policy` says.
 // Throws Error(DC_E_STALE_REGION) naming the region and what to do, when `policy` is refuse or there is no `recover`, and what that
 // throws.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
 #include "core/shm/layout.hpp"
 
@@ -19,6 +20,7 @@ class Omission {
   }
   static Omission drop(std::int64_t step) noexcept { return Omission(label(step) | kDrop); }
 
+  std::int64_t step() const noexcept { return static_cast<std::int64_t>(word_ >> kLabelShift) - 1; }
   bool is_of(std::int64_t step) const noexcept { return word_ >> kLabelShift == label(step) >> kLabelShift; }
   bool drops() const noexcept { return (word_ & kDrop) != 0; }
   bool skips(int priority) const noexcept { return static_cast<std::uint64_t>(priority) < (word_ & kPriority); }
@@ -56,6 +58,15 @@ inline void omit(RegionHeader& header, std::int64_t step, Omission omission) noe
     const Omission next = Omission(before).is_of(step) ? Omission(before).with(omission) : omission;
     if (word.compare_exchange_weak(before, next.word(), std::memory_order_acq_rel)) return;
   }
+}
+
+// The steps after `settled` with an omission: the client that decided on it left a write out. A server that was killed may not have heard of it.
+inline std::vector<std::int64_t> omitted_steps(const RegionHeader& header, std::int64_t settled) {
+  std::vector<std::int64_t> steps;
+  for (const std::atomic<std::uint64_t>& word : header.omissions)
+    if (const std::int64_t step = Omission(word.load(std::memory_order_acquire)).step(); step > settled && step <= kHighestStep)
+      steps.push_back(step);
+  return steps;
 }
 
 }  // namespace damaris::shm

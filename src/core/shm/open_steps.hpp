@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/shm/omission.hpp"
 #include "core/shm/layout.hpp"
 
 namespace damaris::shm {
@@ -96,14 +97,22 @@ inline CrowdedSteps crowded_steps(const RegionHeader& header, std::int64_t settl
           (facts & kLacksWrites) != 0};
 }
 
-// Whether a recovery has to record steps of a dead server as partial, whatever blocks are left.
-inline bool lacks_writes(const RegionHeader& header) {
+struct StepRange {
+  std::int64_t first = 0, last = 0;
+};
+
+// Of the steps that a recovery of a dead server has to record as partial, whatever blocks are left; nothing when there is none.
+inline std::optional<StepRange> lacks_writes(const RegionHeader& header) {
   const std::int64_t settled =
       std::max(header.releasing.load(std::memory_order_acquire), header.last_processed.load(std::memory_order_acquire));
+  std::vector<std::int64_t> steps = omitted_steps(header, settled);
   const CrowdedSteps crowded = crowded_steps(header, settled);
-  if (crowded.may_lack_writes && crowded.first <= crowded.last) return true;
-  const std::vector<HeardOf> heard = heard_of_open_steps(header, settled);
-  return std::any_of(heard.begin(), heard.end(), [](const HeardOf& step) { return step.lacks_writes; });
+  if (crowded.may_lack_writes && crowded.first <= crowded.last) steps.insert(steps.end(), {crowded.first, crowded.last});
+  for (const HeardOf& heard : heard_of_open_steps(header, settled))
+    if (heard.lacks_writes) steps.push_back(heard.step);
+  if (steps.empty()) return std::nullopt;
+  const auto [first, last] = std::minmax_element(steps.begin(), steps.end());
+  return StepRange{*first, *last};
 }
 
 }  // namespace damaris::shm

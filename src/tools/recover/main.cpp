@@ -65,10 +65,9 @@ void list(const std::string& name) {
   const server::Leftover found = server::look_at_leftover(name);
   std::printf("%s\n  server %d of '%s' on %s (process %d), in %s\n", name.c_str(), found.server_index, found.simulation.c_str(),
               found.host.c_str(), found.server.pid, found.folder.c_str());
-  if (found.datasets == 0)
-    std::printf("  nothing that was not stored\n");
-  else
-    std::printf("  %s\n", contents(found).c_str());
+  if (found.datasets > 0) std::printf("  %s\n", contents(found).c_str());
+  if (found.lacks_writes) std::printf("  %s, which nothing else records\n", shm::left_out(*found.lacks_writes).c_str());
+  if (found.datasets == 0 && !found.lacks_writes) std::printf("  nothing that was not stored\n");
   for (const std::int32_t pid : found.living_clients) std::printf("  process %d is still a client and may publish more\n", pid);
 }
 
@@ -77,10 +76,12 @@ bool recover(const std::string& name, const Options& options) {
   const server::Leftover found = server::look_at_leftover(name);
   const server::Recovery result = server::recover(name, options.basename, options.gives_up_spilled);
   if (result.left == 0) {
-    std::printf("%s: %s%s%s%s, region removed\n", name.c_str(), datasets(result.stored).c_str(),
+    const auto& partial = found.lacks_writes;
+    std::printf("%s: %s%s%s%s%s, region removed\n", name.c_str(), datasets(result.stored).c_str(),
                 found.datasets == 0 ? "" : " stored",
                 result.steps ? format(", {}", steps(result.steps->first, result.steps->second)).c_str() : "",
-                result.given_up == 0 ? "" : format(", {} given up", datasets(result.given_up)).c_str());
+                result.given_up == 0 ? "" : format(", {} given up", datasets(result.given_up)).c_str(),
+                partial ? format(", {} recorded as partial", steps(partial->first, partial->last)).c_str() : "");
     return true;
   }
   std::printf("%s: %s stored, %zu left in it: %s\n", name.c_str(), datasets(result.stored).c_str(), result.left,

@@ -45,17 +45,24 @@ std::string place(const manifest::Finding& finding) {
 }
 
 // Regions of dead servers of its runs, on this node, with data that were never stored.
-std::vector<std::string> never_stored(const manifest::Verification& found) {
-  std::vector<std::string> names;
+std::vector<shm::FoundRegion> never_stored(const manifest::Verification& found) {
+  std::vector<shm::FoundRegion> regions;
   for (const std::string& run : found.regions)
-    for (const shm::FoundRegion& region : shm::find_regions(run))
-      if (!region.alive && region.unreleased_blocks > 0) names.push_back(region.name);
-  return names;
+    for (shm::FoundRegion& region : shm::find_regions(run))
+      if (!region.alive && region.holds_data()) regions.push_back(std::move(region));
+  return regions;
+}
+
+std::string unstored(const shm::FoundRegion& region) {
+  if (region.unreleased_blocks > 0)
+    return format("{}: a dead server of this run left data in it; 'damaris recover {}' stores them", region.name, region.name);
+  return format("{}: only what a dead server of this run left there tells that {}; 'damaris recover {}' records it", region.name,
+                shm::left_out(*region.lacks_writes), region.name);
 }
 
 // What is found beside the files and their record.
 struct Beside {
-  std::vector<std::string> regions;
+  std::vector<shm::FoundRegion> regions;
   std::vector<std::string> views;  // sentences about those that cannot be read as a whole
 };
 
@@ -84,9 +91,7 @@ std::string text_report(const std::string& record, const manifest::Verification&
   for (const std::string& name : found.replaced)
     text += line("replaced", name + ": a later run of the manifest has taken its step's place");
   for (const std::string& view : beside.views) text += line("files", view);
-  for (const std::string& region : beside.regions)
-    text +=
-        line("unstored", format("{}: a dead server of this run left data in it; 'damaris recover {}' stores them", region, region));
+  for (const shm::FoundRegion& region : beside.regions) text += line("unstored", unstored(region));
   if (found.uncovered > 0)
     text +=
         line("note", format("the manifest: {} line{} without a checksum, as an earlier version wrote; whether they have changed "
@@ -99,6 +104,12 @@ Json json_of(const std::vector<manifest::Finding>& findings) {
   Json list = Json::array();
   for (const manifest::Finding& one : findings)
     list.push_back({{"step", one.step}, {"file", one.file}, {"dataset", one.dataset}, {"what", one.what}});
+  return list;
+}
+
+Json names_of(const std::vector<shm::FoundRegion>& regions) {
+  Json list = Json::array();
+  for (const shm::FoundRegion& region : regions) list.push_back(region.name);
   return list;
 }
 
@@ -115,7 +126,7 @@ std::string json_report(const std::string& record, const manifest::Verification&
                   {"noted", found.noted},
                   {"replaced", found.replaced},
                   {"too_many_files", beside.views},
-                  {"unstored", beside.regions}},
+                  {"unstored", names_of(beside.regions)}},
                  2) +
          "\n";
 }

@@ -1,4 +1,7 @@
 // What a recovery writes is what the dead server would have written: files, record, views.
+#include "core/shm/omission.hpp"
+#include "core/shm/open_steps.hpp"
+#include "core/shm/region.hpp"
 #include "recover.hpp"
 
 namespace damaris::test {
@@ -68,6 +71,39 @@ TEST_CASE("recovery adds to the run: the files, the manifest, the master file, a
     if (entry.path().string().find(".i1.h5") != std::string::npos)
       CHECK_THAT(values_of(entry.path()), Catch::Contains("1, 1, 1, 1, 1"));
   CHECK_THAT(values_of(run.folder().file("out/x.h5")), Catch::Contains("1, 1, 1, 1, 1"));
+}
+
+TEST_CASE("a step of which all writes were refused is named by verify and recover --list, and recorded by a recovery") {
+  Run run("<clients count='1'/>", storage());
+  std::filesystem::create_directory(run.folder().file("out"));
+  const InFolder folder(run.folder().path());
+  TestClient& client = run.attached(0);
+  for (const char* command : {"write 0", "end 0", "flush 0 60000"}) client.must(command);
+  const shm::FoundRegion region = run.region();
+  const ProcessWatch watch(region.server);
+  ::kill(region.server.pid, SIGKILL);
+  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  run.drop(0);
+  {
+    shm::Region left = shm::Region::attach(region.name);
+    SECTION("as the server had heard") { shm::note_left_out(left.header(), 5); }
+    SECTION("as the clients had decided") { shm::omit(left.header(), 5, shm::Omission::drop(5)); }
+  }
+  Output output = damaris({"verify", "out/x"});
+  INFO(output.text);
+  CHECK(output.status == 1);
+  CHECK_THAT(output.text, Catch::Contains("unstored " + region.name + ": ") && Catch::Contains("step 5"));
+  CHECK_THAT(damaris({"verify", "--json", "out/x"}).text, Catch::Contains(region.name));
+  output = damaris({"recover", "--list", region.name});
+  CHECK(output.status == 0);
+  CHECK_THAT(output.text, Catch::Contains("writes of step 5 were left out") && !Catch::Contains("nothing that was not stored"));
+  CHECK(TestClient(run.config())("init 0").code == DC_E_STALE_REGION);
+  output = damaris({"recover", region.name});
+  CHECK(output.status == 0);
+  CHECK_THAT(output.text, Catch::Contains("0 datasets, step 5 recorded as partial, region removed"));
+  output = damaris({"verify", "out/x"});
+  CHECK(output.status == 1);
+  CHECK_THAT(output.text, Catch::Contains("partial  step 5: "));
 }
 
 TEST_CASE("recovery refuses to mix its data with another run's, and stores them elsewhere when told to") {

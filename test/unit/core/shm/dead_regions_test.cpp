@@ -12,6 +12,7 @@
 #include <set>
 
 #include "core/shm/arena.hpp"
+#include "core/shm/omission.hpp"
 #include "core/shm/open_steps.hpp"
 #include "core/shm/region.hpp"
 #include "support/errors.hpp"
@@ -67,6 +68,34 @@ TEST_CASE("a dead region without data whose server had heard of refused writes i
   std::vector<std::string> recovered;
   clear_dead_regions("dead", StalePolicy::recover, [&](const std::string& region) { recovered.push_back(region); });
   CHECK(recovered == std::vector<std::string>{dead.name});
+}
+
+TEST_CASE("rule 16: a dead region that alone knows of refused writes is refused by default, and given up with stale=discard") {
+  const DeadRegion dead(false);
+  SECTION("as its server had heard") { note_left_out(Region::attach(dead.name).header(), 7); }
+  SECTION("as its clients had decided, before the server heard of it") {
+    Region region = Region::attach(dead.name);
+    omit(region.header(), 7, GENERATE(Omission::drop(7), Omission::skip(7, 0)));
+  }
+  const Error error = error_of([] { clear_dead_regions("dead", StalePolicy::refuse); });
+  CHECK(error.code() == DC_E_STALE_REGION);
+  CHECK_THAT(error.sentence(), Catch::Contains(dead.name) && Catch::Contains("writes of step 7 were left out") &&
+                                   Catch::Contains("'damaris recover " + dead.name + "'"));
+  CHECK(exists(dead.name));
+  clear_dead_regions("dead", StalePolicy::discard);
+  CHECK_FALSE(exists(dead.name));
+}
+
+TEST_CASE(
+    "a physical time of a step of which nothing was written holds no start up, nor what was left out of a step that is stored") {
+  const DeadRegion dead(false);
+  {
+    Region region = Region::attach(dead.name);
+    note_time(region.header(), 8, 0.5);
+    note_left_out(region.header(), 7);
+    omit(region.header(), 7, Omission::drop(7));
+    region.header().last_processed.store(7);
+  }
   clear_dead_regions("dead", StalePolicy::refuse);
   CHECK_FALSE(exists(dead.name));
 }
