@@ -1,5 +1,6 @@
 #include "api/attach.hpp"
 
+#include <optional>
 #include <thread>
 
 #include "api/server_library.hpp"
@@ -116,9 +117,16 @@ std::unique_ptr<Session> start_without_mpi(const std::string& config, int id) {
   const std::string xml = read_config_file(config);
   const Identity run = {digest(xml), place_digest(config)};
   bool is_leaving = false;
-  if (auto session = try_attach(run, id, &is_leaving)) return session;
+  std::optional<Error> unlisted;  // where no region can be found none is needed in place
+  try {
+    if (auto session = try_attach(run, id, &is_leaving)) return session;
+  } catch (const Error& error) {
+    if (error.code() != DC_E_SHM) throw;
+    unlisted = error;
+  }
   const auto model = server_library().parse(xml, config);
   configure_log(log_level(model->log.level), model->log.file, format("client {}", id));
+  if (model->architecture.dedicated_cores > 0 && unlisted) throw Error(*unlisted);
   if (model->architecture.dedicated_cores > 0) return attach_to_server(*model, run, id);
   if (model::needs_mpi(*model)) throw Error(DC_E_CONFIG, model::refusal_without_mpi(*model));
   server::StartOptions options;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -57,13 +58,24 @@ bool may_be_ours(const char* path) {
   return ::lstat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid();
 }
 
+bool is_spill_file(const std::string& name) {
+  const std::string end = ".spill";
+  return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
+}
+
+// Where there is no /dev/shm there is no region.
 std::vector<std::string> names_where(const std::function<bool(const std::string&)>& is_wanted) {
   std::vector<std::string> names;
-  std::error_code ignored;  // an entry may vanish under the walk
-  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", ignored)) {
-    std::string name = "/" + entry.path().filename().string();
-    if (is_wanted(name) && !is_start_lock(name) && may_be_ours(entry.path().c_str())) names.push_back(std::move(name));
+  std::error_code failure;
+  for (std::filesystem::directory_iterator entry("/dev/shm", failure), end; !failure && entry != end; entry.increment(failure)) {
+    std::string name = "/" + entry->path().filename().string();
+    if (is_wanted(name) && !is_start_lock(name) && !is_spill_file(name) && may_be_ours(entry->path().c_str()))
+      names.push_back(std::move(name));
   }
+  if (failure && failure != std::errc::no_such_file_or_directory)
+    throw system_error(
+        DC_E_SHM, "cannot list /dev/shm", failure.value(),
+        "look at its permissions, which are 1777 as a rule, and at the limits of the process (ulimit -n, ulimit -v)");
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -78,6 +90,28 @@ std::vector<std::string> names_of_any_job(const RunKey& key) {
 
 bool is_there(const std::string& name) { return ::access(("/dev/shm" + name).c_str(), F_OK) == 0; }
 
+bool is_limit(int error) noexcept { return error == EMFILE || error == ENFILE || error == ENOMEM; }
+
+// Whether the server lives cannot be seen.
+class Unseen : public Error {
+ public:
+  using Error::Error;
+};
+
+// Without the two descriptors of a look every process of that number counts as alive, also one that has ended. Then its lock decides, and a
+// server that holds none may be dead.
+void require_sight_of_server(const Region& region) {
+  if (region.memory().is_held_elsewhere(kServerPart)) return;
+  const int watch = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  const int look = watch < 0 ? -1 : ::fcntl(watch, F_DUPFD_CLOEXEC, 0);
+  const int failure = look < 0 ? errno : 0;
+  for (const int descriptor : {watch, look})
+    if (descriptor >= 0) ::close(descriptor);
+  if (is_limit(failure))
+    throw Unseen(DC_E_SHM, format("whether its server (process {}) lives cannot be seen: {}", region.header().server_pid,
+                                  std::strerror(failure)));
+}
+
 FoundRegion look_at(const std::string& name) {
   FoundRegion found;
   const Region region = Region::attach(name);
@@ -87,6 +121,7 @@ FoundRegion look_at(const std::string& name) {
   const auto state = static_cast<RegionState>(header.state.load(std::memory_order_acquire));
   // A server that has closed its region holds it until it has unmapped it, which takes a while for a large one.
   found.alive = state == RegionState::closed ? region.memory().is_held_elsewhere(kServerPart) : region.server_lives();
+  if (found.alive) require_sight_of_server(region);
   found.ready = found.alive && state == RegionState::ready;
   found.leaving = found.alive && (state == RegionState::leaving || state == RegionState::closed);
   found.detached = header.detached != 0;
@@ -114,38 +149,73 @@ bool is_open_somewhere(const std::string& name) {
   return false;
 }
 
-struct Unreadable {
-  bool ours = false;
-  bool unfinished = false;  // its server died while making it: no client can have written into it
+// Why a region cannot be read, as far as that can be told without reading it.
+enum class Obstacle {
+  in_use,         // somebody uses it, or it is no file of this user, or gone
+  unfinished,     // its server died while making it: nobody can have written into it
+  other_version,  // it may be whole
+  limit,          // of this process: it may be whole
+  unopened,       // for want of descriptors or memory: its server may live
+  damaged,
 };
 
-Unreadable look_at_unreadable(const std::string& name) {
-  Unreadable region;
-  const int descriptor = open_own("/dev/shm" + name, O_RDWR);
-  if (descriptor < 0) return region;
-  struct stat info = {};
-  std::uint64_t magic = 0;
-  struct flock held = {};
-  held.l_type = F_WRLCK;  // of any part
-  const bool is_held = ::fcntl(descriptor, F_OFD_GETLK, &held) == 0 && held.l_type != F_UNLCK;
-  region.ours = ::fstat(descriptor, &info) == 0 && (info.st_mode & 077) == 0 && !is_held;
-  region.unfinished = ::pread(descriptor, &magic, sizeof magic, 0) >= 0 && magic == 0;
-  ::close(descriptor);
-  region.ours = region.ours && !is_open_somewhere(name);
-  return region;
+bool fits_in_memory(int descriptor, off_t bytes) noexcept {
+  const auto length = static_cast<std::size_t>(bytes);
+  void* address = bytes == 0 ? nullptr : ::mmap(nullptr, length, PROT_READ, MAP_SHARED, descriptor, 0);
+  if (address == MAP_FAILED) return false;
+  if (address != nullptr) ::munmap(address, length);
+  return true;
 }
 
-void clear_unreadable(const std::string& name, model::StalePolicy policy, const std::string& why) {
-  const Unreadable region = look_at_unreadable(name);
-  if (!region.ours) return log_line(LogLevel::debug, why);
-  if (!region.unfinished && policy != model::StalePolicy::discard)
-    throw Error(
-        DC_E_STALE_REGION,
-        format("no process uses the region {} any more, and it may hold datasets that were never stored, but {}; remove it with "
-               "'rm /dev/shm{}' or set <buffer stale=\"discard\"> to give them up",
-               name, why, name));
-  log_line(LogLevel::warning,
-           format("removing the region {} that {}", name, region.unfinished ? "a server left unfinished" : "no process can read"));
+Obstacle obstacle_in(int descriptor) noexcept {
+  struct stat info = {};
+  struct flock held = {};
+  held.l_type = F_WRLCK;  // of any part
+  if (::fstat(descriptor, &info) != 0 || (info.st_mode & 077) != 0) return Obstacle::in_use;
+  if (::fcntl(descriptor, F_OFD_GETLK, &held) == 0 && held.l_type != F_UNLCK) return Obstacle::in_use;
+  struct {
+    std::uint64_t magic = 0;
+    std::uint32_t abi = 0, header_bytes = 0;
+  } start;
+  if (::pread(descriptor, &start, sizeof start, 0) >= 0 && start.magic == 0) return Obstacle::unfinished;
+  if (start.magic != kMagic) return Obstacle::damaged;
+  if (start.abi != kAbi || start.header_bytes != sizeof(RegionHeader)) return Obstacle::other_version;
+  return fits_in_memory(descriptor, info.st_size) ? Obstacle::damaged : Obstacle::limit;
+}
+
+Obstacle obstacle_of(const std::string& name, const std::exception& error) {
+  if (dynamic_cast<const Unseen*>(&error) != nullptr) return Obstacle::unopened;
+  const int descriptor = open_own("/dev/shm" + name, O_RDWR);
+  if (descriptor < 0) return is_limit(errno) ? Obstacle::unopened : Obstacle::in_use;
+  const Obstacle obstacle = obstacle_in(descriptor);
+  ::close(descriptor);
+  return obstacle != Obstacle::in_use && is_open_somewhere(name) ? Obstacle::in_use : obstacle;
+}
+
+// What is whole, or may be, is not to be removed.
+std::string sentence_of(const std::string& name, Obstacle obstacle, const std::string& why) {
+  if (obstacle == Obstacle::unopened)
+    return format(
+        "the region {} cannot be looked at, and may be a dead server's with datasets that were never stored: {}; raise the "
+        "limit (ulimit -n, ulimit -v)",
+        name, why);
+  std::string rest = "raise the limit of memory (ulimit -v)";
+  if (obstacle == Obstacle::other_version) rest = format("recover it with the Damaris that made it: 'damaris recover {}'", name);
+  if (obstacle == Obstacle::damaged) rest = format("remove it with 'rm /dev/shm{}'", name);
+  return format("the region {} is nobody's any more and may hold datasets that were never stored, but {}; {}", name, why, rest);
+}
+
+void clear_unreadable(const std::string& name, model::StalePolicy policy, const std::exception& error) {
+  const std::string why = error.what();
+  const Obstacle obstacle = obstacle_of(name, error);
+  if (obstacle == Obstacle::in_use) return log_line(LogLevel::debug, why);
+  if (obstacle == Obstacle::unopened) throw Error(DC_E_SHM, sentence_of(name, obstacle, why));
+  const bool unfinished = obstacle == Obstacle::unfinished;
+  if (!unfinished && policy != model::StalePolicy::discard)
+    throw Error(DC_E_STALE_REGION,
+                sentence_of(name, obstacle, why) + ", or set <buffer stale=\"discard\"> to give up what it holds");
+  log_line(LogLevel::warning, unfinished ? format("removing the region {} that a server left unfinished", name)
+                                         : format("removing the region {} with what it may hold: {}", name, why));
   SharedMemory::remove(name);
 }
 
@@ -183,8 +253,8 @@ void clear(const std::string& name, model::StalePolicy policy, const Recover& re
   FoundRegion found;
   try {
     found = look_at(name);
-  } catch (const Error& error) {
-    return clear_unreadable(name, policy, error.sentence());
+  } catch (const std::exception& error) {
+    return clear_unreadable(name, policy, error);
   }
   clear_if_dead(found, policy, recover);
 }
@@ -246,12 +316,16 @@ std::uint64_t make_nonce() {
   return (static_cast<std::uint64_t>(source()) << 32) | source();
 }
 
-std::vector<FoundRegion> find_regions(const std::string& prefix) {
+std::vector<FoundRegion> find_regions(const std::string& prefix, std::vector<UnreadRegion>* unread) {
   std::vector<FoundRegion> regions;
   for (const std::string& name : names_where([&](const std::string& name) { return begins_with(name, prefix); })) try {
       regions.push_back(look_at(name));
-    } catch (const Error& error) {  // being made, another user's, or of another version: skipped
-      log_line(LogLevel::debug, error.sentence());
+    } catch (const std::exception& error) {  // being made, somebody else's, or another version's: not ours to judge
+      log_line(LogLevel::debug, error.what());
+      if (unread == nullptr) continue;
+      const Obstacle obstacle = obstacle_of(name, error);
+      if (obstacle != Obstacle::in_use && obstacle != Obstacle::unfinished)
+        unread->push_back({name, sentence_of(name, obstacle, error.what())});
     }
   return regions;
 }

@@ -66,8 +66,15 @@ struct FoundRegion {
 // "writes of step 7 were left out for want of room".
 std::string left_out(const StepRange& steps);
 
-// This user's readable regions with that prefix. Skips unreadable and foreign ones, and never touches them.
-std::vector<FoundRegion> find_regions(const std::string& prefix);
+// A region that no process uses any more, of which it cannot be said whether it holds data.
+struct UnreadRegion {
+  std::string name, why;  // why: a sentence that names the region and what to do
+};
+
+// This user's readable regions with that prefix. Unreadable or foreign ones are passed over, never touched; `unread` gets those of them that
+// may hold data of a dead server.
+// Throws Error(DC_E_SHM) when /dev/shm cannot be listed.
+std::vector<FoundRegion> find_regions(const std::string& prefix, std::vector<UnreadRegion>* unread = nullptr);
 
 // Waits until no living region with that prefix is `in_the_way`: one that is leaving may still store the last data of the run before,
 // and gets up to `timeout_ms` for that. Returns a region that stays in the way, or nothing; returns early once `stop` is set.
@@ -83,7 +90,7 @@ using Recover = std::function<void(const std::string& region)>;
 //   their storage may still have to record what it holds.
 // - Others, and those of another version or damaged that no process has open: as `policy` says.
 // Throws Error(DC_E_STALE_REGION) naming the region and what to do, when `policy` is refuse or there is no `recover`, and what that
-// throws.
+// throws; Error(DC_E_SHM) when /dev/shm cannot be listed, or a region in it not be opened for want of descriptors or memory.
 void clear_dead_regions(const RunKey& key, model::StalePolicy policy, const Recover& recover = {});
 
 // Logs which regions dead servers of the same simulation and job left that stored in another place: they block no start.

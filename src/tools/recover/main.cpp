@@ -39,9 +39,9 @@ std::string region_name(std::string text) {
   return text.empty() || text[0] != '/' ? "/" + text : text;
 }
 
-std::vector<std::string> dead_regions() {
+std::vector<std::string> dead_regions(std::vector<shm::UnreadRegion>& unread) {
   std::vector<std::string> names;
-  for (const shm::FoundRegion& found : shm::find_regions(shm::user_prefix()))
+  for (const shm::FoundRegion& found : shm::find_regions(shm::user_prefix(), &unread))
     if (!found.alive) names.push_back(found.name);
   return names;
 }
@@ -92,9 +92,11 @@ bool recover(const std::string& name, const Options& options) {
 int run(const Options& options) {
   std::vector<std::string> names;
   std::transform(options.regions.begin(), options.regions.end(), std::back_inserter(names), region_name);
-  if (names.empty()) names = dead_regions();
-  if (names.empty()) std::printf("no dead server has left a region on this node\n");
-  bool all = true;
+  std::vector<shm::UnreadRegion> unread;
+  if (names.empty()) names = dead_regions(unread);
+  if (names.empty() && unread.empty()) std::printf("no dead server has left a region on this node\n");
+  for (const shm::UnreadRegion& region : unread) tools::complain("damaris recover", region.why);
+  bool all = unread.empty();
   for (const std::string& name : names) try {
       if (options.list)
         list(name);
@@ -119,7 +121,7 @@ void describe(CLI::App& app, Options& options) {
   app.add_flag("--give-up-spilled", options.gives_up_spilled,
                "Store the rest when the spill file is lost or\ndamaged, without what was in it");
   app.set_version_flag("--version", "damaris " DAMARIS_VERSION);
-  app.footer("Exit status: 0 all is stored, 1 something is not, 2 wrong usage.\n");
+  app.footer("Exit status: 0 all is stored, 1 something is not or cannot be looked at, 2 wrong usage.\n");
 }
 
 }  // namespace

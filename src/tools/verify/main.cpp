@@ -44,13 +44,23 @@ std::string place(const manifest::Finding& finding) {
   return text;
 }
 
-// Regions of dead servers of its runs, on this node, with data that were never stored.
-std::vector<shm::FoundRegion> never_stored(const manifest::Verification& found) {
-  std::vector<shm::FoundRegion> regions;
-  for (const std::string& run : found.regions)
-    for (shm::FoundRegion& region : shm::find_regions(run))
-      if (!region.alive && region.holds_data()) regions.push_back(std::move(region));
-  return regions;
+// What is found beside the files and their record.
+struct Beside {
+  std::vector<shm::FoundRegion> regions;  // of dead servers of its runs, on this node, with data that were never stored
+  std::vector<shm::UnreadRegion> unread;  // of its runs too, and perhaps with data
+  std::vector<std::string> views;         // sentences about those that cannot be read as a whole
+};
+
+Beside look_beside(const manifest::Verification& found) {
+  Beside beside;
+  try {
+    for (const std::string& run : found.regions)
+      for (shm::FoundRegion& region : shm::find_regions(run, &beside.unread))
+        if (!region.alive && region.holds_data()) beside.regions.push_back(std::move(region));
+  } catch (const Error& error) {  // the files are reported all the same
+    beside.unread.push_back({"/dev/shm", error.sentence()});
+  }
+  return beside;
 }
 
 std::string unstored(const shm::FoundRegion& region) {
@@ -59,12 +69,6 @@ std::string unstored(const shm::FoundRegion& region) {
   return format("{}: only what a dead server of this run left there tells that {}; 'damaris recover {}' records it", region.name,
                 shm::left_out(*region.lacks_writes), region.name);
 }
-
-// What is found beside the files and their record.
-struct Beside {
-  std::vector<shm::FoundRegion> regions;
-  std::vector<std::string> views;  // sentences about those that cannot be read as a whole
-};
 
 // Names come from the manifest and from folders, which others may have written.
 std::string line(const char* kind, const std::string& text) { return format("{:8} {}\n", kind, without_controls(text)); }
@@ -92,6 +96,7 @@ std::string text_report(const std::string& record, const manifest::Verification&
     text += line("replaced", name + ": a later run of the manifest has taken its step's place");
   for (const std::string& view : beside.views) text += line("files", view);
   for (const shm::FoundRegion& region : beside.regions) text += line("unstored", unstored(region));
+  for (const shm::UnreadRegion& region : beside.unread) text += line("unread", region.why);
   if (found.uncovered > 0)
     text +=
         line("note", format("the manifest: {} line{} without a checksum, as an earlier version wrote; whether they have changed "
@@ -113,6 +118,12 @@ Json names_of(const std::vector<shm::FoundRegion>& regions) {
   return list;
 }
 
+Json sentences_of(const std::vector<shm::UnreadRegion>& regions) {
+  Json list = Json::array();
+  for (const shm::UnreadRegion& region : regions) list.push_back(region.why);
+  return list;
+}
+
 std::string json_report(const std::string& record, const manifest::Verification& found, const Beside& beside) {
   return text_of({{"record", record},
                   {"steps", found.steps},
@@ -126,7 +137,8 @@ std::string json_report(const std::string& record, const manifest::Verification&
                   {"noted", found.noted},
                   {"replaced", found.replaced},
                   {"too_many_files", beside.views},
-                  {"unstored", names_of(beside.regions)}},
+                  {"unstored", names_of(beside.regions)},
+                  {"unread_regions", sentences_of(beside.unread)}},
                  2) +
          "\n";
 }
@@ -157,13 +169,13 @@ int run(const Options& options) {
     Progress progress;
     found = hdf5::verify(record, {!options.quick, {}, [&](std::uint64_t done, std::uint64_t all) { progress.show(done, all); }});
   }
-  Beside beside = {never_stored(found), {}};
+  Beside beside = look_beside(found);
   if (options.views) beside.views = tools::too_many_files(found.views, tools::open_files());
   std::fputs((options.json ? json_report(record, found, beside) : text_report(record, found, beside)).c_str(), stdout);
   const bool unknown =
       std::any_of(found.not_recorded.begin(), found.not_recorded.end(), [](const std::string& name) { return name[0] != '.'; });
   return found.damaged.empty() && found.partial.empty() && !unknown && found.noted.empty() && beside.regions.empty() &&
-                 beside.views.empty()
+                 beside.unread.empty() && beside.views.empty()
              ? 0
              : 1;
 }

@@ -106,6 +106,22 @@ TEST_CASE("a step of which all writes were refused is named by verify and recove
   CHECK_THAT(output.text, Catch::Contains("partial  step 5: "));
 }
 
+TEST_CASE("verify names a region of its run that it could not look at") {
+  Run run("<clients count='1'/>", storage());
+  std::filesystem::create_directory(run.folder().file("out"));
+  const InFolder folder(run.folder().path());
+  const shm::FoundRegion region = kill_with_data(run);
+  run.drop(0);
+  shm::Region::attach(region.name).header().abi = shm::kAbi + 1;
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"verify", "out/x"}, std::vector<std::string>{"verify", "--json", "out/x"}}) {
+    const Output output = damaris(words);
+    INFO(output.text);
+    CHECK(output.status == 1);
+    CHECK_THAT(output.text, Catch::Contains(region.name) && Catch::Contains("the Damaris that made it"));
+  }
+}
+
 TEST_CASE("recovery refuses to mix its data with another run's, and stores them elsewhere when told to") {
   Run run("<clients count='1'/><buffer stale='discard'/>", storage());
   std::filesystem::create_directory(run.folder().file("out"));

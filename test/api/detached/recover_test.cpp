@@ -1,5 +1,6 @@
 // `damaris recover` and stale="recover", after a server that was killed.
 #include "recover.hpp"
+#include "core/shm/region.hpp"
 #include "core/shm/shared_memory.hpp"
 #include "core/shm/start_lock.hpp"
 
@@ -122,6 +123,69 @@ TEST_CASE("damaris recover works from a folder that is gone") {
   INFO(text);
   CHECK(process.wait() == 0);
   CHECK_THAT(text, Catch::Contains("1 dataset stored, step 1"));
+}
+
+TEST_CASE("a region that cannot be looked at is named by damaris recover, with and without --list, and not taken for none") {
+  Run run("<clients count='1'/>", kStorage);
+  const shm::FoundRegion region = kill_with_data(run);
+  run.drop(0);
+  std::string program = "damaris-recover", way_out;
+  std::vector<std::string> limit;
+  SECTION("another version's") {
+    shm::Region::attach(region.name).header().abi = shm::kAbi + 1;
+    way_out = "the Damaris that made it";
+  }
+  SECTION("beyond the limit of open files") {
+    limit = {"prlimit", "--nofile=4"};
+    way_out = "ulimit -n";
+  }
+#ifndef DAMARIS_TEST_SANITIZED  // a sanitizer maps terabytes
+  SECTION("beyond the limit of memory") {
+    std::filesystem::resize_file("/dev/shm" + region.name, std::uintmax_t{4} << 30);  // a hole, of no memory
+    limit = {"prlimit", "--as=2000000000"};
+    way_out = "ulimit -v";
+  }
+#endif
+  for (const std::vector<std::string>& options : {std::vector<std::string>{"--list"}, {}}) {
+    std::vector<std::string> command = limit;
+    command.push_back(program);
+    command.insert(command.end(), options.begin(), options.end());
+    Process process(command, true);
+    const std::string text = all_lines(process);
+    INFO(text);
+    CHECK(process.wait() == 1);
+    CHECK_THAT(text, Catch::Contains(region.name) && Catch::Contains(way_out) && !Catch::Contains("no dead server has left"));
+    CHECK(run.regions().size() == 1);
+  }
+}
+
+TEST_CASE("a region that is being made, or was never finished, is nothing that damaris recover could not look at") {
+  Run run("<clients count='1'/>", kStorage);
+  const std::string name = shm::region_name(run.key(), 1, 0, 0);
+  std::ofstream("/dev/shm" + name) << std::string(4096, '\0');
+  CHECK_THAT(damaris({"recover", "--list"}).text, !Catch::Contains(name));
+}
+
+TEST_CASE("where /dev/shm cannot be listed, damaris recover and a start say so") {
+  Run run("<clients count='1'/>", kStorage);
+  std::filesystem::permissions(run.folder().path(), std::filesystem::perms::all);
+  const auto unlisted = [](std::vector<std::string> command) {
+    command.insert(command.begin(), {"unshare", "--mount", "sh", "-c",
+                                     "mount -t tmpfs -o mode=1733 none /dev/shm && exec setpriv --reuid=4242 --regid=4242 "
+                                     "--clear-groups \"$0\" \"$@\""});
+    return command;
+  };
+  if (Process attempt(unlisted({"true"}), true); attempt.wait() != 0) {
+    WARN("SKIP: a mount needs root and unshare");
+    return;
+  }
+  Process recover(unlisted({"damaris-recover"}), true);
+  CHECK_THAT(all_lines(recover), Catch::Contains("cannot list /dev/shm: Permission denied"));
+  CHECK(recover.wait() == 1);
+  TestClient client(unlisted({std::getenv("DAMARIS_TEST_CLIENT"), run.config()}));
+  const Answer answer = client("init 0");
+  CHECK(answer.code == DC_E_SHM);
+  CHECK_THAT(answer.sentence, Catch::Contains("cannot list /dev/shm: Permission denied"));
 }
 
 }  // namespace damaris::test
