@@ -85,6 +85,8 @@ bool is_record(const std::string& path) {
   }
 }
 
+bool lacks_means(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM || error == EACCES || error == EPERM; }
+
 class Check {
  public:
   Check(const Reader& run, const VerifyOptions& options) : run_(run), options_(options) {
@@ -120,6 +122,13 @@ class Check {
     if (told_.emplace(step, file.name, dataset, what).second) result_.damaged.push_back({step, file.name, dataset, what});
   }
 
+  void failed(std::int64_t step, const StoredFile& file, const std::string& dataset, const std::string& what, int error) {
+    if (!lacks_means(error)) return damaged(step, file, dataset, what);
+    if (told_.emplace(step, file.name, dataset, what).second) result_.unread.push_back({step, file.name, dataset, what});
+  }
+
+  std::size_t told() const { return result_.damaged.size() + result_.unread.size(); }
+
   void note_partial(std::int64_t step) {
     for (const std::string& why : run_.why_partial(step)) result_.partial.push_back({step, "", "", why});
   }
@@ -139,12 +148,11 @@ class Check {
     result_.datasets += file.datasets.size();
     const std::string path = run_.folder() + "/" + file.name;
     if (!StoredFileReader(path).is_open())
-      return damaged(step, file, "", std::string("it cannot be opened: ") + std::strerror(errno));
-    const std::size_t before = result_.damaged.size();
+      return failed(step, file, "", std::string("it cannot be opened: ") + std::strerror(errno), errno);
+    const std::size_t before = told();
     const bool same = has_checksum(step, file, path);
     if (options_.values || !same || !file.checksum) check_values(step, file, path);
-    if (!same && result_.damaged.size() == before)
-      damaged(step, file, "", "its bytes have changed, outside the values of its datasets");
+    if (!same && told() == before) damaged(step, file, "", "its bytes have changed, outside the values of its datasets");
   }
 
   bool has_checksum(std::int64_t step, const FileEntry& file, const std::string& path) {
@@ -158,7 +166,7 @@ class Check {
       if (sum.bytes != file.bytes) damaged(step, file, "", length_of(path, file.bytes));
       return sum.bytes == file.bytes && sum.checksum == file.checksum.value_or(sum.checksum);
     } catch (const Failure& failure) {
-      damaged(step, file, "", failure.what());
+      failed(step, file, "", failure.what(), failure.system_error());
       return false;
     }
   }
@@ -168,7 +176,7 @@ class Check {
     const auto finding = [&](const std::string& what) { return Finding{-1, view.newest.name, "", what}; };
     const std::string path = run_.folder() + "/" + view.newest.name;
     std::error_code unknown;
-    if (!fs::exists(path, unknown))
+    if (!fs::exists(path, unknown) && !unknown)
       return result_.damaged.push_back(finding("it is missing: it was removed, or its writer was killed before it was there"));
     try {
       const FileSum sum = sum_of_file(path);
@@ -181,7 +189,7 @@ class Check {
       result_.damaged.push_back(
           finding(sum.bytes == view.newest.bytes ? "its bytes have changed" : length_of(path, view.newest.bytes)));
     } catch (const Failure& failure) {
-      result_.damaged.push_back(finding(failure.what()));
+      (lacks_means(failure.system_error()) ? result_.unread : result_.damaged).push_back(finding(failure.what()));
     }
   }
 
@@ -189,8 +197,10 @@ class Check {
     std::unique_ptr<ValueReader> open;
     try {
       open = options_.open(path);
-    } catch (const Failure&) {
-      return damaged(step, file, "", "HDF5 cannot open it any more: all its datasets are lost");
+    } catch (const Failure& failure) {
+      if (lacks_means(failure.system_error())) return failed(step, file, "", failure.what(), failure.system_error());
+      return damaged(step, file, "",
+                     std::string("HDF5 cannot open it any more: all its datasets are lost (") + failure.what() + ")");
     }
     for (const DatasetEntry& dataset : file.datasets) check_values(step, file, *open, dataset);
   }
@@ -199,7 +209,7 @@ class Check {
     try {
       if (open.checksum_of(dataset) != dataset.checksum) damaged(step, file, dataset.path, "its values have changed");
     } catch (const Failure& failure) {
-      damaged(step, file, dataset.path, std::string("it cannot be read: ") + failure.what());
+      failed(step, file, dataset.path, std::string("it cannot be read: ") + failure.what(), failure.system_error());
     }
   }
 

@@ -36,6 +36,7 @@ struct Finding {
 struct Verification {
   std::uint64_t steps = 0, files = 0, datasets = 0, bytes = 0;
   std::vector<Finding> damaged;
+  std::vector<Finding> unread;            // what this process lacks the rights, descriptors or memory to look at: it may be whole
   std::uint64_t uncovered = 0;            // lines of the manifest without a checksum: an earlier version wrote them
   std::vector<Finding> partial;           // iterations that are not complete, with the reason: so when they were written
   std::vector<std::string> not_recorded;  // files of the run's name that no line tells of

@@ -73,18 +73,25 @@ std::string unstored(const shm::FoundRegion& region) {
 // Names come from the manifest and from folders, which others may have written.
 std::string line(const char* kind, const std::string& text) { return format("{:8} {}\n", kind, without_controls(text)); }
 
+std::string outcome(const manifest::Verification& found) {
+  const std::string unread = found.unread.empty() ? "" : format("{} could not be looked at", found.unread.size());
+  if (found.damaged.empty()) return unread.empty() ? "all as recorded" : unread;
+  return format("{} damaged{}", found.damaged.size(), unread.empty() ? "" : ", " + unread);
+}
+
 std::string verdict(const std::string& record, const manifest::Verification& found) {
   std::set<std::int64_t> steps;  // each may have several reasons
   for (const manifest::Finding& one : found.partial)
     if (one.file.empty()) steps.insert(one.step);
   return format("{}: {} iterations{}, {} files, {} datasets, {}: {}\n", without_controls(record), found.steps,
                 steps.empty() ? "" : format(", {} of them partial", steps.size()), found.files, found.datasets,
-                size_text(found.bytes), found.damaged.empty() ? "all as recorded" : format("{} damaged", found.damaged.size()));
+                size_text(found.bytes), outcome(found));
 }
 
 std::string text_report(const std::string& record, const manifest::Verification& found, const Beside& beside) {
   std::string text;
   for (const manifest::Finding& one : found.damaged) text += line("damaged", place(one) + ": " + one.what);
+  for (const manifest::Finding& one : found.unread) text += line("unread", place(one) + ": " + one.what);
   for (const manifest::Finding& one : found.partial) text += line("partial", place(one) + ": " + one.what);
   for (const std::string& name : found.not_recorded) text += line("unknown", name + ": no line of the manifest tells of it");
   for (const std::string& name : found.noted)
@@ -132,6 +139,7 @@ std::string json_report(const std::string& record, const manifest::Verification&
                   {"bytes", found.bytes},
                   {"uncovered_lines", found.uncovered},
                   {"damaged", json_of(found.damaged)},
+                  {"unread", json_of(found.unread)},
                   {"partial", json_of(found.partial)},
                   {"not_recorded", found.not_recorded},
                   {"noted", found.noted},
@@ -174,8 +182,8 @@ int run(const Options& options) {
   std::fputs((options.json ? json_report(record, found, beside) : text_report(record, found, beside)).c_str(), stdout);
   const bool unknown =
       std::any_of(found.not_recorded.begin(), found.not_recorded.end(), [](const std::string& name) { return name[0] != '.'; });
-  return found.damaged.empty() && found.partial.empty() && !unknown && found.noted.empty() && beside.regions.empty() &&
-                 beside.unread.empty() && beside.views.empty()
+  return found.damaged.empty() && found.unread.empty() && found.partial.empty() && !unknown && found.noted.empty() &&
+                 beside.regions.empty() && beside.unread.empty() && beside.views.empty()
              ? 0
              : 1;
 }

@@ -3,6 +3,7 @@
 
 #include <damaris/error.hpp>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -101,6 +102,24 @@ TEST_CASE("damage is named with its step, file and dataset") {
   CHECK(found.damaged[0].dataset == dataset);
   CHECK_THAT(found.damaged[0].what, Catch::StartsWith(what));
   CHECK(verified(folder, false).damaged.size() == 1);
+}
+
+TEST_CASE("a file that this process has no descriptor left to look at is not damaged, and the reason is named") {
+  const TempFolder folder;
+  ServerOf server(folder, 0, 1);
+  REQUIRE(server.store(1) == DC_OK);
+  REQUIRE(verified(folder).damaged.empty());
+  struct rlimit before = {};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const int next = ::dup(0);
+  ::close(next);
+  const rlimit one_more = {static_cast<rlim_t>(next) + 1, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &one_more) == 0);
+  const Verification found = verified(folder);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(found.damaged.empty());
+  REQUIRE(found.unread.size() >= 1);
+  for (const auto& one : found.unread) CHECK_THAT(one.what, Catch::Contains("Too many open files"));
 }
 
 TEST_CASE("a value that was wrong before the file was written is found although the file is as it was written") {
