@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/shm/omission.hpp"
 #include "core/shm/layout.hpp"
+#include "core/shm/omission.hpp"
 
 namespace damaris::shm {
 
