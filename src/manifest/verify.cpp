@@ -122,7 +122,7 @@ class Check {
     if (told_.emplace(step, file.name, dataset, what).second) result_.damaged.push_back({step, file.name, dataset, what});
   }
 
-  void failed(std::int64_t step, const StoredFile& file, const std::string& dataset, const std::string& what, int error) {
+  void failed(std::int64_t step, const FileEntry& file, const std::string& dataset, const std::string& what, int error) {
     if (!lacks_means(error)) return damaged(step, file, dataset, what);
     if (told_.emplace(step, file.name, dataset, what).second) result_.unread.push_back({step, file.name, dataset, what});
   }

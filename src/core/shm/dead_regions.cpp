@@ -1,6 +1,7 @@
 #include "core/shm/dead_regions.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
