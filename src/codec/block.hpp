@@ -13,7 +13,7 @@
 
 namespace damaris::codec {
 
-// Plans a block, tells its size, writes it. Owns its tables: one for each thread, used for one block after the other.
+// Plans a block, computes its size, writes it. Owns its tables: one for each thread, used for one block after the other.
 class Block {
  public:
   // Finds the codes for these symbols (at most 65535, of data that deflate can express with these distances).

@@ -1,5 +1,5 @@
 // CRC-32 of a block that is read as four streams at once: memory answers several streams faster than one, and they hide each other's
-// latencies. Private to checksum.cpp and look.cpp.
+// latencies. Private to checksum.cpp and range.cpp.
 // Used by: the server's dispatch thread and its workers.
 // Before it: a block in no cache. After it: its checksum, and whatever `Taker` made of its values on the way.
 #pragma once

@@ -1,5 +1,5 @@
 // What a codec gets and what it gives back, and the memory that it works in.
-// Used by: whoever writes chunks, any thread of the server; the codecs.
+// Used by: writers of chunks, any thread of the server; the codecs.
 // Before it: a block of the region. After it: H5Dwrite_chunk.
 #pragma once
 

@@ -36,7 +36,7 @@ class Zstd {
  public:
   // `level` 1 to 19. Throws std::bad_alloc.
   Zstd(int level, Simd simd);
-  // As Encoder::encode; throws std::bad_alloc. One frame that tells its contents' size, which the filter asks for.
+  // As Encoder::encode; throws std::bad_alloc. One frame with the size of its contents, which the filter needs.
   Encoded encode(const Chunk& chunk);
 
  private:

@@ -40,7 +40,7 @@ struct Extremes {
   Range<T> range() const noexcept { return is_empty() ? Range<T>{} : Range<T>{low, high, true}; }
 };
 
-// Of what both tell of.
+// Of the values of both.
 template <class T>
 Range<T> both(const Range<T>& a, const Range<T>& b) noexcept {
   if (!a.finite || !b.finite) return a.finite ? a : b;

@@ -21,7 +21,7 @@ inline __attribute__((always_inline)) void find(const unsigned char* data, std::
     std::uint64_t ends = 0;
     while (usable < distances.count && distances.values[usable] <= word * 64) ++usable;
     for (std::size_t d = 0; word < words && d < usable; ++d) {
-      if (d == 1 && ends == ~std::uint64_t{0}) {  // all the same byte: the other distances tell nothing more
+      if (d == 1 && ends == ~std::uint64_t{0}) {  // all the same byte: the other distances add nothing
         std::fill_n(before + 1, kMostDistances - 1, std::uint64_t{0});
         break;
       }

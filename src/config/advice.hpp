@@ -11,7 +11,7 @@
 
 namespace damaris::config {
 
-// Clients of the server with most of them, or 0 when only the start of the job tells.
+// Clients of the server with most of them, or 0 when it is known only at the start of the job.
 int clients_per_server(const model::Model& model);
 
 // The smallest part of the buffer that one thread of one client of `clients` gets. Bytes.

@@ -120,7 +120,7 @@ std::string checked_value(Build& build, const Attribute& attribute, const hdf5::
   return attribute.value;
 }
 
-// Who waits for the end hears what was given up, and not that his time is over.
+// A client that waits for the end gets the reason why a step was given up, and not a time-out.
 void bound_retry(const Build& build, model::Plugin& plugin) {
   for (auto& [key, value] : plugin.settings)
     if (key == "retry-ms")

@@ -254,11 +254,11 @@ void check_layout_names(Build& build) {
   const model::Names names(model);
   std::vector<int> namesake;  // by layout: the variable that its name reaches, or less than 0
   for (const model::Layout& layout : model.layouts) namesake.push_back(names.variable(layout.name));
-  std::set<std::size_t> told;
+  std::set<std::size_t> warned;
   for (const model::Variable& other : model.variables) {
     if (model.layouts.empty() || namesake[other.layout] < 0) continue;
     const model::Variable& variable = model.variables[static_cast<std::size_t>(namesake[other.layout])];
-    if (variable.id == other.id || !told.insert(other.layout).second) continue;
+    if (variable.id == other.id || !warned.insert(other.layout).second) continue;
     const model::Layout& layout = model.layouts[other.layout];
     build.problems.add(
         variable.where,

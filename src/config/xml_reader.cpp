@@ -29,7 +29,7 @@ constexpr char kInstanceSpace[] = "http://www.w3.org/2001/XMLSchema-instance";
 constexpr char kNoDoctype[] =
     "a document type (<!DOCTYPE ...>) is refused, with all entities it could declare; remove it: the schema is built in";
 
-// Leaves the parser; what is wrong has been told to Problems.
+// Leaves the parser; Problems has what is wrong.
 struct StopReading {};
 
 class Handler : public xerces::DefaultHandler {
@@ -149,7 +149,7 @@ std::size_t find_doctype(const std::string& text) {
   return std::string::npos;
 }
 
-// What the parser would find too, but tells in words that help nobody.
+// What the parser would find, too, but explains in words that do not help.
 void check_text(const std::string& text, Problems& problems) {
   if (text.size() > kLargestText) problems.add({1, 1}, "it is larger than 64 MiB, the most a configuration may have");
   if (text.find('\0') != std::string::npos)

@@ -53,17 +53,17 @@ Completeness Completeness::of_unknown_run() {
   return unknown;
 }
 
-void Completeness::told(const StepEntry& line) {
+void Completeness::note(const StepEntry& line) {
   highest_ = std::max(highest_, line.step);
   const bool all_there = line.missing.empty() && line.never_attached == 0;
   for (const auto& [host, server] : line.tellers)
     if (Delivery* one = known(name_of(host, server)); one != nullptr && all_there)
       one->whole_until = std::max(one->whole_until, line.step);
-  // That others had not told yet is judged anew.
+  // Iterations that others had not reported yet are judged anew.
   if (!line.complete && flaws_of(line).empty() && (apart_ || line.tellers.size() >= all())) flawed_.insert(line.step);
 }
 
-void Completeness::told(const ServerEntry& word) {
+void Completeness::note(const ServerEntry& word) {
   Delivery* one = known(name_of(word.host, word.server));
   if (one == nullptr) return;
   if (word.what == ServerEntry::What::ended) {

@@ -1,4 +1,4 @@
-// Whether an iteration is whole: what all servers of its run were to deliver against what the lines of the manifest tell. The one place
+// Whether an iteration is whole: what all servers of its run were to deliver against what the lines of the manifest say. The one place
 // that judges it.
 // Used by: Reader, and so the views on the server's dispatch thread, restart and `damaris verify`.
 // Before it: the lines of one run, in their order. After it: StepEntry::complete of what the reader hands out.
@@ -29,8 +29,8 @@ class Completeness {
   static Completeness of_unknown_run();
 
   // A line about an iteration, before it is merged with others.
-  void told(const StepEntry& line);
-  void told(const ServerEntry& word);
+  void note(const StepEntry& line);
+  void note(const ServerEntry& word);
 
   // Why `step`, which all its lines are merged into, is not whole; empty: it is.
   std::vector<std::string> reasons(const StepEntry& step) const;
@@ -39,7 +39,7 @@ class Completeness {
   std::string silent(const StepEntry& step) const;
 
  private:
-  // Servers tell their iterations in order. So one of which a later iteration was told with all its clients there had nothing to deliver
+  // Servers report their iterations in order. So one that has reported a later iteration with all its clients had nothing to deliver
   // of those that it does not name; so had one that has ended, but for the clients that it had lost.
   struct Delivery {
     std::int64_t whole_until = std::numeric_limits<std::int64_t>::min();

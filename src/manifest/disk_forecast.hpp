@@ -29,7 +29,7 @@ class DiskForecast {
  private:
   std::string folder_;
   std::deque<std::uint64_t> last_;  // bytes of an iteration
-  std::size_t passed_ = 0;          // marks of which it has told
+  std::size_t passed_ = 0;          // marks that it has reported
 };
 
 }  // namespace damaris::manifest

@@ -86,7 +86,7 @@ Json to_json(const DatasetEntry& dataset) {
   return json;
 }
 
-// What begins at `low` can be an array in memory: so that nobody who counts with it leaves the range of the numbers.
+// What begins at `low` can be an array in memory: so that arithmetic with it stays within the range of the numbers.
 void check_place(const Numbers& low, const Numbers& extents, const char* what) {
   std::int64_t elements = 1, end = 0;
   bool fits = extents.size() <= DC_MAX_DIMS && low.size() == extents.size();
@@ -360,7 +360,7 @@ RunEntry run_from_json(const Json& json) {
       record.declared = std::make_shared<const Declarations>(variables->get<Declarations>());
     if (record.apart) record.servers = 1;  // no count: an earlier version's line has one more than the first server's index
     if (record.servers < 1 || record.servers > kMostServers)
-      throw Error(DC_E_IO, "the line of the run is damaged: it tells of " + std::to_string(record.servers) + " servers");
+      throw Error(DC_E_IO, "the line of the run is damaged: it names " + std::to_string(record.servers) + " servers");
     return record;
   });
 }

@@ -50,7 +50,7 @@ struct FileEntry {
   std::optional<std::uint32_t> checksum;  // CRC-32 of the whole file; none: several servers wrote it, with an earlier version
   std::vector<DatasetEntry> datasets;
 
-  // Several servers wrote it, and each tells of what is its own.
+  // Several servers wrote it, and each enters its own part.
   bool is_shared() const {
     return !checksum ||
            std::any_of(datasets.begin(), datasets.end(), [](const DatasetEntry& one) { return one.start.has_value(); });
@@ -72,7 +72,7 @@ struct StepEntry {
   bool recovered = false;             // stored from the region of a dead server, instead of what that may have stored
   std::vector<FileEntry> files;       // by server
   std::vector<std::int32_t> absent;   // clients without a write, sorted
-  std::vector<std::int32_t> missing;  // clients that never ended it: they, or a server that was told to stop; sorted
+  std::vector<std::int32_t> missing;  // clients that never ended it: they, or a server that was asked to stop; sorted
   std::uint64_t never_attached = 0;   // clients that a server did not wait for any longer
   std::vector<std::string> skipped;   // variables of which writes were refused for want of room, sorted
   bool dropped = false;               // because the rest of the step was dropped

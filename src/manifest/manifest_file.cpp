@@ -113,7 +113,7 @@ void ManifestFile::take_back() try {
   // What cannot be taken back stays: a line about a run without iterations, which replaces nothing.
   [[maybe_unused]] const int result = begin_ == 0 ? ::unlink(path_.c_str()) : ::ftruncate(descriptor_, static_cast<off_t>(begin_));
 } catch (const Failure&) {
-  // What it tells of is not known: it stays.
+  // Its content is unknown: it stays.
 }
 
 void ManifestFile::open() {
@@ -156,7 +156,7 @@ void ManifestFile::start(Existing existing, const RunEntry& run, const std::vect
   sync_folder_of(path_);
 }
 
-// Whoever made them held the manifest, which is ours now.
+// Their maker held the manifest, which is ours now.
 void ManifestFile::remove_leftovers() const {
   const std::filesystem::path record(path_);
   const std::string start = record.filename().string() + kAside;
@@ -196,7 +196,7 @@ void ManifestFile::cut_broken_line() {
   if (end < size && ::ftruncate(descriptor_, static_cast<off_t>(end)) != 0) throw_system_failure(errno, "shorten", path_);
 }
 
-// A file system that numbers a file otherwise by its name than by its descriptor can only tell whether it was removed.
+// A file system that numbers a file otherwise by its name than by its descriptor can only say whether it was removed.
 bool ManifestFile::is_gone() const {
   struct stat facts = {};
   if (!is_ours() || (::fstat(descriptor_, &facts) == 0 && facts.st_nlink == 0)) return true;

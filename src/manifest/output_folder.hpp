@@ -40,7 +40,7 @@ class FileNames {
   std::string folder_, stem_, prefix_;
 };
 
-// Makes a file, writes to it and removes it: permission bits would not tell the truth to root, on read-only file systems, or with
+// Makes a file, writes to it and removes it: permission bits mean nothing to root, on read-only file systems, or with
 // a quota. Throws damaris::Error(DC_E_NO_OUTPUT) with cause and remedy.
 void check_can_write(const FileNames& names);
 

@@ -14,14 +14,14 @@
 namespace damaris::manifest {
 namespace {
 
-// About damaged lines: who made the manifest may have made any number, of any length.
+// About damaged lines: a forged manifest may have any number of them, of any length.
 constexpr std::size_t kMostSentences = 100, kMostOfSentence = 500;
 
 int servers_of(const Json& run) {
   try {
     return run_from_json(run).servers;
   } catch (const Error&) {
-    return 0;  // whoever reads the manifest says so
+    return 0;  // reading the manifest says so
   }
 }
 
@@ -100,7 +100,7 @@ std::map<std::int64_t, std::vector<std::string>> Reader::not_stored() const {
   return why;
 }
 
-// Anew each time: what one server had not told of yet another line may tell now.
+// Anew each time: another line may now record what a server had not reported yet.
 void Reader::judge() {
   for (auto& [step, record] : steps_) record.complete = why_partial(step).empty();
 }
@@ -195,7 +195,7 @@ void Reader::take_content(const std::string& line) {
     if (line_ == 0 && seals_.begins_in_the_middle() && !(is_run && runs_.back().replaces_all))
       leave_out("this line is not the first that was written: the ones before it are missing");
     if (is_run) return;
-    if (const auto word = server_entry_from_json(json)) return completeness_.back().told(*word);
+    if (const auto word = server_entry_from_json(json)) return completeness_.back().note(*word);
     json.contains("view") ? take_view(view_from_json(json)) : take_step(step_from_json(json));
   } catch (const Json::exception&) {
     leave_out_content(line, "this line is no JSON: it is damaged");
@@ -214,7 +214,7 @@ void Reader::take_view(ViewEntry&& view) {
 
 void Reader::take_step(StepEntry&& record) {
   last_run_told_ = true;
-  completeness_.back().told(record);
+  completeness_.back().note(record);
   const auto is_of_this_run = [&](const auto& entry) { return entry.second == runs_.size(); };
   const bool replaces = first_ && (record.step >= *first_ || (!runs_.empty() && runs_.back().replaces_all));
   if (!replaces && record.files.empty() && !std::all_of(run_of_.begin(), run_of_.end(), is_of_this_run))
@@ -230,7 +230,7 @@ void Reader::wait_for_files(StepEntry&& record) {
   waiting_.insert_or_assign(step, Waiting{runs_.size(), false, std::move(record)});
 }
 
-// What earlier runs stored is of another future. Of several servers the one that is behind may tell of a lower step than the first line did.
+// What earlier runs stored is of another future. Of several servers the one that is behind may record a lower step than the first line did.
 void Reader::replace_from(std::int64_t first_step) {
   first_ = first_step;
   const bool all = !runs_.empty() && runs_.back().replaces_all;
@@ -255,9 +255,9 @@ void Reader::replace_from(std::int64_t first_step) {
 
 void Reader::add(StepEntry&& record) {
   if (!runs_.empty()) record.declared = runs_.back().declared;
-  if (const auto told = waiting_.find(record.step); told != waiting_.end() && told->second.run == runs_.size()) {
-    merge(record, std::move(told->second.record));
-    waiting_.erase(told);
+  if (const auto entry = waiting_.find(record.step); entry != waiting_.end() && entry->second.run == runs_.size()) {
+    merge(record, std::move(entry->second.record));
+    waiting_.erase(entry);
   }
   const auto found = steps_.find(record.step);
   if (found != steps_.end() && run_of_.at(record.step) == runs_.size()) return merge(found->second, std::move(record));

@@ -1,6 +1,6 @@
 // A run's manifest as a reader sees it: what was stored, step by step.
 // Used by: the master file and XDMF on the server's dispatch thread, restart, `damaris verify`.
-// Before it: the text file <basename>.jsonl, which writer.hpp writes. After it: whoever looks for the data of a step.
+// Before it: the text file <basename>.jsonl, which writer.hpp writes. After it: what looks for the data of a step.
 #pragma once
 
 #include <sys/types.h>
@@ -33,7 +33,7 @@ struct Outline {
 // Goes through the file a line at a time and keeps nothing of it: a manifest may be larger than what a server may take.
 Outline outline_of(const std::string& path);
 
-// All that it tells of, of whatever run. A manifest that cannot be read names none.
+// All that it names, of any run. A manifest that cannot be read names none.
 std::set<std::string> files_in_manifest(const std::string& path);
 
 // What the manifest says of a file that shows the run as a whole: the newest line counts.
@@ -72,18 +72,18 @@ class Reader {
   bool is_cut_off() const { return is_cut_off_; }
 
   const std::map<std::int64_t, StepEntry>& steps() const { return steps_; }
-  // For who looks at nothing else of it any more.
+  // For a caller that reads nothing else of it afterwards.
   std::map<std::int64_t, StepEntry> take_steps() && { return std::move(steps_); }
   // One whose line cannot be read has an empty entry.
   const std::vector<RunEntry>& runs() const { return runs_; }
-  // Whether the last run has told of a step, be it that it has no data.
+  // Whether the last run has recorded a step, with data or without.
   bool last_run_told() const { return last_run_told_; }
   // Servers of the run that stored `step`, one of steps(), without a word about it: they died before, or are not as far.
   // The first of them are named, the others counted; "": there are none.
   std::string silent_servers(std::int64_t step) const;
   // Why it is not complete; empty: it is.
   std::vector<std::string> why_partial(std::int64_t step) const;
-  // Iterations that a later run has told of, stored nothing of and did not replace, with the reasons: steps() has an earlier run's, or
+  // Iterations that a later run has recorded, stored nothing of and did not replace, with the reasons: steps() has an earlier run's, or
   // none. Those of a run without any file go with the first file of the next one.
   std::map<std::int64_t, std::vector<std::string>> not_stored() const;
   const std::string& path() const { return path_; }

@@ -90,7 +90,7 @@ void RunHold::close() {
   descriptor_ = -1;
 }
 
-// Whoever ends takes the file away: what was opened may have no name any more when its turn comes.
+// A process that ends removes the file: what was opened may have no name any more when its turn comes.
 void RunHold::open() {
   while (true) {
     descriptor_ = open_own(path_, O_RDWR | O_CREAT, 0600);
@@ -99,8 +99,7 @@ void RunHold::open() {
     if (::fstat(descriptor_, &facts) != 0) throw_system_failure(errno, "look at", path_);
     device_ = facts.st_dev;
     inode_ = facts.st_ino;
-    if ((facts.st_mode & 077) != 0)
-      ::fchmod(descriptor_, 0600);  // as `chmod -R` of the folder leaves it: whoever reads it may lock it
+    if ((facts.st_mode & 077) != 0) ::fchmod(descriptor_, 0600);  // as `chmod -R` of the folder leaves it: any reader could lock it
     take_turn();
     if (!is_gone()) return;
     close();

@@ -1,4 +1,4 @@
-// Who may write under a basename: one run, as long as any process of it lives. Kept by locks in "<folder>/.<basename>.lock", which the kernel
+// Only one run may write under a basename, as long as any process of it lives. Kept by locks in "<folder>/.<basename>.lock", which the kernel
 // gives back when their process ends, and which another user can neither open nor take.
 // Used by: the hdf5 plugin on the server's dispatch thread, by each process that adds to the manifest, from its start to its end.
 // Before it: output_folder.hpp. After it: manifest_file.hpp begins the manifest, or joins it.

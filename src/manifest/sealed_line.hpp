@@ -1,6 +1,6 @@
 // The lines of the manifest: each sealed with a checksum of its own, read whole or not at all. What cannot be read is an error, and never a file
 // without lines: a manifest that seems to be empty is one to begin anew, or to remove.
-// Used by: whoever writes or reads the manifest or what is not yet recorded, on any thread.
+// Used by: writers and readers of the manifest and of what is not yet recorded, on any thread.
 // Before it: own_file.hpp opens the file. After it: entries.hpp, reader.hpp and unrecorded.hpp make sense of each line.
 #pragma once
 

@@ -29,18 +29,18 @@ bool StepCollector::has_told_all(int server) const {
   return last_.at(static_cast<std::size_t>(server)) == std::numeric_limits<std::int64_t>::max();
 }
 
-// Who has passed a step has told of it too: that there is nothing, but for clients that it had lost.
+// A server that has passed a step has reported it, too: as empty, but for clients that it had lost.
 void StepCollector::add_who_passed(StepEntry& record) const {
   if (last_.size() == 1) return;  // a collector of one knows only its own number
-  std::vector<int> told;
+  std::vector<int> servers;
   for (int server = 0; server < static_cast<int>(last_.size()); ++server) {
     const bool reported = std::find(record.servers.begin(), record.servers.end(), server) != record.servers.end();
     const auto index = static_cast<std::size_t>(server);
     if (!reported && last_[index] < record.step) continue;
     if (!reported) losses_[index].name_in(record);
-    told.push_back(server);
+    servers.push_back(server);
   }
-  record.servers = std::move(told);
+  record.servers = std::move(servers);
 }
 
 std::vector<StepEntry> StepCollector::ready() {

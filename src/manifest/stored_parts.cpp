@@ -151,7 +151,7 @@ FoundParts find_parts(const StepEntry& step, const dc_read_t& read) {
   if (by_position) return parts_at_position(step, candidates, read);
   throw Error(
       DC_E_SHAPE,
-      "it was stored without positions, so nobody knows which block lies where; read it without dc_set_position: each client "
+      "it was stored without positions, so it is unknown which block lies where; read it without dc_set_position: each client "
       "then gets its own block");
 }
 

@@ -34,24 +34,24 @@ int add_whole(int descriptor, const std::string& heading, const std::string& lin
 
 // What earlier runs recorded of the same steps is of another future.
 KnownSteps steps_of_last_run(const std::string& record) {
-  KnownSteps told;
+  KnownSteps recorded;
   for_whole_lines(record, 0, [&](const std::string& line) {
     const Json json = may_be_believed(line) ? Json::parse(line, nullptr, false) : Json(Json::value_t::discarded);
     if (begins_run(line) || (json.is_object() && json.contains("run"))) {
-      told = {};
+      recorded = {};
       if (json.is_object() && json.contains("regions") && json["regions"].is_string())
-        told.regions = json["regions"].get<std::string>();
+        recorded.regions = json["regions"].get<std::string>();
       return true;
     }
     try {
       const StepEntry step = step_from_json(json);
-      told.servers[step.step].insert(step.servers.begin(), step.servers.end());
+      recorded.servers[step.step].insert(step.servers.begin(), step.servers.end());
     } catch (const Error&) {
-      // Nobody can read this line, so it tells of nothing.
+      // This line is unreadable, and records nothing.
     }
     return true;
   });
-  return told;
+  return recorded;
 }
 
 std::vector<Unrecorded> Unrecorded::all(const FileNames& names, const std::string& regions, int servers) {
@@ -61,7 +61,7 @@ std::vector<Unrecorded> Unrecorded::all(const FileNames& names, const std::strin
   return there;
 }
 
-// Not synchronized: who dies is a process, and what it had written stays. A power failure takes the region along as well.
+// Not synchronized: what a dead process had written stays. A power failure takes the region along as well.
 void Unrecorded::add(const Json& line) {
   waiting_ += sealed(text_of(line), "") + "\n";
   const int descriptor = open_own(path_, O_WRONLY | O_CREAT | O_APPEND | (begun_ ? 0 : O_TRUNC), 0644);
@@ -88,9 +88,9 @@ bool Unrecorded::is_there() const {
   return is_ours;
 }
 
-std::vector<StepEntry> Unrecorded::missing_in(const KnownSteps& told) const {
+std::vector<StepEntry> Unrecorded::missing_in(const KnownSteps& recorded) const {
   std::vector<StepEntry> missing;
-  if (told.regions != regions_ || !is_there()) return missing;
+  if (recorded.regions != regions_ || !is_there()) return missing;
   for_whole_lines(path_, 0, [&](const std::string& line) {
     if (!may_be_believed(line)) return true;  // its file is one that nobody knows of then
     StepEntry step;
@@ -99,8 +99,8 @@ std::vector<StepEntry> Unrecorded::missing_in(const KnownSteps& told) const {
     } catch (const Error&) {
       return true;  // the heading, or a server's last word
     }
-    const auto found = told.servers.find(step.step);
-    if (found == told.servers.end() || found->second.count(server_) == 0) missing.push_back(std::move(step));
+    const auto found = recorded.servers.find(step.step);
+    if (found == recorded.servers.end() || found->second.count(server_) == 0) missing.push_back(std::move(step));
     return true;
   });
   return missing;

@@ -17,7 +17,7 @@
 
 namespace damaris::manifest {
 
-// What the last run of a manifest has told: step -> servers.
+// What the last run of a manifest has recorded: step -> servers.
 struct KnownSteps {
   std::string regions;  // of the run
   std::map<std::int64_t, std::set<int>> servers;
@@ -36,12 +36,12 @@ class Unrecorded {
   static std::vector<Unrecorded> all(const FileNames& names, const std::string& regions, int servers);
 
   // The line of an iteration, or the server's last word. The first call takes away what an earlier run has left. Throws Failure; the line
-  // is kept and comes with the next: a later one says that all before it were told.
+  // is kept and comes with the next: a later one says that all before it are recorded.
   void add(const Json& line);
   // Whether the file is there, and of this run.
   bool is_there() const;
-  // Those of this run that `told` does not know, in the order in which they were stored; none where it is of another run.
-  std::vector<StepEntry> missing_in(const KnownSteps& told) const;
+  // Those of this run that `recorded` lacks, in the order in which they were stored; none where it is of another run.
+  std::vector<StepEntry> missing_in(const KnownSteps& recorded) const;
   // Its last word, if the server came to its end.
   std::optional<ServerEntry> end() const;
   void remove() const;

@@ -219,9 +219,9 @@ class Check {
     if (run_.runs().empty()) return noted;
     const RunEntry& run = run_.runs().back();
     const FileNames names((fs::path(run_.folder()) / fs::path(run_.path()).stem()).string(), "");
-    const KnownSteps told = steps_of_last_run(run_.path());
+    const KnownSteps recorded = steps_of_last_run(run_.path());
     for (int server = 0; server < run.servers; ++server)
-      for (const StepEntry& step : Unrecorded(names, server, run.regions).missing_in(told))
+      for (const StepEntry& step : Unrecorded(names, server, run.regions).missing_in(recorded))
         for (const FileEntry& file : step.files) noted.insert(file.name);
     return noted;
   }

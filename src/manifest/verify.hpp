@@ -39,8 +39,8 @@ struct Verification {
   std::vector<Finding> unread;            // what this process lacks the rights, descriptors or memory to look at: it may be whole
   std::uint64_t uncovered = 0;            // lines of the manifest without a checksum: an earlier version wrote them
   std::vector<Finding> partial;           // iterations that are not complete, with the reason: so when they were written
-  std::vector<std::string> not_recorded;  // files of the run's name that no line tells of
-  std::vector<std::string> noted;         // files that no line tells of, while notes of their servers do: unrecorded.hpp
+  std::vector<std::string> not_recorded;  // files of the run's name that no line names
+  std::vector<std::string> noted;         // files that no line names, while notes of their servers do: unrecorded.hpp
   std::vector<std::string> replaced;      // files whose iterations a later run has replaced
   std::vector<ViewFiles> views;           // what a read of each opens
   std::vector<std::string> regions;       // how the names of its runs' regions begin

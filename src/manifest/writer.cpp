@@ -15,8 +15,6 @@
 #include "core/base/failure.hpp"
 #include "output_folder.hpp"
 #include "sealed_line.hpp"
-#include "step_collector.hpp"
-#include "views.hpp"
 
 namespace damaris::manifest {
 namespace {
@@ -28,10 +26,10 @@ std::string run_id(const dc_host_t& host) {
   return utc_now_ms() + "-" + host.host_name + "-" + std::to_string(::getpid()) + "-" + std::to_string(host.server_index);
 }
 
-// What tells the processes of this run from those of any other, in words of this machine only.
+// What distinguishes the processes of this run from those of any other, on this machine alone.
 std::string identity_of(const dc_host_t& host) { return host.run != nullptr ? host.run : host.job; }
 
-// Whether messages get to the other servers: they do not in place, nor without MPI. The first message tells where files of this
+// Whether messages get to the other servers: they do not in place, nor without MPI. The first message says where files of this
 // server are, so that nobody takes them for an earlier run's.
 bool greet(const dc_host_t& host, const FileNames& names) {
   if (host.server_count == 1) return true;
@@ -61,7 +59,7 @@ ManifestWriter::ManifestWriter(const dc_host_t& host, const WriterOptions& optio
       prefixes_{names.prefix()} {
   run_.apart = apart();
   if (run_.apart) run_.servers = 1;  // nobody knows how many there are
-  run_.host = told_host();
+  run_.host = entry_host();
   run_.first_server = host.server_index;
   const std::string identity = identity_of(host);
   run_.identity = std::to_string(codec::crc32(identity.data(), identity.size()));
@@ -81,13 +79,13 @@ bool ManifestWriter::apart() const {
   return host_.communicator == nullptr && (host_.server_count == 1 || (!connected_ && existing_ != Existing::recover));
 }
 
-// What servers of the last run in the manifest have stored and it does not tell of.
+// What servers of the last run in the manifest have stored and it does not record.
 std::vector<StepEntry> ManifestWriter::unrecorded_of(const std::string& regions, int servers) const {
   const std::vector<Unrecorded> kept = Unrecorded::all(names_, regions, servers);
   std::vector<StepEntry> missing;
-  const KnownSteps told = kept.empty() ? KnownSteps{} : steps_of_last_run(names_.of_run(".jsonl"));  // a manifest may be long
+  const KnownSteps recorded = kept.empty() ? KnownSteps{} : steps_of_last_run(names_.of_run(".jsonl"));  // a manifest may be long
   for (const Unrecorded& one : kept)
-    for (StepEntry& step : one.missing_in(told)) missing.push_back(std::move(step));
+    for (StepEntry& step : one.missing_in(recorded)) missing.push_back(std::move(step));
   return missing;
 }
 
@@ -113,7 +111,7 @@ void ManifestWriter::record_what_is_not() {
   remove_unrecorded(run_.regions, host_.server_count);
 }
 
-// At the end: all others have told this server everything, or died before they could.
+// At the end: all others have reported everything to this server, or died before they could.
 void ManifestWriter::record_untold() {
   int silent = 0;
   while (silent < host_.server_count && collector_.has_told_all(silent)) ++silent;
@@ -179,10 +177,10 @@ void ManifestWriter::open() {
 // Unless the lines stand in the file that is there now: another process of the run has given it them.
 void ManifestWriter::warn_of_moved(const std::string& record) {
   if (recorded_.empty()) return;
-  const std::map<std::int64_t, std::set<int>> told = steps_of_last_run(record).servers;
-  const auto last = told.find(recorded_.last());
-  if (last != told.end() && (!apart() || last->second.count(host_.server_index) > 0)) return;
-  warn("the manifest " + record + " was moved away or removed: it is begun anew, and only the one that was there tells of " +
+  const std::map<std::int64_t, std::set<int>> recorded = steps_of_last_run(record).servers;
+  const auto last = recorded.find(recorded_.last());
+  if (last != recorded.end() && (!apart() || last->second.count(host_.server_index) > 0)) return;
+  warn("the manifest " + record + " was moved away or removed: it is begun anew, and only the one that was there records " +
        recorded_.text());
   recorded_ = {};
 }
@@ -235,7 +233,7 @@ void ManifestWriter::remove_files_of_others(const std::set<std::string>& earlier
 void ManifestWriter::tell_keeper(const Json& message, const std::string& of) const {
   const std::string text = text_of(message);
   if (host_.send(host_.self, 0, text.data(), text.size()) != DC_OK)
-    warn("server 0, which keeps the manifest, cannot be told " + of);
+    warn("server 0, which keeps the manifest, does not get the message " + of);
 }
 
 void ManifestWriter::tell_others(const Json& message) const {
@@ -245,7 +243,7 @@ void ManifestWriter::tell_others(const Json& message) const {
 }
 
 void ManifestWriter::report(StepEntry&& record, Instant since) {
-  record.tellers = {{told_host(), host_.server_index}};
+  record.tellers = {{entry_host(), host_.server_index}};
   note_unrecorded(to_json(record));
   if (!keeps()) return tell_keeper(to_json(record), "of step " + std::to_string(record.step));
   collector_.add(connected_ ? host_.server_index : 0, std::move(record));
@@ -306,7 +304,7 @@ bool ManifestWriter::write() {
   } catch (const Failure& failure) {
     tell_others({{"misses", named(lines_) + ": " + failure.what()}});
     const StepEntry& step = lines_.front();
-    throw Failure("step " + std::to_string(step.step) + fate_of(step) + " the manifest cannot tell of it: " + failure.what() +
+    throw Failure("step " + std::to_string(step.step) + fate_of(step) + " the manifest cannot record it: " + failure.what() +
                       "; its line is kept and tried again with the next",
                   failure.system_error());
   }
@@ -325,7 +323,7 @@ bool ManifestWriter::try_lines() {
       throw;
     }
     if (retry_.failed() == 1)
-      warn(record + " cannot tell of step " + std::to_string(lines_.front().step) + " yet: " + failure.what() +
+      warn(record + " cannot record step " + std::to_string(lines_.front().step) + " yet: " + failure.what() +
            "; it is tried again");
     return false;
   }
@@ -363,9 +361,9 @@ void ManifestWriter::write_lines() {
   }
 }
 
-// Else nobody could tell whether this server was whole, where others go on.
+// Else a run that goes on could not know whether this server was whole.
 bool ManifestWriter::matters_to_others() const {
-  if (connected_ && host_.server_count > 1) return false;  // server 0 has told all
+  if (connected_ && host_.server_count > 1) return false;  // server 0 has recorded all
   if (host_.server_count > 1 || !file_->is_first()) return true;
   return outline_of(names_.of_run(".jsonl")).has_joined;
 }

@@ -39,7 +39,7 @@ class ManifestWriter {
   ManifestWriter(const dc_host_t& host, const WriterOptions& options, const FileNames& names);
 
   // This server has stored `name`, perhaps its first file: the others of an earlier run that is to be overwritten go when a line of this
-  // run stands in the manifest. Until then the earlier one's lines count, and a crash must leave what they tell of.
+  // run stands in the manifest. Until then the earlier one's lines count, and a crash must leave what they name.
   void begin(const std::string& name);
   // What this server stored of a step that is complete since `since`, in step order. The line, where it is due, waits for write().
   void report(StepEntry&& record, Instant since);
@@ -85,7 +85,7 @@ class ManifestWriter {
   void foresee(StepEntry& step);
   bool try_lines();
   void append(const Json& line, const std::function<void()>& then = {});
-  std::string told_host() const { return apart() ? host_.host_name : ""; }
+  std::string entry_host() const { return apart() ? host_.host_name : ""; }
   void write_lines();
   void tell(int level, const std::string& text) const { host_.log(host_.self, level, ("hdf5: " + text).c_str()); }
   void warn(const std::string& text) const { tell(1, text); }

@@ -23,7 +23,7 @@ TEST_CASE("what the file system refuses for a while is stored when it takes it a
   run.client.must("flush 2 60000");
   run.client.must("finalize");
   CHECK(run.ends() == 0);
-  CHECK(run.logged("iteration 1 is not stored as ").size() == 1);
+  CHECK(run.logged(".i1.h5 is not stored: ").size() == 1);
   CHECK(run.logged("hdf5: iteration 1 is stored, after ").size() == 1);
   CHECK(recorded(run.folder(), 1).value("retries", 0) > 0);
   CHECK(recorded(run.folder(), 1).at("complete") == true);
@@ -130,7 +130,7 @@ TEST_CASE("a line of the manifest that cannot be made durable is taken back and 
   const auto views = static_cast<std::ptrdiff_t>(lines_of(run.file("out/run.jsonl"), "{\"view\":").size());
   CHECK(count("write") == 3 + views);  // the line of the run, and twice that of the step
   CHECK(lines_of(run.file("out/run.jsonl"), "\"step\":0").size() == 1);
-  CHECK(run.logged("cannot tell of step 0 yet").size() == 1);
+  CHECK(run.logged("cannot record step 0 yet").size() == 1);
   CHECK(run.logged("has got its lines after 1 tries").size() == 1);
   CHECK(verified(run.folder()).at("damaged").empty());
 }
@@ -142,7 +142,7 @@ TEST_CASE("a step that cannot be stored, nor be told of in the manifest, is both
   run.write(1);
   const Answer lost = run.client("flush 1 60000");
   CHECK(lost.code == DC_E_EARLIER_IO);
-  CHECK_THAT(lost.sentence, Contains("iteration 1 is not stored as ") && Contains("the manifest cannot tell of it"));
+  CHECK_THAT(lost.sentence, Contains(".i1.h5 is not stored: ") && Contains("the manifest cannot record it"));
   run.write(2);
   CHECK(run.client("flush 2 60000").code == DC_E_EARLIER_IO);
   const Answer end = run.client("finalize");
@@ -157,7 +157,7 @@ TEST_CASE("a manifest that refuses its line for longer than retry fails the step
   run.write(1);
   const Answer lost = run.client("flush 1 60000");
   CHECK(lost.code == DC_E_EARLIER_IO);
-  CHECK_THAT(lost.sentence, Contains("step 1 is stored, but the manifest cannot tell of it"));
+  CHECK_THAT(lost.sentence, Contains("step 1 is stored, but the manifest cannot record it"));
   run.rule("");
   run.store(2);
   run.client.must("finalize");
@@ -193,7 +193,7 @@ TEST_CASE("at the end what is refused is still tried for as long as retry says")
   run.rule("write ENOSPC");
   run.write(1);
   run.client.ask("finalize");
-  REQUIRE(wait_until([&] { return run.logged("iteration 1 is not stored as ").size() == 1; }));
+  REQUIRE(wait_until([&] { return run.logged(".i1.h5 is not stored: ").size() == 1; }));
   run.rule("");
   CHECK(run.client.answer().code == DC_OK);
   CHECK(run.ends() == 0);

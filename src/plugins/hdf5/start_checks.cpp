@@ -30,7 +30,7 @@ void check_types(const dc_host_t& host) {
   for (std::size_t i = 0; i < host.variable_count; ++i) type_of(host.variables[i]);
 }
 
-void tell_of_cut_chunks(const dc_host_t& host, MemoryBound memory) {
+void warn_of_cut_chunks(const dc_host_t& host, MemoryBound memory) {
   for (std::size_t i = 0; i < host.variable_count; ++i) {
     const dc_variable_info_t& variable = host.variables[i];
     Extents asked = {};
@@ -81,7 +81,7 @@ void check_earlier_files(const dc_host_t& host, const Settings& settings, const 
   host.log(host.self, 1, line.c_str());
 }
 
-void tell_of_fewer_threads(const dc_host_t& host, int wanted, int there) {
+void warn_of_fewer_threads(const dc_host_t& host, int wanted, int there) {
   if (there >= wanted) return;
   const std::string line =
       "hdf5: the system gives " + std::to_string(there) + " threads of the " + std::to_string(wanted) +

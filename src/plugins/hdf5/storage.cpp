@@ -91,25 +91,25 @@ manifest::StepEntry record_of(const dc_host_t& host, const dc_iteration_t& itera
 }
 
 manifest::DatasetEntry record_of(const Piece& piece) {
-  manifest::DatasetEntry told;
-  told.path = piece.path;
-  told.variable = piece.variable->path;
-  told.has_position = piece.has_position;
-  told.box = piece.box;
+  manifest::DatasetEntry entry;
+  entry.path = piece.path;
+  entry.variable = piece.variable->path;
+  entry.has_position = piece.has_position;
+  entry.box = piece.box;
   const dc_dataset_t& first = *piece.parts.front().block;
-  if (piece.variable->has_global != 0) told.global.assign(first.global, first.global + piece.variable->ndims);
+  if (piece.variable->has_global != 0) entry.global.assign(first.global, first.global + piece.variable->ndims);
   if (!piece.joined && !piece.stacked) {
-    told.source = first.source;
-    told.block = first.block;
+    entry.source = first.source;
+    entry.block = first.block;
   }
   if (piece.joined) told.lowest_source = lowest_source(piece);
   if (piece.stacked)
     for (const Part& part : piece.parts) {
-      told.sources.push_back(part.block->source);
-      told.blocks.push_back(part.block->block);
+      entry.sources.push_back(part.block->source);
+      entry.blocks.push_back(part.block->block);
     }
-  told.raw_bytes = static_cast<std::uint64_t>(volume(piece.box)) * piece.variable->element_bytes;
-  return told;
+  entry.raw_bytes = static_cast<std::uint64_t>(volume(piece.box)) * piece.variable->element_bytes;
+  return entry;
 }
 
 }  // namespace
@@ -121,10 +121,10 @@ Storage::Storage(const dc_host_t& host)
       writer_(settings_.filters, settings_.threads, MemoryBound(settings_.memory_bytes)),
       retry_(settings_.files == Files::per_server ? settings_.retry_ms : 0) {
   continues_ = !settings_.restart.empty() && same_place(settings_.restart, settings_.basename);
-  tell_of_fewer_threads(host, settings_.threads, writer_.threads());
+  warn_of_fewer_threads(host, settings_.threads, writer_.threads());
   check_names(host);
   check_types(host);
-  tell_of_cut_chunks(host, MemoryBound(settings_.memory_bytes));
+  warn_of_cut_chunks(host, MemoryBound(settings_.memory_bytes));
   const manifest::FileNames own(settings_.basename, host.host_name, host.server_index);
   manifest::check_can_write(own);
   clean_up(host, own);
@@ -208,7 +208,7 @@ int Storage::try_to_write(const dc_iteration_t& iteration, Instant now) {
     return give_up(iteration, error.code(), error.sentence());
   } catch (const std::bad_alloc&) {
     return give_up(iteration, DC_E_MEMORY,
-                   "iteration " + std::to_string(iteration.step) +
+                   names_.final_path(iteration.step) +
                        " is not stored: the server is out of memory; give the dedicated core more, or write less in one iteration");
   }
   if (retry_.failed() > 0) {
@@ -236,7 +236,7 @@ void Storage::warn(std::vector<PlaceWarning>&& warnings) {
 int Storage::failed(const dc_iteration_t& iteration, const Failure& failure, Instant begun) {
   const Instant now = Clock::now();
   const std::string step = std::to_string(iteration.step);
-  const std::string what = "iteration " + step + " is not stored as " + names_.final_path(iteration.step) + ": " + failure.what();
+  const std::string what = names_.final_path(iteration.step) + " is not stored: " + failure.what();
   const std::string remedy = "; " + remedy_for(failure.system_error());
   if (retry_.again(failure.system_error(), in_hand_->complete, begun, now)) {
     schedule_->written(seconds_between(begun, now));
@@ -282,11 +282,11 @@ manifest::FileEntry Storage::write_file(const dc_iteration_t& iteration) {
   schedule_->begin(iteration.step);
   const auto check = [&] { check_blocks(iteration); };
   if (shared_) {
-    manifest::FileEntry told = shared_->write(iteration, check);
+    manifest::FileEntry entry = shared_->write(iteration, check);
     for (const Contest& contest : shared_->lost())
       warn(place_warnings_.hidden(*contest.variable, iteration.step, {contest.hidden.source, contest.hidden.block},
                                   {contest.shown.source, contest.shown.block}));
-    return told;
+    return entry;
   }
   check();
   return write_own_file(iteration);
@@ -296,21 +296,21 @@ manifest::FileEntry Storage::write_own_file(const dc_iteration_t& iteration) {
   OutputFile output(names_.temporary_path(iteration.step), names_.final_path(iteration.step));
   Hdf5File file(output.descriptor(), output.temporary_path());
   file.target().write_back_early();
-  manifest::FileEntry told;
-  told.name = names_.final_name(iteration.step);
-  told.server = host_.server_index;
-  write_all(file, iteration, told);
+  manifest::FileEntry entry;
+  entry.name = names_.final_name(iteration.step);
+  entry.server = host_.server_index;
+  write_all(file, iteration, entry);
   file.close();
-  told.checksum = file.checksum();
-  told.bytes = output.publish(settings_.existing != manifest::Existing::refuse);
-  manifest_->begin(told.name);
+  entry.checksum = file.checksum();
+  entry.bytes = output.publish(settings_.existing != manifest::Existing::refuse);
+  manifest_->begin(entry.name);
   std::uint64_t raw_bytes = 0;
-  for (const manifest::DatasetEntry& dataset : told.datasets) raw_bytes += dataset.raw_bytes;
-  host_.stored(host_.self, output.final_path().c_str(), told.bytes, raw_bytes);
-  return told;
+  for (const manifest::DatasetEntry& dataset : entry.datasets) raw_bytes += dataset.raw_bytes;
+  host_.stored(host_.self, output.final_path().c_str(), entry.bytes, raw_bytes);
+  return entry;
 }
 
-void Storage::write_all(Hdf5File& file, const dc_iteration_t& iteration, manifest::FileEntry& told) {
+void Storage::write_all(Hdf5File& file, const dc_iteration_t& iteration, manifest::FileEntry& entry) {
   label_file(file.id(), host_, iteration);
   const std::vector<Piece> pieces = pieces_of(iteration);
   writer_.reserve(file, pieces);
@@ -322,20 +322,20 @@ void Storage::write_all(Hdf5File& file, const dc_iteration_t& iteration, manifes
       refuse(refused);
       continue;
     }
-    told.datasets.push_back(std::move(one));
+    entry.datasets.push_back(std::move(one));
   }
-  if (told.datasets.empty() && in_hand_->refused) throw Error(*in_hand_->refused);
+  if (entry.datasets.empty() && in_hand_->refused) throw Error(*in_hand_->refused);
 }
 
-void Storage::write_piece(Hdf5File& file, const Piece& piece, const dc_iteration_t& iteration, manifest::DatasetEntry& told) {
-  Dataset dataset = writer_.write(file, piece, told);
+void Storage::write_piece(Hdf5File& file, const Piece& piece, const dc_iteration_t& iteration, manifest::DatasetEntry& entry) {
+  Dataset dataset = writer_.write(file, piece, entry);
   label_dataset(dataset, piece, iteration);
-  told.stored_bytes = H5Dget_storage_size(dataset.id());
+  entry.stored_bytes = H5Dget_storage_size(dataset.id());
   dataset.close("write the dataset", piece.path);
   file.check();
 }
 
-// A dataset that cannot be stored as asked costs itself: its step is partial, and who wrote it hears why.
+// A dataset that cannot be stored as asked is left out alone: its step is partial, and its clients hear why.
 void Storage::refuse(const Refused& refused) {
   if (!in_hand_->refused) in_hand_->refused.emplace(refused);
   in_hand_->record.complete = false;

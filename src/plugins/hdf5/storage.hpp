@@ -66,8 +66,8 @@ class Storage {
   manifest::FileEntry write_file(const dc_iteration_t& iteration);
   void share();
   manifest::FileEntry write_own_file(const dc_iteration_t& iteration);
-  void write_all(Hdf5File& file, const dc_iteration_t& iteration, manifest::FileEntry& told);
-  void write_piece(Hdf5File& file, const Piece& piece, const dc_iteration_t& iteration, manifest::DatasetEntry& told);
+  void write_all(Hdf5File& file, const dc_iteration_t& iteration, manifest::FileEntry& entry);
+  void write_piece(Hdf5File& file, const Piece& piece, const dc_iteration_t& iteration, manifest::DatasetEntry& entry);
   void refuse(const Refused& refused);
 
   const dc_host_t& host_;

@@ -235,13 +235,13 @@ TEST_CASE("damage in a manifest is named with file, line and cause") {
     Json run = kRun;
     run["servers"] = 2147483647;
     file.add_line(run);
-    cause = "it tells of 2147483647 servers";
+    cause = "it names 2147483647 servers";
   }
   SECTION("a run of no servers") {
     Json run = kRun;
     run["servers"] = 0;
     file.add_line(run);
-    cause = "it tells of 0 servers";
+    cause = "it names 0 servers";
   }
   SECTION("a stack with fewer blocks than its first dimension") {
     line["files"][0]["datasets"][2]["sources"] = {1};

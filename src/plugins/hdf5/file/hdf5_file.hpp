@@ -26,7 +26,7 @@ class Hdf5File {
   const Properties& contiguous() const { return contiguous_; }
   // The bytes behind the file, for raw data that goes there without HDF5.
   WriteTarget& target() { return target_; }
-  // Throws Failure when the storage has failed; HDF5 itself is not told (see WriteTarget).
+  // Throws Failure when the storage has failed; HDF5 itself does not see it (WriteTarget).
   void check() const;
   // Writes all that HDF5 still holds.
   void close();

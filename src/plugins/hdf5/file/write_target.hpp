@@ -77,7 +77,7 @@ class WriteTarget {
   int maker_;  // the process that has made the file
   int descriptor_;
   bool early_ = false, reserved_ = false;
-  std::size_t behind_ = 0;  // bytes since the storage was last told to begin
+  std::size_t behind_ = 0;  // bytes written since the last request to write back
   int error_ = 0;
   FileChecksum checksum_;
   std::vector<Kept> kept_;  // in the order of writing: the last one counts

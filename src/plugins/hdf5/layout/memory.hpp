@@ -37,7 +37,7 @@ std::size_t lanes_within(std::uint64_t codec_bytes, std::uint64_t chunk_bytes, s
 // HDF5 crashes on an allocation that fails: throws Failure, ENOMEM, where the process can get too little for a file.
 void require_memory_for_file(const std::string& path);
 
-// What the process holds beyond files and shared memory, in bytes; 0 where the system does not tell.
+// What the process holds beyond files and shared memory, in bytes; 0 where the system does not say.
 std::uint64_t resident_bytes();
 
 // Fits the cache between copy, filter and write, and the chunk cache that readers have by default; large enough that the cost of a

@@ -1,4 +1,4 @@
-// Reads chunks that filters have compressed, in the file's type. HDF5's own filters take as much memory as a file tells them to: here a chunk
+// Reads chunks that filters have compressed, in the file's type. HDF5's own filters take as much memory as a file asks for: here a chunk
 // decompresses to the size that the dataset gives it, or not at all.
 // Used by: `damaris verify`, one thread; restart on the server's dispatch thread.
 // Before it: stored_layout.hpp. After it: the checksum of the values, or the block of a client.

@@ -91,7 +91,7 @@ void RestartReader::require_no_doubt(std::int64_t step) const {
   const std::string doubt = record_.doubt_about(step);
   if (!doubt.empty())
     throw Error(DC_E_IO,
-                "step " + std::to_string(step) + " may be told of otherwise where the manifest is damaged: " + doubt +
+                "step " + std::to_string(step) + " may be recorded otherwise where the manifest is damaged: " + doubt +
                     "; put the manifest back from a copy, cut it before that line, or go on from a step that was stored after it");
 }
 

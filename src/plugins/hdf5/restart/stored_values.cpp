@@ -20,7 +20,7 @@ void require_plain(const Type& type) {
     throw Failure("its elements are none that Damaris writes", 0);
 }
 
-// Makes room for a brick, whose chunk and elements may be of any size that a damaged file can tell.
+// Makes room for a brick, whose chunk and elements may be of any size that a damaged file can claim.
 void make_room(std::vector<std::byte>& values, const Box& brick, std::size_t element_bytes) {
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(static_cast<std::size_t>(volume(brick)), element_bytes, &bytes) || bytes > values.max_size())

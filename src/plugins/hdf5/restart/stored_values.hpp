@@ -1,4 +1,4 @@
-// The checksum of a dataset's values as they lie in a file: the counterpart of what the writers tell the manifest.
+// The checksum of a dataset's values as they lie in a file: the counterpart of what the writers enter into the manifest.
 // Used by: `damaris verify`, one thread; restart on the server's dispatch thread.
 // Before it: an open file. After it: HDF5, with its filters.
 #pragma once

@@ -52,7 +52,7 @@ void Slots::written(double seconds) { write_s_ = std::max(seconds, seconds + (wr
 Coordinated::Coordinated(const dc_host_t& host, const Settings& settings)
     : host_(host), timeout_(settings.turn_timeout_ms), free_(settings.writers) {}
 
-void Coordinated::tell(int server, const std::string& what, std::int64_t number) const {
+void Coordinated::send(int server, const std::string& what, std::int64_t number) const {
   const std::string text = kPrefix + what + " " + std::to_string(number);
   host_.send(host_.self, server, text.data(), text.size());
 }
@@ -62,10 +62,10 @@ bool Coordinated::may_write(const dc_iteration_t& iteration, Instant now) {
   if (state_ == State::idle) {
     state_ = State::asked;
     asked_ = now;
-    hurried_ = false;
-    tell(0, "may I", ++number_);
+    urgent_ = false;
+    send(0, "may I", ++number_);
   }
-  if (iteration.hurry != 0 && !std::exchange(hurried_, true)) tell(0, "hurry", number_);
+  if (iteration.hurry != 0 && !std::exchange(urgent_, true)) send(0, "urgent", number_);
   if (now - asked_ < timeout_) return false;
   const std::string line = "hdf5: server " + std::to_string(host_.server_index) + " waited " + std::to_string(timeout_.count()) +
                            " ms in vain for its turn to write step " + std::to_string(iteration.step) + ", and writes without";
@@ -74,8 +74,8 @@ bool Coordinated::may_write(const dc_iteration_t& iteration, Instant now) {
 }
 
 void Coordinated::written(double) {
-  if (state_ == State::granted) tell(0, "done", number_);
-  if (state_ == State::asked) tell(0, "never mind", number_);
+  if (state_ == State::granted) send(0, "done", number_);
+  if (state_ == State::asked) send(0, "never mind", number_);
   state_ = State::idle;
 }
 
@@ -92,7 +92,7 @@ void Coordinated::take(int from, const std::string& message) {
   const bool waits = waiting != queue_.end();
   if (waits) queue_.erase(waiting);
   if (what == "may I") queue_.push_back({from, number});
-  if (what == "hurry" && waits) queue_.push_front({from, number});
+  if (what == "urgent" && waits) queue_.push_front({from, number});
   if (what == "done" || (what == "never mind" && !waits)) ++free_;  // a turn was given, and may be on its way still
   grant();
 }
@@ -101,7 +101,7 @@ void Coordinated::grant() {
   for (; free_ > 0 && !queue_.empty(); --free_) {
     const Ask next = queue_.front();
     queue_.pop_front();
-    tell(next.server, "go", next.number);
+    send(next.server, "go", next.number);
   }
 }
 

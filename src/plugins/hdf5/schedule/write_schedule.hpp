@@ -30,7 +30,7 @@ class WriteSchedule {
   virtual void written(double seconds) = 0;
   // This server brings nothing of the iterations up to `step` that it has not brought yet.
   virtual void passed(std::int64_t step) { (void)step; }
-  // A message of the schedule of server `from`: what tell() of another server sent.
+  // A message of the schedule of server `from`: what send() of another server sent.
   virtual void take(int from, const std::string& message) {
     (void)from;
     (void)message;
@@ -41,7 +41,7 @@ std::unique_ptr<WriteSchedule> make_schedule(const dc_host_t& host, const Settin
 
 // As many slots as servers in the time between two iterations. Where writing takes longer than a slot, the last server begins so
 // early that it is done by the next iteration; where it takes longer than the iteration, nobody waits. The first iteration has no
-// estimate and is written at once. With `hurry` a slot is not waited for.
+// estimate and is written at once. An urgent iteration (`hurry`) does not wait for its slot.
 class Slots : public WriteSchedule {
  public:
   Slots(int index, int count) : index_(index), count_(count) {}
@@ -60,7 +60,7 @@ class Slots : public WriteSchedule {
   double write_s_ = 0;            // the longest of late, forgotten slowly
 };
 
-// Server 0 lets at most `writers` write at a time, in the order in which they asked; those in a hurry first.
+// Server 0 lets at most `writers` write at a time, in the order in which they asked; urgent ones first.
 class Coordinated : public WriteSchedule {
  public:
   Coordinated(const dc_host_t& host, const Settings& settings);
@@ -74,14 +74,14 @@ class Coordinated : public WriteSchedule {
     int server;
     std::int64_t number;
   };
-  void tell(int server, const std::string& what, std::int64_t number) const;
+  void send(int server, const std::string& what, std::int64_t number) const;
   void grant();
 
   const dc_host_t& host_;
   std::chrono::milliseconds timeout_;
   State state_ = State::idle;
   std::int64_t number_ = 0;  // of the last question, so that a late answer is not taken for one to a later question
-  bool hurried_ = false;
+  bool urgent_ = false;
   Instant asked_ = {};
   // Of server 0:
   int free_;

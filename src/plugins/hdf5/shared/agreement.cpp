@@ -35,7 +35,8 @@ Agreement::Agreement(const dc_host_t& host, const Group& group, std::int64_t tim
 void Agreement::tell(int server, const std::string& what, std::int64_t step) const {
   const std::string text = kMessages + what + " " + std::to_string(step);
   if (host_.send(host_.self, server, text.data(), text.size()) == DC_OK) return;
-  const std::string line = "hdf5: server " + std::to_string(server) + " cannot be told '" + text + "'; it is waited for in vain";
+  const std::string line =
+      "hdf5: server " + std::to_string(server) + " does not get the message '" + text + "', and will wait in vain";
   host_.log(host_.self, 0, line.c_str());
 }
 

@@ -57,8 +57,8 @@ class Agreement : public WriteSchedule {
   Group group_;
   std::chrono::milliseconds timeout_;
   Attend attend_;
-  std::int64_t mine_, going_;  // the iteration this server has said "ready" of, and the last it was told to write
-  Instant asked_ = {};         // when it said so
+  std::int64_t mine_, going_;                     // the iteration this server has said "ready" of, and the last "go" it got
+  Instant asked_ = {};                            // when it said so
   std::map<std::int64_t, std::string> given_up_;  // what it will not write any more, and why
   // Of the leader:
   std::map<int, std::int64_t> reached_;  // by server

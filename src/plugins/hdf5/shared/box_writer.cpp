@@ -37,30 +37,30 @@ Space nothing_of(const Box& whole) {
 }
 
 manifest::DatasetEntry record_of(const SharedDataset& dataset, const Piece& piece) {
-  manifest::DatasetEntry told;
-  told.path = dataset.path;
-  told.variable = dataset.variable->path;
-  told.has_position = dataset.has_position;
-  told.box = piece.box;
-  told.global = dataset.global;
-  told.start.emplace();
-  for (int d = 0; d < piece.box.ndims; ++d) told.start->push_back(piece.box.low[d] - dataset.whole.low[d]);
-  if (dataset.joined) told.lowest_source = lowest_source(piece);
+  manifest::DatasetEntry entry;
+  entry.path = dataset.path;
+  entry.variable = dataset.variable->path;
+  entry.has_position = dataset.has_position;
+  entry.box = piece.box;
+  entry.global = dataset.global;
+  entry.start.emplace();
+  for (int d = 0; d < piece.box.ndims; ++d) entry.start->push_back(piece.box.low[d] - dataset.whole.low[d]);
+  if (dataset.joined) entry.lowest_source = lowest_source(piece);
   if (!dataset.joined) {
-    told.source = dataset.parts.front().source;
-    told.block = dataset.parts.front().block;
+    entry.source = dataset.parts.front().source;
+    entry.block = dataset.parts.front().block;
   }
-  told.raw_bytes = static_cast<std::uint64_t>(volume(piece.box)) * dataset.variable->element_bytes;
-  told.stored_bytes = told.raw_bytes;
-  told.reduce = dataset.variable->reduce;
-  if (dataset.variable->reduction.precision != DC_EXACT) told.largest_error = 0;
-  return told;
+  entry.raw_bytes = static_cast<std::uint64_t>(volume(piece.box)) * dataset.variable->element_bytes;
+  entry.stored_bytes = entry.raw_bytes;
+  entry.reduce = dataset.variable->reduce;
+  if (dataset.variable->reduction.precision != DC_EXACT) entry.largest_error = 0;
+  return entry;
 }
 
 // Its share of what the chunks take.
-void note_stored_bytes(const Dataset& open, const SharedDataset& dataset, std::vector<manifest::DatasetEntry>& told) {
+void note_stored_bytes(const Dataset& open, const SharedDataset& dataset, std::vector<manifest::DatasetEntry>& entries) {
   const auto all = static_cast<double>(H5Dget_storage_size(open.id()));
-  for (manifest::DatasetEntry& one : told)
+  for (manifest::DatasetEntry& one : entries)
     one.stored_bytes =
         static_cast<std::uint64_t>(all * static_cast<double>(volume(one.box)) / static_cast<double>(volume(dataset.whole)));
 }
@@ -92,20 +92,20 @@ void BoxWriter::write_dataset(hid_t file, const SharedDataset& dataset, const dc
                               Found& found) {
   std::vector<Piece> pieces;
   if (iteration != nullptr) pieces = pieces_of(dataset, team_.member(), *iteration);
-  std::vector<manifest::DatasetEntry> told;
-  for (const Piece& piece : pieces) told.push_back(record_of(dataset, piece));
-  const std::vector<Load> loads = loads_of(dataset, pieces, told);
+  std::vector<manifest::DatasetEntry> entries;
+  for (const Piece& piece : pieces) entries.push_back(record_of(dataset, piece));
+  const std::vector<Load> loads = loads_of(dataset, pieces, entries);
   const bool together = in_step(dataset);
   const std::size_t rounds = together ? rounds_of(dataset) : loads.size();
   if (rounds > 0) {
     const Dataset open(H5Dopen2(file, dataset.path.c_str(), H5P_DEFAULT), "open the dataset", dataset.path);
     for (std::size_t round = 0; round < rounds; ++round)
       put({dataset, open, found}, round < loads.size() ? &loads[round] : nullptr, together);
-    if (is_chunked(dataset, filters_)) note_stored_bytes(open, dataset, told);
+    if (is_chunked(dataset, filters_)) note_stored_bytes(open, dataset, entries);
   }
-  for (const manifest::DatasetEntry& one : told)
+  for (const manifest::DatasetEntry& one : entries)
     if (one.largest_error) merge(found, {{}, {}, one.largest_error});
-  std::move(told.begin(), told.end(), std::back_inserter(result.boxes));
+  std::move(entries.begin(), entries.end(), std::back_inserter(result.boxes));
 }
 
 // A chunked box whole, so that each chunk is compressed once.
@@ -148,10 +148,10 @@ std::size_t BoxWriter::rounds_of(const SharedDataset& dataset) const {
 }
 
 std::vector<BoxWriter::Load> BoxWriter::loads_of(const SharedDataset& dataset, const std::vector<Piece>& pieces,
-                                                 std::vector<manifest::DatasetEntry>& told) const {
+                                                 std::vector<manifest::DatasetEntry>& entries) const {
   std::vector<Load> loads;
   for (std::size_t i = 0; i < pieces.size(); ++i)
-    for (const Box& brick : bricks_of(dataset, {pieces[i].box})) loads.push_back({brick, &pieces[i], &told[i]});
+    for (const Box& brick : bricks_of(dataset, {pieces[i].box})) loads.push_back({brick, &pieces[i], &entries[i]});
   if (team_.member() == 0 && !is_chunked(dataset, filters_))
     for (const Box& brick : bricks_of(dataset, dataset.holes)) loads.push_back({brick, nullptr, nullptr});
   return loads;
@@ -184,14 +184,14 @@ const void* BoxWriter::values_of(const Load& load, const BoxTarget& target) {
     if (!std::isnan(range.min)) {
       const Found here = {range.min, range.max, {}};
       merge(target.found, here);
-      Found box = {load.told->min, load.told->max, {}};
+      Found box = {load.entry->min, load.entry->max, {}};
       merge(box, here);
-      load.told->min = box.min;
-      load.told->max = box.max;
+      load.entry->min = box.min;
+      load.entry->max = box.max;
     }
   }
   if (variable.reduction.precision != DC_EXACT) values = rounded(load, values, count);
-  load.told->checksum = codec::crc32(values, count * variable.element_bytes, load.told->checksum);
+  load.entry->checksum = codec::crc32(values, count * variable.element_bytes, load.entry->checksum);
   return values;
 }
 
@@ -199,7 +199,7 @@ const void* BoxWriter::rounded(const Load& load, const void* values, std::size_t
   Float16Scales none;  // 16 bits are refused for files of several servers
   const Precision precision = plan_precision(*load.piece, gathered_, none);
   changed_.resize(std::max(changed_.size(), count * precision.element_bytes));
-  load.told->largest_error = std::max(*load.told->largest_error, apply(precision, values, count, changed_.data()));
+  load.entry->largest_error = std::max(*load.entry->largest_error, apply(precision, values, count, changed_.data()));
   return changed_.data();
 }
 

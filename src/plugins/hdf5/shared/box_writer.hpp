@@ -31,7 +31,7 @@ class BoxWriter {
   struct Load {
     Box box;
     const Piece* piece = nullptr;  // nullptr: a hole
-    manifest::DatasetEntry* told = nullptr;
+    manifest::DatasetEntry* entry = nullptr;
   };
   struct BoxTarget {
     const SharedDataset& dataset;
@@ -45,7 +45,7 @@ class BoxWriter {
   bool in_step(const SharedDataset& dataset) const;
   std::size_t rounds_of(const SharedDataset& dataset) const;
   std::vector<Load> loads_of(const SharedDataset& dataset, const std::vector<Piece>& pieces,
-                             std::vector<manifest::DatasetEntry>& told) const;
+                             std::vector<manifest::DatasetEntry>& entries) const;
   const void* values_of(const Load& load, const BoxTarget& target);
   const void* rounded(const Load& load, const void* values, std::size_t count);
   const void* filling(const Load& load, const SharedDataset& dataset);

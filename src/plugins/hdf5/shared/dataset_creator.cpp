@@ -133,7 +133,7 @@ Dataset DatasetCreator::create(hid_t file, const SharedDataset& one) const {
   return dataset;
 }
 
-// What is contiguous lies inside the file already, as a hole of it; chunks come behind. Who cannot reserve goes on without.
+// What is contiguous lies inside the file already, as a hole of it; chunks come behind. A file system that cannot reserve writes without.
 void DatasetCreator::reserve(const OutputFile& output, const SharedLayout& layout) const {
   struct stat facts = {};
   if (::fstat(output.descriptor(), &facts) != 0) throw_system_failure(errno, "look at", output.temporary_path());

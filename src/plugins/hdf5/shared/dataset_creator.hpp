@@ -1,6 +1,6 @@
 // A file of several servers before and after they fill it: groups, datasets, attributes; the values are others' work.
 // Used by: the hdf5 plugin of the group's leader, on its dispatch thread.
-// Before it: shared_layout.hpp, output_file.hpp. After it: box_writer.hpp fills it, label() tells what was found, and it is published.
+// Before it: shared_layout.hpp, output_file.hpp. After it: box_writer.hpp fills it, label() adds what was found, and the file is published.
 #pragma once
 
 #include <optional>

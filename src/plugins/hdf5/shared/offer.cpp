@@ -93,17 +93,17 @@ Offer offer_from(const std::string& text, const dc_host_t& host) try {
   read_value(json.at("missing"), offer.missing);
   read_value(json.at("never_attached"), offer.never_attached);
   if (json.contains("time")) offer.time = json.at("time").get<double>();
-  for (const Json& told : json.at("variables")) {
+  for (const Json& entry : json.at("variables")) {
     OfferedVariable& variable = offer.variables.emplace_back();
-    read_value(told.at(0), variable.id);
-    read_value(told.at(2), variable.global);
+    read_value(entry.at(0), variable.id);
+    read_value(entry.at(2), variable.global);
     if (variable.id >= host.variable_count) throw Error(DC_E_INTERNAL, "another server has other variables");
     const int ndims = host.variables[variable.id].ndims;
     if (!variable.global.empty() && variable.global.size() != static_cast<std::size_t>(ndims))
       throw Error(DC_E_INTERNAL, "another server has a variable of other dimensions");
     std::size_t list = 0;
     Numbers rows;
-    read_value(told.at(1), list);
+    read_value(entry.at(1), list);
     read_value(json.at("lists").at(list), rows);
     variable.blocks = blocks_from(rows, ndims);
   }

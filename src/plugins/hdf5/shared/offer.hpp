@@ -1,4 +1,4 @@
-// What one server brings to an iteration that several write together, as they tell each other.
+// What one server brings to an iteration that several write together, as the text of a message.
 // Used by: the hdf5 plugin, on the server's dispatch thread.
 // Before it: the iteration's views. After it: shared_layout.hpp joins the offers of all.
 #pragma once

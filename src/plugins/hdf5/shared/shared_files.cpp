@@ -117,14 +117,14 @@ manifest::FileEntry SharedFiles::write_together(std::int64_t step, const dc_iter
   };
   const std::string path = team_.together(prepare).front();
   settle(layout, iteration);
-  manifest::FileEntry told;
-  told.name = names_.final_name(step);
-  told.server = host_.server_index;
-  const std::vector<std::string> found = fill(path, layout, iteration, told);
+  manifest::FileEntry entry;
+  entry.name = names_.final_name(step);
+  entry.server = host_.server_index;
+  const std::vector<std::string> found = fill(path, layout, iteration, entry);
   const std::uint64_t bytes = std::stoull(team_.by_leader([&] { return std::to_string(finish(*output, layout, found)); }));
-  told.checksum = checksum_of(path, bytes);
-  told.bytes = std::stoull(team_.by_leader([&] { return std::to_string(publish(*output, layout)); }));
-  return told;
+  entry.checksum = checksum_of(path, bytes);
+  entry.bytes = std::stoull(team_.by_leader([&] { return std::to_string(publish(*output, layout)); }));
+  return entry;
 }
 
 // Servers that have the same values for one place lose nothing.
@@ -171,7 +171,7 @@ SharedLayout SharedFiles::layout_from(const std::vector<std::string>& offers) co
 
 // Returns what each server found in the values.
 std::vector<std::string> SharedFiles::fill(const std::string& path, const SharedLayout& layout, const dc_iteration_t* iteration,
-                                           manifest::FileEntry& told) {
+                                           manifest::FileEntry& entry) {
   std::optional<OwnSync> own;
   team_.together([&] {
     own.emplace(path);
@@ -180,7 +180,7 @@ std::vector<std::string> SharedFiles::fill(const std::string& path, const Shared
   return team_.together([&] {
     BoxWriter::Result result = writer_.write(path, layout, iteration);
     own->sync();
-    told.datasets = std::move(result.boxes);
+    entry.datasets = std::move(result.boxes);
     return to_text(result.found);
   });
 }
@@ -194,7 +194,7 @@ std::uint64_t SharedFiles::finish(OutputFile& output, const SharedLayout& layout
   return std::filesystem::file_size(output.temporary_path());
 }
 
-// Each member reads as much of the file as the others: who wrote which bytes nobody knows outside of HDF5.
+// Each member reads as much of the file as the others: only HDF5 knows which member wrote which bytes.
 std::uint32_t SharedFiles::checksum_of(const std::string& path, std::uint64_t bytes) {
   const auto begin_of = [&](int member) {
     return bytes / static_cast<std::uint64_t>(team_.size()) * static_cast<std::uint64_t>(member);

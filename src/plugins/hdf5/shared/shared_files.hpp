@@ -43,7 +43,7 @@ class SharedFiles {
   void warn_of_scattered(const SharedLayout& layout, std::int64_t step);
   SharedLayout layout_from(const std::vector<std::string>& offers) const;
   std::vector<std::string> fill(const std::string& path, const SharedLayout& layout, const dc_iteration_t* iteration,
-                                manifest::FileEntry& told);
+                                manifest::FileEntry& entry);
   std::uint64_t finish(OutputFile& output, const SharedLayout& layout, const std::vector<std::string>& found) const;
   std::uint32_t checksum_of(const std::string& path, std::uint64_t bytes);
   std::uint64_t publish(OutputFile& output, const SharedLayout& layout) const;

@@ -131,7 +131,7 @@ void Team::bounded(std::int64_t timeout_ms, Begin&& begin) {
   broken_ = false;
 }
 
-// The making of a communicator cannot be bounded. So everybody tells the leader first that he is there, and the leader everybody.
+// Nothing bounds the making of a communicator. So each server first reports to the leader, and the leader then answers all.
 void Team::meet() {
   const MPI_Comm servers = *static_cast<const MPI_Comm*>(host_.communicator);
   const auto hear = [&](int from) {

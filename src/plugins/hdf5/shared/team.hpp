@@ -32,7 +32,7 @@ class Team {
 
   // All below is collective over the group.
 
-  // All below throws Failure when a server does not come in time, and from then on always: nobody knows any more who is where. The
+  // All below throws Failure when a server does not come in time, and from then on always: the state of the others is unknown then. The
   // time is the timeout to come together, ten times as much for what the others do in between. In HDF5 itself nobody can be bounded.
 
   // Waits for the others. Makes the communicator at the first call, as all servers are there then.

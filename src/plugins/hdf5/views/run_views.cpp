@@ -74,7 +74,7 @@ RunViews::Writing::Writing(const RunViews& views, const Steps& steps, bool compl
       names(view, views.host_),
       master(views.place_, view, names, steps, views.host_, complete) {}
 
-// Asked for while a view is being written, too: the line that tells of it may be the one that finds the manifest gone.
+// Asked for while a view is being written, too: its own line may be the one that finds the manifest gone.
 void RunViews::begin_again() { again_ = due_ = true; }
 
 void RunViews::read_on() {

@@ -26,7 +26,7 @@ class RunViews : public manifest::Views {
 
   // `record` is the path of the manifest, <folder>/<stem>.jsonl, beside which the views lie. Removes what a killed server of this host
   // left half written. `host` must outlive this object. When the manifest outgrows `memory_bytes` the views show its first iterations that
-  // do not, and stay so; the log tells. `tell` puts what each view is into the manifest.
+  // do not, and stay so; the log says it. `tell` enters each view into the manifest.
   RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now = Clock::now,
            manifest::EnterView tell = {});
 

@@ -41,13 +41,13 @@ class ViewNames {
   std::map<std::string, std::size_t> shapes_;  // layout -> how many of its shapes have names
 };
 
-// Tells the manifest of a view and then lets it take its place, before any other process can do so with its own. Throws Failure.
+// Enters a view into the manifest and then puts it in place, before any other process can do so with its own. Throws Failure.
 
 struct ViewPlace {
   std::string folder;             // absolute
   std::string stem;               // last part of the basename
   std::string host;               // this one: names of temporary files must not meet those of other nodes
-  manifest::EnterView tell = {};  // empty: nobody is told
+  manifest::EnterView tell = {};  // empty: nothing is entered
 
   std::string final_path(const char* suffix) const { return folder + "/" + stem + suffix; }
   // How its name begins: hidden, with the process id.

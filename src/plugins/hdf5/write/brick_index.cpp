@@ -93,11 +93,11 @@ BrickRange BrickIndex::all() const {
   return all;
 }
 
-void BrickIndex::tell(manifest::DatasetEntry& told) const {
+void BrickIndex::tell(manifest::DatasetEntry& entry) const {
   const BrickRange range = all();
   if (std::isnan(range.min)) return;
-  told.min = range.min;
-  told.max = range.max;
+  entry.min = range.min;
+  entry.max = range.max;
 }
 
 void BrickIndex::label(const Dataset& dataset, int ndims) const {

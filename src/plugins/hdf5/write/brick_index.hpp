@@ -41,7 +41,7 @@ class BrickIndex {
   // In the order of the bricks.
   void add(const BrickRange& range) { ranges_.push_back(range); }
   // Of all bricks.
-  void tell(manifest::DatasetEntry& told) const;
+  void tell(manifest::DatasetEntry& entry) const;
   // Attributes value_range, and with several bricks index_extents, index_min, index_max; none without a finite value.
   void label(const Dataset& dataset, int ndims) const;
 

@@ -36,13 +36,13 @@ Properties properties_of(const Piece& piece, const Extents& chunk, const std::ve
 }
 
 // CF's names where it has some: readers that know them dequantize.
-void label(const Dataset& dataset, const Piece& piece, const Precision& precision, const manifest::DatasetEntry& told) {
+void label(const Dataset& dataset, const Piece& piece, const Precision& precision, const manifest::DatasetEntry& entry) {
   const dc_reduction_t& asked = piece.variable->reduction;
   if (asked.precision == DC_EXACT) return;  // as if it were not compressed: h5diff shall find nothing
   write_attribute(dataset.id(), "reduce", std::string(piece.variable->reduce));
   if (precision.overflows) return write_attribute(dataset.id(), "overflowed_float16", std::int32_t{1});
   write_attribute(dataset.id(), precision.kind == DC_ROUND_RELATIVE ? "largest_relative_error" : "largest_error",
-                  *told.largest_error);
+                  *entry.largest_error);
   if (precision.kind != DC_FLOAT16) return write_attribute(dataset.id(), "error_bound", asked.bound);
   write_attribute(dataset.id(), "scale_factor", precision.scaling.scale);
   write_attribute(dataset.id(), "add_offset", precision.scaling.offset);
@@ -54,19 +54,19 @@ bool is_reduced(const Piece& piece) {
   return piece.variable->reduction.precision != DC_EXACT || piece.variable->reduction.codec != DC_CODEC_NONE;
 }
 
-Dataset ChunkWriter::write(const Hdf5File& file, const Piece& piece, manifest::DatasetEntry& told) {
+Dataset ChunkWriter::write(const Hdf5File& file, const Piece& piece, manifest::DatasetEntry& entry) {
   const Precision precision = plan_precision(piece, lanes_.front().gathered, float16_scales_);
   const Type type = precision.kind == DC_FLOAT16 ? half_type() : type_of(*piece.variable);
   const Extents chunk = chunk_of(piece, memory_.codec_bytes());
   Dataset dataset = create_dataset(file.id(), piece, type, properties_of(piece, chunk, filters_), file.links());
-  told.reduce = piece.variable->reduce;
-  if (precision.kind != DC_EXACT) told.largest_error = 0;
+  entry.reduce = piece.variable->reduce;
+  if (precision.kind != DC_EXACT) entry.largest_error = 0;
   if (precision.kind == DC_FLOAT16) {
-    told.scale = precision.scaling.scale;
-    told.offset = precision.scaling.offset;
+    entry.scale = precision.scaling.scale;
+    entry.offset = precision.scaling.offset;
   }
-  write_all({piece, precision, dataset, type, chunk, told});
-  label(dataset, piece, precision, told);
+  write_all({piece, precision, dataset, type, chunk, entry});
+  label(dataset, piece, precision, entry);
   return dataset;
 }
 
@@ -90,13 +90,13 @@ void ChunkWriter::write_all(const ChunkTarget& target) {
   });
   if (filled > 0) flush();
   index.label(target.dataset, target.piece.box.ndims);
-  index.tell(target.told);
+  index.tell(target.entry);
 }
 
 void ChunkWriter::note(const ChunkLane& lane, const ChunkTarget& target, BrickIndex& index) {
   const auto bytes = static_cast<std::uint64_t>(volume(lane.brick)) * target.precision.element_bytes;
-  target.told.checksum = codec::crc32_joined(target.told.checksum, lane.checksum, bytes);
-  if (target.told.largest_error) target.told.largest_error = std::max(*target.told.largest_error, lane.error);
+  target.entry.checksum = codec::crc32_joined(target.entry.checksum, lane.checksum, bytes);
+  if (target.entry.largest_error) target.entry.largest_error = std::max(*target.entry.largest_error, lane.error);
   if (has_order(target.piece.variable->type)) index.add(lane.range);
 }
 

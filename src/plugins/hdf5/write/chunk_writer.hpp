@@ -31,9 +31,9 @@ class ChunkWriter {
   // At work together; fewer than asked for where the system refuses more.
   int threads() const { return workers_.threads(); }
 
-  // Creates the dataset with the groups above it, writes all parts and the attributes that tell of the reduction and of the values,
-  // and tells the manifest. Throws Failure, or Refused for values that cannot be stored as asked.
-  Dataset write(const Hdf5File& file, const Piece& piece, manifest::DatasetEntry& told);
+  // Creates the dataset with the groups above it, writes all parts and the attributes of the reduction and of the values,
+  // and fills `entry`. Throws Failure, or Refused for values that cannot be stored as asked.
+  Dataset write(const Hdf5File& file, const Piece& piece, manifest::DatasetEntry& entry);
 
  private:
   // What one worker needs for one chunk; kept, so that nothing is allocated once it has its size.
@@ -54,7 +54,7 @@ class ChunkWriter {
     const Dataset& dataset;
     const Type& type;
     Extents chunk;
-    manifest::DatasetEntry& told;
+    manifest::DatasetEntry& entry;
   };
 
   void prepare(ChunkLane& lane, const ChunkTarget& target) const;

@@ -24,8 +24,8 @@ std::uint64_t offset_of(const Dataset& dataset, const std::string& path) {
 
 }  // namespace
 
-Dataset DatasetWriter::write(Hdf5File& file, const Piece& piece, manifest::DatasetEntry& told) {
-  if (volume(piece.box) > 0 && is_reduced(piece)) return reducer_.write(file, piece, told);
+Dataset DatasetWriter::write(Hdf5File& file, const Piece& piece, manifest::DatasetEntry& entry) {
+  if (volume(piece.box) > 0 && is_reduced(piece)) return reducer_.write(file, piece, entry);
   const dc_variable_info_t& variable = *piece.variable;
   // Without values nothing else is left of the reduction.
   const Type type = variable.reduction.precision == DC_FLOAT16 ? half_type() : type_of(variable);
@@ -35,17 +35,17 @@ Dataset DatasetWriter::write(Hdf5File& file, const Piece& piece, manifest::Datas
   AlignedWriter out(file.target(), direct ? offset_of(dataset, piece.path) : 0);
   BrickIndex index(extents);
   for_each_brick(piece.box, extents, [&](const Box& brick) {
-    const BrickRange range = direct ? write_run(out, piece, brick, told) : write_chunk(dataset, type, piece, brick, told);
+    const BrickRange range = direct ? write_run(out, piece, brick, entry) : write_chunk(dataset, type, piece, brick, entry);
     if (has_order(variable.type)) index.add(range);
   });
   out.flush();
   index.label(dataset, piece.box.ndims);
-  index.tell(told);
+  index.tell(entry);
   return dataset;
 }
 
 // Contiguous in the file: bricks are runs of it, one after the other, and HDF5 would only pass them on.
-BrickRange DatasetWriter::write_run(AlignedWriter& out, const Piece& piece, const Box& brick, manifest::DatasetEntry& told) {
+BrickRange DatasetWriter::write_run(AlignedWriter& out, const Piece& piece, const Box& brick, manifest::DatasetEntry& entry) {
   const std::size_t element_bytes = piece.variable->element_bytes;
   const std::byte* const values = elements_of(piece, brick, staging_);
   const auto count = static_cast<std::size_t>(volume(brick));
@@ -55,7 +55,7 @@ BrickRange DatasetWriter::write_run(AlignedWriter& out, const Piece& piece, cons
     const std::byte* const begin = values + done * element_bytes;
     const Seen seen = look(*piece.variable, begin, part);
     range = both(range, seen.range);
-    told.checksum = codec::crc32_joined(told.checksum, seen.checksum, part * element_bytes);
+    entry.checksum = codec::crc32_joined(entry.checksum, seen.checksum, part * element_bytes);
     out.add(begin, part * element_bytes, seen.checksum);
     done += part;
   }
@@ -64,11 +64,11 @@ BrickRange DatasetWriter::write_run(AlignedWriter& out, const Piece& piece, cons
 }
 
 BrickRange DatasetWriter::write_chunk(const Dataset& dataset, const Type& type, const Piece& piece, const Box& brick,
-                                      manifest::DatasetEntry& told) {
+                                      manifest::DatasetEntry& entry) {
   const std::byte* const values = elements_of(piece, brick, staging_);
   const auto count = static_cast<std::size_t>(volume(brick));
   const Seen seen = look(*piece.variable, values, count);
-  told.checksum = codec::crc32_joined(told.checksum, seen.checksum, count * piece.variable->element_bytes);
+  entry.checksum = codec::crc32_joined(entry.checksum, seen.checksum, count * piece.variable->element_bytes);
   write_box(dataset, piece, type, brick, values);
   return seen.range;
 }

@@ -30,17 +30,17 @@ class DatasetWriter {
   // Asks for the room of all values that will be written as they are.
   void reserve(Hdf5File& file, const std::vector<Piece>& pieces) const;
 
-  // Creates the dataset with the groups above it, writes all parts and the index of its values, and tells the manifest of its
+  // Creates the dataset with the groups above it, writes all parts and the index of its values, and enters into `entry` its
   // content. Throws Failure, or Refused when nothing of it is in the file. The caller may add attributes.
-  Dataset write(Hdf5File& file, const Piece& piece, manifest::DatasetEntry& told);
+  Dataset write(Hdf5File& file, const Piece& piece, manifest::DatasetEntry& entry);
 
  private:
   bool chunked(const Piece& piece) const;
   bool goes_past_hdf5(const Piece& piece) const;
   Dataset create(const Hdf5File& file, const Piece& piece, const Type& type, const Extents& brick) const;
-  BrickRange write_run(AlignedWriter& out, const Piece& piece, const Box& brick, manifest::DatasetEntry& told);
+  BrickRange write_run(AlignedWriter& out, const Piece& piece, const Box& brick, manifest::DatasetEntry& entry);
   BrickRange write_chunk(const Dataset& dataset, const Type& type, const Piece& piece, const Box& brick,
-                         manifest::DatasetEntry& told);
+                         manifest::DatasetEntry& entry);
 
   std::vector<Filter> filters_;
   MemoryBound memory_;

@@ -25,7 +25,7 @@ std::vector<std::byte> fill_of(const dc_variable_info_t& variable);
 // Of a dataset that is to be made.
 void set_fill(const Properties& properties, const dc_variable_info_t& variable);
 
-// Tells readers that follow the netCDF conventions, which then mask such elements: the attribute _FillValue. Reals, and integers of 16 and
+// Adds the attribute _FillValue, by which readers that follow the netCDF conventions mask such elements. Reals, and integers of 16 and
 // 32 bits: those of 8 bits have no value to spare, and those of 64 bits would lose digits in readers that turn masked integers into reals.
 void label_fill(hid_t dataset, const dc_variable_info_t& variable);
 

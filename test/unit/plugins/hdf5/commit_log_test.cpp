@@ -341,7 +341,7 @@ TEST_CASE("lines that do not fit on a full disk are kept and added later; at the
     record.step = 1;
     record.failures = {std::string(10'000, 'x')};  // more than is left of the manifest's last page
     REQUIRE(plugin.on_message(1, to_json(record).dump()) == DC_E_IO);
-    CHECK_THAT(host.failure, Catch::Contains("step 1 is not stored, and the manifest cannot tell of it") &&
+    CHECK_THAT(host.failure, Catch::Contains("step 1 is not stored, and the manifest cannot record it") &&
                                  Catch::Contains("No space left on device"));
     const auto [to, told] = host.sent.back();  // for the clients there
     CHECK(to == 1);

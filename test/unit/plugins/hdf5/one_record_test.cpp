@@ -126,7 +126,7 @@ TEST_CASE("what a later run could not store before its first file is told, and a
   SECTION("the first iteration") {
     run(exists, {1}, {2});
     CHECK(partial() == Numbers{1});
-    CHECK_THAT(verified().partial.at(0).what, Catch::Contains("iteration 1 is not stored as"));
+    CHECK_THAT(verified().partial.at(0).what, Catch::Contains(".i1.h5 is not stored: "));
     CHECK((verified().partial.at(0).what.find(kOfEarlier) != std::string::npos) == appends);
     CHECK(verified().steps == 2);
     CHECK(last_step() == 2);
@@ -138,7 +138,7 @@ TEST_CASE("what a later run could not store before its first file is told, and a
   SECTION("all of them") {
     run(exists, {1, 2}, {});
     CHECK(partial() == Numbers{1, 2});
-    CHECK_THAT(verified().partial.at(1).what, Catch::Contains("iteration 2 is not stored as") && Catch::EndsWith(kOfEarlier));
+    CHECK_THAT(verified().partial.at(1).what, Catch::Contains(".i2.h5 is not stored: ") && Catch::EndsWith(kOfEarlier));
     CHECK(verified().damaged.empty());
     CHECK(verified().steps == 3);
     CHECK(last_step() == 3);

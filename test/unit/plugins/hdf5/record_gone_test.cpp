@@ -83,7 +83,7 @@ TEST_CASE("a manifest that was moved away is begun anew beside the files, and th
   const auto tells = [](const std::pair<int, std::string>& line) {
     return line.first == 1 && line.second.find(
                                   "storm.jsonl was moved away or removed: it is begun anew, and only the one that was there "
-                                  "tells of 2 iterations, of step 0 to step 1") != std::string::npos;
+                                  "records 2 iterations, of step 0 to step 1") != std::string::npos;
   };
   CHECK(std::count_if(server.host.lines.begin(), server.host.lines.end(), tells) == 1);
   const auto found = damaris::hdf5::verify(folder.file("out/storm.jsonl"), {});

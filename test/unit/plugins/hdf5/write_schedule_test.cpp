@@ -21,11 +21,11 @@ Instant after(double seconds) {
   return kStart + std::chrono::duration_cast<Instant::duration>(std::chrono::duration<double>(seconds));
 }
 
-dc_iteration_t iteration(std::int64_t step, double age_s, bool hurry = false) {
+dc_iteration_t iteration(std::int64_t step, double age_s, bool urgent = false) {
   dc_iteration_t made = {};
   made.step = step;
   made.age_s = age_s;
-  made.hurry = hurry ? 1 : 0;
+  made.hurry = urgent ? 1 : 0;
   return made;
 }
 
@@ -63,13 +63,13 @@ struct Servers {
     }
   }
   // Asks for all and returns who may.
-  std::vector<int> who_may(double time = 0, const std::vector<int>& hurried = {}) {
+  std::vector<int> who_may(double time = 0, const std::vector<int>& urgent_ones = {}) {
     std::vector<int> may;
     for (int pass = 0; pass < 2; ++pass) {
       may.clear();
       for (int i = 0; i < static_cast<int>(turns.size()); ++i) {
-        const bool hurry = std::count(hurried.begin(), hurried.end(), i) > 0;
-        if (turns[static_cast<std::size_t>(i)]->may_write(iteration(1, 0, hurry), after(time))) may.push_back(i);
+        const bool urgent = std::count(urgent_ones.begin(), urgent_ones.end(), i) > 0;
+        if (turns[static_cast<std::size_t>(i)]->may_write(iteration(1, 0, urgent), after(time))) may.push_back(i);
       }
       deliver();
     }
@@ -117,7 +117,7 @@ TEST_CASE("where the time between iterations varies the shortest of the last one
   CHECK(slots.slot_begins() == Approx(50));
 }
 
-TEST_CASE("a slot is not waited for in a hurry") {
+TEST_CASE("an urgent iteration does not wait for its slot") {
   Slots slots = after_iterations(3, 4, {0, 100}, 5);
   CHECK_FALSE(slots.may_write(iteration(9, 0), after(200)));
   CHECK(slots.may_write(iteration(9, 0, true), after(200)));
@@ -156,7 +156,7 @@ TEST_CASE("a server gives its turn back as soon as its iteration is stored") {
   CHECK(turns() == std::vector<std::string>{"turn:done 1"});
 }
 
-TEST_CASE("who is in a hurry is next") {
+TEST_CASE("an urgent server is next") {
   Servers servers(4, 1);
   REQUIRE(servers.who_may() == std::vector<int>{0});
   servers.who_may(0, {3});
