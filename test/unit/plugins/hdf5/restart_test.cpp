@@ -128,7 +128,7 @@ TEST_CASE("16 bits that stand for more than the largest number of their type com
   place(blocks.add(variables[0], 0, {2, 2}, std::vector<float>{1, -1, kInf, 0.5F}), {0, 0});
   fixture.stored(blocks);
   const HandRecord record(fixture.folder.path());
-  manifest::StoredDataset dataset = joined_dataset("fields/theta", {0, 0}, {2, 2});
+  manifest::DatasetEntry dataset = joined_dataset("fields/theta", {0, 0}, {2, 2});
   dataset.scale = 0x1p128;
   record.add(record.step(4, fixture.path(4), {dataset}));
   Later later(record, variables);
