@@ -102,7 +102,7 @@ manifest::DatasetEntry record_of(const Piece& piece) {
     entry.source = first.source;
     entry.block = first.block;
   }
-  if (piece.joined) told.lowest_source = lowest_source(piece);
+  if (piece.joined) entry.lowest_source = lowest_source(piece);
   if (piece.stacked)
     for (const Part& part : piece.parts) {
       entry.sources.push_back(part.block->source);
