@@ -81,9 +81,9 @@ contains
     if (backend == ' ' .and. output_filetype == 2) backend = 'collective'
     if (backend == ' ' .and. output_filetype == 3) backend = 'fpp'
     select case (backend)
-    case ('none', 'fpp', 'collective', 'damaris')
+    case ('none', 'fpp', 'collective', 'damaris', 'library')
     case default
-      call stop_model("backend '"//trim(backend)//"' is unknown: none, fpp, collective or damaris")
+      call stop_model("backend '"//trim(backend)//"' is unknown: none, fpp, collective, damaris or library")
     end select
   end subroutine check
 

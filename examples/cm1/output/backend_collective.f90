@@ -10,7 +10,7 @@ module cm1_collective
   use cm1_hdf5_pieces
   implicit none
   private
-  public :: shared_file_begin, shared_file_put, shared_file_end
+  public :: shared_file_begin, shared_file_put, shared_file_end, own_extent
 
   integer(hid_t), save :: file, transfer
 

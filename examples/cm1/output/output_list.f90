@@ -10,6 +10,7 @@ module cm1_output
   use cm1_file_per_process
   use cm1_collective
   use cm1_damaris
+  use cm1_library
   implicit none
   private
   public :: open_output, write_output, close_output, outputs
@@ -22,6 +23,7 @@ contains
     select case (backend)
     case ('fpp', 'collective'); call open_hdf5()
     case ('damaris'); call damaris_describe()
+    case ('library'); call library_open()
     end select
   end subroutine open_output
 
@@ -56,6 +58,7 @@ contains
     case ('fpp'); call process_file_begin(outputs, time)
     case ('collective'); call shared_file_begin(outputs, time)
     case ('damaris'); call damaris_begin(outputs, time)
+    case ('library'); call library_begin(outputs)
     end select
   end subroutine begin_output
 
@@ -67,6 +70,7 @@ contains
     case ('fpp'); call process_file_put(var, a)
     case ('collective'); call shared_file_put(var, a)
     case ('damaris'); call damaris_put(var, outputs, a)
+    case ('library'); call library_put(var, a)
     end select
   end subroutine put_variable
 
@@ -75,11 +79,15 @@ contains
     case ('fpp'); call process_file_end()
     case ('collective'); call shared_file_end()
     case ('damaris'); call damaris_end(outputs)
+    case ('library'); call library_end()
     end select
   end subroutine end_output
 
   subroutine close_output()
-    if (backend == 'fpp' .or. backend == 'collective') call close_hdf5()
+    select case (backend)
+    case ('fpp', 'collective'); call close_hdf5()
+    case ('library'); call library_close()
+    end select
   end subroutine close_output
 
 end module cm1_output

@@ -8,7 +8,8 @@ from small_storm import SMALL_STORM, attempt, hears_last_words, run
 
 @hears_last_words
 @pytest.mark.parametrize("change, sentence", [
-    (dict(backend="netcdf"), "backend 'netcdf' is unknown: none, fpp, collective or damaris"),
+    (dict(backend="netcdf"), "backend 'netcdf' is unknown: none, fpp, collective, damaris or library"),
+    (dict(backend="library", config="./absent.so"), 'cannot load "./absent.so"'),
     (dict(tapfrq=1.0), "tapfrq must be at least one time step"),
     (dict(work=0), "work must be 1 or more"),
     (dict(nodex=3, nodey=3), "nodex*nodey must be the number of computing ranks"),
