@@ -6,16 +6,12 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "interrupt.hpp"
 #include "machine.hpp"
-#include "queue/queue_bench.hpp"
+#include "progress.hpp"
+#include "verbs.hpp"
 #if DAMARIS_BENCH_STORAGE
-#include "reduce/reduce_bench.hpp"
-#include "storage/persist_bench.hpp"
-#include "storage/slots_bench.hpp"
 #endif
 #include "report.hpp"
-#include "write/write_bench.hpp"
 
 namespace {
 

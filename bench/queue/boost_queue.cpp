@@ -1,4 +1,4 @@
-#include "queue/boost_queue.hpp"
+#include "queue/queues.hpp"
 
 #include <unistd.h>
 
@@ -6,8 +6,6 @@
 #include <string>
 
 #include "core/shm/message.hpp"
-#include "queue/lane_queue.hpp"
-#include "queue/processes.hpp"
 
 namespace damaris::bench {
 

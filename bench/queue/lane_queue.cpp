@@ -1,4 +1,4 @@
-#include "queue/lane_queue.hpp"
+#include "queue/queues.hpp"
 
 #include <algorithm>
 #include <string>
@@ -8,7 +8,6 @@
 #include "core/shm/doorbell.hpp"
 #include "core/shm/lane.hpp"
 #include "core/shm/region.hpp"
-#include "queue/processes.hpp"
 
 namespace damaris::bench {
 namespace {

@@ -1,18 +1,15 @@
-#include "queue/processes.hpp"
-
 #include <sched.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <csignal>
+#include <deque>
 #include <new>
-#include <vector>
 
+#include "child_process.hpp"
 #include "core/base/error.hpp"
 #include "core/shm/shared_memory.hpp"
 #include "machine.hpp"
+#include "queue/queues.hpp"
 
 namespace damaris::bench {
 namespace {
@@ -26,26 +23,13 @@ struct Shared {
   std::atomic<std::int64_t> cpu_ns{0};
 };
 
-[[noreturn]] void produce(Shared& shared, int producer, const std::function<void(int)>& send) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+void produce(Shared& shared, int producer, const std::function<void(int)>& send) {
   pin_to_client_core();
   ++shared.started;
   while (!shared.go) ::sched_yield();
   const double cpu = thread_cpu_ns();
   send(producer);
   shared.cpu_ns += static_cast<std::int64_t>(thread_cpu_ns() - cpu);
-  ::_exit(0);
-}
-
-void wait_for_all(const std::vector<pid_t>& children) {
-  bool well = true;
-  for (const pid_t child : children) {
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    well &= status == 0;
-  }
-  if (!well) throw Error(DC_E_INTERNAL, "a producer of the queue benchmark ended before its time");
 }
 
 }  // namespace
@@ -57,13 +41,9 @@ Sample run_processes(int producers, std::int64_t messages, const std::function<v
   memory.unlink_name();
   auto& shared = *new (memory.data()) Shared;
   ::alarm(kLimitS);
-  std::vector<pid_t> children;
-  for (int producer = 0; producer < producers; ++producer) {
-    const pid_t child = ::fork();
-    if (child == 0) produce(shared, producer, send);
-    if (child < 0) throw system_error(DC_E_MEMORY, "cannot start a producer", errno, "look at the limit of processes");
-    children.push_back(child);
-  }
+  std::deque<ChildProcess> children;
+  for (int producer = 0; producer < producers; ++producer)
+    children.emplace_back([&, producer] { produce(shared, producer, send); });
   pin_to_server_core();
   while (shared.started < producers) ::sched_yield();
   const double cpu = thread_cpu_ns();
@@ -72,7 +52,9 @@ Sample run_processes(int producers, std::int64_t messages, const std::function<v
   receive();
   const double wall_ns = seconds_since(start) * 1e9;
   const double own_cpu_ns = thread_cpu_ns() - cpu;
-  wait_for_all(children);
+  for (ChildProcess& child : children)
+    if (child.wait(1000 * kLimitS) != ChildProcess::State::ended_well)
+      throw Error(DC_E_INTERNAL, "a producer of the queue benchmark ended before its time");
   ::alarm(0);
   const auto count = static_cast<double>(messages);
   return {wall_ns / count, (own_cpu_ns + static_cast<double>(shared.cpu_ns)) / count};

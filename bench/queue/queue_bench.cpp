@@ -1,12 +1,11 @@
-#include "queue/queue_bench.hpp"
+#include "verbs.hpp"
 
 #include <cstdio>
 #include <random>
 
 #include "core/base/format.hpp"
 #include "progress.hpp"
-#include "queue/boost_queue.hpp"
-#include "queue/lane_queue.hpp"
+#include "queue/queues.hpp"
 
 namespace damaris::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "reduce/reduce_bench.hpp"
+#include "verbs.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -6,9 +6,11 @@
 #include <random>
 
 #include "codec/half.hpp"
+#include "codec/small_deflate.hpp"
 #include "core/base/format.hpp"
 #include "folder.hpp"
 #include "progress.hpp"
+#include "reduce/checksums.hpp"
 #include "reduce/chunk_file.hpp"
 #include "reduce/fields.hpp"
 #include "stopwatch.hpp"
@@ -17,10 +19,20 @@ namespace damaris::bench {
 namespace {
 
 constexpr double kMega = 1e6;
+constexpr const char* kLibdeflate = "shuffle + libdeflate 1";
 
-enum class By { kHdf5, kUs, kHdf5Converts };
+enum class By { kHdf5, kEncoder, kHdf5Converts };
 
-// HDF5's own filters, our encoder with at most these vector instructions, for 16 bits also HDF5's own conversion and filters.
+// What the byte planes' own deflate must beat: level 1 of libdeflate after the same shuffle.
+class LibdeflateOne : public codec::Encoder {
+ public:
+  codec::Encoded encode(const codec::Chunk& chunk) override { return deflate_.encode(chunk); }
+
+ private:
+  codec::SmallDeflate deflate_{1, codec::best_simd()};
+};
+
+// HDF5's own filters, our encoder with at most these vector instructions, libdeflate, for 16 bits also HDF5's own conversion and filters.
 struct Way {
   std::string name;
   By by;
@@ -49,7 +61,8 @@ std::vector<Way> ways(bool half) {
   for (const Simd simd : {Simd::kAvx512, Simd::kAvx2, Simd::kPortable})
     if (codec::at_most(simd) == simd)
       result.push_back(
-          {format("planes, {}", codec::name_of(simd)), By::kUs, codec::Encoder::make({codec::Codec::kDeflate, 1, simd})});
+          {format("planes, {}", codec::name_of(simd)), By::kEncoder, codec::Encoder::make({codec::Codec::kDeflate, 1, simd})});
+  result.push_back({kLibdeflate, By::kEncoder, std::make_unique<LibdeflateOne>()});
   if (half) result.push_back({"HDF5 converts and filters", By::kHdf5Converts});
   return result;
 }
@@ -71,7 +84,7 @@ std::uint64_t write_half(const Field& field, Tiles tiles, ChunkFile& file, const
     return file.write_converted(tiles, buffers.scaled.data());
   }
   codec::quantize(field.values.data(), field.values.size(), scaling, buffers.halves.data());
-  const std::uint64_t stored = way.by == By::kUs ? file.write_encoded(tiles, *way.encoder) : file.write_filtered(tiles);
+  const std::uint64_t stored = way.by == By::kEncoder ? file.write_encoded(tiles, *way.encoder) : file.write_filtered(tiles);
   if (compare) file.compare(tiles);
   return stored;
 }
@@ -85,7 +98,7 @@ std::uint64_t write_all(const Case& what, ChunkFile& file, const Way& way, Buffe
       stored += write_half(field, tiles, file, way, buffers, compare);
       continue;
     }
-    stored += way.by == By::kUs ? file.write_encoded(tiles, *way.encoder) : file.write_filtered(tiles);
+    stored += way.by == By::kEncoder ? file.write_encoded(tiles, *way.encoder) : file.write_filtered(tiles);
     if (compare) file.compare(tiles);
   }
   return stored;
@@ -112,6 +125,18 @@ void one_round(const Case& what, const std::string& path, std::vector<Way>& ways
     if (!compare) way.speed.push_back(ways[0].cpu_ns.back() / way.cpu_ns.back());
 }
 
+// How many times as long theirs takes, round by round.
+Estimate speed_over(const Way& theirs, const Way& ours) {
+  std::vector<double> faster;
+  for (std::size_t i = 0; i < ours.cpu_ns.size(); ++i) faster.push_back(theirs.cpu_ns[i] / ours.cpu_ns[i]);
+  return estimate(faster);
+}
+
+Estimate size_over(const Way& theirs, const Way& ours) {
+  const double sizes = static_cast<double>(theirs.stored) / static_cast<double>(ours.stored);
+  return {sizes, sizes, sizes, sizes};
+}
+
 void tell(const Case& what, std::vector<Way>& ways, Report& report) {
   std::printf("\n%s: %.1f MB, chunks of %.0f KB\n%-26s %12s %8s %8s\n", what.name.c_str(), what.bytes() / kMega,
               what.fields[0].tile_values() * (what.half ? 2 : 4) / 1e3, "", "MB/s of CPU", "speed", "ratio");
@@ -124,13 +149,13 @@ void tell(const Case& what, std::vector<Way>& ways, Report& report) {
   report.rows.push_back({what.name, estimate(ways[1].speed), false, what.good, what.aim});
   if (ways[2].name == "planes, avx2")
     report.rows.push_back({what.place + ", no AVX-512", estimate(ways[2].speed), false, what.good, what.aim});
-  if (what.half) {
-    std::vector<double> faster;
-    for (std::size_t i = 0; i < ways[1].cpu_ns.size(); ++i) faster.push_back(ways.back().cpu_ns[i] / ways[1].cpu_ns[i]);
-    report.rows.push_back({what.place + ", HDF5 converts too", estimate(faster), false, what.good, what.aim});
-  }
-  const double sizes = static_cast<double>(ways[0].stored) / ways[1].stored;
-  report.rows.push_back({"ratio to HDF5's, " + what.place, {sizes, sizes, sizes, sizes}, false, 0.98, 1});
+  if (what.half)
+    report.rows.push_back({what.place + ", HDF5 converts too", speed_over(ways.back(), ways[1]), false, what.good, what.aim});
+  report.rows.push_back({"ratio to HDF5's, " + what.place, size_over(ways[0], ways[1]), false, 0.98, 1});
+  const auto libdeflate = std::find_if(ways.begin(), ways.end(), [](const Way& way) { return way.name == kLibdeflate; });
+  report.rows.push_back({format("{} / ours, {}", kLibdeflate, what.place), speed_over(*libdeflate, ways[1]), false, 2, 3});
+  report.rows.push_back(
+      {format("size of {} / ours, {}", kLibdeflate, what.place), size_over(*libdeflate, ways[1]), false, 0.98, 1});
 }
 
 void measure(const Case& what, bool quick, const Folder& folder, Report& report) {
@@ -172,6 +197,7 @@ Report run_reduce(bool quick, const std::string& parent, const std::string& fiel
     }
   }
   measure({"turbulence fields", "turbulence fields", turbulence().fields, false, 12, 20}, quick, folder, report);
+  measure_checksums(quick, report);
   return report;
 }
 

@@ -1,4 +1,4 @@
-#include "storage/persist_bench.hpp"
+#include "verbs.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "storage/slots_bench.hpp"
+#include "verbs.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "write/against_classic.hpp"
+#include "write/parts.hpp"
 
 #include <algorithm>
 #include <array>

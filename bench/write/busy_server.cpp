@@ -1,4 +1,4 @@
-#include "write/busy_server.hpp"
+#include "write/parts.hpp"
 
 #include <cstdio>
 #include <random>

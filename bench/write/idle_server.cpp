@@ -1,10 +1,12 @@
-#include "write/idle_server.hpp"
+#include "write/parts.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <map>
 #include <random>
+#include <thread>
 
+#include "core/base/clock.hpp"
 #include "core/base/format.hpp"
 #include "core/base/units.hpp"
 #include "progress.hpp"
@@ -89,6 +91,19 @@ void measure_with_idle_server(WriteClient& client, const WritePlan& plan, Report
   print_table(plan, table, "processor time of a write, median; server idle", &Samples::cpu_ns);
   add_rows(plan, table, report);
   add_details(plan, table, report);
+}
+
+Row measure_idle_server(const LocalServer& server, int windows, int window_ms) {
+  Progress progress("idle server");
+  std::vector<double> percent;
+  for (int window = 0; window < windows; ++window) {
+    progress.show(window, windows);
+    const double cpu = server.cpu_ns();
+    const Clock::time_point start = Clock::now();
+    std::this_thread::sleep_for(std::chrono::milliseconds(window_ms));
+    percent.push_back((server.cpu_ns() - cpu) / (seconds_since(start) * 1e9) * 100);
+  }
+  return {"idle server, % of a core", estimate(percent), true, 1, 0.5, 0};
 }
 
 }  // namespace damaris::bench

@@ -1,4 +1,4 @@
-#include "write/several_clients.hpp"
+#include "write/parts.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -13,10 +13,10 @@
 #include "local_server.hpp"
 #include "machine.hpp"
 #include "progress.hpp"
+#include "verbs.hpp"
 #include "write/client.hpp"
 #include "write/comparison.hpp"
 #include "write/sample_page.hpp"
-#include "write/write_bench.hpp"
 
 namespace damaris::bench {
 namespace {

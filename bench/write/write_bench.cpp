@@ -1,19 +1,15 @@
-#include "write/write_bench.hpp"
+#include "verbs.hpp"
 
 #include <cstdio>
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "folder.hpp"
-#include "idle.hpp"
 #include "local_server.hpp"
 #include "machine.hpp"
-#include "write/against_classic.hpp"
-#include "write/busy_server.hpp"
 #include "write/classic_client.hpp"
 #include "write/client.hpp"
-#include "write/idle_server.hpp"
-#include "write/several_clients.hpp"
+#include "write/parts.hpp"
 
 namespace damaris::bench {
 namespace {

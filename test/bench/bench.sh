@@ -96,13 +96,14 @@ case $1 in
       rows+=("$1")
       if grep -q avx512_vbmi /proc/cpuinfo; then rows+=("$2, no AVX-512"); fi
       case $2 in 16*) rows+=("$2, HDF5 converts too") ;; esac
-      rows+=("ratio to HDF5's, $2")
+      rows+=("ratio to HDF5's, $2" "shuffle + libdeflate 1 / ours, $2" "size of shuffle + libdeflate 1 / ours, $2")
     }
     for time in t01800 t03600; do
       add "deflate 8 CM1 fields, a tile a chunk, $time" "8 CM1 fields, $time"
       add "16 bits, 8 CM1 fields, $time" "16 bits, $time"
     done
     add "turbulence fields" "turbulence fields"
+    for size in "64 KiB" "1 MiB" "64 MiB"; do rows+=("CRC-32 of $size: libdeflate / ours" "CRC-32 of $size: zlib / ours"); done
     damaris-bench reduce --quick --folder . --json report.json >out
     cat out
     narrow out
