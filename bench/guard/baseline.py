@@ -28,43 +28,16 @@ def read_baseline(path):
     try:
         found = json.loads(path.read_text())
         groups = {group: found["groups"][group] for group in MARGINS}
-        return checked(Baseline({key: text(found["toolchain"][key]) for key in KEYS},
-                                {group: factor(one["margin"]) for group, one in groups.items()},
-                                factor(groups["counts"]["margin_elsewhere"]),
-                                {group: {name: positive(value) for name, value in one["rows"].items()} for group, one in groups.items()}))
-    except KeyError as missing:
-        raise broken(path, f"it has no {missing}") from missing
-    except (OSError, TypeError, AttributeError, ValueError) as why:
-        raise broken(path, str(why)) from why
-
-
-def broken(path, why):
-    return Failure(f"{path} is not a baseline: {why}; git checkout brings back that of the last commit, ./dev bench --quick --update "
-                   "makes another one")
-
-
-def checked(baseline):
-    if not baseline.rows["counts"]:
-        raise ValueError("it has no counts")
-    return baseline
-
-
-def text(value):
-    if not isinstance(value, str):
-        raise ValueError(f"{value!r} should be a text")
-    return value
-
-
-def positive(value):
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
-        raise ValueError(f"{value!r} should be a number above 0")
-    return value
-
-
-def factor(value):
-    if positive(value) < 1:
-        raise ValueError(f"a margin is a factor of 1 or more, not {value!r}")
-    return value
+        baseline = Baseline({key: found["toolchain"][key] for key in KEYS}, {group: float(one["margin"]) for group, one in groups.items()},
+                            float(groups["counts"]["margin_elsewhere"]),
+                            {group: {name: float(value) for name, value in one["rows"].items()} for group, one in groups.items()})
+        if not baseline.rows["counts"] or min(baseline.margins.values()) < 1:
+            raise ValueError("it needs counts, and margins of 1 or more")
+        return baseline
+    except (OSError, KeyError, TypeError, AttributeError, ValueError) as why:
+        reason = f"it has no {why}" if isinstance(why, KeyError) else why
+        raise Failure(f"{path} is not a baseline: {reason}; git checkout brings back that of the last commit, ./dev bench --quick --update "
+                      "makes another one") from why
 
 
 def write_baseline(path, baseline):
