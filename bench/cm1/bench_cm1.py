@@ -6,62 +6,45 @@ or an equal part of one where more are asked for than there are.
 """
 
 import argparse
-import json
 import os
 import shutil
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[1:1] = [str(ROOT / folder) for folder in ("bench/page", "examples/cm1")]
 
-import equal_cores  # noqa: E402
-from cores_summary import points_of, rows_of  # noqa: E402
-from cores_table import print_report  # noqa: E402
 from help_text import HelpText  # noqa: E402
-from machine import describe_machine  # noqa: E402
+from points import points_of, rows_of, table_of  # noqa: E402
 from program import add_places, check_places, in_rounds, positive, run_benchmark  # noqa: E402
-from run_cm1 import find_program  # noqa: E402
-from slow_storage import rate_of  # noqa: E402
+from runs import run, with_outputs  # noqa: E402
+from slow_storage import rate_of, storage  # noqa: E402
 
 AUTO = "auto"
+WAYS = ["fpp", "collective", "damaris"]
 LEAST_PART = 8  # of a core of this machine, for each rank
 MOST_CORES = LEAST_PART * len(os.sched_getaffinity(0))
 AUTO_SHARE = 2  # of the compute time, with the smallest multiplier
 QUICK = dict(works=[1, 2], outputs=2, repeats=1)
 EXAMPLES = """
 examples:
-  ./dev bench cm1 --page cm1.html                5 to 15 minutes on 2 cores
-  ./dev bench cm1 --cores 4 --page cm1-4.html    on 2 cores: half a one each,
-                                                 by a quota that root may set
+  ./dev bench cm1 --cores 4        on 2 cores: half a one each, by a quota that
+                                   root may set
   ./dev bench cm1 --storage as-is --folder /scratch
   ./dev bench cm1 --works 1,4 --repeats 5 --json cm1.json
+  ./dev bench all --only cm1       with a page of pictures
 """
 
 
 def main():
     options = parse_arguments()
-    return run_benchmark("cm1", options.folder, lambda console, folder: report_on(console, folder, options))
-
-
-def report_on(console, folder, options):
-    find_program()
-    settings = settings_of(folder / "place", options)
-    report = dict(machine=describe_machine(), quick=options.quick, settings=dict(cores=settings.cores, part_of_a_core=settings.part, outputs=settings.outputs,
-                                                            repeats=options.repeats, storage_bytes_per_s=settings.rate))
-    report["details"] = measure(console, folder, options, settings)
-    report["points"] = points_of(report)
-    report["rows"] = rows_of(report)
-    write_results(options, report)
-    print_report(console, report)
+    return run_benchmark("cm1", options, lambda console, folder: measure(console, folder / "place", options))
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="./dev bench cm1", description=__doc__, epilog=EXAMPLES, formatter_class=HelpText)
     add = parser.add_argument
-    cores = len(os.sched_getaffinity(0))
-    add("--cores", type=cores_of, default=cores, metavar="N", help="of a run, 2 or more (those of this machine)")
+    add("--cores", type=cores_of, default=len(os.sched_getaffinity(0)), metavar="N", help="of a run, 2 or more (those of this machine)")
     add("--works", type=numbers, default=[1, 2, 6], metavar="A,B", help="multipliers of the compute work (1,2,6)")
     add("--outputs", type=positive, default=6, metavar="N", help="of a run, after the first one (6)")
     add("--storage", type=rate, default=AUTO, metavar="RATE",
@@ -90,56 +73,47 @@ def numbers(text):
 
 
 def rate(text):
-    if text == AUTO:
-        return AUTO
-    found = 0 if text == "as-is" else rate_of(text)
+    found = text if text == AUTO else 0 if text == "as-is" else rate_of(text)
     if found is None:
         raise argparse.ArgumentTypeError(f"'{text}': bytes per second, such as 20MB/s, or as-is")
     return found
 
 
-def settings_of(place, options):
+def measure(console, place, options):
+    """Rounds of all works and ways, in an order drawn anew; the first round is not counted."""
     part = min(1, len(os.sched_getaffinity(0)) / options.cores)
-    settings = equal_cores.Settings(options.cores, options.outputs, 0, options.quick, part)
-    return replace(settings, rate=slow_enough(place, settings, options.works[0]) if options.storage == AUTO else options.storage)
+    settings = dict(cores=options.cores, part_of_a_core=part, outputs=options.outputs, repeats=options.repeats, quick=options.quick)
+    settings["storage_bytes_per_s"] = slow_enough(place, settings, options.works[0]) if options.storage == AUTO else options.storage
+    details = {work: dict(work=work, alone={str(dedicated): [] for dedicated in range(min(3, options.cores))},
+                          runs={way: [] for way in WAYS}) for work in options.works}
+    turns = [(work, kind) for work in options.works for kind in [*details[work]["alone"], *WAYS]]
+    rounds = options.repeats + (0 if options.quick else 1)
+    for number, (work, kind) in in_rounds(console, "runs", turns, rounds):
+        found = one(place, settings, work, kind)
+        if number >= rounds - options.repeats:
+            details[work]["alone" if kind.isdecimal() else "runs"][kind].append(found)
+    points = points_of(settings, details.values())
+    rows, notes = rows_of(settings, points, details.values())
+    return dict(settings=settings, details=list(details.values()), points=points, rows=rows, table=table_of(settings, points), notes=notes)
 
 
 def slow_enough(place, settings, work):
     """Bytes per second, of two digits."""
-    compute_s = one(place, settings, work, "0")
-    rate = one(place, settings, work, "fpp")["stored_bytes"] / (AUTO_SHARE * compute_s)
-    return float(f"{rate:.1e}")
-
-
-def measure(console, folder, options, settings):
-    """Rounds of all works and ways, in an order drawn anew; the first round is not counted."""
-    details = {work: dict(work=work, alone={str(dedicated): [] for dedicated in range(min(3, options.cores))},
-                          runs={way: [] for way in equal_cores.WAYS}) for work in options.works}
-    turns = [(work, kind) for work in options.works for kind in [*details[work]["alone"], *equal_cores.WAYS]]
-    rounds = options.repeats + (0 if options.quick else 1)
-    for number, (work, kind) in in_rounds(console, "runs", turns, rounds):
-        found = one(folder / "place", settings, work, kind)
-        if number >= rounds - options.repeats:
-            kept = details[work]["alone" if kind.isdecimal() else "runs"]
-            kept[kind].append(found)
-    return list(details.values())
+    fast = dict(settings, storage_bytes_per_s=0)
+    return float(f"{one(place, fast, work, 'fpp')['stored_bytes'] / (AUTO_SHARE * one(place, fast, work, '0')):.1e}")
 
 
 def one(place, settings, work, kind):
+    """A run of a way on all cores; or the time of one without output, so many cores left out."""
+    ranks, backend = (settings["cores"] - int(kind), "none") if kind.isdecimal() else (settings["cores"], kind)
+    namelist = with_outputs(settings["outputs"], work=work, backend=backend)
     try:
-        if kind.isdecimal():
-            return equal_cores.without_output(place, settings, work, int(kind))
-        return equal_cores.run(place, settings, work, kind)
+        with storage(place, settings["storage_bytes_per_s"]) as slow:
+            found = run(place / "run", ranks, namelist, settings["quick"], settings["part_of_a_core"], slow.environment)
+            slow.check(found["stored_bytes"], backend, "use --storage as-is")
+        return found["solution_s"] if kind.isdecimal() else found
     finally:
         shutil.rmtree(place, ignore_errors=True)
-
-
-def write_results(options, report):
-    if options.json:
-        options.json.write_text(json.dumps(report, indent=1) + os.linesep)
-    if options.page:
-        from cores_pictures import draw_page  # matplotlib takes a second
-        draw_page(report, options.page)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-/* A storage that takes only so many bytes a second of all processes of a run together: to be preloaded under them.
+/* A storage that takes only so many bytes a second of all processes of a run together, or that keeps what is closed: to be preloaded.
  * Used by: every process of a run of bench cm1 or bench phases, in any thread that writes.
- * Before it: write, pwrite, writev, pwritev of files below $DAMARIS_BENCH_UNDER. After it: the real call, once the bytes had their turn.
+ * Before it: write, pwrite, writev, pwritev, close of files below $DAMARIS_BENCH_UNDER. After it: the real call, once the bytes had their
+ * turn; with $DAMARIS_BENCH_SYNC a close syncs first.
  *
  * $DAMARIS_BENCH_RATE: bytes per second. $DAMARIS_BENCH_QUEUE: a file of 16 zero bytes, which all map: when the queue is empty again, in ns of
  * CLOCK_MONOTONIC, and how many bytes have passed it. Who waits takes no processor time, as with a storage at the end of a network.
@@ -35,6 +36,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct queue* queue;
 static const char* under;
 static double bytes_per_s;
+static int syncs;
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
@@ -42,20 +44,21 @@ static void begin(void) {
   const char* path = getenv("DAMARIS_BENCH_QUEUE");
   const char* rate = getenv("DAMARIS_BENCH_RATE");
   under = getenv("DAMARIS_BENCH_UNDER");
+  syncs = getenv("DAMARIS_BENCH_SYNC") != NULL;
   if (path == NULL || rate == NULL || under == NULL) return;
   bytes_per_s = strtod(rate, NULL);
   const int file = open(path, O_RDWR | O_CLOEXEC);
   if (file < 0 || bytes_per_s <= 0) return;
   void* memory = mmap(NULL, sizeof(struct queue), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (memory != MAP_FAILED) queue = memory;
-  close(file);
+  REAL(close)(file); /* ours would wait for this function */
 }
 
 static int is_meant(int file) {
   char link[64], path[PATH_MAX];
   struct stat facts;
   pthread_once(&once, begin);
-  if (queue == NULL || fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) return 0;
+  if (under == NULL || fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) return 0;
   snprintf(link, sizeof link, "/proc/self/fd/%d", file);
   const ssize_t length = readlink(link, path, sizeof path - 1);
   if (length <= 0) return 0;
@@ -81,7 +84,7 @@ static void pass(size_t bytes) {
 /* Piece by piece, each behind what others have asked for meanwhile. Leaves errno as it was. */
 static void wait_for_turn(int file, size_t bytes) {
   const int before = errno;
-  if (bytes > 0 && is_meant(file))
+  if (bytes > 0 && is_meant(file) && queue != NULL)
     for (size_t piece; bytes > 0; bytes -= piece) pass(piece = bytes < kPiece ? bytes : kPiece);
   errno = before;
 }
@@ -120,6 +123,14 @@ ssize_t pwritev(int file, const struct iovec* parts, int count, off_t offset) {
 ssize_t pwritev64(int file, const struct iovec* parts, int count, off64_t offset) {
   wait_for_turn(file, bytes_of(parts, count));
   return REAL(pwritev64)(file, parts, count, offset);
+}
+
+int close(int file) {
+  const int before = errno, failed = is_meant(file) && syncs && fsync(file) != 0 ? errno : 0;
+  errno = before;
+  const int result = REAL(close)(file);
+  if (failed != 0) errno = failed;
+  return failed != 0 ? -1 : result;
 }
 
 /* Plugins have a symbol scope of their own, in which these functions would not be found. */

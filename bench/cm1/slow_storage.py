@@ -1,6 +1,6 @@
-"""Its side of slow_storage.c: a storage that takes only so many bytes a second of all processes of a run together.
+"""Its side of slow_storage.c: a storage that takes only so many bytes a second of all processes of a run together, or that keeps what is closed.
 
-Used by: equal_cores.py, and run_phases.py of bench phases. Before it: a folder for a run. After it: what the run needs in its environment.
+Used by: bench_cm1.py, bench_phases.py. Before it: a folder for a run. After it: what the run needs in its environment.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
 
 class Slow:
-    """The queue that all processes of a run share."""
+    """The queue that all processes of the run share, where there is one."""
 
     def __init__(self, queue=None, environment=None):
         self.queue = queue
@@ -31,23 +31,23 @@ class Slow:
 
 
 @contextmanager
-def storage(place, rate, under="run"):
-    """For a run in the folder `run` of `place`: what it writes below `under` waits for its turn.
-
-    rate: bytes per second; 0: as fast as it is.
-    """
+def storage(place, rate, sync=False):
+    """For a run in the folder `run` of `place`. rate: bytes per second that all may write; 0: as fast as it is. sync: a close syncs its file."""
     place.mkdir(parents=True, exist_ok=True)
-    if not rate:
+    if not rate and not sync:
         yield Slow()
         return
     library = Path(os.environ["DAMARIS_BUILD_DIR"]) / "bench" / "damaris_bench_slow_storage.so"
     ctypes.CDLL(str(library))  # an error now, not a run that is not slowed down
-    queue = place / "queue"
-    queue.write_bytes(bytes(16))
     (place / library.name).symlink_to(library)
     # From the run's folder: LD_PRELOAD takes no path with a space.
-    yield Slow(queue, dict(LD_PRELOAD=f"../{library.name}", DAMARIS_BENCH_RATE=str(rate), DAMARIS_BENCH_QUEUE=str(queue),
-                           DAMARIS_BENCH_UNDER=str(place.resolve() / under)))
+    environment = dict(LD_PRELOAD=f"../{library.name}", DAMARIS_BENCH_UNDER=str(place.resolve() / "run"))
+    if sync:
+        yield Slow(None, dict(environment, DAMARIS_BENCH_SYNC="1"))
+        return
+    queue = place / "queue"
+    queue.write_bytes(bytes(16))
+    yield Slow(queue, dict(environment, DAMARIS_BENCH_RATE=str(rate), DAMARIS_BENCH_QUEUE=str(queue)))
 
 
 def rate_of(text):

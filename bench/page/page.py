@@ -1,77 +1,141 @@
-"""One self-contained HTML page of sections, each with a text, a picture and a table.
+"""The page of bench all: for each part its rows, the rows against what is good, and a picture of its details; and its rows as Markdown.
 
-Used by: the benchmarks that draw. Before it: JSON and figures. After it: a file that any browser shows, without a network.
+Used by: bench_all.py. Before it: results.json. After it: one HTML file by plotly, which needs nothing from outside; figures.md.
 """
 
-import base64
 import html
-import io
 
-from matplotlib import rcParams
-from matplotlib.figure import Figure
+import numpy as np
+import pandas as pd
+import plotly.express as px
+import plotly.graph_objects as go
 
-# Letters as paths: the page looks the same where the font is missing. One salt: the same JSON gives the same page.
-rcParams.update({"svg.fonttype": "path", "svg.hashsalt": "damaris", "font.size": 9, "axes.spines.top": False,
-                 "axes.spines.right": False, "axes.titlesize": 10})
+from rows import mark
 
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #222; background: #fff; max-width: 66rem; margin: 2rem auto; padding: 0 1rem }
-h1 { font-size: 1.6rem } h2 { font-size: 1.3rem; margin-top: 3rem } h3 { font-size: 1.05rem; margin-top: 2rem }
-p { max-width: 46rem } .picture { overflow-x: auto } img { width: 100%; min-width: 44rem; height: auto }
-table { border-collapse: collapse; font-size: .9rem; margin: 1rem 0; display: block; overflow-x: auto }
-th, td { padding: .2rem .8rem; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap }
-th:first-child, td:first-child { text-align: left }
-"""
-
-
-def new_figure(width_in, height_in):
-    return Figure(figsize=(width_in, height_in), layout="constrained")
+STATES = {"*": "aim reached", "+": "good", "": "missed"}
+COLOURS = {"aim reached": "#009e73", "good": "#0072b2", "missed": "#d55e00"}
+STYLE = """body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 66rem; margin: 2rem auto; padding: 0 1rem }
+table { border-collapse: collapse; font-size: .85rem; margin: 1rem 0 } td, th { padding: .15rem .6rem; border-bottom: 1px solid #ddd; text-align: right }
+td:first-child, th:first-child { text-align: left } h2 { margin-top: 3rem }"""
+TITLES = {"write": "a dc_write against the memcpy it cannot do without", "queue": "an event against a message of boost message_queue",
+          "persist": "what storing costs beyond writing the bytes", "reduce": "compression on a dedicated core against HDF5's filters",
+          "slots": "four servers on a storage with one bottleneck", "phases": "how long a simulation waits, a core for each rank",
+          "phases-shared": "the same with more ranks, which share cores where there are fewer", "cm1": "does a dedicated core pay?",
+          "cm1-parts": "the same with four cores, or parts of these", "compression": "does the simulation notice that its dedicated core compresses?"}
 
 
-class Page:
-    def __init__(self, title, text=""):
-        self.title = title
-        self.parts = [f"<h1>{html.escape(title)}</h1>", paragraphs(text)]
-        self.level = 2  # of the next section's heading
-        self.style = STYLE
-
-    def chapter(self, title, text=""):
-        """The sections that follow belong to it."""
-        self.parts.append(f"<h2>{html.escape(title)}</h2>{paragraphs(text)}")
-        self.level = 3
-
-    def add(self, title, text="", figure=None, table=None):
-        """text: plain, an empty line between paragraphs. table: (heads, rows) of texts, the first column is a name."""
-        self.parts.append(f"<h{self.level}>{html.escape(title)}</h{self.level}>{paragraphs(text)}")
-        if figure is not None:
-            picture = f'<img alt="{html.escape(title)}" src="data:image/svg+xml;base64,{as_svg(figure)}">'
-            self.parts.append(f'<div class="picture">{picture}</div>')
-        if table is not None:
-            self.parts.append(as_table(*table))
-
-    def add_html(self, text):
-        """What is HTML already: of the section before."""
-        self.parts.append(text)
-
-    def write(self, path):
-        path.write_text(f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(self.title)}</title>'
-                        f'<meta name="viewport" content="width=device-width"><style>{self.style}</style></head>\n<body>\n'
-                        + "\n".join(self.parts) + "\n</body></html>\n", encoding="utf-8")
+def draw_page(results):
+    parts, pictures = [], 0
+    for name, entry in results["parts"].items():
+        parts.append(f"<h2>{name}: {html.escape(TITLES[name])}</h2>\n<p>{html.escape(about(entry))}</p>")
+        for what in sections(name, entry.get("report")):
+            if isinstance(what, go.Figure):
+                what = what.update_layout(template="plotly_white", margin=dict(t=30)).to_html(full_html=False, include_plotlyjs=pictures == 0,
+                                                                                            config=dict(displaylogo=False))
+                pictures += 1
+            parts.append(what)
+    quick = " A quick campaign: it shows that everything runs, and its figures mean little." if results["quick"] else ""
+    return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Damaris: bench all</title><style>{STYLE}</style></head><body>\n'
+            f"<h1>What Damaris costs, and what it gains</h1>\n<p>{html.escape(counted(results) + '.' + quick)}</p>\n" + "\n".join(parts) + "\n</body></html>\n")
 
 
-def paragraphs(text):
-    return "".join(f"<p>{html.escape(part.strip())}</p>" for part in text.split("\n\n") if part.strip())
+def rows_of(results):
+    """A row in words: part, name, figure, interval, good, aim, state."""
+    for name, entry in results["parts"].items():
+        for one in entry.get("report", dict(rows=[]))["rows"]:
+            low, high = one["interval"]
+            yield name, one["name"], f"{one['ratio']:.3g}", f"{low:.3g} to {high:.3g}", f"{one['good']:.3g}", f"{one['aim']:.3g}", STATES[mark(one)]
 
 
-def as_svg(figure):
-    # As an image and not inline: identifiers of one picture do not meet those of another.
-    out = io.BytesIO()
-    figure.savefig(out, format="svg", metadata={"Date": None})
-    return base64.b64encode(out.getvalue()).decode()
+def counted(results):
+    states = [line[-1] for line in rows_of(results)]
+    none = [f"{name}: {entry.get('failed') or entry['left_out']}" for name, entry in results["parts"].items() if "report" not in entry]
+    return "; ".join([*(f"{states.count(state)} {state}" for state in STATES.values()), *none])
 
 
-def as_table(heads, rows):
-    def line(cells, tag):
-        return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+def about(entry):
+    when = f"{entry['began']}, commit {entry['commit']}, {entry['seconds']} s"
+    if "report" not in entry:
+        return f"Not measured: {entry.get('failed') or entry['left_out']} ({when})."
+    machine = entry["report"]["machine"]
+    return (f"{machine['processor']}, {machine['cores']} cores, {machine['memory_bytes'] / 2**30:.0f} GiB, {machine['system']}; Damaris "
+            f"{machine['damaris']}; load at the start {machine['load_1min_at_start']:.1f}; {when}.")
 
-    return f"<table><thead>{line(heads, 'th')}</thead><tbody>{''.join(line(row, 'td') for row in rows)}</tbody></table>"
+
+def sections(name, report):
+    if not report:
+        return
+    lines = [line[1:] for line in rows_of(dict(parts={name: dict(report=report)}))]
+    yield pd.DataFrame(lines, columns=["", "figure", "interval", "good", "aim", "state"]).to_html(index=False, border=0)
+    if report["rows"]:
+        yield against_good(report["rows"])
+    if "table" in report:
+        yield f"<p>{html.escape(report['table']['text'])}</p>"
+        yield pd.DataFrame(report["table"]["lines"], columns=report["table"]["heads"]).to_html(index=False, border=0)
+    yield PICTURES[name.partition("-")[0]](report["details"])
+
+
+def against_good(rows):
+    """How many times better than good, whichever direction that is."""
+    def better(one, value):
+        times = value / one["good"] if one["better"] == "higher" else one["good"] / max(value, 1e-9)
+        return max(times, 1e-3)
+    figure = go.Figure(layout=dict(height=150 + 28 * len(rows), xaxis=dict(type="log", title="times better than good; diamond: the aim"),
+                                   yaxis=dict(autorange="reversed", automargin=True), showlegend=False))
+    for one in rows:
+        here, ends = better(one, one["ratio"]), sorted(better(one, value) for value in one["interval"])
+        figure.add_scatter(x=[here], y=[one["name"]], marker=dict(color=COLOURS[STATES[mark(one)]], size=9),
+                           error_x=dict(array=[ends[1] - here], arrayminus=[here - ends[0]]))
+        figure.add_scatter(x=[better(one, one["aim"])], y=[one["name"]], marker=dict(symbol="diamond-open", color="#888"), mode="markers")
+    return figure.add_vline(1, line_width=1)
+
+
+def picture_of_write(details):
+    idle = [one for one in details if one["server"] == "idle" and "clients" not in one and "against" not in one]
+    return px.line(pd.json_normalize(idle), x="bytes", y="wall_ns.median", color="method", markers=True, log_x=True, log_y=True,
+                   labels={"wall_ns.median": "ns, median, idle server"})
+
+
+def picture_of_phases(details):
+    frame = pd.DataFrame([dict(way=one["way"], storage=one["storage"], seconds=seconds)
+                          for one in details for run in one["runs"] for times in run["ranks_s"] for seconds in times])
+    return px.box(frame, x="way", y="seconds", color="storage", log_y=True, points="all", labels=dict(seconds="s, each output of each rank"))
+
+
+def picture_of_cm1(details):
+    frame = pd.DataFrame([dict(work=str(one["work"]), way=way, seconds=float(np.median([run["solution_s"] for run in runs])))
+                          for one in details for way, runs in one["runs"].items()])
+    return px.bar(frame, x="work", y="seconds", color="way", barmode="group", text_auto=".3g", labels=dict(seconds="s to solution"))
+
+
+def picture_of_compression(details):
+    frame = pd.DataFrame([dict(compression=one["way"], what=what, seconds=seconds)
+                          for one in details for run in one["runs"] for what in ("steps_s", "writes_s") for seconds in run[what]])
+    return px.box(frame, x="compression", y="seconds", facet_col="what", log_y=True)
+
+
+def picture_of_slots(details):
+    frame = pd.DataFrame([dict(schedule=one["schedule"], seconds=seconds) for one in details for seconds in one["worst_write_s"]])
+    return px.box(frame, x="schedule", y="seconds", points="all", labels=dict(seconds="s, longest write of a round"))
+
+
+PICTURES = {
+    "write": picture_of_write, "phases": picture_of_phases, "cm1": picture_of_cm1, "compression": picture_of_compression, "slots": picture_of_slots,
+    "queue": lambda details: px.bar(pd.json_normalize(details), x="producers", y="wall_ns.median", color="queue", barmode="group", log_y=True,
+                                    labels={"wall_ns.median": "ns a message"}),
+    "persist": lambda details: px.bar(details, x="mb_per_s", y="way", color="case", barmode="group", labels=dict(mb_per_s="MB/s")),
+    "reduce": lambda details: px.scatter([one for one in details if "ratio" in one], x="ratio", y="mb_per_cpu_s", color="way", hover_name="case",
+                                         log_x=True, log_y=True, labels=dict(ratio="size before / after", mb_per_cpu_s="MB/s of CPU")),
+}
+
+
+def markdown(results):
+    """What docs/performance.md holds: the rows, and the table of each part that has one."""
+    lines = ["| | figure | interval | good | aim | |", "|---|--:|--:|--:|--:|---|"]
+    lines += [f"| `{part}`: {' | '.join(words)} |" for part, *words in rows_of(results)]
+    for name, entry in results["parts"].items():
+        table = entry.get("report", {}).get("table")
+        if table:
+            lines += ["", f"`{name}`: {' '.join(table['text'].split())}", "", f"| {' | '.join(table['heads'])} |",
+                      "|---" + "|--:" * (len(table["heads"]) - 1) + "|", *(f"| {' | '.join(line)} |" for line in table["lines"])]
+    return "\n".join(lines) + "\n"

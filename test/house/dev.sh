@@ -86,7 +86,7 @@ case $1 in
     done <<'END'
 write,--quick damaris-bench write --quick
 --quick,--update python .*/a copy/bench/guard/guard.py --quick --update
-phases,--sweep python .*/a copy/bench/phases/bench_phases.py --sweep
+phases,--ranks,2 python .*/a copy/bench/phases/bench_phases.py --ranks 2
 all,--only,queue python .*/a copy/bench/all/bench_all.py --only queue
 END
     expect 1 "name a benchmark, not nix: write queue" "$copy/substitutes:$PATH" ./dev bench nix ;;

@@ -1,39 +1,30 @@
-"""Quotients of quantiles, and how sure they are: percentiles of 1000 resamplings of whole runs, as steps of one run are alike.
+"""Rows: quotients of quantiles, how sure they are (percentiles of 1000 resamplings of whole runs, as steps of one run are alike), and
+their lines in a terminal.
 
-Used by: the benchmarks with the mini-app, bench phases. Before it: times of interleaved runs. After it: rows.
+Used by: the benchmarks in Python, the page. Before it: times of interleaved runs. After it: rows of a report.
 """
 
 import numpy as np
 
 RESAMPLINGS = 1000
+# Of a table of rows in a terminal of 80 columns.
+ROW_HEADING = f"{'(+ good is reached, * the aim)':45} {'ratio':>6} {'interval':>14} {'good':>4} {'aim':>4}"
 
 
-def quantile(values, q):
-    return float(np.quantile(values, q))
-
-
-def estimate(values):
-    """Median of the values, and the interval that holds it with 95 %: (value, low, high)."""
-    rng = np.random.default_rng(7)
-    values = np.asarray(values)
-    medians = np.median(rng.choice(values, (RESAMPLINGS, len(values))), axis=1)
-    return np.median(values), *np.quantile(medians, (0.025, 0.975))
-
-
-def pooled_quantiles(ours, base, q):
+def quotient(ours, base, q=0.5):
     """The quotient of the q-quantiles over all runs, ours by base: (value, low, high). ours, base: a list of times for each run."""
     rng = np.random.default_rng(7)
     samples = []
     for _ in range(RESAMPLINGS):
         runs = rng.integers(len(ours), size=len(ours))
-        samples.append(quotient([ours[i] for i in runs], [base[i] for i in runs], q))
-    value = quotient(ours, base, q)
+        samples.append(pooled([ours[i] for i in runs], q) / pooled([base[i] for i in runs], q))
+    value = pooled(ours, q) / pooled(base, q)
     low, high = np.quantile(samples, (0.025, 0.975))
     return value, min(low, value), max(high, value)
 
 
-def quotient(ours, base, q):
-    return np.quantile(np.concatenate(ours), q) / np.quantile(np.concatenate(base), q)
+def pooled(runs, q=0.5):
+    return float(np.quantile(np.concatenate(runs), q))
 
 
 def row(name, found, better, good, aim):
@@ -46,10 +37,6 @@ def mark(one):
     """'*': the aim is reached, '+': good is."""
     sign = 1 if one["better"] == "higher" else -1
     return "*" if sign * one["ratio"] >= sign * one["aim"] else "+" if sign * one["ratio"] >= sign * one["good"] else ""
-
-
-# Of a table of rows in a terminal of 80 columns.
-ROW_HEADING = f"{'(+ good is reached, * the aim)':45} {'ratio':>6} {'interval':>14} {'good':>4} {'aim':>4}"
 
 
 def row_line(one, name):
