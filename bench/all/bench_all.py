@@ -60,7 +60,8 @@ def main():
         print(f"bench all: {failure}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print(f"bench all: interrupted; nothing is left running, what is measured stays. --results {options.results} goes on", file=sys.stderr)
+        print(f"bench all: interrupted; nothing is left running, what is measured stays. --results {options.results} goes on",
+              file=sys.stderr)
         return 130
 
 
@@ -121,7 +122,8 @@ def read_results(folder, quick):
     except (ValueError, KeyError, TypeError, AttributeError) as failure:
         raise ValueError(f"{path} is no result of bench all ({failure!r}); remove it, or give another --results") from failure
     if was[0] != quick:
-        raise ValueError(f"{folder} holds a {'quick' if was[0] else 'full'} campaign; {'add' if was[0] else 'leave out'} --quick, or give another --results")
+        raise ValueError(f"{folder} holds a {'quick' if was[0] else 'full'} campaign; {'add' if was[0] else 'leave out'} --quick, "
+                         "or give another --results")
     return results
 
 
@@ -141,7 +143,8 @@ def measured(name, options):
         entry["seconds"] = round(time.monotonic() - began, 1)
         if status == 0 and report.exists():
             return dict(entry, report=json.loads(report.read_text()))
-    last = ([line for line in (options.results / f"{name}.log").read_text(errors="replace").splitlines() if line.strip()] or ["it said nothing"])[-1]
+    last = ([line for line in (options.results / f"{name}.log").read_text(errors="replace").splitlines() if line.strip()]
+            or ["it said nothing"])[-1]
     if status == CANNOT:
         return dict(entry, left_out=f"left out: {last}")
     return dict(entry, failed=f"it ended with {status}: {last}" if isinstance(status, int) else status)

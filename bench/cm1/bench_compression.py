@@ -52,7 +52,7 @@ def measure(console, folder, options):
         shutil.rmtree(folder / "run")
         if pair >= warm_up:
             runs[way].append(found)
-    rows = [row(f"{label}, {name}, compression on / off", quotient(times(runs["on"], label), times(runs["off"], label), q), "lower", good, aim)
+    rows = [row(f"{label}, {name}, compression on / off", quotient(*(times(runs[way], label) for way in ("on", "off")), q), "lower", good, aim)
             for label in TIMES for name, (q, good, aim) in WORTH.items()]
     return dict(rows=rows, details=[dict(way=way, runs=runs[way]) for way in WAYS], table=table_of(runs), notes=[])
 
@@ -66,7 +66,8 @@ def times(runs, label):
 def table_of(runs):
     heads = ["deflate", *[f"{label}, {unit}" for label, (_, _, unit) in TIMES.items()], "stored, MB", "memory, MB"]
     lines = [[way, *[f"{scale * pooled(times(found, label)):.3g}" for label, (_, scale, _) in TIMES.items()],
-              f"{found[-1]['stored_bytes'] / 1e6:.3g}", f"{max(one['memory_bytes'] for one in found) / 1e6:.3g}"] for way, found in runs.items()]
+              f"{found[-1]['stored_bytes'] / 1e6:.3g}", f"{max(one['memory_bytes'] for one in found) / 1e6:.3g}"]
+             for way, found in runs.items()]
     return dict(text=f"{len(runs['on'])} pairs, medians; memory is what the server held beyond its buffer", heads=heads, lines=lines)
 
 

@@ -101,6 +101,7 @@ def table_of(settings, points):
 
 def line_of(point):
     times = point["solution_s"]
-    numbers = [point["share"]["fpp"], point["share"]["collective"], times["fpp"], times["collective"], times["damaris"], point["predicted_s"],
+    numbers = [point["share"]["fpp"], point["share"]["collective"], times["fpp"], times["collective"], times["damaris"],
+               point["predicted_s"],
                point["gain"], point["break_even"], point["alone_s"]["0"], point["alone_s"]["1"]]
     return [str(point["work"]), *[f"{number:.2f}" for number in numbers]]

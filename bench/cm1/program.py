@@ -60,7 +60,8 @@ def made_folder(name, parent):
     try:
         return Path(tempfile.mkdtemp(prefix=f"damaris-bench.{name}.", dir=parent))
     except OSError as failure:
-        raise RunFailed(f"cannot make a folder in {parent or tempfile.gettempdir()}: {failure.strerror}; give --folder one that can be written") from failure
+        raise RunFailed(f"cannot make a folder in {parent or tempfile.gettempdir()}: {failure.strerror}; "
+                        "give --folder one that can be written") from failure
 
 
 def in_rounds(console, label, things, rounds):

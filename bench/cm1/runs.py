@@ -45,7 +45,8 @@ def phases_of(place):
             writes.setdefault(step, []).append(seconds)
     first = [(phase, seconds) for rank, _, phase, seconds in records if rank == 0]
     ranks_s = [writes[step] for step in sorted(writes)]
-    return dict(ranks_s=ranks_s, writes_s=[max(times) for times in ranks_s], steps_s=[seconds for phase, seconds in first if phase == "compute"],
+    return dict(ranks_s=ranks_s, writes_s=[max(times) for times in ranks_s],
+                steps_s=[seconds for phase, seconds in first if phase == "compute"],
                 compute_s=sum(seconds for phase, seconds in first if phase in COMPUTING),
                 diagnose_s=sum(seconds for phase, seconds in first if phase == "diagnose"))
 

@@ -1,4 +1,4 @@
-"""Its side of slow_storage.c: a storage that takes only so many bytes a second of all processes of a run together, or that keeps what is closed.
+"""Its side of slow_storage.c: a storage that takes only so many bytes a second of all processes of a run, or that keeps what is closed.
 
 Used by: bench_cm1.py, bench_phases.py. Before it: a folder for a run. After it: what the run needs in its environment.
 """
@@ -32,7 +32,7 @@ class Slow:
 
 @contextmanager
 def storage(place, rate, sync=False):
-    """For a run in the folder `run` of `place`. rate: bytes per second that all may write; 0: as fast as it is. sync: a close syncs its file."""
+    """For a run in `place`/run. rate: bytes per second that all may write; 0: as fast as it is. sync: a close syncs its file."""
     place.mkdir(parents=True, exist_ok=True)
     if not rate and not sync:
         yield Slow()

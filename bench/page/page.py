@@ -15,13 +15,15 @@ from rows import mark
 STATES = {"*": "aim reached", "+": "good", "": "missed"}
 COLOURS = {"aim reached": "#009e73", "good": "#0072b2", "missed": "#d55e00"}
 STYLE = """body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 66rem; margin: 2rem auto; padding: 0 1rem }
-table { border-collapse: collapse; font-size: .85rem; margin: 1rem 0 } td, th { padding: .15rem .6rem; border-bottom: 1px solid #ddd; text-align: right }
+table { border-collapse: collapse; font-size: .85rem; margin: 1rem 0 }
+td, th { padding: .15rem .6rem; border-bottom: 1px solid #ddd; text-align: right }
 td:first-child, th:first-child { text-align: left } h2 { margin-top: 3rem }"""
 TITLES = {"write": "a dc_write against the memcpy it cannot do without", "queue": "an event against a message of boost message_queue",
           "persist": "what storing costs beyond writing the bytes", "reduce": "compression on a dedicated core against HDF5's filters",
           "slots": "four servers on a storage with one bottleneck", "phases": "how long a simulation waits, a core for each rank",
           "phases-shared": "the same with more ranks, which share cores where there are fewer", "cm1": "does a dedicated core pay?",
-          "cm1-parts": "the same with four cores, or parts of these", "compression": "does the simulation notice that its dedicated core compresses?"}
+          "cm1-parts": "the same with four cores, or parts of these",
+          "compression": "does the simulation notice that its dedicated core compresses?"}
 
 
 def draw_page(results):
@@ -30,13 +32,14 @@ def draw_page(results):
         parts.append(f"<h2>{name}: {html.escape(TITLES[name])}</h2>\n<p>{html.escape(about(entry))}</p>")
         for what in sections(name, entry.get("report")):
             if isinstance(what, go.Figure):
-                what = what.update_layout(template="plotly_white", margin=dict(t=30)).to_html(full_html=False, include_plotlyjs=pictures == 0,
-                                                                                            config=dict(displaylogo=False))
+                what.update_layout(template="plotly_white", margin=dict(t=30))
+                what = what.to_html(full_html=False, include_plotlyjs=pictures == 0, config=dict(displaylogo=False))
                 pictures += 1
             parts.append(what)
     quick = " A quick campaign: it shows that everything runs, and its figures mean little." if results["quick"] else ""
-    return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Damaris: bench all</title><style>{STYLE}</style></head><body>\n'
-            f"<h1>What Damaris costs, and what it gains</h1>\n<p>{html.escape(counted(results) + '.' + quick)}</p>\n" + "\n".join(parts) + "\n</body></html>\n")
+    return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Damaris: bench all</title><style>{STYLE}</style></head>\n'
+            f"<body>\n<h1>What Damaris costs, and what it gains</h1>\n<p>{html.escape(counted(results) + '.' + quick)}</p>\n"
+            + "\n".join(parts) + "\n</body></html>\n")
 
 
 def rows_of(results):
@@ -44,7 +47,8 @@ def rows_of(results):
     for name, entry in results["parts"].items():
         for one in entry.get("report", dict(rows=[]))["rows"]:
             low, high = one["interval"]
-            yield name, one["name"], f"{one['ratio']:.3g}", f"{low:.3g} to {high:.3g}", f"{one['good']:.3g}", f"{one['aim']:.3g}", STATES[mark(one)]
+            figures = (f"{one['ratio']:.3g}", f"{low:.3g} to {high:.3g}", f"{one['good']:.3g}", f"{one['aim']:.3g}")
+            yield name, one["name"], *figures, STATES[mark(one)]
 
 
 def counted(results):
@@ -99,7 +103,8 @@ def picture_of_write(details):
 def picture_of_phases(details):
     frame = pd.DataFrame([dict(way=one["way"], storage=one["storage"], seconds=seconds)
                           for one in details for run in one["runs"] for times in run["ranks_s"] for seconds in times])
-    return px.box(frame, x="way", y="seconds", color="storage", log_y=True, points="all", labels=dict(seconds="s, each output of each rank"))
+    return px.box(frame, x="way", y="seconds", color="storage", log_y=True, points="all",
+                  labels=dict(seconds="s, each output of each rank"))
 
 
 def picture_of_cm1(details):
@@ -120,11 +125,14 @@ def picture_of_slots(details):
 
 
 PICTURES = {
-    "write": picture_of_write, "phases": picture_of_phases, "cm1": picture_of_cm1, "compression": picture_of_compression, "slots": picture_of_slots,
-    "queue": lambda details: px.bar(pd.json_normalize(details), x="producers", y="wall_ns.median", color="queue", barmode="group", log_y=True,
+    "write": picture_of_write, "phases": picture_of_phases, "cm1": picture_of_cm1, "compression": picture_of_compression,
+    "slots": picture_of_slots,
+    "queue": lambda details: px.bar(pd.json_normalize(details), x="producers", y="wall_ns.median", color="queue", barmode="group",
+                                    log_y=True,
                                     labels={"wall_ns.median": "ns a message"}),
     "persist": lambda details: px.bar(details, x="mb_per_s", y="way", color="case", barmode="group", labels=dict(mb_per_s="MB/s")),
-    "reduce": lambda details: px.scatter([one for one in details if "ratio" in one], x="ratio", y="mb_per_cpu_s", color="way", hover_name="case",
+    "reduce": lambda details: px.scatter([one for one in details if "ratio" in one], x="ratio", y="mb_per_cpu_s", color="way",
+                                         hover_name="case",
                                          log_x=True, log_y=True, labels=dict(ratio="size before / after", mb_per_cpu_s="MB/s of CPU")),
 }
 

@@ -22,8 +22,9 @@ from runs import run, with_outputs  # noqa: E402
 from slow_storage import rate_of, storage  # noqa: E402
 
 # A way of the mini-app is its back end; another one is a library that it loads.
-WAYS = {"file-per-process": "fpp", "file-per-process-deflate": "ways_hdf5", "file-per-process-core": "ways_hdf5", "collective": "collective",
-        "grouped": "ways_hdf5", "independent": "ways_hdf5", "one-writer": "ways_hdf5", "adios2": "ways_adios2", "adios2-async": "ways_adios2",
+WAYS = {"file-per-process": "fpp", "file-per-process-deflate": "ways_hdf5", "file-per-process-core": "ways_hdf5",
+        "collective": "collective", "grouped": "ways_hdf5", "independent": "ways_hdf5", "one-writer": "ways_hdf5", "adios2": "ways_adios2",
+        "adios2-async": "ways_adios2",
         "damaris": "damaris", "damaris-deflate": "damaris"}
 BACK_ENDS = ("fpp", "collective", "damaris")
 COPY = "copy"  # of the values, by the ranks that compute with damaris: what the rows of the slowest rank are compared with
@@ -98,7 +99,8 @@ def measure(console, place, options):
     chosen = [way for way in options.ways or WAYS if way in built]
     if not chosen or left_out and options.ways:
         raise ValueError(f"there is no way {left_out[0]}: its library was not found when this was built; ./dev setup, then ./dev build")
-    things = [(name, way) for name in options.storage for way in [*chosen, *([COPY] if "damaris" in chosen else [])] if way != COPY or name == options.storage[0]]
+    things = [(name, way) for name in options.storage for way in chosen]
+    things += [(options.storage[0], COPY)] if "damaris" in chosen else []
     found = {thing: [] for thing in things}
     rounds = options.repeats + (0 if options.quick else 1)
     for number, (name, way) in in_rounds(console, "runs", things, rounds):
@@ -132,7 +134,8 @@ def one_run(place, name, way, options):
 
 
 def runs_of(details, name, way):
-    return next(([run["writes_s"] for run in detail["runs"]] for detail in details if (detail["storage"], detail["way"]) == (name, way)), None)
+    return next(([run["writes_s"] for run in detail["runs"]] for detail in details if (detail["storage"], detail["way"]) == (name, way)),
+                None)
 
 
 def rows_of(details):
@@ -152,8 +155,9 @@ def busy(details):
         server = np.median([run["server_s"] for run in detail["runs"]]) if detail["runs"][0]["server_s"] else 0
         interval = np.median([run["compute_s"] / len(run["writes_s"]) for run in detail["runs"]])
         if server > BUSY * interval:
-            yield (f"{detail['way']}, storage {detail['storage']}: the dedicated core writes an output in {server:.2g} s, and the next one comes "
-                   f"after {interval:.2g} s: the simulation may wait for room in the buffer. Is the output as frequent as meant? If not, raise --work.")
+            yield (f"{detail['way']}, storage {detail['storage']}: the dedicated core writes an output in {server:.2g} s, "
+                   f"and the next one comes after {interval:.2g} s: the simulation may wait for room in the buffer. "
+                   "Is the output as frequent as meant? If not, raise --work.")
 
 
 def table_of(settings, details):

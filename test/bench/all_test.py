@@ -142,17 +142,20 @@ def test_what_a_part_leaves_running_is_ended_also_in_a_group_of_its_own(tmp_path
     assert len(pids) == 2 and not any(map(is_running, pids))
 
 
-@pytest.mark.parametrize("arguments, sentence", [(["--only", "wriet"], "'wriet' is none of: write, queue"), (["--folder", "/nonexistent"], "no folder"),
+@pytest.mark.parametrize("arguments, sentence", [(["--only", "wriet"], "'wriet' is none of: write, queue"),
+                                                 (["--folder", "/nonexistent"], "no folder"),
                                                  (["--fields", "/nonexistent"], "no file")])
 def test_wrong_usage_is_named_before_anything_runs(arguments, sentence):
     done = bench(*arguments)
     assert done.returncode == 2 and sentence in done.stderr
 
 
-@pytest.mark.parametrize("script", ["all/bench_all.py", "cm1/bench_cm1.py", "cm1/bench_compression.py", "guard/guard.py", "phases/bench_phases.py"])
+@pytest.mark.parametrize("script", ["all/bench_all.py", "cm1/bench_cm1.py", "cm1/bench_compression.py", "guard/guard.py",
+                                    "phases/bench_phases.py"])
 def test_the_help_is_no_wider_than_80_columns_and_says_what_to_type(script):
     only_python = ["-S"] if script.startswith("all/") else []
-    done = subprocess.run([sys.executable, *only_python, "-B", ROOT / "bench" / script, "--help"], capture_output=True, text=True, check=True,
+    done = subprocess.run([sys.executable, *only_python, "-B", ROOT / "bench" / script, "--help"], capture_output=True, text=True,
+                          check=True,
                           env=dict(os.environ, COLUMNS="200"))
     assert [line for line in done.stdout.splitlines() if len(line) > 80] == []
     assert done.stdout.startswith("usage: ./dev bench")
@@ -164,7 +167,8 @@ def test_a_row_reaches_its_aim_or_what_is_good_or_neither(ratio, better, state):
     assert mark(row("a", (ratio, ratio, ratio), better, *((4, 8) if better == "higher" else (2, 1.3)))) == state
 
 
-@pytest.mark.parametrize("value, text", [(0.856, "0.856"), (0.0368, "0.037"), (-0.1234, "-0.12"), (0, "0"), (1234.5, "1234"), (-999.9, "-1000"), (-0.000123, "-0.00")])
+@pytest.mark.parametrize("value, text", [(0.856, "0.856"), (0.0368, "0.037"), (-0.1234, "-0.12"), (0, "0"), (1234.5, "1234"),
+                                         (-999.9, "-1000"), (-0.000123, "-0.00")])
 def test_a_row_in_a_terminal_is_no_wider_than_80_columns(value, text):
     assert short(value) == text
     assert len(row_line(row("a", (value, value, value), "higher", 4, 8), "x" * 45)) <= 80

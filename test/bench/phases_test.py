@@ -37,7 +37,8 @@ def bench(folder, *arguments, **more):
 def several(tmp_path_factory):
     """A quick run with three storages: its output, its JSON."""
     folder = tmp_path_factory.mktemp("several")
-    done = bench(folder, "--storage", "disk,cache,5MB,disk", "--ways", "file-per-process,collective,damaris", "--json", folder / "report.json")
+    done = bench(folder, "--storage", "disk,cache,5MB,disk", "--ways", "file-per-process,collective,damaris", "--json",
+                 folder / "report.json")
     assert done.returncode == 0, done.stdout + done.stderr
     assert [path.name for path in folder.iterdir()] == ["report.json"]
     return done.stdout, json.loads((folder / "report.json").read_text())
@@ -73,7 +74,8 @@ def one_run(folder, way, ranks=4, **environment):
     """Two outputs of the mini-app by itself, in folder/run."""
     find_program()
     library = library_of(way) if WAYS[way].startswith("ways") else None
-    prepare(folder / "run", {**STORM, **QUICK, **with_outputs(1), "backend": "library" if library else WAYS[way], **({"config": str(library)} if library else {})})
+    prepare(folder / "run", {**STORM, **QUICK, **with_outputs(1), "backend": "library" if library else WAYS[way],
+                             **({"config": str(library)} if library else {})})
     done = launch(folder / "run", ranks, environment=dict(environment, DAMARIS_BENCH_WAY=way, DAMARIS_BENCH_GROUPS="2"))
     assert done.returncode == 0, done.output
     return folder / "run"
@@ -140,7 +142,8 @@ def test_a_run_that_the_slow_storage_does_not_see_is_an_error(tmp_path):
 
 def test_asked_to_stop_it_leaves_no_folder_no_memory_and_no_process(tmp_path):
     # Which processes are left is looked at by scripts/bounded.
-    with subprocess.Popen([sys.executable, "-B", BENCH, "--ways", "damaris", "--folder", tmp_path, "--outputs", "1000"], stdin=subprocess.DEVNULL,
+    with subprocess.Popen([sys.executable, "-B", BENCH, "--ways", "damaris", "--folder", tmp_path, "--outputs", "1000"],
+                          stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         while process.poll() is None and not list(tmp_path.glob("*/place/run/cm1_stats.csv")):
             time.sleep(0.05)
