@@ -10,7 +10,6 @@
 #include "core/base/format.hpp"
 #include "folder.hpp"
 #include "progress.hpp"
-#include "reduce/checksums.hpp"
 #include "reduce/chunk_file.hpp"
 #include "reduce/fields.hpp"
 #include "stopwatch.hpp"
@@ -197,7 +196,6 @@ Report run_reduce(bool quick, const std::string& parent, const std::string& fiel
     }
   }
   measure({"turbulence fields", "turbulence fields", turbulence().fields, false, 12, 20}, quick, folder, report);
-  measure_checksums(quick, report);
   return report;
 }
 

@@ -6,12 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "simd.hpp"
-
 namespace damaris::codec {
 
 // Of nothing: 0. Threads: any; pure.
-std::uint32_t crc32(const void* data, std::size_t size_bytes, std::uint32_t before = 0, Simd simd = best_simd()) noexcept;
+std::uint32_t crc32(const void* data, std::size_t size_bytes, std::uint32_t before = 0) noexcept;
 
 // Of two parts side by side, from that of each.
 std::uint32_t crc32_joined(std::uint32_t first, std::uint32_t second, std::uint64_t second_bytes) noexcept;

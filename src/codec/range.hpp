@@ -10,8 +10,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "simd.hpp"
-
 namespace damaris::codec {
 
 // Of the finite values.
@@ -59,6 +57,6 @@ struct Look {
 
 // T: as for range_of. Units: `count` values. Threads: any; pure.
 template <class T>
-Look<T> look_at(const T* values, std::size_t count, Simd simd = best_simd()) noexcept;
+Look<T> look_at(const T* values, std::size_t count) noexcept;
 
 }  // namespace damaris::codec

@@ -25,8 +25,7 @@ Simd supported() noexcept {
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
                     __builtin_cpu_supports("fma") && has_f16c();
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
-                      __builtin_cpu_supports("vpclmulqdq");
+                      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi");
   if (avx2) return avx512 ? Simd::kAvx512 : Simd::kAvx2;
 #endif
   return Simd::kPortable;

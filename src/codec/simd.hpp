@@ -21,5 +21,5 @@ const char* name_of(Simd simd) noexcept;
 #if defined(__x86_64__) && defined(__GNUC__)
 #define DAMARIS_CODEC_X86 1
 #define DAMARIS_TARGET_AVX2 __attribute__((target("avx2,bmi,bmi2,f16c,fma")))
-#define DAMARIS_TARGET_AVX512 __attribute__((target("avx2,bmi,bmi2,f16c,fma,avx512f,avx512bw,avx512vl,avx512vbmi,vpclmulqdq")))
+#define DAMARIS_TARGET_AVX512 __attribute__((target("avx2,bmi,bmi2,f16c,fma,avx512f,avx512bw,avx512vl,avx512vbmi")))
 #endif

@@ -11,8 +11,6 @@ using namespace damaris::codec;
 
 namespace {
 
-const Simd kAll[] = {Simd::kPortable, Simd::kAvx2, Simd::kAvx512};
-
 std::vector<std::byte> random_bytes(std::size_t size) {
   std::mt19937_64 random(73);
   std::vector<std::byte> bytes(size);
@@ -26,21 +24,19 @@ std::uint32_t of_zlib(const std::byte* data, std::size_t size, std::uint32_t bef
 
 }  // namespace
 
-TEST_CASE("checksums are those of zlib for every length up to several vectors of each stream, wherever the data begins") {
+TEST_CASE("checksums are those of zlib for every length, wherever the data begins") {
   const std::vector<std::byte> bytes = random_bytes(6000);
-  for (const Simd simd : kAll)
-    for (std::size_t size = 0; size < 5500; size += size < 4000 || size > 4800 ? 7 : 1)
-      for (const std::size_t begin : {0, 1, 3, 8, 61})
-        if (const std::byte* data = bytes.data() + begin; crc32(data, size, 0, simd) != of_zlib(data, size, 0))
-          FAIL(name_of(simd) << ", " << size << " bytes from " << begin);
+  for (std::size_t size = 0; size < 5500; size += size < 300 ? 1 : 7)
+    for (const std::size_t begin : {0, 1, 3, 8, 61})
+      if (const std::byte* data = bytes.data() + begin; crc32(data, size) != of_zlib(data, size, 0))
+        FAIL(size << " bytes from " << begin);
 }
 
 TEST_CASE("checksums of large blocks are those of zlib, and go on from what came before") {
   const std::vector<std::byte> bytes = random_bytes((std::size_t{1} << 20) + 100);
-  for (const Simd simd : kAll)
-    for (const std::size_t size : {65535, 65536, 65537, 300001, 1 << 20})
-      for (const std::uint32_t before : {0U, 1U, 0xdeadbeefU})
-        REQUIRE(crc32(bytes.data() + 5, size, before, simd) == of_zlib(bytes.data() + 5, size, before));
+  for (const std::size_t size : {65535, 65536, 65537, 300001, 1 << 20})
+    for (const std::uint32_t before : {0U, 1U, 0xdeadbeefU})
+      REQUIRE(crc32(bytes.data() + 5, size, before) == of_zlib(bytes.data() + 5, size, before));
 }
 
 TEST_CASE("two checksums are joined to that of both parts") {
