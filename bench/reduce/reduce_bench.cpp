@@ -1,12 +1,14 @@
 #include "verbs.hpp"
 
+#include <libdeflate.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <random>
 
 #include "codec/half.hpp"
-#include "codec/small_deflate.hpp"
+#include "codec/shuffle.hpp"
 #include "core/base/format.hpp"
 #include "folder.hpp"
 #include "progress.hpp"
@@ -25,10 +27,20 @@ enum class By { kHdf5, kEncoder, kHdf5Converts };
 // What the byte planes' own deflate must beat: level 1 of libdeflate after the same shuffle.
 class LibdeflateOne : public codec::Encoder {
  public:
-  codec::Encoded encode(const codec::Chunk& chunk) override { return deflate_.encode(chunk); }
+  codec::Encoded encode(const codec::Chunk& chunk) override {
+    const std::size_t bytes = chunk.bytes(), bound = libdeflate_zlib_compress_bound(compressor_.get(), bytes);
+    unsigned char* shuffled = shuffled_.at_least(bytes + 1);
+    unsigned char* stream = stream_.at_least(bound);
+    codec::shuffle(static_cast<const std::byte*>(chunk.data), chunk.count, chunk.size, reinterpret_cast<std::byte*>(shuffled),
+                   codec::best_simd());
+    const std::size_t size = libdeflate_zlib_compress(compressor_.get(), shuffled, bytes, stream, bound);
+    return {stream, size, size != 0 && size < bytes};
+  }
 
  private:
-  codec::SmallDeflate deflate_{1, codec::best_simd()};
+  std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)> compressor_{libdeflate_alloc_compressor(1),
+                                                                                            libdeflate_free_compressor};
+  codec::ScratchMemory shuffled_, stream_;
 };
 
 // HDF5's own filters, our encoder with at most these vector instructions, libdeflate, for 16 bits also HDF5's own conversion and filters.
