@@ -91,14 +91,6 @@ std::vector<std::string> names_of_any_job(const RunKey& key) {
 
 bool is_there(const std::string& name) { return ::access(("/dev/shm" + name).c_str(), F_OK) == 0; }
 
-bool is_limit(int error) noexcept { return error == EMFILE || error == ENFILE || error == ENOMEM; }
-
-// Whether the server lives cannot be seen.
-class Unseen : public Error {
- public:
-  using Error::Error;
-};
-
 // Without the two descriptors of a look every process of that number counts as alive, also one that has ended. Then its lock decides, and a
 // server that holds none may be dead.
 void require_sight_of_server(const Region& region) {
@@ -203,7 +195,8 @@ std::string sentence_of(const std::string& name, Obstacle obstacle, const std::s
   std::string rest = "raise the limit of memory (ulimit -v)";
   if (obstacle == Obstacle::other_version) rest = format("recover it with the Damaris that made it: 'damaris recover {}'", name);
   if (obstacle == Obstacle::damaged) rest = format("remove it with 'rm /dev/shm{}'", name);
-  return format("the region {} is nobody's any more and may hold datasets that were never stored, but {}; {}", name, why, rest);
+  return format("no process uses the region {} any more, and it may hold datasets that were never stored, but {}; {}", name, why,
+                rest);
 }
 
 void clear_unreadable(const std::string& name, model::StalePolicy policy, const std::exception& error) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "core/base/error.hpp"
 #include "core/base/maker.hpp"
 
 struct stat;
@@ -16,6 +17,15 @@ class mapped_region;
 }
 
 namespace damaris::shm {
+
+// Of the process: open files or memory.
+bool is_limit(int error) noexcept;
+
+// A limit of this process hides whether an object is whole, or its server alive.
+class Unseen : public Error {
+ public:
+  using Error::Error;
+};
 
 inline constexpr std::uint64_t kServerPart = 0, kClientParts = 1;  // of slot 0; the next ones follow
 
