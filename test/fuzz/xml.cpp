@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "config/config.hpp"
+#include "config/schema.hpp"
 #include "core/model/json.hpp"
 #include "fuzz.hpp"
 
