@@ -22,6 +22,15 @@ std::size_t Members::count() {
   return std::max<std::size_t>(joined_.size() - ended_.size(), 1);
 }
 
+std::size_t Members::recent_count() {
+  constexpr auto kLookEvery = std::chrono::seconds(30);
+  if (counted_ == 0 || Clock::now() >= counted_at_ + kLookEvery) {
+    counted_ = count();
+    counted_at_ = Clock::now();
+  }
+  return counted_;
+}
+
 bool Members::has(const std::string& host, int server) {
   read_on();
   return joined_.count({host, server}) > 0;

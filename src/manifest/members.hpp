@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "core/base/clock.hpp"
+
 namespace damaris::manifest {
 
 class Members {
@@ -20,6 +22,8 @@ class Members {
   // Those that have joined and have not ended, as far as the manifest can be read; at least 1. Reads only what was added since the last
   // call, or all where another file has taken the place of the one that was read.
   std::size_t count();
+  // As it was at most 30 s ago: each process writes lines that all would read, which is not worth it at every step.
+  std::size_t recent_count();
   // Whether this one has joined, be it that it has ended.
   bool has(const std::string& host, int server);
 
@@ -33,6 +37,8 @@ class Members {
   ino_t inode_ = 0;
   std::uint64_t offset_ = 0;
   std::set<std::pair<std::string, int>> joined_, ended_;  // host and index
+  std::size_t counted_ = 0;                               // by recent_count(), at
+  Clock::time_point counted_at_ = {};
 };
 
 }  // namespace damaris::manifest

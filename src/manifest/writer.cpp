@@ -291,7 +291,7 @@ void ManifestWriter::foresee(StepEntry& step) {
   if (step.files.empty()) return;
   std::uint64_t bytes = 0;
   for (const FileEntry& file : step.files) bytes += file.bytes;
-  const std::uint64_t writers = apart() ? members_.count() : connected_ ? 1 : static_cast<std::uint64_t>(host_.server_count);
+  const std::uint64_t writers = apart() ? members_.recent_count() : connected_ ? 1 : static_cast<std::uint64_t>(host_.server_count);
   const DiskForecast::Said said = forecast_.stored(bytes * writers);
   if (said.what == DiskForecast::Tells::nothing) return;
   tell(said.what == DiskForecast::Tells::warning ? 1 : 2, said.sentence);

@@ -17,8 +17,10 @@ constexpr const char* kLacksWrites = "writes of it were left out for want of roo
 }  // namespace
 
 Adoption::Adoption(shm::Region& region, const model::Model& model, Ledger& ledger, Roster& roster, const VariableInfos& infos,
-                   Failures& failures, bool gives_up_spilled, const TakeBlock& take_block)
-    : region_(region), model_(model), ledger_(ledger), roster_(roster), infos_(infos), failures_(failures) {
+                   Failures& failures)
+    : region_(region), model_(model), ledger_(ledger), roster_(roster), infos_(infos), failures_(failures) {}
+
+void Adoption::take_over(bool gives_up_spilled, const TakeBlock& take_block) {
   roster_.adopt();
   // Steps are stored in order, and given back then: what is left of these is no step's whole.
   const shm::RegionHeader& header = region_.header();

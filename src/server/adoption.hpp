@@ -22,10 +22,12 @@ class Adoption {
  public:
   using TakeBlock = std::function<void(Member&, Lane&, const shm::Message&)>;
 
-  // `gives_up_spilled`: what cannot be found in the spill file; else that throws Error(DC_E_NO_OUTPUT). Blocks whose messages no longer wait in
-  // a lane go to `take_block`.
   Adoption(shm::Region& region, const model::Model& model, Ledger& ledger, Roster& roster, const VariableInfos& infos,
-           Failures& failures, bool gives_up_spilled, const TakeBlock& take_block);
+           Failures& failures);
+
+  // Once. `gives_up_spilled`: what cannot be found in the spill file; else that throws Error(DC_E_NO_OUTPUT). Blocks whose messages no longer
+  // wait in a lane go to `take_block`.
+  void take_over(bool gives_up_spilled, const TakeBlock& take_block);
 
   // The dead server had stored all steps up to this one, or given them up.
   std::int64_t settled() const noexcept { return settled_; }
@@ -53,7 +55,7 @@ class Adoption {
   Roster& roster_;
   const VariableInfos& infos_;
   Failures& failures_;
-  std::int64_t settled_;
+  std::int64_t settled_ = shm::kNoStep;
   std::uint64_t given_up_ = 0;
   std::optional<std::pair<std::int64_t, std::int64_t>> spilled_steps_;
   std::string lost_sentence_;  // about datasets that nobody knows the steps of

@@ -34,7 +34,8 @@ IntakeSide::IntakeSide(std::shared_ptr<const model::Model> model, std::shared_pt
 void IntakeSide::adopt(bool gives_up_spilled) {
   take_no_more();
   const auto take = [this](Member& member, Lane& lane, const shm::Message& message) { take_block(member, lane, message); };
-  adoption_.emplace(*region_, *model_, ledger_, roster_, infos_, failures_, gives_up_spilled, take);
+  adoption_.emplace(*region_, *model_, ledger_, roster_, infos_, failures_);
+  adoption_->take_over(gives_up_spilled, take);  // which asks whether this is an adoption
 }
 
 std::vector<std::int32_t> IntakeSide::ids() const {
@@ -78,7 +79,7 @@ void IntakeSide::reject(Member& member, Lane& lane, const std::string& why) {
   roster_.leave(member, Member::Presence::gone);
 }
 
-// An message of step j ends all earlier steps of its lane; a read is of another run's step and ends none.
+// A message of step j ends all earlier steps of its lane; a read is of another run's step and ends none.
 void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& message) {
   if (message.kind == shm::MessageKind::read || message.kind == shm::MessageKind::last_step)
     return take_question(member, lane, message);
@@ -97,7 +98,7 @@ void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& messag
       return take_block(member, lane, message);
     case shm::MessageKind::signal:
       if (adoption_) return;  // its time is over
-      if (message.name >= model_->events.size()) return reject(member, lane, format("there is no message {}", message.name));
+      if (message.name >= model_->events.size()) return reject(member, lane, format("there is no event {}", message.name));
       return signals_.sent(member, message.name, message.step);
     case shm::MessageKind::end_iteration:
       ledger_.open(message.step).count_waits(message.count);

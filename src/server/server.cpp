@@ -145,6 +145,7 @@ void Server::serve(const std::atomic<bool>* stop) {
   while (true) {
     if (state_ == State::serving && stop != nullptr && stop->load()) {
       state_ = State::stopping;
+      intake_.take_no_more();
       admit();  // a client that has come since the last look may have published something
       intake_.stop();
     }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "config/config.hpp"
 #include "core/base/error.hpp"
@@ -39,12 +40,10 @@ void refuse_second_run(const model::Model& model, const shm::RunKey& key, const 
                                 model.file, it));
 }
 
-// The lock ends here: starting plugins may be collective over servers that still wait for it.
-std::shared_ptr<shm::Region> make_named_region(const Configuration& configuration, const StartOptions& options, RegionPlace place) {
+// With the start lock, or for a process that holds it.
+std::shared_ptr<shm::Region> make_named_region(const Configuration& configuration, const shm::RunKey& key,
+                                               const StartOptions& options, RegionPlace place) {
   const model::Model& model = *configuration.model;
-  const shm::RunKey key = shm::run_key(model);
-  shm::StartLock lock(key);
-  if (!options.holds_lock) lock.take(model.architecture.attach_timeout_ms, options.stop);
   refuse_second_run(model, key, options);
   if (place.server_index == 0) shm::warn_of_others(key);
   shm::clear_dead_regions(key, model.architecture.stale, recover_before_start);
@@ -72,9 +71,19 @@ std::unique_ptr<Serving> start_server(const Configuration& configuration, StartO
   place.server_count = in_place ? 1 : options.coordinator->count();
   place.detached = options.way == Way::detached;
   place.run = options.run;
-  const auto region = in_place ? make_region(*configuration.model, configuration.xml, options.clients, place)
-                               : make_named_region(configuration, options, place);
-  return std::make_unique<Server>(configuration.model, region, std::move(options.coordinator), std::move(options.sources));
+  const model::Model& model = *configuration.model;
+  const auto make = [&](const std::shared_ptr<shm::Region>& region) {
+    return std::make_unique<Server>(configuration.model, region, std::move(options.coordinator), std::move(options.sources));
+  };
+  if (in_place) return make(make_region(model, configuration.xml, options.clients, place));
+  const shm::RunKey key = shm::run_key(model);
+  std::optional<shm::StartLock> lock(key);
+  if (!options.holds_lock) lock->take(model.architecture.attach_timeout_ms, options.stop);
+  const auto region = make_named_region(configuration, key, options, place);
+  // Plugins may start collectively over servers that still wait for the lock. A detached server's clients start another one if they get it
+  // before this one is ready.
+  if (options.way == Way::split) lock.reset();
+  return make(region);
 }
 
 }  // namespace damaris::server

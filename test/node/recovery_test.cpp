@@ -305,7 +305,8 @@ TEST_CASE("recovery stores what had been spilled, and what was in the region as 
   const bool twice = GENERATE(true, false);
   if (twice) remains.republish_one_that_was_spilled();
   CHECK(remains.region().unreleased_blocks() == std::size_t{kMany} + (twice ? 1 : 0));
-  CHECK_THAT(remains.recover().at(0), Catch::Contains("datasets 90 small:0.0=16:10 "));
+  CHECK_THAT(remains.recover().at(0), Catch::Contains("datasets 90 small:0.0=16:10 ") && !Catch::Contains("refused:"));
+  CHECK(remains.result().code == DC_OK);
   CHECK(remains.region().unreleased_blocks() == 0);
   CHECK(std::filesystem::is_empty(folder.path()));
 }

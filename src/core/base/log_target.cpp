@@ -27,14 +27,16 @@ bool is_device(const std::string& file) {
 // simulation waits with it. Later lines do not wait until there is room again.
 class LineWriter {
  public:
-  void write(int descriptor, std::string_view line) {
+  // Returns what the descriptor refused, as a full disk does: it may be tried again.
+  std::string_view write(int descriptor, std::string_view line) {
     constexpr std::size_t kAtOnce = 4096;  // what a pipe that is ready takes
     while (!line.empty() && is_ready(descriptor)) {
       const ssize_t written = ::write(descriptor, line.data(), std::min(line.size(), kAtOnce));
       if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) return;
+      if (written <= 0) return line;
       line.remove_prefix(static_cast<std::size_t>(written));
     }
+    return {};
   }
 
  private:
@@ -107,15 +109,14 @@ class LogFile final : public LogTarget {
   }
   void write_waiting() {
     if (waiting_.empty() || (!is_ours() && open() != 0)) return;
-    writer_.write(descriptor_, waiting_);
-    waiting_.clear();
+    waiting_.erase(0, waiting_.size() - writer_.write(descriptor_, waiting_).size());
   }
 
   const std::string path_;
   const bool late_;
   int descriptor_ = -1;
   struct stat facts_ = {};
-  std::string waiting_;  // for the file, while it cannot be opened
+  std::string waiting_;  // for the file, while it cannot be opened or is on a full disk
   LineWriter writer_;
 };
 

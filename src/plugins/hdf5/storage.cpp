@@ -259,7 +259,7 @@ int Storage::give_up(const dc_iteration_t& iteration, dc_code code, std::string 
   report(iteration);
   try {
     manifest_->write();
-  } catch (const Failure& also) {
+  } catch (const std::exception& also) {  // a Failure, or the Error of another run that holds the manifest
     sentence += std::string("; also: ") + also.what();
   }
   host_.fail(host_.self, sentence.c_str());
