@@ -163,7 +163,7 @@ contains
   end subroutine
 
   ! Tells the state of this client and its node group, sizes in bytes; never waits.
-  !   Errors  df_e_not_initialized: `status` is undefined then. A failed iteration is no error here: see status%first_error.
+  !   Errors  df_e_not_initialized: `status` is undefined then. A failed step is no error here: see status%first_error.
   subroutine df_status(status, ierr)
     type(df_status_t), intent(out) :: status
     integer, intent(out), optional :: ierr

@@ -72,17 +72,17 @@ void MadeRun::add_blocks() {
     }
 }
 
-const dc_iteration_t& MadeRun::iteration(std::int64_t step) {
+const dc_step_t& MadeRun::step(std::int64_t number) {
   for (dc_dataset_t& block : datasets_) {
-    block.step = step;
-    std::memcpy(const_cast<void*>(block.data), &step, sizeof(float));
+    block.step = number;
+    std::memcpy(const_cast<void*>(block.data), &number, sizeof(float));
   }
-  iteration_.step = step;
-  iteration_.complete = 1;
-  iteration_.dataset_count = datasets_.size();
-  iteration_.datasets = datasets_.data();
-  iteration_.client_count = clients_.size();
-  return iteration_;
+  step_.step = number;
+  step_.complete = 1;
+  step_.dataset_count = datasets_.size();
+  step_.datasets = datasets_.data();
+  step_.client_count = clients_.size();
+  return step_;
 }
 
 }  // namespace damaris::bench

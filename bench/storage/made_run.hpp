@@ -29,7 +29,7 @@ class MadeRun {
 
   dc_host_t& host() { return host_; }
   // All blocks, complete; their values differ from those of the last call. Valid until the next one.
-  const dc_iteration_t& iteration(std::int64_t step);
+  const dc_step_t& step(std::int64_t number);
   std::uint64_t bytes() const { return shape_.block_bytes * datasets_.size(); }
   const std::vector<dc_dataset_t>& datasets() const { return datasets_; }
   void set(const std::string& key, const std::string& value);
@@ -48,7 +48,7 @@ class MadeRun {
   Circle memory_;
   std::vector<dc_dataset_t> datasets_;
   dc_host_t host_ = {};
-  dc_iteration_t iteration_ = {};
+  dc_step_t step_ = {};
 };
 
 }  // namespace damaris::bench

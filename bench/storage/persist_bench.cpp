@@ -50,7 +50,7 @@ class Descriptor {
 };
 
 void by_hand(MadeRun& run, std::int64_t step, const std::string& path, bool durable) {
-  run.iteration(step);
+  run.step(step);
   const Descriptor file(path);
   off_t offset = 0;
   for (const dc_dataset_t& block : run.datasets())
@@ -65,17 +65,17 @@ void by_hand(MadeRun& run, std::int64_t step, const std::string& path, bool dura
 }
 
 // As Storage does it up to the checksum, without fsync, name and record.
-void by_parts(MadeRun& run, hdf5::DatasetWriter& writer, std::int64_t step, const std::string& path) {
-  const dc_iteration_t& iteration = run.iteration(step);
+void by_parts(MadeRun& run, hdf5::DatasetWriter& writer, std::int64_t number, const std::string& path) {
+  const dc_step_t& step = run.step(number);
   const Descriptor descriptor(path);
   hdf5::Hdf5File file(descriptor.id(), path);
-  hdf5::label_file(file.id(), run.host(), iteration);
-  const std::vector<hdf5::Piece> pieces = hdf5::pieces_of(iteration);
+  hdf5::label_file(file.id(), run.host(), step);
+  const std::vector<hdf5::Piece> pieces = hdf5::pieces_of(step);
   writer.reserve(file, pieces);
   for (const hdf5::Piece& piece : pieces) {
     manifest::DatasetEntry told;
     hdf5::Dataset dataset = writer.write(file, piece, told);
-    hdf5::label_dataset(dataset, piece, iteration);
+    hdf5::label_dataset(dataset, piece, step);
     dataset.close("write", piece.path);
   }
   file.close();
@@ -133,7 +133,7 @@ void large(bool quick, const Folder& folder, Report& report) {
   ways.push_back({"HDF5 file", [&](std::int64_t step) { by_parts(run, writer, step, path); }});
   ways.push_back({"pwrite + fsync", [&](std::int64_t step) { by_hand(run, step, path, true); }});
   ways.push_back({"iteration, durable, recorded", [&](std::int64_t step) {
-                    if (storage.store(run.iteration(step)) < 0) throw Error(DC_E_IO, "a step is not stored");
+                    if (storage.store(run.step(step)) < 0) throw Error(DC_E_IO, "a step is not stored");
                     ::unlink((folder.path() / format("large.bench.s0.i{}.h5", step)).c_str());
                   }});
   measure(ways, quick ? 2 : 25, "large");

@@ -85,22 +85,22 @@ void serve(const GroupPlan& plan, const std::string& basename, Shared& shared, C
   const auto due = [&](int step) {
     return start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(plan.interval_s * step));
   };
-  for (int step = 0; step < plan.steps; ++step) {
-    for (; Clock::now() < due(step); std::this_thread::sleep_for(kPause)) listen();
-    dc_iteration_t iteration = run.iteration(step);
+  for (int number = 0; number < plan.steps; ++number) {
+    for (; Clock::now() < due(number); std::this_thread::sleep_for(kPause)) listen();
+    dc_step_t step = run.step(number);
     while (true) {
       listen();
       const Clock::time_point begin = Clock::now();
-      iteration.age_s = std::chrono::duration<double>(begin - due(step)).count();
-      iteration.hurry = begin >= due(step + 1) ? 1 : 0;
-      const int code = storage.store(iteration);
+      step.age_s = std::chrono::duration<double>(begin - due(number)).count();
+      step.urgent = begin >= due(number + 1) ? 1 : 0;
+      const int code = storage.store(step);
       if (code < 0) throw Error(static_cast<dc_code>(code), "a step is not stored");
       const bool stored = code == DC_OK;
-      if (stored) shared.write_s[static_cast<std::size_t>(my_index)][static_cast<std::size_t>(step)] = seconds_since(begin);
+      if (stored) shared.write_s[static_cast<std::size_t>(my_index)][static_cast<std::size_t>(number)] = seconds_since(begin);
       if (stored) break;
       std::this_thread::sleep_for(kPause);
     }
-    ::unlink((basename + format(".bench.s{}.i{}.h5", my_index, step)).c_str());
+    ::unlink((basename + format(".bench.s{}.i{}.h5", my_index, number)).c_str());
   }
   for (++shared.done; shared.done < plan.servers; std::this_thread::sleep_for(kPause)) listen();
 }

@@ -13,9 +13,9 @@
  *             end leaves the session alone; memory of dc_alloc is shared with it, so it must not write there. After vfork only exec.
  *   Threads   unless said otherwise, one thread of the process at a time. With `threads="T"` in the XML up to T threads may call
  *             at once: a thread has one of T places from its first write, signal or flush until it ends, when the next one may
- *             have it. One thread ends an iteration, also by the first call with a later step, or changes shapes and positions,
+ *             have it. One thread ends a step, also by the first call with a later step, or changes shapes and positions,
  *             while the others are in no call.
- *   Collective  no call is collective, except where `dedicated cores="0"` under MPI makes an end of iteration so.
+ *   Collective  no call is collective, except where `dedicated cores="0"` under MPI makes an end of step so.
  *   Waiting   only a full buffer, a full lane, dc_read, dc_last_step, dc_flush, dc_initialize and dc_finalize wait, each within a
  *             bound. With `dedicated cores="0"` dc_signal and dc_end_iteration do the server's work themselves, and so store.
  *   Units     `step` and `block` are numbers from 0; sizes are in bytes, extents and offsets in elements, in the layout's dimension
@@ -74,7 +74,7 @@ typedef struct dc_layout_t {
   uint64_t bytes;               /* of the whole block */
 } dc_layout_t;
 
-/* What dc_status tells. Sizes in bytes; -1 stands for "no iteration yet". */
+/* What dc_status tells. Sizes in bytes; -1 stands for "no step yet". */
 typedef struct dc_status_t {
   int64_t last_complete;       /* highest step such that it and all earlier ones are complete on this node group */
   int64_t last_durable;        /* the same for durable (fsynced and renamed) */
@@ -195,14 +195,14 @@ DC_MUST_CHECK int dc_last_step(const char* variable, int64_t* step);
 DC_MUST_CHECK int dc_signal(const char* name, int64_t step);
 
 /* Ends step `step` and all earlier ones for this client, also when nothing was written. With a dedicated core it never waits for storage.
- *   Returns  the first storage error of an earlier iteration not yet reported (DC_E_EARLIER_IO: the step has ended nevertheless),
+ *   Returns  the first storage error of an earlier step not yet reported (DC_E_EARLIER_IO: the step has ended nevertheless),
  *            DC_E_NOT_COMMITTED (likewise), DC_N_PLUGIN (likewise); DC_E_BACKWARD, DC_E_SERVER_LOST; DC_E_FULL at a full lane: call it
  *            again. With `dedicated cores="0"` also DC_E_TIMEOUT after the XML's finalize timeout: ended here, but not everywhere. */
 DC_MUST_CHECK int dc_end_iteration(int64_t step);
 
 /* Waits until step `step` and all earlier ones are durable on this node group: files fsynced under their final names.
  *   timeout_ms  the bound of the wait in milliseconds; a time-out names the clients that have not ended the step.
- *   Returns     DC_E_NOT_ENDED, DC_E_TIMEOUT, DC_E_EARLIER_IO with the first error of these iterations, DC_E_NOT_COMMITTED,
+ *   Returns     DC_E_NOT_ENDED, DC_E_TIMEOUT, DC_E_EARLIER_IO with the first error of these steps, DC_E_NOT_COMMITTED,
  *               DC_E_FULL at a full lane, DC_E_SERVER_LOST, or DC_N_PLUGIN. An error comes once: DC_OK after dc_end_iteration or
  *               dc_flush has returned it is no word on that step. Before an older checkpoint is removed, compare `last_durable` of
  *               dc_status with the step. */
@@ -211,7 +211,7 @@ DC_MUST_CHECK int dc_flush(int64_t step, int timeout_ms);
 /* Fills `*status` with the state of this node group and this client. Never waits.
  *   Units    sizes in bytes, see dc_status_t.
  *   Threads  a thread that only looks takes none of the T places.
- *   Returns  DC_OK also after a failed iteration; DC_E_NOT_INITIALIZED. */
+ *   Returns  DC_OK also after a failed step; DC_E_NOT_INITIALIZED. */
 DC_MUST_CHECK int dc_status(dc_status_t* status);
 
 /* Sets the integer parameter `name` for this client only: layouts follow, from the first write of a step on. A step in which something

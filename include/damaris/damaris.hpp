@@ -263,7 +263,7 @@ class Session {
 
   // The state of this node group and this client; never waits.
   //   Units   sizes in bytes, counts of writes and events, see dc_status_t.
-  //   Throws  DC_E_NOT_INITIALIZED; never for a failed iteration, which is its first_error.
+  //   Throws  DC_E_NOT_INITIALIZED; never for a failed step, which is its first_error.
   dc_status_t status() {
     require_active();
     dc_status_t status;

@@ -1,9 +1,9 @@
-/* What a plugin of the server sees: read-only views of datasets and iterations, and a versioned table of callbacks.
+/* What a plugin of the server sees: read-only views of datasets and steps, and a versioned table of callbacks.
  * Used by: shared objects that the server loads at start-up, on its one dispatch thread; in place on a thread of the simulation.
  * Before it: the event engine. After it: the plugin's own library (HDF5, a statistics code, ...).
  *
  * Two forms. The shortest plugin is one exported function, named in the XML (`action="do_something" using="my_plugin.so"`):
- *     int do_something(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host);
+ *     int do_something(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host);
  * The full form exports `const dc_plugin_t* damaris_plugin(void)` and is named by `<plugin name=... using=...>` or stands behind a
  * storage element. Nothing here is a symbol to link against: this header is all a plugin needs.
  *
@@ -15,7 +15,7 @@
  *   Waits    the server takes no events meanwhile; a callback of more than 10 s is a line in the log, and nothing interrupts it. Long work
  *            goes in pieces, see DC_AGAIN and DC_WAIT.
  *   Views    all pointers that a callback is given belong to the server and are valid until it returns, unless the struct says more;
- *            nothing behind them may be changed but read->data and *step. Data may lie elsewhere at the next call for the same iteration.
+ *            nothing behind them may be changed but read->data and *step. Data may lie elsewhere at the next call for the same step.
  *   Shapes   lists of dimensions are in C order, slowest first: for a Fortran simulation extents[0] is that of its last index. Of
  *            DC_MAX_DIMS places the first `ndims` of the variable count, the others are 0.
  *   Units    extents, positions and ghost zones in elements; `bytes` and what ends in _bytes in bytes.
@@ -24,9 +24,9 @@
  *   After a negative code (`policy` of <plugins> in the XML)
  *            "disable", the default: the plugin, or the action, is switched off: nothing of it is called again but finalize, the run goes
  *            on, and each client hears of it once as the notice DC_N_PLUGIN.
- *            "fail-iteration", and a storage always: it stays and is called again. The first such code of a server is `first_error` of
+ *            "fail-step", and a storage always: it stays and is called again. The first such code of a server is `first_error` of
  *            dc_status and what dc_mpi_initialize returns on the server's rank (damaris-server: exit status 1). After on_event,
- *            on_iteration and finalize the clients hear of it, as DC_E_EARLIER_IO; after on_message, on_passed and on_idle the log does.
+ *            on_step and finalize the clients hear of it, as DC_E_EARLIER_IO; after on_message, on_passed and on_idle the log does.
  *            Otherwise with init, on_read and on_last_step: see there.
  */
 #ifndef DAMARIS_PLUGIN_H
@@ -46,6 +46,13 @@
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+
+/* Names of earlier versions mean what they did, and the compiler warns of them with the new name. Code that has an on_iteration of its own
+ * defines DC_WITHOUT_OLD_NAMES. */
+#define DC_OLD_NAME(now) __attribute__((deprecated("it is called " now)))
+#ifndef DC_WITHOUT_OLD_NAMES
+#define on_iteration _Pragma("GCC warning \"on_iteration is called on_step\"") on_step
 #endif
 
 /* Raised when a struct or callback below changes its meaning; fields are only ever added at the end. A plugin of another one is refused
@@ -81,7 +88,7 @@ typedef struct dc_reduction_t {
   double bound;         /* DC_ROUND_...: more than 0; relative ones less than 1, without a unit */
   int has_packing;      /* DC_FLOAT16: 1: with the scale and offset given; 0: with those that fit the values */
   double scale, offset; /* value = 16-bit number * scale + offset, both in the variable's unit */
-  int keep_on_overflow; /* values that overflow 16 bits: 1: the dataset keeps its type; 0: the iteration is not stored */
+  int keep_on_overflow; /* values that overflow 16 bits: 1: the dataset keeps its type; 0: the step is not stored */
   dc_codec codec;
   int level; /* of the codec: deflate 1 (fast) to 12 (small), zstd 1 to 19; 0 without a codec */
 } dc_reduction_t;
@@ -146,13 +153,13 @@ typedef struct dc_read_t {
   uint64_t bytes;                /* of `data`: element_bytes times all extents */
 } dc_read_t;
 
-/* One iteration of this server's clients, as far as the server has received it when the callback runs. The server owns it and all that it
+/* One step of this server's clients, as far as the server has received it when the callback runs. The server owns it and all that it
  * points to; valid during the callback. Lists that are empty may be NULL. */
-typedef struct dc_iteration_t {
+typedef struct dc_step_t {
   int64_t step;
   int has_time; /* 1: `time` is known */
   double time;  /* physical time of dc_set_time, in the simulation's unit */
-  int complete; /* 1 in on_iteration; 0 in on_event and actions, also of a global event that runs after the step has completed */
+  int complete; /* 1 in on_step; 0 in on_event and actions, also of a global event that runs after the step has completed */
   size_t dataset_count;
   const dc_dataset_t* datasets; /* ordered by variable id, source, block; for a storage without variables of store="false" */
   size_t client_count;          /* clients that this server has places for, attached or not */
@@ -160,21 +167,25 @@ typedef struct dc_iteration_t {
   const int32_t* absent;   /* their ids, ascending */
   size_t missing_count;    /* clients that died before they ended the step */
   const int32_t* missing;  /* their ids, ascending */
-  double age_s;            /* on_iteration: seconds since its last client ended it; else 0 */
+  double age_s;            /* on_step: seconds since its last client ended it; else 0 */
   size_t skipped_count;    /* variables of which clients were refused writes in this step for want of room (on-full) */
   const uint32_t* skipped; /* their ids, ascending */
   int dropped;             /* 1: because the rest of the step was dropped; 0: because they may be skipped */
   int reduced;             /* 1: variables that have a reduce-on-full come with that as their reduction */
   uint64_t waits;          /* how many writes waited for room, of the clients that have ended the step */
   uint64_t spilled_bytes;  /* of data that were moved out of the buffer before they were stored */
-  int hurry; /* on_iteration: 1: who waits for his turn should not wait any longer: a client waits for room, for a flush or for the
-                   end, or the next iteration is already complete */
-  size_t never_attached;       /* on_iteration: clients that are not served: they did not come in time, or had no id of their own */
+  union {
+    int urgent; /* on_step: 1: a plugin that waits for its turn should write now: a client waits for room, for a flush or for the end, or
+                   the next step is already complete */
+    int hurry DC_OLD_NAME("urgent");
+  };
+  size_t never_attached;       /* on_step: clients that are not served: they did not come in time, or had no id of their own */
   size_t refused_count;        /* of `refused` */
   const char* const* refused;  /* sentences about data of this step that will not come, as the server refused or lost them */
-  size_t plugin_failure_count; /* on_iteration of a storage plugin: other plugins that have failed since the iteration before */
+  size_t plugin_failure_count; /* on_step of a storage plugin: other plugins that have failed since the step before */
   const char* const* plugin_failures; /* a sentence each */
-} dc_iteration_t;
+} dc_step_t;
+typedef dc_step_t dc_iteration_t DC_OLD_NAME("dc_step_t");
 
 /* Why an action runs. The server owns it; valid during the callback. */
 typedef struct dc_event_t {
@@ -192,9 +203,9 @@ typedef struct dc_setting_t {
   const char* value;
 } dc_setting_t;
 
-/* What on_iteration may return besides a dc_code. The server takes events and calls again, with the same iteration, until it gets a code:
+/* What on_step may return besides a dc_code. The server takes events and calls again, with the same step, until it gets a code:
  * so a plugin that has much to do does it in pieces, and one that waits for its turn holds nobody up. Plugins behind it in the XML get the
- * iteration when it is done. In place the client's dc_end_iteration waits meanwhile, at most the XML's finalize timeout. */
+ * step when it is done. In place the client's dc_end_iteration waits meanwhile, at most the XML's finalize timeout. */
 enum {
   DC_AGAIN = 1000, /* there is more to do: call again at once */
   DC_WAIT = 1001   /* there is nothing to do yet: call again within a few milliseconds, or after a message */
@@ -219,7 +230,7 @@ typedef struct dc_host_t {
   int server_index; /* 0 .. server_count-1 over the whole run; a detached server is 0 of 1, in place without MPI id of id + 1 */
   int server_count;
   int client_count;       /* clients of this server, as many as `clients` lists */
-  const int32_t* clients; /* their ids, ascending; a detached server's: those that have come: none in init, all in on_iteration */
+  const int32_t* clients; /* their ids, ascending; a detached server's: those that have come: none in init, all in on_step */
   size_t variable_count;
   const dc_variable_info_t* variables; /* by id */
   size_t setting_count;                /* of the element that named this plugin; 0 for an action */
@@ -231,21 +242,21 @@ typedef struct dc_host_t {
   void (*log)(void* self, int level, const char* text);
   /* Records the sentence that explains the negative code the callback is about to return; the last one counts, for this callback only. */
   void (*fail)(void* self, const char* sentence);
-  /* From on_iteration or on_message: tells of a file that is durable under its final name. The log has it at level info.
+  /* From on_step or on_message: tells of a file that is durable under its final name. The log has it at level info.
    *   Units  `bytes` of the file, `raw_bytes` of the data it holds as they were in memory. */
   void (*stored)(void* self, const char* path, uint64_t bytes, uint64_t raw_bytes);
   /* Sends a copy of `bytes` bytes, less than 2 GiB, to the same plugin on server `server` (this one too), where on_message gets them. Never
-   * waits. Messages between two servers keep their order. Those to and from server 0 that were sent by the end of the last iteration
+   * waits. Messages between two servers keep their order. Those to and from server 0 that were sent by the end of the last step
    * arrive before finalize.
    *   Returns  DC_E_ARGUMENT for a server that is not there, NULL for more than 0 bytes, or a call from an action; DC_E_NO_MPI for another
    *            process where there is no dedicated core. Nothing is sent then. */
   int (*send)(void* self, int server, const void* data, uint64_t bytes);
   const char* job;     /* the batch job, or DAMARIS_JOB; "local" without one: servers of one run have the same */
   const char* regions; /* how the names of the run's regions begin: no other run has the same; "" in place */
-  /* In on_iteration, before it returns DC_WAIT: what it waits for, as in "which waits for its turn". Clients whose time is over meanwhile
-   * read it behind the plugin's name. Forgotten when on_iteration returns a code. */
+  /* In on_step, before it returns DC_WAIT: what it waits for, as in "which waits for its turn". Clients whose time is over meanwhile
+   * read it behind the plugin's name. Forgotten when on_step returns a code. */
   void (*waits)(void* self, const char* text);
-  /* What is missing of iterations that on_iteration is not called for: clients of this server that are lost, and how many never attached.
+  /* What is missing of steps that on_step is not called for: clients of this server that are lost, and how many never attached.
    * Up to date in on_passed and finalize. */
   size_t lost_count;
   const dc_lost_t* lost;
@@ -255,10 +266,10 @@ typedef struct dc_host_t {
   const char* run;
 } dc_host_t;
 
-/* The shortest plugin: one function that the XML names as an action, called for each event bound to it. It gets the iteration that the
+/* The shortest plugin: one function that the XML names as an action, called for each event bound to it. It gets the step that the
  * event belongs to, as far as it has arrived, and its own host.
  *   Returns  DC_OK or a negative code, by policy as above. */
-typedef int (*dc_action_fn)(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host);
+typedef int (*dc_action_fn)(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host);
 
 /* The full form. Every callback may be NULL. `state` is what init stored, NULL without an init: it belongs to the plugin. What is not said
  * of threads, calls, views and codes is in the rules at the top. */
@@ -272,16 +283,16 @@ typedef struct dc_plugin_t {
    *   Returns  a negative code ends the start, with either policy: dc_initialize or dc_mpi_initialize returns it. No other callback of
    *            this plugin follows, so it frees what it made; plugins before it get their finalize. */
   int (*init)(const dc_host_t* host, void** state);
-  /* For each event the XML binds to this plugin. `iteration` is the one that the event belongs to, as far as it has arrived.
-   *   Returns  a negative code by policy; clients hear of it at a later end of iteration. */
-  int (*on_event)(void* state, const dc_event_t* event, const dc_iteration_t* iteration);
-  /* For every complete iteration, in step order, also one without datasets; once, or as long as it returns DC_AGAIN or DC_WAIT. Storage
+  /* For each event the XML binds to this plugin. `step` is the one that the event belongs to, as far as it has arrived.
+   *   Returns  a negative code by policy; clients hear of it at a later end of step. */
+  int (*on_event)(void* state, const dc_event_t* event, const dc_step_t* step);
+  /* For every complete step, in step order, also one without datasets; once, or as long as it returns DC_AGAIN or DC_WAIT. Storage
    * elements of the XML come before plugin elements.
-   *   Returns  DC_OK: of a storage, the iteration is durable: fsynced under its final names. A negative code: this iteration is over for
+   *   Returns  DC_OK: of a storage, the step is durable: fsynced under its final names. A negative code: this step is over for
    *            this plugin, the others still get it; of a storage, `last_durable` of dc_status stays where it is for the rest of the run,
    *            and the blocks are released nevertheless: what may succeed later is to be tried again with DC_WAIT. DC_AGAIN, DC_WAIT. */
-  int (*on_iteration)(void* state, const dc_iteration_t* iteration);
-  /* Once at the end, when all iterations are processed; frees `state`; also of a plugin that was switched off. Not after a fault that ended
+  int (*on_step)(void* state, const dc_step_t* step);
+  /* Once at the end, when all steps are processed; frees `state`; also of a plugin that was switched off. Not after a fault that ended
    * the server, nor in a fork of it.
    *   Returns  a negative code is a failure of the run, or with policy="disable" a notice, but for a storage plugin. Clients hear of it
    *            as long as they are not gone, from dc_finalize. */
@@ -291,14 +302,14 @@ typedef struct dc_plugin_t {
    *   Returns  a negative code by policy. */
   int (*on_message)(void* state, int from, const void* data, uint64_t bytes);
   /* Storage only, and not in the tables of older plugins: fills read->data from an earlier run. Between other callbacks, never inside
-   * one; on_iteration may have more to do. The first storage that has the callback is asked.
+   * one; on_step may have more to do. The first storage that has the callback is asked.
    *   Returns  DC_OK when all of read->data is filled. Any negative code goes with its sentence to the client that asks, from dc_read, and
    *            is no failure of this run: DC_E_NOT_STORED for what is not there. What it left in read->data is not used. */
   int (*on_read)(void* state, const dc_read_t* read);
   /* Storage only: sets `*step` to the last complete step that the earlier run stored, of this variable, or of any when it is NULL.
    *   Returns  as on_read, from dc_last_step: DC_E_NOT_STORED when there is none. */
   int (*on_last_step)(void* state, const dc_variable_info_t* variable, int64_t* step);
-  /* Of the iterations up to `step` this server brings no other than on_iteration has had: its clients have ended them without a write,
+  /* Of the steps up to `step` this server brings no other than on_step has had: its clients have ended them without a write,
    * but for those that the host lists as lost. `step` grows from call to call; INT64_MAX after the last one. Between other callbacks; what
    * it sends still arrives.
    *   Returns  a negative code by policy. */

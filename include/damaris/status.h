@@ -28,7 +28,7 @@ typedef enum dc_code {
   DC_E_UNKNOWN_NAME = -103,        /* no variable, event, parameter or layout of that name in the XML */
   DC_E_TYPE = -104,                /* the array's type is not the one of the layout */
   DC_E_SHAPE = -105,               /* dimensions, extents or position do not fit the layout or its global array */
-  DC_E_DUPLICATE = -106,           /* a second write of the same block in one iteration, or an id used twice */
+  DC_E_DUPLICATE = -106,           /* a second write of the same block in one step, or an id used twice */
   DC_E_BACKWARD = -107,            /* a step that this client has ended, or lower than its open one */
   DC_E_NOT_ALLOCATED = -108,       /* commit without alloc, a second time, or after the step has ended */
   DC_E_NOT_COMMITTED = -109,       /* an alloc of an ended step was never committed; it was cancelled */
@@ -47,7 +47,7 @@ typedef enum dc_code {
 
   /* Resource: give more memory, or output less. */
   DC_E_TOO_LARGE = -300,           /* one dataset is larger than the client's share of the buffer */
-  DC_E_ITERATION_TOO_LARGE = -301, /* one client's iteration alone fills its share of the buffer */
+  DC_E_ITERATION_TOO_LARGE = -301, /* one client's step alone fills its share of the buffer */
   DC_E_FULL = -302,                /* the buffer or the lane stayed full for the whole time-out */
   DC_E_SHM = -303,                 /* /dev/shm is too small, or the region cannot be made or mapped */
   DC_E_MEMORY = -304,              /* the process is out of memory, or of another resource that its limits set */
@@ -55,7 +55,7 @@ typedef enum dc_code {
 
   /* I/O: look at the storage. */
   DC_E_IO = -400,         /* a file could not be made, written, synced, renamed or read */
-  DC_E_EARLIER_IO = -401, /* this call worked; an earlier iteration could not be stored as wanted */
+  DC_E_EARLIER_IO = -401, /* this call worked; an earlier step could not be stored as wanted */
   DC_E_NO_OUTPUT = -402,  /* the output folder is missing or cannot be written */
   DC_E_NOT_STORED = -403, /* what is to be read was not stored, or not all of it */
 
@@ -64,7 +64,7 @@ typedef enum dc_code {
 
   /* Peer: a process that this one depends on is gone. */
   DC_E_SERVER_LOST = -600, /* the server of this node has died, has ended, or serves this client no more */
-  DC_E_CLIENT_LOST = -601, /* a client died before it ended an iteration, or what it sends is damaged */
+  DC_E_CLIENT_LOST = -601, /* a client died before it ended a step, or what it sends is damaged */
   DC_E_STOPPED = -602,     /* the server was told to stop before its clients had ended */
 
   /* Internal: a fault of Damaris; please report it. */

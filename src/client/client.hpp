@@ -1,4 +1,4 @@
-// One client: reserve -> copy -> publish, the end of iterations, and the waits that back-pressure needs, each with a bound.
+// One client: reserve -> copy -> publish, the end of steps, and the waits that back-pressure needs, each with a bound.
 // Used by: the simulation's process; by one thread, or by `threads` of them, each with a lane and an arena of its own.
 // Before it: the C interface. After it: lanes and arenas of the region, then the server.
 #pragma once
@@ -51,7 +51,7 @@ class Client {
   void signal(const std::string& name, std::int64_t step);
   void set_time(std::int64_t step, double time);
 
-  // These report what earlier iterations met: the returned Status is empty when there is nothing to say.
+  // These report what earlier steps met: the returned Status is empty when there is nothing to say.
   Status end_iteration(std::int64_t step);
   Status flush(std::int64_t step, std::int64_t timeout_ms);
   // Ends everything, waits for durability, detaches. A second call does nothing.

@@ -1,5 +1,5 @@
 // What one thread of a client owns: its lane, its arena, and what it has written and allocated in the open step.
-// Used by: that thread; the thread that ends an iteration, while the others are in no call.
+// Used by: that thread; the thread that ends a step, while the others are in no call.
 // Before it: Client. After it: lane and arena in the region.
 #pragma once
 

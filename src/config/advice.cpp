@@ -82,10 +82,10 @@ bool overwrites_what_it_recovers(const model::Model& model) {
 
 void warn_of_buffer(const model::Model& model, std::vector<std::string>& advice) {
   const int clients = clients_per_server(model);
-  const std::uint64_t bytes = model::iteration_bytes(model, model::initial_parameters(model));
+  const std::uint64_t bytes = model::step_bytes(model, model::initial_parameters(model));
   if (clients == 0 || bytes <= smallest_arena(model, clients)) return;
   advice.push_back(
-      format("{}: an iteration of all variables has {} per client, but {}; writing all of them in one iteration will fail",
+      format("{}: a step of all variables has {} per client, but {}; writing all of them in one step will fail",
              model.file, size_text(bytes), room(model, clients)));
 }
 
@@ -118,7 +118,7 @@ bool is_fixed(const model::Model& model, const model::Layout& layout) {
 }
 
 std::vector<std::string> warnings(const model::Model& model) {
-  std::vector<std::string> advice;
+  std::vector<std::string> advice = model.old_words;
   std::vector<std::pair<const model::Layout*, std::string>> wrong;
   unresolved(model, wrong);
   for (const auto& [layout, sentence] : wrong)
@@ -128,7 +128,7 @@ std::vector<std::string> warnings(const model::Model& model) {
   if (overwrites_what_it_recovers(model))
     advice.push_back(format(
         "{}: stale=\"recover\" stores what a dead run had left, and exists=\"overwrite\" of <hdf5> removes it when this run stores "
-        "its first iteration; say exists=\"append\" to keep it",
+        "its first step; say exists=\"append\" to keep it",
         model.file));
   if (std::none_of(model.plugins.begin(), model.plugins.end(), [](const model::Plugin& plugin) { return plugin.storage; }))
     advice.push_back(format("{}: no <storage>: nothing will be stored, only actions see the data", model.file));

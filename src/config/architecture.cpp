@@ -62,7 +62,7 @@ void back_pressure(Build& build, const Element& element) {
   for (const TextPart& piece : split(attribute.value, ' ')) {
     if (piece.text.empty()) continue;
     if (std::find(kRungs.begin(), kRungs.end(), piece.text) == kRungs.end())
-      build.problems.add(inside(attribute, piece.at), format("{}: no step '{}'; there are reduce, spill, block, skip and drop{}",
+      build.problems.add(inside(attribute, piece.at), format("{}: no stage '{}'; there are reduce, spill, block, skip and drop{}",
                                                              quoted(attribute), piece.text, name_hint(piece.text, kRungs)));
     a.reduces_on_full |= piece.text == "reduce";
     spills |= piece.text == "spill";
@@ -115,7 +115,11 @@ void section(Build& build, const Element& element) {
   } else if (element.name == "placement") {
     a.pin = element.is_true("pin");
   } else if (element.name == "plugins") {
-    a.plugin_policy = element.value("policy") == "disable" ? model::PluginPolicy::disable : model::PluginPolicy::fail_iteration;
+    const Attribute& policy = *element.find("policy");
+    a.plugin_policy = policy.value == "disable" ? model::PluginPolicy::disable : model::PluginPolicy::fail_step;
+    if (policy.value == "fail-iteration")
+      build.model.old_words.push_back(
+          format("{}: \"fail-iteration\" is called \"fail-step\" now", model::place(build.model, policy.value_where)));
   } else if (element.name == "global") {
     a.global_timeout_ms = duration(build, *element.find("timeout"), 1);
   }

@@ -59,7 +59,7 @@ void Completeness::note(const StepEntry& line) {
   for (const auto& [host, server] : line.tellers)
     if (Delivery* one = known(name_of(host, server)); one != nullptr && all_there)
       one->whole_until = std::max(one->whole_until, line.step);
-  // Iterations that others had not reported yet are judged anew.
+  // Steps that others had not reported yet are judged anew.
   if (!line.complete && flaws_of(line).empty() && (apart_ || line.tellers.size() >= all())) flawed_.insert(line.step);
 }
 

@@ -1,4 +1,4 @@
-// Whether an iteration is whole: what all servers of its run were to deliver against what the lines of the manifest say. The one place
+// Whether a step is whole: what all servers of its run were to deliver against what the lines of the manifest say. The one place
 // that judges it.
 // Used by: Reader, and so the views on the server's dispatch thread, restart and `damaris verify`.
 // Before it: the lines of one run, in their order. After it: StepEntry::complete of what the reader hands out.
@@ -16,7 +16,7 @@
 
 namespace damaris::manifest {
 
-// What the iteration itself says against it: failures, clients that are missing, writes that were refused. At most a hundred sentences of a
+// What the step itself says against it: failures, clients that are missing, writes that were refused. At most a hundred sentences of a
 // kind, and how many more there are.
 std::vector<std::string> flaws_of(const StepEntry& step);
 
@@ -25,10 +25,10 @@ class Completeness {
   // Of lines before that of any run: nothing is known of servers.
   Completeness() = default;
   explicit Completeness(const RunEntry& run);
-  // Of a run whose line cannot be read: none of its iterations is known to be whole.
+  // Of a run whose line cannot be read: none of its steps is known to be whole.
   static Completeness of_unknown_run();
 
-  // A line about an iteration, before it is merged with others.
+  // A line about a step, before it is merged with others.
   void note(const StepEntry& line);
   void note(const ServerEntry& word);
 
@@ -39,7 +39,7 @@ class Completeness {
   std::string silent(const StepEntry& step) const;
 
  private:
-  // Servers report their iterations in order. So one that has reported a later iteration with all its clients had nothing to deliver
+  // Servers report their steps in order. So one that has reported a later step with all its clients had nothing to deliver
   // of those that it does not name; so had one that has ended, but for the clients that it had lost.
   struct Delivery {
     std::int64_t whole_until = std::numeric_limits<std::int64_t>::min();
@@ -61,8 +61,8 @@ class Completeness {
   bool apart_ = false;                // the servers do not know of each other: those that have joined are to deliver
   int count_ = 0;                     // of the others: what the run's line says, which costs nothing
   std::map<Name, Delivery> servers_;  // that a line names
-  std::int64_t highest_ = std::numeric_limits<std::int64_t>::min();  // iteration of a line
-  std::set<std::int64_t> flawed_;  // iterations of which a line says that it is not complete, and not why
+  std::int64_t highest_ = std::numeric_limits<std::int64_t>::min();  // step of a line
+  std::set<std::int64_t> flawed_;  // steps of which a line says that it is not complete, and not why
 };
 
 }  // namespace damaris::manifest

@@ -9,7 +9,7 @@ namespace damaris::manifest {
 namespace {
 
 constexpr std::size_t kRemembered = 4;
-constexpr std::uint64_t kMarks[] = {10, 3, 1};  // iterations
+constexpr std::uint64_t kMarks[] = {10, 3, 1};  // steps
 
 std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
@@ -29,7 +29,7 @@ DiskForecast::Said DiskForecast::stored(std::uint64_t bytes, std::uint64_t free_
   const std::uint64_t fit = free_bytes / mean;
   const auto passed =
       static_cast<std::size_t>(std::count_if(std::begin(kMarks), std::end(kMarks), [&](auto mark) { return fit < mark; }));
-  const std::string room = "room for " + std::to_string(fit) + " more iterations in '" + folder_ + "' (" + mebibytes(free_bytes) +
+  const std::string room = "room for " + std::to_string(fit) + " more steps in '" + folder_ + "' (" + mebibytes(free_bytes) +
                            " free, " + mebibytes(mean) + " each)";
   if (passed > passed_) {
     passed_ = passed;

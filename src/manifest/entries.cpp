@@ -306,7 +306,7 @@ Json to_json(const ViewEntry& record) {
 }
 
 StepEntry step_from_json(const Json& json) {
-  return reading("an iteration", [&] {
+  return reading("a step", [&] {
     StepEntry record;
     read_value(json.at("step"), record.step);
     take(json, "time", record.time);

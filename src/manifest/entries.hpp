@@ -1,6 +1,6 @@
-// What is known of a run's storage: the line of an iteration in the manifest, as plain structs, and their JSON.
+// What is known of a run's storage: the line of a step in the manifest, as plain structs, and their JSON.
 // Used by: the hdf5 plugin on the server's dispatch thread; `damaris verify`.
-// Before it: each server's files of an iteration. After it: the manifest, the master file, XDMF, restart.
+// Before it: each server's files of a step. After it: the manifest, the master file, XDMF, restart.
 // docs/file-format.md describes the text; readers must ignore keys they do not know.
 #pragma once
 
@@ -57,7 +57,7 @@ struct FileEntry {
   }
 };
 
-// An iteration as one server saw it, or as all of them did.
+// A step as one server saw it, or as all of them did.
 // What the XML of a run says of each variable, by path, in words of one line: declared_as of views.hpp makes them.
 using Declarations = std::map<std::string, std::string>;
 
@@ -103,7 +103,7 @@ void put_in_order(std::vector<DatasetInFile>& datasets);
 // Adds what another server says of the same step. What servers say of one file is joined.
 void merge(StepEntry& into, StepEntry&& other);
 
-// A line about the run, before its iterations.
+// A line about the run, before its steps.
 struct RunEntry {
   std::string run;  // an id of its own
   std::string simulation;

@@ -43,7 +43,7 @@ bool copy_from(int source, std::uint64_t offset, int target) {
   return true;
 }
 
-// That servers took part and ended says nothing where none of them stored an iteration.
+// That servers took part and ended says nothing where none of them stored a step.
 bool has_only_words_after(const std::string& path, std::uint64_t offset) {
   bool only_words = true;
   const bool is_there = for_whole_lines(path, offset, [&](const std::string& line) {
@@ -110,7 +110,7 @@ void ManifestFile::take_back() try {
   if (is_gone() || ::fstat(descriptor_, &facts) != 0 || static_cast<std::uint64_t>(facts.st_size) < end_) return;
   if (!has_only_words_after(path_, end_)) return;
   if (!hold_.take_alone()) return;  // others are there
-  // What cannot be taken back stays: a line about a run without iterations, which replaces nothing.
+  // What cannot be taken back stays: a line about a run without steps, which replaces nothing.
   [[maybe_unused]] const int result = begin_ == 0 ? ::unlink(path_.c_str()) : ::ftruncate(descriptor_, static_cast<off_t>(begin_));
 } catch (const Failure&) {
   // Its content is unknown: it stays.
@@ -145,7 +145,7 @@ bool ManifestFile::is_ours() const {
 void ManifestFile::start(Existing existing, const RunEntry& run, const std::vector<Json>& of_earlier) {
   remove_leftovers();
   if (existing == Existing::recover && size_of(descriptor_, path_) > 0) return go_on(run);
-  if (existing == Existing::refuse && outline_of(path_).tells_of_iterations) throw earlier_record(path_);
+  if (existing == Existing::refuse && outline_of(path_).mentions_steps) throw earlier_record(path_);
   drop_replaced_lines();
   cut_broken_line();
   for (const Json& line : of_earlier)

@@ -17,10 +17,10 @@ namespace damaris::manifest {
 
 // What happens to an earlier run of the same basename.
 enum class Existing {
-  overwrite,  // its files go when this run stores its first iteration
+  overwrite,  // its files go when this run stores its first step
   refuse,     // it stops the start
   recover,    // it is this run: what its dead server had in hand is added. Only for the recovery, not in the XML
-  append      // it stays; iterations from the first that this run stores are those of this run
+  append      // it stays; steps from the first that this run stores are those of this run
 };
 
 // Say that a run may not begin because of this manifest.

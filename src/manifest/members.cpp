@@ -12,7 +12,7 @@
 namespace damaris::manifest {
 namespace {
 
-// Most lines are about iterations, long, and not to be parsed for this.
+// Most lines are about steps, long, and not to be parsed for this.
 bool begins_with(const std::string& line, const char* start) { return line.rfind(start, 0) == 0; }
 
 }  // namespace

@@ -32,8 +32,8 @@ FileNames::FileNames(const std::string& basename, const std::string& part) {
   prefix_ = stem_ + part + ".i";
 }
 
-std::string FileNames::temporary_path(std::int64_t iteration) const {
-  return folder_ + "/." + final_name(iteration) + kTemporary + std::to_string(::getpid());
+std::string FileNames::temporary_path(std::int64_t step) const {
+  return folder_ + "/." + final_name(step) + kTemporary + std::to_string(::getpid());
 }
 
 bool FileNames::is_final_name(const std::string& name) const {

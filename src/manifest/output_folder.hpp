@@ -9,7 +9,7 @@
 
 namespace damaris::manifest {
 
-// <folder>/<stem><part>.i<iteration>.h5, where the part is .<host>.s<server>, .g<group> or nothing: shared/agreement.hpp
+// <folder>/<stem><part>.i<step>.h5, where the part is .<host>.s<server>, .g<group> or nothing: shared/agreement.hpp
 class FileNames {
  public:
   // `basename` relative to the working directory of now; a later change of directory does not move the files.
@@ -24,17 +24,17 @@ class FileNames {
   std::string of_run(const std::string& suffix) const { return folder_ + "/" + stem_ + suffix; }
   // The same for what no user looks for.
   std::string hidden(const std::string& suffix) const { return folder_ + "/." + stem_ + suffix; }
-  std::string final_path(std::int64_t iteration) const { return folder_ + "/" + final_name(iteration); }
+  std::string final_path(std::int64_t step) const { return folder_ + "/" + final_name(step); }
   // How its name begins: beside the final one, hidden, and with the process id, so that it is nobody else's.
-  std::string temporary_path(std::int64_t iteration) const;
-  // Whether a file of this name in the folder is a final file of this server, of whatever iteration.
+  std::string temporary_path(std::int64_t step) const;
+  // Whether a file of this name in the folder is a final file of this server, of whatever step.
   bool is_final_name(const std::string& name) const;
-  // Whether a file of this name is one of the run, of whatever server and iteration.
+  // Whether a file of this name is one of the run, of whatever server and step.
   bool is_of_run(const std::string& name) const;
   // The process that made the temporary file of this name, 0 if it is none of this server's.
   int owner_of_temporary(const std::string& name) const;
 
-  std::string final_name(std::int64_t iteration) const { return prefix_ + std::to_string(iteration) + ".h5"; }
+  std::string final_name(std::int64_t step) const { return prefix_ + std::to_string(step) + ".h5"; }
 
  private:
   std::string folder_, stem_, prefix_;

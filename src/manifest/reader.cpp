@@ -46,7 +46,7 @@ Outline outline_of(const std::string& path) {
       outline.servers = servers_of(json);
       outline.has_joined = false;
       outline.is_unknown = outline.servers == 0;
-      outline.tells_of_iterations |= outline.is_unknown;
+      outline.mentions_steps |= outline.is_unknown;
       replaces_all = !outline.is_unknown && text("replaces") == "all";
       outline.begins_at = begin;
       return true;
@@ -55,7 +55,7 @@ Outline outline_of(const std::string& path) {
       outline.has_joined |= json.contains("joined");
       return true;
     }
-    outline.tells_of_iterations = true;
+    outline.mentions_steps = true;
     if (replaces_all && json.is_object() && json.contains("files") && !json["files"].empty())
       outline.replaced_until = outline.begins_at;
     return true;

@@ -25,7 +25,7 @@ struct Outline {
   int servers = 0;                          // of the last run
   std::uint64_t begins_at = 0;              // byte where the last run's first line stands
   std::uint64_t replaced_until = 0;         // bytes: all lines before were replaced by a later run
-  bool tells_of_iterations = false;         // or holds lines that cannot be read
+  bool mentions_steps = false;         // or holds lines that cannot be read
   bool has_joined = false;                  // others have, beside the server that began the last run
   bool is_unknown = false;                  // there is a last run, and its line cannot be read: nothing else is known of it
 };
@@ -44,7 +44,7 @@ struct ViewState {
 
 // With its first files a run replaces what earlier runs stored from that step on (exists="append"), or all of it ("overwrite"); one that
 // stores nothing replaces nothing.
-// Behind a line of a run that cannot be read an unknown run begins: what it stored takes the place of earlier runs' iterations, and none
+// Behind a line of a run that cannot be read an unknown run begins: what it stored takes the place of earlier runs' steps, and none
 // of it counts as complete. Lines of several servers about one step of a run are merged. A last line without its end is one that is being written: left out, as
 // is one that cannot be read.
 class Reader {
@@ -66,7 +66,7 @@ class Reader {
   std::uint64_t uncovered() const { return seals_.uncovered(); }
   // The views of the last run that made any, by name.
   const std::map<std::string, ViewState>& views() const { return views_; }
-  // Files of iterations that later runs have replaced; some may still be there.
+  // Files of steps that later runs have replaced; some may still be there.
   const std::set<std::string>& replaced() const { return replaced_; }
   // Whether the last line has no end: it is being written, or its writer was killed.
   bool is_cut_off() const { return is_cut_off_; }
@@ -83,7 +83,7 @@ class Reader {
   std::string silent_servers(std::int64_t step) const;
   // Why it is not complete; empty: it is.
   std::vector<std::string> why_partial(std::int64_t step) const;
-  // Iterations that a later run has recorded, stored nothing of and did not replace, with the reasons: steps() has an earlier run's, or
+  // Steps that a later run has recorded, stored nothing of and did not replace, with the reasons: steps() has an earlier run's, or
   // none. Those of a run without any file go with the first file of the next one.
   std::map<std::int64_t, std::vector<std::string>> not_stored() const;
   const std::string& path() const { return path_; }

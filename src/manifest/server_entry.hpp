@@ -1,6 +1,6 @@
-// What a server says in the manifest beside its iterations: that it takes part in the run, and how it ended.
+// What a server says in the manifest beside its steps: that it takes part in the run, and how it ended.
 // Used by: the hdf5 plugin on the server's dispatch thread; `damaris verify`, restart.
-// Before it: writer.hpp, at the server's start and end. After it: completeness.hpp judges iterations by it.
+// Before it: writer.hpp, at the server's start and end. After it: completeness.hpp judges steps by it.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -14,12 +14,12 @@
 
 namespace damaris::manifest {
 
-// Clients of one server that died, were stopped, or never came: they deliver nothing of the later iterations.
+// Clients of one server that died, were stopped, or never came: they deliver nothing of the later steps.
 struct Losses {
-  std::map<std::int32_t, std::int64_t> last_steps;  // by client: the last iteration that it ended; -1: none
+  std::map<std::int32_t, std::int64_t> last_steps;  // by client: the last step that it ended; -1: none
   std::uint64_t never_attached = 0;
 
-  // Adds the clients that have not ended that iteration to `record`.
+  // Adds the clients that have not ended that step to `record`.
   void name_in(StepEntry& record) const;
 };
 

@@ -24,11 +24,11 @@ class StepSpan {
   }
   bool empty() const { return count_ == 0; }
   std::int64_t last() const { return last_; }
-  // "step 3", or "4 iterations, of step 1 to step 7"; of at least one.
+  // "step 3", or "4 steps, of step 1 to step 7"; of at least one.
   std::string text() const {
     const std::string name = "step " + std::to_string(first_);
     if (first_ == last_) return name;
-    return std::to_string(count_) + " iterations, of " + name + " to step " + std::to_string(last_);
+    return std::to_string(count_) + " steps, of " + name + " to step " + std::to_string(last_);
   }
 
  private:

@@ -44,12 +44,12 @@ std::string joined(const char* what, const std::vector<T>& list) {
   return text.empty() ? text : "; " + text;
 }
 
-// What the manifest knows of an iteration that is not whole.
+// What the manifest knows of a step that is not whole.
 std::string reasons(const StepEntry& step) {
   return joined("clients that never ended it: ", step.missing) +
          (step.never_attached > 0 ? "; clients that never attached: " + std::to_string(step.never_attached) : "") +
          joined(step.dropped ? "dropped for want of room: " : "skipped for want of room: ", step.skipped) +
-         joined("not stored: ", step.failures) + (step.complete ? "" : "; the iteration is not complete");
+         joined("not stored: ", step.failures) + (step.complete ? "" : "; the step is not complete");
 }
 
 std::vector<DatasetInFile> datasets_of(const StepEntry& step, const std::string& variable) {

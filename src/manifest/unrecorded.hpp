@@ -35,7 +35,7 @@ class Unrecorded {
   // Those of the run's servers that are there.
   static std::vector<Unrecorded> all(const FileNames& names, const std::string& regions, int servers);
 
-  // The line of an iteration, or the server's last word. The first call takes away what an earlier run has left. Throws Failure; the line
+  // The line of a step, or the server's last word. The first call takes away what an earlier run has left. Throws Failure; the line
   // is kept and comes with the next: a later one says that all before it are recorded.
   void add(const Json& line);
   // Whether the file is there, and of this run.

@@ -35,7 +35,7 @@ std::set<std::string> variables_of(const StepEntry& step) {
 
 }  // namespace
 
-// No two iterations share a file.
+// No two steps share a file.
 std::vector<ViewFiles> files_of_views(const std::map<std::int64_t, StepEntry>& steps) {
   std::map<std::string, ViewFiles> views;
   for (const auto& [number, step] : steps)
@@ -44,9 +44,9 @@ std::vector<ViewFiles> files_of_views(const std::map<std::int64_t, StepEntry>& s
           std::count_if(step.files.begin(), step.files.end(), [&](const FileEntry& file) { return holds(file, variable); }));
       ViewFiles& view = views[variable];
       view.variable = variable;
-      ++view.iterations;
+      ++view.steps;
       view.all += files;
-      view.of_one_iteration = std::max(view.of_one_iteration, files);
+      view.in_one_step = std::max(view.in_one_step, files);
     }
   std::vector<ViewFiles> list;
   for (auto& [name, view] : views) list.push_back(std::move(view));
@@ -109,7 +109,7 @@ class Check {
       result_.damaged.push_back({-1, "", "", run_.path() + ": ... and " + std::to_string(more) + " lines more"});
     if (run_.is_cut_off())
       result_.partial.push_back(
-          {-1, "", "", run_.path() + ": its last line is cut off: an iteration may be missing, or is being recorded"});
+          {-1, "", "", run_.path() + ": its last line is cut off: a step may be missing, or is being recorded"});
     look_for_others();
     for (const RunEntry& run : run_.runs())
       if (!run.regions.empty()) result_.regions.push_back(run.regions);
@@ -247,7 +247,7 @@ class Check {
     return records;
   }
 
-  // Files of an iteration that was never recorded, and what a killed server left.
+  // Files of a step that was never recorded, and what a killed server left.
   void look_for_others() {
     std::set<std::string> known;
     for (const auto& [step, record] : run_.steps())

@@ -17,15 +17,15 @@ namespace damaris::manifest {
 
 struct ViewFiles {
   std::string variable;
-  std::uint64_t iterations = 0;        // in which it was stored
+  std::uint64_t steps = 0;        // in which it was stored
   std::uint64_t all = 0;               // of all of them: what a read of the whole array opens
-  std::uint64_t of_one_iteration = 0;  // the most
+  std::uint64_t in_one_step = 0;  // the most
 };
 
 // By the name of the variable.
 std::vector<ViewFiles> files_of_views(const std::map<std::int64_t, StepEntry>& steps);
 
-// Something that is not as the manifest says. `file` is "" for what concerns a whole iteration, `dataset` for a whole file; `step` is -1 for
+// Something that is not as the manifest says. `file` is "" for what concerns a whole step, `dataset` for a whole file; `step` is -1 for
 // what belongs to none: the manifest itself, or with a `file` a view of the run.
 struct Finding {
   std::int64_t step = 0;
@@ -38,10 +38,10 @@ struct Verification {
   std::vector<Finding> damaged;
   std::vector<Finding> unread;            // what this process lacks the rights, descriptors or memory to look at: it may be whole
   std::uint64_t uncovered = 0;            // lines of the manifest without a checksum: an earlier version wrote them
-  std::vector<Finding> partial;           // iterations that are not complete, with the reason: so when they were written
+  std::vector<Finding> partial;           // steps that are not complete, with the reason: so when they were written
   std::vector<std::string> not_recorded;  // files of the run's name that no line names
   std::vector<std::string> noted;         // files that no line names, while notes of their servers do: unrecorded.hpp
-  std::vector<std::string> replaced;      // files whose iterations a later run has replaced
+  std::vector<std::string> replaced;      // files whose steps a later run has replaced
   std::vector<ViewFiles> views;           // what a read of each opens
   std::vector<std::string> regions;       // how the names of its runs' regions begin
 };

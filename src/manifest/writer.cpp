@@ -187,12 +187,12 @@ void ManifestWriter::warn_of_moved(const std::string& record) {
 
 // One that has taken part in that run, and begins alone, may be started again.
 void ManifestWriter::warn_of_own_job(const Outline& earlier, bool took_part) const {
-  if (!apart() || !earlier.tells_of_iterations || earlier.identity != run_.identity) return;
+  if (!apart() || !earlier.mentions_steps || earlier.identity != run_.identity) return;
   const bool replaces_all = existing_ == Existing::overwrite;
   tell(took_part && (replaces_all || host_.server_count == 1) ? 2 : 1,
        "the last run in " + names_.of_run(".jsonl") + " is of the same job, and has ended: this one counts as a later run, which " +
            (replaces_all ? "replaces all of it with the first step that it stores"
-                         : "replaces its iterations from the first one that it stores") +
+                         : "replaces its steps from the first one that it stores") +
            "; processes of one run must be attached at the same time");
 }
 

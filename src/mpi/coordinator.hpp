@@ -43,7 +43,7 @@ class MpiCoordinator : public server::Coordinator {
       return {model::needs_mpi(model), !in_place && !model.plugins.empty()};
     }
   };
-  // `in_place`: with global events every end of iteration waits for all.
+  // `in_place`: with global events every end of step waits for all.
   MpiCoordinator(std::shared_ptr<Channels> channels, Needs needs, bool in_place);
   ~MpiCoordinator() override;
 

@@ -73,7 +73,7 @@ void Adoption::take_spilled(bool gives_up_missing) {
 // What the dead server had heard beside the blocks. Of a step of which all was refused nothing else is left.
 void Adoption::restore_open_steps() {
   for (const shm::HeardOf& heard : shm::heard_of_open_steps(region_.header(), settled_)) {
-    Iteration& step = ledger_.open(heard.step);
+    Step& step = ledger_.open(heard.step);
     if (heard.time) step.set_time(*heard.time);
     if (heard.lacks_writes) step.note_lost(kLacksWrites);
   }
@@ -89,7 +89,7 @@ void Adoption::restore_open_steps() {
 }
 
 // What nobody knows of which steps it was counts for all of them. Which variables were left out only the clients knew.
-void Adoption::restore(Iteration& step) {
+void Adoption::restore(Step& step) {
   if (!lost_sentence_.empty()) step.note_lost(lost_sentence_);
   shm::RegionHeader& header = region_.header();
   const shm::CrowdedSteps crowded = shm::crowded_steps(header, settled_);

@@ -39,7 +39,7 @@ class Adoption {
   bool is_damaged() const noexcept { return !lost_sentence_.empty(); }
 
   // A step is complete: adds what the dead server had heard of it beside its blocks.
-  void restore(Iteration& step);
+  void restore(Step& step);
   // A message of a step that is settled.
   void leave_out(const Member& member, const Lane& lane, const shm::Message& message);
 

@@ -33,9 +33,9 @@ bool BackPressure::spill_one(std::optional<std::int64_t> untouchable) {
 
 // What will be stored last goes first.
 bool BackPressure::spill_of(std::uint32_t arena, std::optional<std::int64_t> untouchable) {
-  for (Iteration* iteration : ledger_.newest_first()) {
-    if (iteration->step() == untouchable || iteration->processed) continue;
-    if (const auto index = iteration->find_block_of(arena)) return ledger_.spill(*iteration, *index);
+  for (Step* step : ledger_.newest_first()) {
+    if (step->step() == untouchable || step->processed) continue;
+    if (const auto index = step->find_block_of(arena)) return ledger_.spill(*step, *index);
   }
   return false;
 }

@@ -170,7 +170,7 @@ bool IntakeSide::watch_clients() {
   for (const Member* member : dead) {
     if (adoption_) break;  // that they are dead is why there is something to recover
     const std::string sentence =
-        format("client {} died after step {}; it is missing from later iterations", member->id, member->own_frontier);
+        format("client {} died after step {}; it is missing from later steps", member->id, member->own_frontier);
     failures_.note(DC_E_CLIENT_LOST, sentence);
     roster_.tell_all({std::max<std::int64_t>(member->last_step, 0), {DC_E_CLIENT_LOST, sentence}});
   }
@@ -206,13 +206,13 @@ bool IntakeSide::spill_one() {
   return true;
 }
 
-Iteration* IntakeSide::next_complete(bool& another) {
+Step* IntakeSide::next_complete(bool& another) {
   const std::size_t waiting = ledger_.note_complete(roster_.frontier());
   another = waiting > 1;
   return waiting > 0 ? ledger_.next_unprocessed() : nullptr;
 }
 
-dc_iteration_t IntakeSide::begin(Iteration& step) {
+dc_step_t IntakeSide::begin(Step& step) {
   step.begun = true;
   region_->header().last_complete.store(step.step(), std::memory_order_release);
   signals_.complete(step.step());
@@ -222,12 +222,12 @@ dc_iteration_t IntakeSide::begin(Iteration& step) {
     step.reduce_harder(infos_.on_full());
     region_->header().reduced_steps.fetch_add(1, std::memory_order_relaxed);
   }
-  dc_iteration_t view = step.view(roster_.size());
+  dc_step_t view = step.view(roster_.size());
   view.complete = 1;
   return view;
 }
 
-void IntakeSide::account_for(Iteration& step) const {
+void IntakeSide::account_for(Step& step) const {
   for (const Member& member : roster_.members()) {
     if (member.id < 0)
       ++step.never_attached;
@@ -240,7 +240,7 @@ void IntakeSide::account_for(Iteration& step) const {
   std::sort(step.absent.begin(), step.absent.end());
 }
 
-void IntakeSide::end(Iteration& step, const PluginHost::IterationResult& result) {
+void IntakeSide::end(Step& step, const PluginHost::StepResult& result) {
   const std::int64_t number = step.step();
   for (const StoredFile& file : result.files)
     log_line(LogLevel::info, format("step {}: {} ({} bytes)", number, file.path, file.bytes));
@@ -311,7 +311,7 @@ void IntakeSide::stop() {
   for (Member& member : roster_.members())
     if (member.presence == Member::Presence::attached || member.presence == Member::Presence::expected)
       roster_.leave(member, Member::Presence::gone);
-  log_line(LogLevel::warning, "told to stop: storing what was published; nothing more is taken, and open iterations are partial");
+  log_line(LogLevel::warning, "told to stop: storing what was published; nothing more is taken, and open steps are partial");
 }
 
 // A finalized client may go when the last step it had a part in is processed, and when no global instance can bring bad news.
@@ -333,7 +333,7 @@ bool IntakeSide::has_messages() const {
 
 bool IntakeSide::busy() {
   if (!reads_.empty() || signals_.pending() || !work_.coordinator().agreed(completed_)) return true;
-  const Iteration* next = ledger_.next_unprocessed();
+  const Step* next = ledger_.next_unprocessed();
   return next != nullptr && next->step() <= roster_.frontier();
 }
 

@@ -48,11 +48,11 @@ class IntakeSide {
   bool spill_one();
 
   // The next step that every client has ended and that is not processed, or nullptr; `another` says whether one more waits behind it.
-  Iteration* next_complete(bool& another);
+  Step* next_complete(bool& another);
   // Marks it as begun. What comes back is valid until end().
-  dc_iteration_t begin(Iteration& step);
+  dc_step_t begin(Step& step);
   // It is processed: errors, blocks and the frontier go to the clients.
-  void end(Iteration& step, const PluginHost::IterationResult& result);
+  void end(Step& step, const PluginHost::StepResult& result);
   // All steps up to the one returned are complete, and brought nothing; none when that is known already.
   std::optional<std::int64_t> advance();
   void publish_frontier();
@@ -90,7 +90,7 @@ class IntakeSide {
   void reject(Member& member, Lane& lane, const std::string& why);
   void give_up_waiting();
   void reclaim();
-  void account_for(Iteration& step) const;
+  void account_for(Step& step) const;
   void release(std::int64_t step, bool durable);
   std::int64_t highest_step() const noexcept { return std::max<std::int64_t>(ledger_.highest_step(), 0); }
 

@@ -9,7 +9,7 @@
 
 namespace damaris::server {
 
-bool Iteration::add(const dc_dataset_t& dataset, const HeldBlock& block) {
+bool Step::add(const dc_dataset_t& dataset, const HeldBlock& block) {
   if (!keys_.emplace(dataset.variable->id, dataset.source, dataset.block).second) return false;
   datasets_.push_back(dataset);
   blocks_.push_back(block);
@@ -18,11 +18,11 @@ bool Iteration::add(const dc_dataset_t& dataset, const HeldBlock& block) {
   return true;
 }
 
-bool Iteration::has(const dc_dataset_t& dataset) const {
+bool Step::has(const dc_dataset_t& dataset) const {
   return keys_.count({dataset.variable->id, dataset.source, dataset.block}) != 0;
 }
 
-bool Iteration::has_spilled(const dc_dataset_t& dataset) const {
+bool Step::has_spilled(const dc_dataset_t& dataset) const {
   for (std::size_t i = 0; i < datasets_.size(); ++i) {
     const dc_dataset_t& held = datasets_[i];
     if (held.variable->id == dataset.variable->id && held.source == dataset.source && held.block == dataset.block)
@@ -31,13 +31,13 @@ bool Iteration::has_spilled(const dc_dataset_t& dataset) const {
   return false;
 }
 
-void Iteration::note_lost(const std::string& sentence) {
+void Step::note_lost(const std::string& sentence) {
   constexpr std::size_t kMostSentences = 20;  // a client may send nothing but nonsense
   ++lost_;
   if (lost_sentences_.size() < kMostSentences) lost_sentences_.push_back(sentence);
 }
 
-void Iteration::list_lost() {
+void Step::list_lost() {
   lost_texts_.clear();
   for (const std::string& sentence : lost_sentences_) lost_texts_.push_back(sentence.c_str());
   if (lost_ == lost_sentences_.size()) return;
@@ -45,13 +45,13 @@ void Iteration::list_lost() {
   lost_texts_.push_back(lost_in_all_.c_str());
 }
 
-void Iteration::refuse(std::uint32_t variable, bool drops) {
+void Step::refuse(std::uint32_t variable, bool drops) {
   dropped_ |= drops;
   const auto place = std::lower_bound(refused_.begin(), refused_.end(), variable);
   if (place == refused_.end() || *place != variable) refused_.insert(place, variable);
 }
 
-void Iteration::sort() {
+void Step::sort() {
   if (sorted_) return;
   sorted_ = true;
   const auto key = [](const dc_dataset_t& d) { return std::make_tuple(d.variable->id, d.source, d.block); };
@@ -68,10 +68,10 @@ void Iteration::sort() {
   blocks_.swap(blocks);
 }
 
-dc_iteration_t Iteration::view(std::size_t client_count) {
+dc_step_t Step::view(std::size_t client_count) {
   sort();
   list_lost();
-  dc_iteration_t view = {};
+  dc_step_t view = {};
   view.step = step_;
   view.has_time = has_time_ ? 1 : 0;
   view.time = time_;
@@ -94,7 +94,7 @@ dc_iteration_t Iteration::view(std::size_t client_count) {
   return view;
 }
 
-void Iteration::reduce_harder(const std::vector<dc_variable_info_t>& infos) {
+void Step::reduce_harder(const std::vector<dc_variable_info_t>& infos) {
   for (dc_dataset_t& dataset : datasets_) {
     const dc_variable_info_t& harder = infos[dataset.variable->id];
     reduced_ |= harder.reduce != dataset.variable->reduce;
@@ -102,14 +102,14 @@ void Iteration::reduce_harder(const std::vector<dc_variable_info_t>& infos) {
   }
 }
 
-std::optional<std::size_t> Iteration::find_block_of(std::uint32_t arena) const {
+std::optional<std::size_t> Step::find_block_of(std::uint32_t arena) const {
   const auto lies_there = [&](const HeldBlock& block) { return block.arena == arena && block.spilled.record == nullptr; };
   const auto found = std::find_if(blocks_.begin(), blocks_.end(), lies_there);
   if (found == blocks_.end()) return std::nullopt;
   return static_cast<std::size_t>(found - blocks_.begin());
 }
 
-void Iteration::move_to(std::size_t index, const SpilledBlock& place) {
+void Step::move_to(std::size_t index, const SpilledBlock& place) {
   datasets_[index].data = place.data();
   datasets_[index].has_checksum = 1;
   datasets_[index].checksum = place.checksum;
@@ -128,13 +128,13 @@ void Ledger::hold(const HeldBlock& block) {
 }
 
 bool Ledger::holds(const dc_dataset_t& dataset) const {
-  const auto found = iterations_.find(dataset.step);
-  return found != iterations_.end() && found->second.has(dataset);
+  const auto found = steps_.find(dataset.step);
+  return found != steps_.end() && found->second.has(dataset);
 }
 
 bool Ledger::holds_spilled(const dc_dataset_t& dataset) const {
-  const auto found = iterations_.find(dataset.step);
-  return found != iterations_.end() && found->second.has_spilled(dataset);
+  const auto found = steps_.find(dataset.step);
+  return found != steps_.end() && found->second.has_spilled(dataset);
 }
 
 void Ledger::keep_refused(std::int64_t step, const HeldBlock& block) {
@@ -142,29 +142,29 @@ void Ledger::keep_refused(std::int64_t step, const HeldBlock& block) {
   open(step).keep_refused(block);
 }
 
-std::vector<Iteration*> Ledger::newest_first() {
-  std::vector<Iteration*> all;
-  for (auto next = iterations_.rbegin(); next != iterations_.rend(); ++next) all.push_back(&next->second);
+std::vector<Step*> Ledger::newest_first() {
+  std::vector<Step*> all;
+  for (auto next = steps_.rbegin(); next != steps_.rend(); ++next) all.push_back(&next->second);
   return all;
 }
 
-bool Ledger::spill(Iteration& iteration, std::size_t index) {
-  const HeldBlock block = iteration.block(index);
+bool Ledger::spill(Step& step, std::size_t index) {
+  const HeldBlock block = step.block(index);
   SpilledBlock place;
-  if (!spill_.store(iteration.dataset(index), place)) return false;
-  iteration.move_to(index, place);
+  if (!spill_.store(step.dataset(index), place)) return false;
+  step.move_to(index, place);
   release(block);
   return true;
 }
 
-Iteration& Ledger::open(std::int64_t step) {
+Step& Ledger::open(std::int64_t step) {
   highest_step_ = std::max(highest_step_, step);
-  return iterations_.try_emplace(step, step).first->second;
+  return steps_.try_emplace(step, step).first->second;
 }
 
-Iteration* Ledger::find(std::int64_t step) {
-  const auto found = iterations_.find(step);
-  return found == iterations_.end() ? nullptr : &found->second;
+Step* Ledger::find(std::int64_t step) {
+  const auto found = steps_.find(step);
+  return found == steps_.end() ? nullptr : &found->second;
 }
 
 std::string Ledger::add(const dc_dataset_t& dataset, const HeldBlock& block) {
@@ -178,26 +178,26 @@ std::string Ledger::add(const dc_dataset_t& dataset, const HeldBlock& block) {
 
 std::size_t Ledger::note_complete(std::int64_t frontier) {
   std::size_t waiting = 0;
-  for (auto& [step, iteration] : iterations_) {
-    if (step > frontier) break;
-    if (!iteration.complete_since) iteration.complete_since = Clock::now();
-    if (!iteration.processed) ++waiting;
+  for (auto& [number, step] : steps_) {
+    if (number > frontier) break;
+    if (!step.complete_since) step.complete_since = Clock::now();
+    if (!step.processed) ++waiting;
   }
   return waiting;
 }
 
-Iteration* Ledger::next_unprocessed() {
-  for (auto& [step, iteration] : iterations_)
-    if (!iteration.processed) return &iteration;
+Step* Ledger::next_unprocessed() {
+  for (auto& [number, step] : steps_)
+    if (!step.processed) return &step;
   return nullptr;
 }
 
 bool Ledger::try_release(std::int64_t step) {
-  const auto found = iterations_.find(step);
-  if (found == iterations_.end() || !found->second.processed || found->second.pending_globals > 0) return false;
+  const auto found = steps_.find(step);
+  if (found == steps_.end() || !found->second.processed || found->second.pending_globals > 0) return false;
   for (const HeldBlock& block : found->second.blocks()) release(block);
   for (const HeldBlock& block : found->second.refused_blocks()) release(block);
-  iterations_.erase(found);
+  steps_.erase(found);
   return true;
 }
 

@@ -1,4 +1,4 @@
-// The iteration ledger: the server's own record of every dataset it holds, and of when a block may be released.
+// The step ledger: the server's own record of every dataset it holds, and of when a block may be released.
 // Used by: the server's dispatch thread only; nothing in it is read from shared memory twice.
 // Before it: a write event and its checked block header. After it: plugins see views; releases go back to the arenas.
 #pragma once
@@ -27,9 +27,9 @@ struct HeldBlock {
   SpilledBlock spilled = {};  // with a record: it lies there, and not in the region
 };
 
-class Iteration {
+class Step {
  public:
-  explicit Iteration(std::int64_t step) : step_(step) {}
+  explicit Step(std::int64_t step) : step_(step) {}
   std::int64_t step() const noexcept { return step_; }
 
   // Returns false, nothing changed, when (variable, source, block) is already there.
@@ -49,7 +49,7 @@ class Iteration {
   void count_waits(std::uint64_t waits) noexcept { waits_ += waits; }
 
   // Valid until the next add; no block is added once the step is complete. Datasets ordered by variable, source, block.
-  dc_iteration_t view(std::size_t client_count);
+  dc_step_t view(std::size_t client_count);
   // From now on its datasets come with `infos` of their variables, where those have something to reduce.
   void reduce_harder(const std::vector<dc_variable_info_t>& infos);
 
@@ -64,7 +64,7 @@ class Iteration {
   std::optional<Clock::time_point> complete_since;  // every client has ended it
   bool begun = false;                               // plugins have begun with it
   bool processed = false;                           // plugins have seen it; only pending global instances keep its blocks
-  int pending_globals = 0;                          // holds, beside the one of the open iteration
+  int pending_globals = 0;                          // holds, beside the one of the open step
   const std::vector<HeldBlock>& blocks() const noexcept { return blocks_; }
   const std::vector<HeldBlock>& refused_blocks() const noexcept { return refused_blocks_; }
   std::size_t dataset_count() const noexcept { return datasets_.size(); }
@@ -96,20 +96,20 @@ class Ledger {
   Ledger(shm::Region& region, std::uint64_t most_spilled_bytes);
 
   // The record of `step`, made when it is new.
-  Iteration& open(std::int64_t step);
+  Step& open(std::int64_t step);
   // That was ever opened, or kNoStep.
   std::int64_t highest_step() const noexcept { return highest_step_; }
-  Iteration* find(std::int64_t step);
+  Step* find(std::int64_t step);
   // Records a dataset. Returns "" or why it was refused.
   std::string add(const dc_dataset_t& dataset, const HeldBlock& block);
   // Notes that all steps up to `frontier` are complete. Returns how many of them wait to be processed.
   std::size_t note_complete(std::int64_t frontier);
   // The lowest step that is not processed, or nullptr.
-  Iteration* next_unprocessed();
-  // Gives all blocks of a processed iteration without pending holds back to their arenas and forgets it. Returns whether it did.
+  Step* next_unprocessed();
+  // Gives all blocks of a processed step without pending holds back to their arenas and forgets it. Returns whether it did.
   bool try_release(std::int64_t step);
-  // Forgets a processed iteration, whose blocks stay as they are.
-  void leave(std::int64_t step) { iterations_.erase(step); }
+  // Forgets a processed step, whose blocks stay as they are.
+  void leave(std::int64_t step) { steps_.erase(step); }
   bool holds(const dc_dataset_t& dataset) const;
   // The same for one that lies in the spill file.
   bool holds_spilled(const dc_dataset_t& dataset) const;
@@ -117,13 +117,13 @@ class Ledger {
   void keep_refused(std::int64_t step, const HeldBlock& block);
 
   std::uint64_t held_bytes(std::uint32_t arena) const { return held_bytes_[arena]; }
-  std::vector<Iteration*> newest_first();
+  std::vector<Step*> newest_first();
   // Moves a dataset to the spill file and gives its block back. Returns false, nothing changed, when there is no room there.
-  bool spill(Iteration& iteration, std::size_t index);
+  bool spill(Step& step, std::size_t index);
   Spill& spill_file() noexcept { return spill_; }
-  bool empty() const noexcept { return iterations_.empty(); }
+  bool empty() const noexcept { return steps_.empty(); }
   bool live(const HeldBlock& block) const { return live_[block.arena].count(block.offset) != 0; }
-  // A block that belongs to no iteration: in hand until it is released.
+  // A block that belongs to no step: in hand until it is released.
   void hold(const HeldBlock& block);
   void release(const HeldBlock& block);
   // The same for one that is answered: its client gives it back once it has read it.
@@ -133,7 +133,7 @@ class Ledger {
   void forget(const HeldBlock& block);
 
   shm::Region& region_;
-  std::map<std::int64_t, Iteration> iterations_;
+  std::map<std::int64_t, Step> steps_;
   std::int64_t highest_step_ = shm::kNoStep;
   Spill spill_;
   std::vector<std::unordered_set<std::uint64_t>> live_;  // by arena: offsets of blocks in hand; none may be published twice

@@ -251,7 +251,7 @@ void PluginHost::take_notice(Status& first, const Status& call) {
   if ((call.code < DC_OK && first.code >= DC_OK) || (call.is_notice() && first.code == DC_OK)) first = call;
 }
 
-Status PluginHost::run(const model::Action& action, const dc_event_t& event, const dc_iteration_t& iteration) {
+Status PluginHost::run(const model::Action& action, const dc_event_t& event, const dc_step_t& step) {
   const std::string what = format("on event '{}' of step {}", event.name, event.step);
   Loaded* target = nullptr;
   if (action.plugin >= 0) target = plugins_[static_cast<std::size_t>(action.plugin)].get();
@@ -260,40 +260,40 @@ Status PluginHost::run(const model::Action& action, const dc_event_t& event, con
       target = function.get();
   if (target == nullptr || target->disabled) return {};
   return guarded(*target, what, [&] {
-    if (target->function != nullptr) return target->function(&event, &iteration, &target->host);
-    return target->table.on_event == nullptr ? DC_OK : target->table.on_event(target->state, &event, &iteration);
+    if (target->function != nullptr) return target->function(&event, &step, &target->host);
+    return target->table.on_event == nullptr ? DC_OK : target->table.on_event(target->state, &event, &step);
   });
 }
 
-void PluginHost::begin(const dc_iteration_t& iteration) {
+void PluginHost::begin(const dc_step_t& step) {
   begun_ = true;
   next_plugin_ = 0;
   told_failures_ = std::exchange(failures_, {});
   failure_texts_.clear();
   for (const std::string& failure : told_failures_) failure_texts_.push_back(failure.c_str());
-  copy_what_is_stored(iteration);
+  copy_what_is_stored(step);
 }
 
-void PluginHost::copy_what_is_stored(const dc_iteration_t& iteration) {
+void PluginHost::copy_what_is_stored(const dc_step_t& step) {
   stored_datasets_.clear();
-  for (std::size_t i = 0; i < iteration.dataset_count; ++i)
-    if (model_->variables[iteration.datasets[i].variable->id].store) stored_datasets_.push_back(iteration.datasets[i]);
-  to_store_ = iteration;
+  for (std::size_t i = 0; i < step.dataset_count; ++i)
+    if (model_->variables[step.datasets[i].variable->id].store) stored_datasets_.push_back(step.datasets[i]);
+  to_store_ = step;
   to_store_.datasets = stored_datasets_.data();
   to_store_.dataset_count = stored_datasets_.size();
   to_store_.plugin_failure_count = failure_texts_.size();
   to_store_.plugin_failures = failure_texts_.data();
 }
 
-PluginHost::Pass PluginHost::process(const dc_iteration_t& iteration) {
-  if (!begun_) begin(iteration);
-  to_store_.age_s = iteration.age_s;
-  to_store_.hurry = iteration.hurry;
+PluginHost::Pass PluginHost::process(const dc_step_t& step) {
+  if (!begun_) begin(step);
+  to_store_.age_s = step.age_s;
+  to_store_.urgent = step.urgent;
   for (; next_plugin_ < plugins_.size(); ++next_plugin_) {
     Loaded& plugin = *plugins_[next_plugin_];
-    if (plugin.disabled || plugin.table.on_iteration == nullptr) continue;
-    const Status call = guarded(plugin, format("in on_iteration of step {}", iteration.step),
-                                [&] { return plugin.table.on_iteration(plugin.state, plugin.storage ? &to_store_ : &iteration); });
+    if (plugin.disabled || plugin.table.on_step == nullptr) continue;
+    const Status call = guarded(plugin, format("in on_step of step {}", step.step),
+                                [&] { return plugin.table.on_step(plugin.state, plugin.storage ? &to_store_ : &step); });
     take_files(plugin);
     show_wait(plugin, call);
     if (call.code == DC_AGAIN) return Pass::again;
@@ -312,7 +312,7 @@ void PluginHost::show_wait(Loaded& plugin, const Status& call) {
   if (busy_) busy_(waiting_);
 }
 
-PluginHost::IterationResult PluginHost::take_result() { return std::exchange(result_, {}); }
+PluginHost::StepResult PluginHost::take_result() { return std::exchange(result_, {}); }
 
 void PluginHost::take_files(Loaded& plugin) {
   std::move(plugin.files.begin(), plugin.files.end(), std::back_inserter(result_.files));
@@ -348,7 +348,7 @@ Status PluginHost::passed(std::int64_t step) {
   for (const auto& plugin : plugins_) {
     if (plugin->disabled || plugin->table.on_passed == nullptr) continue;
     const Status call =
-        guarded(*plugin, "at iterations without data", [&] { return plugin->table.on_passed(plugin->state, step); });
+        guarded(*plugin, "at steps without data", [&] { return plugin->table.on_passed(plugin->state, step); });
     take_notice(first, call);
   }
   return first;

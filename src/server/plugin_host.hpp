@@ -50,30 +50,30 @@ class PluginHost {
   // Clients that are lost now, and how many never came: `dc_host_t::lost`, `never_attached`.
   void set_lost(std::vector<dc_lost_t> lost, std::size_t never_attached);
   // Runs one action. A plugin that failed and was switched off is passed over.
-  Status run(const model::Action& action, const dc_event_t& event, const dc_iteration_t& iteration);
-  // Gives a complete iteration to every plugin, storage first. A plugin may leave some of its work for the next pass.
+  Status run(const model::Action& action, const dc_event_t& event, const dc_step_t& step);
+  // Gives a complete step to every plugin, storage first. A plugin may leave some of its work for the next pass.
   enum class Pass {
     done,     // all have had it: take the result
     again,    // there is more to do at once
     waiting,  // a plugin waits for its time or for another server
   };
-  struct IterationResult {
+  struct StepResult {
     Status first_failure;
     bool durable = true;  // no storage plugin failed
     std::vector<Status> notices;
     std::vector<StoredFile> files;
   };
-  // To be called with the same iteration until it is done; `iteration` and what it points to must stay until then.
-  Pass process(const dc_iteration_t& iteration);
-  // Datasets of the iteration in hand lie elsewhere than at the last pass.
-  void data_moved(const dc_iteration_t& iteration) {
-    if (begun_) copy_what_is_stored(iteration);
+  // To be called with the same step until it is done; `step` and what it points to must stay until then.
+  Pass process(const dc_step_t& step);
+  // Datasets of the step in hand lie elsewhere than at the last pass.
+  void data_moved(const dc_step_t& step) {
+    if (begun_) copy_what_is_stored(step);
   }
-  IterationResult take_result();
+  StepResult take_result();
   // Lets the storage fill what a client asks for, or name the last step it could; `variable` may be NULL. A refusal is the client's.
   Status read(const dc_read_t& read);
   Status last_step(const dc_variable_info_t* variable, std::int64_t& step);
-  // Tells every plugin that no other iterations come up to `step`. Returns the first failure, or else notice, if any.
+  // Tells every plugin that no other steps come up to `step`. Returns the first failure, or else notice, if any.
   Status passed(std::int64_t step);
   // Lets one plugin work that has something to do. Returns whether there may be more at once; `first_failure` gets a failure or notice, if any.
   bool idle(Status& first_failure);
@@ -83,7 +83,7 @@ class PluginHost {
   Status finalize();
   // Calls no plugin any more, not even its finalize: what a fault has left undone is for a recovery.
   void abandon() noexcept;
-  // Called with "plugin 'x' in on_iteration of step 5" before every callback, and after it with "", or with what a plugin says that it waits
+  // Called with "plugin 'x' in on_step of step 5" before every callback, and after it with "", or with what a plugin says that it waits
   // for: who waits can then say for whom.
   void watch(std::function<void(const std::string&)> busy) { busy_ = std::move(busy); }
 
@@ -92,8 +92,8 @@ class PluginHost {
   struct Function;
   void load_plugin(const model::Plugin& plugin);
   void load_function(const model::Action& action);
-  void begin(const dc_iteration_t& iteration);
-  void copy_what_is_stored(const dc_iteration_t& iteration);
+  void begin(const dc_step_t& step);
+  void copy_what_is_stored(const dc_step_t& step);
   template <class Callback, class... Rest>
   Status ask_storage(Callback callback, const std::string& what, Rest... rest);
   void take_files(Loaded& plugin);
@@ -111,13 +111,13 @@ class PluginHost {
   std::vector<std::unique_ptr<Loaded>> functions_;  // one per (library, function)
   RunFacts facts_;
   std::vector<dc_lost_t> lost_;
-  // The iteration in hand, until all plugins have had it.
+  // The step in hand, until all plugins have had it.
   bool begun_ = false;
   std::size_t next_plugin_ = 0;
   std::vector<dc_dataset_t> stored_datasets_;  // without the variables that are not to be stored
-  dc_iteration_t to_store_ = {};
-  IterationResult result_;
-  // Sentences of plugins that failed: for the storage, with the next iteration that it is given.
+  dc_step_t to_store_ = {};
+  StepResult result_;
+  // Sentences of plugins that failed: for the storage, with the next step that it is given.
   std::vector<std::string> failures_, told_failures_;
   std::vector<const char*> failure_texts_;
   std::function<void(const std::string&)> busy_;

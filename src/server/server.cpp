@@ -64,7 +64,7 @@ bool Server::poll() {
 // One step a pass, so that the lanes are drained between two of them.
 bool Server::process_next() {
   bool another_waits = false;
-  if (Iteration* next = intake_.next_complete(another_waits)) return process(*next, another_waits);
+  if (Step* next = intake_.next_complete(another_waits)) return process(*next, another_waits);
   const std::optional<std::int64_t> passed = intake_.advance();
   if (!passed) return false;
   pass(*passed);
@@ -73,7 +73,7 @@ bool Server::process_next() {
 }
 
 // Returns whether there was something to do: plugins may wait for their time, or for another server.
-bool Server::process(Iteration& step, bool another_waits) {
+bool Server::process(Step& step, bool another_waits) {
   if (!step.begun) work_.take(intake_.begin(step));
   const bool urgent = another_waits || intake_.client_waits() || state_ == State::stopping || intake_.everyone_over();
   const PluginHost::Pass pass = work_.work(seconds_since(*step.complete_since), urgent);
@@ -208,7 +208,7 @@ Status Server::close() {
 // Not before it is true. How a storage that failed has put it stands before.
 void Server::note_stopped() {
   const bool all = intake_.all_stored() && intake_.is_drained() && end_failure_.code >= DC_OK;
-  failures_.note(DC_E_STOPPED, all ? "told to stop: what was published is stored, open iterations are partial"
+  failures_.note(DC_E_STOPPED, all ? "told to stop: what was published is stored, open steps are partial"
                                    : "told to stop: not all of what was published could be stored; the lines before say what");
 }
 

@@ -58,7 +58,7 @@ class Server final : public Serving {
 
   bool admit();
   bool process_next();
-  bool process(Iteration& step, bool another_waits);
+  bool process(Step& step, bool another_waits);
   void pass(std::int64_t step);
   void let_go();
   bool is_held();

@@ -92,7 +92,7 @@ void Signals::run(const model::Action& action, const InstanceKey& key, std::int3
 
 bool Signals::end_waiting(const InstanceKey& key) {
   if (waiting_.erase(key) == 0) return false;
-  if (Iteration* iteration = ledger_.find(key.step)) --iteration->pending_globals;
+  if (Step* step = ledger_.find(key.step)) --step->pending_globals;
   return true;
 }
 

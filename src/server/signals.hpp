@@ -32,7 +32,7 @@ class Signals {
   void complete(std::int64_t step);
   // The server has to stop: incomplete instances stay incomplete.
   void stop() noexcept { stopped_ = true; }
-  // Global instances that still hold an iteration.
+  // Global instances that still hold a step.
   bool pending() const noexcept { return !waiting_.empty(); }
 
  private:

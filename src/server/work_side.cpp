@@ -34,7 +34,7 @@ WorkSide::WorkSide(std::shared_ptr<const model::Model> model, shm::Region& regio
 
 PluginHost::Pass WorkSide::work(double age_s, bool urgent) {
   step_.age_s = age_s;
-  step_.hurry = urgent ? 1 : 0;
+  step_.urgent = urgent ? 1 : 0;
   const PluginHost::Pass pass = host_.process(step_);
   switch (pass) {
     case PluginHost::Pass::done:

@@ -30,7 +30,7 @@ class WorkSide {
   Coordinator& coordinator() noexcept { return *coordinator_; }
 
   // The next step for the plugins; what it points to must stay until work() has returned `done`.
-  void take(const dc_iteration_t& step) { step_ = step; }
+  void take(const dc_step_t& step) { step_ = step; }
   // Lets plugins work at the step. `urgent`: somebody waits for it.
   PluginHost::Pass work(double age_s, bool urgent);
   // The step at which a plugin works, unless it waits: its datasets must stay where they are.
@@ -53,7 +53,7 @@ class WorkSide {
   PluginHost host_;
   Report report_;
   Hand hand_ = Hand::empty;
-  dc_iteration_t step_ = {};            // that the plugins are at
+  dc_step_t step_ = {};            // that the plugins are at
   std::int64_t passed_ = shm::kNoStep;  // what plugins know of steps that bring nothing
 };
 

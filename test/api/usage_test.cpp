@@ -206,7 +206,7 @@ TEST_CASE("commit without alloc, and alloc without commit") {
   CHECK(said("allocated but never committed, so cancelled: 'height' block 0 of step 0; call dc_commit before the step ends"));
 }
 
-TEST_CASE("a second write of the same block, and an iteration that goes backward") {
+TEST_CASE("a second write of the same block, and a step that goes backward") {
   Session session;
   CHECK(dc_write("height", 3, kFour) == DC_OK);
   CHECK(dc_write("height", 3, kFour) == DC_E_DUPLICATE);
@@ -223,7 +223,7 @@ TEST_CASE("a second write of the same block, and an iteration that goes backward
   CHECK(dc_flush(3, -1) == DC_E_ARGUMENT);
 }
 
-TEST_CASE("a dataset larger than the buffer, and an iteration larger than it, are refused at once") {
+TEST_CASE("a dataset larger than the buffer, and a step larger than it, are refused at once") {
   Session session;
   const std::vector<double> huge(100'000);
   REQUIRE(dc_set_parameter("m", 100'000) == DC_OK);

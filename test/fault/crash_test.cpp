@@ -139,7 +139,7 @@ TEST_CASE("a run that replaces another one and is killed while it does leaves th
   std::cout << k - 1 << " calls to be killed at\n";
 }
 
-TEST_CASE("without a dedicated core what is refused is tried again inside the end of the iteration") {
+TEST_CASE("without a dedicated core what is refused is tried again inside the end of the step") {
   const Place place;
   const auto outcome = place.run("overwrite", {0, 1}, "write ENOSPC 1 2 @.i0.h5", "60s");
   CHECK(outcome.durable == std::set<int>{0, 1});

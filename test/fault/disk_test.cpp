@@ -24,7 +24,7 @@ TEST_CASE("what the file system refuses for a while is stored when it takes it a
   run.client.must("finalize");
   CHECK(run.ends() == 0);
   CHECK(run.logged(".i1.h5 is not stored: ").size() == 1);
-  CHECK(run.logged("hdf5: iteration 1 is stored, after ").size() == 1);
+  CHECK(run.logged("hdf5: step 1 is stored, after ").size() == 1);
   CHECK(recorded(run.folder(), 1).value("retries", 0) > 0);
   CHECK(recorded(run.folder(), 1).at("complete") == true);
   CHECK_FALSE(recorded(run.folder(), 2).contains("retries"));
@@ -146,7 +146,7 @@ TEST_CASE("a step that cannot be stored, nor be told of in the manifest, is both
   run.write(2);
   CHECK(run.client("flush 2 60000").code == DC_E_EARLIER_IO);
   const Answer end = run.client("finalize");
-  CHECK_THAT(end.sentence, Contains("the manifest misses 2 iterations, of step 1 to step 2: "));
+  CHECK_THAT(end.sentence, Contains("the manifest misses 2 steps, of step 1 to step 2: "));
   run.ends();
 }
 
@@ -212,7 +212,7 @@ TEST_CASE("who finalizes hears what was given up before his own time is over, ho
   CHECK(run.ends() == 1);
 }
 
-TEST_CASE("the server warns how many iterations still fit, once, in the log and in the manifest") {
+TEST_CASE("the server warns how many steps still fit, once, in the log and in the manifest") {
   DiskRun run;
   run.rule("room room:1000000000");
   run.store(0);
@@ -229,7 +229,7 @@ TEST_CASE("the server warns how many iterations still fit, once, in the log and 
   for (const int step : {1, 3}) {
     const Json warnings = recorded(run.folder(), step).value("warnings", Json::array());
     REQUIRE(warnings.size() == 1);
-    CHECK_THAT(warnings.at(0).get<std::string>(), Contains("room for ") && Contains(" more iterations"));
+    CHECK_THAT(warnings.at(0).get<std::string>(), Contains("room for ") && Contains(" more steps"));
     CHECK(run.logged(warnings.at(0).get<std::string>()).size() == 1);
   }
   CHECK(run.logged("there is room again").size() == 1);

@@ -53,11 +53,11 @@ std::uint64_t checksum_of(const dc_dataset_t& dataset) {
   return sum;
 }
 
-void take_iteration(const dc_iteration_t* iteration) {
-  for (std::size_t i = 0; i < iteration->dataset_count; ++i) {
-    const dc_dataset_t& dataset = iteration->datasets[i];
+void take_step(const dc_step_t* step) {
+  for (std::size_t i = 0; i < step->dataset_count; ++i) {
+    const dc_dataset_t& dataset = step->datasets[i];
     checksum_of(dataset);
-    require(dataset.step == iteration->step, "a dataset is of its iteration");
+    require(dataset.step == step->step, "a dataset is of its step");
     if (dataset.source != kGoodId || pooled) continue;
     const auto* values = static_cast<const std::int32_t*>(dataset.data);
     const bool equal = dataset.bytes == 16 && values[0] == values[1] && values[0] == values[2] && values[0] == values[3];
@@ -73,7 +73,7 @@ std::string xml_text() {
 std::shared_ptr<const model::Model> make_model() {
   void* plugin = ::dlopen(FUZZ_PLUGIN, RTLD_NOW);
   require(plugin != nullptr, "the plugin loads", plugin == nullptr ? ::dlerror() : "");
-  *static_cast<void (**)(const dc_iteration_t*)>(::dlsym(plugin, "fuzz_iteration")) = take_iteration;
+  *static_cast<void (**)(const dc_step_t*)>(::dlsym(plugin, "fuzz_step")) = take_step;
   return std::make_shared<const model::Model>(config::parse(xml_text(), "/fuzz.xml"));
 }
 

@@ -46,9 +46,9 @@ using Key = std::tuple<std::int64_t, std::uint32_t, std::int32_t, std::int32_t>;
 std::multiset<Key> arrived;
 std::uint64_t sum;
 
-void take_iteration(const dc_iteration_t* iteration) {
-  for (std::size_t i = 0; i < iteration->dataset_count; ++i) {
-    const dc_dataset_t& dataset = iteration->datasets[i];
+void take_step(const dc_step_t* step) {
+  for (std::size_t i = 0; i < step->dataset_count; ++i) {
+    const dc_dataset_t& dataset = step->datasets[i];
     for (std::uint64_t at = 0; at < dataset.bytes; ++at) sum += static_cast<const unsigned char*>(dataset.data)[at];
     arrived.insert({dataset.step, dataset.variable->id, dataset.source, dataset.block});
   }
@@ -57,7 +57,7 @@ void take_iteration(const dc_iteration_t* iteration) {
 std::shared_ptr<const model::Model> make_model() {
   void* plugin = ::dlopen(FUZZ_PLUGIN, RTLD_NOW);
   require(plugin != nullptr, "the plugin loads", plugin == nullptr ? ::dlerror() : "");
-  *static_cast<void (**)(const dc_iteration_t*)>(::dlsym(plugin, "fuzz_iteration")) = take_iteration;
+  *static_cast<void (**)(const dc_step_t*)>(::dlsym(plugin, "fuzz_step")) = take_step;
   return std::make_shared<const model::Model>(config::parse(kXml, "/fuzz.xml"));
 }
 

@@ -18,7 +18,7 @@ TEST_CASE("SIGTERM to a server rank: it stores what was published, its clients l
         1, kRecorder + "<event name='e' action='record' using='damaris_test_recorder.so' scope='" + std::string(scope) + "'/>"));
     if (job.rank() == 2) {
       CHECK(started.code == DC_E_STOPPED);
-      CHECK(started.sentence == "told to stop: what was published is stored, open iterations are partial");
+      CHECK(started.sentence == "told to stop: what was published is stored, open steps are partial");
     } else {
       REQUIRE(started.code == DC_OK);
     }
@@ -45,9 +45,9 @@ TEST_CASE("SIGTERM to a server rank: it stores what was published, its clients l
     }
   }
   job.together();
-  CHECK(job.lines(0, "iteration 0 complete 1 time -1 datasets 2 x:0.0=128:16 x:1.0=128:16").size() == 1);
-  CHECK(job.lines(0, "iteration 1 complete 1 time -1 datasets 2 x:0.0=128:16 x:1.0=128:16").size() == 1);
-  CHECK(job.lines(1, "iteration 1 complete 1 time -1 datasets 1 x:2.0=128:16").size() == 1);
+  CHECK(job.lines(0, "step 0 complete 1 time -1 datasets 2 x:0.0=128:16 x:1.0=128:16").size() == 1);
+  CHECK(job.lines(0, "step 1 complete 1 time -1 datasets 2 x:0.0=128:16 x:1.0=128:16").size() == 1);
+  CHECK(job.lines(1, "step 1 complete 1 time -1 datasets 1 x:2.0=128:16").size() == 1);
   CHECK(job.lines(0, "finalize").size() == 1);
   CHECK(job.regions().empty());
 }
@@ -68,9 +68,9 @@ TEST_CASE("a client that finalizes early lets the others go on") {
     }
   }
   job.together();
-  CHECK(job.lines(0, "iteration 0 complete 1 time -1 datasets 3 ").size() == 1);
-  CHECK(job.lines(0, "iteration 1 complete 1 time -1 datasets 2 x:1.0=128:16 x:2.0=128:16 absent:0").size() == 1);
-  CHECK(job.lines(0, "iteration 2 complete 1 time -1 datasets 1 x:2.0=128:16 absent:0 absent:1").size() == 1);
+  CHECK(job.lines(0, "step 0 complete 1 time -1 datasets 3 ").size() == 1);
+  CHECK(job.lines(0, "step 1 complete 1 time -1 datasets 2 x:1.0=128:16 x:2.0=128:16 absent:0").size() == 1);
+  CHECK(job.lines(0, "step 2 complete 1 time -1 datasets 1 x:2.0=128:16 absent:0 absent:1").size() == 1);
 }
 
 }  // namespace

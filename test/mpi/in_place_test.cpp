@@ -1,4 +1,4 @@
-// No dedicated core, under MPI: every process is its own node group; with global events the end of an iteration is collective.
+// No dedicated core, under MPI: every process is its own node group; with global events the end of a step is collective.
 #include "job.hpp"
 
 namespace damaris::test {
@@ -11,7 +11,7 @@ std::string text() {
   return xml(0, kRecorder + "<actions>" + global("a") + global("b") + "</actions>", "<buffer size='1MiB'/><global timeout='1h'/>");
 }
 
-TEST_CASE("rule 5: in place with global events, an end of iteration returns when all have ended it and its events have run") {
+TEST_CASE("rule 5: in place with global events, an end of step returns when all have ended it and its events have run") {
   Job job(3);
   if (job.member()) {
     REQUIRE(job.start(text()).code == DC_OK);
@@ -74,7 +74,7 @@ TEST_CASE("rule 3: in place an incomplete global instance is cancelled, and the 
   for (int server = 0; server < 3; ++server) CHECK(job.lines(server, "scope global").empty());
 }
 
-TEST_CASE("rule 5: in place without global events an end of iteration waits for nobody") {
+TEST_CASE("rule 5: in place without global events an end of step waits for nobody") {
   Job job(2);
   if (job.member()) {
     const Started started = job.start(xml(0));

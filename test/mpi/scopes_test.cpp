@@ -124,7 +124,7 @@ void write(int step, int blocks = 1, int n = 16) {
   }
 }
 
-// What the client was told of dropped instances by its ends of iterations and its finalize: which one hears it first is a race.
+// What the client was told of dropped instances by its ends of steps and its finalize: which one hears it first is a race.
 class Reports {
  public:
   void end_iteration(int step) { note(dc_end_iteration(step)); }
@@ -193,7 +193,7 @@ TEST_CASE("rule 4: a pending global instance keeps no server from draining and s
         CHECK(dc_finalize() == DC_OK);
       });
   job.together();
-  CHECK(job.lines(0, "iteration 5 complete 1").size() == 1);
+  CHECK(job.lines(0, "step 5 complete 1").size() == 1);
   CHECK(job.lines(0, "scope global").empty());
 }
 

@@ -61,7 +61,7 @@ void check_one_lost(const SharedRun& run, const std::string& part) {
     CHECK_THAT(lost.at("failures")[0].get<std::string>(), Catch::Contains(part));
     CHECK(run.listing() == std::vector<std::string>{"storm.h5", "storm.i0.h5", "storm.i2.h5", "storm.jsonl", "storm.xmf"});
     CHECK_THAT(run.verified(),
-               Catch::Contains("3 iterations, 1 of them partial, 2 files, 4 datasets, ") && Catch::Contains(": all as recorded"));
+               Catch::Contains("3 steps, 1 of them partial, 2 files, 4 datasets, ") && Catch::Contains(": all as recorded"));
   }
   run.job.together();
   CHECK(run.job.regions().empty());
@@ -206,7 +206,7 @@ TEST_CASE("a server that does not come when it is called is not waited for for e
     CHECK_FALSE(run.end(first + 1).empty());
     run.write(first + 2);
     CHECK_THAT(run.end(first + 2),
-               Catch::EndsWith("a server of the group did not come to an earlier iteration; start the run again; "
+               Catch::EndsWith("a server of the group did not come to an earlier step; start the run again; "
                                "nothing of it is stored"));
     CHECK(dc_finalize() == DC_OK);
   }

@@ -37,7 +37,7 @@ void check_split(int ranks, const std::string& nodes, int cores, const std::vect
   job.together();
   if (rank_in(MPI_COMM_WORLD) != 0) return;
   for (std::size_t server = 0; server < clients_of.size(); ++server) {
-    const auto lines = job.lines(static_cast<int>(server), "iteration 0");
+    const auto lines = job.lines(static_cast<int>(server), "step 0");
     REQUIRE(lines.size() == 1);
     std::string expected = "datasets " + std::to_string(clients_of[server].size());
     for (const int id : clients_of[server]) expected += " x:" + std::to_string(id) + ".0=128:" + std::to_string(16 * (id + 1));
@@ -78,8 +78,8 @@ TEST_CASE("in place every rank is a client and serves itself") {
   }
   job.together();
   for (int server = 0; server < 3; ++server) {
-    REQUIRE(job.lines(server, "iteration 0").size() == 1);
-    CHECK(job.lines(server, "iteration 0")[0].find("datasets 1 x:" + std::to_string(server) + ".0=") != std::string::npos);
+    REQUIRE(job.lines(server, "step 0").size() == 1);
+    CHECK(job.lines(server, "step 0")[0].find("datasets 1 x:" + std::to_string(server) + ".0=") != std::string::npos);
   }
 }
 

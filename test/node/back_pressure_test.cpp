@@ -69,8 +69,8 @@ TEST_CASE("rule 9: a variable that may be skipped is skipped for all of the node
   CHECK(node.client(1).status().skipped == 1);
   CHECK(node.client(1).status().waits == 0);
   node.stop();
-  CHECK_THAT(node.lines("iteration 0 ").at(0), Catch::Contains("datasets 10 ") && Catch::Contains(" skipped:vec waits:1"));
-  CHECK_THAT(node.lines("iteration 1 ").at(0), !Catch::Contains("skipped"));
+  CHECK_THAT(node.lines("step 0 ").at(0), Catch::Contains("datasets 10 ") && Catch::Contains(" skipped:vec waits:1"));
+  CHECK_THAT(node.lines("step 1 ").at(0), !Catch::Contains("skipped"));
 }
 
 TEST_CASE("rule 9: a step that is dropped takes nothing more of any variable; what it has taken is stored") {
@@ -82,7 +82,7 @@ TEST_CASE("rule 9: a step that is dropped takes nothing more of any variable; wh
   CHECK(node.client(0).status().dropped == 1);
   CHECK(node.client(1).status().dropped == 1);
   node.stop();
-  CHECK_THAT(node.lines("iteration 0 ").at(0),
+  CHECK_THAT(node.lines("step 0 ").at(0),
              Catch::Contains("datasets 10 small:1.0=16:10 ") && Catch::Contains(" dropped:small dropped:vec"));
 }
 
@@ -106,9 +106,9 @@ TEST_CASE("what a full lane has refused makes its step partial, also of a step t
   CHECK(write_small(node, 0, 2, 4) == DC_OK);
   (void)node.client(0).finalize();
   node.stop();
-  CHECK_THAT(node.lines("iteration 0 ").at(0), Catch::Contains("datasets 4 ") && Catch::Contains(" skipped:small"));
-  CHECK_THAT(node.lines("iteration 1 ").at(0), Catch::Contains("datasets 0 ") && Catch::Contains(" skipped:small"));
-  CHECK_THAT(node.lines("iteration 2 ").at(0), Catch::Contains("datasets 1 ") && !Catch::Contains("skipped"));
+  CHECK_THAT(node.lines("step 0 ").at(0), Catch::Contains("datasets 4 ") && Catch::Contains(" skipped:small"));
+  CHECK_THAT(node.lines("step 1 ").at(0), Catch::Contains("datasets 0 ") && Catch::Contains(" skipped:small"));
+  CHECK_THAT(node.lines("step 2 ").at(0), Catch::Contains("datasets 1 ") && !Catch::Contains("skipped"));
 }
 
 TEST_CASE("what a full lane has kept from being committed makes its step partial, unless it is committed again") {
@@ -124,7 +124,7 @@ TEST_CASE("what a full lane has kept from being committed makes its step partial
   if (again) CHECK(node.client(0).commit(node.variable(0, "small"), 0, 7) == DC_OK);
   CHECK(node.client(0).end_iteration(0).code == (again ? DC_OK : DC_E_NOT_COMMITTED));
   node.stop();
-  const std::string line = node.lines("iteration 0 ").at(0);
+  const std::string line = node.lines("step 0 ").at(0);
   CHECK_THAT(line, Catch::Contains(again ? "datasets 5 " : "datasets 4 "));
   CHECK((line.find(" skipped:small") == std::string::npos) == again);
 }
@@ -201,7 +201,7 @@ TEST_CASE("a full buffer spills, also of the open step; what was spilled is stor
   CHECK(node.client(0).flush(0, 20'000).code == DC_OK);
   CHECK(node.client(0).status().spilled_bytes >= 150 * 800);
   node.stop();
-  const std::string line = node.lines("iteration 0 ").at(0);
+  const std::string line = node.lines("step 0 ").at(0);
   CHECK_THAT(line, Catch::Contains("datasets 200 ") && Catch::Contains(" spilled:") && !Catch::Contains(" with 0 checksums"));
   for (int block : {0, 1, 99, 199})
     CHECK_THAT(line, Catch::Contains(" vec:0." + std::to_string(block) + "=800:" + std::to_string(block * 100) + " "));
@@ -268,8 +268,8 @@ TEST_CASE("from half full on, steps are stored with reduce-on-full") {
   poll_all(node);
   CHECK(node.client(0).status().reduced_steps == 1);
   node.stop();
-  CHECK_THAT(node.lines("iteration 0 ").at(0), Catch::Contains(" vec as relative:1e-2,deflate"));
-  CHECK_THAT(node.lines("iteration 1 ").at(0), !Catch::Contains(" as "));
+  CHECK_THAT(node.lines("step 0 ").at(0), Catch::Contains(" vec as relative:1e-2,deflate"));
+  CHECK_THAT(node.lines("step 1 ").at(0), !Catch::Contains(" as "));
 }
 
 }  // namespace damaris::test

@@ -21,7 +21,7 @@ TEST_CASE(
   Status report = node.client(0).end_iteration(1);  // a quick server has told it by then
   if (report.code == DC_OK) report = node.client(0).flush(1, 5000);
   CHECK(report.code == DC_E_EARLIER_IO);
-  CHECK(report.message == "step 1: plugin 'recorder' failed in on_iteration of step 1: it was told to fail at this step");
+  CHECK(report.message == "step 1: plugin 'recorder' failed in on_step of step 1: it was told to fail at this step");
   CHECK(node.client(0).flush(1, 5000).code == DC_OK);
   CHECK(node.client(0).end_iteration(2).code == DC_OK);
   CHECK(node.client(0).flush(2, 5000).code == DC_OK);
@@ -81,7 +81,7 @@ TEST_CASE("rule 7: a client that comes after the server has given up is refused,
   std::ifstream log(folder.file("log.s0"));
   std::string line;
   std::getline(log, line);
-  CHECK(line == "iteration 0 complete 1 time -1 datasets 0 absent:0 never_attached:1");
+  CHECK(line == "step 0 complete 1 time -1 datasets 0 absent:0 never_attached:1");
 }
 
 TEST_CASE("a client that ends while it attaches leaves its place and its id to the next one, whatever it had done") {
@@ -242,7 +242,7 @@ TEST_CASE("a slot whose id another client has, or that has none, is not served, 
   while (node.server().poll()) {
   }
   CHECK(node.region().slot(1).state.load() == static_cast<std::uint32_t>(shm::SlotState::dead));
-  CHECK(node.lines("iteration 0 complete 1 time -1 datasets 1 small:0.0=16:10").size() == 1);
+  CHECK(node.lines("step 0 complete 1 time -1 datasets 1 small:0.0=16:10").size() == 1);
 }
 
 TEST_CASE("the server writes only where the region lay when it was made, whatever a client writes into the header") {
@@ -289,7 +289,7 @@ TEST_CASE("a mailbox that another client has damaged is told of once, and holds 
   CHECK(client.finalize().code == DC_OK);
 }
 
-TEST_CASE("a client process that dies is noticed, its published data are kept, the iteration names it as missing") {
+TEST_CASE("a client process that dies is noticed, its published data are kept, the step names it as missing") {
   model::Model model = node_model();
   add_recorder(model);
   const std::string name = shm::region_name("node", shm::make_nonce(), 0, 0);
@@ -316,7 +316,7 @@ TEST_CASE("a client process that dies is noticed, its published data are kept, t
   std::ifstream log(folder.file("log.s0"));
   std::string line;
   std::getline(log, line);
-  CHECK(line == "iteration 0 complete 1 time -1 datasets 1 small:0.0=16:10 absent:1 missing:0");
+  CHECK(line == "step 0 complete 1 time -1 datasets 1 small:0.0=16:10 absent:1 missing:0");
   const Status report = other.flush(0, 1000);
   CHECK(report.code == DC_E_EARLIER_IO);
   CHECK(report.message.find("client 0 died") == 0);
@@ -368,7 +368,7 @@ TEST_CASE("what a client had published before it died is stored, also when that 
   std::ifstream log(folder.file("log.s0"));
   std::string line;
   std::getline(log, line);
-  CHECK_THAT(line, Catch::StartsWith("iteration 0 ") && Catch::Contains(" datasets 600 ") && Catch::Contains("missing:0"));
+  CHECK_THAT(line, Catch::StartsWith("step 0 ") && Catch::Contains(" datasets 600 ") && Catch::Contains("missing:0"));
 }
 
 TEST_CASE("of a server that was told to stop its clients hear that it is storing, and that it has stored when it has") {

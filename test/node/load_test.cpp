@@ -1,4 +1,4 @@
-// Much of everything at once: clients, variables, events, and iterations of nothing and of nearly all of the buffer.
+// Much of everything at once: clients, variables, events, and steps of nothing and of nearly all of the buffer.
 #include <array>
 
 #include "node.hpp"
@@ -100,7 +100,7 @@ TEST_CASE("a million events of one client: none is lost, and the buffer is empty
   CHECK(status.buffer_used_bytes == 0);
 }
 
-TEST_CASE("iterations of nothing, and of 90 % of the buffer, in turn") {
+TEST_CASE("steps of nothing, and of 90 % of the buffer, in turn") {
   model::Model model = patient_model();
   model.architecture.buffer_bytes = 1 << 20;
   Node node(model, 1);

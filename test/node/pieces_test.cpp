@@ -25,7 +25,7 @@ model::Model pieces_model(const std::string& setting = "") {
 
 const std::int32_t kFour[4] = {1, 2, 3, 4};
 
-TEST_CASE("an iteration is processed when its plugin has had as many calls as it asked for") {
+TEST_CASE("a step is processed when its plugin has had as many calls as it asked for") {
   Node node(pieces_model(), 1);
   node.start();
   for (std::int64_t step = 0; step < 3; ++step) {
@@ -71,7 +71,7 @@ TEST_CASE("what a plugin waits for is shown while it waits, and no longer") {
   }
 }
 
-TEST_CASE("a plugin that waits for its turn is asked to hurry by a flush, by the next complete iteration and by the end") {
+TEST_CASE("a plugin that waits for its turn is told that it is urgent by a flush, by the next complete step and by the end") {
   Node node(pieces_model("patience"), 1);
   node.start();
   CHECK(node.client(0).end_iteration(0).code == DC_OK);

@@ -24,11 +24,11 @@ TEST_CASE("what a plugin says at its end reaches the last clients, which wait fo
 }
 
 TEST_CASE(
-    "a plugin that fails in an iteration or at its end is, by policy, a notice and no failure, and is finalized all the same") {
+    "a plugin that fails in a step or at its end is, by policy, a notice and no failure, and is finalized all the same") {
   model::Model model = node_model();
   const std::string fail_at = GENERATE("0", "end");
   const bool disables = GENERATE(true, false);
-  model.architecture.plugin_policy = disables ? model::PluginPolicy::disable : model::PluginPolicy::fail_iteration;
+  model.architecture.plugin_policy = disables ? model::PluginPolicy::disable : model::PluginPolicy::fail_step;
   add_recorder(model, false, {{"fail_at", fail_at}});
   Node node(model, 1);
   node.start();
@@ -42,10 +42,10 @@ TEST_CASE(
   if (fail_at == "end") CHECK(report.code == (disables ? DC_N_PLUGIN : DC_E_EARLIER_IO));
   CHECK((node.stop().code == DC_OK) == disables);
   CHECK(node.lines("finalize").size() == 1);
-  CHECK(node.lines("iteration 1").size() == (fail_at == "0" && disables ? 0 : 1));
+  CHECK(node.lines("step 1").size() == (fail_at == "0" && disables ? 0 : 1));
 }
 
-TEST_CASE("what other plugins failed at comes to the storage with the next iteration, and an error is not hidden behind a notice") {
+TEST_CASE("what other plugins failed at comes to the storage with the next step, and an error is not hidden behind a notice") {
   model::Model model = node_model();
   add_event(model, "bad", {DC_SCOPE_CORE}, "fail_always");
   add_recorder(model, true, {{"fail_at", "0"}});

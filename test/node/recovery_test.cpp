@@ -111,8 +111,8 @@ TEST_CASE("recovery stores what waits in the lanes, what the dead server had tak
   remains.write(0, 1);
   const auto lines = remains.recover();
   REQUIRE(lines.size() == 2);
-  CHECK_THAT(lines[0], Catch::Contains("iteration 0 ") && Catch::Contains("datasets 2 small:0.0=16:10 small:1.0=16:10"));
-  CHECK_THAT(lines[1], Catch::Contains("iteration 1 ") && Catch::Contains("datasets 1 small:0.0=16:10"));
+  CHECK_THAT(lines[0], Catch::Contains("step 0 ") && Catch::Contains("datasets 2 small:0.0=16:10 small:1.0=16:10"));
+  CHECK_THAT(lines[1], Catch::Contains("step 1 ") && Catch::Contains("datasets 1 small:0.0=16:10"));
   CHECK(remains.region().unreleased_blocks() == 0);
   CHECK(remains.result().code == DC_OK);
 }
@@ -201,7 +201,7 @@ TEST_CASE("what a client left of a step that was stored, as it died in a call, i
   remains.write(0, 1);
   const auto lines = remains.recover();
   REQUIRE(lines.size() == 1);
-  CHECK_THAT(lines[0], Catch::Contains("iteration 1 ") && Catch::Contains("datasets 1 "));
+  CHECK_THAT(lines[0], Catch::Contains("step 1 ") && Catch::Contains("datasets 1 "));
   CHECK(remains.region().unreleased_blocks() == 0);
 }
 
@@ -245,7 +245,7 @@ TEST_CASE("what one recovery could not store the next one does") {
   remains.mend();
   const auto lines = remains.recover();
   REQUIRE(lines.size() == 3);  // two of the first time
-  CHECK_THAT(lines[2], Catch::Contains("iteration 0 ") && Catch::Contains("datasets 1 "));
+  CHECK_THAT(lines[2], Catch::Contains("step 0 ") && Catch::Contains("datasets 1 "));
   CHECK(remains.region().unreleased_blocks() == 0);
 }
 

@@ -132,7 +132,7 @@ TEST_CASE("by policy a failing action is switched off, which is a notice, or sta
   model::Model model = node_model();
   add_event(model, "bad", {DC_SCOPE_CORE}, "fail_always");
   const bool disables = GENERATE(true, false);
-  model.architecture.plugin_policy = disables ? model::PluginPolicy::disable : model::PluginPolicy::fail_iteration;
+  model.architecture.plugin_policy = disables ? model::PluginPolicy::disable : model::PluginPolicy::fail_step;
   Node node(model, 1);
   node.start();
   node.client(0).signal("bad", 0);

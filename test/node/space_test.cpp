@@ -26,7 +26,7 @@ TEST_CASE("rule 10: a dataset larger than the client's share is refused at once,
   CHECK(node.client(0).status().buffer_used_bytes == 0);
 }
 
-TEST_CASE("rule 1: an iteration that alone fills its client's arena is refused at once") {
+TEST_CASE("rule 1: a step that alone fills its client's arena is refused at once") {
   Node node(small_buffer());
   const std::vector<double> vec(100);
   Error error(DC_OK, "");
@@ -73,8 +73,8 @@ TEST_CASE("a write that was refused with an error and not made again is missing 
   if (again) CHECK(node.client(0).write(node.variable(0, "vec"), 1, 0, vec.data()) == DC_OK);
   for (int id : {0, 1}) node.client(id).end_iteration(1);
   node.stop();
-  REQUIRE(node.lines("iteration 1 ").size() == 1);
-  CHECK((node.lines("iteration 1 ")[0].find("skipped:vec") != std::string::npos) != again);
+  REQUIRE(node.lines("step 1 ").size() == 1);
+  CHECK((node.lines("step 1 ")[0].find("skipped:vec") != std::string::npos) != again);
 }
 
 TEST_CASE("waits for room lose no room: after thousands of them and a flush the buffer is empty") {

@@ -78,8 +78,8 @@ TEST_CASE("a thread that was refused writes as soon as another one has ended") {
   in_thread([&] { (void)write(6); });
   CHECK(client.end_iteration(0).code == DC_OK);
   node.stop();
-  REQUIRE(node.lines("iteration 0").size() == 1);
-  CHECK(node.lines("iteration 0")[0].find("datasets 6 ") != std::string::npos);
+  REQUIRE(node.lines("step 0").size() == 1);
+  CHECK(node.lines("step 0")[0].find("datasets 6 ") != std::string::npos);
 }
 
 TEST_CASE("what an ended thread allocated and did not commit is cancelled at the end of the step, and said") {

@@ -26,7 +26,7 @@ TEST_CASE("what clients write arrives at the plugins with name, source, block an
   node.client(1).end_iteration(3);
   node.stop();
   REQUIRE(node.lines("iteration").size() == 1);
-  CHECK(node.lines("iteration")[0] == "iteration 3 complete 1 time 1.5 datasets 3 small:0.0=16:10 small:0.2=16:10 vec:1.0=800:50");
+  CHECK(node.lines("iteration")[0] == "step 3 complete 1 time 1.5 datasets 3 small:0.0=16:10 small:0.2=16:10 vec:1.0=800:50");
   CHECK(node.lines("finalize").size() == 1);
 }
 
@@ -201,8 +201,8 @@ TEST_CASE("rule 13: a parameter set in the middle of a step counts from the next
   client.write(node.variable(0, "vec"), 1, 0, vec.data());
   client.end_iteration(1);
   node.stop();
-  CHECK(node.lines("iteration 0")[0].find("vec:0.0=80:10 vec:0.1=80:10") != std::string::npos);
-  CHECK(node.lines("iteration 1")[0].find("vec:0.0=1600:200") != std::string::npos);
+  CHECK(node.lines("step 0")[0].find("vec:0.0=80:10 vec:0.1=80:10") != std::string::npos);
+  CHECK(node.lines("step 1")[0].find("vec:0.0=1600:200") != std::string::npos);
 }
 
 TEST_CASE("parameters that make no shape are refused at the write and leave the old shape") {
@@ -389,8 +389,8 @@ TEST_CASE("rule 14: with threads, each thread has a lane and an arena, and the e
   for (std::thread& thread : threads) thread.join();
   CHECK(node.client(0).end_iteration(0).code == DC_OK);
   node.stop();
-  CHECK(node.lines("iteration 0")[0] ==
-        "iteration 0 complete 1 time -1 datasets 4 small:0.0=16:10 small:0.1=16:10 small:0.2=16:10 small:0.3=16:10");
+  CHECK(node.lines("step 0")[0] ==
+        "step 0 complete 1 time -1 datasets 4 small:0.0=16:10 small:0.1=16:10 small:0.2=16:10 small:0.3=16:10");
 }
 
 }  // namespace

@@ -26,17 +26,17 @@ static int failed(const dc_host_t* host, const char* what) {
   return DC_E_PLUGIN;
 }
 
-DC_PLUGIN_EXPORT int hide(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host) {
-  (void)event, (void)iteration;
+DC_PLUGIN_EXPORT int hide(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host) {
+  (void)event, (void)step;
   namespace_before = open("/proc/thread-self/ns/mnt", O_RDONLY | O_CLOEXEC);
   if (namespace_before < 0 || unshare(CLONE_NEWNS) != 0) return failed(host, "no mounts of its own");
   if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) return failed(host, "no private mounts");
   return mount("tmpfs", getenv("DAMARIS_TEST_HIDE"), "tmpfs", 0, "size=64k") == 0 ? DC_OK : failed(host, "mount");
 }
 
-DC_PLUGIN_EXPORT int show(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host) {
+DC_PLUGIN_EXPORT int show(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host) {
   char folder[4096];
-  (void)event, (void)iteration;
+  (void)event, (void)step;
   if (getcwd(folder, sizeof folder) == NULL || setns(namespace_before, CLONE_NEWNS) != 0)
     return failed(host, "the mounts of before");
   close(namespace_before);
@@ -48,10 +48,10 @@ static void path_of(char* path, size_t size, const char* suffix) {
   snprintf(path, size, "%s.%s", log == NULL ? "" : log, suffix);
 }
 
-DC_PLUGIN_EXPORT int stay(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host) {
+DC_PLUGIN_EXPORT int stay(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host) {
   char path[4096];
   const struct timespec moment = {0, 1000000};
-  (void)event, (void)iteration;
+  (void)event, (void)step;
   path_of(path, sizeof path, "stays");
   const int there = open(path, O_CREAT | O_WRONLY, 0600);
   if (there < 0) return failed(host, "the mark that it stays");
@@ -61,8 +61,8 @@ DC_PLUGIN_EXPORT int stay(const dc_event_t* event, const dc_iteration_t* iterati
   return DC_OK;
 }
 
-DC_PLUGIN_EXPORT int die(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host) {
-  (void)event, (void)iteration, (void)host;
+DC_PLUGIN_EXPORT int die(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host) {
+  (void)event, (void)step, (void)host;
   raise(SIGKILL);
   return DC_OK;
 }

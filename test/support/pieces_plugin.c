@@ -1,7 +1,7 @@
 /* A plugin for tests that does its work in pieces and talks to itself on other servers.
- * Every server reports each iteration to server 0 and waits (DC_WAIT) for its answer; then it needs two more calls (DC_AGAIN).
- * With the setting patience="yes" it first waits until the server asks it to hurry.
- * With the setting hold="yes" it also waits for the event "go" before it takes up its first iteration.
+ * Every server reports each step to server 0 and waits (DC_WAIT) for its answer; then it needs two more calls (DC_AGAIN).
+ * With the setting patience="yes" it first waits until the server asks it to urgent.
+ * With the setting hold="yes" it also waits for the event "go" before it takes up its first step.
  * With the setting idle="yes" it has a piece to do in on_idle, and another later, until the event "go".
  * What happens is logged to DAMARIS_TEST_LOG with ".s<server>" appended.
  */
@@ -37,8 +37,8 @@ static int init(const dc_host_t* host, void** state) {
   return host->send(host->self, host->server_count, "x", 1) == DC_E_ARGUMENT ? DC_OK : DC_E_PLUGIN;
 }
 
-static int on_event(void* state, const dc_event_t* event, const dc_iteration_t* iteration) {
-  (void)state, (void)iteration;
+static int on_event(void* state, const dc_event_t* event, const dc_step_t* step) {
+  (void)state, (void)step;
   log_line("event", the_host->server_index, event->step);
   held = idle_work = 0;
   return DC_OK;
@@ -51,19 +51,19 @@ static int on_idle(void* state) {
   return ++idle_work % 2 == 0 ? DC_AGAIN : DC_WAIT;
 }
 
-static int on_iteration(void* state, const dc_iteration_t* iteration) {
+static int on_step(void* state, const dc_step_t* step) {
   (void)state;
   if (held) the_host->waits(the_host->self, "which waits for go");
-  if (held || (patient && !iteration->hurry)) return DC_WAIT;
-  if (iteration->age_s < 0 || iteration->age_s > 3600) return DC_E_PLUGIN;
+  if (held || (patient && !step->urgent)) return DC_WAIT;
+  if (step->age_s < 0 || step->age_s > 3600) return DC_E_PLUGIN;
   if (!reported) {
     reported = 1;
-    return the_host->send(the_host->self, 0, &iteration->step, sizeof iteration->step) == DC_OK ? DC_WAIT : DC_E_PLUGIN;
+    return the_host->send(the_host->self, 0, &step->step, sizeof step->step) == DC_OK ? DC_WAIT : DC_E_PLUGIN;
   }
   if (!answered) return DC_WAIT;
   if (++pieces < 3) return DC_AGAIN;
   reported = answered = pieces = 0;
-  log_line("stored", the_host->server_index, iteration->step);
+  log_line("stored", the_host->server_index, step->step);
   return DC_OK;
 }
 
@@ -84,7 +84,7 @@ static int finalize(void* state) {
 }
 
 DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin(void) {
-  static const dc_plugin_t plugin = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "pieces", init, on_event, on_iteration,
+  static const dc_plugin_t plugin = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "pieces", init, on_event, on_step,
                                      finalize,      on_message,          NULL,     NULL, NULL,     on_idle};
   return &plugin;
 }

@@ -1,6 +1,6 @@
 /* A plugin for tests: writes one line for everything it is told, so that a test can read what a server did.
  * File: the environment variable DAMARIS_TEST_LOG, with ".s<server>" appended; nothing is written without it.
- * Settings: fail_at="<step>" fails on_iteration of that step, "end" fails finalize; refuse="yes" fails init; refuse_on="<server>"
+ * Settings: fail_at="<step>" fails on_step of that step, "end" fails finalize; refuse="yes" fails init; refuse_on="<server>"
  * fails it on that server only.
  */
 #define _GNU_SOURCE /* feenableexcept */
@@ -36,71 +36,71 @@ static double sum_of(const dc_dataset_t* dataset) {
   return sum;
 }
 
-static void list_datasets(FILE* log, const dc_iteration_t* iteration) {
-  for (size_t i = 0; i < iteration->dataset_count; ++i) {
-    const dc_dataset_t* d = &iteration->datasets[i];
+static void list_datasets(FILE* log, const dc_step_t* step) {
+  for (size_t i = 0; i < step->dataset_count; ++i) {
+    const dc_dataset_t* d = &step->datasets[i];
     fprintf(log, " %s:%d.%d=%" PRIu64 ":%g", d->variable->path, (int)d->source, (int)d->block, d->bytes, sum_of(d));
   }
 }
 
-static void list_ladder(FILE* log, const dc_iteration_t* iteration) {
-  for (size_t i = 0; i < iteration->skipped_count; ++i)
-    fprintf(log, " %s:%s", iteration->dropped ? "dropped" : "skipped", the_host->variables[iteration->skipped[i]].path);
-  if (iteration->skipped_count > 0) fprintf(log, " waits:%" PRIu64, iteration->waits);
+static void list_ladder(FILE* log, const dc_step_t* step) {
+  for (size_t i = 0; i < step->skipped_count; ++i)
+    fprintf(log, " %s:%s", step->dropped ? "dropped" : "skipped", the_host->variables[step->skipped[i]].path);
+  if (step->skipped_count > 0) fprintf(log, " waits:%" PRIu64, step->waits);
   size_t sums = 0;
-  for (size_t i = 0; i < iteration->dataset_count; ++i) sums += iteration->datasets[i].has_checksum != 0;
-  if (iteration->spilled_bytes > 0) fprintf(log, " spilled:%" PRIu64 " with %zu checksums", iteration->spilled_bytes, sums);
-  for (size_t i = 0; i < iteration->dataset_count && iteration->reduced; ++i)
-    fprintf(log, " %s as %s", iteration->datasets[i].variable->path, iteration->datasets[i].variable->reduce);
+  for (size_t i = 0; i < step->dataset_count; ++i) sums += step->datasets[i].has_checksum != 0;
+  if (step->spilled_bytes > 0) fprintf(log, " spilled:%" PRIu64 " with %zu checksums", step->spilled_bytes, sums);
+  for (size_t i = 0; i < step->dataset_count && step->reduced; ++i)
+    fprintf(log, " %s as %s", step->datasets[i].variable->path, step->datasets[i].variable->reduce);
 }
 
-static void log_event(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host) {
+static void log_event(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host) {
   static const char* const scopes[] = {"core", "node", "global"};
   FILE* log = open_log(host);
   if (log == NULL) return;
   fprintf(log, "event %s step %" PRId64 " scope %s source %d instance %u order %" PRIu64 " datasets %zu", event->name, event->step,
-          scopes[event->scope], (int)event->source, (unsigned)event->instance, event->order, iteration->dataset_count);
-  list_datasets(log, iteration);
+          scopes[event->scope], (int)event->source, (unsigned)event->instance, event->order, step->dataset_count);
+  list_datasets(log, step);
   fprintf(log, "\n");
   fclose(log);
 }
 
 /* The one-function form. */
-int record(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host) {
-  log_event(event, iteration, host);
+int record(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host) {
+  log_event(event, step, host);
   return DC_OK;
 }
 
-int fail_always(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host) {
-  log_event(event, iteration, host);
+int fail_always(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host) {
+  log_event(event, step, host);
   host->fail(host->self, "it was told to fail");
   return DC_E_PLUGIN;
 }
 
 /* Holds the server until the file $DAMARIS_TEST_LOG.go exists, at most ten seconds. */
-int hold(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host) {
+int hold(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host) {
   char path[4096];
   const struct timespec moment = {0, 1000000};
-  (void)event, (void)iteration, (void)host;
+  (void)event, (void)step, (void)host;
   snprintf(path, sizeof path, "%s.go", getenv("DAMARIS_TEST_LOG"));
   for (int tries = 0; tries < 10000 && access(path, F_OK) != 0; ++tries) nanosleep(&moment, NULL);
   return DC_OK;
 }
 
 /* Takes 256 MiB, and gives them back where nobody minds. */
-int take_memory(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host) {
+int take_memory(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host) {
   const size_t bytes = (size_t)256 << 20;
   volatile char* memory = malloc(bytes);
-  (void)event, (void)iteration, (void)host;
+  (void)event, (void)step, (void)host;
   for (size_t at = 0; memory != NULL && at < bytes; at += 4096) memory[at] = 1;
   free((void*)memory);
   return DC_OK;
 }
 
 /* Writes how it finds numbers rounded, and leaves them rounded upwards. */
-int round_upwards(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host) {
+int round_upwards(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host) {
   FILE* log = open_log(host);
-  (void)event, (void)iteration;
+  (void)event, (void)step;
   if (log == NULL) return DC_E_PLUGIN;
   fprintf(log, "rounding %d\n", fegetround());
   fclose(log);
@@ -108,9 +108,9 @@ int round_upwards(const dc_event_t* event, const dc_iteration_t* iteration, cons
 }
 
 /* From then on a division by zero, an invalid operation, and every rounding, is a signal. */
-int enable_traps(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host) {
+int enable_traps(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host) {
   FILE* log = open_log(host);
-  (void)event, (void)iteration;
+  (void)event, (void)step;
   if (log == NULL) return DC_E_PLUGIN;
   fprintf(log, "traps\n");
   fclose(log);
@@ -118,8 +118,8 @@ int enable_traps(const dc_event_t* event, const dc_iteration_t* iteration, const
 }
 
 /* Returns twice: in the server and in a fork of it. */
-int fork_and_return(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host) {
-  (void)event, (void)iteration, (void)host;
+int fork_and_return(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host) {
+  (void)event, (void)step, (void)host;
   return fork() < 0 ? DC_E_PLUGIN : DC_OK;
 }
 
@@ -147,29 +147,29 @@ static int init(const dc_host_t* host, void** state) {
   return DC_OK;
 }
 
-static int on_event(void* state, const dc_event_t* event, const dc_iteration_t* iteration) {
+static int on_event(void* state, const dc_event_t* event, const dc_step_t* step) {
   (void)state;
-  log_event(event, iteration, the_host);
+  log_event(event, step, the_host);
   return DC_OK;
 }
 
-static int on_iteration(void* state, const dc_iteration_t* iteration) {
+static int on_step(void* state, const dc_step_t* step) {
   (void)state;
   FILE* log = open_log(the_host);
   if (log != NULL) {
-    fprintf(log, "iteration %" PRId64 " complete %d time %g datasets %zu", iteration->step, iteration->complete,
-            iteration->has_time ? iteration->time : -1.0, iteration->dataset_count);
-    list_datasets(log, iteration);
-    for (size_t i = 0; i < iteration->absent_count; ++i) fprintf(log, " absent:%d", (int)iteration->absent[i]);
-    for (size_t i = 0; i < iteration->missing_count; ++i) fprintf(log, " missing:%d", (int)iteration->missing[i]);
-    if (iteration->never_attached > 0) fprintf(log, " never_attached:%zu", iteration->never_attached);
-    list_ladder(log, iteration);
-    if (iteration->refused_count > 0) fprintf(log, " refused:%zu %s", iteration->refused_count, iteration->refused[0]);
+    fprintf(log, "step %" PRId64 " complete %d time %g datasets %zu", step->step, step->complete,
+            step->has_time ? step->time : -1.0, step->dataset_count);
+    list_datasets(log, step);
+    for (size_t i = 0; i < step->absent_count; ++i) fprintf(log, " absent:%d", (int)step->absent[i]);
+    for (size_t i = 0; i < step->missing_count; ++i) fprintf(log, " missing:%d", (int)step->missing[i]);
+    if (step->never_attached > 0) fprintf(log, " never_attached:%zu", step->never_attached);
+    list_ladder(log, step);
+    if (step->refused_count > 0) fprintf(log, " refused:%zu %s", step->refused_count, step->refused[0]);
     fprintf(log, "\n");
-    for (size_t i = 0; i < iteration->plugin_failure_count; ++i) fprintf(log, "plugin failed: %s\n", iteration->plugin_failures[i]);
+    for (size_t i = 0; i < step->plugin_failure_count; ++i) fprintf(log, "plugin failed: %s\n", step->plugin_failures[i]);
     fclose(log);
   }
-  if (iteration->step != fail_at) return DC_OK;
+  if (step->step != fail_at) return DC_OK;
   the_host->fail(the_host->self, "it was told to fail at this step");
   return DC_E_IO;
 }
@@ -217,7 +217,7 @@ static int finalize(void* state) {
 }
 
 const dc_plugin_t* damaris_plugin(void) {
-  static const dc_plugin_t plugin = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "recorder", init, on_event, on_iteration, finalize, NULL,
+  static const dc_plugin_t plugin = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "recorder", init, on_event, on_step, finalize, NULL,
                                      on_read,       on_last_step,        NULL,       NULL};
   return &plugin;
 }

@@ -6,9 +6,9 @@
 
 namespace {
 
-int on_iteration(void*, const dc_iteration_t* iteration) {
-  if (iteration->step == 0) throw std::runtime_error("the flux is negative");
-  if (iteration->step == 1) throw 42;
+int on_step(void*, const dc_step_t* step) {
+  if (step->step == 0) throw std::runtime_error("the flux is negative");
+  if (step->step == 1) throw 42;
   return DC_OK;
 }
 
@@ -19,6 +19,6 @@ DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin() {
   table.abi = DC_PLUGIN_ABI;
   table.size_bytes = sizeof table;
   table.name = "throwing";
-  table.on_iteration = on_iteration;
+  table.on_step = on_step;
   return &table;
 }

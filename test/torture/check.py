@@ -20,8 +20,8 @@ from scenario import base_of
 from stored import expected, read_stored, same
 from times import wrong_times
 
-STEP = re.compile(r"(?:step|iteration) (\d+)")
-MISSES = re.compile(r"the manifest(?:, which server 0 keeps,)? misses \d+ iterations, of step (\d+) to step (\d+)")
+STEP = re.compile(r"(?:step|step) (\d+)")
+MISSES = re.compile(r"the manifest(?:, which server 0 keeps,)? misses \d+ steps, of step (\d+) to step (\d+)")
 DIED = re.compile(r"client (\d+) died after")
 TOO_LATE = re.compile(r"the last (\d+) writes and signals of client (\d+) came too late")
 ENDED_BY = re.compile(r"exited on signal (\d+)")

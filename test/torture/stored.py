@@ -73,7 +73,7 @@ def take_time(stored, line):
 
 
 def lines_of(path, stored):
-    """The iterations. The last line may be cut off where its writer was killed."""
+    """The steps. The last line may be cut off where its writer was killed."""
     lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else []
     for number, line in enumerate(lines):
         try:

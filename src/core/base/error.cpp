@@ -77,7 +77,7 @@ const char* other_text(int code) noexcept {
     case DC_E_TOO_LARGE:
       return "dataset too large";
     case DC_E_ITERATION_TOO_LARGE:
-      return "iteration too large";
+      return "step too large";
     case DC_E_FULL:
       return "buffer full";
     case DC_E_SHM:
@@ -89,7 +89,7 @@ const char* other_text(int code) noexcept {
     case DC_E_IO:
       return "input/output error";
     case DC_E_EARLIER_IO:
-      return "an earlier iteration met an error";
+      return "an earlier step met an error";
     case DC_E_NO_OUTPUT:
       return "output folder not usable";
     case DC_E_NOT_STORED:

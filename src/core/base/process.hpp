@@ -1,7 +1,7 @@
 // Identifies a process beyond its number, which the system may reuse, and says whether it still lives.
 // Used by: whatever waits for another process or takes its place: peer_watch, claims of slots, the pool's lock, regions of dead servers;
 // off the hot path.
-// Before it: pid and start time in the region. After it: DC_E_SERVER_LOST, a partial iteration, a stale region.
+// Before it: pid and start time in the region. After it: DC_E_SERVER_LOST, a partial step, a stale region.
 #pragma once
 
 #include <cstdint>

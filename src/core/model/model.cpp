@@ -73,7 +73,7 @@ void update_parameters(const Model& model, std::vector<std::int64_t>& values) {
   values.swap(next);
 }
 
-std::uint64_t iteration_bytes(const Model& model, const std::vector<std::int64_t>& parameters) {
+std::uint64_t step_bytes(const Model& model, const std::vector<std::int64_t>& parameters) {
   std::uint64_t sum = 0;
   for (const Variable& variable : model.variables) {
     if (!variable.enabled) continue;

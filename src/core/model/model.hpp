@@ -123,7 +123,7 @@ struct Plugin {
 };
 
 enum class StalePolicy { recover, refuse, discard };
-enum class PluginPolicy { disable, fail_iteration };
+enum class PluginPolicy { disable, fail_step };
 
 constexpr int kMostClients = 1 << 20;  // of a server
 
@@ -167,6 +167,7 @@ struct Model {
   std::vector<Event> events;        // ids are indexes
   std::vector<Plugin> plugins;      // storage first
   LogSettings log;
+  std::vector<std::string> old_words;  // sentences "file:line:column: ..." about names of an earlier version; not in a region
 };
 
 // Looks names up, by full path and, where it is unique, by bare name. Returns nullptr / -1 when unknown.
@@ -210,8 +211,8 @@ std::vector<std::int64_t> initial_parameters(const Model& model);
 // Throws Error(DC_E_ARGUMENT) for overflow, division by zero or a value outside a parameter's type; `values` is then unchanged.
 void update_parameters(const Model& model, std::vector<std::int64_t>& values);
 
-// Bytes that one client writes in an iteration in which it writes every enabled variable once.
-std::uint64_t iteration_bytes(const Model& model, const std::vector<std::int64_t>& parameters);
+// Bytes that one client writes in a step in which it writes every enabled variable once.
+std::uint64_t step_bytes(const Model& model, const std::vector<std::int64_t>& parameters);
 
 // Whether it is a storage that writes files from several servers, with MPI calls of its own.
 bool calls_mpi(const Plugin& plugin);

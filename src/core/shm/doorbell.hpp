@@ -24,7 +24,7 @@ void sleep_as_server(RegionHeader& region, std::int64_t timeout_ms, HasWork&& ha
   region.server_sleeping.store(0, std::memory_order_relaxed);
 }
 
-// Server, after it released blocks or an iteration advanced.
+// Server, after it released blocks or a step advanced.
 inline void tell_progress(RegionHeader& region) noexcept {
   region.progress.fetch_add(1, std::memory_order_seq_cst);
   if (region.clients_waiting.load(std::memory_order_seq_cst) != 0) futex_wake_all(region.progress);

@@ -69,7 +69,7 @@ struct alignas(kLine) RegionHeader {
   alignas(kLine) std::atomic<std::uint32_t> doorbell;
   std::atomic<std::uint32_t> server_sleeping;
 
-  // Waking clients: S bumps after a release, a completion or a durable iteration; C sleeps on it (futex).
+  // Waking clients: S bumps after a release, a completion or a durable step; C sleeps on it (futex).
   alignas(kLine) std::atomic<std::uint32_t> progress;
   std::atomic<std::uint32_t> clients_waiting;
 

@@ -1,5 +1,5 @@
 // The server's messages to one client: errors and notices, each delivered once (rule 8 of docs/rules.md).
-// Used by: try_post by the server's dispatch thread; try_take_mail by the client's thread at end of iteration, flush and finalize, and when
+// Used by: try_post by the server's dispatch thread; try_take_mail by the client's thread at end of step, flush and finalize, and when
 // it finds its server lost.
 // Before it: an event of the ledger, the roster or a plugin. After it: dc_last_error.
 #pragma once

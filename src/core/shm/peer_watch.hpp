@@ -1,7 +1,7 @@
 // Whether the peer process of a region lives: by its process number where both share their PID and time namespaces, else by the lock on its
 // part of the memory.
 // Used by: clients watching their server, the server watching its clients, processes that find a region; off the hot path.
-// Before it: pid, start time and namespaces in the region. After it: DC_E_SERVER_LOST, a partial iteration, a stale region.
+// Before it: pid, start time and namespaces in the region. After it: DC_E_SERVER_LOST, a partial step, a stale region.
 #pragma once
 
 #include "core/base/process.hpp"

@@ -38,7 +38,7 @@ int caught(const dc_host_t& host, Call&& call) {
   } catch (const Failure& failure) {
     return fail(DC_E_IO, failure.what());
   } catch (const std::bad_alloc&) {
-    return fail(DC_E_MEMORY, "the hdf5 plugin is out of memory; give the dedicated core more, or write less in one iteration");
+    return fail(DC_E_MEMORY, "the hdf5 plugin is out of memory; give the dedicated core more, or write less in one step");
   } catch (const std::exception& error) {
     return fail(DC_E_PLUGIN, error.what());
   } catch (...) {
@@ -61,10 +61,10 @@ int init(const dc_host_t* host, void** state) {
   return guarded(*host, [&] { *state = std::make_unique<State>(*host).release(); });
 }
 
-int on_iteration(void* state, const dc_iteration_t* iteration) {
+int on_step(void* state, const dc_step_t* step) {
   State& mine = *static_cast<State*>(state);
   int stored = DC_OK;
-  const int code = guarded(mine.host, [&] { stored = mine.storage.store(*iteration); });
+  const int code = guarded(mine.host, [&] { stored = mine.storage.store(*step); });
   return code == DC_OK ? stored : code;
 }
 
@@ -106,7 +106,7 @@ int finalize(void* state) {
 
 DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin() {
   using namespace damaris::hdf5;
-  static const dc_plugin_t table = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "hdf5",  init,         nullptr,   on_iteration,
+  static const dc_plugin_t table = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "hdf5",  init,         nullptr,   on_step,
                                     finalize,      on_message,          on_read, on_last_step, on_passed, on_idle};
   return &table;
 }

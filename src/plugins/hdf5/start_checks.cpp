@@ -77,7 +77,7 @@ void check_earlier_files(const dc_host_t& host, const Settings& settings, const 
     throw Error(
         DC_E_NO_OUTPUT,
         found + " and exists=\"refuse\"; move them away, choose another basename or say exists=\"overwrite\" or \"append\"");
-  const std::string line = "hdf5: " + found + "; they go when this run stores its first iteration";
+  const std::string line = "hdf5: " + found + "; they go when this run stores its first step";
   host.log(host.self, 1, line.c_str());
 }
 

@@ -1,4 +1,4 @@
-// What the storage checks once, before its first iteration, and what it says then of the folder, the chunks and the threads.
+// What the storage checks once, before its first step, and what it says then of the folder, the chunks and the threads.
 // Used by: storage.cpp, at its start.
 // Before it: the settings. After it: a storage whose names, types and folder are known to do.
 #pragma once

@@ -26,8 +26,8 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_between(Instant from, Instant to) { return std::chrono::duration<double>(to - from).count(); }
 
-Instant completed(const dc_iteration_t& iteration, Instant now) {
-  return now - std::chrono::duration_cast<Instant::duration>(std::chrono::duration<double>(iteration.age_s));
+Instant completed(const dc_step_t& step, Instant now) {
+  return now - std::chrono::duration_cast<Instant::duration>(std::chrono::duration<double>(step.age_s));
 }
 
 std::string remedy_for(int error) {
@@ -56,9 +56,9 @@ std::string remedy_for(int error) {
 }
 
 // A block that was changed between its hand-over and now is stored by nobody, nor what was written with it: a step is whole or not there.
-void check_blocks(const dc_iteration_t& iteration) {
-  for (std::size_t i = 0; i < iteration.dataset_count; ++i) {
-    const dc_dataset_t& block = iteration.datasets[i];
+void check_blocks(const dc_step_t& step) {
+  for (std::size_t i = 0; i < step.dataset_count; ++i) {
+    const dc_dataset_t& block = step.datasets[i];
     if (block.has_checksum == 0 || codec::crc32(block.data, block.bytes) == block.checksum) continue;
     throw Error(DC_E_IO, "'" + std::string(block.variable->path) + "' (block " + std::to_string(block.block) + ") of client " +
                              std::to_string(block.source) + " has changed in the buffer since it was handed over in step " +
@@ -68,25 +68,25 @@ void check_blocks(const dc_iteration_t& iteration) {
   }
 }
 
-manifest::StepEntry record_of(const dc_host_t& host, const dc_iteration_t& iteration, bool recovered) {
+manifest::StepEntry record_of(const dc_host_t& host, const dc_step_t& step, bool recovered) {
   manifest::StepEntry record;
   record.recovered = recovered;
-  record.step = iteration.step;
-  if (iteration.has_time != 0) record.time = iteration.time;
+  record.step = step.step;
+  if (step.has_time != 0) record.time = step.time;
   record.servers = {host.server_index};
-  record.absent.assign(iteration.absent, iteration.absent + iteration.absent_count);
-  record.missing.assign(iteration.missing, iteration.missing + iteration.missing_count);
-  for (std::size_t i = 0; i < iteration.skipped_count; ++i) record.skipped.push_back(host.variables[iteration.skipped[i]].path);
+  record.absent.assign(step.absent, step.absent + step.absent_count);
+  record.missing.assign(step.missing, step.missing + step.missing_count);
+  for (std::size_t i = 0; i < step.skipped_count; ++i) record.skipped.push_back(host.variables[step.skipped[i]].path);
   std::sort(record.skipped.begin(), record.skipped.end());
-  record.dropped = iteration.dropped != 0;
-  record.reduced = iteration.reduced != 0;
-  record.waits = iteration.waits;
-  record.spilled_bytes = iteration.spilled_bytes;
-  record.never_attached = iteration.never_attached;
-  for (std::size_t i = 0; i < iteration.plugin_failure_count; ++i) record.warnings.emplace_back(iteration.plugin_failures[i]);
-  record.failures.assign(iteration.refused, iteration.refused + iteration.refused_count);
+  record.dropped = step.dropped != 0;
+  record.reduced = step.reduced != 0;
+  record.waits = step.waits;
+  record.spilled_bytes = step.spilled_bytes;
+  record.never_attached = step.never_attached;
+  for (std::size_t i = 0; i < step.plugin_failure_count; ++i) record.warnings.emplace_back(step.plugin_failures[i]);
+  record.failures.assign(step.refused, step.refused + step.refused_count);
   record.complete =
-      record.failures.empty() && iteration.missing_count == 0 && iteration.never_attached == 0 && iteration.skipped_count == 0;
+      record.failures.empty() && step.missing_count == 0 && step.never_attached == 0 && step.skipped_count == 0;
   return record;
 }
 
@@ -170,12 +170,12 @@ void Storage::passed(std::int64_t step) {
   manifest_->passed(step);
 }
 
-int Storage::store(const dc_iteration_t& iteration) {
+int Storage::store(const dc_step_t& step) {
   const Instant now = Clock::now();
-  if (!in_hand_) in_hand_.emplace(InHand{{}, completed(iteration, now), now});
+  if (!in_hand_) in_hand_.emplace(InHand{{}, completed(step, now), now});
   int code = DC_OK;
   try {
-    if (!in_hand_->written) code = try_to_write(iteration, now);
+    if (!in_hand_->written) code = try_to_write(step, now);
     if (code == DC_OK && !manifest_->write()) code = DC_WAIT;
   } catch (...) {
     in_hand_.reset();
@@ -190,36 +190,36 @@ int Storage::store(const dc_iteration_t& iteration) {
   return code;
 }
 
-// Returns DC_OK when the manifest waits for its line, DC_WAIT when the iteration is not written yet, or as give_up().
-int Storage::try_to_write(const dc_iteration_t& iteration, Instant now) {
-  if (retry_.resting(now) || (iteration.dataset_count > 0 && !schedule_->may_write(iteration, now))) return DC_WAIT;
+// Returns DC_OK when the manifest waits for its line, DC_WAIT when the step is not written yet, or as give_up().
+int Storage::try_to_write(const dc_step_t& step, Instant now) {
+  if (retry_.resting(now) || (step.dataset_count > 0 && !schedule_->may_write(step, now))) return DC_WAIT;
   if (!in_hand_->begun) in_hand_->begun = now;
   manifest::StepEntry& record = in_hand_->record;
-  record = record_of(host_, iteration,
+  record = record_of(host_, step,
                      settings_.existing == manifest::Existing::recover);  // anew: between two tries blocks may be spilled
   record.waited_s = seconds_between(in_hand_->seen, *in_hand_->begun);
   in_hand_->refused.reset();
-  warn(place_warnings_.of(iteration));
+  warn(place_warnings_.of(step));
   try {
-    if (iteration.dataset_count > 0) record.files.push_back(write_file(iteration));
+    if (step.dataset_count > 0) record.files.push_back(write_file(step));
   } catch (const Failure& failure) {
-    return failed(iteration, failure, now);
+    return failed(step, failure, now);
   } catch (const Error& error) {
-    return give_up(iteration, error.code(), error.sentence());
+    return give_up(step, error.code(), error.sentence());
   } catch (const std::bad_alloc&) {
-    return give_up(iteration, DC_E_MEMORY,
-                   names_.final_path(iteration.step) +
-                       " is not stored: the server is out of memory; give the dedicated core more, or write less in one iteration");
+    return give_up(step, DC_E_MEMORY,
+                   names_.final_path(step.step) +
+                       " is not stored: the server is out of memory; give the dedicated core more, or write less in one step");
   }
   if (retry_.failed() > 0) {
     const std::string line =
-        "hdf5: iteration " + std::to_string(iteration.step) + " is stored, after " + retry_.effort(Clock::now());
+        "hdf5: step " + std::to_string(step.step) + " is stored, after " + retry_.effort(Clock::now());
     host_.log(host_.self, 2, line.c_str());
   }
   record.retries = retry_.failed();
   retry_.stored();
-  if (!record.files.empty() && continues_) restart_->replace_from(iteration.step);  // recorded or not: the file has taken its place
-  report(iteration);
+  if (!record.files.empty() && continues_) restart_->replace_from(step.step);  // recorded or not: the file has taken its place
+  report(step);
   in_hand_->written = true;
   return DC_OK;
 }
@@ -233,30 +233,29 @@ void Storage::warn(std::vector<PlaceWarning>&& warnings) {
 }
 
 // The turn is another's while this server rests.
-int Storage::failed(const dc_iteration_t& iteration, const Failure& failure, Instant begun) {
+int Storage::failed(const dc_step_t& step, const Failure& failure, Instant begun) {
   const Instant now = Clock::now();
-  const std::string step = std::to_string(iteration.step);
-  const std::string what = names_.final_path(iteration.step) + " is not stored: " + failure.what();
+  const std::string what = names_.final_path(step.step) + " is not stored: " + failure.what();
   const std::string remedy = "; " + remedy_for(failure.system_error());
   if (retry_.again(failure.system_error(), in_hand_->complete, begun, now)) {
     schedule_->written(seconds_between(begun, now));
     if (retry_.failed() == 1) host_.log(host_.self, 1, ("hdf5: " + what + "; it is tried again" + remedy).c_str());
     const std::string waits =
-        "which tries step " + step + " again (" + retry_.effort(now) + "): " + std::strerror(failure.system_error());
+        "which tries step " + std::to_string(step.step) + " again (" + retry_.effort(now) + "): " + std::strerror(failure.system_error());
     host_.waits(host_.self, waits.c_str());
     return DC_WAIT;
   }
   in_hand_->record.retries = retry_.failed() - 1;
   const std::string effort = retry_.failed() > 1 ? "; given up after " + retry_.effort(now) : "";
-  return give_up(iteration, DC_E_IO, what + effort + remedy);
+  return give_up(step, DC_E_IO, what + effort + remedy);
 }
 
 // Enters the sentence into the manifest and hands it to the host.
-int Storage::give_up(const dc_iteration_t& iteration, dc_code code, std::string sentence) {
+int Storage::give_up(const dc_step_t& step, dc_code code, std::string sentence) {
   in_hand_->record.complete = false;
   std::vector<std::string>& failures = in_hand_->record.failures;  // a dataset that was refused stands there already
   if (std::find(failures.begin(), failures.end(), sentence) == failures.end()) failures.push_back(sentence);
-  report(iteration);
+  report(step);
   try {
     manifest_->write();
   } catch (const std::exception& also) {  // a Failure, or the Error of another run that holds the manifest
@@ -266,40 +265,40 @@ int Storage::give_up(const dc_iteration_t& iteration, dc_code code, std::string 
   return code;
 }
 
-void Storage::report(const dc_iteration_t& iteration) {
+void Storage::report(const dc_step_t& step) {
   manifest::StepEntry& record = in_hand_->record;
   record.stored_s = seconds_between(*in_hand_->begun, Clock::now());
   record.memory_bytes = resident_bytes();
   record.at = utc_now_ms();
-  if (iteration.dataset_count > 0)
+  if (step.dataset_count > 0)
     schedule_->written(record.stored_s);
   else
-    schedule_->passed(iteration.step);
+    schedule_->passed(step.step);
   manifest_->report(std::move(record), in_hand_->complete);
 }
 
-manifest::FileEntry Storage::write_file(const dc_iteration_t& iteration) {
-  schedule_->begin(iteration.step);
-  const auto check = [&] { check_blocks(iteration); };
+manifest::FileEntry Storage::write_file(const dc_step_t& step) {
+  schedule_->begin(step.step);
+  const auto check = [&] { check_blocks(step); };
   if (shared_) {
-    manifest::FileEntry entry = shared_->write(iteration, check);
+    manifest::FileEntry entry = shared_->write(step, check);
     for (const Contest& contest : shared_->lost())
-      warn(place_warnings_.hidden(*contest.variable, iteration.step, {contest.hidden.source, contest.hidden.block},
+      warn(place_warnings_.hidden(*contest.variable, step.step, {contest.hidden.source, contest.hidden.block},
                                   {contest.shown.source, contest.shown.block}));
     return entry;
   }
   check();
-  return write_own_file(iteration);
+  return write_own_file(step);
 }
 
-manifest::FileEntry Storage::write_own_file(const dc_iteration_t& iteration) {
-  OutputFile output(names_.temporary_path(iteration.step), names_.final_path(iteration.step));
+manifest::FileEntry Storage::write_own_file(const dc_step_t& step) {
+  OutputFile output(names_.temporary_path(step.step), names_.final_path(step.step));
   Hdf5File file(output.descriptor(), output.temporary_path());
   file.target().write_back_early();
   manifest::FileEntry entry;
-  entry.name = names_.final_name(iteration.step);
+  entry.name = names_.final_name(step.step);
   entry.server = host_.server_index;
-  write_all(file, iteration, entry);
+  write_all(file, step, entry);
   file.close();
   entry.checksum = file.checksum();
   entry.bytes = output.publish(settings_.existing != manifest::Existing::refuse);
@@ -310,14 +309,14 @@ manifest::FileEntry Storage::write_own_file(const dc_iteration_t& iteration) {
   return entry;
 }
 
-void Storage::write_all(Hdf5File& file, const dc_iteration_t& iteration, manifest::FileEntry& entry) {
-  label_file(file.id(), host_, iteration);
-  const std::vector<Piece> pieces = pieces_of(iteration);
+void Storage::write_all(Hdf5File& file, const dc_step_t& step, manifest::FileEntry& entry) {
+  label_file(file.id(), host_, step);
+  const std::vector<Piece> pieces = pieces_of(step);
   writer_.reserve(file, pieces);
   for (const Piece& piece : pieces) {
     manifest::DatasetEntry one = record_of(piece);
     try {
-      write_piece(file, piece, iteration, one);
+      write_piece(file, piece, step, one);
     } catch (const Refused& refused) {
       refuse(refused);
       continue;
@@ -327,9 +326,9 @@ void Storage::write_all(Hdf5File& file, const dc_iteration_t& iteration, manifes
   if (entry.datasets.empty() && in_hand_->refused) throw Error(*in_hand_->refused);
 }
 
-void Storage::write_piece(Hdf5File& file, const Piece& piece, const dc_iteration_t& iteration, manifest::DatasetEntry& entry) {
+void Storage::write_piece(Hdf5File& file, const Piece& piece, const dc_step_t& step, manifest::DatasetEntry& entry) {
   Dataset dataset = writer_.write(file, piece, entry);
-  label_dataset(dataset, piece, iteration);
+  label_dataset(dataset, piece, step);
   entry.stored_bytes = H5Dget_storage_size(dataset.id());
   dataset.close("write the dataset", piece.path);
   file.check();

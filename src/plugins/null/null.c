@@ -13,8 +13,8 @@
 /* All state between init and finalize lives here, not in globals: two servers may share a process (in place, tests). */
 typedef struct null_state_t {
   const dc_host_t* host; /* valid until finalize: no need to copy */
-  int64_t report_every;  /* iterations between two lines in the log, 0 for none */
-  uint64_t iterations, events, datasets, bytes;
+  int64_t report_every;  /* steps between two lines in the log, 0 for none */
+  uint64_t steps, events, datasets, bytes;
 } null_state_t;
 
 /* Says why, then hands the code on: `return refuse(host, DC_E_CONFIG, "...")`. A sentence names place, cause and remedy. */
@@ -37,15 +37,15 @@ static int read_settings(null_state_t* state) {
     errno = 0;
     state->report_every = strtoll(value, &end, 10);
     if (errno != 0 || end == value || *end != '\0' || state->report_every < 0)
-      return refuse(host, DC_E_CONFIG, key, value, "give a whole number of iterations, 0 for no report");
+      return refuse(host, DC_E_CONFIG, key, value, "give a whole number of steps, 0 for no report");
   }
   return DC_OK;
 }
 
 static void report(const null_state_t* state) {
   char line[160];
-  snprintf(line, sizeof line, "null: %" PRIu64 " iterations, %" PRIu64 " events, %" PRIu64 " datasets, %" PRIu64 " bytes",
-           state->iterations, state->events, state->datasets, state->bytes);
+  snprintf(line, sizeof line, "null: %" PRIu64 " steps, %" PRIu64 " events, %" PRIu64 " datasets, %" PRIu64 " bytes",
+           state->steps, state->events, state->datasets, state->bytes);
   state->host->log(state->host->self, 2, line);
 }
 
@@ -64,27 +64,27 @@ static int null_init(const dc_host_t* host, void** state) {
   return code;
 }
 
-/* For each event that the XML binds to this plugin; `iteration` may still be open and holds what has arrived so far. */
-static int null_on_event(void* state, const dc_event_t* event, const dc_iteration_t* iteration) {
+/* For each event that the XML binds to this plugin; `step` may still be open and holds what has arrived so far. */
+static int null_on_event(void* state, const dc_event_t* event, const dc_step_t* step) {
   null_state_t* mine = state;
   (void)event;
-  (void)iteration;
+  (void)step;
   mine->events += 1;
   return DC_OK;
 }
 
-/* For each complete iteration, in step order. The views are read-only and valid until this returns: copy what you keep.
+/* For each complete step, in step order. The views are read-only and valid until this returns: copy what you keep.
  * Extents are in C order, the slowest dimension first, also for a Fortran simulation. */
-static int null_on_iteration(void* state, const dc_iteration_t* iteration) {
+static int null_on_step(void* state, const dc_step_t* step) {
   null_state_t* mine = state;
-  for (size_t i = 0; i < iteration->dataset_count; ++i) mine->bytes += iteration->datasets[i].bytes;
-  mine->datasets += iteration->dataset_count;
-  mine->iterations += 1;
-  if (mine->report_every > 0 && mine->iterations % (uint64_t)mine->report_every == 0) report(mine);
+  for (size_t i = 0; i < step->dataset_count; ++i) mine->bytes += step->datasets[i].bytes;
+  mine->datasets += step->dataset_count;
+  mine->steps += 1;
+  if (mine->report_every > 0 && mine->steps % (uint64_t)mine->report_every == 0) report(mine);
   return DC_OK;
 }
 
-/* Once, after the last iteration. */
+/* Once, after the last step. */
 static int null_finalize(void* state) {
   report(state);
   free(state);
@@ -96,7 +96,7 @@ static int null_finalize(void* state) {
 DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin(void) {
   static const dc_plugin_t table = {DC_PLUGIN_ABI, sizeof(dc_plugin_t),
                                     "null",        null_init,
-                                    null_on_event, null_on_iteration,
+                                    null_on_event, null_on_step,
                                     null_finalize, NULL,
                                     NULL,          NULL,
                                     NULL,          NULL};

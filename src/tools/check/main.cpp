@@ -31,7 +31,7 @@ using namespace damaris;
 
 struct Options {
   std::string file;
-  int iterations = 2;
+  int steps = 2;
   int clients = 0;
   std::vector<std::string> settings;
   bool json = false;
@@ -59,7 +59,7 @@ void complain(const std::string& kind, const std::string& text) {
 int check_file(const Options& options) {
   auto model = std::make_shared<model::Model>(config::parse(read_config_file(options.file), options.file));
   check::set_parameters(*model, options.settings);
-  const check::Sizes sizes = check::measure(*model, options.iterations, options.clients);
+  const check::Sizes sizes = check::measure(*model, options.steps, options.clients);
   std::vector<std::string> warnings = config::warnings(*model);
   std::vector<check::Row> loaded;
   if (options.load_plugins)
@@ -93,7 +93,7 @@ int run(const Options& options) {
 // The options and their help.
 void describe(CLI::App& app, Options& options) {
   app.add_option("FILE", options.file, "The XML file")->required()->type_name("");
-  app.add_option("-k,--iterations", options.iterations, "Iterations the buffer shall hold (default: 2)")
+  app.add_option("-k,--iterations", options.steps, "Steps the buffer shall hold (default: 2)")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->type_name("K");
   app.add_option("-c,--clients", options.clients, "Clients per server, if the XML does not say")
@@ -114,7 +114,7 @@ void describe(CLI::App& app, Options& options) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app(
-      "Checks a configuration without MPI, and shows what it means: the model, the\nbytes per client and iteration, and the buffer "
+      "Checks a configuration without MPI, and shows what it means: the model, the\nbytes per client and step, and the buffer "
       "it needs.",
       "damaris check");
   describe(app, options);

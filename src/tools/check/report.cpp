@@ -189,12 +189,12 @@ std::string need(const model::Model& model, const Sizes& s) {
                           example_setting(model)),
                    kWidth, 2) +
            "\n";
-  const std::string iterations = s.iterations == 1 ? "1 iteration" : format("{} iterations", s.iterations);
+  const std::string steps = s.steps == 1 ? "1 step" : format("{} steps", s.steps);
   const std::uint64_t have = model.architecture.buffer_bytes;
-  std::vector<Row> rows = {{"one client writes per iteration", grouped(s.iteration_bytes) + " bytes", size_text(s.iteration_bytes)},
-                           {format("its share for {}", iterations), grouped(s.client_bytes) + " bytes", size_text(s.client_bytes)}};
+  std::vector<Row> rows = {{"one client writes per step", grouped(s.step_bytes) + " bytes", size_text(s.step_bytes)},
+                           {format("its share for {}", steps), grouped(s.client_bytes) + " bytes", size_text(s.client_bytes)}};
   if (s.clients > 0)
-    rows.push_back({format("buffer for {} client{} and {}", s.clients, s.clients == 1 ? "" : "s", iterations),
+    rows.push_back({format("buffer for {} client{} and {}", s.clients, s.clients == 1 ? "" : "s", steps),
                     grouped(s.buffer_bytes) + " bytes", size_text(s.buffer_bytes)});
   std::string text = "\nSizes\n" + table({}, rows, {1, 2});
   if (!open.empty())
@@ -202,10 +202,10 @@ std::string need(const model::Model& model, const Sizes& s) {
                     kWidth, 2) +
             "\n";
   const std::string buffer = format("  The buffer of {} ", size_text(have));
-  if (s.clients == 0) return text + buffer + format("holds {} of up to {} clients per server.\n", iterations, s.clients_that_fit);
+  if (s.clients == 0) return text + buffer + format("holds {} of up to {} clients per server.\n", steps, s.clients_that_fit);
   return text + buffer +
          (have >= s.buffer_bytes ? "is enough.\n"
-                                 : "is too small for that; writes will wait, or fail if one iteration does not fit.\n");
+                                 : "is too small for that; writes will wait, or fail if one step does not fit.\n");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ void use_words(Json& model) {
   for (Json& event : model["events"])
     for (Json& action : event["actions"]) action["scope"] = kScopes[action["scope"].get<std::size_t>()];
   constexpr const char* kStale[] = {"recover", "refuse", "discard"};
-  constexpr const char* kPolicies[] = {"disable", "fail-iteration"};
+  constexpr const char* kPolicies[] = {"disable", "fail-step"};
   Json& architecture = model["architecture"];
   constexpr const char* kOnFull[] = {"block", "skip", "drop"};
   architecture["on_full"] = kOnFull[architecture["on_full"].get<std::size_t>()];
@@ -34,9 +34,9 @@ void use_words(Json& model) {
 std::string json_report(const model::Model& model, const Sizes& sizes, const std::vector<std::string>& warnings) {
   Json result = {{"file", model.file}, {"valid", true}, {"warnings", warnings}, {"needs_mpi", model::needs_mpi(model)}};
   Json& figures = result["sizes"];
-  figures = {{"known", sizes.known}, {"iterations", sizes.iterations}, {"clients", sizes.clients}};
+  figures = {{"known", sizes.known}, {"iterations", sizes.steps}, {"clients", sizes.clients}};
   if (sizes.known) {
-    figures["iteration_bytes_per_client"] = sizes.iteration_bytes;
+    figures["iteration_bytes_per_client"] = sizes.step_bytes;
     figures["buffer_bytes_per_client"] = sizes.client_bytes;
     figures["buffer_bytes_configured"] = model.architecture.buffer_bytes;
     if (sizes.clients > 0) figures["buffer_bytes_needed"] = sizes.buffer_bytes;

@@ -36,7 +36,7 @@ bool sum_up(const model::Model& model, std::uint64_t& data, std::uint64_t& block
   const auto values = model::initial_parameters(model);
   constexpr std::uint64_t kMost = std::uint64_t{1} << 53;
   try {
-    data = model::iteration_bytes(model, values);
+    data = model::step_bytes(model, values);
   } catch (const Error&) {
     return false;
   }
@@ -114,16 +114,16 @@ std::string example_setting(const model::Model& model) {
   return format("{}={}", first.name, first.value <= most / 2 ? first.value * 2 : first.value / 2);
 }
 
-Sizes measure(const model::Model& model, int iterations, int clients) {
+Sizes measure(const model::Model& model, int steps, int clients) {
   Sizes s;
-  s.iterations = iterations;
+  s.steps = steps;
   s.clients = clients > 0 ? clients : config::clients_per_server(model);
   std::uint64_t blocks = 0;
-  s.known = sum_up(model, s.iteration_bytes, blocks);
+  s.known = sum_up(model, s.step_bytes, blocks);
   if (!s.known) return s;
   const model::Architecture& a = model.architecture;
   // Each thread has an arena of its own.
-  const double arena = static_cast<double>(blocks) * iterations / a.threads;
+  const double arena = static_cast<double>(blocks) * steps / a.threads;
   s.client_bytes = up_to_page(arena) * static_cast<std::uint64_t>(a.threads);
   s.clients_that_fit = s.client_bytes == 0 ? 0 : a.buffer_bytes / s.client_bytes;
   if (s.clients > 0) s.buffer_bytes = up_to_page(static_cast<double>(up_to_page(arena)) / smallest_share(a, s.clients));

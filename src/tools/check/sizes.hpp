@@ -1,4 +1,4 @@
-// The size of a model: bytes per client and iteration, and the buffer that a number of iterations and clients needs.
+// The size of a model: bytes per client and step, and the buffer that a number of steps and clients needs.
 // Used by: damaris-check, one thread.
 // Before it: the model. After it: the report, as text or JSON.
 #pragma once
@@ -13,10 +13,10 @@ namespace damaris::check {
 
 struct Sizes {
   bool known = false;  // false: some layout has no shape before the program sets parameters
-  int iterations = 0;
+  int steps = 0;
   int clients = 0;                     // of the server with most of them; 0: only the start of the job tells
-  std::uint64_t iteration_bytes = 0;   // of one client, every enabled variable once
-  std::uint64_t client_bytes = 0;      // room one client needs for `iterations`, block headers included
+  std::uint64_t step_bytes = 0;   // of one client, every enabled variable once
+  std::uint64_t client_bytes = 0;      // room one client needs for `steps`, block headers included
   std::uint64_t buffer_bytes = 0;      // room all clients of a server need, 0 without `clients`
   std::uint64_t clients_that_fit = 0;  // with equal shares in the buffer of the XML
 };
@@ -32,6 +32,6 @@ std::vector<std::string> open_parameters(const model::Model& model);
 std::string example_setting(const model::Model& model);
 
 // `clients` 0: as the XML says.
-Sizes measure(const model::Model& model, int iterations, int clients);
+Sizes measure(const model::Model& model, int steps, int clients);
 
 }  // namespace damaris::check

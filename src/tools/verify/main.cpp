@@ -83,7 +83,7 @@ std::string verdict(const std::string& record, const manifest::Verification& fou
   std::set<std::int64_t> steps;  // each may have several reasons
   for (const manifest::Finding& one : found.partial)
     if (one.file.empty()) steps.insert(one.step);
-  return format("{}: {} iterations{}, {} files, {} datasets, {}: {}\n", without_controls(record), found.steps,
+  return format("{}: {} steps{}, {} files, {} datasets, {}: {}\n", without_controls(record), found.steps,
                 steps.empty() ? "" : format(", {} of them partial", steps.size()), found.files, found.datasets,
                 size_text(found.bytes), outcome(found));
 }

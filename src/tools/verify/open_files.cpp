@@ -16,9 +16,9 @@ std::string remedy(const manifest::ViewFiles& view, const OpenFiles& limit) {
   const std::string raise = wanted <= limit.hard
                                 ? format("say 'ulimit -n {}' before reading", wanted)
                                 : format("ask the administrator for more than the {} that 'ulimit -n' can set", limit.hard);
-  const std::uint64_t at_once = view.of_one_iteration == 0 ? 0 : room / view.of_one_iteration;
+  const std::uint64_t at_once = view.in_one_step == 0 ? 0 : room / view.in_one_step;
   if (at_once == 0) return raise + ", or have the servers share files (files=\"per-group\" or \"single\")";
-  return raise + format(", or read at most {} iterations before the file is closed and opened again", at_once);
+  return raise + format(", or read at most {} steps before the file is closed and opened again", at_once);
 }
 
 }  // namespace
@@ -34,9 +34,9 @@ std::vector<std::string> too_many_files(const std::vector<manifest::ViewFiles>& 
   for (const manifest::ViewFiles& view : views)
     if (view.all + kOwn > limit.soft)
       sentences.push_back(
-          format("/{}: a read of all of it opens {} files ({} in one iteration) and the limit here is {}; what is beyond reads "
+          format("/{}: a read of all of it opens {} files ({} in one step) and the limit here is {}; what is beyond reads "
                  "as fill, without an error: {}",
-                 view.variable, view.all, view.of_one_iteration, limit.soft, remedy(view, limit)));
+                 view.variable, view.all, view.in_one_step, limit.soft, remedy(view, limit)));
   return sentences;
 }
 

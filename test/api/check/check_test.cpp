@@ -79,7 +79,7 @@ TEST_CASE("check shows the model: extents in C order, bytes, what an event does"
   CHECK_THAT(storm.out, Contains("points   real32 (real, float)  42 x 54 x 54 with ghosts  40 x 96 x 96  489,888"));
   CHECK_THAT(storm.out, Contains("mi    int32     54  = ni+2*3"));
   CHECK_THAT(storm.out, Contains("surface/swath  surface  m/s    disabled  strongest wind so far"));
-  CHECK_THAT(storm.out, Contains("one client writes per iteration  2,488,472 bytes  2.4 MiB"));
+  CHECK_THAT(storm.out, Contains("one client writes per step  2,488,472 bytes  2.4 MiB"));
   const Run galaxy = check({example("particles.xml")});
   CHECK_THAT(galaxy.out, Contains("body     40  position  real64[3]       0"));
   const Run everything = check({example("everything.xml")});
@@ -89,13 +89,13 @@ TEST_CASE("check shows the model: extents in C order, bytes, what an event does"
   CHECK_THAT(reactor.out, Contains("needs MPI        yes: "));
 }
 
-TEST_CASE("check tells the buffer that K iterations of N clients need") {
-  const Run run = check({example("particles.xml"), "--iterations", "3", "--set", "count=1000000"});
+TEST_CASE("check tells the buffer that K steps of N clients need") {
+  const Run run = check({example("particles.xml"), "--steps", "3", "--set", "count=1000000"});
   REQUIRE(run.status == 0);
-  CHECK_THAT(run.out, Contains("one client writes per iteration         40,000,000 bytes"));
-  CHECK_THAT(run.out, Contains("buffer for 4 clients and 3 iterations  960,"));  // 3 x 40 MB x (3+3+1+1) / 1, in pages
+  CHECK_THAT(run.out, Contains("one client writes per step         40,000,000 bytes"));
+  CHECK_THAT(run.out, Contains("buffer for 4 clients and 3 steps  960,"));  // 3 x 40 MB x (3+3+1+1) / 1, in pages
   CHECK_THAT(run.out, Contains("The buffer of 512 MiB is too small for that"));
-  CHECK_THAT(check({example("minimal.xml"), "-k", "1", "-c", "2"}).out, Contains("buffer for 2 clients and 1 iteration"));
+  CHECK_THAT(check({example("minimal.xml"), "-k", "1", "-c", "2"}).out, Contains("buffer for 2 clients and 1 step"));
 }
 
 TEST_CASE("the value that check proposes to try is another one") {
@@ -113,7 +113,7 @@ TEST_CASE("the value that check proposes to try is another one") {
 
 TEST_CASE("check refuses wrong usage with 2 and a hint") {
   CHECK(check({}).status == 2);
-  CHECK(check({example("minimal.xml"), "--iterations", "0"}).status == 2);
+  CHECK(check({example("minimal.xml"), "--steps", "0"}).status == 2);
   CHECK(check({example("minimal.xml"), "--nonsense"}).status == 2);
   const Run name = check({example("particles.xml"), "--set", "cuont=3"});
   CHECK(name.status == 2);
@@ -125,7 +125,7 @@ TEST_CASE("check refuses wrong usage with 2 and a hint") {
 TEST_CASE("check explains itself") {
   const Run run = check({"--help"});
   CHECK(run.status == 0);
-  CHECK_THAT(run.out, Contains("--iterations") && Contains("--load-plugins") && Contains("Exit status: 0"));
+  CHECK_THAT(run.out, Contains("--steps") && Contains("--load-plugins") && Contains("Exit status: 0"));
 }
 
 TEST_CASE("a missing, an empty and an unreadable file are told apart") {

@@ -17,7 +17,7 @@ TEST_CASE("damaris verify names a run that is not there and exits with 2; a dama
   folder.write("storm.jsonl", "{}\n");
   run = run_program({"damaris", "verify", folder.file("storm")});
   CHECK(run.status == 1);
-  CHECK_THAT(run.out, StartsWith("damaged  the manifest: ") && Contains("storm.jsonl:1: an iteration is damaged: "));
+  CHECK_THAT(run.out, StartsWith("damaged  the manifest: ") && Contains("storm.jsonl:1: a step is damaged: "));
   CHECK_THAT(run_program({"damaris", "verify", "--help"}).out, Contains("Exit status: 0 all as recorded"));
 }
 
@@ -86,8 +86,8 @@ TEST_CASE("damaris verify --views tells of a view whose files are more than may 
     return run_program({"sh", "-c", "ulimit -Sn " + limit + "; damaris verify " + option + " " + folder.file("storm")});
   };
   CHECK_THAT(verify("150", "--views").out,
-             Contains("files    /v: a read of all of it opens 120 files (40 in one iteration) and the limit here is 150") &&
-                 Contains("say 'ulimit -n 184' before reading, or read at most 2 iterations before the file is closed"));
+             Contains("files    /v: a read of all of it opens 120 files (40 in one step) and the limit here is 150") &&
+                 Contains("say 'ulimit -n 184' before reading, or read at most 2 steps before the file is closed"));
   CHECK_THAT(verify("150", "").out, !Contains("files    "));
   CHECK_THAT(verify("184", "--views").out, !Contains("files    "));
 }

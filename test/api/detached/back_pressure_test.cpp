@@ -76,7 +76,7 @@ TEST_CASE("a server that was killed after it had spilled loses nothing of it") {
   output = damaris({"recover", region.name});
   INFO(output.text);
   CHECK(output.status == 0);
-  CHECK_THAT(run.lines("iteration 0 ").at(0), Catch::Contains("datasets " + std::to_string(written) + " "));
+  CHECK_THAT(run.lines("step 0 ").at(0), Catch::Contains("datasets " + std::to_string(written) + " "));
   CHECK(std::filesystem::is_empty(spill));
 }
 
@@ -101,15 +101,15 @@ TEST_CASE("recovery stores nothing while spilled data are missing, and says what
   Output output = damaris({"recover", region.name});
   CHECK(output.status == 1);
   CHECK_THAT(output.text, Catch::Contains("that were spilled to " + file.string()) && Catch::Contains("put it back"));
-  CHECK(run.lines("iteration 0 ").empty());
+  CHECK(run.lines("step 0 ").empty());
   const bool gives_up = GENERATE(false, true);
   if (!gives_up) std::filesystem::copy_file(away, file, std::filesystem::copy_options::overwrite_existing);
   output = gives_up ? damaris({"recover", "--give-up-spilled", region.name}) : damaris({"recover", region.name});
   INFO(output.text);
   CHECK(output.status == 0);
   CHECK((output.text.find(" given up, region removed") != std::string::npos) == gives_up);
-  REQUIRE(run.lines("iteration 0 ").size() == 1);
-  CHECK((run.lines("iteration 0 ")[0].find("datasets " + std::to_string(written) + " ") != std::string::npos) == !gives_up);
+  REQUIRE(run.lines("step 0 ").size() == 1);
+  CHECK((run.lines("step 0 ")[0].find("datasets " + std::to_string(written) + " ") != std::string::npos) == !gives_up);
 }
 
 }  // namespace damaris::test

@@ -15,7 +15,7 @@ void kill_server(const shm::FoundRegion& region) {
   REQUIRE(wait_until([&] { return !watch.alive(); }));
 }
 
-TEST_CASE("a client that is killed leaves a partial iteration, and the others go on") {
+TEST_CASE("a client that is killed leaves a partial step, and the others go on") {
   Run run("<clients count='2'/>");
   TestClient &first = run.attached(0), &second = run.attached(1);
   write_step(first, 0);
@@ -27,14 +27,14 @@ TEST_CASE("a client that is killed leaves a partial iteration, and the others go
   Answer answer = first("end 1");
   if (answer.code == DC_OK) answer = first("flush 1 60000");
   CHECK(answer.code == DC_E_EARLIER_IO);
-  CHECK(answer.sentence == "client 1 died after step 0; it is missing from later iterations");
+  CHECK(answer.sentence == "client 1 died after step 0; it is missing from later steps");
   write_step(first, 2);
   first.must("flush 2 60000");
   first.must("finalize");
   CHECK(run.ends());
-  CHECK_THAT(run.lines("iteration 0").at(0), Catch::EndsWith("datasets 2 x:0.0=128:0 x:1.0=128:0"));
-  CHECK_THAT(run.lines("iteration 1").at(0), Catch::EndsWith("datasets 2 x:0.0=128:16 x:1.0=128:16 missing:1"));
-  CHECK_THAT(run.lines("iteration 2").at(0), Catch::EndsWith("datasets 1 x:0.0=128:32 missing:1"));
+  CHECK_THAT(run.lines("step 0").at(0), Catch::EndsWith("datasets 2 x:0.0=128:0 x:1.0=128:0"));
+  CHECK_THAT(run.lines("step 1").at(0), Catch::EndsWith("datasets 2 x:0.0=128:16 x:1.0=128:16 missing:1"));
+  CHECK_THAT(run.lines("step 2").at(0), Catch::EndsWith("datasets 1 x:0.0=128:32 missing:1"));
 }
 
 TEST_CASE("what a killed client had allocated of a shared pool comes back to the others") {
@@ -48,7 +48,7 @@ TEST_CASE("what a killed client had allocated of a shared pool comes back to the
   (void)first("end 0");
   (void)first("finalize");
   CHECK(run.ends());
-  CHECK_THAT(run.lines("iteration 0").at(0), Catch::Contains("datasets 21 ") && Catch::Contains("x:1.1000=128:0 missing:1"));
+  CHECK_THAT(run.lines("step 0").at(0), Catch::Contains("datasets 21 ") && Catch::Contains("x:1.1000=128:0 missing:1"));
 }
 
 TEST_CASE("a run whose clients are all killed is stored as far as it came, and its server leaves") {
@@ -56,10 +56,10 @@ TEST_CASE("a run whose clients are all killed is stored as far as it came, and i
   for (int id = 0; id < 2; ++id) run.attached(id).must("write 3");
   for (int id = 0; id < 2; ++id) run.client(id).process().kill(SIGKILL);
   CHECK(run.ends());
-  CHECK_THAT(run.lines("iteration 3").at(0), Catch::EndsWith("datasets 2 x:0.0=128:48 x:1.0=128:48 missing:0 missing:1"));
+  CHECK_THAT(run.lines("step 3").at(0), Catch::EndsWith("datasets 2 x:0.0=128:48 x:1.0=128:48 missing:0 missing:1"));
 }
 
-TEST_CASE("when the server is killed, end of iteration, flush, signal and finalize say so; a write does not notice") {
+TEST_CASE("when the server is killed, end of step, flush, signal and finalize say so; a write does not notice") {
   Run run("<clients count='1'/>", Run::kRecorder + "<event name='e'/>");
   TestClient& client = run.attached(0);
   write_step(client, 0);
@@ -121,7 +121,7 @@ TEST_CASE("a server that is only stopped is a time-out, not a loss, and goes on 
   write_step(client, 1);
   client.must("finalize");
   CHECK(run.ends());
-  CHECK(run.lines("iteration 1 complete 1 ").size() == 1);
+  CHECK(run.lines("step 1 complete 1 ").size() == 1);
 }
 
 TEST_CASE("who finalizes waits for room in a full lane as long as finalize may wait, not as long as a write") {
@@ -143,7 +143,7 @@ TEST_CASE("who finalizes waits for room in a full lane as long as finalize may w
   CHECK_THAT(answer.sentence,
              Catch::Contains(goes_on ? "" : "leaves although its data are not durable: waited 300 ms for server 0"));
   CHECK(run.ends());
-  const std::string line = run.lines("iteration 0").at(0);
+  const std::string line = run.lines("step 0").at(0);
   CHECK_THAT(line, Catch::Contains("datasets 1"));
   CHECK((line.find("missing:0") == std::string::npos) == goes_on);
 }
@@ -157,9 +157,9 @@ TEST_CASE("SIGTERM to a detached server: it stores what was published and leaves
   second.must("write 0");
   server->kill(signal);
   CHECK(server->wait() == 1);
-  CHECK(server->line() == "damaris server: told to stop: what was published is stored, open iterations are partial");
+  CHECK(server->line() == "damaris server: told to stop: what was published is stored, open steps are partial");
   CHECK(run.regions().empty());
-  CHECK_THAT(run.lines("iteration 0").at(0), Catch::EndsWith("datasets 2 x:0.0=128:0 x:1.0=128:0 missing:1"));
+  CHECK_THAT(run.lines("step 0").at(0), Catch::EndsWith("datasets 2 x:0.0=128:0 x:1.0=128:0 missing:1"));
   CHECK(run.lines("finalize").size() == 1);
   const std::string kEnded = "has ended: it stored what it had taken until then and takes nothing more";
   for (const char* command : {"write 1", "end 1"}) {
@@ -211,7 +211,7 @@ TEST_CASE("rule 16: stale=\"discard\" gives a killed server's data up and starts
   write_step(next, 0);
   next.must("finalize");
   CHECK(run.ends());
-  CHECK_THAT(run.lines("iteration 0").at(0), Catch::EndsWith("datasets 1 x:1.0=128:0"));
+  CHECK_THAT(run.lines("step 0").at(0), Catch::EndsWith("datasets 1 x:1.0=128:0"));
 }
 
 }  // namespace

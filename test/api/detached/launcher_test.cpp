@@ -24,8 +24,8 @@ TEST_CASE("a detached server survives the SIGKILL of mpirun and its process grou
   CHECK(launcher.wait() == 128 + SIGKILL);
   for (int rank = 0; rank < 2; ++rank) ::kill(client(rank), SIGKILL);
   CHECK(run.ends());
-  CHECK_THAT(run.lines("iteration 0").at(0), Catch::EndsWith("datasets 2 x:0.0=128:0 x:1.0=128:0"));
-  CHECK_THAT(run.lines("iteration 1").at(0), Catch::EndsWith("datasets 2 x:0.0=128:16 x:1.0=128:16 missing:0 missing:1"));
+  CHECK_THAT(run.lines("step 0").at(0), Catch::EndsWith("datasets 2 x:0.0=128:0 x:1.0=128:0"));
+  CHECK_THAT(run.lines("step 1").at(0), Catch::EndsWith("datasets 2 x:0.0=128:16 x:1.0=128:16 missing:0 missing:1"));
   CHECK(run.lines("finalize").size() == 1);
 }
 

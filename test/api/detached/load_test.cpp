@@ -3,7 +3,7 @@
 
 namespace damaris::test {
 
-TEST_CASE("64 client processes of one server: all are in each iteration, and nothing is left") {
+TEST_CASE("64 client processes of one server: all are in each step, and nothing is left") {
   constexpr int kClients = 64;
   Run run("<clients count='64'/><buffer size='8MiB'/>");
   for (int id = 0; id < kClients; ++id) run.client(id).ask("init " + std::to_string(id));
@@ -13,7 +13,7 @@ TEST_CASE("64 client processes of one server: all are in each iteration, and not
     for (int id = 0; id < kClients; ++id) CHECK(run.client(id).answer().code == DC_OK);
   }
   CHECK(run.ends());
-  for (const char* step : {"iteration 0 ", "iteration 1 "}) {
+  for (const char* step : {"step 0 ", "step 1 "}) {
     const std::string line = run.lines(step).at(0);
     CHECK_THAT(line, Catch::Contains("datasets 64 ") && Catch::Contains("x:63.0=") && !Catch::Contains("missing"));
   }
@@ -28,7 +28,7 @@ TEST_CASE("a hundred starts and stops leave nothing behind") {
     run.drop(0);
   }
   CHECK(run.ends());
-  CHECK(run.lines("iteration ").size() == 100);
+  CHECK(run.lines("step ").size() == 100);
 }
 
 }  // namespace damaris::test

@@ -27,7 +27,7 @@ TEST_CASE("a server that is killed for want of memory loses nothing: its clients
   const Output output = damaris({"recover", run.regions().at(0)});
   INFO(output.text);
   CHECK(output.status == 0);
-  CHECK_THAT(run.lines("iteration 1 ").at(0), Catch::Contains("datasets 2 x:0.0=128:16 x:0.1=128:16"));
+  CHECK_THAT(run.lines("step 1 ").at(0), Catch::Contains("datasets 2 x:0.0=128:16 x:0.1=128:16"));
   CHECK(run.regions().empty());
 }
 

@@ -71,7 +71,7 @@ TEST_CASE("a client in another PID namespace is served until it finalizes, and m
   run.drop(1);  // killed
   CHECK(run.client(0)("finalize").code == DC_E_EARLIER_IO);
   CHECK(run.ends());
-  CHECK(run.lines("iteration 0 complete 1 ").size() == 1);
+  CHECK(run.lines("step 0 complete 1 ").size() == 1);
 }
 
 }  // namespace damaris::test

@@ -47,7 +47,7 @@ TEST_CASE("without /proc runs store, go on and are verified, in place and with a
   const std::string said = all_lines(verify);
   INFO(said);
   CHECK(verify.wait() == 0);
-  CHECK_THAT(said, Catch::Contains("2 iterations, 2 files, 2 datasets") && Catch::Contains("all as recorded"));
+  CHECK_THAT(said, Catch::Contains("2 steps, 2 files, 2 datasets") && Catch::Contains("all as recorded"));
   CHECK(std::filesystem::exists(basename + ".h5"));
 }
 

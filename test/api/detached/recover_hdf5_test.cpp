@@ -175,7 +175,7 @@ TEST_CASE(
   const Output output = damaris({"verify", "out/x"});
   INFO(output.text);
   CHECK(output.status == 0);
-  CHECK_THAT(output.text, Catch::Contains("x.jsonl: 3 iterations"));
+  CHECK_THAT(output.text, Catch::Contains("x.jsonl: 3 steps"));
 }
 
 TEST_CASE("a recovery that cannot write leaves the data in the region; the next one stores them") {

@@ -31,8 +31,8 @@ TEST_CASE("damaris recover stores what a killed server had in hand, once its cli
   CHECK(output.status == 0);
   CHECK(output.text == region.name + ": 1 dataset stored, step 1, region removed\n");
   CHECK(run.regions().empty());
-  CHECK(run.lines("iteration 0 complete 1 ").size() == 1);
-  CHECK_THAT(run.lines("iteration 1 complete 1 ").at(0), Catch::EndsWith("datasets 1 x:0.0=128:16"));
+  CHECK(run.lines("step 0 complete 1 ").size() == 1);
+  CHECK_THAT(run.lines("step 1 complete 1 ").at(0), Catch::EndsWith("datasets 1 x:0.0=128:16"));
 }
 
 TEST_CASE("a region that another process is recovering is left to it") {
@@ -46,9 +46,9 @@ TEST_CASE("a region that another process is recovering is left to it") {
     CHECK(output.status == 1);
     CHECK_THAT(output.text, Catch::Contains("another process holds " + region.name));
   }
-  CHECK(run.lines("iteration 1 ").empty());
+  CHECK(run.lines("step 1 ").empty());
   CHECK(damaris({"recover", region.name}).status == 0);
-  CHECK(run.lines("iteration 1 ").size() == 1);
+  CHECK(run.lines("step 1 ").size() == 1);
 }
 
 TEST_CASE("a region whose storage cannot be started stays, and can be recovered when the cause is mended") {
@@ -64,7 +64,7 @@ TEST_CASE("a region whose storage cannot be started stays, and can be recovered 
   CHECK_THAT(output.text, Catch::Contains("damaris_test_recorder.so"));
   CHECK(run.regions() == std::vector<std::string>{"/dev/shm" + region.name});
   CHECK(damaris({"recover", region.name}).status == 0);
-  CHECK(run.lines("iteration 1 ").size() == 1);
+  CHECK(run.lines("step 1 ").size() == 1);
 }
 
 TEST_CASE("a region with nothing to store goes, also where its storage cannot be started") {
@@ -91,10 +91,10 @@ TEST_CASE("rule 16: with stale=\"recover\" the next server stores a killed serve
   run.drop(0);
   TestClient& next = run.attached(0);
   CHECK(run.region().name != region.name);
-  CHECK(run.lines("iteration 1 complete 1 ").size() == 1);
+  CHECK(run.lines("step 1 complete 1 ").size() == 1);
   for (const char* command : {"write 2", "end 2", "finalize"}) next.must(command);
   CHECK(run.ends());
-  CHECK(run.lines("iteration ").size() == 3);
+  CHECK(run.lines("step ").size() == 3);
 }
 
 TEST_CASE("damaris recover says that there is nothing to do, and refuses what is no region or a living server's") {

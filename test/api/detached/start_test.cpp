@@ -38,8 +38,8 @@ TEST_CASE("rule 7: a server that the user started takes as many clients as --cli
   write_and_leave(run, 3);
   CHECK(server->wait() == 0);
   CHECK(run.regions().empty());
-  REQUIRE(run.lines("iteration 0").size() == 1);
-  CHECK_THAT(run.lines("iteration 0")[0], Catch::Contains("datasets 3 x:0.0=128:0 x:1.0=128:0 x:2.0=128:0"));
+  REQUIRE(run.lines("step 0").size() == 1);
+  CHECK_THAT(run.lines("step 0")[0], Catch::Contains("datasets 3 x:0.0=128:0 x:1.0=128:0 x:2.0=128:0"));
   CHECK(run.lines("finalize clients 0 1 2").size() == 1);
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("rule 7: of several clients that come at once one starts the server, a
     write_and_leave(run, 4);
     CHECK(run.ends());
     CHECK(run.lines("finalize").size() == 1);
-    CHECK_THAT(run.lines("iteration 0").at(0), Catch::Contains("datasets 4 "));
+    CHECK_THAT(run.lines("step 0").at(0), Catch::Contains("datasets 4 "));
   }
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("rule 7: a run that follows another at once gets a server of its own")
   }
   CHECK(run.ends());
   CHECK(run.lines("finalize").size() == 10);
-  CHECK(run.lines("iteration 0 complete 1 time -1 datasets 2 ").size() == 10);
+  CHECK(run.lines("step 0 complete 1 time -1 datasets 2 ").size() == 10);
 }
 
 TEST_CASE(
@@ -110,7 +110,7 @@ TEST_CASE("rule 7: no step completes before all clients have attached, and the t
   first.must("flush 0 60000");
   first.must("finalize");
   run.client(1).must("finalize");
-  CHECK_THAT(run.lines("iteration 0").at(0), Catch::Contains("datasets 1 x:0.0=128:0 absent:1"));
+  CHECK_THAT(run.lines("step 0").at(0), Catch::Contains("datasets 1 x:0.0=128:0 absent:1"));
 }
 
 TEST_CASE("rule 7: after the attach time-out the run goes on without those who have not come") {

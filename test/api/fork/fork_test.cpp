@@ -53,7 +53,7 @@ TEST_CASE("children of every kind leave a session alone: each step is whole, onc
   INFO("dedicated cores: " + cores + "\n" + run.err);
   CHECK(run.status == 0);
   for (int step = 0; step < 6; ++step) {
-    const auto found = lines(folder.file("log.s0"), "iteration " + std::to_string(step) + " ");
+    const auto found = lines(folder.file("log.s0"), "step " + std::to_string(step) + " ");
     REQUIRE(found.size() == 1);
     CHECK_THAT(found[0], Catch::Contains("complete 1") &&
                              Catch::Contains(" datasets 1 x:0.0=128:" + std::to_string(16 * (step + 1))) &&

@@ -15,14 +15,14 @@ static long wrong_elements(const float* data) {
   return wrong;
 }
 
-int do_something(const dc_event_t* event, const dc_iteration_t* iteration, const dc_host_t* host) {
+int do_something(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host) {
   FILE* file = fopen("my_result.txt", "a");
   (void)host;
   if (file == NULL) return DC_E_IO;
   fprintf(file, "event %s step %lld scope %d complete %d\n", event->name, (long long)event->step, (int)event->scope,
-          iteration->complete);
-  for (size_t d = 0; d < iteration->dataset_count; d++) {
-    const dc_dataset_t* dataset = &iteration->datasets[d];
+          step->complete);
+  for (size_t d = 0; d < step->dataset_count; d++) {
+    const dc_dataset_t* dataset = &step->datasets[d];
     const int as_expected = dataset->variable->type == DC_FLOAT32 && dataset->bytes == 64 * 16 * 2 * sizeof(float);
     fprintf(file, "data %s step %lld source %d extents %lldx%lldx%lld wrong %ld\n", dataset->variable->name,
             (long long)dataset->step, (int)dataset->source, (long long)dataset->extents[0], (long long)dataset->extents[1],

@@ -43,10 +43,10 @@ TEST_CASE("the header counts with the lists that the layout gives it: a line for
                              "/><variable name='v' layout='l'/></data>"));
 }
 
-TEST_CASE("an iteration of all variables that does not fit is a warning: nobody has to write all of them at once") {
+TEST_CASE("a step of all variables that does not fit is a warning: nobody has to write all of them at once") {
   const auto told = config::warnings(model_of(buffer("size='4MiB'", "<clients count='3'/>") + kArray));
   REQUIRE(told.size() == 1);
-  REQUIRE_THAT(told[0], Contains("an iteration of all variables has 2 MiB per client, but one of 3 clients gets 1.3 MiB"));
+  REQUIRE_THAT(told[0], Contains("a step of all variables has 2 MiB per client, but one of 3 clients gets 1.3 MiB"));
 }
 
 TEST_CASE("a warning says when what is recovered at the start would be overwritten") {

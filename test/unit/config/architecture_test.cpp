@@ -35,7 +35,7 @@ TEST_CASE("every attribute of the architecture arrives in the model") {
       "<dedicated cores='2'/><clients count='6' threads='4'/><server start='manual' attach-timeout='5' finalize-timeout='1h'/>"
       "<buffer size='1.5GiB' split='weighted' weights='3, 1' timeout='250ms' stale='discard'/><lanes events='4096'/><placement "
       "pin='false'/>"
-      "<plugins policy='fail-iteration'/><global timeout='2min'/>");
+      "<plugins policy='fail-step'/><global timeout='2min'/>");
   REQUIRE(a.dedicated_cores == 2);
   REQUIRE(a.clients == 6);
   REQUIRE(a.threads == 4);
@@ -48,7 +48,7 @@ TEST_CASE("every attribute of the architecture arrives in the model") {
   REQUIRE(a.stale == StalePolicy::discard);
   REQUIRE(a.lane_events == 4096);
   REQUIRE_FALSE(a.pin);
-  REQUIRE(a.plugin_policy == PluginPolicy::fail_iteration);
+  REQUIRE(a.plugin_policy == PluginPolicy::fail_step);
   REQUIRE(a.global_timeout_ms == 120000);
 }
 

@@ -1,4 +1,4 @@
-// Whether an iteration is whole: by what the servers of a run were to deliver, and by what the lines of its manifest tell.
+// Whether a step is whole: by what the servers of a run were to deliver, and by what the lines of its manifest tell.
 #include <catch2/catch.hpp>
 
 #include <fstream>
@@ -87,7 +87,7 @@ TEST_CASE("a line that says itself that it is not complete is believed once all 
 }
 
 TEST_CASE(
-    "a server that tells of a later iteration with all its clients there had nothing of an earlier one that it does not name") {
+    "a server that tells of a later step with all its clients there had nothing of an earlier one that it does not name") {
   const Record record;
   record.run(2);
   record.told(1, {0});
@@ -101,7 +101,7 @@ TEST_CASE(
     CHECK(record.why(1) == Reasons{"servers that did not report it: 1"});
     CHECK(record.why(2) == Reasons{"clients that never ended it: 4"});
   }
-  SECTION("and it had told of the iteration before") {
+  SECTION("and it had told of the step before") {
     record.told(0, {1});
     CHECK_FALSE(record.whole(1));
   }
@@ -128,7 +128,7 @@ TEST_CASE("a server that has ended had nothing of what it does not name, but for
     record.ended(1);
     for (const int step : {3, 4, 5}) CHECK(record.whole(step));
   }
-  SECTION("one died after iteration 4") {
+  SECTION("one died after step 4") {
     record.ended(1, {{{7, 4}}, 0});
     CHECK(record.whole(4));
     CHECK(record.why(5) == Reasons{"clients that never ended it: 7"});
@@ -166,7 +166,7 @@ TEST_CASE("a run that goes on with another number of servers is judged by its ow
   CHECK(record.whole(3));
 }
 
-TEST_CASE("a recovered line beside the original one is one iteration, whole when both are") {
+TEST_CASE("a recovered line beside the original one is one step, whole when both are") {
   const Record record;
   record.run(2);
   record.told(1, {0, 1});
@@ -201,7 +201,7 @@ TEST_CASE("servers that no line names cost nothing, and the first of them are na
       "servers that did not report it: 0, 2, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22 and 999977 others");
 }
 
-TEST_CASE("of very many flaws of an iteration the first hundred of a kind are told of, and the rest is counted") {
+TEST_CASE("of very many flaws of a step the first hundred of a kind are told of, and the rest is counted") {
   const Record record;
   record.run(1);
   StepEntry line;

@@ -204,7 +204,7 @@ TEST_CASE("damage in a manifest is named with file, line and cause") {
   SECTION("a key is missing") {
     line.erase("files");
     file.add_line(line);
-    cause = "an iteration is damaged";
+    cause = "a step is damaged";
   }
   SECTION("a checksum") {
     line["files"][0]["checksum"] = "crc32:1234";
@@ -362,7 +362,7 @@ TEST_CASE("a run that stores no files replaces nothing, one that does replaces w
   const Outline outline = outline_of(file.path());
   CHECK((outline.replaced_until > 0) == all);
   CHECK(outline.job == "local");
-  CHECK(outline.tells_of_iterations);
+  CHECK(outline.mentions_steps);
 }
 
 TEST_CASE("numbers that JSON does not have are left out, and null is taken for not there") {

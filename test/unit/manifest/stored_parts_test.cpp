@@ -93,7 +93,7 @@ TEST_CASE("what nobody stored is named with what the manifest knows of the reaso
   CHECK(error.code() == DC_E_NOT_STORED);
   CHECK(std::string(error.what()) ==
         "of the elements (1,4) to (2,11) nobody stored (1,9) to (2,11); clients that never ended it: 2, 3; clients that never "
-        "attached: 1; not stored: server 1: no space; the iteration is not complete");
+        "attached: 1; not stored: server 1: no space; the step is not complete");
 }
 
 TEST_CASE("a step that is not complete is good enough for who asks only for what was stored") {

@@ -45,8 +45,8 @@ class RunningPlugin {
   RunningPlugin(const RunningPlugin&) = delete;
   RunningPlugin& operator=(const RunningPlugin&) = delete;
 
-  int on_event(const dc_event_t& event, const dc_iteration_t& iteration) { return table_->on_event(state_, &event, &iteration); }
-  int on_iteration(const dc_iteration_t& iteration) { return table_->on_iteration(state_, &iteration); }
+  int on_event(const dc_event_t& event, const dc_step_t& step) { return table_->on_event(state_, &event, &step); }
+  int on_step(const dc_step_t& step) { return table_->on_step(state_, &step); }
   int on_message(int from, const std::string& text) { return table_->on_message(state_, from, text.data(), text.size()); }
   int on_idle() { return table_->on_idle(state_); }
   int on_passed(std::int64_t step) { return table_->on_passed(state_, step); }

@@ -8,7 +8,7 @@
 namespace damaris::hdf5 {
 namespace {
 
-// The blocks of one variable stand side by side in an iteration.
+// The blocks of one variable stand side by side in a step.
 struct Blocks {
   const dc_dataset_t* begin;
   const dc_dataset_t* end;
@@ -147,10 +147,10 @@ Box in_memory(const Piece& piece, const Part& part) {
   return box;
 }
 
-std::vector<Piece> pieces_of(const dc_iteration_t& iteration) {
+std::vector<Piece> pieces_of(const dc_step_t& step) {
   std::vector<Piece> pieces;
-  const dc_dataset_t* const end = iteration.datasets + iteration.dataset_count;
-  for (const dc_dataset_t* next = iteration.datasets; next != end;) {
+  const dc_dataset_t* const end = step.datasets + step.dataset_count;
+  for (const dc_dataset_t* next = step.datasets; next != end;) {
     const Blocks blocks = blocks_of_next(next, end);
     if (can_be_joined(blocks)) {
       add_joined(blocks, pieces);

@@ -1,6 +1,6 @@
-// Decides what datasets a file gets for an iteration: whole arrays, boxes of them, or one per source.
+// Decides what datasets a file gets for a step: whole arrays, boxes of them, or one per source.
 // Used by: the hdf5 plugin, on the server's dispatch thread.
-// Before it: the iteration's views. After it: dataset_writer.hpp writes each piece.
+// Before it: the step's views. After it: dataset_writer.hpp writes each piece.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -45,8 +45,8 @@ Box interior(const dc_dataset_t& block);
 // The block of a part as it lies in memory, ghost zones included, in the coordinates of the piece.
 Box in_memory(const Piece& piece, const Part& part);
 
-// The pieces of all variables of the iteration, those of larger priority first, else variables in its order. A variable is joined when all its blocks
+// The pieces of all variables of the step, those of larger priority first, else variables in its order. A variable is joined when all its blocks
 // have a position, and stacked when none has one and all are small and alike.
-std::vector<Piece> pieces_of(const dc_iteration_t& iteration);
+std::vector<Piece> pieces_of(const dc_step_t& step);
 
 }  // namespace damaris::hdf5

@@ -36,12 +36,12 @@ void PlaceWarnings::add(What what, std::uint32_t variable, std::int64_t step, co
   if (said->second == step) warnings.push_back({text, is_new});
 }
 
-std::vector<PlaceWarning> PlaceWarnings::of(const dc_iteration_t& iteration) {
+std::vector<PlaceWarning> PlaceWarnings::of(const dc_step_t& step) {
   std::vector<PlaceWarning> warnings;
   std::map<Spot, const dc_dataset_t*> placed;
-  std::set<std::pair<What, std::uint32_t>> seen;  // in this iteration
-  for (std::size_t i = 0; i < iteration.dataset_count; ++i) {
-    const dc_dataset_t& block = iteration.datasets[i];
+  std::set<std::pair<What, std::uint32_t>> seen;  // in this step
+  for (std::size_t i = 0; i < step.dataset_count; ++i) {
+    const dc_dataset_t& block = step.datasets[i];
     const std::uint32_t variable = block.variable->id;
     if (is_unplaced(block) && seen.emplace(What::unplaced, variable).second)
       add(What::unplaced, variable, block.step,

@@ -1,6 +1,6 @@
-// What is odd about the places of an iteration's blocks, and costs values or the joined array: said once a variable.
+// What is odd about the places of a step's blocks, and costs values or the joined array: said once a variable.
 // Used by: storage.cpp, on the server's dispatch thread.
-// Before it: the blocks of an iteration. After it: the log, and the warnings of the manifest.
+// Before it: the blocks of a step. After it: the log, and the warnings of the manifest.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -15,14 +15,14 @@ namespace damaris::hdf5 {
 
 struct PlaceWarning {
   std::string text;
-  bool is_new = false;  // else it is of an iteration that is tried again
+  bool is_new = false;  // else it is of a step that is tried again
 };
 
 class PlaceWarnings {
  public:
   // Blocks without a position although the layout has global extents, and blocks that are hidden by another one of the same place with
   // other values: of these the file has those of the lower source.
-  std::vector<PlaceWarning> of(const dc_iteration_t& iteration);
+  std::vector<PlaceWarning> of(const dc_step_t& step);
 
   struct BlockName {
     std::int32_t source = 0, block = 0;

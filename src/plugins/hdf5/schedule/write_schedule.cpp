@@ -13,7 +13,7 @@ const std::string kPrefix = WriteSchedule::kMessages;
 
 class Immediate : public WriteSchedule {
  public:
-  bool may_write(const dc_iteration_t&, Instant) override { return true; }
+  bool may_write(const dc_step_t&, Instant) override { return true; }
   void written(double) override {}
 };
 
@@ -25,16 +25,16 @@ std::unique_ptr<WriteSchedule> make_schedule(const dc_host_t& host, const Settin
   return std::make_unique<Immediate>();
 }
 
-bool Slots::may_write(const dc_iteration_t& iteration, Instant now) {
-  if (iteration.step != step_) note_completed(iteration, now);
-  return iteration.hurry != 0 || iteration.age_s >= slot_begins();
+bool Slots::may_write(const dc_step_t& step, Instant now) {
+  if (step.step != step_) note_completed(step, now);
+  return step.urgent != 0 || step.age_s >= slot_begins();
 }
 
-void Slots::note_completed(const dc_iteration_t& iteration, Instant now) {
-  const Instant completed = now - std::chrono::duration_cast<Instant::duration>(std::chrono::duration<double>(iteration.age_s));
+void Slots::note_completed(const dc_step_t& step, Instant now) {
+  const Instant completed = now - std::chrono::duration_cast<Instant::duration>(std::chrono::duration<double>(step.age_s));
   if (step_ >= 0) intervals_.push_back(std::chrono::duration<double>(completed - completed_).count());
   if (intervals_.size() > kIntervals) intervals_.pop_front();
-  step_ = iteration.step;
+  step_ = step.step;
   completed_ = completed;
 }
 
@@ -57,7 +57,7 @@ void Coordinated::send(int server, const std::string& what, std::int64_t number)
   host_.send(host_.self, server, text.data(), text.size());
 }
 
-bool Coordinated::may_write(const dc_iteration_t& iteration, Instant now) {
+bool Coordinated::may_write(const dc_step_t& step, Instant now) {
   if (state_ == State::granted) return true;
   if (state_ == State::idle) {
     state_ = State::asked;
@@ -65,10 +65,10 @@ bool Coordinated::may_write(const dc_iteration_t& iteration, Instant now) {
     urgent_ = false;
     send(0, "may I", ++number_);
   }
-  if (iteration.hurry != 0 && !std::exchange(urgent_, true)) send(0, "urgent", number_);
+  if (step.urgent != 0 && !std::exchange(urgent_, true)) send(0, "urgent", number_);
   if (now - asked_ < timeout_) return false;
   const std::string line = "hdf5: server " + std::to_string(host_.server_index) + " waited " + std::to_string(timeout_.count()) +
-                           " ms in vain for its turn to write step " + std::to_string(iteration.step) + ", and writes without";
+                           " ms in vain for its turn to write step " + std::to_string(step.step) + ", and writes without";
   host_.log(host_.self, 1, line.c_str());
   return true;
 }

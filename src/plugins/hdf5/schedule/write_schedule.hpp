@@ -1,6 +1,6 @@
-// When a server may write: at once, in its slot of the time between two iterations, or when the servers have agreed that it may.
+// When a server may write: at once, in its slot of the time between two steps, or when the servers have agreed that it may.
 // Used by: the hdf5 plugin, on the server's dispatch thread; none of it blocks.
-// Before it: an iteration is complete. After it: storage.hpp writes.
+// Before it: a step is complete. After it: storage.hpp writes.
 // Source: the paper on dedicated cores, section 4 (slots) and its future work (coordination).
 #pragma once
 
@@ -22,13 +22,13 @@ class WriteSchedule {
   static constexpr const char* kMessages = "turn:";  // how its messages begin
 
   virtual ~WriteSchedule() = default;
-  // Whether the server may write this iteration now; asked again and again until it may, and then written() follows.
-  virtual bool may_write(const dc_iteration_t& iteration, Instant now) = 0;
-  // Before the iteration is written. Throws Failure when may_write() has waited in vain.
+  // Whether the server may write this step now; asked again and again until it may, and then written() follows.
+  virtual bool may_write(const dc_step_t& step, Instant now) = 0;
+  // Before the step is written. Throws Failure when may_write() has waited in vain.
   virtual void begin(std::int64_t step) { (void)step; }
-  // The iteration is written, which took `seconds`.
+  // The step is written, which took `seconds`.
   virtual void written(double seconds) = 0;
-  // This server brings nothing of the iterations up to `step` that it has not brought yet.
+  // This server brings nothing of the steps up to `step` that it has not brought yet.
   virtual void passed(std::int64_t step) { (void)step; }
   // A message of the schedule of server `from`: what send() of another server sent.
   virtual void take(int from, const std::string& message) {
@@ -39,24 +39,24 @@ class WriteSchedule {
 
 std::unique_ptr<WriteSchedule> make_schedule(const dc_host_t& host, const Settings& settings);
 
-// As many slots as servers in the time between two iterations. Where writing takes longer than a slot, the last server begins so
-// early that it is done by the next iteration; where it takes longer than the iteration, nobody waits. The first iteration has no
-// estimate and is written at once. An urgent iteration (`hurry`) does not wait for its slot.
+// As many slots as servers in the time between two steps. Where writing takes longer than a slot, the last server begins so
+// early that it is done by the next step; where it takes longer than the step, nobody waits. The first step has no
+// estimate and is written at once. An urgent step (`urgent`) does not wait for its slot.
 class Slots : public WriteSchedule {
  public:
   Slots(int index, int count) : index_(index), count_(count) {}
-  bool may_write(const dc_iteration_t& iteration, Instant now) override;
+  bool may_write(const dc_step_t& step, Instant now) override;
   void written(double seconds) override;
-  // Seconds from an iteration's end to the slot of this server.
+  // Seconds from a step's end to the slot of this server.
   double slot_begins() const;
 
  private:
-  void note_completed(const dc_iteration_t& iteration, Instant now);
+  void note_completed(const dc_step_t& step, Instant now);
 
   int index_, count_;
   std::int64_t step_ = -1;
   Instant completed_ = {};
-  std::deque<double> intervals_;  // the last few between iterations, seconds
+  std::deque<double> intervals_;  // the last few between steps, seconds
   double write_s_ = 0;            // the longest of late, forgotten slowly
 };
 
@@ -64,7 +64,7 @@ class Slots : public WriteSchedule {
 class Coordinated : public WriteSchedule {
  public:
   Coordinated(const dc_host_t& host, const Settings& settings);
-  bool may_write(const dc_iteration_t& iteration, Instant now) override;
+  bool may_write(const dc_step_t& step, Instant now) override;
   void written(double seconds) override;
   void take(int from, const std::string& message) override;
 

@@ -40,9 +40,9 @@ void Agreement::tell(int server, const std::string& what, std::int64_t step) con
   host_.log(host_.self, 0, line.c_str());
 }
 
-bool Agreement::may_write(const dc_iteration_t& iteration, Instant now) {
-  if (mine_ != iteration.step) {
-    mine_ = iteration.step;
+bool Agreement::may_write(const dc_step_t& step, Instant now) {
+  if (mine_ != step.step) {
+    mine_ = step.step;
     asked_ = now;
     tell(group_.leader(), "ready", mine_);
   }
@@ -89,7 +89,7 @@ void Agreement::take(int from, const std::string& message) {
   let_go();
 }
 
-// What this server has given up it attends all the same, to refuse it: an iteration is stored by all or by none.
+// What this server has given up it attends all the same, to refuse it: a step is stored by all or by none.
 void Agreement::go(std::int64_t step) {
   going_ = step;
   if (const auto found = given_up_.find(step); found != given_up_.end())

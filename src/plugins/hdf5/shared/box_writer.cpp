@@ -76,22 +76,22 @@ void BoxWriter::attempt(Step&& step) {
   }
 }
 
-BoxWriter::Result BoxWriter::write(const std::string& path, const SharedLayout& layout, const dc_iteration_t* iteration) {
+BoxWriter::Result BoxWriter::write(const std::string& path, const SharedLayout& layout, const dc_step_t* step) {
   failure_ = nullptr;
   Result result;
   result.found.resize(layout.datasets.size());
   File file(H5Fopen(path.c_str(), H5F_ACC_RDWR, team_.file_access().id()), "open together", path);
   for (std::size_t i = 0; i < layout.datasets.size(); ++i)
-    attempt([&] { write_dataset(file.id(), layout.datasets[i], iteration, result, result.found[i]); });
+    attempt([&] { write_dataset(file.id(), layout.datasets[i], step, result, result.found[i]); });
   attempt([&] { file.close("close", path); });
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   return result;
 }
 
-void BoxWriter::write_dataset(hid_t file, const SharedDataset& dataset, const dc_iteration_t* iteration, Result& result,
+void BoxWriter::write_dataset(hid_t file, const SharedDataset& dataset, const dc_step_t* step, Result& result,
                               Found& found) {
   std::vector<Piece> pieces;
-  if (iteration != nullptr) pieces = pieces_of(dataset, team_.member(), *iteration);
+  if (step != nullptr) pieces = pieces_of(dataset, team_.member(), *step);
   std::vector<manifest::DatasetEntry> entries;
   for (const Piece& piece : pieces) entries.push_back(record_of(dataset, piece));
   const std::vector<Load> loads = loads_of(dataset, pieces, entries);

@@ -24,7 +24,7 @@ class BoxWriter {
   };
   // Opens the file at `path`, writes this member's boxes of all datasets and closes it. A member whose values cannot be had goes on
   // with the others, without data, and throws at the end: else they would wait for it for ever.
-  Result write(const std::string& path, const SharedLayout& layout, const dc_iteration_t* iteration);
+  Result write(const std::string& path, const SharedLayout& layout, const dc_step_t* step);
 
  private:
   // What a member writes in one go: a brick of a box of its own, or of a hole.
@@ -39,7 +39,7 @@ class BoxWriter {
     Found& found;
   };
 
-  void write_dataset(hid_t file, const SharedDataset& dataset, const dc_iteration_t* iteration, Result& result, Found& found);
+  void write_dataset(hid_t file, const SharedDataset& dataset, const dc_step_t* step, Result& result, Found& found);
   std::vector<Box> bricks_of(const SharedDataset& dataset, const std::vector<Box>& boxes) const;
   std::vector<Box> all_bricks(const SharedDataset& dataset, int member) const;
   bool in_step(const SharedDataset& dataset) const;

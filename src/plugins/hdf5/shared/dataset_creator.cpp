@@ -36,7 +36,7 @@ void label_parts(hid_t dataset, const SharedDataset& shared) {
 
 void label_dataset(hid_t dataset, const SharedDataset& shared, std::int64_t step, const SharedLayout& layout) {
   label_variable(dataset, *shared.variable);
-  label_iteration(dataset, step, layout.time);
+  label_step(dataset, step, layout.time);
   const std::int64_t* low = shared.whole.low.data();
   if (shared.has_position) write_attribute(dataset, "position", std::vector<std::int64_t>(low, low + shared.whole.ndims));
   if (!shared.global.empty()) write_attribute(dataset, "global_extents", shared.global);
@@ -103,7 +103,7 @@ void DatasetCreator::make(const OutputFile& output, std::int64_t step, const Sha
 
 void DatasetCreator::label_file(hid_t file, std::int64_t step, const SharedLayout& layout) const {
   label_writer(file, host_);
-  label_iteration(file, step, layout.time);
+  label_step(file, step, layout.time);
   std::vector<std::int32_t> writers;
   for (int server = group_.first; server < group_.first + group_.size; ++server) writers.push_back(server);
   write_attribute(file, "writers", writers);

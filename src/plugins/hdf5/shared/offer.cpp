@@ -49,19 +49,19 @@ OfferedVariable& variable_of(Offer& offer, const dc_dataset_t& block) {
 
 }  // namespace
 
-Offer offer_of(const dc_host_t& host, const dc_iteration_t* iteration) {
+Offer offer_of(const dc_host_t& host, const dc_step_t* step) {
   Offer offer;
   offer.clients.assign(host.clients, host.clients + host.client_count);
-  if (iteration == nullptr) {
+  if (step == nullptr) {
     offer.absent = offer.clients;
     return offer;
   }
-  offer.absent.assign(iteration->absent, iteration->absent + iteration->absent_count);
-  offer.missing.assign(iteration->missing, iteration->missing + iteration->missing_count);
-  offer.never_attached = static_cast<std::int64_t>(iteration->never_attached);
-  if (iteration->has_time != 0) offer.time = iteration->time;
-  for (std::size_t i = 0; i < iteration->dataset_count; ++i) {
-    const dc_dataset_t& block = iteration->datasets[i];
+  offer.absent.assign(step->absent, step->absent + step->absent_count);
+  offer.missing.assign(step->missing, step->missing + step->missing_count);
+  offer.never_attached = static_cast<std::int64_t>(step->never_attached);
+  if (step->has_time != 0) offer.time = step->time;
+  for (std::size_t i = 0; i < step->dataset_count; ++i) {
+    const dc_dataset_t& block = step->datasets[i];
     variable_of(offer, block).blocks.push_back({block.source, block.block, block.has_position != 0, interior(block)});
   }
   return offer;

@@ -1,6 +1,6 @@
-// What one server brings to an iteration that several write together, as the text of a message.
+// What one server brings to a step that several write together, as the text of a message.
 // Used by: the hdf5 plugin, on the server's dispatch thread.
-// Before it: the iteration's views. After it: shared_layout.hpp joins the offers of all.
+// Before it: the step's views. After it: shared_layout.hpp joins the offers of all.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -33,8 +33,8 @@ struct Offer {
   std::vector<OfferedVariable> variables;
 };
 
-// Without an iteration all clients are absent.
-Offer offer_of(const dc_host_t& host, const dc_iteration_t* iteration);
+// Without a step all clients are absent.
+Offer offer_of(const dc_host_t& host, const dc_step_t* step);
 
 // Short: variables whose blocks lie at the same places share the list of them.
 std::string to_text(const Offer& offer);

@@ -53,9 +53,9 @@ void merge_text(std::vector<Found>& into, const std::string& text) {
   }
 }
 
-std::uint32_t sum_of(const Contest& contest, const SharedPart& part, const dc_iteration_t& iteration) {
+std::uint32_t sum_of(const Contest& contest, const SharedPart& part, const dc_step_t& step) {
   Staging staging;
-  const Piece piece = {"",   contest.variable, true, true, part.box, {{&block_of(*contest.variable, part, iteration), part.box}},
+  const Piece piece = {"",   contest.variable, true, true, part.box, {{&block_of(*contest.variable, part, step), part.box}},
                        false};
   const std::byte* values = elements_of(piece, part.box, staging);
   return codec::crc32(values, static_cast<std::size_t>(volume(part.box)) * contest.variable->element_bytes);
@@ -98,29 +98,29 @@ void SharedFiles::attend(std::int64_t step, const std::string& why_not) try {
 }
 
 // Each step of it that may fail is a task of all: a server that left early would be waited for.
-manifest::FileEntry SharedFiles::write_together(std::int64_t step, const dc_iteration_t* iteration,
+manifest::FileEntry SharedFiles::write_together(std::int64_t number, const dc_step_t* step,
                                                 const std::function<void()>& check) {
   team_.gather();
   const std::vector<std::string> offers = team_.together([&] {
     check();
-    return to_text(offer_of(host_, iteration));
+    return to_text(offer_of(host_, step));
   });
   SharedLayout layout;
   std::optional<OutputFile> output;  // of the leader: removed unless it is published
   const auto prepare = [&] {
     layout = layout_from(offers);
     if (!team_.leads()) return std::string();
-    warn_of_scattered(layout, step);
-    output.emplace(names_.temporary_path(step), names_.final_path(step));
-    creator_.make(*output, step, layout);
+    warn_of_scattered(layout, number);
+    output.emplace(names_.temporary_path(number), names_.final_path(number));
+    creator_.make(*output, number, layout);
     return output->temporary_path();
   };
   const std::string path = team_.together(prepare).front();
-  settle(layout, iteration);
+  settle(layout, step);
   manifest::FileEntry entry;
-  entry.name = names_.final_name(step);
+  entry.name = names_.final_name(number);
   entry.server = host_.server_index;
-  const std::vector<std::string> found = fill(path, layout, iteration, entry);
+  const std::vector<std::string> found = fill(path, layout, step, entry);
   const std::uint64_t bytes = std::stoull(team_.by_leader([&] { return std::to_string(finish(*output, layout, found)); }));
   entry.checksum = checksum_of(path, bytes);
   entry.bytes = std::stoull(team_.by_leader([&] { return std::to_string(publish(*output, layout)); }));
@@ -128,14 +128,14 @@ manifest::FileEntry SharedFiles::write_together(std::int64_t step, const dc_iter
 }
 
 // Servers that have the same values for one place lose nothing.
-void SharedFiles::settle(const SharedLayout& layout, const dc_iteration_t* iteration) {
+void SharedFiles::settle(const SharedLayout& layout, const dc_step_t* step) {
   lost_.clear();
   if (layout.contests.empty()) return;
   const std::vector<std::string> texts = team_.together([&] {
     Json sums = Json::array();
     for (const Contest& contest : layout.contests)
       for (const SharedPart* part : {&contest.shown, &contest.hidden})
-        sums.push_back(part->member == team_.member() ? sum_of(contest, *part, *iteration) : 0);
+        sums.push_back(part->member == team_.member() ? sum_of(contest, *part, *step) : 0);
     return text_of(sums);
   });
   std::vector<Json> sums;
@@ -170,7 +170,7 @@ SharedLayout SharedFiles::layout_from(const std::vector<std::string>& offers) co
 }
 
 // Returns what each server found in the values.
-std::vector<std::string> SharedFiles::fill(const std::string& path, const SharedLayout& layout, const dc_iteration_t* iteration,
+std::vector<std::string> SharedFiles::fill(const std::string& path, const SharedLayout& layout, const dc_step_t* step,
                                            manifest::FileEntry& entry) {
   std::optional<OwnSync> own;
   team_.together([&] {
@@ -178,7 +178,7 @@ std::vector<std::string> SharedFiles::fill(const std::string& path, const Shared
     return std::string();
   });
   return team_.together([&] {
-    BoxWriter::Result result = writer_.write(path, layout, iteration);
+    BoxWriter::Result result = writer_.write(path, layout, step);
     own->sync();
     entry.datasets = std::move(result.boxes);
     return to_text(result.found);

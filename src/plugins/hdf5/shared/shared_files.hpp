@@ -1,6 +1,6 @@
-// The files that the servers of a group write together: a file for each iteration of which one of them has data.
+// The files that the servers of a group write together: a file for each step of which one of them has data.
 // Used by: the hdf5 plugin, on the server's dispatch thread; collective over the group.
-// Before it: agreement.hpp has brought all servers of the group to the same iteration. After it: the manifest.
+// Before it: agreement.hpp has brought all servers of the group to the same step. After it: the manifest.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -25,24 +25,24 @@ class SharedFiles {
   SharedFiles(const dc_host_t& host, const Settings& settings, const manifest::FileNames& names,
               std::function<void(const std::string&)> begin);
 
-  // Writes the iteration with the others. Returns what this server has of the file, which is durable under its final name. Throws
+  // Writes the step with the others. Returns what this server has of the file, which is durable under its final name. Throws
   // Failure on all of them when one cannot: then no file is left.
-  // `check` may refuse the iteration, by an exception.
-  manifest::FileEntry write(const dc_iteration_t& iteration, const std::function<void()>& check) {
-    return write_together(iteration.step, &iteration, check);
+  // `check` may refuse the step, by an exception.
+  manifest::FileEntry write(const dc_step_t& step, const std::function<void()>& check) {
+    return write_together(step.step, &step, check);
   }
   // Blocks of this server whose values are not in the file just written, as another server has other ones for their place; the first of
   // each variable.
   const std::vector<Contest>& lost() const { return lost_; }
-  // Takes part in an iteration of which only others have data. What fails is theirs to say. With `why_not` it refuses it, for all.
+  // Takes part in a step of which only others have data. What fails is theirs to say. With `why_not` it refuses it, for all.
   void attend(std::int64_t step, const std::string& why_not);
 
  private:
-  manifest::FileEntry write_together(std::int64_t step, const dc_iteration_t* iteration, const std::function<void()>& check);
-  void settle(const SharedLayout& layout, const dc_iteration_t* iteration);
+  manifest::FileEntry write_together(std::int64_t number, const dc_step_t* step, const std::function<void()>& check);
+  void settle(const SharedLayout& layout, const dc_step_t* step);
   void warn_of_scattered(const SharedLayout& layout, std::int64_t step);
   SharedLayout layout_from(const std::vector<std::string>& offers) const;
-  std::vector<std::string> fill(const std::string& path, const SharedLayout& layout, const dc_iteration_t* iteration,
+  std::vector<std::string> fill(const std::string& path, const SharedLayout& layout, const dc_step_t* step,
                                 manifest::FileEntry& entry);
   std::uint64_t finish(OutputFile& output, const SharedLayout& layout, const std::vector<std::string>& found) const;
   std::uint32_t checksum_of(const std::string& path, std::uint64_t bytes);

@@ -162,10 +162,10 @@ std::vector<JoinedBox> joined_parts(const std::vector<const SharedPart*>& parts)
 
 }  // namespace
 
-const dc_dataset_t& block_of(const dc_variable_info_t& variable, const SharedPart& part, const dc_iteration_t& iteration) {
+const dc_dataset_t& block_of(const dc_variable_info_t& variable, const SharedPart& part, const dc_step_t& step) {
   const auto place = [](const dc_dataset_t& block) { return std::make_tuple(block.variable->id, block.source, block.block); };
   const auto wanted = std::make_tuple(variable.id, part.source, part.block);
-  return *std::lower_bound(iteration.datasets, iteration.datasets + iteration.dataset_count, wanted,
+  return *std::lower_bound(step.datasets, step.datasets + step.dataset_count, wanted,
                            [&](const dc_dataset_t& block, const auto& key) { return place(block) < key; });
 }
 
@@ -190,13 +190,13 @@ std::vector<Box> boxes_of(const SharedDataset& dataset, int member) {
   return boxes;
 }
 
-std::vector<Piece> pieces_of(const SharedDataset& dataset, int member, const dc_iteration_t& iteration) {
+std::vector<Piece> pieces_of(const SharedDataset& dataset, int member, const dc_step_t& step) {
   const std::vector<const SharedPart*> parts = parts_of(dataset, member);
   std::vector<Piece> pieces;
   for (const JoinedBox& joined : joined_parts(parts)) {
     Piece piece = {dataset.path, dataset.variable, dataset.joined, dataset.has_position, joined.box, {}, false};
     for (const Tile& tile : joined.tiles)
-      piece.parts.push_back({&block_of(*dataset.variable, *parts[tile.block], iteration), tile.box});
+      piece.parts.push_back({&block_of(*dataset.variable, *parts[tile.block], step), tile.box});
     pieces.push_back(std::move(piece));
   }
   return pieces;

@@ -54,8 +54,8 @@ SharedLayout shared_layout_of(const std::vector<Offer>& offers, const dc_host_t&
 // The boxes that a member writes of a dataset: its parts, joined.
 std::vector<Box> boxes_of(const SharedDataset& dataset, int member);
 // A block of this member.
-const dc_dataset_t& block_of(const dc_variable_info_t& variable, const SharedPart& part, const dc_iteration_t& iteration);
+const dc_dataset_t& block_of(const dc_variable_info_t& variable, const SharedPart& part, const dc_step_t& step);
 // The same with the blocks that fill them.
-std::vector<Piece> pieces_of(const SharedDataset& dataset, int member, const dc_iteration_t& iteration);
+std::vector<Piece> pieces_of(const SharedDataset& dataset, int member, const dc_step_t& step);
 
 }  // namespace damaris::hdf5

@@ -49,7 +49,7 @@ std::string outcome_of(const std::function<std::string()>& task) {
   } catch (const Error& error) {
     return failed(error.sentence(), kNoRemedy);
   } catch (const std::bad_alloc&) {
-    return failed("a server is out of memory; give the dedicated core more, or write less in one iteration", kNoRemedy);
+    return failed("a server is out of memory; give the dedicated core more, or write less in one step", kNoRemedy);
   } catch (const std::exception& error) {
     return failed(error.what(), 0);
   }
@@ -151,7 +151,7 @@ void Team::barrier() {
 
 // Twice: a server that comes after the others have given it up finds the first barrier open, and nobody at the second.
 void Team::gather() {
-  if (broken_) throw Failure("a server of the group did not come to an earlier iteration; start the run again", kNoRemedy);
+  if (broken_) throw Failure("a server of the group did not come to an earlier step; start the run again", kNoRemedy);
   if (channel_ == nullptr) channel_ = std::make_unique<Channel>();
   if (channel_->comm == MPI_COMM_NULL) {
     meet();

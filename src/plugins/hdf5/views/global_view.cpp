@@ -53,14 +53,14 @@ void for_each_place(const History& history, Call&& call) {
     for (const PlacedDataset& place : places) call(places, place);
 }
 
-// A dataset without position begins at zero; alone in its iteration it is the whole array.
+// A dataset without position begins at zero; alone in its step it is the whole array.
 bool has_place(const std::vector<PlacedDataset>& places, const PlacedDataset& place) {
   return place.dataset->has_position || places.size() == 1;
 }
 
 bool is_stacked(const History& history) { return history.begin()->second.front().dataset->is_stack(); }
 
-// The blocks of an iteration that only has stacks, as one list for sources and one for blocks; both empty if it has anything else.
+// The blocks of a step that only has stacks, as one list for sources and one for blocks; both empty if it has anything else.
 std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> layers_of(const std::vector<PlacedDataset>& places) {
   std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> layers;
   for (const PlacedDataset& place : places) {
@@ -71,7 +71,7 @@ std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> layers_of(const 
   return layers;
 }
 
-// The same blocks of the same shape in all iterations; "" when it is so.
+// The same blocks of the same shape in all steps; "" when it is so.
 std::string obstacle_of_stacks(const dc_variable_info_t& variable, const History& history) {
   const std::vector<PlacedDataset>& first = history.begin()->second;
   const auto same_shape = [&](const PlacedDataset& place) {
@@ -82,7 +82,7 @@ std::string obstacle_of_stacks(const dc_variable_info_t& variable, const History
   for (const auto& [step, places] : history)
     if (layers_of(places) != layers_of(first) || layers_of(places).first.empty() ||
         !std::all_of(places.begin(), places.end(), same_shape))
-      return "its blocks have no position and are not the same in all iterations; dc_set_position would place them";
+      return "its blocks have no position and are not the same in all steps; dc_set_position would place them";
   return "";
 }
 
@@ -94,12 +94,12 @@ std::string obstacle(const dc_variable_info_t& variable, const History& history)
     const manifest::DatasetEntry& dataset = *place.dataset;
     if (!why.empty()) return;
     if (dataset.is_stack())
-      why = "its blocks have no position and are not the same in all iterations; dc_set_position would place them";
+      why = "its blocks have no position and are not the same in all steps; dc_set_position would place them";
     else if (dataset.box.ndims != variable.ndims)
       why = "it has " + std::to_string(dataset.box.ndims) + " dimensions in " + place.file->name + " and " +
             std::to_string(variable.ndims) + " in the XML";
     else if (!has_place(places, place))
-      why = "several blocks without a position are in one iteration; dc_set_position would place them";
+      why = "several blocks without a position are in one step; dc_set_position would place them";
   });
   return why;
 }
@@ -112,7 +112,7 @@ std::string other_declaration(const dc_variable_info_t& variable, const History&
     if (!declared) continue;
     const auto before = declared->find(variable.path);
     if (before != declared->end() && before->second != now)
-      return "it is declared as " + before->second + " in iteration " + std::to_string(step) + " and as " + now + " in this run";
+      return "it is declared as " + before->second + " in step " + std::to_string(step) + " and as " + now + " in this run";
   }
   return "";
 }

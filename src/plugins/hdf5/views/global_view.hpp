@@ -1,6 +1,6 @@
-// Which variables of a run can be shown as one array over all files and iterations, and where each part of them lies.
+// Which variables of a run can be shown as one array over all files and steps, and where each part of them lies.
 // Used by: the hdf5 plugin on the dispatch thread of the server that keeps the manifest.
-// Before it: the iterations of the manifest. After it: master_file.hpp and xdmf.hpp write it down. Plain structs, no HDF5.
+// Before it: the steps of the manifest. After it: master_file.hpp and xdmf.hpp write it down. Plain structs, no HDF5.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -17,7 +17,7 @@ namespace damaris::hdf5 {
 
 using Steps = std::map<std::int64_t, manifest::StepEntry>;
 
-// The iterations in which a variable was stored. Variables with the same ones share an axis.
+// The steps in which a variable was stored. Variables with the same ones share an axis.
 struct TimeAxis {
   std::vector<std::int64_t> steps;
   std::vector<double> times;  // physical, of each step; empty when one of them has none, or one is not later than that before
@@ -58,7 +58,7 @@ struct GlobalView {
   std::vector<NotShown> not_shown;
 };
 
-// The view points into `steps` and at the host's variables. Iterations of which a server has not reported yet are shown as far as
+// The view points into `steps` and at the host's variables. Steps of which a server has not reported yet are shown as far as
 // they are known: what is missing has no mapping.
 GlobalView global_view(const Steps& steps, const dc_host_t& host);
 

@@ -46,7 +46,7 @@ class MasterWriter::Content {
       attach_scale(dataset, scale_of(group, number, static_cast<std::size_t>(d)), static_cast<unsigned>(d + 1));
     label(dataset, array);
     if (!array.scale) label_fill(dataset.id(), *array.variable);  // netCDF knows no fill value of 16-bit reals
-    write_attribute(dataset.id(), "coordinates", names_.iteration(array.axis));
+    write_attribute(dataset.id(), "coordinates", names_.step(array.axis));
   }
 
  private:
@@ -85,7 +85,7 @@ class MasterWriter::Content {
     make_scale(scale, names_.time(number));
     write_attribute(scale.id(), "long_name", std::string(physical ? "physical time" : "iteration"));
     write_attribute(scale.id(), "axis", std::string("T"));
-    const Dataset steps = list(group + names_.iteration(number), DAMARIS_HDF5_ID(H5T_NATIVE_INT64), axis.steps);
+    const Dataset steps = list(group + names_.step(number), DAMARIS_HDF5_ID(H5T_NATIVE_INT64), axis.steps);
     write_attribute(steps.id(), "long_name", std::string("iteration"));
     attach_scale(steps, scale, 0);
     return scales_.emplace(path, std::move(scale)).first->second;

@@ -1,4 +1,4 @@
-// The master file of a run: each variable as one array over all files and iterations, made of virtual datasets.
+// The master file of a run: each variable as one array over all files and steps, made of virtual datasets.
 // Used by: the hdf5 plugin on the dispatch thread of the server that keeps the manifest.
 // Before it: global_view.hpp says what is where. After it: xarray, h5py, h5dump. docs/file-format.md lists what is in it.
 #pragma once

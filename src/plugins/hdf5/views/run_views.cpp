@@ -18,7 +18,7 @@ namespace {
 // variable are mapped.
 constexpr std::uint64_t kHeldBytes = 9 << 10, kMappedBytes = 32 << 10;
 
-// Of the iterations given to it so far.
+// Of the steps given to it so far.
 class Need {
  public:
   void add(const manifest::StepEntry& record) {
@@ -109,7 +109,7 @@ RunViews::Work RunViews::work() {
     writing_.reset();
     const std::string line =
         "hdf5: the master file " + place_.final_path(kMasterSuffix) +
-        " does not show the last iterations yet; they are stored, and it is written again after the next one: " + error.what();
+        " does not show the last steps yet; they are stored, and it is written again after the next one: " + error.what();
     host_.log(host_.self, 1, line.c_str());
     return Work::none;
   }
@@ -190,7 +190,7 @@ void RunViews::give_up(std::uint64_t needed_bytes) {
   const auto mebibytes = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
   const std::string line =
       "hdf5: the master file " + place_.final_path(kMasterSuffix) +
-      (steps.empty() ? " is not made" : " and the XDMF file show the iterations up to " + std::to_string(steps.rbegin()->first)) +
+      (steps.empty() ? " is not made" : " and the XDMF file show the steps up to " + std::to_string(steps.rbegin()->first)) +
       ", as the next would take " + mebibytes(needed_bytes) + " and half of memory=\"...\" is " + mebibytes(memory_bytes_) +
       "; all is stored and recorded; to see it all give more memory, or write fewer files with files=\"per-group\" or \"single\"";
   host_.log(host_.self, 1, line.c_str());

@@ -25,7 +25,7 @@ class RunViews : public manifest::Views {
   using Now = Clock::time_point (*)();
 
   // `record` is the path of the manifest, <folder>/<stem>.jsonl, beside which the views lie. Removes what a killed server of this host
-  // left half written. `host` must outlive this object. When the manifest outgrows `memory_bytes` the views show its first iterations that
+  // left half written. `host` must outlive this object. When the manifest outgrows `memory_bytes` the views show its first steps that
   // do not, and stay so; the log says it. `tell` enters each view into the manifest.
   RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now = Clock::now,
            manifest::EnterView tell = {});
@@ -33,7 +33,7 @@ class RunViews : public manifest::Views {
   void begin_again() override;
   void note() override { due_ = true; }
   // Writes a piece of the views where they lag behind the manifest; `later` while the last time took more than 5 % of the time since
-  // then. A failure is logged, and tried again after the next note: the iteration itself is stored.
+  // then. A failure is logged, and tried again after the next note: the step itself is stored.
   Work work() override;
 
   // The end of this server's part: the views show all that is in the manifest, also when other servers add to it and finish at the

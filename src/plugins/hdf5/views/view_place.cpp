@@ -70,7 +70,7 @@ ViewNames::ViewNames(const GlobalView& view, const dc_host_t& host) {
   for (const auto& [name, count] : users) taken_.insert(name);
   for (std::size_t axis = 0; axis < view.axes.size(); ++axis) {
     times_.push_back(free(numbered("time", axis)));
-    iterations_.push_back(free(numbered("iteration", axis)));
+    steps_.push_back(free(numbered("iteration", axis)));
   }
   for (const GlobalArray& coordinate : view.coordinates) {
     const std::string name = coordinate.variable->name;

@@ -22,7 +22,7 @@ class ViewNames {
   ViewNames(const GlobalView& view, const dc_host_t& host);
 
   const std::string& time(std::size_t axis) const { return times_[axis]; }            // "time", "time_1", ...
-  const std::string& iteration(std::size_t axis) const { return iterations_[axis]; }  // beside each of them
+  const std::string& step(std::size_t axis) const { return steps_[axis]; }  // beside each of them
   // The dimension that a coordinate labels: its variable's name without groups.
   const std::string& coordinate(std::size_t coordinate) const { return coordinates_[coordinate]; }
   // Of the array's dimensions without time, slowest first: <layout>_z, _y, _x, or <layout>_0, ... beyond three. Arrays of the
@@ -35,7 +35,7 @@ class ViewNames {
   const std::vector<std::string>& dimensions_of(const GlobalArray& array);
 
   std::set<std::string> taken_;
-  std::vector<std::string> times_, iterations_, coordinates_;
+  std::vector<std::string> times_, steps_, coordinates_;
   std::vector<std::vector<std::string>> dimensions_;
   std::map<std::pair<std::string, std::vector<std::int64_t>>, std::vector<std::string>> known_;
   std::map<std::string, std::size_t> shapes_;  // layout -> how many of its shapes have names

@@ -11,7 +11,7 @@
 namespace damaris::hdf5 {
 
 // Creates it at `path`, with the groups above it; what no file holds reads as NaN, or as 0 where there is no NaN. Its first dimension
-// is time, of `times` iterations; a coordinate has none and only its first iteration.
+// is time, of `times` steps; a coordinate has none and only its first step.
 Dataset create_virtual(hid_t file, const std::string& path, const GlobalArray& array, std::size_t times);
 Dataset create_virtual_coordinate(hid_t file, const std::string& path, const GlobalArray& coordinate);
 

@@ -147,7 +147,7 @@ std::vector<GridShape> shapes_of(const GlobalView& view) {
   return shapes;
 }
 
-using Times = std::map<std::int64_t, double>;  // by iteration
+using Times = std::map<std::int64_t, double>;  // by step
 
 Times numbers_of(const GlobalView& view) {
   Times times;
@@ -156,7 +156,7 @@ Times numbers_of(const GlobalView& view) {
   return times;
 }
 
-// Physical ones if all iterations that are shown have one that is later than that before, else their numbers.
+// Physical ones if all steps that are shown have one that is later than that before, else their numbers.
 Times times_of(const GlobalView& view) {
   Times times;
   for (const TimeAxis& axis : view.axes)
@@ -191,7 +191,7 @@ class XdmfDocument {
     });
   }
 
-  // Nothing in iterations in which none of the shape's arrays was stored.
+  // Nothing in steps in which none of the shape's arrays was stored.
   void grid(const GridShape& shape, const std::string& name, std::int64_t step, double time) {
     std::vector<std::pair<const GlobalArray*, std::size_t>> stored;
     for (const GlobalArray* array : shape.arrays) {
@@ -248,7 +248,7 @@ class XdmfDocument {
     });
   }
 
-  // One iteration of the array in the master file.
+  // One step of the array in the master file.
   void slab(const GridShape& shape, const GlobalArray& array, std::int64_t index) {
     Numbers start = {index}, count = {1}, whole = {static_cast<std::int64_t>(view_.axes[array.axis].steps.size())};
     for (int d = 0; d < array.box.ndims; ++d) {

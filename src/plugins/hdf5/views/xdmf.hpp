@@ -10,7 +10,7 @@
 
 namespace damaris::hdf5 {
 
-// Arrays of one to three dimensions, of numbers. Those of the same shape and place are one grid, with the iterations in which any
+// Arrays of one to three dimensions, of numbers. Those of the same shape and place are one grid, with the steps in which any
 // of them was stored.
 std::string xdmf_text(const std::string& stem, const GlobalView& view, const ViewNames& names);
 

@@ -14,8 +14,8 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-std::optional<double> time_of(const dc_iteration_t& iteration) {
-  return iteration.has_time != 0 ? std::optional<double>(iteration.time) : std::nullopt;
+std::optional<double> time_of(const dc_step_t& step) {
+  return step.has_time != 0 ? std::optional<double>(step.time) : std::nullopt;
 }
 
 void label_source(hid_t dataset, const dc_dataset_t& block) {
@@ -49,16 +49,16 @@ void label_place(hid_t dataset, const Piece& piece) {
 }
 
 // What back-pressure has cost this file; nothing where there was none.
-void label_ladder(hid_t file, const dc_host_t& host, const dc_iteration_t& iteration) {
+void label_ladder(hid_t file, const dc_host_t& host, const dc_step_t& step) {
   std::vector<std::string> variables;
-  for (std::size_t i = 0; i < iteration.skipped_count; ++i) variables.emplace_back(host.variables[iteration.skipped[i]].path);
-  if (!variables.empty()) write_attribute(file, iteration.dropped != 0 ? "dropped_variables" : "skipped_variables", variables);
-  if (iteration.reduced != 0) write_attribute(file, "reduced_on_full", std::int32_t{1});
+  for (std::size_t i = 0; i < step.skipped_count; ++i) variables.emplace_back(host.variables[step.skipped[i]].path);
+  if (!variables.empty()) write_attribute(file, step.dropped != 0 ? "dropped_variables" : "skipped_variables", variables);
+  if (step.reduced != 0) write_attribute(file, "reduced_on_full", std::int32_t{1});
 }
 
 }  // namespace
 
-void label_iteration(hid_t object, std::int64_t step, const std::optional<double>& time) {
+void label_step(hid_t object, std::int64_t step, const std::optional<double>& time) {
   write_attribute(object, "iteration", step);
   if (time) write_attribute(object, "time", *time);
 }
@@ -90,15 +90,15 @@ void label_writer(hid_t file, const dc_host_t& host) {
   write_attribute(file, "servers", host.server_count);
 }
 
-void label_file(hid_t file, const dc_host_t& host, const dc_iteration_t& iteration) {
+void label_file(hid_t file, const dc_host_t& host, const dc_step_t& step) {
   label_writer(file, host);
-  label_iteration(file, iteration.step, time_of(iteration));
+  label_step(file, step.step, time_of(step));
   write_attribute(file, "clients", std::vector<std::int32_t>(host.clients, host.clients + host.client_count));
-  write_attribute(file, "absent_clients", std::vector<std::int32_t>(iteration.absent, iteration.absent + iteration.absent_count));
+  write_attribute(file, "absent_clients", std::vector<std::int32_t>(step.absent, step.absent + step.absent_count));
   write_attribute(file, "missing_clients",
-                  std::vector<std::int32_t>(iteration.missing, iteration.missing + iteration.missing_count));
-  write_attribute(file, "never_attached", static_cast<std::int64_t>(iteration.never_attached));
-  label_ladder(file, host, iteration);
+                  std::vector<std::int32_t>(step.missing, step.missing + step.missing_count));
+  write_attribute(file, "never_attached", static_cast<std::int64_t>(step.never_attached));
+  label_ladder(file, host, step);
 }
 
 void label_variable(hid_t dataset, const dc_variable_info_t& variable) {
@@ -107,9 +107,9 @@ void label_variable(hid_t dataset, const dc_variable_info_t& variable) {
   label_text(dataset, "layout", variable.layout);
 }
 
-void label_dataset(const Dataset& dataset, const Piece& piece, const dc_iteration_t& iteration) {
+void label_dataset(const Dataset& dataset, const Piece& piece, const dc_step_t& step) {
   label_variable(dataset.id(), *piece.variable);
-  label_iteration(dataset.id(), iteration.step, time_of(iteration));
+  label_step(dataset.id(), step.step, time_of(step));
   label_place(dataset.id(), piece);
   if (piece.joined) {
     label_parts(dataset.id(), piece);

@@ -21,7 +21,7 @@ void label_text(hid_t object, const char* name, const char* text);
 
 // Which program wrote the file, on which server: the format and its version first.
 void label_writer(hid_t file, const dc_host_t& host);
-void label_iteration(hid_t object, std::int64_t step, const std::optional<double>& time);
+void label_step(hid_t object, std::int64_t step, const std::optional<double>& time);
 void label_variable(hid_t dataset, const dc_variable_info_t& variable);
 
 // Part k of a joined dataset: whose block it is (element k of two lists), where it lies in the global array and how large it is
@@ -38,8 +38,8 @@ class PartsTable {
   std::vector<std::int64_t> positions_, extents_;
 };
 
-void label_file(hid_t file, const dc_host_t& host, const dc_iteration_t& iteration);
+void label_file(hid_t file, const dc_host_t& host, const dc_step_t& step);
 
-void label_dataset(const Dataset& dataset, const Piece& piece, const dc_iteration_t& iteration);
+void label_dataset(const Dataset& dataset, const Piece& piece, const dc_step_t& step);
 
 }  // namespace damaris::hdf5

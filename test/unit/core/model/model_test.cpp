@@ -53,9 +53,9 @@ TEST_CASE("a computed parameter outside its type is an error and changes nothing
   REQUIRE_THAT(error_of([&] { update_parameters(model, values); }).sentence(), Contains("the product does not fit into 64 bits"));
 }
 
-TEST_CASE("the bytes of an iteration count every enabled variable once") {
+TEST_CASE("the bytes of a step count every enabled variable once") {
   const Model model = example_model();
-  REQUIRE(iteration_bytes(model, initial_parameters(model)) == 2 * 10 * 4 * 4 + 32);
+  REQUIRE(step_bytes(model, initial_parameters(model)) == 2 * 10 * 4 * 4 + 32);
 }
 
 TEST_CASE("rule 5: global scope and a single file are what needs MPI, and the reason names the place") {

@@ -1,6 +1,6 @@
-// Variables and blocks made by hand, and the iteration view a storage plugin gets of them.
+// Variables and blocks made by hand, and the step view a storage plugin gets of them.
 // Used by: tests of the hdf5 plugin, one thread.
-// Before it: the test. After it: RunningPlugin::on_iteration.
+// Before it: the test. After it: RunningPlugin::on_step.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -51,7 +51,7 @@ inline dc_variable_info_t variable_info(std::uint32_t id, const char* path, dc_t
   return info;
 }
 
-// One iteration; keeps the data of its blocks.
+// One step; keeps the data of its blocks.
 class Blocks {
  public:
   explicit Blocks(std::int64_t step) { view_.step = step; }
@@ -80,7 +80,7 @@ class Blocks {
     return add(variable, source, extents, values.data(), block);
   }
 
-  dc_iteration_t& view() {
+  dc_step_t& view() {
     flat_.assign(datasets_.begin(), datasets_.end());
     view_.complete = 1;
     view_.datasets = flat_.data();
@@ -93,7 +93,7 @@ class Blocks {
   std::deque<dc_dataset_t> datasets_;  // references stay valid
   std::deque<std::vector<char>> data_;
   std::vector<dc_dataset_t> flat_;
-  dc_iteration_t view_ = {};
+  dc_step_t view_ = {};
 };
 
 inline void place(dc_dataset_t& block, const Numbers& position) {

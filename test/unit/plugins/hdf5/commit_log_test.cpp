@@ -34,13 +34,13 @@ TEST_CASE("the manifest tells of each file and dataset what is in them") {
   const std::vector<float> values = {3, -1, std::nanf(""), 8, 2, 2};
   place(blocks.add(exact, 0, {2, 3}, values), {4, 0});
   blocks.add(rounded, 1, {3}, std::vector<double>{0.1, 0.2, 0.3});
-  dc_iteration_t& view = blocks.view();
+  dc_step_t& view = blocks.view();
   view.has_time = 1;
   view.time = 2.5;
   const std::int32_t absent = 3;
   view.absent = &absent;
   view.absent_count = 1;
-  REQUIRE(server.plugin->on_iteration(view) == DC_OK);
+  REQUIRE(server.plugin->on_step(view) == DC_OK);
 
   const auto steps = steps_in(folder.file("storm.jsonl"));
   REQUIRE(steps.size() == 1);
@@ -76,7 +76,7 @@ TEST_CASE("a step that a client never came for is partial, and verify says so") 
     const auto variable = variable_info(0, "v", DC_FLOAT32, 1);
     blocks.add(variable, 0, {1}, std::vector<float>{3});
     blocks.view().never_attached = 2;
-    REQUIRE(server.plugin->on_iteration(blocks.view()) == DC_OK);
+    REQUIRE(server.plugin->on_step(blocks.view()) == DC_OK);
   }
   const damaris::manifest::Verification found = damaris::hdf5::verify(folder.file("storm.jsonl"), {});
   REQUIRE(found.partial.size() == 1);
@@ -95,7 +95,7 @@ TEST_CASE("a step of which a block was refused is partial for verify and for res
     if (has_data) blocks.add(variable, 0, {1}, std::vector<float>{3});
     blocks.view().refused_count = 1;
     blocks.view().refused = &refusal;
-    REQUIRE(server.plugin->on_iteration(blocks.view()) == DC_OK);
+    REQUIRE(server.plugin->on_step(blocks.view()) == DC_OK);
   }
   const damaris::manifest::Verification found = damaris::hdf5::verify(folder.file("storm.jsonl"), {});
   REQUIRE(found.partial.size() == 1);
@@ -148,7 +148,7 @@ TEST_CASE("a server that passes a step without data has told of it: the line app
   CHECK(keeper.plugin->finalize() == DC_OK);
 }
 
-TEST_CASE("iterations that a server passes are whole up to where it lost a client, and not beyond") {
+TEST_CASE("steps that a server passes are whole up to where it lost a client, and not beyond") {
   const TempFolder folder;
   ServerOf keeper(folder, 0, 2), other(folder, 1, 2);
   for (const int step : {1, 2}) REQUIRE(keeper.store(step) == DC_OK);
@@ -247,7 +247,7 @@ TEST_CASE("a block without a position in a layout with a global array is told of
   for (const int step : {1, 2}) {
     Blocks blocks(step);
     for (const int source : {0, 1}) blocks.add(variable, source, {2}, std::vector<float>{1, 2}).global[0] = 4;
-    REQUIRE(server.plugin->on_iteration(blocks.view()) == DC_OK);
+    REQUIRE(server.plugin->on_step(blocks.view()) == DC_OK);
   }
   const std::string line =
       "'fields/w' of client 0 has no position in its global array and is not joined; call dc_set_position for it, or leave out "
@@ -267,7 +267,7 @@ TEST_CASE("a block that another one hides with other values is told of once; the
     Blocks blocks(step);
     place(blocks.add(variable, 0, {2}, std::vector<float>{1, 2}), {0});
     place(blocks.add(variable, 1, {2}, std::vector<float>{1, last}), {second_place});
-    REQUIRE(server.plugin->on_iteration(blocks.view()) == DC_OK);
+    REQUIRE(server.plugin->on_step(blocks.view()) == DC_OK);
   };
   store(1, 0, 2);
   store(2, 1, 7);
@@ -282,7 +282,7 @@ TEST_CASE("a block that another one hides with other values is told of once; the
   CHECK(std::count(server.host.lines.begin(), server.host.lines.end(), std::make_pair(1, "hdf5: step 3: " + line)) == 1);
 }
 
-TEST_CASE("an iteration that could not be stored stands in the manifest with its reason") {
+TEST_CASE("a step that could not be stored stands in the manifest with its reason") {
   const TempFolder folder;
   ServerOf server(folder, 0, 1);
   std::filesystem::create_directory(folder.file("storm.node7.s0.i0.h5"));
@@ -294,7 +294,7 @@ TEST_CASE("an iteration that could not be stored stands in the manifest with its
 }
 
 TEST_CASE(
-    "exists=overwrite removes all files of the earlier run with the first iteration, not before, also those of other servers") {
+    "exists=overwrite removes all files of the earlier run with the first step, not before, also those of other servers") {
   const TempFolder folder;
   {
     ServerOf keeper(folder, 0, 2), other(folder, 1, 2);
@@ -336,7 +336,7 @@ TEST_CASE("lines that do not fit on a full disk are kept and added later; at the
     StepEntry record;
     record.servers = {1};
     Blocks mine(1);
-    REQUIRE(plugin.on_iteration(mine.view()) == DC_OK);
+    REQUIRE(plugin.on_step(mine.view()) == DC_OK);
     folder.write("disk/filler", std::string(200000, 'x'));
     record.step = 1;
     record.failures = {std::string(10'000, 'x')};  // more than is left of the manifest's last page
@@ -356,13 +356,13 @@ TEST_CASE("lines that do not fit on a full disk are kept and added later; at the
   ::umount2(folder.file("disk").c_str(), MNT_DETACH);
 }
 
-TEST_CASE("an iteration is in the manifest when its callback returns; the views follow when the server has nothing else to do") {
+TEST_CASE("a step is in the manifest when its callback returns; the views follow when the server has nothing else to do") {
   const TempFolder folder;
   ServerOf server(folder, 0, 1);
   const auto variable = variable_info(0, "v", DC_INT32, 1);
   Blocks blocks(7);
   place(blocks.add(variable, 0, {2}, std::vector<int>{1, 2}), {0});
-  REQUIRE(server.plugin->on_iteration(blocks.view()) == DC_OK);
+  REQUIRE(server.plugin->on_step(blocks.view()) == DC_OK);
   CHECK(steps_in(folder.file("storm.jsonl")).count(7) == 1);
   CHECK_FALSE(std::filesystem::exists(folder.file("storm.h5")));
   int code = DC_AGAIN, calls = 0;

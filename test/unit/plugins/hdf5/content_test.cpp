@@ -210,11 +210,11 @@ TEST_CASE("filters compress: zeros take less room than without, in chunks no lar
   CHECK(bytes[1] < bytes[0] / 20);
 }
 
-TEST_CASE("the host is told path and size of each file, and an iteration without data makes none") {
+TEST_CASE("the host is told path and size of each file, and a step without data makes none") {
   const auto variable = variable_info(0, "v", DC_INT32, 1);
   Fixture run({variable});
   Blocks empty(0), blocks(1);
-  REQUIRE(run.plugin.on_iteration(empty.view()) == DC_OK);
+  REQUIRE(run.plugin.on_step(empty.view()) == DC_OK);
   CHECK(run.listing().empty());
   CHECK(run.host.files.empty());
   blocks.add(variable, 0, {3}, std::vector<int>{1, 2, 3});
@@ -234,7 +234,7 @@ TEST_CASE("two servers in one process, each with a thread of its own, store side
     for (int step = 0; step < kSteps; ++step) {
       Blocks blocks(step);
       for (int source = 0; source < kSources; ++source) blocks.add(variable, source, {1}, std::vector<int>{100 * step + source});
-      if (run.plugin.on_iteration(blocks.view()) != DC_OK) ++failures;
+      if (run.plugin.on_step(blocks.view()) != DC_OK) ++failures;
     }
   };
   std::thread first([&] { serve(runs[0]); }), second([&] { serve(runs[1]); });

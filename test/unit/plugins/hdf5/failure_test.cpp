@@ -1,4 +1,4 @@
-// What happens when the storage fails in the run: a sentence, no leftovers, and the next iteration works.
+// What happens when the storage fails in the run: a sentence, no leftovers, and the next step works.
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -56,7 +56,7 @@ std::size_t files_in(const std::string& folder) {
 
 }  // namespace
 
-TEST_CASE("an output folder that vanishes in the run fails the iteration with the path; put back, the next one works") {
+TEST_CASE("an output folder that vanishes in the run fails the step with the path; put back, the next one works") {
   const auto variable = variable_info(0, "v", DC_UINT8, 1);
   const TempFolder folder;
   std::filesystem::create_directory(folder.file("out"));
@@ -67,22 +67,22 @@ TEST_CASE("an output folder that vanishes in the run fails the iteration with th
   add_bytes(blocks, variable, 0, 100);
   add_bytes(next, variable, 0, 100);
   std::filesystem::remove(folder.file("out"));
-  REQUIRE(plugin.on_iteration(blocks.view()) == DC_E_IO);
+  REQUIRE(plugin.on_step(blocks.view()) == DC_E_IO);
   CHECK_THAT(host.failure, Contains(folder.file("out/storm.node7.s3.i0.h5") + " is not stored: cannot create the file"));
   CHECK_THAT(host.failure, EndsWith("No such file or directory; the output folder was there at start-up: put it back"));
   CHECK(host.files.empty());
   std::filesystem::create_directory(folder.file("out"));
-  REQUIRE(plugin.on_iteration(next.view()) == DC_OK);
+  REQUIRE(plugin.on_step(next.view()) == DC_OK);
   CHECK(files_in(folder.file("out")) == 1);
 }
 
-TEST_CASE("a folder in place of the final file fails the iteration and leaves no temporary file") {
+TEST_CASE("a folder in place of the final file fails the step and leaves no temporary file") {
   const auto variable = variable_info(0, "v", DC_UINT8, 1);
   Fixture run({variable});
   std::filesystem::create_directory(run.path(0));
   Blocks blocks(0);
   add_bytes(blocks, variable, 0, 100);
-  REQUIRE(run.plugin.on_iteration(blocks.view()) == DC_E_IO);
+  REQUIRE(run.plugin.on_step(blocks.view()) == DC_E_IO);
   CHECK_THAT(run.host.failure, Contains("cannot rename to " + run.path(0) + ": Is a directory"));
   CHECK(run.listing() == std::vector<std::string>{"storm.node7.s3.i0.h5"});
 }
@@ -94,14 +94,14 @@ TEST_CASE("exists=refuse does not replace a file that appeared in the run, the d
     run.folder.write("storm.node7.s3.i0.h5", "precious");
     Blocks blocks(0);
     add_bytes(blocks, variable, 0, 100);
-    REQUIRE(run.plugin.on_iteration(blocks.view()) == (refuse ? DC_E_IO : DC_OK));
+    REQUIRE(run.plugin.on_step(blocks.view()) == (refuse ? DC_E_IO : DC_OK));
     CHECK(run.listing().size() == 1);
     CHECK((std::filesystem::file_size(run.path(0)) == 8) == refuse);
     if (refuse) CHECK_THAT(run.host.failure, EndsWith("File exists; move that file away, or say exists=\"overwrite\""));
   }
 }
 
-TEST_CASE("a read-only file system is refused by init and fails an iteration, also for root") {
+TEST_CASE("a read-only file system is refused by init and fails a step, also for root") {
   const auto variable = variable_info(0, "v", DC_UINT8, 1);
   const TempFolder folder;
   const Mount disk(folder.file("disk"), "size=256k");
@@ -115,11 +115,11 @@ TEST_CASE("a read-only file system is refused by init and fails an iteration, al
   CHECK_THAT(late_host.failure, EndsWith("Read-only file system; make it writable or choose another basename"));
   Blocks blocks(0);
   add_bytes(blocks, variable, 0, 100);
-  REQUIRE(plugin.on_iteration(blocks.view()) == DC_E_IO);
+  REQUIRE(plugin.on_step(blocks.view()) == DC_E_IO);
   CHECK_THAT(host.failure, EndsWith("Read-only file system; make the output folder writable"));
 }
 
-TEST_CASE("a full disk fails the iteration, leaves no file and no descriptor, and the next iteration that fits works") {
+TEST_CASE("a full disk fails the step, leaves no file and no descriptor, and the next step that fits works") {
   const auto variable = variable_info(0, "v", DC_UINT8, 1);
   for (const char* filters : {"", "shuffle,deflate:1"}) {
     const TempFolder folder;
@@ -134,14 +134,14 @@ TEST_CASE("a full disk fails the iteration, leaves no file and no descriptor, an
       Blocks blocks(static_cast<std::int64_t>(bytes));
       for (int source = 0; source < 1200000 / static_cast<int>(bytes + 300) + 1; ++source)
         add_bytes(blocks, variable, source, bytes + static_cast<std::size_t>(source % 2));  // not alike: a dataset for each
-      REQUIRE(plugin.on_iteration(blocks.view()) == DC_E_IO);
+      REQUIRE(plugin.on_step(blocks.view()) == DC_E_IO);
       CHECK_THAT(host.failure, EndsWith("No space left on device; free space there"));
       CHECK(files_in(folder.file("disk")) == 0);
       CHECK(open_descriptors() == descriptors);
     }
     Blocks fitting(1);
     add_bytes(fitting, variable, 0, 100000);
-    REQUIRE(plugin.on_iteration(fitting.view()) == DC_OK);
+    REQUIRE(plugin.on_step(fitting.view()) == DC_OK);
     CHECK(ReadFile(folder.file("disk/storm.node7.s3.i1.h5")).values<std::uint8_t>("v/0").size() == 100000);
   }
 }

@@ -21,13 +21,13 @@ class Fixture {
     REQUIRE(plugin.init_code == DC_OK);
   }
 
-  // Stores the iteration and opens its file.
+  // Stores the step and opens its file.
   ReadFile stored(Blocks& blocks) {
-    const dc_iteration_t& iteration = blocks.view();
-    const int code = plugin.on_iteration(iteration);
+    const dc_step_t& step = blocks.view();
+    const int code = plugin.on_step(step);
     INFO(host.failure);
     REQUIRE(code == DC_OK);
-    return ReadFile(path(iteration.step));
+    return ReadFile(path(step.step));
   }
   std::string path(std::int64_t step) const { return folder.file("storm.node7.s3.i" + std::to_string(step) + ".h5"); }
   // Names of everything in the folder.

@@ -28,7 +28,7 @@ void make_global(dc_dataset_t& block) {
 
 }  // namespace
 
-TEST_CASE("a dataset of one source tells unit, description, layout, iteration, time, source, block, position and global extents") {
+TEST_CASE("a dataset of one source tells unit, description, layout, step, time, source, block, position and global extents") {
   const auto variable = temperature();
   Fixture run({variable});
   Blocks blocks(7);
@@ -89,13 +89,13 @@ TEST_CASE("what the XML does not give is no attribute") {
     CHECK_FALSE(file.has_attribute("v/0", name));
 }
 
-TEST_CASE("the file tells simulation, iteration, time, host, server, clients, and which of them are absent or missing") {
+TEST_CASE("the file tells simulation, step, time, host, server, clients, and which of them are absent or missing") {
   const auto variable = variable_info(0, "v", DC_INT32, 1);
   Fixture run({variable});
   Blocks blocks(9);
   blocks.add(variable, 0, {1}, std::vector<int>{1});
   const Ints absent = {1, 2}, missing = {3};
-  dc_iteration_t& view = blocks.view();
+  dc_step_t& view = blocks.view();
   view.has_time = 1;
   view.time = 0.5;
   view.absent = absent.data();
@@ -120,14 +120,14 @@ TEST_CASE("the file tells simulation, iteration, time, host, server, clients, an
   CHECK(file.attribute<std::int64_t>("/", "never_attached") == Longs{4});
 }
 
-TEST_CASE("what a full buffer has cost an iteration is in its file, and nothing where it has cost nothing") {
+TEST_CASE("what a full buffer has cost a step is in its file, and nothing where it has cost nothing") {
   const auto u = variable_info(0, "fields/u", DC_INT32, 1), v = variable_info(1, "fields/v", DC_INT32, 1);
   Fixture run({u, v});
   const std::uint32_t refused[] = {1};
   for (int step = 0; step < 3; ++step) {
     Blocks blocks(step);
     blocks.add(u, 0, {1}, std::vector<int>{1});
-    dc_iteration_t& view = blocks.view();
+    dc_step_t& view = blocks.view();
     if (step > 0) view.skipped = refused, view.skipped_count = 1, view.reduced = 1;
     view.dropped = step == 2 ? 1 : 0;
     const ReadFile file = run.stored(blocks);

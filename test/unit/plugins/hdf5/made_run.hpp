@@ -32,20 +32,20 @@ class MadeRun {
     }
   }
 
-  // What one server stores of an iteration, and its line in the manifest.
+  // What one server stores of a step, and its line in the manifest.
   void store(int server, Blocks& blocks) {
-    const dc_iteration_t& iteration = blocks.view();
-    const int code = plugins_.at(static_cast<std::size_t>(server))->on_iteration(iteration);
+    const dc_step_t& step = blocks.view();
+    const int code = plugins_.at(static_cast<std::size_t>(server))->on_step(step);
     INFO(hosts_.at(static_cast<std::size_t>(server))->failure);
     REQUIRE(code == DC_OK);
-    manifest::StepEntry& record = records[iteration.step];
-    record.step = iteration.step;
-    if (iteration.has_time != 0) record.time = iteration.time;
+    manifest::StepEntry& record = records[step.step];
+    record.step = step.step;
+    if (step.has_time != 0) record.time = step.time;
     record.servers.push_back(server);
     record.complete = record.servers.size() == hosts_.size();
     std::vector<std::string> paths;
     for (const dc_variable_info_t& variable : variables_) paths.push_back(variable.path);
-    record.files.push_back(scan_file(path(server, iteration.step), server, paths));
+    record.files.push_back(scan_file(path(server, step.step), server, paths));
   }
   std::string path(int server, std::int64_t step) const {
     return folder_ + "/" + stem_ + ".node7.s" + std::to_string(server) + ".i" + std::to_string(step) + ".h5";

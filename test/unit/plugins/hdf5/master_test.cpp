@@ -49,7 +49,7 @@ class WorkingFolder {
 
 }  // namespace
 
-TEST_CASE("the master shows a variable of two servers and two iterations as one array") {
+TEST_CASE("the master shows a variable of two servers and two steps as one array") {
   const TempFolder folder;
   const auto variable = variable_info(0, "fields/theta", DC_INT32, 2);
   MadeRun run(folder.path(), 2, {variable});
@@ -59,7 +59,7 @@ TEST_CASE("the master shows a variable of two servers and two iterations as one 
   const ReadFile master(folder.file("run.h5"));
   CHECK(master.extents("fields/theta") == std::vector<hsize_t>{2, 2, 3});
   CHECK(master.values<int>("fields/theta") == std::vector<int>{400, 401, 402, 410, 411, 412, 600, 601, 602, 610, 611, 612});
-  CHECK(master.values<std::int64_t>("fields/iteration") == std::vector<std::int64_t>{4, 6});
+  CHECK(master.values<std::int64_t>("fields/step") == std::vector<std::int64_t>{4, 6});
   CHECK(master.values<double>("fields/time") == std::vector<double>{4, 6});
   CHECK(master.text("fields/time", "long_name") == "iteration");
   CHECK(master.text("/", "Conventions") == "CF-1.8");
@@ -127,7 +127,7 @@ TEST_CASE("the views hold after the folder has moved, from whatever working dire
 TEST_CASE("variables and groups with the names of axes keep them; the axes take others") {
   const TempFolder folder;
   const std::vector<dc_variable_info_t> variables = {variable_info(0, "time", DC_INT32, 1),
-                                                     variable_info(1, "steps/iteration", DC_INT32, 1),
+                                                     variable_info(1, "steps/step", DC_INT32, 1),
                                                      variable_info(2, "scalar_x", DC_INT32, 1)};
   MadeRun run(folder.path(), 1, variables);
   Blocks blocks(5);
@@ -136,7 +136,7 @@ TEST_CASE("variables and groups with the names of axes keep them; the axes take 
   run.write_views();
   const ReadFile master(folder.file("run.h5"));
   CHECK(master.values<int>("time") == std::vector<int>{7, 8});
-  CHECK(master.values<int>("steps/iteration") == std::vector<int>{7, 8});
+  CHECK(master.values<int>("steps/step") == std::vector<int>{7, 8});
   CHECK(master.values<double>("time_") == std::vector<double>{5});
   CHECK(master.values<double>("steps/time_") == std::vector<double>{5});
   CHECK(master.values<std::int64_t>("iteration_") == std::vector<std::int64_t>{5});
@@ -150,7 +150,7 @@ TEST_CASE("an array without declared extents spans its parts and says where it b
   Blocks first(0), second(1);
   place(first.add(variable, 0, {2}, std::vector<int>{1, 2}), {-3});
   run.store(0, first);
-  place(second.add(variable, 0, {3}, std::vector<int>{3, 4, 5}), {-2});  // another place and size in the next iteration
+  place(second.add(variable, 0, {3}, std::vector<int>{3, 4, 5}), {-2});  // another place and size in the next step
   run.store(0, second);
   run.write_views();
   const ReadFile master(folder.file("run.h5"));
@@ -271,7 +271,7 @@ TEST_CASE("a variable that a run that goes on declares otherwise is not shown: n
     const std::vector<float> reals = {0.75F, 1000};
     type == DC_FLOAT32 ? place(blocks.add(v, 0, {2}, reals), {0}) : place(blocks.add(v, 0, {2}, std::vector<int>{1, 2}), {0});
     place(blocks.add(w, 0, {2}, reals), {0});
-    REQUIRE(plugin.on_iteration(blocks.view()) == DC_OK);
+    REQUIRE(plugin.on_step(blocks.view()) == DC_OK);
     REQUIRE(plugin.finalize() == DC_OK);
   };
   run(DC_FLOAT32, "K", 0);
@@ -283,7 +283,7 @@ TEST_CASE("a variable that a run that goes on declares otherwise is not shown: n
   CHECK(master.has("v") == (again == "the same"));
   if (again == "type")
     CHECK(master.texts("/", "not_shown") ==
-          std::vector<std::string>{"v: it is declared as float32 in K in iteration 0 and as int32 in "
+          std::vector<std::string>{"v: it is declared as float32 in K in step 0 and as int32 in "
                                    "K in this run"});
   if (again == "unit") CHECK_THAT(master.texts("/", "not_shown").at(0), Contains("as float32 in degC in this run"));
 }
@@ -345,7 +345,7 @@ TEST_CASE("a coordinate whose name something else has labels under another one")
   CHECK(master.values<float>("places/x_") == std::vector<float>{0.5F, 2.5F});
 }
 
-TEST_CASE("times that do not increase make no axis: it has the iterations' numbers then, also in XDMF") {
+TEST_CASE("times that do not increase make no axis: it has the steps' numbers then, also in XDMF") {
   const TempFolder folder;
   const std::vector<double> times =
       GENERATE(std::vector<double>{0.5, 1.5, 2.5}, std::vector<double>{0.5, 1.5, 1.5}, std::vector<double>{0.5, 2.5, 1.5},
@@ -369,7 +369,7 @@ TEST_CASE("times that do not increase make no axis: it has the iterations' numbe
   CHECK_THAT(text, Contains(increase ? "<Time Value=\"2.5\"/>" : "<Time Value=\"2\"/>"));
 }
 
-TEST_CASE("times of variables of different iterations that only together do not increase are the iterations' numbers in XDMF") {
+TEST_CASE("times of variables of different steps that only together do not increase are the steps' numbers in XDMF") {
   const TempFolder folder;
   const std::vector<dc_variable_info_t> variables = {variable_info(0, "v", DC_INT32, 1), variable_info(1, "w", DC_INT32, 1)};
   MadeRun run(folder.path(), 1, variables);

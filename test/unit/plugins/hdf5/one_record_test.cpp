@@ -48,7 +48,7 @@ TEST_CASE("a run that stores nothing leaves everything of the earlier run as it 
   {
     ServerOf empty(folder, 0, 1, {{"exists", exists}}, connected);
     Blocks nothing(0);
-    REQUIRE(empty.plugin->on_iteration(nothing.view()) == DC_OK);
+    REQUIRE(empty.plugin->on_step(nothing.view()) == DC_OK);
     std::filesystem::create_directory(folder.file("storm.node7.s0.i5.h5"));
     REQUIRE(empty.store(5) == DC_E_IO);
     std::filesystem::remove(folder.file("storm.node7.s0.i5.h5"));
@@ -85,7 +85,7 @@ TEST_CASE("the master shows the run that has replaced an earlier one, also when 
       }
     };
     Blocks nothing(0);
-    REQUIRE(server.plugin->on_iteration(nothing.view()) == DC_OK);
+    REQUIRE(server.plugin->on_step(nothing.view()) == DC_OK);
     be_idle();
     for (const std::int64_t step : {first, first + 1}) REQUIRE(server.store(step) == DC_OK);
     be_idle();
@@ -123,7 +123,7 @@ TEST_CASE("what a later run could not store before its first file is told, and a
   using Numbers = std::vector<std::int64_t>;
   const char* const kOfEarlier = "; the values shown are those of an earlier run";
   run("overwrite", {}, {1, 2, 3});
-  SECTION("the first iteration") {
+  SECTION("the first step") {
     run(exists, {1}, {2});
     CHECK(partial() == Numbers{1});
     CHECK_THAT(verified().partial.at(0).what, Catch::Contains(".i1.h5 is not stored: "));
@@ -226,7 +226,7 @@ TEST_CASE("a manifest that replaces an earlier one has the rights that the umask
   CHECK(seen[0].st_ino != seen[1].st_ino);
 }
 
-TEST_CASE("exists=append keeps the earlier run and replaces it from the first iteration stored") {
+TEST_CASE("exists=append keeps the earlier run and replaces it from the first step stored") {
   const TempFolder folder;
   {
     ServerOf first(folder, 0, 1);

@@ -258,7 +258,7 @@ TEST_CASE("h5diff finds no difference to what is stored without reduction, and n
     RunningPlugin plugin("hdf5", host);
     Blocks blocks(0);
     place(blocks.add(variable, 0, {300, 500}, values), {0, 0});
-    REQUIRE(plugin.on_iteration(blocks.view()) == DC_OK);
+    REQUIRE(plugin.on_step(blocks.view()) == DC_OK);
     return "'" + folder.file(name + ".node7.s3.i0.h5") + "' ";
   };
   const std::string exact = store("exact", plain);

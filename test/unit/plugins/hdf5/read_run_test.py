@@ -1,6 +1,6 @@
 """h5py, xarray and VTK read the views over all of a run; asserts on values, labels and times.
 
-DAMARIS_WRITE_RUN is the program of write_run.cpp: three servers, iterations 0, 10, 20 and 30 at a quarter of that as time.
+DAMARIS_WRITE_RUN is the program of write_run.cpp: three servers, steps 0, 10, 20 and 30 at a quarter of that as time.
 """
 import os
 import shutil

@@ -42,7 +42,7 @@ TEST_CASE("a run that has lost its locks adds nothing to the manifest that anoth
       const std::vector<float> data(4, 7.0F);
       const dc_variable_info_t variable = variable_info(0, "fields/v", DC_FLOAT32, 1);
       blocks.add(variable, 0, {4}, data);
-      REQUIRE(second.on_iteration(blocks.view()) == DC_OK);
+      REQUIRE(second.on_step(blocks.view()) == DC_OK);
     }
     for (int tries = 0; tries < 2; ++tries) {
       CHECK(first.store(1 + tries) == DC_E_IO);
@@ -83,7 +83,7 @@ TEST_CASE("a manifest that was moved away is begun anew beside the files, and th
   const auto tells = [](const std::pair<int, std::string>& line) {
     return line.first == 1 && line.second.find(
                                   "storm.jsonl was moved away or removed: it is begun anew, and only the one that was there "
-                                  "records 2 iterations, of step 0 to step 1") != std::string::npos;
+                                  "records 2 steps, of step 0 to step 1") != std::string::npos;
   };
   CHECK(std::count_if(server.host.lines.begin(), server.host.lines.end(), tells) == 1);
   const auto found = damaris::hdf5::verify(folder.file("out/storm.jsonl"), {});

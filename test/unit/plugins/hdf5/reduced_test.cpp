@@ -119,7 +119,7 @@ TEST_CASE("storing takes no more memory than the XML gives, whatever chunks it a
   const pid_t child = ::fork();
   if (child == 0) {
     const std::uint64_t before = peak_bytes();
-    const bool stored = run.plugin.on_iteration(blocks.view()) == DC_OK;
+    const bool stored = run.plugin.on_step(blocks.view()) == DC_OK;
     ::_exit(!stored ? 1 : peak_bytes() - before > kMemory + kOfHdf5 ? 2 : 0);
   }
   int status = 0;
@@ -150,7 +150,7 @@ TEST_CASE("16 bits that a reader would see as infinite are an overflow") {
   Fixture run({variable});
   Blocks blocks(0);
   blocks.add(variable, 0, {2}, std::vector<double>{1, std::numeric_limits<double>::max()});
-  CHECK(run.plugin.on_iteration(blocks.view()) == DC_E_IO);
+  CHECK(run.plugin.on_step(blocks.view()) == DC_E_IO);
   CHECK(run.host.failure.find("'v' holds values from 1 to 1.79769e+308, which overflow 16 bits") == 0);
 }
 
@@ -212,7 +212,7 @@ TEST_CASE("values that overflow 16 bits are refused with their range, or keep th
   Fixture run({field.variable});
   Blocks blocks = field.blocks<float>();
   if (reduction.keep_on_overflow == 0) {
-    CHECK(run.plugin.on_iteration(blocks.view()) == DC_E_IO);
+    CHECK(run.plugin.on_step(blocks.view()) == DC_E_IO);
     CHECK(run.host.failure.find("'v' holds values from 26") == 0);
     CHECK(run.host.failure.find("which overflow 16 bits with reduce=\"as asked\"; give another scale or none, or add :keep") !=
           std::string::npos);
@@ -256,7 +256,7 @@ TEST_CASE("a dataset that may not overflow is left out of its step alone, which 
     blocks.add(narrow, 0, {2}, std::vector<float>{1, step == 1 ? 1e6F : 2});
     blocks.add(narrow, 1, {2}, std::vector<float>{3, 4});
     blocks.add(plain, 0, {1}, std::vector<std::int32_t>{7});
-    CHECK(run.plugin.on_iteration(blocks.view()) == (step == 1 ? DC_E_IO : DC_OK));
+    CHECK(run.plugin.on_step(blocks.view()) == (step == 1 ? DC_E_IO : DC_OK));
     const ReadFile file(run.path(step));
     CHECK(file.has("narrow/0") == (step != 1));
     CHECK(file.converted<float>("narrow/1") == std::vector<float>{3, 4});

@@ -153,7 +153,7 @@ std::vector<Value> through_16_bits(dc_type type, const std::vector<Value>& value
     RunningPlugin plugin("hdf5", host);
     Blocks blocks(4);
     place(blocks.add(variable, 0, {count}, values), {0});
-    REQUIRE(plugin.on_iteration(blocks.view()) == DC_OK);
+    REQUIRE(plugin.on_step(blocks.view()) == DC_OK);
     REQUIRE(plugin.finalize() == DC_OK);
   }
   FakeHost host(Settings{{"basename", folder.file("later")}, {"restart", folder.file("storm")}}, {variable});
@@ -236,7 +236,7 @@ TEST_CASE("a step that is not there is refused, and its neighbours are named") {
   CHECK(sentence_of(12) == "'fields/theta' of step 12" + start + "9");
 }
 
-TEST_CASE("a partial iteration is refused where it has a hole") {
+TEST_CASE("a partial step is refused where it has a hole") {
   Earlier earlier;
   manifest::StepEntry step = earlier.step();
   step.complete = false;
@@ -246,7 +246,7 @@ TEST_CASE("a partial iteration is refused where it has a hole") {
   Question<float> question(earlier.variables[0], 4, {2, 4});
   CHECK(later.plugin.read(question.at({5, 0}).read) == DC_E_NOT_STORED);
   CHECK_THAT(later.host.failure,
-             Contains("nobody stored (6,0) to (6,3); clients that never ended it: 1; the iteration is not complete"));
+             Contains("nobody stored (6,0) to (6,3); clients that never ended it: 1; the step is not complete"));
 }
 
 TEST_CASE("a type other than the stored one is refused") {
@@ -352,7 +352,7 @@ TEST_CASE("a step that not all servers of the run have reported is not complete,
   Question<float> question(earlier.variables[0], 9, {2, 4});
   CHECK(later.plugin.read(question.at({6, 0}).read) == DC_E_NOT_STORED);
   CHECK_THAT(later.host.failure,
-             Catch::EndsWith("nobody stored (6,0) to (7,3); the iteration is not complete; servers that did not report it: 2"));
+             Catch::EndsWith("nobody stored (6,0) to (7,3); the step is not complete; servers that did not report it: 2"));
 }
 
 TEST_CASE("a run may not replace the files it is to go on from") {

@@ -1,4 +1,4 @@
-// One of the servers of a run: a host at its place and the plugin, storing made-up iterations in a folder that others share.
+// One of the servers of a run: a host at its place and the plugin, storing made-up steps in a folder that others share.
 // Used by: tests of the manifest and of what stands on it, one thread.
 // Before it: the test. After it: <folder>/storm.*.
 #pragma once
@@ -42,7 +42,7 @@ struct ServerOf {
     const std::vector<float> data(values, static_cast<float>(step));
     const dc_variable_info_t variable = variable_info(0, "fields/v", DC_FLOAT32, 1);
     blocks.add(variable, host.view()->server_index, {static_cast<std::int64_t>(values)}, data);
-    return plugin->on_iteration(blocks.view());
+    return plugin->on_step(blocks.view());
   }
 
   FakeHost host;

@@ -166,7 +166,7 @@ TEST_CASE("views that cannot be written are told to the log, tried again, and an
   update(views);
   REQUIRE(run.host.lines.size() == 1);
   CHECK(run.host.lines[0].first == 1);
-  CHECK_THAT(run.host.lines[0].second, Contains("storm.h5 does not show the last iterations yet"));
+  CHECK_THAT(run.host.lines[0].second, Contains("storm.h5 does not show the last steps yet"));
   CHECK_THROWS_WITH(views.finish(), Contains("does not show the whole run: "));
   std::filesystem::remove(run.folder.file("storm.h5"));
   update(views);
@@ -222,7 +222,7 @@ TEST_CASE("half-written views of a killed server are removed at the start, those
 TEST_CASE("a manifest that outgrows its memory leaves views of what fitted, and says so once") {
   Views run;
   each_look = seconds(1);
-  RunViews views(*run.host.view(), run.record(), 100 << 10, look);  // room for two iterations
+  RunViews views(*run.host.view(), run.record(), 100 << 10, look);  // room for two steps
   run.add_step();
   update(views);
   CHECK(run.complete() == 0);
@@ -241,7 +241,7 @@ TEST_CASE("a manifest that outgrows its memory leaves views of what fitted, and 
   CHECK(run.complete() == 0);
   REQUIRE(run.host.lines.size() == 1);
   CHECK_THAT(run.host.lines[0].second,
-             Contains("show the iterations up to 1") && Contains("memory=\"...\"") && Contains("per-group"));
+             Contains("show the steps up to 1") && Contains("memory=\"...\"") && Contains("per-group"));
 }
 
 TEST_CASE("views that are written at the end say that they are complete") {

@@ -1,6 +1,6 @@
 // What a file of the plugin holds, as the manifest has it.
 // Used by: tests of the views over all of a run, one thread.
-// Before it: the plugin has stored an iteration. After it: global_view.
+// Before it: the plugin has stored a step. After it: global_view.
 #pragma once
 
 #include <algorithm>

@@ -26,7 +26,7 @@ bool is_hdf5(const std::string& path) {
   return std::memcmp(start, kSignature, sizeof start) == 0;
 }
 
-// Loads the plugin with these flags and stores one iteration. 0 when the file is there.
+// Loads the plugin with these flags and stores one step. 0 when the file is there.
 int store_with(int scope, const TempFolder& folder) {
   const std::vector<dc_variable_info_t> variables = {variable_info(0, "v", DC_INT32, 1)};
   FakeHost host(Settings{{"basename", folder.file("storm")}, {"filters", "deflate:1"}}, variables);
@@ -36,7 +36,7 @@ int store_with(int scope, const TempFolder& folder) {
   Blocks blocks(0);
   // One block without a position is an array of the master.
   blocks.add(variables[0], 0, {3}, std::vector<int>{1, 2, 3});
-  const bool stored = table->init(host.view(), &state) == DC_OK && table->on_iteration(state, &blocks.view()) == DC_OK;
+  const bool stored = table->init(host.view(), &state) == DC_OK && table->on_step(state, &blocks.view()) == DC_OK;
   std::printf("%s\n", stored ? host.files.at(0).path.c_str() : host.failure.c_str());
   return stored && is_hdf5(host.files.at(0).path) && table->finalize(state) == DC_OK && is_hdf5(folder.file("storm.h5")) ? 0 : 1;
 }

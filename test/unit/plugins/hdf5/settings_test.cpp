@@ -118,7 +118,7 @@ TEST_CASE("without basename the files get the name of the simulation, in the wor
   std::filesystem::current_path(elsewhere.path());
   Blocks blocks(4);
   blocks.add(variable, 0, {1}, std::vector<int>{1});
-  const int code = plugin.on_iteration(blocks.view());
+  const int code = plugin.on_step(blocks.view());
   std::filesystem::current_path(before);
   REQUIRE(code == DC_OK);
   CHECK(std::filesystem::exists(folder.file("storm.node7.s3.i4.h5")));
@@ -178,7 +178,7 @@ TEST_CASE("exists: files of an earlier run are a warning by default and an error
   REQUIRE(RunningPlugin("hdf5", host).init_code == DC_OK);
   REQUIRE(host.lines.size() == 1);
   CHECK(host.lines[0].first == 1);
-  CHECK(host.lines[0].second == "hdf5: " + found + "; they go when this run stores its first iteration");
+  CHECK(host.lines[0].second == "hdf5: " + found + "; they go when this run stores its first step");
   const Refusal refusal = refusal_of({{"basename", folder.file("storm")}, {"exists", "refuse"}});
   CHECK(refusal.code == DC_E_NO_OUTPUT);
   CHECK(refusal.sentence ==

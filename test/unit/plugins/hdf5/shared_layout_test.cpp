@@ -31,13 +31,13 @@ struct Trio {
     }
   }
   // At `ms` milliseconds after the beginning.
-  bool may_write(std::size_t server, std::int64_t step, int ms = 0) {
-    dc_iteration_t iteration = {};
-    iteration.step = step;
+  bool may_write(std::size_t server, std::int64_t number, int ms = 0) {
+    dc_step_t step = {};
+    step.step = number;
     const Instant now = Instant() + std::chrono::milliseconds(ms);
-    agreements[server]->may_write(iteration, now);
+    agreements[server]->may_write(step, now);
     deliver();
-    return agreements[server]->may_write(iteration, now);
+    return agreements[server]->may_write(step, now);
   }
   // What it says instead of writing, "" when it writes.
   std::string objection(std::size_t server, std::int64_t step) {
@@ -115,7 +115,7 @@ TEST_CASE("servers whose numbers follow each other are a group, led by the first
   for (const int server : {6, 7}) CHECK(group(server) == std::make_pair(6, 2));
 }
 
-TEST_CASE("servers of a group write when all of them have the iteration") {
+TEST_CASE("servers of a group write when all of them have the step") {
   Trio trio;
   CHECK_FALSE(trio.may_write(0, 4));
   CHECK_FALSE(trio.may_write(2, 4));
@@ -125,7 +125,7 @@ TEST_CASE("servers of a group write when all of them have the iteration") {
   CHECK(trio.attended.empty());
 }
 
-TEST_CASE("a server that is past an iteration, or at its end, attends it without data") {
+TEST_CASE("a server that is past a step, or at its end, attends it without data") {
   Trio trio;
   CHECK_FALSE(trio.may_write(1, 4));
   CHECK_FALSE(trio.may_write(2, 7));
@@ -137,7 +137,7 @@ TEST_CASE("a server that is past an iteration, or at its end, attends it without
   CHECK(trio.may_write(2, 7));
 }
 
-TEST_CASE("a server that is too late is named by all, its iteration is refused by it too, and the next one is written") {
+TEST_CASE("a server that is too late is named by all, its step is refused by it too, and the next one is written") {
   Trio trio;
   CHECK_FALSE(trio.may_write(0, 4, 0));
   CHECK_FALSE(trio.may_write(2, 4, 10));

@@ -120,7 +120,7 @@ TEST_CASE("the manifest tells whose blocks a stack holds; it verifies, and each 
     ServerOf server(folder, 0, 1);
     Blocks blocks(7);
     add_three(blocks, theta);
-    REQUIRE(server.plugin->on_iteration(blocks.view()) == DC_OK);
+    REQUIRE(server.plugin->on_step(blocks.view()) == DC_OK);
   }
   manifest::Reader record(folder.file("storm.jsonl"));
   record.read_on();
@@ -137,7 +137,7 @@ TEST_CASE("the manifest tells whose blocks a stack holds; it verifies, and each 
   CHECK(read_back<std::int32_t>(folder, theta, 7, {2, 3}, 10, 0) == Ints{13, 14, 15, 16, 17, 18});
 }
 
-TEST_CASE("the master file shows stacks of several servers as one array of blocks, while they are the same in all iterations") {
+TEST_CASE("the master file shows stacks of several servers as one array of blocks, while they are the same in all steps") {
   const TempFolder folder;
   const auto count = variable_info(0, "count", DC_INT32, 1), other = variable_info(1, "other", DC_INT32, 0);
   MadeRun run(folder.path(), 2, {count, other});
@@ -160,7 +160,7 @@ TEST_CASE("the master file shows stacks of several servers as one array of block
   CHECK_FALSE(master.has("other"));
   const hdf5::GlobalView view = hdf5::global_view(run.records, *FakeHost(Settings{}, {count, other}).view());
   REQUIRE(view.not_shown.size() == 1);
-  CHECK_THAT(view.not_shown[0].why, Catch::Contains("are not the same in all iterations; dc_set_position would place them"));
+  CHECK_THAT(view.not_shown[0].why, Catch::Contains("are not the same in all steps; dc_set_position would place them"));
 }
 
 // A block of the property below, and what it holds.
@@ -195,7 +195,7 @@ TEST_CASE("property: whatever the number, shape and size of blocks without a pos
           blocks.add(variable, one.source, one.extents, one.values, block);
           all.push_back(std::move(one));
         }
-      REQUIRE(server.plugin->on_iteration(blocks.view()) == DC_OK);
+      REQUIRE(server.plugin->on_step(blocks.view()) == DC_OK);
       REQUIRE(server.plugin->finalize() == DC_OK);
     }
     CHECK(hdf5::verify(folder.file("storm.jsonl"), {}).damaged.empty());

@@ -53,7 +53,7 @@ TEST_CASE("a run that goes on where the manifest cannot be read does not begin")
     ServerOf server(folder, 0, 1);
     REQUIRE(server.store(0) == DC_OK);
   }
-  const auto reads = [&] { return damaris::manifest::outline_of(folder.file("storm.jsonl")).tells_of_iterations; };
+  const auto reads = [&] { return damaris::manifest::outline_of(folder.file("storm.jsonl")).mentions_steps; };
   REQUIRE(reads());
   {
     const NoMoreFiles limit;

@@ -61,7 +61,7 @@ TEST_CASE("a run without damage verifies, whatever its filters") {
     place(block, {0, 400 * source});
     ghost(block, {0, 1}, {0, 0});
   }
-  const int code = server.plugin->on_iteration(blocks.view());
+  const int code = server.plugin->on_step(blocks.view());
   INFO(reduce + ": " + server.host.failure);
   REQUIRE(code == DC_OK);
   const Verification found = verified(folder);
@@ -142,7 +142,7 @@ TEST_CASE("a value that was wrong before the file was written is found although 
   CHECK(verified(folder, false).damaged.empty());
 }
 
-TEST_CASE("iterations that are not complete and files that nobody recorded are told") {
+TEST_CASE("steps that are not complete and files that nobody recorded are told") {
   const TempFolder folder;
   {
     ServerOf server(folder, 0, 2);

@@ -123,7 +123,7 @@ int main(int arguments, char** argument) {
   const std::vector<std::uint32_t> skipped = {kRain, kLabel};
   blocks.view().skipped = skipped.data();
   blocks.view().skipped_count = skipped.size();
-  if (plugin.init_code == DC_OK && plugin.on_iteration(blocks.view()) == DC_OK) return 0;
+  if (plugin.init_code == DC_OK && plugin.on_step(blocks.view()) == DC_OK) return 0;
   std::fprintf(stderr, "%s\n", host.failure.c_str());
   return 1;
 }

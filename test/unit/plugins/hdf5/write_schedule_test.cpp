@@ -1,4 +1,4 @@
-// When a server may write: slots of the time between iterations, and turns that server 0 gives.
+// When a server may write: slots of the time between steps, and turns that server 0 gives.
 #include "plugins/hdf5/schedule/write_schedule.hpp"
 
 #include <catch2/catch.hpp>
@@ -21,20 +21,20 @@ Instant after(double seconds) {
   return kStart + std::chrono::duration_cast<Instant::duration>(std::chrono::duration<double>(seconds));
 }
 
-dc_iteration_t iteration(std::int64_t step, double age_s, bool urgent = false) {
-  dc_iteration_t made = {};
-  made.step = step;
+dc_step_t made_step(std::int64_t number, double age_s, bool urgent = false) {
+  dc_step_t made = {};
+  made.step = number;
   made.age_s = age_s;
-  made.hurry = urgent ? 1 : 0;
+  made.urgent = urgent ? 1 : 0;
   return made;
 }
 
-// Iterations that complete at these times; each is written at once and takes `write_s`.
-Slots after_iterations(int index, int count, const std::vector<double>& times, double write_s) {
+// Steps that complete at these times; each is written at once and takes `write_s`.
+Slots after_steps(int index, int count, const std::vector<double>& times, double write_s) {
   Slots slots(index, count);
   std::int64_t step = 0;
   for (const double time : times) {
-    slots.may_write(iteration(step++, 0), after(time));
+    slots.may_write(made_step(step++, 0), after(time));
     slots.written(write_s);
   }
   return slots;
@@ -69,7 +69,7 @@ struct Servers {
       may.clear();
       for (int i = 0; i < static_cast<int>(turns.size()); ++i) {
         const bool urgent = std::count(urgent_ones.begin(), urgent_ones.end(), i) > 0;
-        if (turns[static_cast<std::size_t>(i)]->may_write(iteration(1, 0, urgent), after(time))) may.push_back(i);
+        if (turns[static_cast<std::size_t>(i)]->may_write(made_step(1, 0, urgent), after(time))) may.push_back(i);
       }
       deliver();
     }
@@ -86,41 +86,41 @@ struct Servers {
 
 }  // namespace
 
-TEST_CASE("the first iteration has no estimate and no slot") {
+TEST_CASE("the first step has no estimate and no slot") {
   Slots slots(3, 4);
-  CHECK(slots.may_write(iteration(0, 0), kStart));
+  CHECK(slots.may_write(made_step(0, 0), kStart));
 }
 
-TEST_CASE("each server waits for its slot of the time between two iterations") {
+TEST_CASE("each server waits for its slot of the time between two steps") {
   for (int index = 0; index < 4; ++index) {
-    Slots slots = after_iterations(index, 4, {0, 100}, 5);
+    Slots slots = after_steps(index, 4, {0, 100}, 5);
     CHECK(slots.slot_begins() == Approx(25.0 * index));
     const double early = 25.0 * index - 0.1, late = 25.0 * index + 0.1;
-    if (index > 0) CHECK_FALSE(slots.may_write(iteration(9, early), after(200 + early)));
-    CHECK(slots.may_write(iteration(9, late), after(200 + late)));
+    if (index > 0) CHECK_FALSE(slots.may_write(made_step(9, early), after(200 + early)));
+    CHECK(slots.may_write(made_step(9, late), after(200 + late)));
   }
 }
 
-TEST_CASE("where writing takes longer than a slot the last server is done by the next iteration") {
-  CHECK(after_iterations(3, 4, {0, 100}, 40).slot_begins() == Approx(60));
-  CHECK(after_iterations(1, 4, {0, 100}, 40).slot_begins() == Approx(20));
-  CHECK(after_iterations(3, 4, {0, 100}, 100).slot_begins() == 0);
-  CHECK(after_iterations(3, 4, {0, 100}, 1000).slot_begins() == 0);
+TEST_CASE("where writing takes longer than a slot the last server is done by the next step") {
+  CHECK(after_steps(3, 4, {0, 100}, 40).slot_begins() == Approx(60));
+  CHECK(after_steps(1, 4, {0, 100}, 40).slot_begins() == Approx(20));
+  CHECK(after_steps(3, 4, {0, 100}, 100).slot_begins() == 0);
+  CHECK(after_steps(3, 4, {0, 100}, 1000).slot_begins() == 0);
 }
 
-TEST_CASE("where the time between iterations varies the shortest of the last ones counts, and the age of a late one is seen") {
-  CHECK(after_iterations(1, 2, {0, 100, 110, 300}, 1).slot_begins() == Approx(5));
-  CHECK(after_iterations(1, 2, {0, 1, 101, 201, 301, 401}, 1).slot_begins() == Approx(50));
+TEST_CASE("where the time between steps varies the shortest of the last ones counts, and the age of a late one is seen") {
+  CHECK(after_steps(1, 2, {0, 100, 110, 300}, 1).slot_begins() == Approx(5));
+  CHECK(after_steps(1, 2, {0, 1, 101, 201, 301, 401}, 1).slot_begins() == Approx(50));
   Slots slots(1, 2);
-  slots.may_write(iteration(0, 0), after(0));
-  slots.may_write(iteration(1, 30), after(130));  // taken up 30 s after it was complete
+  slots.may_write(made_step(0, 0), after(0));
+  slots.may_write(made_step(1, 30), after(130));  // taken up 30 s after it was complete
   CHECK(slots.slot_begins() == Approx(50));
 }
 
-TEST_CASE("an urgent iteration does not wait for its slot") {
-  Slots slots = after_iterations(3, 4, {0, 100}, 5);
-  CHECK_FALSE(slots.may_write(iteration(9, 0), after(200)));
-  CHECK(slots.may_write(iteration(9, 0, true), after(200)));
+TEST_CASE("an urgent step does not wait for its slot") {
+  Slots slots = after_steps(3, 4, {0, 100}, 5);
+  CHECK_FALSE(slots.may_write(made_step(9, 0), after(200)));
+  CHECK(slots.may_write(made_step(9, 0, true), after(200)));
 }
 
 TEST_CASE("at most as many servers write at a time as may, in the order in which they asked") {
@@ -134,13 +134,13 @@ TEST_CASE("at most as many servers write at a time as may, in the order in which
       const auto next = std::find_if(writing.begin(), writing.end(), is_new);
       REQUIRE(next != writing.end());
       order.push_back(*next);
-      servers.written(*next);  // asks again for the next iteration, and comes last
+      servers.written(*next);  // asks again for the next step, and comes last
     }
     CHECK(order == std::vector<int>{0, 1, 2, 3});
   }
 }
 
-TEST_CASE("a server gives its turn back as soon as its iteration is stored") {
+TEST_CASE("a server gives its turn back as soon as its step is stored") {
   const damaris::test::TempFolder folder;
   damaris::test::ServerOf server(folder, 1, 2, {{"schedule", "coordinated"}, {"turn-timeout-ms", "999999999"}});
   const auto turns = [&] {

@@ -6,12 +6,12 @@ using namespace damaris::test;
 
 namespace {
 
-dc_iteration_t iteration_of(const std::vector<dc_dataset_t>& datasets) {
-  dc_iteration_t iteration = {};
-  iteration.complete = 1;
-  iteration.dataset_count = datasets.size();
-  iteration.datasets = datasets.data();
-  return iteration;
+dc_step_t step_of(const std::vector<dc_dataset_t>& datasets) {
+  dc_step_t step = {};
+  step.complete = 1;
+  step.dataset_count = datasets.size();
+  step.datasets = datasets.data();
+  return step;
 }
 
 dc_dataset_t dataset_of_bytes(std::uint64_t bytes) {
@@ -27,30 +27,30 @@ TEST_CASE("the null plugin's table carries the ABI it was built for and every ca
   REQUIRE(table->abi == DC_PLUGIN_ABI);
   REQUIRE(table->size_bytes == sizeof(dc_plugin_t));
   REQUIRE(std::string(table->name) == "null");
-  REQUIRE((table->init && table->on_event && table->on_iteration && table->finalize));
+  REQUIRE((table->init && table->on_event && table->on_step && table->finalize));
 }
 
-TEST_CASE("the null plugin counts iterations, events, datasets and bytes and reports them at the end") {
+TEST_CASE("the null plugin counts steps, events, datasets and bytes and reports them at the end") {
   FakeHost host;
   RunningPlugin plugin("null", host);
   REQUIRE(plugin.init_code == DC_OK);
   const std::vector<dc_dataset_t> datasets = {dataset_of_bytes(100), dataset_of_bytes(24)};
-  REQUIRE(plugin.on_iteration(iteration_of(datasets)) == DC_OK);
-  REQUIRE(plugin.on_iteration(iteration_of({})) == DC_OK);
-  REQUIRE(plugin.on_event({}, iteration_of(datasets)) == DC_OK);
+  REQUIRE(plugin.on_step(step_of(datasets)) == DC_OK);
+  REQUIRE(plugin.on_step(step_of({})) == DC_OK);
+  REQUIRE(plugin.on_event({}, step_of(datasets)) == DC_OK);
   REQUIRE(host.lines.empty());
   REQUIRE(plugin.finalize() == DC_OK);
   REQUIRE(host.lines.size() == 1);
-  REQUIRE(host.lines[0] == std::pair<int, std::string>(2, "null: 2 iterations, 1 events, 2 datasets, 124 bytes"));
+  REQUIRE(host.lines[0] == std::pair<int, std::string>(2, "null: 2 steps, 1 events, 2 datasets, 124 bytes"));
   REQUIRE(host.files.empty());
 }
 
-TEST_CASE("report-every gives a line each so many iterations") {
+TEST_CASE("report-every gives a line each so many steps") {
   FakeHost host(Settings{{"report-every", "2"}});
   RunningPlugin plugin("null", host);
-  for (int i = 0; i < 5; ++i) REQUIRE(plugin.on_iteration(iteration_of({})) == DC_OK);
+  for (int i = 0; i < 5; ++i) REQUIRE(plugin.on_step(step_of({})) == DC_OK);
   REQUIRE(host.lines.size() == 2);
-  REQUIRE(host.lines[1].second == "null: 4 iterations, 0 events, 0 datasets, 0 bytes");
+  REQUIRE(host.lines[1].second == "null: 4 steps, 0 events, 0 datasets, 0 bytes");
 }
 
 TEST_CASE("the null plugin refuses a setting it does not know and a value that is no number, with the remedy") {
@@ -61,16 +61,16 @@ TEST_CASE("the null plugin refuses a setting it does not know and a value that i
     FakeHost host(Settings{{"report-every", value}});
     REQUIRE(RunningPlugin("null", host).init_code == DC_E_CONFIG);
     REQUIRE(host.failure ==
-            "report-every=\"" + std::string(value) + "\" is not possible; give a whole number of iterations, 0 for no report");
+            "report-every=\"" + std::string(value) + "\" is not possible; give a whole number of steps, 0 for no report");
   }
 }
 
 TEST_CASE("two instances of one plugin keep their counts apart") {
   FakeHost first_host, second_host;
   RunningPlugin first("null", first_host), second("null", second_host);
-  REQUIRE(first.on_iteration(iteration_of({})) == DC_OK);
+  REQUIRE(first.on_step(step_of({})) == DC_OK);
   REQUIRE(first.finalize() == DC_OK);
   REQUIRE(second.finalize() == DC_OK);
-  REQUIRE(first_host.lines[0].second == "null: 1 iterations, 0 events, 0 datasets, 0 bytes");
-  REQUIRE(second_host.lines[0].second == "null: 0 iterations, 0 events, 0 datasets, 0 bytes");
+  REQUIRE(first_host.lines[0].second == "null: 1 steps, 0 events, 0 datasets, 0 bytes");
+  REQUIRE(second_host.lines[0].second == "null: 0 steps, 0 events, 0 datasets, 0 bytes");
 }

@@ -38,8 +38,8 @@ TEST_CASE("rule 2: an event of a later step ends all earlier ones of that client
   CHECK(node.lines("iteration").empty());
   node.client(0).write(node.variable(0, "small"), 4, 0, kFour);
   poll_until_idle(node);
-  CHECK(node.lines("iteration 1").size() == 1);
-  CHECK(node.lines("iteration 4").empty());
+  CHECK(node.lines("step 1").size() == 1);
+  CHECK(node.lines("step 4").empty());
   CHECK(node.client(0).status().last_complete == 3);
 }
 
@@ -48,7 +48,7 @@ TEST_CASE("rule 2: finalize ends everything") {
   node.start();
   node.client(0).write(node.variable(0, "small"), 7, 0, kFour);
   CHECK(node.client(0).finalize().code == DC_OK);
-  CHECK(node.lines("iteration 7").size() == 1);
+  CHECK(node.lines("step 7").size() == 1);
 }
 
 TEST_CASE("steps that go backward are refused and nothing changes") {
@@ -82,7 +82,7 @@ TEST_CASE("rule 1: blocks are released when the step is processed, without any s
   CHECK(node.client(1).status().last_durable == 2);
 }
 
-TEST_CASE("rule 1: an open iteration holds its blocks") {
+TEST_CASE("rule 1: an open step holds its blocks") {
   Node node(node_model(), 2);
   node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
   node.client(0).end_iteration(0);
@@ -90,7 +90,7 @@ TEST_CASE("rule 1: an open iteration holds its blocks") {
   CHECK(node.client(0).status().buffer_used_bytes > 0);
 }
 
-TEST_CASE("a thousand iterations of two clients pass through a buffer that holds only a few of them") {
+TEST_CASE("a thousand steps of two clients pass through a buffer that holds only a few of them") {
   model::Model model = node_model();
   model.architecture.buffer_bytes = 64 * 1024;
   model.architecture.buffer_timeout_ms = 20'000;
@@ -111,7 +111,7 @@ TEST_CASE("a thousand iterations of two clients pass through a buffer that holds
   const auto lines = node.lines("iteration");
   REQUIRE(lines.size() == 1000);
   for (std::size_t step = 0; step < lines.size(); ++step)
-    REQUIRE(lines[step].find("iteration " + std::to_string(step) + " complete 1 time -1 datasets 10 ") == 0);
+    REQUIRE(lines[step].find("step " + std::to_string(step) + " complete 1 time -1 datasets 10 ") == 0);
 }
 
 TEST_CASE("flush returns when the step is durable, and refuses a step that this client has not ended") {
@@ -124,7 +124,7 @@ TEST_CASE("flush returns when the step is durable, and refuses a step that this 
   node.client(1).end_iteration(0);
   CHECK(node.client(0).flush(0, 5000).code == DC_OK);
   CHECK(node.client(0).status().last_durable == 0);
-  CHECK(node.lines("iteration 0").size() == 1);
+  CHECK(node.lines("step 0").size() == 1);
 }
 
 TEST_CASE("rule 14: a flush that times out names the clients that have not ended the step") {
@@ -177,7 +177,7 @@ TEST_CASE("a client that finalizes early does not hold up the others") {
   }
   CHECK(node.client(0).flush(4, 5000).code == DC_OK);
   CHECK(node.lines("iteration").size() == 5);
-  CHECK(node.lines("iteration 4")[0].find("absent:1") != std::string::npos);
+  CHECK(node.lines("step 4")[0].find("absent:1") != std::string::npos);
 }
 
 TEST_CASE("a client that goes away without finalize says so: its step is stored, and nobody waits for it") {
@@ -188,7 +188,7 @@ TEST_CASE("a client that goes away without finalize says so: its step is stored,
   node.client(1).end_iteration(0);
   CHECK(node.client(1).flush(0, 5'000).code == DC_OK);
   node.stop();
-  CHECK_THAT(node.lines("iteration 0 ").at(0), Catch::Contains("datasets 1 "));
+  CHECK_THAT(node.lines("step 0 ").at(0), Catch::Contains("datasets 1 "));
 }
 
 TEST_CASE("clients that have come in time are not waited for, however long the run takes") {
