@@ -170,7 +170,7 @@ contains
     call report(dc_status(status), ierr)
   end subroutine
 
-  ! Gives the physical time of `step`, finite, in the simulation's own unit; the last told on the node wins. Ends all steps before.
+  ! Gives the physical time of `step`, finite, in the simulation's own unit; the last value on the node wins. Ends all steps before.
   !   Errors  df_e_argument for a time that is not finite; df_e_backward, df_e_full at a full lane, df_e_server_lost.
   subroutine df_set_time(step, time, ierr)
     integer, intent(in) :: step

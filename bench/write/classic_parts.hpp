@@ -37,7 +37,7 @@ class ClassicParts {
   void stop() noexcept;
   std::uint64_t free_bytes() const;
 
-  // The server: frees each block it receives, until it is told to stop. Throws Error(DC_E_TIMEOUT).
+  // The server: frees each block it receives, until it is asked to stop. Throws Error(DC_E_TIMEOUT).
   void serve();
 
  private:

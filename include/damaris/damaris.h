@@ -119,7 +119,7 @@ DC_MUST_CHECK int dc_write(const char* variable, int64_t step, const void* data)
 /* The same for block `block` (0 or more) of a client that holds several blocks of one variable. Returns as dc_write. */
 DC_MUST_CHECK int dc_write_block(const char* variable, int64_t step, int32_t block, const void* data);
 
-/* The same with the element type told, which is checked against the layout (DC_E_TYPE): what DC_WRITE, C++ and Fortran call.
+/* The same with the element type, which is checked against the layout (DC_E_TYPE): what DC_WRITE, C++ and Fortran call.
  *   strides_bytes  NULL for contiguous data, else one stride per dimension in bytes, in the layout's dimension order: the distance
  *                  between neighbouring elements, so that the interior of an array with a halo is written without a copy.
  *   extents        NULL to trust the layout, else the array's extents in the layout's dimension order, which must be the
@@ -139,7 +139,7 @@ DC_MUST_CHECK int dc_write_typed(const char* variable, int64_t step, int32_t blo
  *   Returns  as dc_write. */
 DC_MUST_CHECK int dc_alloc(const char* variable, int64_t step, int32_t block, void** data);
 
-/* The same with the element type told, and with the layout of what was handed out in `*reserved`: how many elements it has, which
+/* The same with the element type, and with the layout of what was handed out in `*reserved`: how many elements it has, which
  * dc_get_layout cannot tell before, as a first write into a step lets parameters take effect. What C++ and Fortran call.
  *   Returns  as dc_alloc; DC_E_TYPE. `*reserved` stays as it was after an error. */
 DC_MUST_CHECK int dc_alloc_typed(const char* variable, int64_t step, int32_t block, dc_type type, dc_layout_t* reserved,
@@ -241,7 +241,7 @@ DC_MUST_CHECK int dc_get_layout(const char* variable, dc_layout_t* layout);
  *   Returns  DC_E_UNKNOWN_NAME; DC_E_SHAPE for another number of dimensions or a negative offset. */
 DC_MUST_CHECK int dc_set_position(const char* name, int ndims, const int64_t* offsets);
 
-/* Gives the physical time of `step`; the last told on the node wins. Ends all earlier steps.
+/* Gives the physical time of `step`; the last value on the node wins. Ends all earlier steps.
  *   Units    finite, in the simulation's own unit.
  *   Returns  DC_E_ARGUMENT for a time that is not finite; DC_E_BACKWARD, DC_E_FULL at a full lane, DC_E_SERVER_LOST. */
 DC_MUST_CHECK int dc_set_time(int64_t step, double time);

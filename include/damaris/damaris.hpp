@@ -303,7 +303,7 @@ class Session {
     detail::checked(dc_set_position(name.c_str(), static_cast<int>(offsets.size()), offsets.data()));
   }
 
-  // Gives the physical time of `step`, and ends all earlier steps; the last told on the node wins.
+  // Gives the physical time of `step`, and ends all earlier steps; the last value on the node wins.
   //   Units   finite, in the simulation's own unit.
   //   Throws  DC_E_ARGUMENT for a time that is not finite, DC_E_BACKWARD, DC_E_FULL at a full lane, DC_E_SERVER_LOST.
   void set_time(std::int64_t step, double time) {

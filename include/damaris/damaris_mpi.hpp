@@ -15,7 +15,7 @@ namespace damaris {
 //   config      the path of the XML, readable by every rank with the same content.
 //   clients     gets the communicator of all clients, for the simulation to use in place of `world`. MPI_COMM_NULL on a server and after
 //               an error.
-//   Owns        `clients` is valid until MPI_Finalize, also after the session: nobody frees it but the caller, who may.
+//   Owns        `clients` is valid until MPI_Finalize, also after the session: only the caller may free it, and need not.
 //   Collective  over `world`.
 //   Threads     the one that may call MPI; on a server the whole run is in this call.
 //   Returns     the session on a client; nothing on a server, when all clients have finalized and their data are durable: such a

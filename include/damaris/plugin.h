@@ -11,7 +11,7 @@
  *   Threads  one callback at a time, never one inside another: on the dispatch thread of the server. In place (`dedicated cores="0"`) on
  *            whichever thread of the simulation is in a call of Damaris, which lasts the longer for it.
  *   Calls    the functions of the host, and of damaris.h only dc_strerror and dc_last_error: all others return DC_E_NOT_INITIALIZED. MPI
- *            only over host->communicator. Who forks must end the fork with _exit inside the callback.
+ *            only over host->communicator. A callback that forks ends the child with _exit before it returns.
  *   Waits    the server takes no events meanwhile; a callback of more than 10 s is a line in the log, and nothing interrupts it. Long work
  *            goes in pieces, see DC_AGAIN and DC_WAIT.
  *   Views    all pointers that a callback is given belong to the server and are valid until it returns, unless the struct says more;
@@ -174,7 +174,7 @@ typedef struct dc_step_t {
   int reduced;             /* 1: variables that have a reduce-on-full come with that as their reduction */
   uint64_t waits;          /* how many writes waited for room, of the clients that have ended the step */
   uint64_t spilled_bytes;  /* of data that were moved out of the buffer before they were stored */
-  union {
+  __extension__ union {
     int urgent; /* on_step: 1: a plugin that waits for its turn should write now: a client waits for room, for a flush or for the end, or
                    the next step is already complete */
     int hurry DC_OLD_NAME("urgent");
@@ -211,7 +211,7 @@ enum {
   DC_WAIT = 1001   /* there is nothing to do yet: call again within a few milliseconds, or after a message */
 };
 
-/* A client that died, or whose server was told to stop, before it finalized. */
+/* A client that died, or whose server was asked to stop, before it finalized. */
 typedef struct dc_lost_t {
   int32_t client;    /* its id */
   int64_t last_step; /* the last one that it ended; -1: none */

@@ -65,7 +65,7 @@ typedef enum dc_code {
   /* Peer: a process that this one depends on is gone. */
   DC_E_SERVER_LOST = -600, /* the server of this node has died, has ended, or serves this client no more */
   DC_E_CLIENT_LOST = -601, /* a client died before it ended a step, or what it sends is damaged */
-  DC_E_STOPPED = -602,     /* the server was told to stop before its clients had ended */
+  DC_E_STOPPED = -602,     /* the server was asked to stop before its clients had ended */
 
   /* Internal: a fault of Damaris; please report it. */
   DC_E_INTERNAL = -900

@@ -90,9 +90,9 @@ Client::~Client() {
   for (auto& writer : writers_) {
     for (const auto& [key, block] : writer->allocated) writer->arena.cancel(*block.header);
     writer->refuse_what_was_full(open_, last);
-    bool told = true;
-    for (const auto& [what, count] : writer->refused) told = told && writer->lane.try_push(refusal(what, count));
-    if (told)
+    bool sent = true;
+    for (const auto& [what, count] : writer->refused) sent = sent && writer->lane.try_push(refusal(what, count));
+    if (sent)
       writer->lane.try_push(
           make_message(MessageKind::finalize, last));  // else it is missing from the step, once its process has ended
   }
@@ -138,7 +138,7 @@ void Client::change_step(std::int64_t step, const Wanted* wanted) {
   open_.store(step, std::memory_order_release);
 }
 
-// What was refused of the steps that end here, so that the server can record it. What was told of a later step than the open one ends that.
+// What was refused of the steps that end here, so that the server can record it. A refusal of a later step than the open one ends the open one.
 void Client::tell_refused(std::int64_t last, const Deadline& deadline) {
   for (auto& writer : writers_) writer->refuse_what_was_full(open_, last);
   for (auto& writer : writers_) {
@@ -158,7 +158,7 @@ std::int64_t Client::last_step_tried() const {
   return last;
 }
 
-// One call waits once for a lane, however many events it has to send. Who leaves has the time that finalize has: else the server would
+// One call waits once for a lane, however many events it has to send. A client that leaves has the time of finalize: else the server would
 // take him for dead.
 Deadline Client::lane_deadline() const { return leaving_.value_or(Deadline::after_ms(model_->architecture.buffer_timeout_ms)); }
 

@@ -210,7 +210,7 @@ void Client::wait_for_lane_to_write(Writer& writer, const Variable& variable, st
   }
 }
 
-// Of the step before something may have to be told first, in a full lane.
+// Of the step before something may have to be sent first, over a full lane.
 void Client::change_step_to_write(const Wanted& wanted, std::int64_t step) {
   change_step(step, notice_for(wanted.variable, step) == DC_OK ? &wanted : nullptr);
 }

@@ -59,7 +59,7 @@ void ServerLink::throw_lost_as_it_is() const {
   if (process_.alive())
     throw Error(DC_E_SERVER_LOST, format("{} does not serve client {} any more{}{}", server, mine.id.load(),
                                          mail.empty() ? ": its log says why" : mail, untaken_text()));
-  // Killed after it had been told to stop: of this client it would have taken nothing more.
+  // Killed after it had been asked to stop: of this client it would have taken nothing more.
   const bool was_given_up = mine.state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(shm::SlotState::dead);
   throw Error(DC_E_SERVER_LOST,
               format("{} is gone{}; {}{}{}", server, busy_text(), whereabouts(""), mail, was_given_up ? untaken_text() : ""));
@@ -71,7 +71,9 @@ std::string ServerLink::whereabouts(const char* when) const {
   const std::string place = "/dev/shm" + region_->name();
   if (!region_->memory().has_name())
     return format(
-        "the name of its region, {}, is gone, as by logind's RemoveIPC or who clears /dev/shm: what was not stored is lost", place);
+        "the name of its region, {}, is gone, as by logind's RemoveIPC or by somebody clearing /dev/shm: what was not stored is "
+        "lost",
+        place);
   return format("what was published stays in {}, from where 'damaris recover' stores it{}", place, when);
 }
 

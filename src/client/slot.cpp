@@ -52,7 +52,7 @@ bool try_claim(shm::Region& region, std::uint32_t index, int id) {
   const shm::SlotState state = state_of(slot);
   if (state != shm::SlotState::free && state != shm::SlotState::claimed) return false;
   if (state == shm::SlotState::claimed && is_alive(process_of(slot.claimer.load(std::memory_order_acquire)))) return false;
-  // First: whoever sees the slot taken, and cannot see this process, looks whether its part is held.
+  // First: a process that finds the slot taken, and cannot see this process, checks whether its part is locked.
   if (!region.memory().try_hold(shm::kClientParts + index)) return false;
   const ProcessId self = this_process();
   if (!take(slot, word_of(self))) {

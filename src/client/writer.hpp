@@ -100,7 +100,7 @@ struct Writer {
   std::map<std::pair<std::uint32_t, std::int32_t>, Reserved> allocated;  // handed out, not committed
   std::map<std::pair<std::uint32_t, std::int32_t>, Scratch> scratch;     // of the open step
   using Refused = std::tuple<std::int64_t, std::uint32_t, bool>;         // step, variable, dropped or skipped
-  std::map<Refused, std::uint64_t> refused;                              // not told to the server yet: how many
+  std::map<Refused, std::uint64_t> refused;                              // not sent to the server yet: how many
   std::set<std::tuple<std::int64_t, std::uint32_t, std::int32_t>> full;  // step, variable, block: refused with an error
   std::uint64_t waits_told = 0;                                          // to the server
   std::uint64_t step_bytes = 0;                                          // of the arena, held by the open step

@@ -84,9 +84,8 @@ void warn_of_buffer(const model::Model& model, std::vector<std::string>& advice)
   const int clients = clients_per_server(model);
   const std::uint64_t bytes = model::step_bytes(model, model::initial_parameters(model));
   if (clients == 0 || bytes <= smallest_arena(model, clients)) return;
-  advice.push_back(
-      format("{}: a step of all variables has {} per client, but {}; writing all of them in one step will fail",
-             model.file, size_text(bytes), room(model, clients)));
+  advice.push_back(format("{}: a step of all variables has {} per client, but {}; writing all of them in one step will fail",
+                          model.file, size_text(bytes), room(model, clients)));
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ void Members::read_on() try {
     return true;
   });
 } catch (const Failure&) {
-  // What is known stays: whoever needs the manifest itself says that it cannot be read.
+  // What is known stays: the caller that needs the manifest itself reports that it cannot be read.
 }
 
 void Members::take(const std::string& line) try {

@@ -143,7 +143,7 @@ bool Reader::read_on(std::uint64_t end) try {
   throw Error(DC_E_IO, "the run recorded in " + path_ + " cannot be read: " + std::strerror(failure.system_error()));
 }
 
-// Whatever is told of already may have been told otherwise in a line that is not there any more, or replaced by a run that nobody
+// Whatever has been reported may stand otherwise in a line that is not there any more, or replaced by a run that nobody
 // knows of.
 void Reader::leave_out(const std::string& why) {
   for (const std::int64_t step : std::exchange(undoubted_, {}))

@@ -25,7 +25,7 @@ struct Outline {
   int servers = 0;                          // of the last run
   std::uint64_t begins_at = 0;              // byte where the last run's first line stands
   std::uint64_t replaced_until = 0;         // bytes: all lines before were replaced by a later run
-  bool mentions_steps = false;         // or holds lines that cannot be read
+  bool mentions_steps = false;              // or holds lines that cannot be read
   bool has_joined = false;                  // others have, beside the server that began the last run
   bool is_unknown = false;                  // there is a last run, and its line cannot be read: nothing else is known of it
 };

@@ -127,7 +127,7 @@ class Check {
     if (told_.emplace(step, file.name, dataset, what).second) result_.unread.push_back({step, file.name, dataset, what});
   }
 
-  std::size_t told() const { return result_.damaged.size() + result_.unread.size(); }
+  std::size_t reported() const { return result_.damaged.size() + result_.unread.size(); }
 
   void note_partial(std::int64_t step) {
     for (const std::string& why : run_.why_partial(step)) result_.partial.push_back({step, "", "", why});
@@ -149,10 +149,10 @@ class Check {
     const std::string path = run_.folder() + "/" + file.name;
     if (!StoredFileReader(path).is_open())
       return failed(step, file, "", std::string("it cannot be opened: ") + std::strerror(errno), errno);
-    const std::size_t before = told();
+    const std::size_t before = reported();
     const bool same = has_checksum(step, file, path);
     if (options_.values || !same || !file.checksum) check_values(step, file, path);
-    if (!same && told() == before) damaged(step, file, "", "its bytes have changed, outside the values of its datasets");
+    if (!same && reported() == before) damaged(step, file, "", "its bytes have changed, outside the values of its datasets");
   }
 
   bool has_checksum(std::int64_t step, const FileEntry& file, const std::string& path) {
@@ -232,8 +232,8 @@ class Check {
            name.find(".h5", stem.size()) != std::string::npos;
   }
 
-  // Records of other runs in the folder, of which some files are named as those of this one could be, or the other way round. Only of who
-  // has made this one: another user may put there what he wants.
+  // Manifests of other runs in the folder with files whose names could be of this one, or the other way round. Only those of the user that
+  // made this one: another user may put anything there.
   std::vector<std::string> records_of_namesakes(const std::string& stem) const {
     struct stat own = {}, its = {};
     std::vector<std::string> records;

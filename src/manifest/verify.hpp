@@ -18,7 +18,7 @@ namespace damaris::manifest {
 struct ViewFiles {
   std::string variable;
   std::uint64_t steps = 0;        // in which it was stored
-  std::uint64_t all = 0;               // of all of them: what a read of the whole array opens
+  std::uint64_t all = 0;          // of all of them: what a read of the whole array opens
   std::uint64_t in_one_step = 0;  // the most
 };
 

@@ -152,7 +152,7 @@ void MpiCoordinator::note_announced(int from, const InstanceKey& key) {
   send_all(message);
 }
 
-// Once decided it stays decided: who abandoned it too late hears of it and says so.
+// Once decided it stays decided: a server that abandoned it too late learns of it and reports that.
 void MpiCoordinator::note_abandoned(const InstanceKey& key) {
   if (announced_.erase(key) != 0) send_all(about(kCancel, key));
 }

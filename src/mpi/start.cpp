@@ -64,8 +64,8 @@ std::vector<int> nodes_of_all_ranks(const Communicator& world) {
   return node_of;
 }
 
-void start_log(const model::Model& model, const std::string& who) {
-  configure_log(log_level(model.log.level), model.log.file, who);
+void start_log(const model::Model& model, const std::string& speaker) {
+  configure_log(log_level(model.log.level), model.log.file, speaker);
 }
 
 // Tells this run from others.

@@ -245,12 +245,10 @@ void IntakeSide::end(Step& step, const PluginHost::StepResult& result) {
   for (const StoredFile& file : result.files)
     log_line(LogLevel::info, format("step {}: {} ({} bytes)", number, file.path, file.bytes));
   if (result.first_failure.code != DC_OK) {
-    const std::string sentence = format("step {}: {}", number, result.first_failure.message);
-    failures_.note(result.first_failure.code, sentence);
-    roster_.tell_all({number, {result.first_failure.code, sentence}});
+    failures_.note(result.first_failure.code, result.first_failure.message);
+    roster_.tell_all({number, result.first_failure});
   }
-  for (const Status& notice : result.notices)
-    roster_.tell_all({number, {notice.code, format("step {}: {}", number, notice.message)}});
+  for (const Status& notice : result.notices) roster_.tell_all({number, notice});
   all_durable_ &= result.durable;
   step.processed = true;
   completed_ = number;
@@ -311,7 +309,7 @@ void IntakeSide::stop() {
   for (Member& member : roster_.members())
     if (member.presence == Member::Presence::attached || member.presence == Member::Presence::expected)
       roster_.leave(member, Member::Presence::gone);
-  log_line(LogLevel::warning, "told to stop: storing what was published; nothing more is taken, and open steps are partial");
+  log_line(LogLevel::warning, "asked to stop: storing what was published; nothing more is taken, and open steps are partial");
 }
 
 // A finalized client may go when the last step it had a part in is processed, and when no global instance can bring bad news.

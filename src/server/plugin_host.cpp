@@ -292,7 +292,7 @@ PluginHost::Pass PluginHost::process(const dc_step_t& step) {
   for (; next_plugin_ < plugins_.size(); ++next_plugin_) {
     Loaded& plugin = *plugins_[next_plugin_];
     if (plugin.disabled || plugin.table.on_step == nullptr) continue;
-    const Status call = guarded(plugin, format("in on_step of step {}", step.step),
+    const Status call = guarded(plugin, format("at step {}", step.step),
                                 [&] { return plugin.table.on_step(plugin.state, plugin.storage ? &to_store_ : &step); });
     take_files(plugin);
     show_wait(plugin, call);
@@ -347,8 +347,7 @@ Status PluginHost::passed(std::int64_t step) {
   Status first;
   for (const auto& plugin : plugins_) {
     if (plugin->disabled || plugin->table.on_passed == nullptr) continue;
-    const Status call =
-        guarded(*plugin, "at steps without data", [&] { return plugin->table.on_passed(plugin->state, step); });
+    const Status call = guarded(*plugin, "at steps without data", [&] { return plugin->table.on_passed(plugin->state, step); });
     take_notice(first, call);
   }
   return first;

@@ -83,8 +83,8 @@ class PluginHost {
   Status finalize();
   // Calls no plugin any more, not even its finalize: what a fault has left undone is for a recovery.
   void abandon() noexcept;
-  // Called with "plugin 'x' in on_step of step 5" before every callback, and after it with "", or with what a plugin says that it waits
-  // for: who waits can then say for whom.
+  // Called with "plugin 'x' at step 5" before every callback, and after it with "", or with what a plugin says that it waits
+  // for: a client that waits can then name it.
   void watch(std::function<void(const std::string&)> busy) { busy_ = std::move(busy); }
 
  private:

@@ -170,7 +170,7 @@ Recovery recover(const std::string& name, const std::string& basename, bool give
   recovery.stored = before.datasets - std::min(before.datasets, recovery.left + recovery.given_up);
   if (recovery.left > 0) {
     recovery.status.code = result.code != DC_OK ? result.code : DC_E_SHM;
-    recovery.status.message = result.code != DC_OK ? result.message : "what lies behind damage in it cannot be told";
+    recovery.status.message = result.code != DC_OK ? result.message : "what lies behind damage in it is unknown";
   } else {
     region->memory().adopt_name();
   }

@@ -68,7 +68,7 @@ Member* Roster::find(std::int32_t id) {
   return id < 0 || found == members_.end() ? nullptr : &*found;
 }
 
-// Clients see to it themselves, when they claim their slots; but what stands there is not believed: datasets are told apart by it.
+// Clients see to it themselves, when they claim their slots; but what stands there is not believed: it tells datasets apart.
 bool Roster::is_free(std::int32_t id) { return id >= 0 && find(id) == nullptr; }
 
 std::vector<Member*> Roster::find_dead() {
@@ -124,7 +124,7 @@ void Roster::leave(Member& member, Member::Presence how) {
 // Bounded: a client may send nothing but nonsense, and never look into its mailbox.
 void Roster::tell(Member& member, PendingMail mail) {
   if (member.outbox.size() < kMostMail) return member.outbox.push_back(std::move(mail));
-  log_line(LogLevel::warning, format("client {} takes no mail; it is not told: {}", member.id, mail.status.message));
+  log_line(LogLevel::warning, format("client {} takes no mail; it does not learn: {}", member.id, mail.status.message));
 }
 
 // A client that is gone may have been given up alive; one that is dead would only fill its outbox.
@@ -151,7 +151,7 @@ bool Roster::deliver() {
 
 void Roster::mark_drained(Member& member) {
   for (const PendingMail& mail : member.outbox)
-    log_line(LogLevel::error, format("client {} leaves before it was told: {}", member.id, mail.status.message));
+    log_line(LogLevel::error, format("client {} leaves without having heard: {}", member.id, mail.status.message));
   member.outbox.clear();
   member.presence = Member::Presence::drained;
   region_.slot(member.slot).state.store(static_cast<std::uint32_t>(shm::SlotState::drained), std::memory_order_release);

@@ -32,6 +32,8 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
       work_(model_, *region_, infos_, std::move(coordinator), std::move(clients),
             [this](const Status& status) { intake_.report(status); }),
       intake_(model_, region_, infos_, work_, failures_) {
+  if (work_.coordinator().index() == 0)
+    for (const std::string& sentence : model_->old_words) log_line(LogLevel::warning, sentence);
   region_->announce();
 }
 
@@ -208,8 +210,8 @@ Status Server::close() {
 // Not before it is true. How a storage that failed has put it stands before.
 void Server::note_stopped() {
   const bool all = intake_.all_stored() && intake_.is_drained() && end_failure_.code >= DC_OK;
-  failures_.note(DC_E_STOPPED, all ? "told to stop: what was published is stored, open steps are partial"
-                                   : "told to stop: not all of what was published could be stored; the lines before say what");
+  failures_.note(DC_E_STOPPED, all ? "asked to stop: what was published is stored, open steps are partial"
+                                   : "asked to stop: not all of what was published could be stored; the lines before say what");
 }
 
 }  // namespace damaris::server

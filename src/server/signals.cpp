@@ -85,9 +85,8 @@ void Signals::run(const model::Action& action, const InstanceKey& key, std::int3
   const dc_event_t event = {model_->events[key.event].name.c_str(), key.step, action.scope, source, key.instance, order};
   const Status result = host_.run(action, event, ledger_.open(key.step).view(roster_.size()));
   if (result.code >= DC_OK && !result.is_notice()) return;
-  const std::string sentence = format("step {}: {}", key.step, result.message);
-  if (!result.is_notice()) failed_(result.code, sentence);
-  roster_.tell_all({key.step, {result.code, sentence}});
+  if (!result.is_notice()) failed_(result.code, result.message);
+  roster_.tell_all({key.step, result});
 }
 
 bool Signals::end_waiting(const InstanceKey& key) {

@@ -72,7 +72,7 @@ void fill(shm::BlockHeader& header, const dc_dataset_t& dataset) {
 }  // namespace
 
 std::string Spill::path_for(const std::string& folder, const std::string& region) {
-  // The region's name can be seen by all, who could take the file's in a shared folder.
+  // Every user sees the region's name and could take the file's in a shared folder.
   const std::string name =
       format("{}.{:016x}.spill", region.empty() ? format("/damaris.{}", ::getpid()) : region, shm::make_nonce());
   const std::string path = std::filesystem::absolute(folder).string() + name;
@@ -159,7 +159,7 @@ bool Spill::begin_anew_if_empty() {
   return true;
 }
 
-// The header's count stays while the file is walked: who looks at the region meanwhile, or after a kill, must not find it empty.
+// The header's count stays while the file is walked: a process that looks at the region meanwhile, or after a kill, must not find it empty.
 void Spill::adopt(const Visit& visit) {
   const std::uint64_t expected = header_.spilled_blocks.load(std::memory_order_acquire);
   std::vector<SpilledBlock> over;

@@ -71,10 +71,10 @@ class Spill {
   std::uint64_t end_ = 0;      // of the last record
   std::uint64_t bytes_ = 0;    // of the records that are there
   std::uint64_t missing_ = 0;  // see missing()
-  std::uint64_t records_ = 0;  // as many; the header's count is for others, who may write there
+  std::uint64_t records_ = 0;  // as many; the header's count is for others, and they may write there
   int descriptor_ = -1;
   std::string why_refused_;  // see why_refused()
-  bool failed_ = false;      // and told
+  bool failed_ = false;      // and reported
   bool keeps_ = false;
 };
 

@@ -53,7 +53,7 @@ Watchdog::Watchdog(const shm::RegionHeader& header, Clock::duration limit) {
   } catch (const std::system_error& refused) {
     log_line(LogLevel::warning,
              format("no thread for the server's watchdog ({}; see ulimit -u, ulimit -v and pids.max of its control "
-                    "group): the server works without it, and a callback that takes long is told afterwards",
+                    "group): the server works without it, and a callback that takes long is reported afterwards",
                     refused.what()));
   }
 }

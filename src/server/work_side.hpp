@@ -53,7 +53,7 @@ class WorkSide {
   PluginHost host_;
   Report report_;
   Hand hand_ = Hand::empty;
-  dc_step_t step_ = {};            // that the plugins are at
+  dc_step_t step_ = {};                 // that the plugins are at
   std::int64_t passed_ = shm::kNoStep;  // what plugins know of steps that bring nothing
 };
 

@@ -11,7 +11,7 @@ TEST_CASE("a disk that hangs is named by time-outs and by the watchdog; what cam
   run.store(0);
   run.rule("write hang @.i1.h5");  // not the views, which the server writes when it has nothing else to do
   for (const int step : {1, 2}) run.write(step);
-  const std::string place = "in plugin 'hdf5' in on_step of step 1 for ";
+  const std::string place = "in plugin 'hdf5' at step 1 for ";
   CHECK(run.waits_for(1, place));
   const Answer late = run.client("finalize");
   CHECK(late.code == DC_E_TIMEOUT);

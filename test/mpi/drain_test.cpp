@@ -1,4 +1,4 @@
-// A server that is told to stop (SIGTERM) stores what was published and comes back; its clients are told, the other node goes on.
+// A server that is asked to stop (SIGTERM) stores what was published and comes back; its clients are told, the other node goes on.
 #include <algorithm>
 #include <csignal>
 
@@ -18,7 +18,7 @@ TEST_CASE("SIGTERM to a server rank: it stores what was published, its clients l
         1, kRecorder + "<event name='e' action='record' using='damaris_test_recorder.so' scope='" + std::string(scope) + "'/>"));
     if (job.rank() == 2) {
       CHECK(started.code == DC_E_STOPPED);
-      CHECK(started.sentence == "told to stop: what was published is stored, open steps are partial");
+      CHECK(started.sentence == "asked to stop: what was published is stored, open steps are partial");
     } else {
       REQUIRE(started.code == DC_OK);
     }

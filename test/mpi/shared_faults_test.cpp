@@ -205,9 +205,8 @@ TEST_CASE("a server that does not come when it is called is not waited for for e
     run.write(first + 1);
     CHECK_FALSE(run.end(first + 1).empty());
     run.write(first + 2);
-    CHECK_THAT(run.end(first + 2),
-               Catch::EndsWith("a server of the group did not come to an earlier step; start the run again; "
-                               "nothing of it is stored"));
+    CHECK_THAT(run.end(first + 2), Catch::EndsWith("a server of the group did not come to an earlier step; start the run again; "
+                                                   "nothing of it is stored"));
     CHECK(dc_finalize() == DC_OK);
   }
   run.job.together();

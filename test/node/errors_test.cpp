@@ -21,7 +21,7 @@ TEST_CASE(
   Status report = node.client(0).end_iteration(1);  // a quick server has told it by then
   if (report.code == DC_OK) report = node.client(0).flush(1, 5000);
   CHECK(report.code == DC_E_EARLIER_IO);
-  CHECK(report.message == "step 1: plugin 'recorder' failed in on_step of step 1: it was told to fail at this step");
+  CHECK(report.message == "plugin 'recorder' failed at step 1: it was asked to fail at this step");
   CHECK(node.client(0).flush(1, 5000).code == DC_OK);
   CHECK(node.client(0).end_iteration(2).code == DC_OK);
   CHECK(node.client(0).flush(2, 5000).code == DC_OK);
@@ -39,7 +39,7 @@ TEST_CASE("rule 8: finalize returns what was not yet told") {
   node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
   const Status report = node.client(0).finalize();
   CHECK(report.code == DC_E_EARLIER_IO);
-  CHECK(report.message.find("it was told to fail at this step") != std::string::npos);
+  CHECK(report.message.find("it was asked to fail at this step") != std::string::npos);
 }
 
 TEST_CASE("rule 4: who waits for a server that is held by a plugin is told which one, and loses nothing") {
@@ -277,7 +277,7 @@ TEST_CASE("mail that a client never takes does not pile up") {
   CHECK(roster.members()[0].outbox.size() < 5'000);
 }
 
-TEST_CASE("a mailbox that another client has damaged is told of once, and holds up neither a step nor the end") {
+TEST_CASE("a mailbox that another client has damaged is reported once, and holds up neither a step nor the end") {
   Node node(node_model(), 1);
   client::Client& client = node.client(0);
   node.region().slot(0).mail_head.store(GENERATE(shm::kMails + 1, ~std::uint32_t{0}));
@@ -371,7 +371,7 @@ TEST_CASE("what a client had published before it died is stored, also when that 
   CHECK_THAT(line, Catch::StartsWith("step 0 ") && Catch::Contains(" datasets 600 ") && Catch::Contains("missing:0"));
 }
 
-TEST_CASE("of a server that was told to stop its clients hear that it is storing, and that it has stored when it has") {
+TEST_CASE("of a server that was asked to stop its clients hear that it is storing, and that it has stored when it has") {
   Node node(node_model(), 1);
   const auto sentence_in = [&](shm::RegionState state) {
     node.region().header().state.store(static_cast<std::uint32_t>(state));

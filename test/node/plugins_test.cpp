@@ -19,12 +19,11 @@ TEST_CASE("what a plugin says at its end reaches the last clients, which wait fo
   CHECK(node.client(1).finalize().code == DC_OK);
   const Status report = node.client(0).finalize();
   CHECK(report.code == DC_E_EARLIER_IO);
-  CHECK(report.message.find("it was told to fail at its end") != std::string::npos);
+  CHECK(report.message.find("it was asked to fail at its end") != std::string::npos);
   CHECK(node.lines("finalize").size() == 1);
 }
 
-TEST_CASE(
-    "a plugin that fails in a step or at its end is, by policy, a notice and no failure, and is finalized all the same") {
+TEST_CASE("a plugin that fails in a step or at its end is, by policy, a notice and no failure, and is finalized all the same") {
   model::Model model = node_model();
   const std::string fail_at = GENERATE("0", "end");
   const bool disables = GENERATE(true, false);
@@ -55,7 +54,7 @@ TEST_CASE("what other plugins failed at comes to the storage with the next step,
   node.start();
   const Status report = node.client(0).finalize();
   CHECK(report.code == DC_E_EARLIER_IO);
-  CHECK_THAT(report.message, Catch::Contains("fail_always") && Catch::Contains("it was told to fail at this step"));
+  CHECK_THAT(report.message, Catch::Contains("fail_always") && Catch::Contains("it was asked to fail at this step"));
   CHECK(node.stop().code == DC_E_IO);
   CHECK(node.lines("plugin failed: action 'fail_always' of damaris_test_recorder.so failed on event 'bad'").size() == 1);
 }

@@ -141,10 +141,9 @@ TEST_CASE("by policy a failing action is switched off, which is a notice, or sta
   if (report.code == DC_OK) report = node.client(0).flush(0, 5000);
   CHECK(report.code == (disables ? DC_N_PLUGIN : DC_E_EARLIER_IO));
   CHECK(node.client(0).status().first_error == (disables ? DC_OK : DC_E_PLUGIN));
-  CHECK_THAT(
-      report.message,
-      Catch::StartsWith("step 0: action 'fail_always' of damaris_test_recorder.so failed on event 'bad' of step 0: it was told "
-                        "to fail"));
+  CHECK_THAT(report.message,
+             Catch::StartsWith("action 'fail_always' of damaris_test_recorder.so failed on event 'bad' of step 0: it was told "
+                               "to fail"));
   CHECK((report.message.find("it is switched off, the run goes on without it") != std::string::npos) == disables);
   CHECK(node.stop().code == (disables ? DC_OK : DC_E_PLUGIN));
   CHECK(node.lines("event bad").size() == (disables ? 1 : 2));

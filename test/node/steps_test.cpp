@@ -150,7 +150,7 @@ TEST_CASE("rule 14: a flush that times out names nobody whose end of the step wa
   CHECK_THAT(sentence(), !Catch::Contains("is not ended by"));
 }
 
-TEST_CASE("a flush of a step that a server cut short, as it was told to stop, does not call it durable") {
+TEST_CASE("a flush of a step that a server cut short, as it was asked to stop, does not call it durable") {
   Node node(recorded(), 2);
   node.client(0).end_iteration(0);
   std::thread server([&] {

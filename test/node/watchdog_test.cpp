@@ -25,9 +25,8 @@ TEST_CASE("rule 4: a plugin that takes long is named in the log while it still r
   configure_log(LogLevel::warning, folder.file("log"), "server 0");
   const auto header = std::make_unique<shm::RegionHeader>();
   const server::Watchdog watchdog(*header, std::chrono::milliseconds(10));
-  shm::show_busy(*header, "plugin 'stuck' in on_step of step 3");
-  while (text_of(folder.file("log")).find("in plugin 'stuck' in on_step of step 3 for ") == std::string::npos)
-    std::this_thread::yield();
+  shm::show_busy(*header, "plugin 'stuck' at step 3");
+  while (text_of(folder.file("log")).find("in plugin 'stuck' at step 3 for ") == std::string::npos) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   const std::string text = text_of(folder.file("log"));
   CHECK(text.find("stuck") == text.rfind("stuck"));

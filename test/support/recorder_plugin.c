@@ -73,7 +73,7 @@ int record(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host
 
 int fail_always(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host) {
   log_event(event, step, host);
-  host->fail(host->self, "it was told to fail");
+  host->fail(host->self, "it was asked to fail");
   return DC_E_PLUGIN;
 }
 
@@ -170,7 +170,7 @@ static int on_step(void* state, const dc_step_t* step) {
     fclose(log);
   }
   if (step->step != fail_at) return DC_OK;
-  the_host->fail(the_host->self, "it was told to fail at this step");
+  the_host->fail(the_host->self, "it was asked to fail at this step");
   return DC_E_IO;
 }
 
@@ -212,7 +212,7 @@ static int finalize(void* state) {
     fclose(log);
   }
   if (!fails_at_end) return DC_OK;
-  the_host->fail(the_host->self, "it was told to fail at its end");
+  the_host->fail(the_host->self, "it was asked to fail at its end");
   return DC_E_IO;
 }
 

@@ -198,7 +198,7 @@ class Check:
     def could_not_tell(self, stored, phase, ledger, step):
         """A client tells the server at the end of the step, and the server the manifest when it stores it."""
         lost = any(call.code == SERVER_LOST for call in ledger.calls)
-        unheard = ledger.source in stored.missing_of.get(step, ())  # its server had been told to stop
+        unheard = ledger.source in stored.missing_of.get(step, ())  # its server had been asked to stop
         return not ledger.ended or lost or unheard or ledger.source in self.cut_off or (phase == "first" and self.told_failed(stored, ledger, step))
 
     def excused(self, stored, phase, ledger, step):
@@ -223,7 +223,7 @@ class Check:
         return step in stored.failed_steps or step in told
 
     def too_late(self, ledger):
-        """The calls whose events nobody took: a server that was told to stop counts them for the client."""
+        """The calls whose events nobody took: a server that was asked to stop counts them for the client."""
         if not self.kind.server_leaves:
             return set()
         count = max((int(n) for call in ledger.calls if call.code == SERVER_LOST for n, _ in TOO_LATE.findall(call.sentence)), default=0)

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 4> kNames = {"error", "warning", "info", 
 
 struct Log {
   std::mutex mutex;  // one line at a time
-  std::string who;
+  std::string speaker;
   std::unique_ptr<LogTarget> target;
 };
 
@@ -63,14 +63,14 @@ void make_log() noexcept { (void)the_log(); }
 
 LogLevel log_level(std::string_view name) noexcept { return level_of(name).value_or(LogLevel::warning); }
 
-void configure_log(LogLevel level, const std::string& file, const std::string& who, LogFileMade made) {
+void configure_log(LogLevel level, const std::string& file, const std::string& speaker, LogFileMade made) {
   const char* given = std::getenv("DAMARIS_LOG");
   const std::string wish = given == nullptr ? "" : given;
   if (!wish.empty()) level = log_level(wish);
   auto target = level == LogLevel::off ? nullptr : target_of(file, made);
   {
     const std::lock_guard<std::mutex> lock(the_log().mutex);
-    the_log().who = who;
+    the_log().speaker = speaker;
     the_log().target.swap(target);
   }
   current_level.store(static_cast<int>(level), std::memory_order_relaxed);
@@ -89,7 +89,7 @@ void log_line(LogLevel level, std::string_view text) noexcept try {
   Log& log = the_log();
   const std::lock_guard<std::mutex> lock(log.mutex);
   if (log.target == nullptr) return;
-  log.target->write(format("{} damaris {} {}: {}\n", now(), log.who, kNames[static_cast<std::size_t>(level)],
+  log.target->write(format("{} damaris {} {}: {}\n", now(), log.speaker, kNames[static_cast<std::size_t>(level)],
                            lines_without_controls(std::string(text))));
 } catch (...) {  // no memory for the line
 }

@@ -23,7 +23,7 @@ void CopyChoice::tell(CopyWay way, std::uint64_t bytes, double seconds) noexcept
   double known = best.load(std::memory_order_relaxed);
   while ((known == 0 || took < known) && !best.compare_exchange_weak(known, took, std::memory_order_relaxed)) {
   }
-  if (here.told.fetch_add(1, std::memory_order_relaxed) + 1 != kTells) return;
+  if (here.reported.fetch_add(1, std::memory_order_relaxed) + 1 != kTells) return;
   CopyWay fastest = CopyWay::plain;
   double least = 0;
   for (const CopyWay one : kCopyWays) {

@@ -30,7 +30,7 @@ class CopyChoice {
 
   // The method that is kept; plain until one is.
   CopyWay kept(std::uint64_t bytes) const noexcept { return at(bytes).kept.load(std::memory_order_relaxed); }
-  bool is_decided(std::uint64_t bytes) const noexcept { return at(bytes).told.load(std::memory_order_relaxed) >= kTells; }
+  bool is_decided(std::uint64_t bytes) const noexcept { return at(bytes).reported.load(std::memory_order_relaxed) >= kTells; }
   // The method to try next, and the time it took. Each round begins with another method: otherwise a program that writes u, v, w in turn
   // would always try the same method on the same variable.
   CopyWay next(std::uint64_t bytes) noexcept;
@@ -40,7 +40,7 @@ class CopyChoice {
   static constexpr unsigned kTells = kTries * kCopyWays.size();
   static constexpr std::size_t kClasses = 12;  // from kLargeCopyBytes on; the last one is of all that is larger
   struct Class {
-    std::atomic<unsigned> asked{0}, told{0};
+    std::atomic<unsigned> asked{0}, reported{0};
     std::array<std::atomic<double>, kCopyWays.size()> best_s_per_byte{};  // 0: not tried
     std::atomic<CopyWay> kept{CopyWay::plain};
   };

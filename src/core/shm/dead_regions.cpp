@@ -142,7 +142,7 @@ bool is_open_somewhere(const std::string& name) {
   return false;
 }
 
-// Why a region cannot be read, as far as that can be told without reading it.
+// Why a region cannot be read, as far as that is known without reading it.
 enum class Obstacle {
   in_use,         // somebody uses it, or it is no file of this user, or gone
   unfinished,     // its server died while making it: nobody can have written into it

@@ -85,8 +85,7 @@ manifest::StepEntry record_of(const dc_host_t& host, const dc_step_t& step, bool
   record.never_attached = step.never_attached;
   for (std::size_t i = 0; i < step.plugin_failure_count; ++i) record.warnings.emplace_back(step.plugin_failures[i]);
   record.failures.assign(step.refused, step.refused + step.refused_count);
-  record.complete =
-      record.failures.empty() && step.missing_count == 0 && step.never_attached == 0 && step.skipped_count == 0;
+  record.complete = record.failures.empty() && step.missing_count == 0 && step.never_attached == 0 && step.skipped_count == 0;
   return record;
 }
 
@@ -212,8 +211,7 @@ int Storage::try_to_write(const dc_step_t& step, Instant now) {
                        " is not stored: the server is out of memory; give the dedicated core more, or write less in one step");
   }
   if (retry_.failed() > 0) {
-    const std::string line =
-        "hdf5: step " + std::to_string(step.step) + " is stored, after " + retry_.effort(Clock::now());
+    const std::string line = "hdf5: step " + std::to_string(step.step) + " is stored, after " + retry_.effort(Clock::now());
     host_.log(host_.self, 2, line.c_str());
   }
   record.retries = retry_.failed();
@@ -240,8 +238,8 @@ int Storage::failed(const dc_step_t& step, const Failure& failure, Instant begun
   if (retry_.again(failure.system_error(), in_hand_->complete, begun, now)) {
     schedule_->written(seconds_between(begun, now));
     if (retry_.failed() == 1) host_.log(host_.self, 1, ("hdf5: " + what + "; it is tried again" + remedy).c_str());
-    const std::string waits =
-        "which tries step " + std::to_string(step.step) + " again (" + retry_.effort(now) + "): " + std::strerror(failure.system_error());
+    const std::string waits = "which tries step " + std::to_string(step.step) + " again (" + retry_.effort(now) +
+                              "): " + std::strerror(failure.system_error());
     host_.waits(host_.self, waits.c_str());
     return DC_WAIT;
   }

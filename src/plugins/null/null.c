@@ -44,8 +44,8 @@ static int read_settings(null_state_t* state) {
 
 static void report(const null_state_t* state) {
   char line[160];
-  snprintf(line, sizeof line, "null: %" PRIu64 " steps, %" PRIu64 " events, %" PRIu64 " datasets, %" PRIu64 " bytes",
-           state->steps, state->events, state->datasets, state->bytes);
+  snprintf(line, sizeof line, "null: %" PRIu64 " steps, %" PRIu64 " events, %" PRIu64 " datasets, %" PRIu64 " bytes", state->steps,
+           state->events, state->datasets, state->bytes);
   state->host->log(state->host->self, 2, line);
 }
 
@@ -94,11 +94,8 @@ static int null_finalize(void* state) {
 /* The only symbol the server looks for. A callback you do not need may be NULL: here on_message, on_read, on_last_step, on_passed and
  * on_idle. */
 DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin(void) {
-  static const dc_plugin_t table = {DC_PLUGIN_ABI, sizeof(dc_plugin_t),
-                                    "null",        null_init,
-                                    null_on_event, null_on_step,
-                                    null_finalize, NULL,
-                                    NULL,          NULL,
-                                    NULL,          NULL};
+  static const dc_plugin_t table = {
+      DC_PLUGIN_ABI, sizeof(dc_plugin_t), "null", null_init, null_on_event, null_on_step, null_finalize, NULL, NULL, NULL, NULL,
+      NULL};
   return &table;
 }

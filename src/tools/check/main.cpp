@@ -93,7 +93,7 @@ int run(const Options& options) {
 // The options and their help.
 void describe(CLI::App& app, Options& options) {
   app.add_option("FILE", options.file, "The XML file")->required()->type_name("");
-  app.add_option("-k,--iterations", options.steps, "Steps the buffer shall hold (default: 2)")
+  app.add_option("-k,--steps,--iterations", options.steps, "Steps the buffer shall hold (default: 2)")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->type_name("K");
   app.add_option("-c,--clients", options.clients, "Clients per server, if the XML does not say")

@@ -204,8 +204,7 @@ std::string need(const model::Model& model, const Sizes& s) {
   const std::string buffer = format("  The buffer of {} ", size_text(have));
   if (s.clients == 0) return text + buffer + format("holds {} of up to {} clients per server.\n", steps, s.clients_that_fit);
   return text + buffer +
-         (have >= s.buffer_bytes ? "is enough.\n"
-                                 : "is too small for that; writes will wait, or fail if one step does not fit.\n");
+         (have >= s.buffer_bytes ? "is enough.\n" : "is too small for that; writes will wait, or fail if one step does not fit.\n");
 }
 
 }  // namespace

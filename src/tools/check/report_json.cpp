@@ -34,9 +34,9 @@ void use_words(Json& model) {
 std::string json_report(const model::Model& model, const Sizes& sizes, const std::vector<std::string>& warnings) {
   Json result = {{"file", model.file}, {"valid", true}, {"warnings", warnings}, {"needs_mpi", model::needs_mpi(model)}};
   Json& figures = result["sizes"];
-  figures = {{"known", sizes.known}, {"iterations", sizes.steps}, {"clients", sizes.clients}};
+  figures = {{"known", sizes.known}, {"steps", sizes.steps}, {"clients", sizes.clients}};
   if (sizes.known) {
-    figures["iteration_bytes_per_client"] = sizes.step_bytes;
+    figures["step_bytes_per_client"] = sizes.step_bytes;
     figures["buffer_bytes_per_client"] = sizes.client_bytes;
     figures["buffer_bytes_configured"] = model.architecture.buffer_bytes;
     if (sizes.clients > 0) figures["buffer_bytes_needed"] = sizes.buffer_bytes;

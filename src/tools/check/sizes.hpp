@@ -15,7 +15,7 @@ struct Sizes {
   bool known = false;  // false: some layout has no shape before the program sets parameters
   int steps = 0;
   int clients = 0;                     // of the server with most of them; 0: only the start of the job tells
-  std::uint64_t step_bytes = 0;   // of one client, every enabled variable once
+  std::uint64_t step_bytes = 0;        // of one client, every enabled variable once
   std::uint64_t client_bytes = 0;      // room one client needs for `steps`, block headers included
   std::uint64_t buffer_bytes = 0;      // room all clients of a server need, 0 without `clients`
   std::uint64_t clients_that_fit = 0;  // with equal shares in the buffer of the XML

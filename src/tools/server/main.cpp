@@ -59,7 +59,7 @@ damaris::server::Configuration read(const Options& options) {
   return read;
 }
 
-// Beside the output, where whoever misses some of it looks.
+// Beside the output, where a user looks who misses some of it.
 std::string background_log_file(const damaris::model::Model& model) {
   for (const damaris::model::Plugin& plugin : model.plugins)
     for (const auto& [key, value] : plugin.settings)

@@ -107,7 +107,7 @@ std::string text_report(const std::string& record, const manifest::Verification&
   if (found.uncovered > 0)
     text +=
         line("note", format("the manifest: {} line{} without a checksum, as an earlier version wrote; whether they have changed "
-                            "cannot be told",
+                            "is unknown",
                             found.uncovered, found.uncovered == 1 ? "" : "s"));
   return text + verdict(record, found);
 }

@@ -140,7 +140,7 @@ TEST_CASE("a missing, an empty and an unreadable file are told apart") {
 TEST_CASE("JSON holds the same, valid or not") {
   const Json good = Json::parse(check({example("particles.xml"), "--json", "--set", "count=10"}).out);
   CHECK(good.at("valid") == true);
-  CHECK(good.at("sizes").at("iteration_bytes_per_client") == 400);
+  CHECK(good.at("sizes").at("step_bytes_per_client") == 400);
   CHECK(good.at("sizes").at("clients") == 4);
   CHECK(good.at("model").at("simulation") == "galaxy");
   CHECK(good.at("needs_mpi") == false);

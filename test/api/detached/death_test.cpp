@@ -1,4 +1,4 @@
-// Clients and servers that die, stop or are told to stop, without MPI.
+// Clients and servers that die, stop or are asked to stop, without MPI.
 #include "run.hpp"
 
 namespace damaris::test {
@@ -157,7 +157,7 @@ TEST_CASE("SIGTERM to a detached server: it stores what was published and leaves
   second.must("write 0");
   server->kill(signal);
   CHECK(server->wait() == 1);
-  CHECK(server->line() == "damaris server: told to stop: what was published is stored, open steps are partial");
+  CHECK(server->line() == "damaris server: asked to stop: what was published is stored, open steps are partial");
   CHECK(run.regions().empty());
   CHECK_THAT(run.lines("step 0").at(0), Catch::EndsWith("datasets 2 x:0.0=128:0 x:1.0=128:0 missing:1"));
   CHECK(run.lines("finalize").size() == 1);

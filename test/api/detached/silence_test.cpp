@@ -46,12 +46,12 @@ TEST_CASE("a step that is lost is printed by the client of a server in the backg
   const int ended = ask(client, "end 1", printed);  // a quick server has told it by then
   const int flushed = ask(client, "flush 1 60000", printed);
   CHECK(std::min(ended, flushed) == DC_E_EARLIER_IO);
-  CHECK_THAT(printed, Catch::Contains("client 0 error: step 1: plugin 'hdf5' failed") && Catch::Contains("put it back"));
+  CHECK_THAT(printed, Catch::Contains("client 0 error: plugin 'hdf5' failed at step 1") && Catch::Contains("put it back"));
   std::filesystem::rename(away, folder);
   (void)ask(client, "finalize", printed);
   CHECK(run.ends());
   CHECK(wait_until(
-      [&] { return content(folder + "/run.log").find("server 0 error: step 1: plugin 'hdf5' failed") != std::string::npos; }));
+      [&] { return content(folder + "/run.log").find("server 0 error: plugin 'hdf5' failed at step 1") != std::string::npos; }));
 }
 
 TEST_CASE("a client whose server has died prints it once") {

@@ -86,8 +86,7 @@ TEST_CASE("a line that says itself that it is not complete is believed once all 
   CHECK(record.why(2) == Reasons{"its line says that it is not complete"});
 }
 
-TEST_CASE(
-    "a server that tells of a later step with all its clients there had nothing of an earlier one that it does not name") {
+TEST_CASE("a server that tells of a later step with all its clients there had nothing of an earlier one that it does not name") {
   const Record record;
   record.run(2);
   record.told(1, {0});

@@ -88,8 +88,7 @@ BoxWriter::Result BoxWriter::write(const std::string& path, const SharedLayout& 
   return result;
 }
 
-void BoxWriter::write_dataset(hid_t file, const SharedDataset& dataset, const dc_step_t* step, Result& result,
-                              Found& found) {
+void BoxWriter::write_dataset(hid_t file, const SharedDataset& dataset, const dc_step_t* step, Result& result, Found& found) {
   std::vector<Piece> pieces;
   if (step != nullptr) pieces = pieces_of(dataset, team_.member(), *step);
   std::vector<manifest::DatasetEntry> entries;

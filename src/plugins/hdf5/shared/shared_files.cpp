@@ -55,8 +55,7 @@ void merge_text(std::vector<Found>& into, const std::string& text) {
 
 std::uint32_t sum_of(const Contest& contest, const SharedPart& part, const dc_step_t& step) {
   Staging staging;
-  const Piece piece = {"",   contest.variable, true, true, part.box, {{&block_of(*contest.variable, part, step), part.box}},
-                       false};
+  const Piece piece = {"", contest.variable, true, true, part.box, {{&block_of(*contest.variable, part, step), part.box}}, false};
   const std::byte* values = elements_of(piece, part.box, staging);
   return codec::crc32(values, static_cast<std::size_t>(volume(part.box)) * contest.variable->element_bytes);
 }
@@ -98,8 +97,7 @@ void SharedFiles::attend(std::int64_t step, const std::string& why_not) try {
 }
 
 // Each step of it that may fail is a task of all: a server that left early would be waited for.
-manifest::FileEntry SharedFiles::write_together(std::int64_t number, const dc_step_t* step,
-                                                const std::function<void()>& check) {
+manifest::FileEntry SharedFiles::write_together(std::int64_t number, const dc_step_t* step, const std::function<void()>& check) {
   team_.gather();
   const std::vector<std::string> offers = team_.together([&] {
     check();

@@ -195,8 +195,7 @@ std::vector<Piece> pieces_of(const SharedDataset& dataset, int member, const dc_
   std::vector<Piece> pieces;
   for (const JoinedBox& joined : joined_parts(parts)) {
     Piece piece = {dataset.path, dataset.variable, dataset.joined, dataset.has_position, joined.box, {}, false};
-    for (const Tile& tile : joined.tiles)
-      piece.parts.push_back({&block_of(*dataset.variable, *parts[tile.block], step), tile.box});
+    for (const Tile& tile : joined.tiles) piece.parts.push_back({&block_of(*dataset.variable, *parts[tile.block], step), tile.box});
     pieces.push_back(std::move(piece));
   }
   return pieces;

@@ -21,7 +21,7 @@ class ViewNames {
  public:
   ViewNames(const GlobalView& view, const dc_host_t& host);
 
-  const std::string& time(std::size_t axis) const { return times_[axis]; }            // "time", "time_1", ...
+  const std::string& time(std::size_t axis) const { return times_[axis]; }  // "time", "time_1", ...
   const std::string& step(std::size_t axis) const { return steps_[axis]; }  // beside each of them
   // The dimension that a coordinate labels: its variable's name without groups.
   const std::string& coordinate(std::size_t coordinate) const { return coordinates_[coordinate]; }

@@ -95,8 +95,7 @@ void label_file(hid_t file, const dc_host_t& host, const dc_step_t& step) {
   label_step(file, step.step, time_of(step));
   write_attribute(file, "clients", std::vector<std::int32_t>(host.clients, host.clients + host.client_count));
   write_attribute(file, "absent_clients", std::vector<std::int32_t>(step.absent, step.absent + step.absent_count));
-  write_attribute(file, "missing_clients",
-                  std::vector<std::int32_t>(step.missing, step.missing + step.missing_count));
+  write_attribute(file, "missing_clients", std::vector<std::int32_t>(step.missing, step.missing + step.missing_count));
   write_attribute(file, "never_attached", static_cast<std::int64_t>(step.never_attached));
   label_ladder(file, host, step);
 }

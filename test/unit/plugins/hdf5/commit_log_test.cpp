@@ -293,8 +293,7 @@ TEST_CASE("a step that could not be stored stands in the manifest with its reaso
   CHECK_THAT(step.failures[0], Catch::Contains("cannot rename to"));
 }
 
-TEST_CASE(
-    "exists=overwrite removes all files of the earlier run with the first step, not before, also those of other servers") {
+TEST_CASE("exists=overwrite removes all files of the earlier run with the first step, not before, also those of other servers") {
   const TempFolder folder;
   {
     ServerOf keeper(folder, 0, 2), other(folder, 1, 2);

@@ -282,9 +282,8 @@ TEST_CASE("a variable that a run that goes on declares otherwise is not shown: n
   CHECK(master.extents("w") == std::vector<hsize_t>{2, 2});
   CHECK(master.has("v") == (again == "the same"));
   if (again == "type")
-    CHECK(master.texts("/", "not_shown") ==
-          std::vector<std::string>{"v: it is declared as float32 in K in step 0 and as int32 in "
-                                   "K in this run"});
+    CHECK(master.texts("/", "not_shown") == std::vector<std::string>{"v: it is declared as float32 in K in step 0 and as int32 in "
+                                                                     "K in this run"});
   if (again == "unit") CHECK_THAT(master.texts("/", "not_shown").at(0), Contains("as float32 in degC in this run"));
 }
 
