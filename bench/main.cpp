@@ -70,7 +70,7 @@ void add_reduce(CLI::App& app, Options& options) {
 }
 
 void add_persist(CLI::App& app, Options& options) {
-  CLI::App* const persist = app.add_subcommand("persist", "Storing an iteration against pwrite, and fsync, of the same bytes");
+  CLI::App* const persist = app.add_subcommand("persist", "Storing a step against pwrite, and fsync, of the same bytes");
   add_options(*persist, options);
   add_folder(*persist, options);
 }

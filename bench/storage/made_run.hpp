@@ -1,4 +1,4 @@
-// The server's side of the storage, made by hand: facts of a run and iterations of blocks that lie in shared memory, as in a region.
+// The server's side of the storage, made by hand: facts of a run and steps of blocks that lie in shared memory, as in a region.
 // Used by: the storage benchmarks, one thread.
 // Before it: the benchmark's sizes. After it: the parts of the hdf5 plugin.
 #pragma once

@@ -132,7 +132,7 @@ void large(bool quick, const Folder& folder, Report& report) {
   ways.push_back({"pwrite", [&](std::int64_t step) { by_hand(run, step, path, false); }});
   ways.push_back({"HDF5 file", [&](std::int64_t step) { by_parts(run, writer, step, path); }});
   ways.push_back({"pwrite + fsync", [&](std::int64_t step) { by_hand(run, step, path, true); }});
-  ways.push_back({"iteration, durable, recorded", [&](std::int64_t step) {
+  ways.push_back({"step, durable, recorded", [&](std::int64_t step) {
                     if (storage.store(run.step(step)) < 0) throw Error(DC_E_IO, "a step is not stored");
                     ::unlink((folder.path() / format("large.bench.s0.i{}.h5", step)).c_str());
                   }});
@@ -143,7 +143,7 @@ void large(bool quick, const Folder& folder, Report& report) {
         {name, estimate(share(base.wall_ns, ours.wall_ns)), false, good, aim, median(share(base.cpu_ns, ours.cpu_ns))});
   };
   row("HDF5 file, of pwrite", ways[0].samples, ways[1].samples, 0.95, 0.97);
-  row("durable iteration, of pwrite + fsync", ways[2].samples, ways[3].samples, 0.90, 1.0);
+  row("durable step, of pwrite + fsync", ways[2].samples, ways[3].samples, 0.90, 1.0);
 }
 
 void small(bool quick, bool positions, const Folder& folder, Report& report) {

@@ -7,23 +7,24 @@
 namespace damaris::client {
 namespace {
 
-enum class Way { gather, scatter };  // to the packed side, or from it
+enum class Direction { gather, scatter };  // to the packed side, or from it
 
-template <Way way>
+template <Direction direction>
 void move(std::byte* packed, std::byte* strided, std::size_t bytes) {
-  if constexpr (way == Way::gather)
+  if constexpr (direction == Direction::gather)
     std::memcpy(packed, strided, bytes);
   else
     std::memcpy(strided, packed, bytes);
 }
 
 // Elements of one size, so that the compiler knows how to move one.
-template <Way way, std::size_t Bytes>
+template <Direction direction, std::size_t Bytes>
 void move_elements(std::byte* packed, std::byte* strided, std::int64_t count, std::ptrdiff_t stride) {
-  for (std::int64_t i = 0; i < count; ++i) move<way>(packed + static_cast<std::size_t>(i) * Bytes, strided + i * stride, Bytes);
+  for (std::int64_t i = 0; i < count; ++i)
+    move<direction>(packed + static_cast<std::size_t>(i) * Bytes, strided + i * stride, Bytes);
 }
 
-template <Way way>
+template <Direction direction>
 struct Copier {
   int ndims = 0;
   std::int64_t extents[DC_MAX_DIMS];
@@ -46,14 +47,14 @@ struct Copier {
   void row(std::byte* strided, std::int64_t count, std::ptrdiff_t stride) {
     const std::uint64_t bytes = static_cast<std::uint64_t>(count) * element_bytes;
     if (stride == static_cast<std::ptrdiff_t>(element_bytes))
-      move<way>(packed, strided, bytes);
+      move<direction>(packed, strided, bytes);
     else if (element_bytes == 4)
-      move_elements<way, 4>(packed, strided, count, stride);
+      move_elements<direction, 4>(packed, strided, count, stride);
     else if (element_bytes == 8)
-      move_elements<way, 8>(packed, strided, count, stride);
+      move_elements<direction, 8>(packed, strided, count, stride);
     else
       for (std::int64_t i = 0; i < count; ++i)
-        move<way>(packed + static_cast<std::uint64_t>(i) * element_bytes, strided + i * stride, element_bytes);
+        move<direction>(packed + static_cast<std::uint64_t>(i) * element_bytes, strided + i * stride, element_bytes);
     packed += bytes;
   }
 
@@ -79,7 +80,7 @@ struct Copier {
 // The side that is only read loses its const here, and nowhere is it written.
 void copy_strided(std::byte* target, const std::byte* source, int ndims, const std::int64_t* extents,
                   const std::ptrdiff_t* strides_bytes, std::uint64_t element_bytes) {
-  Copier<Way::gather> copier;
+  Copier<Direction::gather> copier;
   copier.element_bytes = element_bytes;
   copier.packed = target;
   copier.run(const_cast<std::byte*>(source), ndims, extents, strides_bytes);
@@ -87,7 +88,7 @@ void copy_strided(std::byte* target, const std::byte* source, int ndims, const s
 
 void scatter_strided(std::byte* target, const std::byte* source, int ndims, const std::int64_t* extents,
                      const std::ptrdiff_t* strides_bytes, std::uint64_t element_bytes) {
-  Copier<Way::scatter> copier;
+  Copier<Direction::scatter> copier;
   copier.element_bytes = element_bytes;
   copier.packed = const_cast<std::byte*>(source);
   copier.run(target, ndims, extents, strides_bytes);

@@ -10,7 +10,7 @@
 namespace damaris::config {
 namespace {
 
-using hdf5::Beside;
+using hdf5::OtherSetting;
 
 // A basename must not end as the name of a file of one step, which another run could have: <basename>.s<server>.i<step>.
 void check_basename(Build& build, const Attribute& attribute) {
@@ -39,26 +39,26 @@ void reduce_the_others(Build& build, const Attribute& attribute) {
 }
 
 // Where the XML says what an attribute may exclude; each {} of the sentence is one of these.
-std::vector<std::string> found_beside(const Build& build, const Element& element, Beside beside) {
+std::vector<std::string> conflicting_settings(const Build& build, const Element& element, OtherSetting other) {
   const auto variables_with = [&](auto&& is) {
     std::vector<std::string> found;
     for (const model::Variable& variable : build.model.variables)
       if (is(variable.reduction)) found.push_back(format("variable '{}' has reduce=\"{}\"", variable.name, variable.reduce));
     return found;
   };
-  switch (beside) {
-    case Beside::no_dedicated_cores:
+  switch (other) {
+    case OtherSetting::no_dedicated_cores:
       if (build.model.architecture.dedicated_cores == 0) return {""};
       return {};
-    case Beside::reduce_on_full:
+    case OtherSetting::reduce_on_full:
       if (build.model.architecture.reduces_on_full) return {""};
       return {};
-    case Beside::schedule:
+    case OtherSetting::schedule:
       if (const Attribute& schedule = *element.find("schedule"); schedule.value != "immediate") return {quoted(schedule)};
       return {};
-    case Beside::zstd:
+    case OtherSetting::zstd:
       return variables_with([](const dc_reduction_t& reduction) { return reduction.codec == DC_CODEC_ZSTD; });
-    case Beside::float16:
+    case OtherSetting::float16:
       return variables_with([](const dc_reduction_t& reduction) {
         return reduction.precision == DC_FLOAT16 && reduction.codec != DC_CODEC_ZSTD;  // one problem a variable
       });
@@ -73,7 +73,7 @@ void check_exclusions(Build& build, const Element& element) {
     const bool chosen =
         exclusion.choice.empty() ? hdf5::choice_of(rule, attribute.value) != rule.preset : attribute.value == exclusion.choice;
     if (!chosen) continue;
-    for (const std::string& what : found_beside(build, element, exclusion.beside)) {
+    for (const std::string& what : conflicting_settings(build, element, exclusion.other)) {
       std::string why(exclusion.why);
       if (const std::size_t at = why.find("{}"); at != std::string::npos) why.replace(at, 2, what);
       build.problems.add(attribute.value_where, format("{}: {}", quoted(attribute), why));

@@ -19,7 +19,6 @@
 namespace damaris::manifest {
 namespace {
 
-using Clock = Instant::clock;
 constexpr auto kLookEvery = std::chrono::milliseconds(5);
 
 std::string run_id(const dc_host_t& host) {

@@ -21,12 +21,12 @@ Status outcome_of(const std::function<void()>& step) {
   }
 }
 
-struct Failures {
+struct FailedRanks {
   int first = -1;  // lowest rank that failed, -1: none
   bool all = false;
 };
 
-Failures failures_of(MPI_Comm communicator, bool failed) {
+FailedRanks failed_ranks(MPI_Comm communicator, bool failed) {
   int rank = 0, size = 0;
   check(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
   check(MPI_Comm_size(communicator, &size), "MPI_Comm_size");
@@ -48,7 +48,7 @@ std::string broadcast(MPI_Comm communicator, std::string text, int root) {
 
 void all_or_none(MPI_Comm communicator, const std::function<void()>& step) {
   Status outcome = outcome_of(step);
-  const Failures failures = failures_of(communicator, outcome.code != DC_OK);
+  const FailedRanks failures = failed_ranks(communicator, outcome.code != DC_OK);
   if (failures.first < 0) return;
   check(MPI_Bcast(&outcome.code, 1, MPI_INT, failures.first, communicator), "MPI_Bcast");
   const std::string sentence = broadcast(communicator, outcome.message, failures.first);

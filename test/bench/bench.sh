@@ -113,7 +113,7 @@ case $1 in
     damaris-bench persist --quick --folder . --json report.json >out
     cat out
     narrow out
-    expect_rows report.json "HDF5 file, of pwrite" "durable iteration, of pwrite + fsync" \
+    expect_rows report.json "HDF5 file, of pwrite" "durable step, of pwrite + fsync" \
       "4 KiB block with positions, us of CPU" "4 KiB block per source, us of CPU"
     [ "$(echo damaris-bench.*)" = 'damaris-bench.*' ] || fail "left a folder"
     ;;

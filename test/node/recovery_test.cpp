@@ -73,7 +73,7 @@ class Remains {
     std::ifstream log(folder_.file("after.s0"));
     std::vector<std::string> found;
     for (std::string line; std::getline(log, line);)
-      if (line.rfind("iteration", 0) == 0 || line.rfind("event", 0) == 0) found.push_back(line);
+      if (line.rfind("step", 0) == 0 || line.rfind("event", 0) == 0) found.push_back(line);
     return found;
   }
   const Status& result() const { return result_; }

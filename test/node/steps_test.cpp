@@ -22,11 +22,11 @@ TEST_CASE("rule 2: a step completes when every client has ended it, and lists wh
   node.client(0).end_iteration(5);
   node.client(1).end_iteration(5);
   poll_until_idle(node);
-  CHECK(node.lines("iteration").empty());
+  CHECK(node.lines("step").empty());
   node.client(2).end_iteration(5);
   poll_until_idle(node);
-  REQUIRE(node.lines("iteration").size() == 1);
-  CHECK(node.lines("iteration")[0].find("small:0.0=16:10 absent:1 absent:2") != std::string::npos);
+  REQUIRE(node.lines("step").size() == 1);
+  CHECK(node.lines("step")[0].find("small:0.0=16:10 absent:1 absent:2") != std::string::npos);
   CHECK(node.client(0).status().last_complete == 5);
   CHECK(node.client(0).status().last_durable == 5);
 }
@@ -35,7 +35,7 @@ TEST_CASE("rule 2: an event of a later step ends all earlier ones of that client
   Node node(recorded(), 1);
   node.client(0).write(node.variable(0, "small"), 1, 0, kFour);
   poll_until_idle(node);
-  CHECK(node.lines("iteration").empty());
+  CHECK(node.lines("step").empty());
   node.client(0).write(node.variable(0, "small"), 4, 0, kFour);
   poll_until_idle(node);
   CHECK(node.lines("step 1").size() == 1);
@@ -108,7 +108,7 @@ TEST_CASE("a thousand steps of two clients pass through a buffer that holds only
     });
   for (std::thread& simulation : simulations) simulation.join();
   node.stop();
-  const auto lines = node.lines("iteration");
+  const auto lines = node.lines("step");
   REQUIRE(lines.size() == 1000);
   for (std::size_t step = 0; step < lines.size(); ++step)
     REQUIRE(lines[step].find("step " + std::to_string(step) + " complete 1 time -1 datasets 10 ") == 0);
@@ -176,7 +176,7 @@ TEST_CASE("a client that finalizes early does not hold up the others") {
     node.client(0).end_iteration(step);
   }
   CHECK(node.client(0).flush(4, 5000).code == DC_OK);
-  CHECK(node.lines("iteration").size() == 5);
+  CHECK(node.lines("step").size() == 5);
   CHECK(node.lines("step 4")[0].find("absent:1") != std::string::npos);
 }
 

@@ -25,8 +25,8 @@ TEST_CASE("what clients write arrives at the plugins with name, source, block an
   node.client(0).end_iteration(3);
   node.client(1).end_iteration(3);
   node.stop();
-  REQUIRE(node.lines("iteration").size() == 1);
-  CHECK(node.lines("iteration")[0] == "step 3 complete 1 time 1.5 datasets 3 small:0.0=16:10 small:0.2=16:10 vec:1.0=800:50");
+  REQUIRE(node.lines("step").size() == 1);
+  CHECK(node.lines("step")[0] == "step 3 complete 1 time 1.5 datasets 3 small:0.0=16:10 small:0.2=16:10 vec:1.0=800:50");
   CHECK(node.lines("finalize").size() == 1);
 }
 

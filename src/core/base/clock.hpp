@@ -10,6 +10,7 @@
 namespace damaris {
 
 using Clock = std::chrono::steady_clock;
+using Instant = Clock::time_point;
 
 class Deadline {
  public:

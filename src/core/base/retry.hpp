@@ -8,9 +8,9 @@
 #include <optional>
 #include <string>
 
-namespace damaris {
+#include "core/base/clock.hpp"
 
-using Instant = std::chrono::steady_clock::time_point;
+namespace damaris {
 
 // Time counts from the first failure, or from the arrival of the item if that was later. So an item that has waited behind one that was
 // given up does not wait as long again: all retries end `window` after the last item has arrived.

@@ -7,7 +7,7 @@ namespace damaris::model {
 Expression Expression::constant(std::int64_t value) {
   Expression result;
   result.text_ = std::to_string(value);
-  result.steps_.push_back({Op::push, value, 0});
+  result.operations_.push_back({Op::push, value, 0});
   return result;
 }
 
@@ -52,32 +52,32 @@ std::int64_t Expression::evaluate(const std::function<std::int64_t(const std::st
     stack.pop_back();
     return top;
   };
-  for (const Step& step : steps_) {
-    if (step.op == Op::push || step.op == Op::load) {
-      stack.push_back(step.op == Op::push ? step.operand : value_of(names_[static_cast<std::size_t>(step.operand)]));
+  for (const Operation& operation : operations_) {
+    if (operation.op == Op::push || operation.op == Op::load) {
+      stack.push_back(operation.op == Op::push ? operation.operand : value_of(names_[static_cast<std::size_t>(operation.operand)]));
       continue;
     }
     const std::int64_t right = take();
-    if (step.op == Op::negate) {
-      stack.push_back(subtract(0, right, step.position));
+    if (operation.op == Op::negate) {
+      stack.push_back(subtract(0, right, operation.position));
       continue;
     }
     const std::int64_t left = take();
-    switch (step.op) {
+    switch (operation.op) {
       case Op::add:
-        stack.push_back(add(left, right, step.position));
+        stack.push_back(add(left, right, operation.position));
         break;
       case Op::subtract:
-        stack.push_back(subtract(left, right, step.position));
+        stack.push_back(subtract(left, right, operation.position));
         break;
       case Op::multiply:
-        stack.push_back(multiply(left, right, step.position));
+        stack.push_back(multiply(left, right, operation.position));
         break;
       case Op::divide:
-        stack.push_back(divide(left, right, step.position));
+        stack.push_back(divide(left, right, operation.position));
         break;
       default:
-        stack.push_back(modulo(left, right, step.position));
+        stack.push_back(modulo(left, right, operation.position));
         break;
     }
   }

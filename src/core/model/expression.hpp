@@ -41,14 +41,14 @@ class Expression {
  private:
   friend class ExpressionParser;
   enum class Op : std::uint8_t { push, load, add, subtract, multiply, divide, modulo, negate };
-  struct Step {
+  struct Operation {
     Op op;
     std::int64_t operand;  // value of push, index into names_ of load
     std::size_t position;  // byte in text_, for messages
   };
   std::string text_;
   std::vector<std::string> names_;
-  std::vector<Step> steps_;  // postfix
+  std::vector<Operation> operations_;  // postfix
 };
 
 }  // namespace damaris::model

@@ -101,7 +101,7 @@ char ExpressionParser::peek() {
 }
 
 void ExpressionParser::emit(Op op, std::size_t position, std::int64_t operand) {
-  result_.steps_.push_back({op, operand, position});
+  result_.operations_.push_back({op, operand, position});
 }
 
 void ExpressionParser::fail(const std::string& wanted) {

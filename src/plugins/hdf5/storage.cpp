@@ -22,8 +22,6 @@
 namespace damaris::hdf5 {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 double seconds_between(Instant from, Instant to) { return std::chrono::duration<double>(to - from).count(); }
 
 Instant completed(const dc_step_t& step, Instant now) {

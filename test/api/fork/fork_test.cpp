@@ -59,7 +59,7 @@ TEST_CASE("children of every kind leave a session alone: each step is whole, onc
                              Catch::Contains(" datasets 1 x:0.0=128:" + std::to_string(16 * (step + 1))) &&
                              !Catch::Contains("missing"));
   }
-  CHECK(lines(folder.file("log.s0"), "iteration").size() == 6);
+  CHECK(lines(folder.file("log.s0"), "step").size() == 6);
   CHECK(lines(folder.file("log.s0"), "finalize").size() == 1);
 #ifdef FORKS_HDF5
   const auto verify = damaris::test::run_program({"damaris-verify", folder.file("run")});
@@ -86,7 +86,7 @@ TEST_CASE("a fork that a plugin lets come back is no second server: its call end
   CHECK(dc_write("x", 1, values) == DC_OK);
   CHECK(dc_end_iteration(1) == DC_OK);
   CHECK(dc_finalize() == DC_OK);
-  CHECK(lines(folder.file("log.s0"), "iteration").size() == 2);
+  CHECK(lines(folder.file("log.s0"), "step").size() == 2);
   CHECK(lines(folder.file("log.s0"), "finalize").size() == 1);
 }
 

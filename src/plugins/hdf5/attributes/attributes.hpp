@@ -49,26 +49,27 @@ constexpr StorageAttribute kAttributes[] = {
 };
 
 // Where else the XML says what an attribute cannot go together with.
-enum class Beside { no_dedicated_cores, schedule, reduce_on_full, zstd, float16 };
+enum class OtherSetting { no_dedicated_cores, schedule, reduce_on_full, zstd, float16 };
 
 struct Exclusion {
   std::string_view attribute;
   std::string_view choice;  // of the attribute; empty: any but the preset
-  Beside beside;
+  OtherSetting other;
   std::string_view why;  // with the remedy; {} is what the XML says beside
 };
 
 constexpr Exclusion kExclusions[] = {
-    {"schedule", "coordinated", Beside::no_dedicated_cores,
+    {"schedule", "coordinated", OtherSetting::no_dedicated_cores,
      "without dedicated cores there are no servers that could wait for each other; say immediate, or give <dedicated "
      "cores=\"1\"/>"},
-    {"files", "", Beside::no_dedicated_cores,
+    {"files", "", OtherSetting::no_dedicated_cores,
      "without dedicated cores there are no servers that could write together; say per-server, or give <dedicated cores=\"1\"/>"},
-    {"files", "", Beside::schedule, "the servers of a file write it at the same time, which {} is not; say schedule=\"immediate\""},
-    {"files", "", Beside::reduce_on_full,
+    {"files", "", OtherSetting::schedule,
+     "the servers of a file write it at the same time, which {} is not; say schedule=\"immediate\""},
+    {"files", "", OtherSetting::reduce_on_full,
      "the servers of a file reduce alike, and on-full=\"reduce\" is each server's own; leave it out, or say per-server"},
-    {"files", "", Beside::zstd, "{}: zstd, which HDF5 cannot run itself; say deflate, or per-server"},
-    {"files", "", Beside::float16,
+    {"files", "", OtherSetting::zstd, "{}: zstd, which HDF5 cannot run itself; say deflate, or per-server"},
+    {"files", "", OtherSetting::float16,
      "{}: 16 bits, whose scale is found on each server; say absolute:ERROR or relative:ERROR, or per-server"},
 };
 

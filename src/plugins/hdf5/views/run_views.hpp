@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "core/base/clock.hpp"
 #include "global_view.hpp"
 #include "manifest/reader.hpp"
 #include "master_file.hpp"
@@ -21,7 +22,6 @@ namespace damaris::hdf5 {
 // A view is written anew as a whole, so its cost grows with the run; in pieces, so that the server need not let anybody wait for it.
 class RunViews : public manifest::Views {
  public:
-  using Clock = std::chrono::steady_clock;
   using Now = Clock::time_point (*)();
 
   // `record` is the path of the manifest, <folder>/<stem>.jsonl, beside which the views lie. Removes what a killed server of this host

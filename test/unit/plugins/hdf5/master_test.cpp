@@ -59,7 +59,7 @@ TEST_CASE("the master shows a variable of two servers and two steps as one array
   const ReadFile master(folder.file("run.h5"));
   CHECK(master.extents("fields/theta") == std::vector<hsize_t>{2, 2, 3});
   CHECK(master.values<int>("fields/theta") == std::vector<int>{400, 401, 402, 410, 411, 412, 600, 601, 602, 610, 611, 612});
-  CHECK(master.values<std::int64_t>("fields/step") == std::vector<std::int64_t>{4, 6});
+  CHECK(master.values<std::int64_t>("fields/iteration") == std::vector<std::int64_t>{4, 6});
   CHECK(master.values<double>("fields/time") == std::vector<double>{4, 6});
   CHECK(master.text("fields/time", "long_name") == "iteration");
   CHECK(master.text("/", "Conventions") == "CF-1.8");
@@ -127,7 +127,7 @@ TEST_CASE("the views hold after the folder has moved, from whatever working dire
 TEST_CASE("variables and groups with the names of axes keep them; the axes take others") {
   const TempFolder folder;
   const std::vector<dc_variable_info_t> variables = {variable_info(0, "time", DC_INT32, 1),
-                                                     variable_info(1, "steps/step", DC_INT32, 1),
+                                                     variable_info(1, "steps/iteration", DC_INT32, 1),
                                                      variable_info(2, "scalar_x", DC_INT32, 1)};
   MadeRun run(folder.path(), 1, variables);
   Blocks blocks(5);
@@ -136,7 +136,7 @@ TEST_CASE("variables and groups with the names of axes keep them; the axes take 
   run.write_views();
   const ReadFile master(folder.file("run.h5"));
   CHECK(master.values<int>("time") == std::vector<int>{7, 8});
-  CHECK(master.values<int>("steps/step") == std::vector<int>{7, 8});
+  CHECK(master.values<int>("steps/iteration") == std::vector<int>{7, 8});
   CHECK(master.values<double>("time_") == std::vector<double>{5});
   CHECK(master.values<double>("steps/time_") == std::vector<double>{5});
   CHECK(master.values<std::int64_t>("iteration_") == std::vector<std::int64_t>{5});

@@ -28,9 +28,9 @@ namespace {
 constexpr std::uint64_t kMuch = std::uint64_t{1} << 40;
 
 // A clock of which each look takes some time: a view is looked at before and after it is written.
-RunViews::Clock::time_point the_time;
+Clock::time_point the_time;
 seconds each_look;
-RunViews::Clock::time_point look() { return the_time += each_look; }
+Clock::time_point look() { return the_time += each_look; }
 
 std::string line_of(std::int64_t step, std::optional<double> scale = {}) {
   manifest::DatasetEntry dataset;
