@@ -4,8 +4,7 @@
 !
 ! Rules that hold for every routine
 !   ierr      optional and last: 0, or the negative code df_e_... of an error. It is 0 also for a notice, such as a variable that is
-!             switched off. Without ierr an error prints its sentence to standard error and stops the program with status 1 (error
-!             stop).
+!             switched off. Without ierr an error prints its sentence to standard error and stops the program with status 1.
 !   errors    `Errors` lists the codes that the work of the routine causes. Any routine may give df_e_not_initialized, df_e_forked,
 !             df_e_argument (a negative number), df_e_threads, df_e_memory and df_e_internal. df_last_error() returns the sentence.
 !   state     A routine that gives an error has had no effect, unless its comment says otherwise. As in C, the first call of a step
@@ -19,7 +18,7 @@
 !             write reorders the elements.
 !   collective  no routine is, except that `dedicated cores="0"` under MPI can make df_end_iteration collective.
 !   waiting   only calls that find the buffer or their lane full, and df_initialize, df_read, df_last_step, df_flush and df_finalize
-!             wait, each wait within a bound, which the XML gives in seconds, or in another unit that it names.
+!             wait, each wait within a bound: `timeout_ms` of df_flush, else a timeout of the XML, in seconds unless it names a unit.
 module damaris
   use, intrinsic :: iso_c_binding
   use damaris_c

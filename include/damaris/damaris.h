@@ -175,8 +175,9 @@ DC_MUST_CHECK int dc_commit(const char* variable, int64_t step, int32_t block);
  *   Returns  DC_E_UNKNOWN_NAME, whose sentence suggests the nearest name; `*handle` keeps its value. */
 DC_MUST_CHECK int dc_variable(const char* variable, dc_variable_t** handle);
 
-/* dc_write through a handle. Once the step is open, a write takes no lock and allocates nothing; it makes a system call only to wake the
- * server when the lane or the arena becomes more than half full, or to wait for room. With split="shared" it takes the pool's lock.
+/* dc_write through a handle, with `data` of the layout's elements. Once the step is open, a write takes no lock and allocates nothing; it
+ * makes a system call only to wake the server when the lane or the arena becomes more than half full, or to wait for room. With
+ * split="shared" it takes the pool's lock.
  *   Returns  as dc_write; DC_E_ARGUMENT for a handle of no variable of this session. The check is by address, so a handle of an earlier
  *            session must not be used. */
 DC_MUST_CHECK int dc_write_to(dc_variable_t* handle, int64_t step, const void* data);
@@ -187,8 +188,8 @@ DC_MUST_CHECK int dc_write_to_typed(dc_variable_t* handle, int64_t step, int32_t
                                     const int64_t* extents, const ptrdiff_t* strides_bytes);
 
 /* Fills `data` with the values of `variable` (block 0) at `step` that the run of restart="..." in the XML stored. Opens and ends no step.
- *   data      the array that dc_write would take now. Its ghost zones keep their values. Rounded or quantized values come back as they
- *             were stored, all others bit for bit.
+ *   data      the array that dc_write would take now: as many elements as the layout has, contiguous, in the layout's dimension order. Its
+ *             ghost zones keep their values. Rounded or quantized values come back as they were stored, all others bit for bit.
  *   Position  with dc_set_position the call reads that part of the global array, whichever client wrote it, so that a different number
  *             of processes can continue the run; without one, the block of the client with this id, which must have the same shape.
  *   Waits     for a full lane, for room in the buffer, and for the server and the storage: each at most the XML's buffer timeout.

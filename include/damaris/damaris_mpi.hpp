@@ -19,7 +19,8 @@ namespace damaris {
 //   Owns        the caller may free `clients`, the library never does; valid until MPI_Finalize, also after the session.
 //   Collective  over `world`.
 //   Threads     the thread that may call MPI; a server serves, and runs its plugins, on it.
-//   Waits       as dc_mpi_initialize.
+//   Waits       for another run that is in the way at most the XML's attach timeout, in seconds unless the XML gives a unit; a server for
+//               its clients.
 //   Returns     the session on a client; std::nullopt on a server, when all clients have finalized and their data are durable. A server
 //               then only has to call MPI_Finalize.
 //   Throws      as dc_mpi_initialize returns. When a rank cannot start, the same Error on every rank (DC_E_CONFIG, DC_E_PLACEMENT,
