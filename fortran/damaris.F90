@@ -224,7 +224,7 @@ contains
     value = 0
     wide = 0
     code = dc_get_parameter(trim(name)//c_null_char, wide)
-    if (code >= 0 .and. abs(wide) > huge(value)) then
+    if (code >= 0 .and. (wide > huge(value) .or. wide < -1_c_int64_t - huge(value))) then
       call report(df_e_argument, ierr, "parameter '"//trim(name)//"' is too large for integer(int32); give an integer(int64)")
       return
     end if

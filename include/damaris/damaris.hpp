@@ -281,8 +281,8 @@ class Session {
   //           these steps, DC_E_NOT_COMMITTED, DC_E_FULL, DC_E_SERVER_LOST. Each error is thrown once, see dc_flush.
   void flush(std::int64_t step, std::chrono::milliseconds timeout) {
     require_active();
-    const auto most = static_cast<std::chrono::milliseconds::rep>(std::numeric_limits<int>::max());
-    detail::checked(dc_flush(step, static_cast<int>(std::min(timeout.count(), most))));
+    constexpr std::chrono::milliseconds::rep kMost = std::numeric_limits<int>::max(), kRefused = -1;
+    detail::checked(dc_flush(step, static_cast<int>(std::clamp(timeout.count(), kRefused, kMost))));
   }
 
   // Returns the state of this node group and this client. Never waits.
