@@ -6,7 +6,7 @@
 #include "api/server_library.hpp"
 #include "api/spawn_server.hpp"
 #include "client/slot.hpp"
-#include "core/base/borrowed_process.hpp"
+#include "core/base/process_guard.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
@@ -112,7 +112,7 @@ std::unique_ptr<Session> attach_to_server(const model::Model& model, const Ident
 }  // namespace
 
 std::unique_ptr<Session> start_without_mpi(const std::string& config, int id) {
-  const BorrowedProcess borrowed;
+  const ProcessGuard borrowed;
   if (id < 0) throw Error(DC_E_ARGUMENT, format("client id {} is negative; ids are 0 or more (usually the rank)", id));
   const std::string xml = read_config_file(config);
   const Identity run = {digest(xml), place_digest(config)};

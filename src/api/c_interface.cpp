@@ -42,7 +42,7 @@ dc_variable_s& checked(dc_variable_t* handle, const char* call) {
 }
 
 int report(const damaris::Status& report) {
-  return report.code == DC_OK ? DC_OK : damaris::api::remember(report.code, report.message);
+  return report.code == DC_OK ? DC_OK : damaris::api::set_last_error(report.code, report.message);
 }
 
 void fill(const dc_variable_s& variable, dc_layout_t& layout) {
@@ -261,6 +261,6 @@ int dc_set_time(int64_t step, double time) {
 
 const char* dc_strerror(int code) { return damaris::code_text(code); }
 
-const char* dc_last_error(void) { return damaris::api::remembered(); }
+const char* dc_last_error(void) { return damaris::api::last_error(); }
 
 }  // extern "C"

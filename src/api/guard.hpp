@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "api/session.hpp"
-#include "core/base/calm_thread.hpp"
+#include "core/base/thread_state_guard.hpp"
 
 namespace damaris::api {
 
@@ -17,20 +17,20 @@ int guard_write(Call&& call) noexcept {
   try {
     return call();
   } catch (const Error& error) {
-    return remember(error.code(), error.sentence());
+    return set_last_error(error.code(), error.sentence());
   } catch (const std::bad_alloc&) {
-    return remember(DC_E_MEMORY, "the process is out of memory");
+    return set_last_error(DC_E_MEMORY, "the process is out of memory");
   } catch (const std::exception& error) {
-    return remember(DC_E_INTERNAL, std::string("a fault inside Damaris, please report it: ") + error.what());
+    return set_last_error(DC_E_INTERNAL, std::string("a fault inside Damaris, please report it: ") + error.what());
   } catch (...) {
-    return remember(DC_E_INTERNAL, "a fault inside Damaris, please report it: an exception of unknown type");
+    return set_last_error(DC_E_INTERNAL, "a fault inside Damaris, please report it: an exception of unknown type");
   }
 }
 
 // For all others: the simulation finds its floating-point environment as it was.
 template <class Call>
 int guard(Call&& call) noexcept {
-  const CalmThread calm;
+  const ThreadStateGuard thread_state;
   return guard_write(std::forward<Call>(call));
 }
 

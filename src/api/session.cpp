@@ -7,8 +7,8 @@
 
 #include "client/slot.hpp"
 #include "core/base/ascii.hpp"
-#include "core/base/borrowed_process.hpp"
-#include "core/base/calm_thread.hpp"
+#include "core/base/process_guard.hpp"
+#include "core/base/thread_state_guard.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
@@ -21,7 +21,7 @@ namespace {
 Session* the_session = nullptr;
 thread_local std::string last_sentence;
 constexpr auto kShortWait = std::chrono::milliseconds(20);
-constexpr auto kLookEvery = std::chrono::microseconds(500);
+constexpr auto kWatchInterval = std::chrono::microseconds(500);
 
 // After all that ends with the program, such as a C++ session that finalizes in its destructor.
 struct AtExit {
@@ -44,31 +44,31 @@ Session::Session(std::unique_ptr<server::Serving> server, const std::shared_ptr<
 }
 
 // Of several threads that wait one does the server's work; the others look again.
-client::Pumped Session::pump() {
-  const CalmThread calm;  // a write that waits comes here as well
-  const std::unique_lock<std::mutex> lock(pumping_, std::try_to_lock);
+client::PumpResult Session::pump() {
+  const ThreadStateGuard thread_state;  // a write that waits comes here as well
+  const std::unique_lock<std::mutex> lock(pump_mutex_, std::try_to_lock);
   if (!lock) {
     std::this_thread::yield();
-    return client::Pumped::waiting;
+    return client::PumpResult::waiting;
   }
-  const BorrowedProcess borrowed;
+  const ProcessGuard borrowed;
   if (server_->poll()) {
-    worked_ = Clock::now();
-    return client::Pumped::worked;
+    last_work_ = Clock::now();
+    return client::PumpResult::worked;
   }
-  if (!server_->busy()) return client::Pumped::idle;
+  if (!server_->busy()) return client::PumpResult::idle;
   // Another process of the same core may be what is waited for; after a while it is something slow, such as a disk.
-  if (Clock::now() - worked_ < kShortWait)
+  if (Clock::now() - last_work_ < kShortWait)
     std::this_thread::yield();
   else
-    std::this_thread::sleep_for(kLookEvery);
-  return client::Pumped::waiting;
+    std::this_thread::sleep_for(kWatchInterval);
+  return client::PumpResult::waiting;
 }
 
 Status Session::finalize() {
   Status report = client_->finalize();
   if (server_ == nullptr) return report;
-  const BorrowedProcess borrowed;
+  const ProcessGuard borrowed;
   // The other processes in place come to their end too, or have died.
   const Deadline deadline = Deadline::after_ms(finalize_timeout_ms_);
   bool all_here = server_->finished();
@@ -94,11 +94,11 @@ std::string Session::loss_at_exit() const {
 }
 
 Session::~Session() {
-  std::optional<BorrowedProcess> borrowed;
+  std::optional<ProcessGuard> borrowed;
   if (is_own()) borrowed.emplace();
   client_.reset();
   server_.reset();
-  if (at_end_ && is_own()) at_end_();
+  if (on_end_ && is_own()) on_end_();
 }
 
 Session* session() noexcept { return the_session; }
@@ -129,7 +129,7 @@ void set_session(std::unique_ptr<Session> session) noexcept {
   the_session = session.release();
 }
 
-int remember(int code, const std::string& sentence) noexcept {
+int set_last_error(int code, const std::string& sentence) noexcept {
   try {
     last_sentence = lines_without_controls(sentence);
   } catch (...) {
@@ -138,6 +138,6 @@ int remember(int code, const std::string& sentence) noexcept {
   return code;
 }
 
-const char* remembered() noexcept { return last_sentence.c_str(); }
+const char* last_error() noexcept { return last_sentence.c_str(); }
 
 }  // namespace damaris::api

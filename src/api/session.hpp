@@ -10,7 +10,7 @@
 
 #include "client/client.hpp"
 #include "core/base/in_callback.hpp"
-#include "core/base/maker.hpp"
+#include "core/base/creator_process.hpp"
 #include "server/library/serving.hpp"
 
 namespace damaris::api {
@@ -28,23 +28,23 @@ class Session {
   // What would be lost if the process ended now, or "". In place alone: else the server goes on and says it.
   std::string loss_at_exit() const;
   // False in a fork of the process that has attached.
-  bool is_own() const noexcept { return maker_.is_this_process(); }
+  bool is_own() const noexcept { return creator_.is_this_process(); }
   // Of that process, for messages.
   std::int32_t process() const noexcept { return process_; }
   Status finalize();
   // Runs when the session ends, for example to free a communicator.
-  void at_end(std::function<void()> action) { at_end_ = std::move(action); }
+  void on_end(std::function<void()> action) { on_end_ = std::move(action); }
 
  private:
-  client::Pumped pump();
-  const Maker maker_;
+  client::PumpResult pump();
+  const CreatorProcess creator_;
   const std::int32_t process_ = this_process().pid;
-  std::mutex pumping_;
-  Clock::time_point worked_ = {};            // when the server last had something to do; under pumping_
+  std::mutex pump_mutex_;
+  Clock::time_point last_work_ = {};            // when the server last had something to do; under pump_mutex_
   std::unique_ptr<server::Serving> server_;  // in place only; outlives the client
   std::unique_ptr<client::Client> client_;
   std::int64_t finalize_timeout_ms_ = 0;  // in place
-  std::function<void()> at_end_;
+  std::function<void()> on_end_;
 };
 
 // The one session of the process, or nullptr.
@@ -61,7 +61,7 @@ void require_no_session();
 void set_session(std::unique_ptr<Session> session) noexcept;
 
 // Remembers the sentence for dc_last_error of this thread and returns its code.
-int remember(int code, const std::string& sentence) noexcept;
-const char* remembered() noexcept;
+int set_last_error(int code, const std::string& sentence) noexcept;
+const char* last_error() noexcept;
 
 }  // namespace damaris::api

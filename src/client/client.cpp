@@ -46,7 +46,7 @@ Client::Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model:
       shapes_(model_),
       slot_(slot),
       id_(id),
-      refuses_(std::any_of(model_->variables.begin(), model_->variables.end(),
+      may_omit_(std::any_of(model_->variables.begin(), model_->variables.end(),
                            [](const model::Variable& v) { return v.on_full != model::OnFull::block; })),
       link_(region_, slot, std::move(pump)),
       claims_(region_->threads()) {
@@ -54,7 +54,7 @@ Client::Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model:
   try {
     make_writers();
   } catch (...) {
-    give_back(mine);
+    release_slot(mine);
     throw;
   }
   auto claimed = static_cast<std::uint32_t>(shm::SlotState::claimed);
@@ -85,11 +85,11 @@ shm::Arena Client::own_arena(const shm::LaneSpan& span) {
 
 // Reached without finalize only when the program is unwinding: say goodbye, wait for nothing.
 Client::~Client() {
-  if (leaving_ || !maker_.is_this_process()) return;
-  const std::int64_t last = last_step_tried();
+  if (finalize_deadline_ || !creator_.is_this_process()) return;
+  const std::int64_t last = last_attempted_step();
   for (auto& writer : writers_) {
     for (const auto& [key, block] : writer->allocated) writer->arena.cancel(*block.header);
-    writer->refuse_what_was_full(open_, last);
+    writer->record_failed_writes(open_, last);
     bool sent = true;
     for (const auto& [what, count] : writer->refused) sent = sent && writer->lane.try_push(refusal(what, count));
     if (sent)
@@ -108,7 +108,7 @@ Writer& Client::writer_of_thread() {
 // Without claiming one: a thread that only looks takes no lane.
 Writer* Client::writer_if_any() {
   if (writers_.size() == 1) return writers_[0].get();
-  const auto lane = claims_.mine();
+  const auto lane = claims_.current();
   return lane ? writers_[*lane].get() : nullptr;
 }
 
@@ -129,7 +129,7 @@ void Client::change_step(std::int64_t step, const Wanted* wanted) {
                                       lowest - (open_ == lowest ? 0 : 1), id_));
   if (wanted != nullptr) require_fits(*wanted, step);
   try {
-    tell_refused(step - 1, lane_deadline());
+    report_refusals(step - 1, lane_deadline());
   } catch (const Error& error) {
     if (wanted != nullptr && error.code() == DC_E_FULL) wanted->writer.full.emplace(step, wanted->variable.id, wanted->block);
     throw;
@@ -139,8 +139,8 @@ void Client::change_step(std::int64_t step, const Wanted* wanted) {
 }
 
 // What was refused of the steps that end here, so that the server can record it. A refusal of a later step than the open one ends the open one.
-void Client::tell_refused(std::int64_t last, const Deadline& deadline) {
-  for (auto& writer : writers_) writer->refuse_what_was_full(open_, last);
+void Client::report_refusals(std::int64_t last, const Deadline& deadline) {
+  for (auto& writer : writers_) writer->record_failed_writes(open_, last);
   for (auto& writer : writers_) {
     for (auto next = writer->refused.begin(); next != writer->refused.end(); next = writer->refused.erase(next)) {
       push(*writer, refusal(next->first, next->second), deadline);
@@ -151,7 +151,7 @@ void Client::tell_refused(std::int64_t last, const Deadline& deadline) {
 }
 
 // Of which the program has tried to write something; of a step that a full lane has kept from opening nothing was taken.
-std::int64_t Client::last_step_tried() const {
+std::int64_t Client::last_attempted_step() const {
   std::int64_t last = std::max(ended_, open_.load());
   for (const auto& writer : writers_)
     if (!writer->full.empty()) last = std::max(last, std::get<0>(*writer->full.rbegin()));
@@ -160,7 +160,7 @@ std::int64_t Client::last_step_tried() const {
 
 // One call waits once for a lane, however many events it has to send. A client that leaves has the time of finalize: else the server would
 // take him for dead.
-Deadline Client::lane_deadline() const { return leaving_.value_or(Deadline::after_ms(model_->architecture.buffer_timeout_ms)); }
+Deadline Client::lane_deadline() const { return finalize_deadline_.value_or(Deadline::after_ms(model_->architecture.buffer_timeout_ms)); }
 
 void Client::close_steps_below(std::int64_t step) {
   for (auto& writer : writers_) {
@@ -205,8 +205,8 @@ void Client::push_to_all(const Message& message, const Deadline& deadline) {
   for (auto& writer : writers_) {
     Message own = message;
     if (own.kind == MessageKind::end_iteration) {
-      own.count = writer->waits.load(std::memory_order_relaxed) - writer->waits_told;
-      writer->waits_told += own.count;
+      own.count = writer->waits.load(std::memory_order_relaxed) - writer->reported_waits;
+      writer->reported_waits += own.count;
     }
     writer->lane.try_push(own);
   }
@@ -225,7 +225,7 @@ void Client::signal(const std::string& name, std::int64_t step) {
   message.name = static_cast<std::uint32_t>(id);
   push(own_writer(), message, lane_deadline());
   link_.ring();
-  link_.settle(Pumped::waiting, model_->architecture.finalize_timeout_ms);
+  link_.pump_until(PumpResult::waiting, model_->architecture.finalize_timeout_ms);
 }
 
 void Client::set_time(std::int64_t step, double time) {
@@ -247,12 +247,12 @@ Status Client::end_iteration(std::int64_t step) {
     throw Error(DC_E_BACKWARD, format("step {} cannot end: client {} is already in step {}", step, id_, open_.load()));
   link_.require_taking();
   const Deadline deadline = lane_deadline();
-  tell_refused(step, deadline);
+  report_refusals(step, deadline);
   push_to_all(make_message(MessageKind::end_iteration, step), deadline);
   close_steps_below(step + 1);
   link_.ring();
   const std::int64_t timeout_ms = model_->architecture.finalize_timeout_ms;
-  if (!link_.settle(Pumped::idle, timeout_ms))
+  if (!link_.pump_until(PumpResult::idle, timeout_ms))
     return {DC_E_TIMEOUT,
             format("step {} has ended here, but not in all processes: client {} waited {} ms for them", step, id_, timeout_ms)};
   return next_report(step);
@@ -275,7 +275,7 @@ Status Client::next_report(std::int64_t up_to_step) {
 }
 
 Status Client::mailbox_report() {
-  if (mailbox_reported_ || !shm::mails_damaged(region_->slot(slot_))) return {};
+  if (mailbox_reported_ || !shm::mailbox_damaged(region_->slot(slot_))) return {};
   mailbox_reported_ = true;
   return {DC_E_EARLIER_IO, format("the mailbox of client {} is damaged, as by a process that writes where it should not: what the "
                                   "server has to say to this client is only in the server's log",
@@ -296,22 +296,22 @@ Status Client::flush(std::int64_t step, std::int64_t timeout_ms) {
   return next_report(step);
 }
 
-void Client::throw_leaves_early(std::int64_t last) {
+void Client::throw_not_durable(std::int64_t last) {
   throw Error(DC_E_TIMEOUT, format("client {} leaves although its data are not durable: waited {} ms for {}", id_,
                                    model_->architecture.finalize_timeout_ms, link_.describe(last)));
 }
 
 Status Client::finalize() {
-  if (leaving_) return {};
-  leaving_ = Deadline::after_ms(model_->architecture.finalize_timeout_ms);
-  const std::int64_t last = last_step_tried();
+  if (finalize_deadline_) return {};
+  finalize_deadline_ = Deadline::after_ms(model_->architecture.finalize_timeout_ms);
+  const std::int64_t last = last_attempted_step();
   link_.require_taking();
-  tell_refused(last, *leaving_);
+  report_refusals(last, *finalize_deadline_);
   close_steps_below(last + 1);
-  push_to_all(make_message(MessageKind::finalize, last), *leaving_);
+  push_to_all(make_message(MessageKind::finalize, last), *finalize_deadline_);
   link_.ring();
   const auto drained = [&] { return state_of(region_->slot(slot_)) != shm::SlotState::attached; };
-  if (!link_.wait_until(*leaving_, drained)) throw_leaves_early(last);
+  if (!link_.wait_until(*finalize_deadline_, drained)) throw_not_durable(last);
   if (state_of(region_->slot(slot_)) == shm::SlotState::dead) link_.require_taking();  // a stopping server took no more: says so
   constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
   Status first = next_report(kAll);

@@ -17,7 +17,7 @@
 #include "client/writer.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
-#include "core/base/maker.hpp"
+#include "core/base/creator_process.hpp"
 #include "core/shm/region.hpp"
 
 namespace damaris::client {
@@ -97,16 +97,16 @@ class Client {
   void add_arena(const Writer& writer, dc_status_t& status) const;
   // Why nothing is to be copied, or DC_OK.
   int notice_for(const Variable& variable, std::int64_t step) const {
-    if (variable.plain) return DC_OK;
+    if (variable.always_due) return DC_OK;
     const model::Variable& declared = model_->variables[variable.id];
     if (!declared.enabled) return DC_N_DISABLED;
     return declared.schedule.due(step) ? DC_OK : DC_N_NOT_DUE;
   }
   // What the node has decided of it for want of room, or DC_OK.
   int refusal_of(const Variable& variable, std::int64_t step) const {
-    return refuses_ ? look_at_decision(variable, step) : static_cast<int>(DC_OK);
+    return may_omit_ ? check_omission(variable, step) : static_cast<int>(DC_OK);
   }
-  int look_at_decision(const Variable& variable, std::int64_t step) const;
+  int check_omission(const Variable& variable, std::int64_t step) const;
   int refuse(Writer& writer, const Variable& variable, int notice);
   void require_block(const Variable& variable, std::int32_t block) const;
   void require_data(const Variable& variable, const void* data) const;
@@ -120,27 +120,27 @@ class Client {
   [[noreturn]] void throw_full(Writer& writer, const Variable& variable, std::int64_t step, bool alone);
   void publish(Writer& writer, shm::BlockHeader* block, std::int64_t step, const std::byte* data, std::uint64_t bytes);
   shm::BlockHeader* reserve_to_read(Writer& writer, const std::string& what, std::uint64_t bytes, shm::Form form);
-  void ask(Writer& writer, shm::BlockHeader* block, shm::Message& event, const std::string& what);
+  void request(Writer& writer, shm::BlockHeader* block, shm::Message& event, const std::string& what);
   void push(Writer& writer, const shm::Message& event, const Deadline& deadline);
   void push_to_all(const shm::Message& event, const Deadline& deadline);
-  void tell_refused(std::int64_t last, const Deadline& deadline);
-  std::int64_t last_step_tried() const;
+  void report_refusals(std::int64_t last, const Deadline& deadline);
+  std::int64_t last_attempted_step() const;
   Deadline lane_deadline() const;
   void wait_for_lane(Writer& writer, const Deadline& deadline);
   void wait_for_lane_to_write(Writer& writer, const Variable& variable, std::int64_t step, std::int32_t block);
-  [[noreturn]] void throw_leaves_early(std::int64_t last);
+  [[noreturn]] void throw_not_durable(std::int64_t last);
   Status next_report(std::int64_t up_to_step);
   Status mailbox_report();
   const std::string& name_of(const Variable& variable) const { return model_->variables[variable.id].path; }
 
-  const Maker maker_;
+  const CreatorProcess creator_;
   std::shared_ptr<shm::Region> region_;
   std::shared_ptr<const model::Model> model_;
   model::Names names_;
   Shapes shapes_;
   std::uint32_t slot_;
   int id_;
-  const bool refuses_;  // some variable may be skipped or its step dropped
+  const bool may_omit_;  // some variable may be skipped or its step dropped
   ServerLink link_;
   std::vector<std::unique_ptr<Writer>> writers_;  // one per thread
   LaneClaims claims_;
@@ -150,7 +150,7 @@ class Client {
   std::atomic<bool> writing_{false};              // the open step has a write: parameters wait for the next one
   std::string cancelled_;                         // names of uncommitted allocations, until they are reported
   bool mailbox_reported_ = false;                 // that it is damaged
-  std::optional<Deadline> leaving_;               // of finalize, from its begin; the client is attached until then
+  std::optional<Deadline> finalize_deadline_;               // of finalize, from its begin; the client is attached until then
 };
 
 }  // namespace damaris::client

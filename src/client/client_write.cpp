@@ -3,7 +3,7 @@
 
 #include "client/client.hpp"
 #include "codec/checksum.hpp"
-#include "core/base/calm_thread.hpp"
+#include "core/base/thread_state_guard.hpp"
 #include "core/base/format.hpp"
 #include "core/shm/copy_choice.hpp"
 #include "core/shm/omission.hpp"
@@ -84,7 +84,7 @@ void Client::require_data(const Variable& variable, const void* data) const {
     throw Error(DC_E_ARGUMENT, format("argument `data` for '{}' is NULL", name_of(variable)));
 }
 
-int Client::look_at_decision(const Variable& variable, std::int64_t step) const {
+int Client::check_omission(const Variable& variable, std::int64_t step) const {
   const shm::Omission decision = shm::omission_of(region_->header(), step);
   if (decision.drops()) return DC_N_DROPPED;
   const model::Variable& declared = model_->variables[variable.id];
@@ -134,13 +134,13 @@ shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64
 // The slow path: no hole. What can never fit is refused at once; the rest waits for the server, within the buffer's time-out, and then
 // back-pressure decides for the node.
 shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variable, std::int64_t step, int& notice) {
-  const CalmThread calm;
+  const ThreadStateGuard thread_state;
   const std::uint64_t bytes = variable.shape.bytes;
   const shm::Form form = variable.form;
   if (!writer.arena.can_ever_hold(bytes, form)) throw_too_large(writer, variable, bytes, step);
   // Only the open step is left: waiting is in vain, unless the server spills that, too.
   const bool spills = !model_->architecture.spill.empty();
-  const auto alone = [&] { return !spills && writer.waits_in_vain(bytes, form); };
+  const auto alone = [&] { return !spills && writer.waiting_is_futile(bytes, form); };
   const auto refused = [&] { return (notice = refusal_of(variable, step)) != DC_OK; };
   writer.count_wait();
   shm::BlockHeader* header = nullptr;
@@ -193,10 +193,10 @@ void Client::throw_full(Writer& writer, const Variable& variable, std::int64_t s
 }
 
 void Client::wait_for_lane(Writer& writer, const Deadline& deadline) {
-  const CalmThread calm;
+  const ThreadStateGuard thread_state;
   link_.ring();
   if (link_.wait_until(deadline, [&] { return writer.lane.has_room(); })) return;
-  if (leaving_) throw_leaves_early(shm::kNoStep);
+  if (finalize_deadline_) throw_not_durable(shm::kNoStep);
   throw Error(DC_E_FULL, format("the lane of client {} stayed full for {} ms: waited for {}; give <lanes events=...> more in {}",
                                 id_, model_->architecture.buffer_timeout_ms, link_.describe(shm::kNoStep), model_->file));
 }
@@ -225,11 +225,11 @@ void Client::publish(Writer& writer, shm::BlockHeader* block, std::int64_t step,
     block->checksum = codec::crc32(data, bytes);
     block->flags |= shm::kHasChecksum;
   }
-  shm::hand_over(*block, shm::BlockState::published, writer.lane, event);  // reserve() made sure of the room
+  shm::publish_block(*block, shm::BlockState::published, writer.lane, event);  // reserve() made sure of the room
   writer.count_write();
   const bool half = writer.lane.more_than_half_full() || writer.arena.more_than_half_full();
-  if (half && !writer.rang) link_.ring();
-  writer.rang = half;
+  if (half && !writer.woke_server) link_.ring();
+  writer.woke_server = half;
 }
 
 int Client::write(Variable& variable, std::int64_t step, std::int32_t block, const void* data) {

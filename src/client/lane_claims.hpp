@@ -17,25 +17,25 @@ class LaneClaims {
   // The calling thread's lane, claimed if it has none yet. Returns nothing while other threads have all of them. What the thread before
   // did with the lane is seen: its end releases, the claim acquires.
   std::optional<std::uint32_t> claim() {
-    if (here.claims != id_ && !claim_one()) return std::nullopt;
-    return here.lane;
+    if (cached.claims != id_ && !claim_one()) return std::nullopt;
+    return cached.lane;
   }
   // Without claiming one.
-  std::optional<std::uint32_t> mine() const;
+  std::optional<std::uint32_t> current() const;
 
  private:
-  using Taken = std::vector<std::atomic<bool>>;  // true for a lane that a thread has
+  using Flags = std::vector<std::atomic<bool>>;  // true for a lane that a thread has
   // The calling thread's lane, of the last client it called.
-  struct Here {
+  struct Cached {
     std::uint64_t claims;  // 0: none
     std::uint32_t lane;
   };
-  static inline thread_local Here here = {0, 0};
+  static inline thread_local Cached cached = {0, 0};
   friend class ThreadLanes;
 
   bool claim_one();
 
-  std::shared_ptr<Taken> taken_;  // lives on with a thread that has a lane and outlives the client
+  std::shared_ptr<Flags> flags_;  // lives on with a thread that has a lane and outlives the client
   const std::uint64_t id_;        // tells the clients of a process apart; never used twice
 };
 

@@ -43,7 +43,7 @@ Shapes::Shapes(std::shared_ptr<const model::Model> model)
     const model::Layout& layout = model_->layouts[declared.layout];
     Variable& variable = variables_[declared.id];
     variable.id = declared.id;
-    variable.plain = declared.enabled && declared.schedule.always();
+    variable.always_due = declared.enabled && declared.schedule.always();
     variable.type = layout.type;
     variable.element_bytes = layout.element_bytes;
     variable.fortran_order = layout.fortran_order;
@@ -94,7 +94,7 @@ Shapes::Resolved Shapes::resolve() const {
   for (const model::Layout& layout : model_->layouts) resolved.layouts.push_back(model::resolve(*model_, layout, parameters_));
   for (const Variable& variable : variables_) {
     model::Shape& shape = resolved.variables.emplace_back(resolved.layouts[model_->variables[variable.id].layout]);
-    if (!variable.own_shape) continue;  // the global extents still follow the parameters
+    if (!variable.has_explicit_shape) continue;  // the global extents still follow the parameters
     std::copy_n(variable.shape.extents, DC_MAX_DIMS, shape.extents);
     shape.bytes = variable.shape.bytes;
     require_ghosts_fit(variable, shape);
@@ -182,7 +182,7 @@ void Shapes::set_shape(const std::string& name, int ndims, const std::int64_t* e
   next_.reset();
   for (std::size_t i = 0; i < found.size(); ++i) {
     found[i]->shape = shapes[i];
-    found[i]->own_shape = ndims != 0;
+    found[i]->has_explicit_shape = ndims != 0;
     found[i]->place_checked = false;
   }
 }

@@ -31,7 +31,7 @@ bool has_id(const shm::Region& region, std::uint32_t index, int id) {
   const shm::SlotState state = state_of(slot);
   if (state == shm::SlotState::free || slot.id.load() != id) return false;
   return state != shm::SlotState::claimed || is_alive(process_of(slot.claimer.load(std::memory_order_acquire))) ||
-         region.memory().is_held_elsewhere(shm::kClientParts + index);
+         region.memory().is_locked_elsewhere(shm::kClientParts + index);
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ shm::SlotState state_of(const shm::ClientSlot& slot) {
   return static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
 }
 
-void give_back(shm::ClientSlot& slot) {
+void release_slot(shm::ClientSlot& slot) {
   slot.id.store(-1);
   set_state(slot, shm::SlotState::free);
   slot.claimer.store(0, std::memory_order_release);  // last: until then the slot is ours
@@ -53,10 +53,10 @@ bool try_claim(shm::Region& region, std::uint32_t index, int id) {
   if (state != shm::SlotState::free && state != shm::SlotState::claimed) return false;
   if (state == shm::SlotState::claimed && is_alive(process_of(slot.claimer.load(std::memory_order_acquire)))) return false;
   // First: a process that finds the slot taken, and cannot see this process, checks whether its part is locked.
-  if (!region.memory().try_hold(shm::kClientParts + index)) return false;
+  if (!region.memory().try_lock(shm::kClientParts + index)) return false;
   const ProcessId self = this_process();
   if (!take(slot, word_of(self))) {
-    region.memory().let_go(shm::kClientParts + index);
+    region.memory().unlock(shm::kClientParts + index);
     return false;
   }
   slot.pid = self.pid;
@@ -65,8 +65,8 @@ bool try_claim(shm::Region& region, std::uint32_t index, int id) {
   slot.id.store(id);
   for (std::uint32_t other = 0; other < region.client_count(); ++other) {
     if (other == index || !has_id(region, other, id)) continue;
-    give_back(slot);
-    region.memory().let_go(shm::kClientParts + index);
+    release_slot(slot);
+    region.memory().unlock(shm::kClientParts + index);
     throw Error(DC_E_DUPLICATE, format("client id {} is already attached to this server (process {}); ids are unique in a run", id,
                                        region.slot(other).pid));
   }

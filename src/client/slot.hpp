@@ -14,7 +14,7 @@ namespace damaris::client {
 bool try_claim(shm::Region& region, std::uint32_t slot, int id);
 
 // By its claimer alone, before it is attached.
-void give_back(shm::ClientSlot& slot);
+void release_slot(shm::ClientSlot& slot);
 
 shm::SlotState state_of(const shm::ClientSlot& slot);
 

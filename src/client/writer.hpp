@@ -50,13 +50,13 @@ struct Writer {
 
   // Only the open step is left in the arena, so that nothing will make room for `bytes`. Of a pool that is known only when both together
   // are more than all of it: others come and go.
-  bool waits_in_vain(std::uint64_t bytes, shm::Form form) noexcept {
+  bool waiting_is_futile(std::uint64_t bytes, shm::Form form) noexcept {
     if (arena.is_shared()) return step_bytes + shm::block_bytes(bytes, form) > arena.size_bytes();
     return arena.used_bytes() <= step_bytes;
   }
 
   // Writes of steps up to `last` that returned an error for want of room count as skipped, unless they were made again. So do commits.
-  void refuse_what_was_full(std::int64_t open, std::int64_t last) {
+  void record_failed_writes(std::int64_t open, std::int64_t last) {
     if (full.empty()) return;
     const auto end = full.lower_bound({last + 1, 0, 0});
     for (auto next = full.begin(); next != end; next = full.erase(next)) {
@@ -102,9 +102,9 @@ struct Writer {
   using Refused = std::tuple<std::int64_t, std::uint32_t, bool>;         // step, variable, dropped or skipped
   std::map<Refused, std::uint64_t> refused;                              // not sent to the server yet: how many
   std::set<std::tuple<std::int64_t, std::uint32_t, std::int32_t>> full;  // step, variable, block: refused with an error
-  std::uint64_t waits_told = 0;                                          // to the server
+  std::uint64_t reported_waits = 0;                                          // to the server
   std::uint64_t step_bytes = 0;                                          // of the arena, held by the open step
-  bool rang = false;  // the server was woken when lane or arena passed half; once is enough
+  bool woke_server = false;  // the server was woken when lane or arena passed half; once is enough
   // For dc_status of other threads; only this thread writes, so an addition needs no locked instruction.
   std::atomic<std::uint64_t> writes{0}, waits{0}, skipped{0}, dropped{0}, used_bytes{0};
 };

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/maker.hpp"
+#include "core/base/creator_process.hpp"
 #include "core/model/model.hpp"
 #include "mpi/mpi_call.hpp"
 #include "server/library/coordinator.hpp"
@@ -60,7 +60,7 @@ class MpiCoordinator : public server::Coordinator {
   std::optional<server::Post> next_post() override;
 
  private:
-  enum Kind : std::int32_t { kAnnounce = 1, kComplete, kAbandon, kRun, kCancel, kAgreed, kBye, kPost };
+  enum Kind : std::int32_t { kAnnounce = 1, kComplete, kAbandon, kRun, kCancel, kAgreed, kDone, kPost };
   struct Message {
     std::int32_t kind = 0;
     std::uint32_t event = 0, instance = 0, plugin = 0;
@@ -68,39 +68,39 @@ class MpiCoordinator : public server::Coordinator {
     std::uint64_t order = 0;
   };
   // On its way, as the bytes of a Message and, for a post, what follows it.
-  struct PendingSend {
+  struct PendingTransfer {
     std::string bytes;
     int from = 0;
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
-  static Message about(Kind kind, const server::InstanceKey& key);
+  static Message make_message(Kind kind, const server::InstanceKey& key);
   void send(int to, const Message& message, const std::string& post = {});
   void send_all(const Message& message);
   void receive_all();
-  void expect_arrived();
+  void post_receives();
   void exchange();
   void handle(int from, const Message& message, std::string post);
-  void note_announced(int from, const server::InstanceKey& key);
-  void note_abandoned(const server::InstanceKey& key);
-  void note_complete(int from, std::int64_t step);
+  void on_announce(int from, const server::InstanceKey& key);
+  void on_abandon(const server::InstanceKey& key);
+  void on_complete(int from, std::int64_t step);
   bool can_never_run(const server::InstanceKey& key, const std::set<int>& announced) const;
   void prune_sent();
 
   MPI_Comm messages() const { return channels_->messages.get(); }
 
-  Maker maker_;
+  CreatorProcess creator_;
   std::shared_ptr<Channels> channels_;
-  bool talks() const { return needs_.globals || needs_.posts; }
+  bool communicates() const { return needs_.globals || needs_.posts; }
 
   Needs needs_;
   bool in_place_;
   int index_ = 0, count_ = 1;
-  std::deque<PendingSend> sending_, arriving_;  // buffers live until MPI has done with them; a deque never moves them
+  std::deque<PendingTransfer> sending_, arriving_;  // buffers live until MPI has done with them; a deque never moves them
   std::deque<server::Decision> decisions_;
   std::deque<server::Post> posts_;
   std::int64_t completed_ = -1, agreed_ = -1;
-  bool bye_ = false;
+  bool all_done_ = false;
   // Server 0 only:
   std::map<server::InstanceKey, std::set<int>> announced_;
   std::vector<std::int64_t> completed_by_;

@@ -9,7 +9,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
-#include "core/base/maker.hpp"
+#include "core/base/creator_process.hpp"
 
 namespace damaris::mpi {
 
@@ -32,7 +32,7 @@ class Communicator {
     return *this;
   }
   ~Communicator() {
-    if (!maker_.is_this_process()) return;
+    if (!creator_.is_this_process()) return;
     int finalized = 0;
     MPI_Finalized(&finalized);
     if (handle_ != MPI_COMM_NULL && finalized == 0) MPI_Comm_free(&handle_);
@@ -65,7 +65,7 @@ class Communicator {
 
  private:
   MPI_Comm handle_ = MPI_COMM_NULL;
-  Maker maker_;
+  CreatorProcess creator_;
 };
 
 }  // namespace damaris::mpi

@@ -8,7 +8,7 @@
 #include "api/server_library.hpp"
 #include "api/session.hpp"
 #include "client/slot.hpp"
-#include "core/base/borrowed_process.hpp"
+#include "core/base/process_guard.hpp"
 #include "core/base/file.hpp"
 #include "core/base/log.hpp"
 #include "core/model/json.hpp"
@@ -64,8 +64,8 @@ std::vector<int> nodes_of_all_ranks(const Communicator& world) {
   return node_of;
 }
 
-void start_log(const model::Model& model, const std::string& speaker) {
-  configure_log(log_level(model.log.level), model.log.file, speaker);
+void start_log(const model::Model& model, const std::string& process_name) {
+  configure_log(log_level(model.log.level), model.log.file, process_name);
 }
 
 // Tells this run from others.
@@ -99,7 +99,7 @@ std::unique_ptr<server::Serving> make_server(const Configuration& configuration,
                                              const std::shared_ptr<Channels>& channels) {
   start_log(*configuration.model, format("server {}", role.server_index));
   server::StartOptions options;
-  options.way = server::Way::split;
+  options.mode = server::ServerMode::split;
   options.clients = role.group_clients;
   options.sources = role.group_sources;
   options.node = role.node;
@@ -199,7 +199,7 @@ int initialize(const char* config, MPI_Comm given, MPI_Comm* clients, int* is_cl
   require_our_mpi();
   if (clients != nullptr) *clients = MPI_COMM_NULL;
   if (is_client != nullptr) *is_client = 1;
-  const BorrowedProcess borrowed;  // a server's until it is over
+  const ProcessGuard borrowed;  // a server's until it is over
   require_mpi();
   require_first_start(given);
   Start run = start(config, given, clients, is_client);
@@ -209,7 +209,7 @@ int initialize(const char* config, MPI_Comm given, MPI_Comm* clients, int* is_cl
   if (run.started.server == nullptr) return DC_OK;
   *is_client = 0;
   const Status result = serve(*run.started.server, *run.model, run.nodes, run.rank);
-  return result.code == DC_OK ? DC_OK : api::remember(result.code, result.message);
+  return result.code == DC_OK ? DC_OK : api::set_last_error(result.code, result.message);
 }
 
 }  // namespace

@@ -25,9 +25,9 @@ class Adoption {
   Adoption(shm::Region& region, const model::Model& model, Ledger& ledger, Roster& roster, const VariableInfos& infos,
            Failures& failures);
 
-  // Once. `gives_up_spilled`: what cannot be found in the spill file; else that throws Error(DC_E_NO_OUTPUT). Blocks whose messages no longer
+  // Once. `give_up_spilled`: what cannot be found in the spill file; else that throws Error(DC_E_NO_OUTPUT). Blocks whose messages no longer
   // wait in a lane go to `take_block`.
-  void take_over(bool gives_up_spilled, const TakeBlock& take_block);
+  void take_over(bool give_up_spilled, const TakeBlock& take_block);
 
   // The dead server had stored all steps up to this one, or given them up.
   std::int64_t settled() const noexcept { return settled_; }
@@ -41,11 +41,11 @@ class Adoption {
   // A step is complete: adds what the dead server had heard of it beside its blocks.
   void restore(Step& step);
   // A message of a step that is settled.
-  void leave_out(const Member& member, const Lane& lane, const shm::Message& message);
+  void discard_late_write(const Member& member, const Lane& lane, const shm::Message& message);
 
  private:
-  void take_spilled(bool gives_up_missing);
-  Spill::Found take_spilled_block(const shm::BlockHeader& header, const SpilledBlock& place);
+  void take_spilled(bool give_up_missing);
+  Spill::Verdict take_spilled_block(const shm::BlockHeader& header, const SpilledBlock& place);
   void restore_open_steps();
   void take_arena(Member& keeper, Lane& lane, const std::unordered_set<std::uint64_t>& waiting, const TakeBlock& take_block);
 

@@ -20,12 +20,12 @@ class BackPressure {
   // More than half of an arena is held, and the XML allows to reduce harder.
   bool should_reduce() const;
   // Moves a block to the spill file when an arena is more than three quarters full or its client waits for room. Never one of step
-  // `untouchable`, which a plugin is at. Returns whether it did.
-  bool spill_one(std::optional<std::int64_t> untouchable);
+  // `busy_step`, which a plugin is at. Returns whether it did.
+  bool spill_one(std::optional<std::int64_t> busy_step);
 
  private:
   double fill(const Lane& lane) const;
-  bool spill_of(std::uint32_t arena, std::optional<std::int64_t> untouchable);
+  bool spill_from(std::uint32_t arena, std::optional<std::int64_t> busy_step);
 
   shm::Region& region_;
   const model::Model& model_;

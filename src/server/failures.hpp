@@ -15,14 +15,14 @@ class Failures {
   explicit Failures(shm::RegionHeader& region) : region_(region) {}
 
   // Logs it.
-  void note(int code, const std::string& sentence) {
+  void record(int code, const std::string& sentence) {
     log_line(LogLevel::error, sentence);
     if (first_.code != DC_OK) return;
     first_ = {code, sentence};
     region_.first_error.store(code, std::memory_order_release);
   }
   // The same without memory for words.
-  void note_code(int code) noexcept {
+  void record_code(int code) noexcept {
     if (first_.code == DC_OK) first_.code = code;
   }
   const Status& first() const noexcept { return first_; }

@@ -33,7 +33,7 @@ struct Intake {
 };
 
 // What a client asked for: a block to be filled, and where the answer goes.
-struct Asked {
+struct ReadRequest {
   std::string fault;  // "" when the block is sound
   bool last_step = false;
   dc_read_t read = {};  // of a question for the last step only the variable, which may be NULL
@@ -49,7 +49,7 @@ Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::in
 Intake check_spilled(const shm::BlockHeader& header, const SpilledBlock& place, const VariableInfos& infos);
 
 // The same for a block that is to be filled: of an event read or last_step.
-Asked check_asked(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& event,
+ReadRequest check_request(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& event,
                   const VariableInfos& infos);
 
 }  // namespace damaris::server

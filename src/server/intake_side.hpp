@@ -31,7 +31,7 @@ class IntakeSide {
              WorkSide& work, Failures& failures);
 
   // Takes over what a dead server left in the region. Once, before the first drain. Throws as Adoption does.
-  void adopt(bool gives_up_spilled);
+  void adopt(bool give_up_spilled);
   const std::optional<Adoption>& adoption() const noexcept { return adoption_; }
 
   // Takes in clients that have attached since the last look. Returns whether one came.
@@ -63,20 +63,20 @@ class IntakeSide {
 
   // Takes no client and no message more but what the lanes hold now.
   void stop();
-  void take_no_more();
+  void stop_accepting();
   // Lets finalized clients go whose last step is processed; `all`: every finalized one.
-  void let_go(bool all);
+  void release_clients(bool all);
   bool has_messages() const;
   // A later pass may have something to do without a new message.
   bool busy();
-  bool everyone_over() const { return roster_.everyone_over(); }
+  bool all_left() const { return roster_.all_left(); }
   bool is_drained() const { return ledger_.empty() && reads_.empty() && !signals_.pending(); }
   bool client_waits() const;
   void end_signals() { signals_.complete(kAllSteps); }
 
   // For the run's record and, when it is a notice, for all clients.
   void report(const Status& status);
-  void tell_all(const Status& status) { roster_.tell_all({highest_step(), status}); }
+  void notify_all_clients(const Status& status) { roster_.notify_all_clients({highest_step(), status}); }
 
   Spill& spill_file() noexcept { return ledger_.spill_file(); }
   bool all_stored() const noexcept { return all_durable_; }
@@ -84,7 +84,7 @@ class IntakeSide {
  private:
   bool drain_lane(Member& member, Lane& lane);
   void dispatch(Member& member, Lane& lane, const shm::Message& message);
-  void take_question(Member& member, Lane& lane, const shm::Message& message);
+  void take_read_request(Member& member, Lane& lane, const shm::Message& message);
   void take_refusal(Member& member, Lane& lane, const shm::Message& message);
   void take_block(Member& member, const Lane& lane, const shm::Message& message);
   void reject(Member& member, Lane& lane, const std::string& why);
@@ -108,7 +108,7 @@ class IntakeSide {
   std::int64_t completed_ = shm::kNoStep;
   bool all_durable_ = true;
   Deadline attach_deadline_;
-  Clock::time_point next_look_ = Clock::now();
+  Clock::time_point next_watch_ = Clock::now();
 };
 
 }  // namespace damaris::server

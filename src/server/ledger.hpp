@@ -43,9 +43,9 @@ class Step {
   // Writes of a variable were refused for want of room.
   void refuse(std::uint32_t variable, bool drops);
   // Data of this step will not come: a sentence for the storage. The first ones are kept, and how many there were.
-  void note_lost(const std::string& sentence);
+  void record_loss(const std::string& sentence);
   // A block that was refused stays where it is until the step is released: a recovery of the region must find it, too.
-  void keep_refused(const HeldBlock& block) { refused_blocks_.push_back(block); }
+  void hold_refused(const HeldBlock& block) { refused_blocks_.push_back(block); }
   void count_waits(std::uint64_t waits) noexcept { waits_ += waits; }
 
   // Valid until the next add; no block is added once the step is complete. Datasets ordered by variable, source, block.
@@ -71,7 +71,7 @@ class Step {
 
  private:
   void sort();
-  void list_lost();
+  void update_lost_texts();
 
   std::int64_t step_;
   bool has_time_ = false;
@@ -82,7 +82,7 @@ class Step {
   std::vector<std::uint32_t> refused_;  // variables, ascending
   std::uint64_t lost_ = 0;
   std::vector<std::string> lost_sentences_;
-  std::string lost_in_all_;
+  std::string lost_summary_;
   std::vector<const char*> lost_texts_;  // of the sentences, for the view
   std::vector<HeldBlock> refused_blocks_;
   std::vector<dc_dataset_t> datasets_;
@@ -109,12 +109,12 @@ class Ledger {
   // Gives all blocks of a processed step without pending holds back to their arenas and forgets it. Returns whether it did.
   bool try_release(std::int64_t step);
   // Forgets a processed step, whose blocks stay as they are.
-  void leave(std::int64_t step) { steps_.erase(step); }
+  void drop(std::int64_t step) { steps_.erase(step); }
   bool holds(const dc_dataset_t& dataset) const;
   // The same for one that lies in the spill file.
   bool holds_spilled(const dc_dataset_t& dataset) const;
   // A block that was refused: in hand until its step is released.
-  void keep_refused(std::int64_t step, const HeldBlock& block);
+  void hold_refused(std::int64_t step, const HeldBlock& block);
 
   std::uint64_t held_bytes(std::uint32_t arena) const { return held_bytes_[arena]; }
   std::vector<Step*> newest_first();
@@ -122,12 +122,12 @@ class Ledger {
   bool spill(Step& step, std::size_t index);
   Spill& spill_file() noexcept { return spill_; }
   bool empty() const noexcept { return steps_.empty(); }
-  bool live(const HeldBlock& block) const { return live_[block.arena].count(block.offset) != 0; }
+  bool is_held(const HeldBlock& block) const { return held_offsets_[block.arena].count(block.offset) != 0; }
   // A block that belongs to no step: in hand until it is released.
   void hold(const HeldBlock& block);
   void release(const HeldBlock& block);
   // The same for one that is answered: its client gives it back once it has read it.
-  void hand_back(const HeldBlock& block);
+  void answer(const HeldBlock& block);
 
  private:
   void forget(const HeldBlock& block);
@@ -136,7 +136,7 @@ class Ledger {
   std::map<std::int64_t, Step> steps_;
   std::int64_t highest_step_ = shm::kNoStep;
   Spill spill_;
-  std::vector<std::unordered_set<std::uint64_t>> live_;  // by arena: offsets of blocks in hand; none may be published twice
+  std::vector<std::unordered_set<std::uint64_t>> held_offsets_;  // by arena: offsets of blocks in hand; none may be published twice
   std::vector<std::uint64_t> held_bytes_;                // by arena
 };
 

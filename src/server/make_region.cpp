@@ -45,7 +45,7 @@ std::string host_name() {
   return text.substr(0, text.find('.'));
 }
 
-std::string name_of_host(std::string host) {
+std::string sanitized_host_name(std::string host) {
   const auto is_odd = [](char c) { return !is_ascii_letter_or_digit(c) && c != '-' && c != '_' && c != '.'; };
   std::replace_if(host.begin(), host.end(), is_odd, '_');
   return host;

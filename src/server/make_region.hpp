@@ -26,6 +26,6 @@ std::string host_name();
 
 // As plugins hear of it: anything may be in a host's name, and they make names of files of it. Other than letters, digits, '-', '_' and '.'
 // becomes '_'.
-std::string name_of_host(std::string host);
+std::string sanitized_host_name(std::string host);
 
 }  // namespace damaris::server

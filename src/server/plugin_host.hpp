@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
-#include "core/base/maker.hpp"
+#include "core/base/creator_process.hpp"
 #include "core/model/model.hpp"
 #include "server/library/coordinator.hpp"
 
@@ -67,7 +67,7 @@ class PluginHost {
   Pass process(const dc_step_t& step);
   // Datasets of the step in hand lie elsewhere than at the last pass.
   void data_moved(const dc_step_t& step) {
-    if (begun_) copy_what_is_stored(step);
+    if (begun_) select_stored_datasets(step);
   }
   StepResult take_result();
   // Lets the storage fill what a client asks for, or name the last step it could; `variable` may be NULL. A refusal is the client's.
@@ -93,19 +93,19 @@ class PluginHost {
   void load_plugin(const model::Plugin& plugin);
   void load_function(const model::Action& action);
   void begin(const dc_step_t& step);
-  void copy_what_is_stored(const dc_step_t& step);
+  void select_stored_datasets(const dc_step_t& step);
   template <class Callback, class... Rest>
-  Status ask_storage(Callback callback, const std::string& what, Rest... rest);
+  Status call_storage(Callback callback, const std::string& what, Rest... rest);
   void take_files(Loaded& plugin);
   void note(Loaded& plugin, const Status& call);
-  void show_wait(Loaded& plugin, const Status& call);
+  void update_wait_text(Loaded& plugin, const Status& call);
   template <class Call>
   Status guarded(Loaded& plugin, const std::string& what, Call&& call);
   std::string place(const model::Location& where) const;
-  bool may_be_switched_off(const Loaded& plugin) const;
-  static void take_notice(Status& first, const Status& call);
+  bool can_be_disabled(const Loaded& plugin) const;
+  static void keep_first(Status& first, const Status& call);
 
-  const Maker maker_;
+  const CreatorProcess creator_;
   std::shared_ptr<const model::Model> model_;
   std::vector<std::unique_ptr<Loaded>> plugins_;    // as model_->plugins
   std::vector<std::unique_ptr<Loaded>> functions_;  // one per (library, function)
@@ -118,7 +118,7 @@ class PluginHost {
   dc_step_t to_store_ = {};
   StepResult result_;
   // Sentences of plugins that failed: for the storage, with the next step that it is given.
-  std::vector<std::string> failures_, told_failures_;
+  std::vector<std::string> failures_, reported_failures_;
   std::vector<const char*> failure_texts_;
   std::function<void(const std::string&)> busy_;
   std::string waiting_;  // what is to be read while no callback runs

@@ -16,18 +16,18 @@ class Reads {
   Reads(shm::Region& region, Ledger& ledger, PluginHost& host) : region_(region), ledger_(ledger), host_(host) {}
 
   // `asked` is sound, and its block not in hand.
-  void take(const Asked& asked);
+  void take(const ReadRequest& asked);
   bool empty() const noexcept { return waiting_.empty(); }
   // Returns whether there was one to serve. Its block goes back in any case.
   bool serve_next();
 
  private:
-  Status fill(const Asked& asked);
+  Status fill(const ReadRequest& asked);
 
   shm::Region& region_;
   Ledger& ledger_;
   PluginHost& host_;
-  std::deque<Asked> waiting_;
+  std::deque<ReadRequest> waiting_;
 };
 
 }  // namespace damaris::server

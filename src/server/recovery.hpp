@@ -30,7 +30,7 @@ struct Leftover {
 };
 
 // Throws Error(DC_E_SHM or DC_E_VERSION) when it cannot be read, Error(DC_E_REGION_IN_USE) while its server lives.
-Leftover look_at_leftover(const std::string& region);
+Leftover inspect_leftover(const std::string& region);
 
 struct Recovery {
   std::size_t stored = 0, left = 0, given_up = 0;              // datasets
@@ -41,9 +41,9 @@ struct Recovery {
 // Stores every published dataset; steps that not all clients had ended are marked partial. What cannot be stored stays, and the region
 // with it; else its name is taken away. `basename` replaces that of the XML's storage unless it is empty; it, too, is relative to the
 // folder that the dead server ran in. A lone server's region with nothing to store goes, whatever the storage says.
-// Throws Error as above, Error(DC_E_NO_OUTPUT) with nothing stored while spilled datasets are missing, unless `gives_up_spilled`: a step
+// Throws Error as above, Error(DC_E_NO_OUTPUT) with nothing stored while spilled datasets are missing, unless `give_up_spilled`: a step
 // is stored once; Error(DC_E_REGION_IN_USE) while a client lives or another process recovers it; and what the storage's start throws.
-Recovery recover(const std::string& region, const std::string& basename = "", bool gives_up_spilled = false);
+Recovery recover(const std::string& region, const std::string& basename = "", bool give_up_spilled = false);
 
 // The same for a server that is about to start. Throws Error(DC_E_STALE_REGION) also when something cannot be stored.
 void recover_before_start(const std::string& region);

@@ -92,8 +92,8 @@ void Roster::give_up_waiting() {
     }
 }
 
-bool Roster::everyone_over() const {
-  return std::all_of(members_.begin(), members_.end(), [](const Member& m) { return m.over(); });
+bool Roster::all_left() const {
+  return std::all_of(members_.begin(), members_.end(), [](const Member& m) { return m.has_left(); });
 }
 
 std::int64_t Roster::frontier() const {
@@ -122,20 +122,20 @@ void Roster::leave(Member& member, Member::Presence how) {
 }
 
 // Bounded: a client may send nothing but nonsense, and never look into its mailbox.
-void Roster::tell(Member& member, PendingMail mail) {
+void Roster::notify(Member& member, PendingMail mail) {
   if (member.outbox.size() < kMostMail) return member.outbox.push_back(std::move(mail));
   log_line(LogLevel::warning, format("client {} takes no mail; it does not learn: {}", member.id, mail.status.message));
 }
 
 // A client that is gone may have been given up alive; one that is dead would only fill its outbox.
-void Roster::tell_all(const PendingMail& mail) {
+void Roster::notify_all_clients(const PendingMail& mail) {
   const auto listens = [](const Member& member) {
     using Presence = Member::Presence;
     if (member.presence == Presence::gone) return member.watch.alive();
     return member.presence != Presence::expected && member.presence != Presence::drained;
   };
   for (Member& member : members_)
-    if (member.id >= 0 && listens(member)) tell(member, mail);
+    if (member.id >= 0 && listens(member)) notify(member, mail);
 }
 
 bool Roster::deliver() {
@@ -155,7 +155,7 @@ void Roster::mark_drained(Member& member) {
   member.outbox.clear();
   member.presence = Member::Presence::drained;
   region_.slot(member.slot).state.store(static_cast<std::uint32_t>(shm::SlotState::drained), std::memory_order_release);
-  shm::tell_progress(region_.header());
+  shm::notify_progress(region_.header());
 }
 
 }  // namespace damaris::server

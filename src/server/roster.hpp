@@ -44,7 +44,7 @@ struct Member {
   std::int64_t last_step = shm::kNoStep;     // highest step it named
   std::deque<PendingMail> outbox;            // not yet in its mailbox
   bool reclaimed = false;                    // gone, and what it had in hand of a pool is given back
-  bool over() const noexcept {
+  bool has_left() const noexcept {
     return presence == Presence::finalized || presence == Presence::drained || presence == Presence::gone;
   }
 };
@@ -67,7 +67,7 @@ class Roster {
   // nullptr when no client has that id.
   Member* find(std::int32_t id);
   bool all_present() const noexcept { return present_ == members_.size(); }
-  bool everyone_over() const;
+  bool all_left() const;
   std::size_t present() const noexcept { return present_; }
   std::size_t size() const noexcept { return members_.size(); }
   // Every step up to it has been ended by every member; kAllSteps when all are over.
@@ -76,8 +76,8 @@ class Roster {
   void end(Member& member, Lane& lane, std::int64_t step);
   void leave(Member& member, Member::Presence how);
 
-  void tell(Member& member, PendingMail mail);
-  void tell_all(const PendingMail& mail);
+  void notify(Member& member, PendingMail mail);
+  void notify_all_clients(const PendingMail& mail);
   // Moves mail into mailboxes as far as there is room. Returns whether any moved.
   bool deliver();
   // The client may go: everything of it is processed.

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/clock.hpp"
-#include "core/base/maker.hpp"
+#include "core/base/creator_process.hpp"
 #include "core/model/model.hpp"
 #include "core/shm/region.hpp"
 #include "server/failures.hpp"
@@ -40,8 +40,8 @@ class Server final : public Serving {
 
   // Takes over what a dead server had in hand, in a region that it made: every published block, and of each client how far it had come.
   // Once, before run(). Steps that cannot be stored then stay in the region.
-  // `gives_up_spilled`: what cannot be found in its spill file; else that throws Error(DC_E_NO_OUTPUT).
-  void adopt(bool gives_up_spilled = false) { intake_.adopt(gives_up_spilled); }
+  // `give_up_spilled`: what cannot be found in its spill file; else that throws Error(DC_E_NO_OUTPUT).
+  void adopt(bool give_up_spilled = false) { intake_.adopt(give_up_spilled); }
   const std::optional<Adoption>& adoption() const noexcept { return intake_.adoption(); }
 
  private:
@@ -60,26 +60,26 @@ class Server final : public Serving {
   bool process_next();
   bool process(Step& step, bool another_waits);
   void pass(std::int64_t step);
-  void let_go();
-  bool is_held();
-  void tell_who_is_awaited();
+  void release_clients();
+  bool holds_clients();
+  void log_awaited_servers();
   void serve(const std::atomic<bool>* stop);
-  void lose(int code, const std::string& cause) noexcept;
-  void keep_what_is_left() noexcept;
+  void fail(int code, const std::string& cause) noexcept;
+  void preserve_unstored_data() noexcept;
   void note_stopped();
 
-  const Maker maker_;
+  const CreatorProcess creator_;
   std::shared_ptr<const model::Model> model_;
   std::shared_ptr<shm::Region> region_;
   const VariableInfos infos_;
-  const bool learns_ids_;  // of its clients as they come
+  const bool learns_client_ids_;  // of its clients as they come
   Failures failures_;
   WorkSide work_;
   IntakeSide intake_;
   State state_ = State::polled;
   Status end_failure_;
-  std::optional<Deadline> held_until_;        // all clients are over
-  std::optional<Deadline> tells_awaited_at_;  // that other servers' clients are not
+  std::optional<Deadline> hold_deadline_;        // all clients are over
+  std::optional<Deadline> awaited_log_deadline_;  // that other servers' clients are not
 };
 
 }  // namespace damaris::server

@@ -21,10 +21,10 @@ namespace damaris::server {
 class Signals {
  public:
   Signals(std::shared_ptr<const model::Model> model, Ledger& ledger, Roster& roster, PluginHost& host, Coordinator& coordinator,
-          std::function<void(int code, const std::string& sentence)> failed);
+          std::function<void(int code, const std::string& sentence)> report_failure);
 
   // Client `member` has sent event `event` in `step`: runs what its scope allows now.
-  void sent(const Member& member, std::uint32_t event, std::int64_t step);
+  void receive(const Member& member, std::uint32_t event, std::int64_t step);
   // Runs the decisions that have come, in the common order, and drops what is older than the global time-out.
   // Returns whether anything was done.
   bool decide();
@@ -42,7 +42,7 @@ class Signals {
   void drop(const InstanceKey& key, const std::string& why);
   bool end_waiting(const InstanceKey& key);
   bool sent_by_all(const InstanceKey& key, const std::set<std::uint32_t>& senders) const;
-  bool run_without_the_over();
+  bool run_ready_instances();
   void run_node(const InstanceKey& key);
 
   std::shared_ptr<const model::Model> model_;
@@ -50,9 +50,9 @@ class Signals {
   Roster& roster_;
   PluginHost& host_;
   Coordinator& coordinator_;
-  std::function<void(int, const std::string&)> failed_;  // a failure of an action, for the run's record
+  std::function<void(int, const std::string&)> report_failure_;  // a failure of an action, for the run's record
   bool stopped_ = false;
-  std::size_t over_ = 0;                                                   // members that were over at the last look
+  std::size_t left_count_ = 0;                                                   // members that were over at the last look
   std::map<std::pair<InstanceKey, std::uint32_t>, std::uint32_t> counts_;  // (event, step, 0), slot -> signals so far
   std::map<InstanceKey, std::set<std::uint32_t>> senders_;                 // incomplete instances: slots that have sent it
   std::map<InstanceKey, Deadline> waiting_;                                // announced, not decided

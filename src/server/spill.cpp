@@ -91,8 +91,8 @@ Spill::Spill(const shm::Region& region, std::uint64_t most_bytes)
 void Spill::end() noexcept {
   if (descriptor_ < 0) return;
   ::close(std::exchange(descriptor_, -1));
-  const bool holds_something = keeps_ && (records_ > 0 || missing_ > 0);
-  if (!holds_something && maker_.is_this_process()) ::unlink(path_.c_str());
+  const bool holds_something = keep_file_ && (records_ > 0 || missing_ > 0);
+  if (!holds_something && creator_.is_this_process()) ::unlink(path_.c_str());
 }
 
 bool Spill::open(int flags) {
@@ -144,7 +144,7 @@ void Spill::forget(const SpilledBlock& block) noexcept {
 void Spill::release(const SpilledBlock& block) {
   forget(block);
   header_.spilled_blocks.fetch_sub(1, std::memory_order_release);
-  if (begin_anew_if_empty()) return;
+  if (reset_if_empty()) return;
   // A file system that makes no holes at least knows that the record is over.
   if (::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(block.offset),
                   static_cast<off_t>(block.bytes)) != 0 &&
@@ -153,7 +153,7 @@ void Spill::release(const SpilledBlock& block) {
 }
 
 // The file stays to the end: its name has been seen.
-bool Spill::begin_anew_if_empty() {
+bool Spill::reset_if_empty() {
   if (descriptor_ < 0 || records_ > 0 || missing_ > 0 || ::ftruncate(descriptor_, 0) != 0) return false;
   end_ = 0;
   return true;
@@ -162,31 +162,31 @@ bool Spill::begin_anew_if_empty() {
 // The header's count stays while the file is walked: a process that looks at the region meanwhile, or after a kill, must not find it empty.
 void Spill::adopt(const Visit& visit) {
   const std::uint64_t expected = header_.spilled_blocks.load(std::memory_order_acquire);
-  std::vector<SpilledBlock> over;
-  const std::uint64_t damaged = walk(visit, over);
+  std::vector<SpilledBlock> obsolete;
+  const std::uint64_t damaged = walk(visit, obsolete);
   // Of a server that was killed while it wrote or released one there may be one more than it had counted.
   missing_ = std::max(damaged, expected > records_ ? expected - records_ : 0);
   header_.spilled_blocks.store(records_ + missing_, std::memory_order_release);
-  for (const SpilledBlock& block : over) release(block);
-  begin_anew_if_empty();
+  for (const SpilledBlock& block : obsolete) release(block);
+  reset_if_empty();
 }
 
 void Spill::give_up_missing() {
   header_.spilled_blocks.fetch_sub(missing_, std::memory_order_release);
   missing_ = 0;
-  begin_anew_if_empty();
+  reset_if_empty();
 }
 
 // Returns how many are damaged.
-std::uint64_t Spill::walk(const Visit& visit, std::vector<SpilledBlock>& over) {
+std::uint64_t Spill::walk(const Visit& visit, std::vector<SpilledBlock>& obsolete) {
   if (path_.empty()) return 0;
   if (!open(0)) {
-    if (errno != ENOENT && errno != ENOTDIR) why_refused_ = why_not_own(path_, errno);
+    if (errno != ENOENT && errno != ENOTDIR) refusal_ = why_not_own(path_, errno);
     return 0;
   }
   struct stat facts = {};
   if (::fstat(descriptor_, &facts) != 0 || facts.st_uid != ::geteuid()) {
-    why_refused_ = why_not_own(path_, EPERM);
+    refusal_ = why_not_own(path_, EPERM);
     return 0;
   }
   std::uint64_t damaged = 0;
@@ -207,9 +207,9 @@ std::uint64_t Spill::walk(const Visit& visit, std::vector<SpilledBlock>& over) {
     if (block.record == nullptr) continue;
     ++records_;
     bytes_ += bytes;
-    const Found found = visit(header, block);
-    if (found == Found::over) over.push_back(block);
-    if (found != Found::damaged) continue;
+    const Verdict verdict = visit(header, block);
+    if (verdict == Verdict::obsolete) over.push_back(block);
+    if (verdict != Verdict::damaged) continue;
     forget(block);
     ++damaged;
   }

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/maker.hpp"
+#include "core/base/creator_process.hpp"
 #include "core/shm/block.hpp"
 #include "core/shm/region.hpp"
 
@@ -40,31 +40,31 @@ class Spill {
   void release(const SpilledBlock& block);
 
   // Of a dead server's file: maps every whole record and hands it over. One that makes no sense is damaged, and counts as not there.
-  enum class Found { kept, over, damaged };
-  using Visit = std::function<Found(const shm::BlockHeader&, const SpilledBlock&)>;
+  enum class Verdict { kept, obsolete, damaged };
+  using Visit = std::function<Verdict(const shm::BlockHeader&, const SpilledBlock&)>;
   void adopt(const Visit& visit);
-  void keep() noexcept { keeps_ = true; }
+  void keep() noexcept { keep_file_ = true; }
   // Nothing more is spilled. Removes the file, unless it is to be kept and holds something.
   void end() noexcept;
   // How many blocks the dead server had there that are not: the file is gone, cut or damaged. They count as in the region until given up.
   std::uint64_t missing() const noexcept { return missing_; }
   void give_up_missing();
   // Why a file that is there was not taken, so that its data may be whole; "" otherwise.
-  const std::string& why_refused() const noexcept { return why_refused_; }
+  const std::string& refusal() const noexcept { return refusal_; }
   const std::string& path() const noexcept { return path_; }
 
   // For a region that is about to be made. Throws Error(DC_E_CONFIG) for a folder whose name is too long.
   static std::string path_for(const std::string& folder, const std::string& region);
 
  private:
-  std::uint64_t walk(const Visit& visit, std::vector<SpilledBlock>& over);
+  std::uint64_t walk(const Visit& visit, std::vector<SpilledBlock>& obsolete);
   bool open(int flags);
   void forget(const SpilledBlock& block) noexcept;
-  bool begin_anew_if_empty();
+  bool reset_if_empty();
   bool fail(const std::string& what);
   SpilledBlock map(std::uint64_t offset, std::uint64_t bytes) const;
 
-  Maker maker_;
+  CreatorProcess creator_;
   shm::RegionHeader& header_;
   std::string path_;
   std::uint64_t most_bytes_;
@@ -73,9 +73,9 @@ class Spill {
   std::uint64_t missing_ = 0;  // see missing()
   std::uint64_t records_ = 0;  // as many; the header's count is for others, and they may write there
   int descriptor_ = -1;
-  std::string why_refused_;  // see why_refused()
+  std::string refusal_;  // see refusal()
   bool failed_ = false;      // and reported
-  bool keeps_ = false;
+  bool keep_file_ = false;
 };
 
 }  // namespace damaris::server

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/base/clock.hpp"
-#include "core/base/maker.hpp"
+#include "core/base/creator_process.hpp"
 #include "core/shm/layout.hpp"
 
 namespace damaris::server {
@@ -18,9 +18,9 @@ class Watchdog {
   Watchdog& operator=(const Watchdog&) = delete;
 
  private:
-  class Looker;
-  Maker maker_;
-  Looker* looker_ = nullptr;  // where there are threads; a fork has no such thread: it would wait for ever for the end of one
+  class Checker;
+  CreatorProcess creator_;
+  Checker* checker_ = nullptr;  // where there are threads; a fork has no such thread: it would wait for ever for the end of one
 };
 
 }  // namespace damaris::server

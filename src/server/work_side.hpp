@@ -47,12 +47,12 @@ class WorkSide {
   std::int64_t passed() const noexcept { return passed_; }
 
  private:
-  enum class Hand { empty, working, waiting };
+  enum class Progress { empty, working, waiting };
 
   std::unique_ptr<Coordinator> coordinator_;
   PluginHost host_;
   Report report_;
-  Hand hand_ = Hand::empty;
+  Progress progress_ = Progress::empty;
   dc_step_t step_ = {};                 // that the plugins are at
   std::int64_t passed_ = shm::kNoStep;  // what plugins know of steps that bring nothing
 };

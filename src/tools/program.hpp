@@ -37,7 +37,7 @@ inline void parse(CLI::App& app, int argc, char** argv) {
 }
 
 // Why a program could not do its work.
-inline void complain(const std::string& program, const std::string& sentence) {
+inline void print_error(const std::string& program, const std::string& sentence) {
   std::fprintf(stderr, "%s: %s\n", program.c_str(), lines_without_controls(sentence).c_str());
 }
 
@@ -49,17 +49,17 @@ int run_program(CLI::App& app, int argc, char** argv, Work&& work) {
     parse(app, argc, argv);
     const int status = work();
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-    complain(app.get_name(), std::string("the report could not be written: ") + std::strerror(errno));
+    print_error(app.get_name(), std::string("the report could not be written: ") + std::strerror(errno));
     return 1;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    complain(app.get_name(), std::string(error.what()) + "; see '" + app.get_name() + " --help'");
+    print_error(app.get_name(), std::string(error.what()) + "; see '" + app.get_name() + " --help'");
     return 2;
   } catch (const Error& error) {
-    complain(app.get_name(), error.what());
+    print_error(app.get_name(), error.what());
     return error.code() == DC_E_ARGUMENT ? 2 : 1;
   } catch (const std::exception& error) {
-    complain(app.get_name(), error.what());
+    print_error(app.get_name(), error.what());
     return 1;
   }
 }

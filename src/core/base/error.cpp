@@ -1,6 +1,6 @@
 #include "core/base/error.hpp"
 
-#include "core/base/borrowed_process.hpp"
+#include "core/base/process_guard.hpp"
 #include "core/base/format.hpp"
 
 namespace damaris {

@@ -17,12 +17,12 @@ LogLevel log_level(std::string_view name) noexcept;
 
 // Of a background process, which has no terminal: the file is made with the first line, so a run without messages leaves none. While it
 // cannot be opened, for instance because its folder is unmounted, up to 64 KiB of lines are kept.
-enum class LogFileMade { at_once, with_first_line };
+enum class LogFileCreation { immediate, lazy };
 
-// Sets level and target; `file` "": standard error. DAMARIS_LOG, when set, wins over `level`. `speaker` opens each line ("server 0", "client
+// Sets level and target; `file` "": standard error. DAMARIS_LOG, when set, wins over `level`. `process_name` opens each line ("server 0", "client
 // 3").
 // Throws Error(DC_E_CONFIG) when a file that is to be made at once cannot be opened.
-void configure_log(LogLevel level, const std::string& file, const std::string& speaker, LogFileMade made = LogFileMade::at_once);
+void configure_log(LogLevel level, const std::string& file, const std::string& process_name, LogFileCreation creation = LogFileCreation::immediate);
 bool log_enabled(LogLevel level) noexcept;
 void log_line(LogLevel level, std::string_view text) noexcept;
 

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "core/base/borrowed_process.hpp"
+#include "core/base/process_guard.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/own_file.hpp"
@@ -41,9 +41,9 @@ class LineWriter {
 
  private:
   bool is_ready(int descriptor) {
-    constexpr int kPatienceMs = 200;
+    constexpr int kPollTimeoutMs = 200;
     pollfd place = {descriptor, POLLOUT, 0};
-    const int ready = ::poll(&place, 1, is_stuck_ ? 0 : kPatienceMs);
+    const int ready = ::poll(&place, 1, is_stuck_ ? 0 : kPollTimeoutMs);
     is_stuck_ = ready == 0;
     return ready > 0 || (ready < 0 && errno == EINTR);
   }
@@ -63,30 +63,30 @@ class StandardError final : public LogTarget {
 // first, and reopens it if necessary.
 class LogFile final : public LogTarget {
  public:
-  LogFile(std::string path, bool late) : path_(std::move(path)), late_(late) {}
+  LogFile(std::string path, bool lazy) : path_(std::move(path)), lazy_(lazy) {}
   ~LogFile() override {
-    write_waiting();
+    write_pending();
     if (is_ours()) ::close(descriptor_);
   }
 
   void write(std::string_view line) override {
-    if (waiting_.size() + line.size() <= kMostWaiting) waiting_.append(line);
-    write_waiting();
+    if (pending_.size() + line.size() <= kMostPendingBytes) pending_.append(line);
+    write_pending();
   }
 
   // Returns 0, or why not.
   int open() {
-    const FilledStdio filled;
-    if (!late_) make_folder();
+    const StdioGuard filled;
+    if (!lazy_) make_folder();
     constexpr int kHow = O_WRONLY | O_CREAT | O_APPEND;
-    const int mode = late_ ? 0644 : 0666;
+    const int mode = lazy_ ? 0644 : 0666;
     descriptor_ = is_device(path_) ? ::open(path_.c_str(), kHow | O_CLOEXEC, mode) : open_own(path_, kHow, mode);
-    if (descriptor_ < 0 && late_) open_beside();
+    if (descriptor_ < 0 && lazy_) open_beside();
     return descriptor_ < 0 || ::fstat(descriptor_, &facts_) != 0 ? errno : 0;
   }
 
  private:
-  static constexpr std::size_t kMostWaiting = std::size_t{64} << 10;
+  static constexpr std::size_t kMostPendingBytes = std::size_t{64} << 10;
 
   void make_folder() const {
     std::error_code ignored;  // the open says why
@@ -107,16 +107,16 @@ class LogFile final : public LogTarget {
     struct stat now = {};
     return descriptor_ >= 0 && ::fstat(descriptor_, &now) == 0 && now.st_dev == facts_.st_dev && now.st_ino == facts_.st_ino;
   }
-  void write_waiting() {
-    if (waiting_.empty() || (!is_ours() && open() != 0)) return;
-    waiting_.erase(0, waiting_.size() - writer_.write(descriptor_, waiting_).size());
+  void write_pending() {
+    if (pending_.empty() || (!is_ours() && open() != 0)) return;
+    pending_.erase(0, pending_.size() - writer_.write(descriptor_, pending_).size());
   }
 
   const std::string path_;
-  const bool late_;
+  const bool lazy_;
   int descriptor_ = -1;
   struct stat facts_ = {};
-  std::string waiting_;  // for the file, while it cannot be opened or is on a full disk
+  std::string pending_;  // for the file, while it cannot be opened or is on a full disk
   LineWriter writer_;
 };
 
@@ -132,6 +132,6 @@ std::unique_ptr<LogTarget> log_file(const std::string& path) {
   return file;
 }
 
-std::unique_ptr<LogTarget> late_log_file(const std::string& path) { return std::make_unique<LogFile>(path, true); }
+std::unique_ptr<LogTarget> lazy_log_file(const std::string& path) { return std::make_unique<LogFile>(path, true); }
 
 }  // namespace damaris

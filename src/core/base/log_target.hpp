@@ -19,6 +19,6 @@ std::unique_ptr<LogTarget> standard_error();
 // The file is opened now; its folder is made. Throws Error(DC_E_CONFIG) when it cannot be opened.
 std::unique_ptr<LogTarget> log_file(const std::string& path);
 // The file is made with the first line, under a name beside it where the name is another user's. Its folder is not made: lines wait for it.
-std::unique_ptr<LogTarget> late_log_file(const std::string& path);
+std::unique_ptr<LogTarget> lazy_log_file(const std::string& path);
 
 }  // namespace damaris

@@ -24,7 +24,7 @@ namespace {
 constexpr int kSafely = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 constexpr int kTries = 10;  // names that others take meanwhile
 constexpr int kMostLinks = 40;
-constexpr std::uint32_t kMadeUp[] = {PROC_SUPER_MAGIC,   SYSFS_MAGIC,         DEBUGFS_MAGIC,    TRACEFS_MAGIC,
+constexpr std::uint32_t kPseudoFileSystems[] = {PROC_SUPER_MAGIC,   SYSFS_MAGIC,         DEBUGFS_MAGIC,    TRACEFS_MAGIC,
                                      CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, SECURITYFS_MAGIC, SELINUX_MAGIC,
                                      SMACK_MAGIC,        PSTOREFS_MAGIC,      EFIVARFS_MAGIC,   BPF_FS_MAGIC};
 
@@ -156,10 +156,10 @@ bool is_stored_file(int descriptor) noexcept {
   struct stat info = {};
   struct statfs system = {};
   if (::fstat(descriptor, &info) != 0) return false;
-  const bool made_up =
+  const bool is_pseudo =
       ::fstatfs(descriptor, &system) == 0 &&
-      std::find(std::begin(kMadeUp), std::end(kMadeUp), static_cast<std::uint32_t>(system.f_type)) != std::end(kMadeUp);
-  if (S_ISREG(info.st_mode) && !made_up) return true;
+      std::find(std::begin(kPseudoFileSystems), std::end(kPseudoFileSystems), static_cast<std::uint32_t>(system.f_type)) != std::end(kPseudoFileSystems);
+  if (S_ISREG(info.st_mode) && !is_pseudo) return true;
   errno = error_of(info);
   return false;
 }

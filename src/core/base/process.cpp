@@ -47,15 +47,15 @@ Lookup read_stat(std::int32_t pid, Stat& stat) noexcept {
   return Lookup::found;
 }
 
-constexpr std::uint64_t kBlind = 1;  // no namespace has this number
+constexpr std::uint64_t kUnknownSpace = 1;  // no namespace has this number
 
 // The namespaces of process numbers and of the clock of start times. The PID namespace counts only if /proc shows it: another one's /proc would
 // describe other processes. A kernel before 5.6 has one clock.
 std::uint64_t own_space() noexcept {
   char text[64] = {};
-  if (::readlink("/proc/self", text, sizeof text - 1) <= 0 || std::atoi(text) != ::getpid()) return kBlind;
+  if (::readlink("/proc/self", text, sizeof text - 1) <= 0 || std::atoi(text) != ::getpid()) return kUnknownSpace;
   struct stat numbers = {}, clock = {};
-  if (::stat("/proc/self/ns/pid", &numbers) != 0) return kBlind;
+  if (::stat("/proc/self/ns/pid", &numbers) != 0) return kUnknownSpace;
   if (::stat("/proc/self/ns/time", &clock) != 0) clock.st_ino = 0;
   return numbers.st_ino ^ clock.st_ino << 32;  // each has 32 bits
 }
@@ -74,12 +74,12 @@ ProcessId this_process() {
   process.pid = static_cast<std::int32_t>(::getpid());
   process.space = own_space();
   Stat stat;
-  if (process.space != kBlind && read_stat(process.pid, stat) == Lookup::found) process.start_time = stat.start_time;
+  if (process.space != kUnknownSpace && read_stat(process.pid, stat) == Lookup::found) process.start_time = stat.start_time;
   return process;
 }
 
 bool is_visible(const ProcessId& process) noexcept {
-  return process.space == 0 || (process.space != kBlind && process.space == own_space());
+  return process.space == 0 || (process.space != kUnknownSpace && process.space == own_space());
 }
 
 std::uint64_t start_time_of(std::int32_t pid) noexcept {

@@ -11,7 +11,7 @@ constexpr std::chrono::milliseconds kFirstPause{20}, kLongestPause{1000};
 
 }  // namespace
 
-bool may_pass(int error) {
+bool may_be_transient(int error) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
@@ -31,9 +31,9 @@ bool may_pass(int error) {
 bool Retry::again(int error, Instant since, Instant begun, Instant now) {
   ++failed_;
   if (!first_) first_ = begun;
-  if (!may_pass(error)) return false;
-  if (!trouble_since_) trouble_since_ = begun;
-  const Instant end = std::max(since, *trouble_since_) + window_;
+  if (!may_be_transient(error)) return false;
+  if (!failing_since_) failing_since_ = begun;
+  const Instant end = std::max(since, *failing_since_) + window_;
   if (now >= end) return false;
   pause_ = failed_ == 1 ? Instant::duration(kFirstPause) : std::min<Instant::duration>(2 * pause_, kLongestPause);
   next_ = std::min(end, now + std::max(pause_, now - begun));
@@ -41,7 +41,7 @@ bool Retry::again(int error, Instant since, Instant begun, Instant now) {
 }
 
 void Retry::stored() {
-  trouble_since_.reset();
+  failing_since_.reset();
   next_thing();
 }
 

@@ -35,13 +35,13 @@ class Retry {
 
  private:
   std::chrono::milliseconds window_;
-  std::optional<Instant> trouble_since_, first_;
+  std::optional<Instant> failing_since_, first_;
   Instant next_ = {};
   Instant::duration pause_ = {};
   int failed_ = 0;
 };
 
 // Whether a failure with this errno may be transient.
-bool may_pass(int error);
+bool may_be_transient(int error);
 
 }  // namespace damaris

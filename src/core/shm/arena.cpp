@@ -23,8 +23,8 @@ void set_state(BlockHeader& block, BlockState state) noexcept {
 
 Arena::Arena(std::byte* base, std::uint64_t bytes, LaneHeader* lane) noexcept
     : base_(base), bytes_(bytes / kLine * kLine), lane_(lane) {
-  state_.given = lane->released.load(std::memory_order_acquire);
-  start_over(state_.given);
+  state_.reserved_bytes = lane->released.load(std::memory_order_acquire);
+  reset(state_.reserved_bytes);
 }
 
 Arena Arena::existing(std::byte* base, std::uint64_t bytes, LaneHeader* lane) noexcept {
@@ -43,7 +43,7 @@ void Arena::make_free(std::uint64_t offset, std::uint64_t size) noexcept {
 }
 
 // Ascending, whatever a stray write of this program, or of one that shares the pool, has left there: so a walk of the list terminates.
-std::uint64_t Arena::next_free(std::uint64_t offset) const noexcept { return place_of(at(offset)->next_free, offset + 1); }
+std::uint64_t Arena::next_free(std::uint64_t offset) const noexcept { return checked_offset(at(offset)->next_free, offset + 1); }
 
 // Returns the size of the block. The remainder gets its header before the block shrinks, so that a walk after a kill finds whole blocks.
 std::uint64_t Arena::split(std::uint64_t offset, std::uint64_t previous, std::uint64_t size, std::uint64_t need) noexcept {
@@ -78,7 +78,7 @@ inline BlockHeader* Arena::first_fit(std::uint64_t need, Form form) noexcept {
     block->next_free = owner_;
     set_state(*block, BlockState::reserved);
     state_.free_bytes -= size;
-    state_.given += size;
+    state_.reserved_bytes += size;
     return block;
   }
   return nullptr;
@@ -87,7 +87,7 @@ inline BlockHeader* Arena::first_fit(std::uint64_t need, Form form) noexcept {
 BlockHeader* Arena::try_reserve(std::uint64_t data_bytes, Form form) noexcept {
   if (!can_ever_hold(data_bytes, form)) return nullptr;
   const std::uint64_t released = lane_->released.load(std::memory_order_acquire);
-  if (released == state_.given && state_.given != state_.given_at_start_over) start_over(released);
+  if (released == state_.reserved_bytes && state_.reserved_bytes != state_.reserved_at_reset) reset(released);
   const std::uint64_t need = block_bytes(data_bytes, form);
   BlockHeader* block = first_fit(need, form);
   if (block == nullptr && sweep()) block = first_fit(need, form);
@@ -95,13 +95,13 @@ BlockHeader* Arena::try_reserve(std::uint64_t data_bytes, Form form) noexcept {
 }
 
 // Every block has been released: no walk over perhaps a million blocks, and the next step reuses the lines that are in the caches.
-void Arena::start_over(std::uint64_t released) noexcept {
+void Arena::reset(std::uint64_t released) noexcept {
   make_free(0, bytes_);
   at(0)->next_free = kNoBlock;
   state_.first_free = 0;
   state_.free_bytes = bytes_;
   state_.swept = released;
-  state_.given_at_start_over = state_.given;
+  state_.reserved_at_reset = state_.reserved_bytes;
 }
 
 void Arena::cancel(BlockHeader& block) noexcept { release_block(block, block.size_bytes.load(std::memory_order_relaxed), *lane_); }
@@ -144,7 +144,7 @@ void Arena::walk_and_merge() noexcept {
 // The number of reserved bytes is unknown from here on, so only sweeps reclaim them.
 void Arena::rebuild() noexcept {
   constexpr std::uint64_t kNeverReleased = 1ull << 63;
-  state_.given = kNeverReleased;
+  state_.reserved_bytes = kNeverReleased;
   walk_and_merge();
 }
 

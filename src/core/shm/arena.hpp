@@ -41,7 +41,7 @@ class Arena {
   const ArenaState& state() const noexcept { return state_; }
   void resume(const ArenaState& state) noexcept {
     state_ = state;
-    state_.first_free = place_of(state.first_free, 0);
+    state_.first_free = checked_offset(state.first_free, 0);
   }
   // Rebuilds the state from the block headers; space behind a damaged header is not used.
   void rebuild() noexcept;
@@ -60,13 +60,13 @@ class Arena {
   BlockHeader* first_fit(std::uint64_t need, Form form) noexcept;
   std::uint64_t split(std::uint64_t offset, std::uint64_t previous, std::uint64_t size, std::uint64_t need) noexcept;
   // Of a free block at or behind `least`; kNoBlock where none can be.
-  static std::uint64_t place_of(std::uint64_t offset, std::uint64_t least) noexcept {
+  static std::uint64_t checked_offset(std::uint64_t offset, std::uint64_t least) noexcept {
     return offset >= least && offset % kLine == 0 ? offset : kNoBlock;
   }
   void make_free(std::uint64_t offset, std::uint64_t size) noexcept;
   bool sweep() noexcept;
   void walk_and_merge() noexcept;
-  void start_over(std::uint64_t released) noexcept;
+  void reset(std::uint64_t released) noexcept;
 
   std::byte* base_ = nullptr;
   std::uint64_t bytes_ = 0;

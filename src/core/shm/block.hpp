@@ -66,7 +66,7 @@ struct Form {
     if (end > kLine) lines = static_cast<std::uint16_t>((end + kLine - 1) / kLine);
   }
   constexpr bool has(std::uint8_t flag) const noexcept { return (flags & flag) != 0; }
-  constexpr bool can_be() const noexcept {
+  constexpr bool is_valid() const noexcept {
     return ndims <= DC_MAX_DIMS && (flags & ~(kHasPosition | kHasGlobal | kHasGhost | kHasChecksum)) == 0;
   }
 };
@@ -126,6 +126,6 @@ inline constexpr std::uint64_t kMinBlock = sizeof(BlockHeader) + kLine;
 
 // From the start of the data; the bytes an asked block needs are those up to the end of its answer.
 constexpr std::uint64_t answer_offset(std::uint64_t data_bytes) { return round_up(data_bytes, kLine); }
-constexpr std::uint64_t asked_bytes(std::uint64_t data_bytes) { return answer_offset(data_bytes) + sizeof(Answer); }
+constexpr std::uint64_t request_bytes(std::uint64_t data_bytes) { return answer_offset(data_bytes) + sizeof(Answer); }
 
 }  // namespace damaris::shm

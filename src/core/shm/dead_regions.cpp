@@ -37,7 +37,7 @@ std::string safe(std::string text) {
 }
 
 // A changed name gets a digest of the original, so that different names stay different.
-std::string safe_and_unlike(const std::string& text) {
+std::string safe_and_unique(const std::string& text) {
   constexpr std::size_t kKept = 40;
   const std::string changed = safe(text);
   return changed == text ? text : format("{}-{:07x}", changed.substr(0, kKept), digest(text) & 0xfffffffU);
@@ -89,23 +89,23 @@ std::vector<std::string> names_of_any_job(const RunKey& key) {
   });
 }
 
-bool is_there(const std::string& name) { return ::access(("/dev/shm" + name).c_str(), F_OK) == 0; }
+bool exists(const std::string& name) { return ::access(("/dev/shm" + name).c_str(), F_OK) == 0; }
 
 // Without the two descriptors of a look every process of that number counts as alive, also one that has ended. Then its lock decides, and a
 // server that holds none may be dead.
-void require_sight_of_server(const Region& region) {
-  if (region.memory().is_held_elsewhere(kServerPart)) return;
+void require_reliable_liveness(const Region& region) {
+  if (region.memory().is_locked_elsewhere(kServerPart)) return;
   const int watch = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
   const int look = watch < 0 ? -1 : ::fcntl(watch, F_DUPFD_CLOEXEC, 0);
   const int failure = look < 0 ? errno : 0;
   for (const int descriptor : {watch, look})
     if (descriptor >= 0) ::close(descriptor);
   if (is_limit(failure))
-    throw Unseen(DC_E_SHM, format("whether its server (process {}) lives cannot be seen: {}", region.header().server_pid,
+    throw LimitReached(DC_E_SHM, format("whether its server (process {}) lives cannot be seen: {}", region.header().server_pid,
                                   std::strerror(failure)));
 }
 
-FoundRegion look_at(const std::string& name) {
+FoundRegion inspect(const std::string& name) {
   FoundRegion found;
   const Region region = Region::attach(name);
   const RegionHeader& header = region.header();
@@ -113,8 +113,8 @@ FoundRegion look_at(const std::string& name) {
   found.server = {header.server_pid, header.server_start_time, header.server_space};
   const auto state = static_cast<RegionState>(header.state.load(std::memory_order_acquire));
   // A server that has closed its region holds it until it has unmapped it, which takes a while for a large one.
-  found.alive = state == RegionState::closed ? region.memory().is_held_elsewhere(kServerPart) : region.server_lives();
-  if (found.alive) require_sight_of_server(region);
+  found.alive = state == RegionState::closed ? region.memory().is_locked_elsewhere(kServerPart) : region.server_lives();
+  if (found.alive) require_reliable_liveness(region);
   found.ready = found.alive && state == RegionState::ready;
   found.leaving = found.alive && (state == RegionState::leaving || state == RegionState::closed);
   found.detached = header.detached != 0;
@@ -177,7 +177,7 @@ Obstacle obstacle_in(int descriptor) noexcept {
 }
 
 Obstacle obstacle_of(const std::string& name, const std::exception& error) {
-  if (dynamic_cast<const Unseen*>(&error) != nullptr) return Obstacle::unopened;
+  if (dynamic_cast<const LimitReached*>(&error) != nullptr) return Obstacle::unopened;
   const int descriptor = open_own("/dev/shm" + name, O_RDWR);
   if (descriptor < 0) return is_limit(errno) ? Obstacle::unopened : Obstacle::in_use;
   const Obstacle obstacle = obstacle_in(descriptor);
@@ -219,7 +219,7 @@ void clear_unreadable(const std::string& name, model::StalePolicy policy, const 
         DC_E_STALE_REGION,
         format("the region {} of a dead server (pid {}) holds no dataset, but alone knows that {}; record that with 'damaris "
                "recover {}', or say <buffer stale=\"recover\">, or stale=\"discard\" to forget it",
-               region.name, region.server.pid, left_out(*region.lacks_writes), region.name));
+               region.name, region.server.pid, omission_text(*region.lacks_writes), region.name));
   throw Error(DC_E_STALE_REGION,
               format("the region {} of a dead server (pid {}) still holds {} datasets that were never stored; store them with "
                      "'damaris recover {}', or say <buffer stale=\"recover\">, or stale=\"discard\" to give them up",
@@ -232,13 +232,13 @@ void clear_if_dead(const FoundRegion& region, model::StalePolicy policy, const R
   if (may_hold && policy == model::StalePolicy::recover && recover) return recover(region.name);
   if (region.holds_data() && policy != model::StalePolicy::discard) refuse(region);
   Region open = Region::attach(region.name);
-  if (!open.memory().try_hold(kServerPart))
+  if (!open.memory().try_lock(kServerPart))
     throw Error(DC_E_REGION_IN_USE,
                 format("the server of the region {} (pid {}) is dead, but another process holds the region; end "
                        "what 'fuser /dev/shm{}' names",
                        region.name, region.server.pid, region.name));
   log_line(LogLevel::warning, format("removing the region {} of a dead server ({} datasets given up{})", region.name,
-                                     region.unreleased_blocks, region.lacks_writes ? "; " + left_out(*region.lacks_writes) : ""));
+                                     region.unreleased_blocks, region.lacks_writes ? "; " + omission_text(*region.lacks_writes) : ""));
   if (!region.spill_file.empty()) ::unlink(region.spill_file.c_str());
   SharedMemory::remove(region.name);
 }
@@ -246,7 +246,7 @@ void clear_if_dead(const FoundRegion& region, model::StalePolicy policy, const R
 void clear(const std::string& name, model::StalePolicy policy, const Recover& recover) {
   FoundRegion found;
   try {
-    found = look_at(name);
+    found = inspect(name);
   } catch (const std::exception& error) {
     return clear_unreadable(name, policy, error);
   }
@@ -255,7 +255,7 @@ void clear(const std::string& name, model::StalePolicy policy, const Recover& re
 
 }  // namespace
 
-std::string left_out(const StepRange& steps) {
+std::string omission_text(const StepRange& steps) {
   const std::string which =
       steps.first == steps.last ? format("step {}", steps.first) : format("steps {} to {}", steps.first, steps.last);
   return format("writes of {} were left out for want of room", which);
@@ -263,7 +263,7 @@ std::string left_out(const StepRange& steps) {
 
 std::string job_name() {
   for (const char* variable : {"DAMARIS_JOB", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"})
-    if (const char* value = std::getenv(variable); value != nullptr && *value != '\0') return safe_and_unlike(value);
+    if (const char* value = std::getenv(variable); value != nullptr && *value != '\0') return safe_and_unique(value);
   return "local";
 }
 
@@ -313,7 +313,7 @@ std::uint64_t make_nonce() {
 std::vector<FoundRegion> find_regions(const std::string& prefix, std::vector<UnreadRegion>* unread) {
   std::vector<FoundRegion> regions;
   for (const std::string& name : names_where([&](const std::string& name) { return begins_with(name, prefix); })) try {
-      regions.push_back(look_at(name));
+      regions.push_back(inspect(name));
     } catch (const std::exception& error) {  // being made, somebody else's, or another version's: not ours to judge
       log_line(LogLevel::debug, error.what());
       if (unread == nullptr) continue;
@@ -324,13 +324,13 @@ std::vector<FoundRegion> find_regions(const std::string& prefix, std::vector<Unr
   return regions;
 }
 
-std::optional<FoundRegion> wait_for_way(const std::string& prefix, std::int64_t timeout_ms,
-                                        const std::function<bool(const FoundRegion&)>& in_the_way, const std::atomic<bool>* stop) {
+std::optional<FoundRegion> wait_until_clear(const std::string& prefix, std::int64_t timeout_ms,
+                                        const std::function<bool(const FoundRegion&)>& is_blocking, const std::atomic<bool>* stop) {
   const Deadline deadline = Deadline::after_ms(timeout_ms);
   while (true) {
     const auto regions = find_regions(prefix);
     const auto blocking =
-        std::find_if(regions.begin(), regions.end(), [&](const FoundRegion& found) { return found.alive && in_the_way(found); });
+        std::find_if(regions.begin(), regions.end(), [&](const FoundRegion& found) { return found.alive && is_blocking(found); });
     if (blocking == regions.end()) return std::nullopt;
     if (!blocking->leaving || deadline.passed() || (stop != nullptr && stop->load())) return *blocking;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -341,7 +341,7 @@ void clear_dead_regions(const RunKey& key, model::StalePolicy policy, const Reco
   for (const std::string& name : names_of_any_job(key)) try {
       clear(name, policy, recover);
     } catch (const Error&) {
-      if (is_there(name)) throw;  // else a start in another job, which our lock does not exclude, has removed it
+      if (exists(name)) throw;  // else a start in another job, which our lock does not exclude, has removed it
     }
 }
 
@@ -352,7 +352,7 @@ void warn_of_others(const RunKey& key) {
       log_line(LogLevel::warning,
                format("the region {} of a dead server holds {} datasets of another run that were never stored{}; 'damaris "
                       "recover {}' stores them",
-                      other.name, other.unreleased_blocks, other.lacks_writes ? ", and " + left_out(*other.lacks_writes) : "",
+                      other.name, other.unreleased_blocks, other.lacks_writes ? ", and " + omission_text(*other.lacks_writes) : "",
                       other.name));
 }
 

@@ -64,7 +64,7 @@ struct FoundRegion {
 };
 
 // "writes of step 7 were left out for want of room".
-std::string left_out(const StepRange& steps);
+std::string omission_text(const StepRange& steps);
 
 // A region that no process uses any more, of which it cannot be said whether it holds data.
 struct UnreadRegion {
@@ -76,10 +76,10 @@ struct UnreadRegion {
 // Throws Error(DC_E_SHM) when /dev/shm cannot be listed.
 std::vector<FoundRegion> find_regions(const std::string& prefix, std::vector<UnreadRegion>* unread = nullptr);
 
-// Waits until no living region with that prefix is `in_the_way`: one that is leaving may still store the last data of the run before,
+// Waits until no living region with that prefix is `is_blocking`: one that is leaving may still store the last data of the run before,
 // and gets up to `timeout_ms` for that. Returns a region that stays in the way, or nothing; returns early once `stop` is set.
-std::optional<FoundRegion> wait_for_way(const std::string& prefix, std::int64_t timeout_ms,
-                                        const std::function<bool(const FoundRegion&)>& in_the_way,
+std::optional<FoundRegion> wait_until_clear(const std::string& prefix, std::int64_t timeout_ms,
+                                        const std::function<bool(const FoundRegion&)>& is_blocking,
                                         const std::atomic<bool>* stop = nullptr);
 
 // Stores what a region holds, and removes it. Throws Error when it cannot.

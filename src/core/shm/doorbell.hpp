@@ -25,15 +25,15 @@ void sleep_as_server(RegionHeader& region, std::int64_t timeout_ms, HasWork&& ha
 }
 
 // Server, after it released blocks or a step advanced.
-inline void tell_progress(RegionHeader& region) noexcept {
+inline void notify_progress(RegionHeader& region) noexcept {
   region.progress.fetch_add(1, std::memory_order_seq_cst);
   if (region.clients_waiting.load(std::memory_order_seq_cst) != 0) futex_wake_all(region.progress);
 }
 
 // Server, after it took events: a client may wait for room in its lane.
 // Adding 0 orders the store of the lane's tail before the load: a client that is not seen here sees the tail before it sleeps.
-inline void tell_room(RegionHeader& region) noexcept {
-  if (region.clients_waiting.fetch_add(0, std::memory_order_seq_cst) != 0) tell_progress(region);
+inline void notify_lane_room(RegionHeader& region) noexcept {
+  if (region.clients_waiting.fetch_add(0, std::memory_order_seq_cst) != 0) notify_progress(region);
 }
 
 // Client: sleeps until there is progress, at most `timeout_ms`, unless `done()`.

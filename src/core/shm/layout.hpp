@@ -82,8 +82,8 @@ struct alignas(kLine) RegionHeader {
 
   // S writes, recovery reads: what S knows of open steps; those that found no free entry are joined to one range.
   alignas(kLine) OpenStep open_steps[kOpenSteps];
-  std::atomic<std::int64_t> crowded_first, crowded_last;
-  std::atomic<std::uint32_t> crowded_facts;
+  std::atomic<std::int64_t> overflow_first, overflow_last;
+  std::atomic<std::uint32_t> overflow_facts;
 
   // S writes with release, C reads with acquire. kNoStep: none yet.
   alignas(kLine) std::atomic<std::int64_t> last_complete;
@@ -152,8 +152,8 @@ struct ArenaState {
   std::uint64_t first_free = kNoBlock;
   std::uint64_t free_bytes = 0;
   std::uint64_t swept = 0;  // value of `released` at the last sweep
-  std::uint64_t given = 0;  // bytes reserved so far; equal to `released` when every block has been released
-  std::uint64_t given_at_start_over = 0;
+  std::uint64_t reserved_bytes = 0;  // bytes reserved so far; equal to `released` when every block has been released
+  std::uint64_t reserved_at_reset = 0;
 };
 
 // Of a pool that all clients share. The process that takes the lock over from a dead owner rebuilds `state` from the blocks.

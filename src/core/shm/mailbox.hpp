@@ -28,7 +28,7 @@ inline bool try_post(ClientSlot& slot, std::int64_t step, int code, const std::s
 }
 
 // Whether the mailbox counts more messages than it has room for: another client has overwritten it.
-inline bool mails_damaged(const ClientSlot& slot) noexcept {
+inline bool mailbox_damaged(const ClientSlot& slot) noexcept {
   return slot.mail_head.load(std::memory_order_acquire) - slot.mail_tail.load(std::memory_order_relaxed) > kMails;
 }
 

@@ -23,7 +23,7 @@ PeerWatch::PeerWatch(const Region& region, std::uint64_t part) : part_(part) {
 // Private memory has no other process at its other end.
 bool PeerWatch::alive() const noexcept {
   if (memory_ == nullptr) return watch_.alive();
-  return memory_->is_private() || memory_->is_held_elsewhere(part_);
+  return memory_->is_private() || memory_->is_locked_elsewhere(part_);
 }
 
 }  // namespace damaris::shm

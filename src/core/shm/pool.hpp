@@ -45,7 +45,7 @@ class PooledArena {
   PooledArena(const Arena& arena, PoolHeader* pool, std::uint32_t owner, std::int64_t wait_ms) noexcept;
 
   BlockHeader* try_reserve(std::uint64_t data_bytes, Form form = {}) noexcept {
-    return pool_ == nullptr ? arena_.try_reserve(data_bytes, form) : reserve_in_turn(data_bytes, form);
+    return pool_ == nullptr ? arena_.try_reserve(data_bytes, form) : reserve_locked(data_bytes, form);
   }
   void cancel(BlockHeader& block) noexcept { arena_.cancel(block); }
   bool can_ever_hold(std::uint64_t data_bytes, Form form = {}) const noexcept { return arena_.can_ever_hold(data_bytes, form); }
@@ -59,19 +59,19 @@ class PooledArena {
   bool more_than_half_full() const noexcept { return used_hint_bytes() * 2 > arena_.size_bytes(); }
 
  private:
-  BlockHeader* reserve_in_turn(std::uint64_t data_bytes, Form form) noexcept;
+  BlockHeader* reserve_locked(std::uint64_t data_bytes, Form form) noexcept;
   template <class Work>
-  void in_turn(Work&& work) noexcept;
+  void with_lock(Work&& work) noexcept;
 
   Arena arena_;
   PoolHeader* pool_;
   ProcessId self_;
-  std::int64_t turn_ms_;
+  std::int64_t lock_timeout_ms_;
   std::uint64_t used_ = 0;  // of the pool, at the end of the last turn
 };
 
-// Releases each block of a dead client that `is_taken` does not know. Returns false, nothing changed, while another process holds the
+// Releases each block of a dead client that `is_held_block` does not know. Returns false, nothing changed, while another process holds the
 // lock: try again later. For the server: does not wait.
-bool reclaim(PoolHeader& pool, Arena arena, std::uint32_t owner, const std::function<bool(const BlockHeader&)>& is_taken);
+bool reclaim(PoolHeader& pool, Arena arena, std::uint32_t owner, const std::function<bool(const BlockHeader&)>& is_held_block);
 
 }  // namespace damaris::shm

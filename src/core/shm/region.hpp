@@ -33,7 +33,7 @@ struct RegionSpec {
 
 class Region {
  public:
-  // Makes the region; it is not ready before announce(). Header, lanes and a pool are allocated here, each arena by the client that
+  // Makes the region; it is not ready before set_ready(). Header, lanes and a pool are allocated here, each arena by the client that
   // attaches.
   // Throws Error(DC_E_SHM) when memory is short, Error(DC_E_CONFIG) when an arena would be too small to hold anything.
   static Region create(const RegionSpec& spec);
@@ -44,21 +44,21 @@ class Region {
   static Region attach(SharedMemory memory);
 
   // The server is able to serve: clients may attach.
-  void announce() noexcept;
+  void set_ready() noexcept;
 
   RegionHeader& header() const noexcept { return *reinterpret_cast<RegionHeader*>(memory_.data()); }
   ClientSlot& slot(std::uint32_t client) const noexcept;
-  const LaneSpan& span(std::uint32_t lane) const noexcept { return places_.spans[lane]; }
+  const LaneSpan& span(std::uint32_t lane) const noexcept { return constants_.spans[lane]; }
   LaneHeader* lane(std::uint32_t lane) const noexcept { return reinterpret_cast<LaneHeader*>(at(span(lane).lane_offset)); }
-  PoolHeader* pool() const noexcept { return places_.pool == 0 ? nullptr : reinterpret_cast<PoolHeader*>(at(places_.pool)); }
+  PoolHeader* pool() const noexcept { return constants_.pool == 0 ? nullptr : reinterpret_cast<PoolHeader*>(at(constants_.pool)); }
   // Whether the arena of that lane is its own, or it is the first one of a pool: every arena has one lane that keeps it.
-  bool keeps_arena(std::uint32_t lane) const noexcept { return span(lane).arena == lane; }
+  bool owns_arena(std::uint32_t lane) const noexcept { return span(lane).arena == lane; }
   std::byte* at(std::uint64_t offset) const noexcept { return memory_.data() + offset; }
-  std::uint32_t client_count() const noexcept { return places_.clients; }
-  std::uint32_t threads() const noexcept { return places_.threads; }
-  std::uint64_t lane_events() const noexcept { return places_.lane_events; }
-  std::string_view xml() const noexcept { return places_.xml; }
-  std::string_view model() const noexcept { return places_.model; }
+  std::uint32_t client_count() const noexcept { return constants_.clients; }
+  std::uint32_t threads() const noexcept { return constants_.threads; }
+  std::uint64_t lane_events() const noexcept { return constants_.lane_events; }
+  std::string_view xml() const noexcept { return constants_.xml; }
+  std::string_view model() const noexcept { return constants_.model; }
   // The name of the machine that made the region. Files' names contain it, so it is never a path.
   std::string host() const;
   // Path of the server's spill file; "" for none, and when the field holds no path that this region could have: the file is opened, and
@@ -76,17 +76,17 @@ class Region {
   // block header counts as one block.
   std::size_t unreleased_blocks() const;
   // The client died, or the server gave it up, before it made its arena: there is nothing to walk.
-  bool never_made(std::uint32_t lane) const noexcept;
+  bool arena_never_initialized(std::uint32_t lane) const noexcept;
 
  private:
   explicit Region(SharedMemory memory) : memory_(std::move(memory)) {}
   void require_header() const;
-  bool learn_places();
+  bool load_constants();
   void make_lanes(std::uint64_t lanes, std::uint64_t stride, std::uint64_t arenas, const std::vector<std::uint64_t>& shares);
   void make_pool();
 
   // This process's copy of the constant fields of the region: other processes can write there, so later changes are not believed.
-  struct Places {
+  struct Constants {
     std::uint32_t clients = 0, threads = 0;
     std::uint64_t lane_events = 0, slots_offset = 0, pool = 0;
     std::string_view xml, model;
@@ -94,7 +94,7 @@ class Region {
   };
 
   SharedMemory memory_;
-  Places places_;
+  Constants constants_;
 };
 
 // A pool is made of more than one lane's share.

@@ -111,7 +111,7 @@ Error not_opened(const std::string& name, int error) {
 
 [[noreturn]] void throw_not_opened(const std::string& name, int error) {
   const Error why = not_opened(name, error);
-  if (is_limit(error)) throw Unseen(why.code(), why.sentence());
+  if (is_limit(error)) throw LimitReached(why.code(), why.sentence());
   throw why;
 }
 
@@ -132,7 +132,7 @@ SharedMemory SharedMemory::create(const std::string& name, std::uint64_t bytes, 
   memory.take_descriptor(::fcntl(handle_of(object), F_DUPFD_CLOEXEC, 0));
   if (memory.descriptor_ < 0) throw not_made(name, errno);
   // Any process of this user may remove a region without a holder: so take the lock before anything is in it.
-  if (!memory.try_hold(kServerPart) || !memory.has_name())
+  if (!memory.try_lock(kServerPart) || !memory.has_name())
     throw Error(DC_E_SHM, format("another process has taken the new region {} for one of a dead server; start again", name));
   struct stat info = {};
   if (::fstat(handle_of(object), &info) != 0 || info.st_uid != ::geteuid() || (info.st_mode & 0777) != 0600)
@@ -171,11 +171,11 @@ SharedMemory SharedMemory::make_private(std::uint64_t bytes) {
   return memory;
 }
 
-SharedMemory SharedMemory::lent(std::byte* data, std::uint64_t bytes) {
+SharedMemory SharedMemory::view(std::byte* data, std::uint64_t bytes) {
   SharedMemory memory;
   memory.data_ = data;
   memory.bytes_ = bytes;
-  memory.is_lent_ = true;
+  memory.is_view_ = true;
   return memory;
 }
 
@@ -194,7 +194,7 @@ SharedMemory::SharedMemory(SharedMemory&& other) noexcept
       device_(other.device_),
       inode_(other.inode_),
       owns_name_(std::exchange(other.owns_name_, false)),
-      is_lent_(std::exchange(other.is_lent_, false)) {}
+      is_view_(std::exchange(other.is_view_, false)) {}
 
 SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   std::swap(mapping_, other.mapping_);
@@ -205,7 +205,7 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   std::swap(device_, other.device_);
   std::swap(inode_, other.inode_);
   std::swap(owns_name_, other.owns_name_);
-  std::swap(is_lent_, other.is_lent_);
+  std::swap(is_view_, other.is_view_);
   return *this;
 }
 
@@ -256,18 +256,18 @@ void SharedMemory::populate(std::uint64_t offset, std::uint64_t bytes) noexcept 
   ::madvise(data_ + begin, offset + bytes - begin, MADV_POPULATE_READ);
 }
 
-bool SharedMemory::try_hold(std::uint64_t part) noexcept {
+bool SharedMemory::try_lock(std::uint64_t part) noexcept {
   struct flock lock = lock_of(part, F_WRLCK);
   return !has_descriptor() || ::fcntl(descriptor_, F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES);
 }
 
-void SharedMemory::let_go(std::uint64_t part) noexcept {
+void SharedMemory::unlock(std::uint64_t part) noexcept {
   struct flock lock = lock_of(part, F_UNLCK);
   if (has_descriptor()) ::fcntl(descriptor_, F_OFD_SETLK, &lock);
 }
 
 // Without its descriptor, through a new one: this process's own locks are gone then, but other processes still hold theirs.
-bool SharedMemory::is_held_elsewhere(std::uint64_t part) const noexcept {
+bool SharedMemory::is_locked_elsewhere(std::uint64_t part) const noexcept {
   struct flock lock = lock_of(part, F_WRLCK);
   const bool own = has_descriptor();
   const int descriptor = own ? descriptor_ : name_.empty() ? -1 : open_own(kFolder + name_, O_RDWR);
@@ -283,7 +283,7 @@ bool SharedMemory::has_name() const noexcept {
 }
 
 void SharedMemory::unlink_name() noexcept {
-  if (owns_name_ && maker_.is_this_process()) remove(name_);
+  if (owns_name_ && creator_.is_this_process()) remove(name_);
   owns_name_ = false;
 }
 

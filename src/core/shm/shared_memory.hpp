@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/base/error.hpp"
-#include "core/base/maker.hpp"
+#include "core/base/creator_process.hpp"
 
 struct stat;
 namespace boost::interprocess {
@@ -22,7 +22,7 @@ namespace damaris::shm {
 bool is_limit(int error) noexcept;
 
 // A limit of this process hides whether an object is whole, or its server alive.
-class Unseen : public Error {
+class LimitReached : public Error {
  public:
   using Error::Error;
 };
@@ -42,7 +42,7 @@ class SharedMemory {
   // Unlinks the name of an object; processes that have mapped it keep it.
   static void remove(const std::string& name) noexcept;
   // Memory of the caller, which must outlive this object: a region that lies somewhere else, such as in a copy.
-  static SharedMemory lent(std::byte* data, std::uint64_t bytes);
+  static SharedMemory view(std::byte* data, std::uint64_t bytes);
 
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&& other) noexcept;
@@ -57,15 +57,15 @@ class SharedMemory {
   std::byte* data() const noexcept { return data_; }
   std::uint64_t size_bytes() const noexcept { return bytes_; }
   const std::string& name() const noexcept { return name_; }  // "" when private or lent
-  bool is_private() const noexcept { return name_.empty() && !is_lent_; }
+  bool is_private() const noexcept { return name_.empty() && !is_view_; }
   // Unlinks the name now (the mapping stays), or leaves it behind for recovery.
   void unlink_name() noexcept;
   void release_name() noexcept { owns_name_ = false; }
   // Locks on parts, held until this object or its process ends: the kernel releases them then, and shows them to processes in other PID
   // namespaces too. The maker holds kServerPart. False while another process holds the part. Memory without a name has no other process.
-  bool try_hold(std::uint64_t part) noexcept;
-  void let_go(std::uint64_t part) noexcept;
-  bool is_held_elsewhere(std::uint64_t part) const noexcept;
+  bool try_lock(std::uint64_t part) noexcept;
+  void unlock(std::uint64_t part) noexcept;
+  bool is_locked_elsewhere(std::uint64_t part) const noexcept;
   // The destructor unlinks the name.
   void adopt_name() noexcept { owns_name_ = true; }
   // Whether the name still refers to this object: another process may have unlinked it.
@@ -86,8 +86,8 @@ class SharedMemory {
   int descriptor_ = -1;                   // for locks and allocation
   std::uint64_t device_ = 0, inode_ = 0;  // of the file behind it
   bool owns_name_ = false;
-  bool is_lent_ = false;
-  Maker maker_;
+  bool is_view_ = false;
+  CreatorProcess creator_;
 };
 
 }  // namespace damaris::shm

@@ -52,7 +52,7 @@ StartLock::StartLock(const RunKey& key) : simulation_(key.simulation), name_(reg
 StartLock::~StartLock() {
   if (descriptor_ < 0) return;
   // Before the lock is released, or the next holder would lose the name.
-  if (maker_.is_this_process()) ::shm_unlink(name_.c_str());
+  if (creator_.is_this_process()) ::shm_unlink(name_.c_str());
   ::close(descriptor_);
 }
 

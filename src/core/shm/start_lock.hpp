@@ -1,14 +1,14 @@
 // The start lock: one process at a time searches this node for living regions of a simulation and makes a new one.
 // Used by: a client that starts a server, damaris-server, the servers of an MPI job, each at start-up only, on one thread; damaris-recover,
 // which removes locks without a holder.
-// Before it: the compiled model. After it: wait_for_way, clear_dead_regions, Region::create.
+// Before it: the compiled model. After it: wait_until_clear, clear_dead_regions, Region::create.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <string>
 
-#include "core/base/maker.hpp"
+#include "core/base/creator_process.hpp"
 #include "core/shm/dead_regions.hpp"
 
 namespace damaris::shm {
@@ -33,7 +33,7 @@ class StartLock {
  private:
   std::string simulation_, name_;
   int descriptor_ = -1;  // open: held
-  Maker maker_;
+  CreatorProcess creator_;
 };
 
 // Whether a name in /dev/shm is that of a start lock, which is no region.

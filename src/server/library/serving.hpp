@@ -22,14 +22,14 @@ struct Configuration {
   std::shared_ptr<const model::Model> model;
 };
 
-enum class Way {
+enum class ServerMode {
   in_place,  // its one client is this process; the region has no name
   split,     // a rank of the simulation's own MPI job
   detached,  // a process of its own, which clients look for
 };
 
 struct StartOptions {
-  Way way = Way::in_place;
+  ServerMode mode = ServerMode::in_place;
   int clients = 1;                           // to come
   std::vector<std::int32_t> sources;         // their ids, as far as they are known
   int node = 0;                              // split: in the name of the region

@@ -45,7 +45,7 @@ void print(std::FILE* stream, const std::string& given) {
 }
 
 // Lines stay whole in a file or a pipe, where programs read them; a terminal gets them wrapped.
-void complain(const std::string& kind, const std::string& text) {
+void print_error(const std::string& kind, const std::string& text) {
   winsize size = {};
   const bool terminal = ::isatty(STDERR_FILENO) != 0 && ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40;
   std::fflush(stdout);
@@ -72,7 +72,7 @@ int check_file(const Options& options) {
   }
   print(stdout, check::text_report(*model, sizes));
   if (!loaded.empty()) print(stdout, "\nLoaded\n" + check::table({}, loaded));
-  for (const std::string& warning : warnings) complain("warning: ", warning);
+  for (const std::string& warning : warnings) print_error("warning: ", warning);
   print(stdout, format("\n{} is valid.\n", options.file));
   return 0;
 }
@@ -85,7 +85,7 @@ int run(const Options& options) {
     if (options.json)
       print(stdout, check::json_failure(options.file, error.sentence()));
     else
-      complain("", error.sentence());
+      print_error("", error.sentence());
     return 1;
   }
 }

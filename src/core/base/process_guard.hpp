@@ -11,38 +11,38 @@ namespace damaris {
 
 // Blocks SIGXFSZ and SIGPIPE in the calling thread, so that a write beyond `ulimit -f` fails with EFBIG. Consumes those that arrive
 // meanwhile, as our writes have raised them. Dispositions stay; threads started meanwhile block them, too. Never throws.
-class QuietSignals {
+class SignalGuard {
  public:
-  QuietSignals() noexcept;
-  ~QuietSignals();
-  QuietSignals(const QuietSignals&) = delete;
-  QuietSignals& operator=(const QuietSignals&) = delete;
+  SignalGuard() noexcept;
+  ~SignalGuard();
+  SignalGuard(const SignalGuard&) = delete;
+  SignalGuard& operator=(const SignalGuard&) = delete;
 
  private:
-  sigset_t before_, taken_;
+  sigset_t before_, consumed_;
 };
 
 // Opens /dev/null on those of the descriptors 0 to 2 that are closed, so that no file of ours gets such a number and receives standard
 // output or error; closes them again when no thread is inside any more. Never throws.
-class FilledStdio {
+class StdioGuard {
  public:
-  FilledStdio() noexcept;
-  ~FilledStdio();
-  FilledStdio(const FilledStdio&) = delete;
-  FilledStdio& operator=(const FilledStdio&) = delete;
+  StdioGuard() noexcept;
+  ~StdioGuard();
+  StdioGuard(const StdioGuard&) = delete;
+  StdioGuard& operator=(const StdioGuard&) = delete;
 };
 
-struct BorrowedProcess {
-  QuietSignals signals;
-  FilledStdio stdio;
+struct ProcessGuard {
+  SignalGuard signals;
+  StdioGuard stdio;
 };
 
 // For the main function of a process of our own: the same until it ends. Programs that it starts find both signals as usual.
-void settle_own_process() noexcept;
+void prepare_own_process() noexcept;
 
 // For a process of our own that another program may have started: resets the signals that it inherits as blocked or ignored, except that
 // SIGHUP stays ignored, as nohup requires. Call it after setting its handlers, which get pending signals, and before it has threads.
-void forget_inherited_signals() noexcept;
+void reset_inherited_signals() noexcept;
 
 // "File too large (RLIMIT_FSIZE, see ulimit -f)": the system's text, and the limit that it may come from.
 std::string text_of_errno(int error);

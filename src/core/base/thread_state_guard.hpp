@@ -12,21 +12,21 @@
 namespace damaris {
 
 // Takes about 100 ns: not for the path of a write.
-class CalmThread {
+class ThreadStateGuard {
  public:
-  CalmThread() noexcept {
+  ThreadStateGuard() noexcept {
     ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation_);
     std::fegetenv(&environment_);
     std::fesetenv(FE_DFL_ENV);
   }
   // Discards exceptions raised meanwhile: flags, traps and modes are the program's again. A cancellation requested meanwhile takes effect
   // at the thread's next cancellation point, in the program's own code.
-  ~CalmThread() {
+  ~ThreadStateGuard() {
     std::fesetenv(&environment_);
     ::pthread_setcancelstate(cancellation_, nullptr);
   }
-  CalmThread(const CalmThread&) = delete;
-  CalmThread& operator=(const CalmThread&) = delete;
+  ThreadStateGuard(const ThreadStateGuard&) = delete;
+  ThreadStateGuard& operator=(const ThreadStateGuard&) = delete;
 
  private:
   std::fenv_t environment_;

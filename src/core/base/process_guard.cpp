@@ -1,4 +1,4 @@
-#include "core/base/borrowed_process.hpp"
+#include "core/base/process_guard.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -46,39 +46,39 @@ extern "C" void ignore_signal(int) {}
 }  // namespace
 
 // Signals that are already blocked or pending belong to the simulation.
-QuietSignals::QuietSignals() noexcept {
+SignalGuard::SignalGuard() noexcept {
   sigset_t quiet, pending;
   ::sigemptyset(&quiet);
-  ::sigemptyset(&taken_);
+  ::sigemptyset(&consumed_);
   ::sigemptyset(&pending);
   for (const int signal : kQuiet) ::sigaddset(&quiet, signal);
   ::pthread_sigmask(SIG_BLOCK, &quiet, &before_);
   ::sigpending(&pending);
   for (const int signal : kQuiet)
-    if (::sigismember(&pending, signal) == 0) ::sigaddset(&taken_, signal);
+    if (::sigismember(&pending, signal) == 0) ::sigaddset(&consumed_, signal);
 }
 
-QuietSignals::~QuietSignals() {
+SignalGuard::~SignalGuard() {
   const int error = errno;
   const struct timespec at_once = {};
-  while (::sigtimedwait(&taken_, nullptr, &at_once) > 0 || errno == EINTR) errno = 0;
+  while (::sigtimedwait(&consumed_, nullptr, &at_once) > 0 || errno == EINTR) errno = 0;
   ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   errno = error;
 }
 
-FilledStdio::FilledStdio() noexcept {
+StdioGuard::StdioGuard() noexcept {
   const std::lock_guard<std::mutex> lock(stdio_mutex);
   if (inside++ == 0) fill_stdio();
 }
 
-FilledStdio::~FilledStdio() {
+StdioGuard::~StdioGuard() {
   const std::lock_guard<std::mutex> lock(stdio_mutex);
   if (--inside == 0) empty_stdio();
 }
 
 // A handler of its own, not SIG_IGN: that would be inherited by programs that a plugin starts.
-void settle_own_process() noexcept {
-  static const auto* const for_ever = new FilledStdio;  // never emptied, by no exit
+void prepare_own_process() noexcept {
+  static const auto* const for_ever = new StdioGuard;  // never emptied, by no exit
   (void)for_ever;
   struct sigaction action = {};
   action.sa_handler = ignore_signal;
@@ -86,7 +86,7 @@ void settle_own_process() noexcept {
   for (const int signal : kQuiet) ::sigaction(signal, &action, nullptr);
 }
 
-void forget_inherited_signals() noexcept {
+void reset_inherited_signals() noexcept {
   for (int signal = 1; signal <= SIGRTMAX; ++signal) {
     struct sigaction action = {};
     if (signal == SIGHUP || ::sigaction(signal, nullptr, &action) != 0 || action.sa_handler != SIG_IGN) continue;

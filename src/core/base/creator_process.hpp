@@ -9,9 +9,9 @@
 namespace damaris {
 
 // A member of such an object. A child of vfork() shares its parent's memory and cannot be distinguished from it: it may only exec or _exit.
-class Maker {
+class CreatorProcess {
  public:
-  Maker() noexcept;
+  CreatorProcess() noexcept;
   bool is_this_process() const noexcept { return word_->load(std::memory_order_relaxed) == mark_; }
 
  private:

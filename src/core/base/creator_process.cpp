@@ -1,4 +1,4 @@
-#include "core/base/maker.hpp"
+#include "core/base/creator_process.hpp"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -47,6 +47,6 @@ std::uint64_t mark_of_process() noexcept {
 
 }  // namespace
 
-Maker::Maker() noexcept : word_(&word_of_process()), mark_(mark_of_process()) {}
+CreatorProcess::CreatorProcess() noexcept : word_(&word_of_process()), mark_(mark_of_process()) {}
 
 }  // namespace damaris
