@@ -25,7 +25,7 @@ struct Log {
   std::unique_ptr<LogTarget> target;
 };
 
-// log_enabled reads this without a lock; only writing a line uses the log itself.
+// log_enabled reads this without a lock; only writing a line locks the log.
 std::atomic<int> current_level{static_cast<int>(LogLevel::off)};
 
 Log& the_log() {
@@ -85,7 +85,7 @@ bool log_enabled(LogLevel level) noexcept {
 
 void log_line(LogLevel level, std::string_view text) noexcept try {
   if (!log_enabled(level)) return;
-  const SignalGuard quiet;  // standard error may be a pipe that nobody reads
+  const SignalGuard quiet;  // standard error may be a pipe without a reader
   Log& log = the_log();
   const std::lock_guard<std::mutex> lock(log.mutex);
   if (log.target == nullptr) return;

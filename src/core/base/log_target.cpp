@@ -17,19 +17,19 @@
 namespace damaris {
 namespace {
 
-// Such as /dev/stderr, /dev/null or /dev/fd/2: only root makes entries there, as others may in folders below.
+// /dev/stderr, /dev/null or /dev/fd/2, for example. Only root creates entries in these folders; other users may in those below /dev.
 bool is_device(const std::string& file) {
   const std::string folder = std::filesystem::path(file).lexically_normal().parent_path().string();
   return folder == "/dev" || folder == "/dev/fd" || folder == "/dev/pts";
 }
 
-// Writes to a descriptor that may be a pipe without a reader, or a stopped terminal: a line waits briefly and is then dropped, as the
-// simulation waits with it. Later lines do not wait until there is room again.
+// Writes to a descriptor that may be a pipe without a reader, or a stopped terminal: a line waits briefly and is then dropped, because it
+// blocks the simulation. Later lines do not wait at all until the descriptor is writable again.
 class LineWriter {
  public:
-  // Returns what the descriptor refused, as a full disk does: it may be tried again.
+  // Returns the rest that could not be written, for example to a full disk: the caller may retry it.
   std::string_view write(int descriptor, std::string_view line) {
-    constexpr std::size_t kAtOnce = 4096;  // what a pipe that is ready takes
+    constexpr std::size_t kAtOnce = 4096;  // a pipe that polls ready accepts this much
     while (!line.empty() && is_ready(descriptor)) {
       const ssize_t written = ::write(descriptor, line.data(), std::min(line.size(), kAtOnce));
       if (written < 0 && errno == EINTR) continue;
@@ -59,8 +59,8 @@ class StandardError final : public LogTarget {
   LineWriter writer_;
 };
 
-// A program may close descriptors that it does not know, and the number may then belong to another file: so each line checks the file
-// first, and reopens it if necessary.
+// A program may close descriptors that it did not open, and their numbers may be reused: each line checks the file first, and reopens it
+// if necessary.
 class LogFile final : public LogTarget {
  public:
   LogFile(std::string path, bool lazy) : path_(std::move(path)), lazy_(lazy) {}
@@ -74,7 +74,7 @@ class LogFile final : public LogTarget {
     write_pending();
   }
 
-  // Returns 0, or why not.
+  // Returns 0 or an errno.
   int open() {
     const StdioGuard filled;
     if (!lazy_) make_folder();
@@ -89,11 +89,11 @@ class LogFile final : public LogTarget {
   static constexpr std::size_t kMostPendingBytes = std::size_t{64} << 10;
 
   void make_folder() const {
-    std::error_code ignored;  // the open says why
+    std::error_code ignored;  // the subsequent open reports the cause
     const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
     if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
   }
-  // The folder may be one that others write to.
+  // Another user may have planted a file of that name in a shared folder.
   void open_beside() {
     const int reason = errno;
     struct stat planted = {};
@@ -116,7 +116,7 @@ class LogFile final : public LogTarget {
   const bool lazy_;
   int descriptor_ = -1;
   struct stat facts_ = {};
-  std::string pending_;  // for the file, while it cannot be opened or is on a full disk
+  std::string pending_;  // buffered while the file cannot be opened or the disk is full
   LineWriter writer_;
 };
 

@@ -24,18 +24,18 @@ bool is_null_device(int descriptor) noexcept {
          ours.st_rdev == null.st_rdev;
 }
 
-// In rising order, as the system gives the lowest that is free.
+// In ascending order, because open returns the lowest free descriptor.
 void fill_stdio() noexcept {
   for (int descriptor = 0; descriptor < 3; ++descriptor) {
     filled[descriptor] = false;
     if (::fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
     const int got = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     filled[descriptor] = got == descriptor;
-    if (got >= 0 && got != descriptor) ::close(got);  // another thread was faster
+    if (got >= 0 && got != descriptor) ::close(got);  // another thread opened a file concurrently
   }
 }
 
-// Another thread may have put its own file in that place meanwhile, which must stay open.
+// Another thread may have replaced the descriptor by its own file, which must stay open.
 void empty_stdio() noexcept {
   for (int descriptor = 0; descriptor < 3; ++descriptor)
     if (filled[descriptor] && is_null_device(descriptor)) ::close(descriptor);
@@ -76,10 +76,10 @@ StdioGuard::~StdioGuard() {
   if (--inside == 0) empty_stdio();
 }
 
-// A handler of its own, not SIG_IGN: that would be inherited by programs that a plugin starts.
+// An empty handler, not SIG_IGN, which programs started by a plugin would inherit.
 void prepare_own_process() noexcept {
-  static const auto* const for_ever = new StdioGuard;  // never emptied, by no exit
-  (void)for_ever;
+  static const auto* const permanent = new StdioGuard;  // never released, not even at exit
+  (void)permanent;
   struct sigaction action = {};
   action.sa_handler = ignore_signal;
   action.sa_flags = SA_RESTART;

@@ -1,7 +1,7 @@
-// Preserves the state of the simulation's process while Damaris works in it, and keeps its resource limits from killing it.
-// Used by: every entry that writes or opens files in the simulation's process (start, the server's work in place, the log); the main
+// Preserves the state of the simulation's process while Damaris works in it, and turns exceeded resource limits into errors.
+// Used by: every entry point that writes or opens files in the simulation's process (start, the server's work in place, the log); the main
 // functions of damaris-server and damaris-recover.
-// Before it: a call of the simulation, or main. After it: files and the region, where a refusal of the system is an error and no signal.
+// Before it: a call of the simulation, or main. After it: files and the region, where a failed system call is an error and not a signal.
 #pragma once
 
 #include <csignal>
@@ -9,8 +9,8 @@
 
 namespace damaris {
 
-// Blocks SIGXFSZ and SIGPIPE in the calling thread, so that a write beyond `ulimit -f` fails with EFBIG. Consumes those that arrive
-// meanwhile, as our writes have raised them. Dispositions stay; threads started meanwhile block them, too. Never throws.
+// Blocks SIGXFSZ and SIGPIPE in the calling thread, so that a write beyond `ulimit -f` fails with EFBIG. The destructor consumes those
+// raised in between, as our own writes caused them. Leaves dispositions unchanged; threads started in between inherit the mask. Never throws.
 class SignalGuard {
  public:
   SignalGuard() noexcept;
@@ -22,8 +22,8 @@ class SignalGuard {
   sigset_t before_, consumed_;
 };
 
-// Opens /dev/null on those of the descriptors 0 to 2 that are closed, so that no file of ours gets such a number and receives standard
-// output or error; closes them again when no thread is inside any more. Never throws.
+// Opens /dev/null on those of the descriptors 0 to 2 that are closed, so that none of our files gets such a number and receives standard
+// output or error. Closes them again when the last guard of the process is destroyed. Never throws.
 class StdioGuard {
  public:
   StdioGuard() noexcept;
@@ -37,14 +37,15 @@ struct ProcessGuard {
   StdioGuard stdio;
 };
 
-// For the main function of a process of our own: the same until it ends. Programs that it starts find both signals as usual.
+// For the main function of our own programs: the same protection until the process ends. Programs that it starts get both signals with
+// their default disposition.
 void prepare_own_process() noexcept;
 
-// For a process of our own that another program may have started: resets the signals that it inherits as blocked or ignored, except that
-// SIGHUP stays ignored, as nohup requires. Call it after setting its handlers, which get pending signals, and before it has threads.
+// For our own programs, which another program may have started: resets inherited blocked and ignored signals, except that SIGHUP stays
+// ignored, as nohup requires. Call it after installing handlers, which then receive pending signals, and before starting threads.
 void reset_inherited_signals() noexcept;
 
-// "File too large (RLIMIT_FSIZE, see ulimit -f)": the system's text, and the limit that it may come from.
+// The system's error text, and the limit that may have caused it: "File too large (the limit of a file's size, see ulimit -f)".
 std::string text_of_errno(int error);
 
 }  // namespace damaris

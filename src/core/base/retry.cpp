@@ -17,7 +17,7 @@ bool may_be_transient(int error) {
     case EDQUOT:
     case EIO:
     case EROFS:
-    case ENOENT:  // of a folder whose mount has gone
+    case ENOENT:  // a folder that is unmounted
     case ESTALE:
     case ETIMEDOUT:
     case ENOTCONN:
@@ -27,7 +27,7 @@ bool may_be_transient(int error) {
   }
 }
 
-// A try may take long: pauses are at least as long, so that failing operations do not keep the disk busy.
+// A try may take long: the pause is at least as long, so that failing operations do not keep the disk busy.
 bool Retry::again(int error, Instant since, Instant begun, Instant now) {
   ++failed_;
   if (!first_) first_ = begun;
@@ -54,7 +54,7 @@ void Retry::next_thing() {
 double Retry::seconds(Instant now) const { return first_ ? std::chrono::duration<double>(now - *first_).count() : 0; }
 
 std::string Retry::effort(Instant now) const {
-  char text[32];  // not snprintf, which obeys the locale
+  char text[32];  // not snprintf, which depends on the locale
   const auto end = std::to_chars(text, text + sizeof text, seconds(now), std::chars_format::fixed, 1);
   return std::to_string(failed_) + " tries within " + std::string(text, end.ptr) + " s";
 }
