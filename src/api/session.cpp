@@ -7,12 +7,12 @@
 
 #include "client/slot.hpp"
 #include "core/base/ascii.hpp"
-#include "core/base/process_guard.hpp"
-#include "core/base/thread_state_guard.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
+#include "core/base/process_guard.hpp"
+#include "core/base/thread_state_guard.hpp"
 
 namespace damaris::api {
 namespace {

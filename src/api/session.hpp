@@ -9,8 +9,8 @@
 #include <string>
 
 #include "client/client.hpp"
-#include "core/base/in_callback.hpp"
 #include "core/base/creator_process.hpp"
+#include "core/base/in_callback.hpp"
 #include "server/library/serving.hpp"
 
 namespace damaris::api {
@@ -40,7 +40,7 @@ class Session {
   const CreatorProcess creator_;
   const std::int32_t process_ = this_process().pid;
   std::mutex pump_mutex_;
-  Clock::time_point last_work_ = {};            // when the server last had something to do; under pump_mutex_
+  Clock::time_point last_work_ = {};         // when the server last had something to do; under pump_mutex_
   std::unique_ptr<server::Serving> server_;  // in place only; outlives the client
   std::unique_ptr<client::Client> client_;
   std::int64_t finalize_timeout_ms_ = 0;  // in place

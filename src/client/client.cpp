@@ -47,7 +47,7 @@ Client::Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model:
       slot_(slot),
       id_(id),
       may_omit_(std::any_of(model_->variables.begin(), model_->variables.end(),
-                           [](const model::Variable& v) { return v.on_full != model::OnFull::block; })),
+                            [](const model::Variable& v) { return v.on_full != model::OnFull::block; })),
       link_(region_, slot, std::move(pump)),
       claims_(region_->threads()) {
   shm::ClientSlot& mine = region_->slot(slot_);
@@ -160,7 +160,9 @@ std::int64_t Client::last_attempted_step() const {
 
 // One call waits once for a lane, however many events it has to send. A client that leaves has the time of finalize: else the server would
 // take him for dead.
-Deadline Client::lane_deadline() const { return finalize_deadline_.value_or(Deadline::after_ms(model_->architecture.buffer_timeout_ms)); }
+Deadline Client::lane_deadline() const {
+  return finalize_deadline_.value_or(Deadline::after_ms(model_->architecture.buffer_timeout_ms));
+}
 
 void Client::close_steps_below(std::int64_t step) {
   for (auto& writer : writers_) {

@@ -16,8 +16,8 @@
 #include "client/source.hpp"
 #include "client/writer.hpp"
 #include "core/base/clock.hpp"
-#include "core/base/error.hpp"
 #include "core/base/creator_process.hpp"
+#include "core/base/error.hpp"
 #include "core/shm/region.hpp"
 
 namespace damaris::client {
@@ -150,7 +150,7 @@ class Client {
   std::atomic<bool> writing_{false};              // the open step has a write: parameters wait for the next one
   std::string cancelled_;                         // names of uncommitted allocations, until they are reported
   bool mailbox_reported_ = false;                 // that it is damaged
-  std::optional<Deadline> finalize_deadline_;               // of finalize, from its begin; the client is attached until then
+  std::optional<Deadline> finalize_deadline_;     // of finalize, from its begin; the client is attached until then
 };
 
 }  // namespace damaris::client

@@ -3,8 +3,8 @@
 
 #include "client/client.hpp"
 #include "codec/checksum.hpp"
-#include "core/base/thread_state_guard.hpp"
 #include "core/base/format.hpp"
+#include "core/base/thread_state_guard.hpp"
 #include "core/shm/copy_choice.hpp"
 #include "core/shm/omission.hpp"
 #include "core/shm/publish.hpp"

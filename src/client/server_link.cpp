@@ -53,16 +53,16 @@ void ServerLink::throw_loss() const {
     throw Error(DC_E_SERVER_LOST, format("{} was ended by a fault; {}{}", server, region_location(" once that process is gone"),
                                          mail.empty() ? "; its log says why" : mail));
   if (leaving || state() == shm::RegionState::closed)
-    throw Error(DC_E_SERVER_LOST,
-                format("{} has ended{}{}", server,
-                       mail.empty() ? ": it stored what it had taken until then and takes nothing more" : mail, undelivered_text()));
+    throw Error(DC_E_SERVER_LOST, format("{} has ended{}{}", server,
+                                         mail.empty() ? ": it stored what it had taken until then and takes nothing more" : mail,
+                                         undelivered_text()));
   if (process_.alive())
     throw Error(DC_E_SERVER_LOST, format("{} does not serve client {} any more{}{}", server, mine.id.load(),
                                          mail.empty() ? ": its log says why" : mail, undelivered_text()));
   // Killed after it had been asked to stop: of this client it would have taken nothing more.
   const bool was_given_up = mine.state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(shm::SlotState::dead);
-  throw Error(DC_E_SERVER_LOST,
-              format("{} is gone{}; {}{}{}", server, busy_text(), region_location(""), mail, was_given_up ? undelivered_text() : ""));
+  throw Error(DC_E_SERVER_LOST, format("{} is gone{}; {}{}{}", server, busy_text(), region_location(""), mail,
+                                       was_given_up ? undelivered_text() : ""));
 }
 
 // Of what a server that is gone has not stored. A region without its name goes with its last process: nobody can find it.

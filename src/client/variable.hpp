@@ -13,7 +13,7 @@ struct alignas(damaris::shm::kLine) dc_variable_s {
   // What every write reads, up to the fourth extent, is one cache line: between two steps the simulation empties the caches.
   std::uint32_t id = 0;
   damaris::shm::Form form;                // of the block of a write
-  bool always_due = true;                      // switched on and due in every step: no look at the model
+  bool always_due = true;                 // switched on and due in every step: no look at the model
   std::atomic<bool> place_checked{true};  // false: shape or position changed since the last look whether they fit; any thread looks
   damaris::model::Shape shape;            // C order
   std::int64_t position[DC_MAX_DIMS] = {};  // C order, of the interior

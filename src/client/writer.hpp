@@ -102,7 +102,7 @@ struct Writer {
   using Refused = std::tuple<std::int64_t, std::uint32_t, bool>;         // step, variable, dropped or skipped
   std::map<Refused, std::uint64_t> refused;                              // not sent to the server yet: how many
   std::set<std::tuple<std::int64_t, std::uint32_t, std::int32_t>> full;  // step, variable, block: refused with an error
-  std::uint64_t reported_waits = 0;                                          // to the server
+  std::uint64_t reported_waits = 0;                                      // to the server
   std::uint64_t step_bytes = 0;                                          // of the arena, held by the open step
   bool woke_server = false;  // the server was woken when lane or arena passed half; once is enough
   // For dc_status of other threads; only this thread writes, so an addition needs no locked instruction.

@@ -54,8 +54,9 @@ void MpiCoordinator::send(int to, const Message& message, const std::string& pos
   PendingTransfer& transfer = sending_.emplace_back();
   transfer.bytes.assign(reinterpret_cast<const char*>(&message), sizeof message);
   transfer.bytes += post;
-  check(MPI_Isend(transfer.bytes.data(), static_cast<int>(transfer.bytes.size()), MPI_BYTE, to, kTag, messages(), &transfer.request),
-        "MPI_Isend");
+  check(
+      MPI_Isend(transfer.bytes.data(), static_cast<int>(transfer.bytes.size()), MPI_BYTE, to, kTag, messages(), &transfer.request),
+      "MPI_Isend");
 }
 
 void MpiCoordinator::send_all(const Message& message) {

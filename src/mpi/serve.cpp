@@ -47,7 +47,8 @@ bool has_virtual_nodes(const std::vector<int>& node_of) {
 }  // namespace
 
 Status serve(server::Serving& server, const model::Model& model, const std::vector<int>& node_of, int rank) {
-  if (model.architecture.pin && !has_virtual_nodes(node_of)) pin_server(ranks_of_node(node_of, rank, model.architecture.dedicated_cores));
+  if (model.architecture.pin && !has_virtual_nodes(node_of))
+    pin_server(ranks_of_node(node_of, rank, model.architecture.dedicated_cores));
   const DrainOnSigterm drain;
   return server.run(&stop);
 }

@@ -134,7 +134,9 @@ void Adoption::take_arena(Member& keeper, Lane& lane, const std::unordered_set<s
     member->last_step = std::max(member->last_step, message.step);
     take_block(*member, lane, message);
   };
-  if (shm::walk_arena(region_.at(lane.span.arena_offset), lane.span.arena_bytes, take) || region_.arena_never_initialized(lane.index)) return;
+  if (shm::walk_arena(region_.at(lane.span.arena_offset), lane.span.arena_bytes, take) ||
+      region_.arena_never_initialized(lane.index))
+    return;
   lost_sentence_ =
       format("the arena of client {} is damaged: what lies behind that is not known, and may belong to this step", keeper.id);
 }

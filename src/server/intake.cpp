@@ -185,7 +185,7 @@ Intake check_spilled(const shm::BlockHeader& header, const SpilledBlock& place, 
 }
 
 ReadRequest check_request(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& event,
-                  const VariableInfos& infos) {
+                          const VariableInfos& infos) {
   ReadRequest asked;
   asked.last_step = event.kind == shm::MessageKind::last_step;
   if (!place_is_sound(span, event.block_offset)) {

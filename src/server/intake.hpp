@@ -50,6 +50,6 @@ Intake check_spilled(const shm::BlockHeader& header, const SpilledBlock& place, 
 
 // The same for a block that is to be filled: of an event read or last_step.
 ReadRequest check_request(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& event,
-                  const VariableInfos& infos);
+                          const VariableInfos& infos);
 
 }  // namespace damaris::server

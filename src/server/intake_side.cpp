@@ -12,7 +12,7 @@ namespace damaris::server {
 namespace {
 
 constexpr auto kWatchInterval = std::chrono::milliseconds(50);  // after the clients' processes
-constexpr int kMessagesPerVisit = 256;                      // of one lane, so that no client starves the others
+constexpr int kMessagesPerVisit = 256;                          // of one lane, so that no client starves the others
 
 }  // namespace
 

@@ -137,7 +137,7 @@ class Ledger {
   std::int64_t highest_step_ = shm::kNoStep;
   Spill spill_;
   std::vector<std::unordered_set<std::uint64_t>> held_offsets_;  // by arena: offsets of blocks in hand; none may be published twice
-  std::vector<std::uint64_t> held_bytes_;                // by arena
+  std::vector<std::uint64_t> held_bytes_;                        // by arena
 };
 
 }  // namespace damaris::server

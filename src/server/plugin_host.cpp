@@ -8,12 +8,12 @@
 #include <iterator>
 #include <utility>
 
-#include "core/base/thread_state_guard.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/in_callback.hpp"
 #include "core/base/log.hpp"
+#include "core/base/thread_state_guard.hpp"
 #include "server/find_plugin.hpp"
 
 namespace damaris::server {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/error.hpp"
 #include "core/base/creator_process.hpp"
+#include "core/base/error.hpp"
 #include "core/model/model.hpp"
 #include "server/library/coordinator.hpp"
 

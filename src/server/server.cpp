@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kShortSleepMs = 2;                 // an ordinary write wakes nobody
 constexpr std::int64_t kLongSleepMs = 10;                 // when looks have been in vain: a wake may cost 30 us
 constexpr std::int64_t kHoldMs = 10'000;                  // how long clients wait at the end for other servers
-constexpr std::int64_t kAwaitedLogDelayMs = 10'000;           // after which it says that it waits for them itself
+constexpr std::int64_t kAwaitedLogDelayMs = 10'000;       // after which it says that it waits for them itself
 constexpr auto kLongCallback = std::chrono::seconds(10);  // worth a line in the log
 
 }  // namespace
@@ -211,7 +211,7 @@ Status Server::close() {
 void Server::note_stopped() {
   const bool all = intake_.all_stored() && intake_.is_drained() && end_failure_.code >= DC_OK;
   failures_.record(DC_E_STOPPED, all ? "asked to stop: what was published is stored, open steps are partial"
-                                   : "asked to stop: not all of what was published could be stored; the lines before say what");
+                                     : "asked to stop: not all of what was published could be stored; the lines before say what");
 }
 
 }  // namespace damaris::server

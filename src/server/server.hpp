@@ -78,7 +78,7 @@ class Server final : public Serving {
   IntakeSide intake_;
   State state_ = State::polled;
   Status end_failure_;
-  std::optional<Deadline> hold_deadline_;        // all clients are over
+  std::optional<Deadline> hold_deadline_;         // all clients are over
   std::optional<Deadline> awaited_log_deadline_;  // that other servers' clients are not
 };
 

@@ -59,8 +59,9 @@ void Signals::run_node(const InstanceKey& key) {
 
 bool Signals::sent_by_all(const InstanceKey& key, const std::set<std::uint32_t>& senders) const {
   const auto& members = roster_.members();
-  return std::all_of(members.begin(), members.end(),
-                     [&](const Member& member) { return !is_expected_to_send(member, key.step) || senders.count(member.slot) != 0; });
+  return std::all_of(members.begin(), members.end(), [&](const Member& member) {
+    return !is_expected_to_send(member, key.step) || senders.count(member.slot) != 0;
+  });
 }
 
 bool Signals::run_ready_instances() {

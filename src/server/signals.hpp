@@ -52,7 +52,7 @@ class Signals {
   Coordinator& coordinator_;
   std::function<void(int, const std::string&)> report_failure_;  // a failure of an action, for the run's record
   bool stopped_ = false;
-  std::size_t left_count_ = 0;                                                   // members that were over at the last look
+  std::size_t left_count_ = 0;                                             // members that were over at the last look
   std::map<std::pair<InstanceKey, std::uint32_t>, std::uint32_t> counts_;  // (event, step, 0), slot -> signals so far
   std::map<InstanceKey, std::set<std::uint32_t>> senders_;                 // incomplete instances: slots that have sent it
   std::map<InstanceKey, Deadline> waiting_;                                // announced, not decided

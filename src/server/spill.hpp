@@ -74,7 +74,7 @@ class Spill {
   std::uint64_t records_ = 0;  // as many; the header's count is for others, and they may write there
   int descriptor_ = -1;
   std::string refusal_;  // see refusal()
-  bool failed_ = false;      // and reported
+  bool failed_ = false;  // and reported
   bool keep_file_ = false;
 };
 

@@ -28,8 +28,8 @@ void refuse_second_run(const model::Model& model, const shm::RunKey& key, const 
     if (detached && other.detached && other.config_place == place) return true;
     return other.name.rfind(same_output, 0) == 0 && (options.run == 0 || other.name.rfind(this_run, 0) != 0);
   };
-  const auto found =
-      shm::wait_until_clear(detached ? shm::job_prefix() : same_output, model.architecture.attach_timeout_ms, is_blocking, options.stop);
+  const auto found = shm::wait_until_clear(detached ? shm::job_prefix() : same_output, model.architecture.attach_timeout_ms,
+                                           is_blocking, options.stop);
   if (!found) return;
   const std::string it = format("(process {}, region {})", found->server.pid, found->name);
   throw Error(DC_E_REGION_IN_USE,

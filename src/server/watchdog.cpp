@@ -32,7 +32,8 @@ class Watchdog::Checker {
 
   void check() {
     const shm::Busy busy = shm::busy_with(header_);
-    if (busy.since_ns == 0 || busy.since_ns == last_reported_ || busy.seconds < std::chrono::duration<double>(limit_).count()) return;
+    if (busy.since_ns == 0 || busy.since_ns == last_reported_ || busy.seconds < std::chrono::duration<double>(limit_).count())
+      return;
     last_reported_ = busy.since_ns;
     log_line(LogLevel::warning,
              format("the server has been in {} for {:.1f} s and takes no events meanwhile", busy.what, busy.seconds));

@@ -12,7 +12,7 @@ constexpr bool is_ascii_letter_or_digit(char c) noexcept {
 }
 constexpr char ascii_lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// Replaces each control character except `kept` by '?', including U+0080 to U+009F in UTF-8, so that no terminal interprets it. For one line.
+// Replaces each control character except `kept` by '?', including U+0080 to U+009F in UTF-8, so that no terminal interprets it. One line.
 inline std::string without_controls(std::string text, int kept = -1) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);

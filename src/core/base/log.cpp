@@ -10,9 +10,9 @@
 #include <optional>
 
 #include "core/base/ascii.hpp"
-#include "core/base/process_guard.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log_target.hpp"
+#include "core/base/process_guard.hpp"
 
 namespace damaris {
 namespace {

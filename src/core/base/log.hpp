@@ -19,9 +19,10 @@ LogLevel log_level(std::string_view name) noexcept;
 // While it cannot be opened, for instance because its folder is unmounted, up to 64 KiB of lines are buffered.
 enum class LogFileCreation { immediate, lazy };
 
-// Sets level and target; `file` "": standard error. DAMARIS_LOG, if set, overrides `level`. `process_name` opens each line ("server 0").
+// Sets level and target; `file` "": standard error. DAMARIS_LOG, if set, overrides `level`. `process_name`, as "server 0", opens each line.
 // Throws Error(DC_E_CONFIG) if a file that is created immediately cannot be opened.
-void configure_log(LogLevel level, const std::string& file, const std::string& process_name, LogFileCreation creation = LogFileCreation::immediate);
+void configure_log(LogLevel level, const std::string& file, const std::string& process_name,
+                   LogFileCreation creation = LogFileCreation::immediate);
 bool log_enabled(LogLevel level) noexcept;
 void log_line(LogLevel level, std::string_view text) noexcept;
 

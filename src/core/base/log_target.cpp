@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "core/base/process_guard.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/own_file.hpp"
+#include "core/base/process_guard.hpp"
 
 namespace damaris {
 namespace {

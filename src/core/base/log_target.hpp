@@ -18,8 +18,8 @@ class LogTarget {
 std::unique_ptr<LogTarget> standard_error();
 // Opens the file now and creates its folder. Throws Error(DC_E_CONFIG) if it cannot be opened.
 std::unique_ptr<LogTarget> log_file(const std::string& path);
-// Creates the file with the first line, under a similar name if another user owns a file of that name. Does not create the folder: lines are
-// buffered until it exists.
+// Creates the file with the first line, under a similar name if another user owns a file of that name. Does not create the folder: lines
+// are buffered until it exists.
 std::unique_ptr<LogTarget> lazy_log_file(const std::string& path);
 
 }  // namespace damaris

@@ -25,8 +25,8 @@ constexpr int kSafely = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 constexpr int kTries = 10;  // other processes may create the same names concurrently
 constexpr int kMostLinks = 40;
 constexpr std::uint32_t kPseudoFileSystems[] = {PROC_SUPER_MAGIC,   SYSFS_MAGIC,         DEBUGFS_MAGIC,    TRACEFS_MAGIC,
-                                     CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, SECURITYFS_MAGIC, SELINUX_MAGIC,
-                                     SMACK_MAGIC,        PSTOREFS_MAGIC,      EFIVARFS_MAGIC,   BPF_FS_MAGIC};
+                                                CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, SECURITYFS_MAGIC, SELINUX_MAGIC,
+                                                SMACK_MAGIC,        PSTOREFS_MAGIC,      EFIVARFS_MAGIC,   BPF_FS_MAGIC};
 
 int refuse(int descriptor, int error) noexcept {
   ::close(descriptor);
@@ -157,8 +157,8 @@ bool is_stored_file(int descriptor) noexcept {
   struct statfs system = {};
   if (::fstat(descriptor, &info) != 0) return false;
   const bool is_pseudo =
-      ::fstatfs(descriptor, &system) == 0 &&
-      std::find(std::begin(kPseudoFileSystems), std::end(kPseudoFileSystems), static_cast<std::uint32_t>(system.f_type)) != std::end(kPseudoFileSystems);
+      ::fstatfs(descriptor, &system) == 0 && std::find(std::begin(kPseudoFileSystems), std::end(kPseudoFileSystems),
+                                                       static_cast<std::uint32_t>(system.f_type)) != std::end(kPseudoFileSystems);
   if (S_ISREG(info.st_mode) && !is_pseudo) return true;
   errno = error_of(info);
   return false;
@@ -196,7 +196,7 @@ std::string replaceable_part(const std::string& path) {
     const fs::path entry = folder / name;
     struct stat info = {}, above = {};
     if (::stat(folder.c_str(), &above) != 0) return entry.string();
-    if (::lstat(entry.c_str(), &info) != 0) {  // any user may have owned a missing entry, and may recreate it before it is used
+    if (::lstat(entry.c_str(), &info) != 0) {  // any user may recreate a missing entry before it is used
       const bool only_trusted = errno == ENOENT && (above.st_mode & S_IWOTH) == 0;
       return only_trusted ? "" : entry.string();
     }

@@ -121,7 +121,8 @@ ProcessWatch::~ProcessWatch() {
 bool ProcessWatch::alive() const noexcept {
   if (process_.pid == ::getpid()) return true;
   if (dead_at_start_ || process_.pid <= 0) return false;
-  if (descriptor_ < 0 || !is_pidfd(descriptor_)) return is_alive(process_);  // no pidfd support, or the descriptor is no longer ours
+  if (descriptor_ < 0 || !is_pidfd(descriptor_))
+    return is_alive(process_);  // no pidfd support, or the descriptor is no longer ours
   struct pollfd look = {descriptor_, POLLIN, 0};
   return ::poll(&look, 1, 0) <= 0;  // readable: the process has ended
 }

@@ -1,6 +1,6 @@
 // Preserves the state of the simulation's process while Damaris works in it, and turns exceeded resource limits into errors.
-// Used by: every entry point that writes or opens files in the simulation's process (start, the server's work in place, the log); the main
-// functions of damaris-server and damaris-recover.
+// Used by: every entry point that writes or opens files in the simulation's process (start, the server's work in place, the log); the
+// main functions of damaris-server and damaris-recover.
 // Before it: a call of the simulation, or main. After it: files and the region, where a failed system call is an error and not a signal.
 #pragma once
 
@@ -10,7 +10,7 @@
 namespace damaris {
 
 // Blocks SIGXFSZ and SIGPIPE in the calling thread, so that a write beyond `ulimit -f` fails with EFBIG. The destructor consumes those
-// raised in between, as our own writes caused them. Leaves dispositions unchanged; threads started in between inherit the mask. Never throws.
+// raised in between, as our own writes caused them. Dispositions do not change; threads started in between inherit the mask. Never throws.
 class SignalGuard {
  public:
   SignalGuard() noexcept;

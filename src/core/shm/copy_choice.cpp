@@ -1,7 +1,7 @@
 #include "core/shm/copy_choice.hpp"
 
-#include "core/base/thread_state_guard.hpp"
 #include "core/base/clock.hpp"
+#include "core/base/thread_state_guard.hpp"
 
 namespace damaris::shm {
 

@@ -1,9 +1,9 @@
-// What a server knows of open steps besides their blocks, for a recovery: physical times, and whether writes were refused, without which
-// an incomplete step would count as complete.
+// Facts about open steps besides their blocks, for recovery: physical times, and whether writes were refused, without which an incomplete
+// step would count as complete.
 // Used by: the server, the only writer; the process that adopts or removes the region of a dead server.
 // Before it: messages of clients. After it: the steps of a recovery.
 //
-// A server may be killed between any two stores: a reader then takes a fact for more steps than it holds for, never for fewer.
+// A server may be killed between any two stores: a reader then applies a fact to more steps than it is true for, never to fewer.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ inline void clear_open_steps(RegionHeader& header) noexcept {
   header.overflow_last.store(kNoStep, std::memory_order_relaxed);
 }
 
-// The entry of the step, or a free one that is assigned to it: unused, or of a settled step. nullptr when all belong to open steps.
+// The entry of the step, or a free one (unused, or of a settled step), which it assigns to the step. nullptr if open steps use them all.
 inline OpenStep* take_open_step(RegionHeader& header, std::int64_t step) noexcept {
   const std::int64_t settled = header.last_processed.load(std::memory_order_relaxed);
   OpenStep* free = nullptr;
@@ -32,7 +32,7 @@ inline OpenStep* take_open_step(RegionHeader& header, std::int64_t step) noexcep
     const std::int64_t there = entry.step.load(std::memory_order_relaxed);
     if (there == step) return &entry;
     if (there <= settled && free == nullptr) free = &entry;
-    if (there == kNoStep) break;  // never used, so the step has no entry behind it
+    if (there == kNoStep) break;  // never used, so the step has no entry beyond it
   }
   if (free == nullptr) return nullptr;
   free->facts.store(0, std::memory_order_relaxed);
@@ -40,13 +40,14 @@ inline OpenStep* take_open_step(RegionHeader& header, std::int64_t step) noexcep
   return free;
 }
 
-// For steps without an entry. A range whose last step is settled begins anew.
+// Extends the overflow range, for steps without an entry. Restarts the range if its last step is settled.
 inline void record_overflow(RegionHeader& header, std::int64_t step, std::uint32_t fact) noexcept {
   const std::int64_t settled = header.last_processed.load(std::memory_order_relaxed);
   const std::int64_t first = header.overflow_first.load(std::memory_order_relaxed);
   const std::int64_t last = header.overflow_last.load(std::memory_order_relaxed);
   const bool over = last <= settled;
-  header.overflow_facts.store(over ? fact : header.overflow_facts.load(std::memory_order_relaxed) | fact, std::memory_order_release);
+  header.overflow_facts.store(over ? fact : header.overflow_facts.load(std::memory_order_relaxed) | fact,
+                              std::memory_order_release);
   if (over) header.overflow_last.store(kNoStep, std::memory_order_release);
   header.overflow_first.store(over ? step : std::min(first, step), std::memory_order_release);
   header.overflow_last.store(over ? step : std::max(last, step), std::memory_order_release);
@@ -71,7 +72,7 @@ struct KnownStep {
   bool lacks_writes = false;
 };
 
-// What a dead server knew of steps after `settled`; no value here is trusted.
+// The facts that a dead server recorded about steps after `settled`; no value is trusted.
 inline std::vector<KnownStep> known_open_steps(const RegionHeader& header, std::int64_t settled) {
   std::vector<KnownStep> steps;
   for (const OpenStep& entry : header.open_steps) {
@@ -84,7 +85,7 @@ inline std::vector<KnownStep> known_open_steps(const RegionHeader& header, std::
   return steps;
 }
 
-// A range of steps of which only some have these facts; empty when first > last.
+// A range of steps, of which only some have these facts; empty if first > last.
 struct OverflowSteps {
   std::int64_t first = 0, last = kNoStep;
   bool may_have_times = false, may_lack_writes = false;
@@ -101,7 +102,7 @@ struct StepRange {
   std::int64_t first = 0, last = 0;
 };
 
-// Of the steps that a recovery of a dead server has to record as partial, whatever blocks are left; nothing when there is none.
+// The range of steps that recovery must record as partial regardless of the remaining blocks; nothing if there is none.
 inline std::optional<StepRange> lacks_writes(const RegionHeader& header) {
   const std::int64_t settled =
       std::max(header.releasing.load(std::memory_order_acquire), header.last_processed.load(std::memory_order_acquire));

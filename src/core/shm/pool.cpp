@@ -10,7 +10,7 @@ namespace damaris::shm {
 namespace {
 
 constexpr std::int64_t kLongestLockWaitMs = 100;
-constexpr std::int64_t kOwnerCheckMs = 5;  // how long one owner may hold the lock before a waiter checks whether it lives
+constexpr std::int64_t kOwnerCheckMs = 5;  // how long an owner may hold the lock before a waiter checks whether it is alive
 
 }  // namespace
 
@@ -40,7 +40,7 @@ void PoolLock::take(std::uint64_t from) noexcept {
   held_ = pool_.owner.compare_exchange_strong(from, self_, std::memory_order_seq_cst);
 }
 
-// Checking an owner costs a system call, so an owner that has only just taken the lock is not checked.
+// The check costs a system call, so an owner that has just taken the lock is not checked.
 void PoolLock::take_from_dead(std::uint64_t owner) noexcept {
   if (owner == 0 || owner == self_ || pool_.owner.load(std::memory_order_acquire) != owner) return;
   if (pool_.space.load(std::memory_order_acquire) != space_ || is_alive(process_of(owner))) return;
@@ -48,7 +48,7 @@ void PoolLock::take_from_dead(std::uint64_t owner) noexcept {
   orphan_ = held_;
 }
 
-// A process that dies before this store leaves an orphaned lock, even if the lock was orphaned when it took it.
+// A process that dies before this store leaves an orphaned lock, even if it took the lock from a dead owner.
 PoolLock::~PoolLock() {
   if (!held_) return;
   pool_.owner.store(0, std::memory_order_seq_cst);
@@ -57,7 +57,7 @@ PoolLock::~PoolLock() {
   futex_wake_all(pool_.bell);
 }
 
-// Even a caller that does not wait allows an owner kOwnerCheckMs: an owner holds the lock for microseconds, unless it was stopped.
+// Even a non-waiting caller allows the owner kOwnerCheckMs: an owner holds the lock for microseconds, unless it was stopped.
 PooledArena::PooledArena(const Arena& arena, PoolHeader* pool, std::uint32_t owner, std::int64_t wait_ms) noexcept
     : arena_(arena), pool_(pool), self_(this_process()), lock_timeout_ms_(std::clamp(wait_ms, kOwnerCheckMs, kLongestLockWaitMs)) {
   arena_.set_owner(owner);

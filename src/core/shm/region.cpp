@@ -22,7 +22,7 @@ struct Geometry {
   std::uint64_t slots, spans, pool, xml, model, lanes, lane_stride, arenas, total;
 };
 
-// Bytes of each lane's arena, or of the one pool.
+// Bytes of each lane's arena, or of the single pool.
 std::vector<std::uint64_t> shares_of(const RegionSpec& spec) {
   if (is_pooled(spec.pooled, spec.clients, spec.threads)) return {spec.buffer_bytes / kPage * kPage};
   return arena_shares(spec.buffer_bytes, spec.clients, spec.threads, spec.weights);
@@ -133,12 +133,12 @@ Region Region::create(const RegionSpec& spec) {
     throw Error(DC_E_CONFIG,
                 format("{} clients with {} threads are more than a region can serve; give fewer", spec.clients, spec.threads));
   if (region.pool() != nullptr) region.make_pool();
-  // Last: a region without the magic number was never finished, so it holds no data, whenever its server died.
+  // Last: a region without the magic number was never finished, so it holds no data.
   __atomic_store_n(&header->magic, kMagic, __ATOMIC_RELEASE);
   return region;
 }
 
-// One lane per share; all lanes refer to a pool's one share.
+// One lane per share; in a pool all lanes refer to the single share.
 void Region::make_lanes(std::uint64_t lanes, std::uint64_t stride, std::uint64_t arenas, const std::vector<std::uint64_t>& shares) {
   const RegionHeader& h = header();
   auto* spans = reinterpret_cast<LaneSpan*>(at(h.spans_offset));
@@ -184,7 +184,7 @@ void Region::require_header() const {
                        h.abi, kAbi));
 }
 
-// Reads each field once and checks the value it has read. Returns false when the header is invalid.
+// Reads each field once and validates the value read. Returns false if the header is invalid.
 bool Region::load_constants() {
   const std::uint64_t size = memory_.size_bytes();
   RegionHeader& h = header();
@@ -226,7 +226,7 @@ ClientSlot& Region::slot(std::uint32_t client) const noexcept {
   return *reinterpret_cast<ClientSlot*>(at(constants_.slots_offset + client * sizeof(ClientSlot)));
 }
 
-// A client makes its arenas after claiming a slot and before attaching; the server may give the slot up in between.
+// A client initializes its arenas between claiming a slot and attaching; the server may declare the slot dead in between.
 bool Region::arena_never_initialized(std::uint32_t lane) const noexcept {
   if (pool() != nullptr) return false;
   const auto state = static_cast<SlotState>(slot(lane / threads()).state.load(std::memory_order_acquire));

@@ -52,7 +52,7 @@ int errno_of(const Call& call) {
   }
 }
 
-// For mapped_region: memory that is no object's.
+// For mapped_region: anonymous memory without an object.
 struct Anonymous {
   static ipc::mapping_handle_t get_mapping_handle() noexcept { return {-1, false}; }
 };
@@ -77,7 +77,7 @@ struct flock lock_of(std::uint64_t part, short type) noexcept {
   return lock;
 }
 
-// Older kernels abort and undo the whole call when a signal interrupts it: a program with a timer would never get a large arena.
+// Older kernels abort and undo the whole call on a signal: a program with a timer would never get a large arena.
 int fallocate_in_pieces(int descriptor, std::uint64_t offset, std::uint64_t bytes, bool in_use) noexcept {
   constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;  // a fraction of a millisecond
   for (std::uint64_t done = 0; done < bytes;) {
@@ -85,7 +85,7 @@ int fallocate_in_pieces(int descriptor, std::uint64_t offset, std::uint64_t byte
     const int failure = ::posix_fallocate(descriptor, static_cast<off_t>(offset + done), static_cast<off_t>(piece));
     if (failure == 0) done += piece;
     if (failure == 0 || failure == EINTR) continue;
-    const int punch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;  // a part is of no use, and others may need it
+    const int punch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;  // a partial allocation is useless: free it
     if (!in_use && done > 0) ::fallocate(descriptor, punch, static_cast<off_t>(offset), static_cast<off_t>(done));
     return failure;
   }
@@ -131,7 +131,7 @@ SharedMemory SharedMemory::create(const std::string& name, std::uint64_t bytes, 
   memory.owns_name_ = true;
   memory.take_descriptor(::fcntl(handle_of(object), F_DUPFD_CLOEXEC, 0));
   if (memory.descriptor_ < 0) throw not_made(name, errno);
-  // Any process of this user may remove a region without a holder: so take the lock before anything is in it.
+  // Any process of this user may remove a region whose lock is free: so take the lock before the region has contents.
   if (!memory.try_lock(kServerPart) || !memory.has_name())
     throw Error(DC_E_SHM, format("another process has taken the new region {} for one of a dead server; start again", name));
   struct stat info = {};
@@ -144,8 +144,8 @@ SharedMemory SharedMemory::create(const std::string& name, std::uint64_t bytes, 
   return memory;
 }
 
-// open_own goes first, as Boost's open would wait for a lease that another user holds on a file of that name. Its descriptor stays the
-// region's, and Boost has to open the same file.
+// open_own comes first, because Boost's open would block on a lease that another user holds on a file of that name. Its descriptor is kept,
+// and Boost must open the same file.
 SharedMemory SharedMemory::open(const std::string& name, std::uint64_t least_bytes) {
   SharedMemory memory;
   memory.take_descriptor(open_own(kFolder + name, O_RDWR));
@@ -210,12 +210,12 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
 }
 
 SharedMemory::~SharedMemory() {
-  mapping_.reset();  // before the locks go: a large one takes a while
+  mapping_.reset();  // before the locks are released: unmapping a large region takes a while
   close_descriptor();
   unlink_name();
 }
 
-// Keeps errno, which says why there is no descriptor.
+// Preserves errno if there is no descriptor.
 void SharedMemory::take_descriptor(int descriptor) noexcept {
   descriptor_ = descriptor;
   struct stat info = {};
@@ -226,7 +226,7 @@ void SharedMemory::take_descriptor(int descriptor) noexcept {
 
 bool SharedMemory::is_file(const struct stat& info) const noexcept { return info.st_dev == device_ && info.st_ino == inode_; }
 
-// A program may close descriptors that it does not know, and reuse their numbers for its own files, which must not be touched.
+// A program may close descriptors that it did not open, and reuse their numbers for its own files, which must not be touched.
 bool SharedMemory::has_descriptor() const noexcept {
   struct stat info = {};
   return descriptor_ >= 0 && ::fstat(descriptor_, &info) == 0 && is_file(info);
@@ -246,7 +246,7 @@ void SharedMemory::allocate(std::uint64_t offset, std::uint64_t bytes, bool in_u
   const std::uint64_t begin = offset / kPage * kPage;
   const std::uint64_t end = offset + bytes;
   if (::madvise(data_ + begin, end - begin, MADV_POPULATE_WRITE) == 0) return;
-  // A kernel before 5.14: one write a page does the same. Atomic, as another client of a pool may be writing there.
+  // Before Linux 5.14, one write per page has the same effect. Atomic, because another client of a pool may be writing there.
   for (std::uint64_t at = offset; at < end; at += kPage)
     __atomic_fetch_or(reinterpret_cast<unsigned char*>(data_ + at), 0, __ATOMIC_RELAXED);
 }
@@ -266,7 +266,7 @@ void SharedMemory::unlock(std::uint64_t part) noexcept {
   if (has_descriptor()) ::fcntl(descriptor_, F_OFD_SETLK, &lock);
 }
 
-// Without its descriptor, through a new one: this process's own locks are gone then, but other processes still hold theirs.
+// If the program has closed the descriptor, opens a new one: this process's own locks are gone then, but other processes still hold theirs.
 bool SharedMemory::is_locked_elsewhere(std::uint64_t part) const noexcept {
   struct flock lock = lock_of(part, F_WRLCK);
   const bool own = has_descriptor();
@@ -276,7 +276,7 @@ bool SharedMemory::is_locked_elsewhere(std::uint64_t part) const noexcept {
   return held;
 }
 
-// Checks the name, not the descriptor, which the program may have closed.
+// Does not use the descriptor, which the program may have closed.
 bool SharedMemory::has_name() const noexcept {
   struct stat info = {};
   return ::lstat((kFolder + name_).c_str(), &info) == 0 && is_file(info);

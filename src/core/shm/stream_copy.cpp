@@ -1,4 +1,4 @@
-// copy_by: the methods of copying that copy_choice.cpp chooses from.
+// copy_by: the copy methods that copy_choice.cpp chooses from.
 #include "core/shm/copy_choice.hpp"
 
 #include <cstring>
@@ -14,7 +14,7 @@ namespace damaris::shm {
 #if defined(__SSE2__)
 namespace {
 
-constexpr std::uint64_t kAbreast = 4;  // pages: the number of streams that the hardware prefetches at once
+constexpr std::uint64_t kAbreast = 4;  // pages: the number of streams that the hardware prefetches concurrently
 constexpr std::uint64_t kAhead = 4 * kLine;
 
 inline void stream_line(char* to, const char* from) noexcept {

@@ -10,11 +10,11 @@
 
 #include "api/spawn_server.hpp"
 #include "config/config.hpp"
-#include "core/base/process_guard.hpp"
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
+#include "core/base/process_guard.hpp"
 #include "core/shm/dead_regions.hpp"
 #include "core/shm/start_lock.hpp"
 #include "server/start.hpp"
