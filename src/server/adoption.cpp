@@ -22,7 +22,7 @@ Adoption::Adoption(shm::Region& region, const model::Model& model, Ledger& ledge
 
 void Adoption::take_over(bool give_up_spilled, const TakeBlock& take_block) {
   roster_.adopt();
-  // Steps are stored in order, and given back then: what is left of these is no step's whole.
+  // Steps are stored in order and then released: blocks left of a settled step are not all of it.
   const shm::RegionHeader& header = region_.header();
   settled_ = std::max(header.releasing.load(std::memory_order_acquire), header.last_processed.load(std::memory_order_acquire));
   take_spilled(give_up_spilled);
@@ -38,7 +38,7 @@ void Adoption::take_over(bool give_up_spilled, const TakeBlock& take_block) {
       if (region_.owns_arena(lane.index)) take_arena(member, lane, waiting, take_block);
 }
 
-// A block that was being spilled may be in the region as well: the first one counts.
+// A block that was being spilled may also be in the region: the first copy counts.
 Spill::Verdict Adoption::take_spilled_block(const shm::BlockHeader& header, const SpilledBlock& place) {
   const Intake intake = check_spilled(header, place, infos_);
   if (!intake.fault.empty()) {
@@ -70,7 +70,7 @@ void Adoption::take_spilled(bool give_up_missing) {
   failures_.record(DC_E_IO, what + ", and are given up");
 }
 
-// What the dead server had heard beside the blocks. Of a step of which all was refused nothing else is left.
+// Restores the facts that the dead server recorded besides the blocks. A step whose writes were all refused has left nothing else.
 void Adoption::restore_open_steps() {
   for (const shm::KnownStep& known : shm::known_open_steps(region_.header(), settled_)) {
     Step& step = ledger_.open(known.step);
@@ -88,7 +88,7 @@ void Adoption::restore_open_steps() {
                     overflow.first, overflow.last));
 }
 
-// What nobody knows of which steps it was counts for all of them. Which variables were left out only the clients knew.
+// A loss whose step is unknown counts against every step. Only the clients knew which variables were omitted.
 void Adoption::restore(Step& step) {
   if (!lost_sentence_.empty()) step.record_loss(lost_sentence_);
   shm::RegionHeader& header = region_.header();
@@ -105,8 +105,8 @@ void Adoption::restore(Step& step) {
   }
 }
 
-// What was left of a step that the dead server had stored came too late for that, from a client that was dead or damaged then. It must not be
-// taken for the whole step.
+// A block of a step that the dead server had already stored arrived too late, from a client declared dead or damaged. It must not be
+// mistaken for the whole step.
 void Adoption::discard_late_write(const Member& member, const Lane& lane, const shm::Message& message) {
   if (message.kind != shm::MessageKind::write) return;
   const Intake intake = check_block(region_, lane.span, member.id, message, infos_);
@@ -117,7 +117,7 @@ void Adoption::discard_late_write(const Member& member, const Lane& lane, const 
   ledger_.release(intake.block);
 }
 
-// Blocks whose messages wait in a lane come with these; the dead server had taken the others.
+// Skips blocks whose messages are still in a lane; the dead server had dequeued the messages of the others.
 void Adoption::take_arena(Member& keeper, Lane& lane, const std::unordered_set<std::uint64_t>& waiting,
                           const TakeBlock& take_block) {
   const auto take = [&](shm::BlockHeader& block, std::uint64_t offset) {
@@ -130,7 +130,7 @@ void Adoption::take_arena(Member& keeper, Lane& lane, const std::unordered_set<s
     message.step = block.step;
     message.block_offset = place;
     Member* member = region_.pool() == nullptr ? &keeper : roster_.find(block.source);
-    if (member == nullptr) return;  // nobody's: it stays, and counts as what is left
+    if (member == nullptr) return;  // no such client: the block stays, and counts as left over
     member->last_step = std::max(member->last_step, message.step);
     take_block(*member, lane, message);
   };

@@ -4,7 +4,7 @@ namespace damaris::server {
 namespace {
 
 constexpr double kReduceFrom = 0.5, kSpillFrom = 0.75;
-constexpr double kSpillWhileWaiting = 0.25;  // below that what a client waits for is not this
+constexpr double kSpillWhileWaiting = 0.25;  // below this fill the client is not waiting for this arena
 
 }  // namespace
 
@@ -31,7 +31,7 @@ bool BackPressure::spill_one(std::optional<std::int64_t> busy_step) {
   return false;
 }
 
-// What will be stored last goes first.
+// Newest step first: it will be stored last.
 bool BackPressure::spill_from(std::uint32_t arena, std::optional<std::int64_t> busy_step) {
   for (Step* step : ledger_.newest_first()) {
     if (step->step() == busy_step || step->processed) continue;

@@ -8,7 +8,7 @@
 namespace damaris::server {
 namespace {
 
-// The private copy that all checks and the view work on.
+// A private copy of a block header, which all checks and the view use.
 struct Copy {
   std::uint64_t size_bytes, data_bytes;
   std::int64_t step;
@@ -36,7 +36,7 @@ bool place_is_sound(const shm::LaneSpan& span, std::uint64_t offset) {
          offset - span.arena_offset <= span.arena_bytes - sizeof(shm::BlockHeader);
 }
 
-// The client may have given up before the question was taken.
+// The client may have abandoned the read before the server dequeued it.
 bool is_handed_over(std::uint32_t state, shm::BlockState expected) {
   const bool given_up = expected == shm::BlockState::requested && state == static_cast<std::uint32_t>(shm::BlockState::abandoned);
   return given_up || state == static_cast<std::uint32_t>(expected);
@@ -60,7 +60,7 @@ std::string fault_of_labels(const Copy& copy, const shm::Message& event, std::in
   return "";
 }
 
-// Extents times element size must be the bytes; ghosts must lie inside; positions must not be negative.
+// Checks that extents times element size equal the bytes, ghost zones lie inside, and positions are not negative.
 std::string fill_lists(const shm::BlockHeader& header, const Copy& copy, dc_dataset_t& dataset) {
   std::uint64_t bytes = dataset.variable->element_bytes;
   const shm::Form form = copy.form;

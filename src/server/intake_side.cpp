@@ -11,8 +11,8 @@
 namespace damaris::server {
 namespace {
 
-constexpr auto kWatchInterval = std::chrono::milliseconds(50);  // after the clients' processes
-constexpr int kMessagesPerVisit = 256;                          // of one lane, so that no client starves the others
+constexpr auto kWatchInterval = std::chrono::milliseconds(50);  // between checks of the clients' processes
+constexpr int kMessagesPerVisit = 256;                          // per lane, so that no client starves the others
 
 }  // namespace
 
@@ -35,7 +35,7 @@ void IntakeSide::adopt(bool give_up_spilled) {
   stop_accepting();
   const auto take = [this](Member& member, Lane& lane, const shm::Message& message) { take_block(member, lane, message); };
   adoption_.emplace(*region_, *model_, ledger_, roster_, infos_, failures_);
-  adoption_->take_over(give_up_spilled, take);  // which asks whether this is an adoption
+  adoption_->take_over(give_up_spilled, take);  // after emplace: take_block() tests adoption_
 }
 
 std::vector<std::int32_t> IntakeSide::ids() const {
@@ -65,7 +65,7 @@ bool IntakeSide::drain_lane(Member& member, Lane& lane) {
       reject(member, lane, "invalid message");
     else
       dispatch(member, lane, message);
-    lane.reader.pop();  // only now: what a server had in hand when it was killed is there for a recovery
+    lane.reader.pop();  // only now: if the server is killed while handling a message, recovery finds it
   }
   if (lane.reader.damaged() && !lane.broken) reject(member, lane, "its counter cannot be");
   return taken > 0;
@@ -79,7 +79,7 @@ void IntakeSide::reject(Member& member, Lane& lane, const std::string& why) {
   roster_.leave(member, Member::Presence::gone);
 }
 
-// A message of step j ends all earlier steps of its lane; a read is of another run's step and ends none.
+// A message of step j ends all earlier steps of its lane; a read refers to a step of another run and ends none.
 void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& message) {
   if (message.kind == shm::MessageKind::read || message.kind == shm::MessageKind::last_step)
     return take_read_request(member, lane, message);
@@ -97,7 +97,7 @@ void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& messag
     case shm::MessageKind::write:
       return take_block(member, lane, message);
     case shm::MessageKind::signal:
-      if (adoption_) return;  // its time is over
+      if (adoption_) return;  // too late to run its actions
       if (message.name >= model_->events.size()) return reject(member, lane, format("there is no event {}", message.name));
       return signals_.receive(member, message.name, message.step);
     case shm::MessageKind::end_iteration:
@@ -161,14 +161,14 @@ void IntakeSide::give_up_waiting() {
   notify_all_clients({DC_E_TIMEOUT, sentence});
 }
 
-// Not at every pass: a look costs a system call a client.
+// Not in every pass: a check costs a system call per client.
 bool IntakeSide::watch_clients() {
   if (Clock::now() < next_watch_) return false;
   next_watch_ = Clock::now() + kWatchInterval;
   if (!roster_.all_present() && attach_deadline_.passed()) give_up_waiting();
   const std::vector<Member*> dead = roster_.find_dead();
   for (const Member* member : dead) {
-    if (adoption_) break;  // that they are dead is why there is something to recover
+    if (adoption_) break;  // expected: a recovery begins after their death
     const std::string sentence =
         format("client {} died after step {}; it is missing from later steps", member->id, member->own_frontier);
     failures_.record(DC_E_CLIENT_LOST, sentence);
@@ -178,8 +178,8 @@ bool IntakeSide::watch_clients() {
   return !dead.empty();
 }
 
-// In a pool the others miss what a dead client had in hand. A client that lives may still fill its blocks, though it is not served any more;
-// and the process that holds the lock may have been stopped: then at the next look.
+// Returns the blocks of dead clients to a pool, where the others need the room. A client that is alive may still fill its blocks, although it
+// is no longer served. If the process that holds the lock is stopped, the next check retries.
 void IntakeSide::reclaim() {
   shm::PoolHeader* pool = region_->pool();
   if (pool == nullptr || adoption_) return;
@@ -187,7 +187,7 @@ void IntakeSide::reclaim() {
   for (Member& member : roster_.members()) {
     if (member.presence != Member::Presence::gone || member.reclaimed || member.watch.alive()) continue;
     const shm::Arena arena = shm::Arena::existing(region_->at(span.arena_offset), span.arena_bytes, region_->lane(0));
-    bool asks = false;  // it is answered before it is given back
+    bool asks = false;  // a requested block is answered before it is released
     const auto is_held_block = [&](const shm::BlockHeader& block) {
       const auto offset = static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(&block) - region_->at(0));
       const bool taken = ledger_.is_held({0, offset});
@@ -198,7 +198,7 @@ void IntakeSide::reclaim() {
   }
 }
 
-// A block a pass, so that the lanes are drained between two of them.
+// One block per pass, so that the lanes are drained in between.
 bool IntakeSide::spill_one() {
   if (adoption_ || !back_pressure_.spill_one(work_.working_at())) return false;
   work_.data_moved();
@@ -236,7 +236,7 @@ void IntakeSide::account_for(Step& step) const {
     else if (!step.has_source(member.id))
       step.absent.push_back(member.id);
   }
-  std::sort(step.missing.begin(), step.missing.end());  // slots are in the order in which detached clients came
+  std::sort(step.missing.begin(), step.missing.end());  // detached clients take slots in the order of their arrival
   std::sort(step.absent.begin(), step.absent.end());
 }
 
@@ -252,12 +252,13 @@ void IntakeSide::end(Step& step, const PluginHost::StepResult& result) {
   all_durable_ &= result.durable;
   step.processed = true;
   completed_ = number;
-  roster_.deliver();  // before blocks and frontier: a client that leaves, or whose flush returns, finds the error in its mailbox
+  roster_
+      .deliver();  // before releasing and advancing: a client that leaves, or whose flush returns, finds the error in its mailbox
   release(number, result.durable);
   publish_frontier();
 }
 
-// A recovery of a server that was killed in here must not mistake some of the step's blocks for all of them.
+// `releasing` tells the recovery of a server killed in here that the step's remaining blocks are not all of them.
 void IntakeSide::release(std::int64_t step, bool durable) {
   if (adoption_ && !durable) return ledger_.drop(step);
   region_->header().releasing.store(step, std::memory_order_release);
@@ -275,7 +276,7 @@ void IntakeSide::publish_frontier() {
   shm::RegionHeader& header = region_->header();
   header.last_complete.store(completed_, std::memory_order_release);
   if (all_durable_) header.last_durable.store(completed_, std::memory_order_release);
-  // Of a dead server's region what could not be stored stays, for another recovery.
+  // In a recovery, blocks that could not be stored stay for another attempt.
   if (!adoption_ || all_durable_) header.last_processed.store(completed_, std::memory_order_release);
   shm::notify_progress(header);
 }
@@ -303,7 +304,7 @@ void IntakeSide::stop_accepting() {
 void IntakeSide::stop() {
   signals_.stop();
   stop_accepting();
-  // What the lanes hold now; a client that goes on is not listened to for ever.
+  // Drains what the lanes hold now; bounded, because a client may keep sending.
   for (std::uint64_t passes = region_->lane_events() / kMessagesPerVisit + 1; passes > 0 && drain(); --passes) {
   }
   for (Member& member : roster_.members())
@@ -312,7 +313,7 @@ void IntakeSide::stop() {
   log_line(LogLevel::warning, "asked to stop: storing what was published; nothing more is taken, and open steps are partial");
 }
 
-// A finalized client may go when the last step it had a part in is processed, and when no global instance can bring bad news.
+// A finalized client may leave once its last step is processed and no pending global instance can still fail.
 void IntakeSide::release_clients(bool all) {
   for (Member& member : roster_.members())
     if (member.presence == Member::Presence::finalized &&

@@ -32,7 +32,7 @@ bool Step::has_spilled(const dc_dataset_t& dataset) const {
 }
 
 void Step::record_loss(const std::string& sentence) {
-  constexpr std::size_t kMostSentences = 20;  // a client may send nothing but nonsense
+  constexpr std::size_t kMostSentences = 20;  // a faulty client may send any number of invalid blocks
   ++lost_;
   if (lost_sentences_.size() < kMostSentences) lost_sentences_.push_back(sentence);
 }

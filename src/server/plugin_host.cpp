@@ -19,8 +19,8 @@
 namespace damaris::server {
 namespace {
 
-// Its own symbol scope: a plugin's HDF5 must not meet another one that the application brought.
-// Sanitizers refuse RTLD_DEEPBIND; gcc and clang tell of them in their own ways.
+// Plugins get a symbol scope of their own: a plugin's HDF5 must not bind to the application's.
+// Sanitizers do not support RTLD_DEEPBIND; gcc and clang announce them by different macros.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define DAMARIS_SANITIZED
@@ -31,36 +31,36 @@ constexpr int kOwnScope = RTLD_NOW | RTLD_LOCAL;
 #else
 constexpr int kOwnScope = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
 #endif
-// What makes MPI calls must see the program's MPI: OpenMPI's handles are addresses of variables, and a program may have copied them into
-// itself (copy relocations), where a library with a scope of its own would not look.
+// A plugin that calls MPI must bind to the program's MPI: OpenMPI's handles are addresses of variables, which copy relocations may have
+// moved into the program, where a library with a scope of its own would not find them.
 constexpr int kProgramScope = RTLD_NOW | RTLD_LOCAL;
 
 void* open_library(const std::string& path, const std::string& place, int scope = kOwnScope) {
-  const ThreadStateGuard thread_state;  // one that was built with -ffast-math changes the modes as it is loaded
+  const ThreadStateGuard thread_state;  // loading a library built with -ffast-math changes the floating-point modes
   void* library = ::dlopen(path.c_str(), scope);
   if (library == nullptr) throw Error(DC_E_PLUGIN, format("{}: cannot load the plugin {}: {}", place, path, ::dlerror()));
   return library;
 }
 
-// Of the first version: what came later is optional.
+// The size of the table's first version; later members are optional.
 constexpr std::size_t kFirstTableBytes = offsetof(dc_plugin_t, on_read);
-constexpr double kLongSeconds = 10;  // of one callback, worth a line in the log
+constexpr double kLongSeconds = 10;  // a longer callback is logged
 
 void host_log(void*, int level, const char* text) { log_line(static_cast<LogLevel>(level), text == nullptr ? "" : text); }
 
 }  // namespace
 
-// A loaded shared object with its C-side host. Also what `host->self` points to.
+// A loaded shared object with its C host table. `host->self` points to it.
 struct PluginHost::Loaded {
   std::string name;  // for messages
   model::Location where;
   bool storage = false;
   bool disabled = false;
-  bool called = false;  // since its on_idle had nothing more to do
+  bool called = false;  // since its on_idle last had nothing to do
   bool initialized = false;
   void* library = nullptr;
   bool has_table = false;
-  dc_plugin_t table = {};  // what the plugin's does not have yet is NULL
+  dc_plugin_t table = {};  // members that the plugin's older table lacks are NULL
   dc_action_fn function = nullptr;
   std::string library_name, function_name;
   void* state = nullptr;
@@ -71,7 +71,7 @@ struct PluginHost::Loaded {
   std::uint32_t index = 0;  // in the model
   const RunFacts* facts = nullptr;
 
-  // Libraries stay loaded: HDF5 and MPI register exit handlers that must not point into nothing.
+  // Libraries stay loaded: HDF5 and MPI register exit handlers, which must not dangle.
   static void fail(void* self, const char* sentence) { static_cast<Loaded*>(self)->failure = sentence == nullptr ? "" : sentence; }
   static void stored(void* self, const char* path, std::uint64_t bytes, std::uint64_t raw_bytes) {
     static_cast<Loaded*>(self)->files.push_back({path == nullptr ? "" : path, bytes, raw_bytes});
@@ -198,7 +198,7 @@ void PluginHost::set_lost(std::vector<dc_lost_t> lost, std::size_t never_attache
     }
 }
 
-// Every callback passes here: the one place where a plugin's exception ends.
+// Every callback goes through here: the only place that catches a plugin's exceptions.
 template <class Call>
 Status PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& call) {
   plugin.failure.clear();
@@ -208,7 +208,7 @@ Status PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& call)
   Status result;
   try {
     const InCallback inside;
-    const ThreadStateGuard thread_state;  // for each, and no longer: traps that it leaves enabled are nobody else's
+    const ThreadStateGuard thread_state;  // per callback, so that traps left enabled by a plugin affect nothing else
     result.code = call();
   } catch (const std::exception& error) {
     result.code = DC_E_PLUGIN;
@@ -241,7 +241,7 @@ Status PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& call)
   return result;
 }
 
-// One that refuses in init has refused the run: its settings are to be corrected.
+// A failure in init always stops the run: the settings must be corrected.
 bool PluginHost::can_be_disabled(const Loaded& plugin) const {
   return !plugin.storage && (plugin.initialized || plugin.function != nullptr) &&
          model_->architecture.plugin_policy == model::PluginPolicy::disable;
@@ -304,7 +304,7 @@ PluginHost::Pass PluginHost::process(const dc_step_t& step) {
   return Pass::done;
 }
 
-// Between its callbacks the server is in no plugin, but what it does next is this one's to say.
+// Between callbacks the server is not inside a plugin, but it may be waiting for this one.
 void PluginHost::update_wait_text(Loaded& plugin, const Status& call) {
   if (call.code != DC_AGAIN && call.code != DC_WAIT) plugin.waits.clear();
   if (plugin.waits.empty() && waiting_.empty()) return;

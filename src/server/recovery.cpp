@@ -74,7 +74,7 @@ void set(model::Plugin& plugin, const std::string& key, const std::string& value
   if (!value.empty()) plugin.settings.emplace_back(key, value);
 }
 
-// Only what stores, without the others: this server is alone, and no action's time has come.
+// Keeps only the storage plugins and clears the actions: this server runs alone, and it is too late for actions.
 std::shared_ptr<const model::Model> storage_model(model::Model model, const std::string& basename) {
   for (model::Event& event : model.events) event.actions.clear();
   const auto is_no_storage = [](const model::Plugin& plugin) { return !plugin.storage; };
@@ -90,11 +90,11 @@ std::shared_ptr<const model::Model> storage_model(model::Model model, const std:
   return std::make_shared<const model::Model>(std::move(model));
 }
 
-// Relative paths of the XML are from where the dead server ran.
+// Relative paths in the XML refer to the dead server's working directory.
 class WorkingFolder {
  public:
   WorkingFolder(const std::string& folder, const std::string& region)
-      : before_(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)) {  // which may have no name any more
+      : before_(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)) {  // by descriptor: it may have been unlinked
     if (before_ < 0)
       throw system_error(DC_E_NO_OUTPUT, "cannot open the working folder", errno,
                          "look at it, and at the limit of open files (ulimit -n)");
@@ -156,13 +156,13 @@ Recovery recover(const std::string& name, const std::string& basename, bool give
   const Leftover before = describe(*region, model);
   require_unused(*region, before);
   Recovery recovery;
-  if (!region->memory().has_name()) return recovery;  // another process has just done it
+  if (!region->memory().has_name()) return recovery;  // another process has just recovered it
   if (before.datasets > before.spilled) recovery.steps = {before.first_step, before.last_step};
   Status result;
   try {
     result = store(region, model, basename, give_up_spilled, recovery);
   } catch (const Error& error) {
-    // The storage of several servers may have to record what it had stored; a lone one has recorded it.
+    // The storage of several servers may still have to record what it had stored; that of a single server has recorded it.
     if (region->unreleased_blocks() > 0 || before.lacks_writes || region->header().server_count > 1) throw;
     log_line(LogLevel::info, format("there was nothing to store in {}: {}", name, error.what()));
   }

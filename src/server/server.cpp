@@ -14,11 +14,11 @@
 namespace damaris::server {
 namespace {
 
-constexpr std::int64_t kShortSleepMs = 2;                 // an ordinary write wakes nobody
-constexpr std::int64_t kLongSleepMs = 10;                 // when looks have been in vain: a wake may cost 30 us
-constexpr std::int64_t kHoldMs = 10'000;                  // how long clients wait at the end for other servers
-constexpr std::int64_t kAwaitedLogDelayMs = 10'000;       // after which it says that it waits for them itself
-constexpr auto kLongCallback = std::chrono::seconds(10);  // worth a line in the log
+constexpr std::int64_t kShortSleepMs = 2;                 // an ordinary write does not ring the doorbell
+constexpr std::int64_t kLongSleepMs = 10;                 // after idle polls: a wake-up may cost 30 us
+constexpr std::int64_t kHoldMs = 10'000;                  // how long clients wait for other servers at the end
+constexpr std::int64_t kAwaitedLogDelayMs = 10'000;       // after which the wait for other servers is logged
+constexpr auto kLongCallback = std::chrono::seconds(10);  // a longer callback is logged
 
 }  // namespace
 
@@ -41,7 +41,7 @@ Server::~Server() {
   if (creator_.is_this_process()) close();
 }
 
-// The ids of a detached server's clients are known only now; none of their steps completes before all have come.
+// The ids of a detached server's clients are known only now; no step completes before all clients have attached.
 bool Server::admit() {
   if (!intake_.admit()) return false;
   if (learns_client_ids_) work_.host().set_clients(intake_.ids());
@@ -59,11 +59,11 @@ bool Server::poll() {
   worked |= intake_.spill_one();
   worked |= intake_.deliver_mail();
   release_clients();
-  // What is left to do at the end is for the plugins' finalize.
+  // Once all clients have left, remaining work is done by the plugins' finalize.
   return worked || (!intake_.all_left() && work_.idle());
 }
 
-// One step a pass, so that the lanes are drained between two of them.
+// One step per pass, so that the lanes are drained in between.
 bool Server::process_next() {
   bool another_waits = false;
   if (Step* next = intake_.next_complete(another_waits)) return process(*next, another_waits);
@@ -74,7 +74,7 @@ bool Server::process_next() {
   return true;
 }
 
-// Returns whether there was something to do: plugins may wait for their time, or for another server.
+// Returns false if the plugins only wait for their turn, or for another server.
 bool Server::process(Step& step, bool another_waits) {
   if (!step.begun) work_.take(intake_.begin(step));
   const bool urgent = another_waits || intake_.client_waits() || state_ == State::stopping || intake_.all_left();
@@ -83,11 +83,11 @@ bool Server::process(Step& step, bool another_waits) {
   return pass != PluginHost::Pass::waiting;
 }
 
-// Plugins on other servers, too, may wait for the word that nothing comes from here.
+// Plugins on other servers may also wait for the information that this server has nothing for these steps.
 void Server::pass(std::int64_t step) { work_.pass(step, intake_.lost(), intake_.never_attached()); }
 
 void Server::release_clients() {
-  // Before the last one goes: a client that comes now must not attach to a server that is about to end.
+  // Before the last client is released: a new client must not attach to a server that is about to end.
   if (intake_.all_left()) {
     intake_.stop_accepting();
     if (holds_clients()) return;
@@ -95,7 +95,8 @@ void Server::release_clients() {
   intake_.release_clients(state_ == State::closing);
 }
 
-// The last clients hear how the plugins ended, and go on when everything is on disk. Not for ever: other servers may have long to go.
+// The last clients wait until the plugins have finalized, so that they get the result and everything is on disk. Bounded, because other
+// servers may run for much longer.
 bool Server::holds_clients() {
   if (state_ == State::polled || state_ == State::closing) return false;
   if (!hold_deadline_) hold_deadline_ = Deadline::after_ms(std::min(model_->architecture.finalize_timeout_ms / 2, kHoldMs));
@@ -104,14 +105,14 @@ bool Server::holds_clients() {
 
 bool Server::finished() {
   if (!intake_.all_left() || !intake_.is_drained()) return false;
-  pass(kAllSteps);  // before the coordinator hears it: then the message is on its way
+  pass(kAllSteps);  // first, so that the plugins' messages are sent before the coordinator completes
   intake_.end_signals();
   if (work_.coordinator().leave()) return true;
   log_awaited_servers();
   return false;
 }
 
-// No bound would be right: their clients may compute for hours (ADR 4). But nobody waits in silence.
+// No time-out would be right, because their clients may compute for hours (ADR 4). But the wait is logged.
 void Server::log_awaited_servers() {
   if (!awaited_log_deadline_) awaited_log_deadline_ = Deadline::after_ms(kAwaitedLogDelayMs);
   if (!awaited_log_deadline_->passed()) return;
@@ -148,7 +149,7 @@ void Server::serve(const std::atomic<bool>* stop) {
     if (state_ == State::serving && stop != nullptr && stop->load()) {
       state_ = State::stopping;
       intake_.stop_accepting();
-      admit();  // a client that has come since the last look may have published something
+      admit();  // a client that has just attached may have published blocks
       intake_.stop();
     }
     if (poll()) {
@@ -157,14 +158,14 @@ void Server::serve(const std::atomic<bool>* stop) {
     }
     if (finished()) break;
     shm::sleep_as_server(region_->header(), sleep_ms, [this] { return intake_.has_messages(); });
-    // What another server has to say rings no doorbell: while that is awaited, the looks stay frequent.
+    // Messages of other servers ring no doorbell: keep polling frequently while one is expected.
     sleep_ms = busy() || intake_.all_left() ? kShortSleepMs : std::min(sleep_ms * 2, kLongSleepMs);
   }
   state_ = state_ == State::stopping ? State::stopped : State::over;
 }
 
-// As after a kill: the state of the server is unknown, so plugins are not called any more, and the recovery sorts it out.
-// What must not fail comes first; the words are best effort, as memory may be what is missing.
+// As after a kill: the state of the server is unknown, so plugins are no longer called, and the rest is left to recovery.
+// First what must not fail; the message is best effort, because memory may be exhausted.
 void Server::fail(int code, const std::string& cause) noexcept {
   state_ = State::broken;
   preserve_unstored_data();
@@ -181,7 +182,7 @@ void Server::fail(int code, const std::string& cause) noexcept {
   shm::notify_progress(region_->header());
 }
 
-// In place the region has no name, and nobody could recover from it.
+// In place the region has no name, so no recovery is possible.
 void Server::preserve_unstored_data() noexcept {
   if (region_->name().empty()) return;
   region_->memory().release_name();
@@ -207,7 +208,7 @@ Status Server::close() {
   return failures_.first();
 }
 
-// Not before it is true. How a storage that failed has put it stands before.
+// Only after finalize, when the result is known. The storage has already reported its own failure.
 void Server::note_stopped() {
   const bool all = intake_.all_stored() && intake_.is_drained() && end_failure_.code >= DC_OK;
   failures_.record(DC_E_STOPPED, all ? "asked to stop: what was published is stored, open steps are partial"

@@ -13,8 +13,8 @@ std::string describe(const model::Model& model, const InstanceKey& key) {
   return format("event '{}' (instance {}) of step {}", model.events[key.event].name, key.instance, key.step);
 }
 
-// A client that has finalized before the step, or has died, sends nothing more: the others do not wait for it. One that has ended the step
-// without sending has made up its mind, however soon its finalize is seen.
+// A client that finalized before the step, or died, sends nothing more, so the others do not wait for it. One that ended the step without
+// sending the signal stays expected even after its finalize: its decision not to send counts.
 bool is_expected_to_send(const Member& member, std::int64_t step) {
   if (!member.has_left()) return true;
   return member.presence != Member::Presence::gone && member.last_step >= step;
@@ -47,7 +47,7 @@ void Signals::receive(const Member& member, std::uint32_t event, std::int64_t st
   if (sent_by_all(key, senders)) run_node(key);
 }
 
-// All clients of the server have sent it, as far as they are still there to send it.
+// All clients of the server that are still expected to send the signal have sent it.
 void Signals::run_node(const InstanceKey& key) {
   senders_.erase(key);
   if (has_scope(key.event, DC_SCOPE_NODE)) run_scope(key, DC_SCOPE_NODE, -1, node_order_++);
@@ -101,7 +101,7 @@ bool Signals::decide() {
   while (const auto decision = coordinator_.poll()) {
     worked = true;
     if (waiting_.count(decision->key) == 0) {
-      // Not announced here, or given up: a cancelled one is no surprise, one that the others run is worth a line.
+      // Not announced here, or abandoned: a cancellation is expected then, but an instance that other servers run is logged.
       if (decision->run)
         log_line(LogLevel::warning,
                  format("{} ran on other servers after this one had given it up", describe(*model_, decision->key)));

@@ -18,8 +18,8 @@
 namespace damaris::server {
 namespace {
 
-// Another run that writes to the same place, and of detached servers one that clients could take for this one. Runs that write to other
-// folders may go on beside it.
+// Refuses a start while another run writes to the same place or, for a detached server, while clients could mistake another server for this
+// one. Runs that write elsewhere are no obstacle.
 void refuse_second_run(const model::Model& model, const shm::RunKey& key, const StartOptions& options) {
   const bool detached = options.mode == ServerMode::detached;
   const std::uint64_t place = place_digest(model.file);
@@ -40,7 +40,7 @@ void refuse_second_run(const model::Model& model, const shm::RunKey& key, const 
                                 model.file, it));
 }
 
-// With the start lock, or for a process that holds it.
+// Precondition: this process, or the one that started it, holds the start lock.
 std::shared_ptr<shm::Region> make_named_region(const Configuration& configuration, const shm::RunKey& key,
                                                const StartOptions& options, RegionPlace place) {
   const model::Model& model = *configuration.model;
@@ -60,7 +60,7 @@ constexpr Library kLibrary = {parse, start_server};
 }  // namespace
 
 std::unique_ptr<Serving> start_server(const Configuration& configuration, StartOptions options) {
-  constexpr int kMost = std::numeric_limits<int>::max();  // no number is above it
+  constexpr int kMost = std::numeric_limits<int>::max();  // index + 1 would overflow
   const int index = options.index;
   if (options.coordinator == nullptr)
     options.coordinator = std::make_unique<SingleCoordinator>(index, index == kMost ? kMost : index + 1);
@@ -80,8 +80,8 @@ std::unique_ptr<Serving> start_server(const Configuration& configuration, StartO
   std::optional<shm::StartLock> lock(key);
   if (!options.holds_lock) lock->take(model.architecture.attach_timeout_ms, options.stop);
   const auto region = make_named_region(configuration, key, options, place);
-  // Plugins may start collectively over servers that still wait for the lock. A detached server's clients start another one if they get it
-  // before this one is ready.
+  // Release the lock in a split run, because plugins may initialize collectively with servers that still wait for it. A detached server keeps
+  // it: clients that got the lock before this server is ready would start another one.
   if (options.mode == ServerMode::split) lock.reset();
   return make(region);
 }

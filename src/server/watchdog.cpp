@@ -41,7 +41,7 @@ class Watchdog::Checker {
 
   const shm::RegionHeader& header_;
   Clock::duration limit_;
-  std::int64_t last_reported_ = 0;  // start of the callback that the last line was about
+  std::int64_t last_reported_ = 0;  // start of the last callback that was logged
   std::mutex mutex_;
   std::condition_variable end_;
   bool ended_ = false;

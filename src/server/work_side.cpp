@@ -8,7 +8,7 @@
 namespace damaris::server {
 namespace {
 
-constexpr int kPostsPerVisit = 256;  // a plugin may answer itself for ever
+constexpr int kPostsPerVisit = 256;  // bounded, because a plugin may keep posting to itself
 
 }  // namespace
 
