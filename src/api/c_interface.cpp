@@ -1,4 +1,4 @@
-// The C functions: one guard each. What they do is in the client; how a session starts is in attach.cpp.
+// The C functions, each wrapped in a guard. The client implements them; attach.cpp starts a session.
 #include <damaris/damaris.h>
 
 #include "api/attach.hpp"
@@ -72,7 +72,7 @@ int dc_initialize(const char* config, int id) {
 int dc_finalize(void) {
   return guard([&] {
     client();
-    // The session ends in any case: after a time-out or a lost server there is nothing left to wait for.
+    // The session always ends: after a time-out or the loss of the server there is nothing left to wait for.
     struct End {
       ~End() { damaris::api::set_session(nullptr); }
     } end;

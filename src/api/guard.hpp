@@ -1,6 +1,6 @@
-// The guards at the C edge, one for each C function.
+// The guards of the C functions: they turn exceptions into codes.
 // Used by: the C functions of libdamaris and libdamaris_mpi, and the end of a session inside MPI_Finalize; any thread of the simulation.
-// Before it: a call of the simulation. After it: a code, and the sentence of dc_last_error.
+// Before it: a call of the simulation. After it: a code, and the message of dc_last_error.
 #pragma once
 
 #include <new>
@@ -11,7 +11,7 @@
 
 namespace damaris::api {
 
-// For the path of a write, which computes with whole numbers only and guards itself where it has to wait.
+// For the write path, which uses only integer arithmetic and guards the thread state itself where it waits.
 template <class Call>
 int guard_write(Call&& call) noexcept {
   try {
@@ -27,7 +27,7 @@ int guard_write(Call&& call) noexcept {
   }
 }
 
-// For all others: the simulation finds its floating-point environment as it was.
+// For all other functions: also preserves the simulation's floating-point environment.
 template <class Call>
 int guard(Call&& call) noexcept {
   const ThreadStateGuard thread_state;

@@ -17,13 +17,13 @@
 namespace damaris::api {
 namespace {
 
-// Not destroyed at exit: a program that ends without dc_finalize has died, and its server shall see it so.
+// Not destroyed at exit: a program that exits without dc_finalize counts as dead, and the server must see that.
 Session* the_session = nullptr;
 thread_local std::string last_sentence;
 constexpr auto kShortWait = std::chrono::milliseconds(20);
 constexpr auto kWatchInterval = std::chrono::microseconds(500);
 
-// After all that ends with the program, such as a C++ session that finalizes in its destructor.
+// Runs after other static destructors, such as that of a C++ session that finalizes.
 struct AtExit {
   AtExit() { make_log(); }
   ~AtExit() {
@@ -43,9 +43,9 @@ Session::Session(std::unique_ptr<server::Serving> server, const std::shared_ptr<
   client_ = std::make_unique<client::Client>(server_->region(), model, 0, id, [this] { return pump(); });
 }
 
-// Of several threads that wait one does the server's work; the others look again.
+// One of several waiting threads does the server's work; the others check again.
 client::PumpResult Session::pump() {
-  const ThreadStateGuard thread_state;  // a write that waits comes here as well
+  const ThreadStateGuard thread_state;  // a waiting write also calls this
   const std::unique_lock<std::mutex> lock(pump_mutex_, std::try_to_lock);
   if (!lock) {
     std::this_thread::yield();
@@ -57,7 +57,7 @@ client::PumpResult Session::pump() {
     return client::PumpResult::worked;
   }
   if (!server_->busy()) return client::PumpResult::idle;
-  // Another process of the same core may be what is waited for; after a while it is something slow, such as a disk.
+  // The awaited process may run on the same core, so yield first; after a while, assume something slow, such as a disk, and sleep.
   if (Clock::now() - last_work_ < kShortWait)
     std::this_thread::yield();
   else
@@ -69,7 +69,7 @@ Status Session::finalize() {
   Status report = client_->finalize();
   if (server_ == nullptr) return report;
   const ProcessGuard borrowed;
-  // The other processes in place come to their end too, or have died.
+  // The other in-place processes finalize too, or have died.
   const Deadline deadline = Deadline::after_ms(finalize_timeout_ms_);
   bool all_here = server_->finished();
   for (; !all_here && !deadline.passed(); all_here = server_->finished()) pump();
@@ -133,7 +133,7 @@ int set_last_error(int code, const std::string& sentence) noexcept {
   try {
     last_sentence = lines_without_controls(sentence);
   } catch (...) {
-    last_sentence.clear();  // no memory for the sentence: the code must do
+    last_sentence.clear();  // no memory for the message: only the code is left
   }
   return code;
 }

@@ -18,7 +18,7 @@
 namespace damaris::api {
 namespace {
 
-constexpr int kReadyDescriptor = 3;  // of the server: the only one it inherits beside /dev/null on 0 to 2
+constexpr int kReadyDescriptor = 3;  // in the server: the only inherited descriptor besides /dev/null on 0 to 2
 
 std::string server_program() {
   if (const char* given = ::secure_getenv("DAMARIS_SERVER"); given != nullptr && *given != '\0') return given;
@@ -30,7 +30,7 @@ std::string server_program() {
   return beside;
 }
 
-// Writes what the child could not do to the pipe that read_reply() reads: a letter, and errno as three digits.
+// Child: writes its failure to the pipe that read_reply() reads, as a letter and errno in three digits.
 constexpr char kNoProcess = 'p', kNoProgram = 'x';
 [[noreturn]] void report_and_exit(int ready, char what) {
   const int reason = errno;
@@ -40,7 +40,7 @@ constexpr char kNoProcess = 'p', kNoProgram = 'x';
   ::_exit(127);
 }
 
-// Only async-signal-safe calls: the parent may have threads. The second fork makes init the parent, so nobody has to wait for it.
+// Only async-signal-safe calls, because the parent may have threads. The second fork makes init the parent, so that no process has to reap it.
 [[noreturn]] void become_server(const char* program, const char* config, const char* clients, int ready, int null) {
   ::setsid();
   const pid_t server = ::fork();
@@ -58,7 +58,7 @@ constexpr char kNoProcess = 'p', kNoProgram = 'x';
   report_and_exit(kReadyDescriptor, kNoProgram);
 }
 
-// What the server says through the pipe: "ok", or "<code> <sentence>"; or what report_and_exit() says in its place.
+// Returns the server's reply through the pipe: "ok", or "<code> <message>"; or the text of report_and_exit().
 std::string read_reply(int pipe, std::int64_t timeout_ms) {
   const Deadline deadline = Deadline::after_ms(timeout_ms);
   std::string reply;
@@ -67,7 +67,7 @@ std::string read_reply(int pipe, std::int64_t timeout_ms) {
     const int ready = ::poll(&look, 1, static_cast<int>(deadline.left_ms(timeout_ms)));
     if (ready == 0)
       throw Error(DC_E_TIMEOUT, format("the damaris-server that this client started is not ready after {} ms", timeout_ms));
-    if (ready < 0) {  // nothing to read then: the read would wait without bound
+    if (ready < 0) {  // nothing to read: the read would block without bound
       if (errno == EINTR) continue;
       throw system_error(DC_E_MEMORY, "cannot wait for damaris-server", errno, "look at the limit of open files");
     }

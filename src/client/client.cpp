@@ -74,7 +74,7 @@ void Client::make_writers() {
   }
 }
 
-// Of a pool the server has made it; its pages are only mapped here.
+// The arena of a pool is already initialized by the server; only its pages are mapped here.
 shm::Arena Client::own_arena(const shm::LaneSpan& span) {
   region_->memory().allocate(span.arena_offset, span.arena_bytes, region_->pool() != nullptr);
   shm::LaneHeader* keeper = region_->lane(static_cast<std::uint32_t>(span.arena));
@@ -83,7 +83,7 @@ shm::Arena Client::own_arena(const shm::LaneSpan& span) {
   return {base, span.arena_bytes, keeper};
 }
 
-// Reached without finalize only when the program is unwinding: say goodbye, wait for nothing.
+// Not finalized only while the program is unwinding: sends finalize without waiting.
 Client::~Client() {
   if (finalize_deadline_ || !creator_.is_this_process()) return;
   const std::int64_t last = last_attempted_step();
@@ -94,7 +94,7 @@ Client::~Client() {
     for (const auto& [what, count] : writer->refused) sent = sent && writer->lane.try_push(refusal(what, count));
     if (sent)
       writer->lane.try_push(
-          make_message(MessageKind::finalize, last));  // else it is missing from the step, once its process has ended
+          make_message(MessageKind::finalize, last));  // otherwise the server reports this client as missing from the step
   }
   link_.ring();
 }
@@ -105,7 +105,7 @@ Writer& Client::writer_of_thread() {
                                    writers_.size(), model_->file));
 }
 
-// Without claiming one: a thread that only looks takes no lane.
+// Claims no lane: a thread that only queries needs none.
 Writer* Client::writer_if_any() {
   if (writers_.size() == 1) return writers_[0].get();
   const auto lane = claims_.current();
@@ -116,8 +116,8 @@ std::unique_lock<std::mutex> Client::lock_step() {
   return writers_.size() > 1 ? std::unique_lock<std::mutex>(step_mutex_) : std::unique_lock<std::mutex>();
 }
 
-// `wanted`: what is to be written then; a step that is known to lack a block is partial, whatever kept the block out. What the step would
-// refuse is refused before it opens, which ends the one before.
+// `wanted`: the block to be written in the new step. A write that would fail is refused before the step opens, because opening it ends the
+// previous step. A block that a full lane keeps out is recorded, so that its step becomes partial.
 void Client::change_step(std::int64_t step, const Wanted* wanted) {
   const auto lock = lock_step();
   require_step(step);
@@ -138,7 +138,8 @@ void Client::change_step(std::int64_t step, const Wanted* wanted) {
   open_.store(step, std::memory_order_release);
 }
 
-// What was refused of the steps that end here, so that the server can record it. A refusal of a later step than the open one ends the open one.
+// Reports the refused writes of the steps up to `last`, so that the server can record them. A refusal in a step after the open one ends the
+// open one.
 void Client::report_refusals(std::int64_t last, const Deadline& deadline) {
   for (auto& writer : writers_) writer->record_failed_writes(open_, last);
   for (auto& writer : writers_) {
@@ -150,7 +151,7 @@ void Client::report_refusals(std::int64_t last, const Deadline& deadline) {
   }
 }
 
-// Of which the program has tried to write something; of a step that a full lane has kept from opening nothing was taken.
+// The last step in which the program has tried to write, including one that a full lane has kept from opening.
 std::int64_t Client::last_attempted_step() const {
   std::int64_t last = std::max(ended_, open_.load());
   for (const auto& writer : writers_)
@@ -158,8 +159,8 @@ std::int64_t Client::last_attempted_step() const {
   return last;
 }
 
-// One call waits once for a lane, however many events it has to send. A client that leaves has the time of finalize: else the server would
-// take him for dead.
+// One deadline per call, however many messages it sends. During finalize it is that of finalize: the server would otherwise declare the
+// client dead.
 Deadline Client::lane_deadline() const {
   return finalize_deadline_.value_or(Deadline::after_ms(model_->architecture.buffer_timeout_ms));
 }
@@ -181,7 +182,7 @@ void Client::close_steps_below(std::int64_t step) {
   writing_.store(false, std::memory_order_relaxed);
 }
 
-// Parameters change between steps, never in the middle of one. A write that is refused has not begun the step's.
+// Parameters change only between steps. A refused write does not fix the shapes of the step.
 void Client::start_writing(const Wanted& wanted, std::int64_t step) {
   const auto lock = lock_step();
   if (writing_.load(std::memory_order_relaxed)) return;
@@ -200,7 +201,7 @@ void Client::push(Writer& writer, const Message& message, const Deadline& deadli
   writer.lane.try_push(message);
 }
 
-// All or none: a call that fails for a full lane can be made again.
+// All or none, so that a call that failed because of a full lane can be retried.
 void Client::push_to_all(const Message& message, const Deadline& deadline) {
   for (auto& writer : writers_)
     if (!writer->lane.has_room()) wait_for_lane(*writer, deadline);
@@ -239,7 +240,7 @@ void Client::set_time(std::int64_t step, double time) {
   push(own_writer(), message, lane_deadline());
 }
 
-// Every lane gets the end, so that the server knows it has all that the client's threads wrote before.
+// Sends the end to every lane, so that it covers everything that the client's threads wrote before.
 Status Client::end_iteration(std::int64_t step) {
   require_step(step);
   if (step <= ended_)
@@ -271,7 +272,7 @@ Status Client::next_report(std::int64_t up_to_step) {
   }
   const auto mail = shm::try_take_mail(region_->slot(slot_), up_to_step);
   if (!mail) return mailbox_report();
-  // A server in the background has nobody else to say it to, and a program may not look at what its calls return.
+  // A background server has no other channel to the user, and a program may ignore return codes.
   if (region_->header().detached != 0) log_line(mail->code > DC_OK ? LogLevel::warning : LogLevel::error, mail->sentence);
   return {mail->code > DC_OK ? mail->code : DC_E_EARLIER_IO, mail->sentence};
 }
@@ -294,7 +295,7 @@ Status Client::flush(std::int64_t step, std::int64_t timeout_ms) {
   if (!link_.wait_until(Deadline::after_ms(timeout_ms),
                         [&] { return region_->header().last_processed.load(std::memory_order_acquire) >= step; }))
     throw Error(DC_E_TIMEOUT, format("step {} is not durable after {} ms: waited for {}", step, timeout_ms, link_.describe(step)));
-  link_.require_not_stopping();  // of a step that it has cut short it stores what it has, which may not be all of it
+  link_.require_not_stopping();  // a stopping server may have stored only part of the step
   return next_report(step);
 }
 
@@ -314,18 +315,18 @@ Status Client::finalize() {
   link_.ring();
   const auto drained = [&] { return state_of(region_->slot(slot_)) != shm::SlotState::attached; };
   if (!link_.wait_until(*finalize_deadline_, drained)) throw_not_durable(last);
-  if (state_of(region_->slot(slot_)) == shm::SlotState::dead) link_.require_taking();  // a stopping server took no more: says so
+  if (state_of(region_->slot(slot_)) == shm::SlotState::dead) link_.require_taking();  // throws: a stopping server accepted no more
   constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
   Status first = next_report(kAll);
-  if (first.code == DC_E_NOT_COMMITTED) log_line(LogLevel::warning, first.message);  // a destructor that finalizes hands no code on
+  if (first.code == DC_E_NOT_COMMITTED) log_line(LogLevel::warning, first.message);  // a finalizing destructor returns no code
   for (Status next = first.code == DC_OK ? first : next_report(kAll); next.code != DC_OK; next = next_report(kAll)) {
     first.message += "; also: " + next.message;
-    if (first.code > DC_OK) first.code = next.code;  // an error is not hidden behind a notice
+    if (first.code > DC_OK) first.code = next.code;  // an error takes precedence over a notice
   }
   return first;
 }
 
-// A pool is everyone's: it counts once, and each thread knows of all of it.
+// A shared pool counts only once: each thread has a value for all of it.
 void Client::add_arena(const Writer& writer, dc_status_t& status) const {
   const std::uint64_t used = writer.used_bytes.load(std::memory_order_relaxed);
   const bool shared = writer.arena.is_shared();
@@ -339,7 +340,7 @@ dc_status_t Client::status() {
   status.last_complete = header.last_complete.load(std::memory_order_acquire);
   status.last_durable = header.last_durable.load(std::memory_order_acquire);
   status.first_error = header.first_error.load(std::memory_order_acquire);
-  if (Writer* own = writer_if_any()) {  // only its owner may walk an arena; of the others each write leaves a note
+  if (Writer* own = writer_if_any()) {  // only its owner may walk an arena; the other threads publish their use with each write
     status.largest_hole_bytes = own->arena.largest_hole_bytes();
     own->used_bytes.store(own->arena.used_bytes(), std::memory_order_relaxed);
   }

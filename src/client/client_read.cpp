@@ -1,5 +1,5 @@
-// The path of a read: reserve -> ask -> wait for the server's answer -> copy out. The block is the server's until it has answered, also
-// when the client no longer waits: then its release gives the memory back, and nobody looks at the answer.
+// The path of a read: reserve -> request -> wait for the server's answer -> copy out. The server owns the block until it has answered. If the
+// client has abandoned the read, the server releases the block instead.
 #include <algorithm>
 #include <cstring>
 
@@ -16,7 +16,7 @@ std::uint64_t interior_bytes(const Variable& variable) {
   return bytes;
 }
 
-// The block asks for the interior alone: ghost zones are not stored.
+// Requests the interior only: ghost zones are not stored.
 shm::Form interior_form(const Variable& variable) {
   const shm::Form form = variable.form;
   return {form.ndims, form.flags & (shm::kHasPosition | shm::kHasGlobal)};
@@ -36,7 +36,7 @@ shm::BlockState state_of(const shm::BlockHeader& block) {
   return static_cast<shm::BlockState>(block.state.load(std::memory_order_acquire));
 }
 
-// Gives the block back when its answer has been read.
+// Releases the block after its answer has been read.
 class AnswerGuard {
  public:
   AnswerGuard(shm::PooledArena& arena, shm::BlockHeader& block) : arena_(arena), block_(block) {}
@@ -49,7 +49,7 @@ class AnswerGuard {
   shm::BlockHeader& block_;
 };
 
-// `data`, `data_bytes`: as this client asked; in a pool others may have written over the header since.
+// `data`, `data_bytes`: as requested by this client; in a pool other clients may have overwritten the header since.
 void throw_refusal(const std::byte* data, std::uint64_t data_bytes) {
   shm::Answer answer;
   std::memcpy(&answer, data + shm::answer_offset(data_bytes), sizeof answer);
@@ -74,7 +74,7 @@ shm::BlockHeader* Client::reserve_to_read(Writer& writer, const std::string& wha
     const auto alone = [&] { return writer.waiting_is_futile(bytes, form); };
     const auto done = [&] { return header != nullptr || (header = writer.arena.try_reserve(bytes, form)) != nullptr || alone(); };
     link_.wait_until(Deadline::after_ms(model_->architecture.buffer_timeout_ms), done);
-    // The last release may have come between the two looks of done().
+    // The last release may have come between the two checks in done().
     if (header == nullptr) header = writer.arena.try_reserve(bytes, form);
   }
   if (header == nullptr)
@@ -91,7 +91,7 @@ shm::BlockHeader* Client::reserve_to_read(Writer& writer, const std::string& wha
 void Client::request(Writer& writer, shm::BlockHeader* block, shm::Message& event, const std::string& what) {
   event.step = block->step;
   event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_->at(0));
-  shm::publish_block(*block, shm::BlockState::requested, writer.lane, event);  // reserve_to_read() made sure of the room
+  shm::publish_block(*block, shm::BlockState::requested, writer.lane, event);  // reserve_to_read() has ensured room in the lane
   link_.ring();
   const std::int64_t timeout_ms = model_->architecture.buffer_timeout_ms;
   const auto answered = [&] { return state_of(*block) == shm::BlockState::answered; };

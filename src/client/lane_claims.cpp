@@ -17,8 +17,8 @@ std::uint64_t next_id() {
 
 }  // namespace
 
-// What one thread has of all the clients of the process. Under a pthread key, not in a thread_local object: destructors of those may call
-// Damaris yet, while the key's comes after them, and again if a later one's claims anew.
+// The lanes that one thread has claimed, of all clients of the process. Stored under a pthread key, not in a thread_local object: destructors
+// of thread_local objects may still call Damaris. The key's destructor runs after them, and again if a later destructor claims a lane.
 class ThreadLanes {
  public:
   static ThreadLanes* of_thread() { return static_cast<ThreadLanes*>(::pthread_getspecific(key())); }
@@ -37,7 +37,7 @@ class ThreadLanes {
       if (place.claims == claims) return place.lane;
     return std::nullopt;
   }
-  // Makes room first: what has been claimed must be remembered.
+  // Allocates first, so that a claimed lane is always recorded.
   std::optional<std::uint32_t> claim(std::uint64_t claims, const std::shared_ptr<LaneClaims::Flags>& flags) {
     places_.erase(std::remove_if(places_.begin(), places_.end(), [](const Place& place) { return place.flags.use_count() == 1; }),
                   places_.end());

@@ -18,7 +18,7 @@ bool ServerLink::is_attached() const {
   return region_->slot(slot_).state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(shm::SlotState::attached);
 }
 
-// While a call waits: the server may be on its way out, but it has not given this client up.
+// True while a call may wait: the server may be leaving, but it still serves this client.
 bool ServerLink::serves() const {
   const shm::RegionState now = state();
   return now != shm::RegionState::closed && now != shm::RegionState::lost && is_attached() && process_.alive();
@@ -32,7 +32,7 @@ void ServerLink::require_not_stopping() const {
   if (const shm::RegionState now = state(); now == shm::RegionState::leaving || now == shm::RegionState::closed) throw_lost();
 }
 
-// A server in the background has nobody else to say it to, and a program may not look at what its calls return.
+// A background server has no other channel to the user, and a program may ignore return codes.
 void ServerLink::throw_lost() const try { throw_loss(); } catch (const Error& error) {
   if (region_->header().detached != 0 && !loss_logged_.exchange(true)) log_line(LogLevel::error, error.sentence());
   throw;
@@ -59,13 +59,13 @@ void ServerLink::throw_loss() const {
   if (process_.alive())
     throw Error(DC_E_SERVER_LOST, format("{} does not serve client {} any more{}{}", server, mine.id.load(),
                                          mail.empty() ? ": its log says why" : mail, undelivered_text()));
-  // Killed after it had been asked to stop: of this client it would have taken nothing more.
+  // Killed while stopping: it would have accepted nothing more from this client.
   const bool was_given_up = mine.state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(shm::SlotState::dead);
   throw Error(DC_E_SERVER_LOST, format("{} is gone{}; {}{}{}", server, busy_text(), region_location(""), mail,
                                        was_given_up ? undelivered_text() : ""));
 }
 
-// Of what a server that is gone has not stored. A region without its name goes with its last process: nobody can find it.
+// Where the data are that the lost server has not stored. A region without its name vanishes with its last process.
 std::string ServerLink::region_location(const char* when) const {
   if (region_->name().empty()) return "what was published stays in memory";
   const std::string place = "/dev/shm" + region_->name();
@@ -77,7 +77,7 @@ std::string ServerLink::region_location(const char* when) const {
   return format("what was published stays in {}, from where 'damaris recover' stores it{}", place, when);
 }
 
-// Nobody asks for it after this: what could not be stored is heard of here, or never.
+// The last opportunity to report the remaining mail.
 std::string ServerLink::remaining_mail() const {
   std::string text;
   while (const auto mail = shm::try_take_mail(region_->slot(slot_), std::numeric_limits<std::int64_t>::max()))
@@ -85,7 +85,7 @@ std::string ServerLink::remaining_mail() const {
   return text;
 }
 
-// What this client sent and nobody will take: it must hear of it.
+// Reports the messages of this client that the server will never dequeue.
 std::string ServerLink::undelivered_text() const {
   std::uint64_t events = 0;
   for (std::uint32_t thread = 0; thread < region_->threads(); ++thread) {
@@ -109,11 +109,11 @@ bool ServerLink::pump_until(PumpResult until, std::int64_t timeout_ms) {
 std::string ServerLink::busy_text() const {
   const shm::Busy busy = shm::busy_with(region_->header());
   if (busy.since_ns == 0) return "";
-  // A plugin that waits is shown anew with every look it takes.
+  // The start time of a waiting plugin is reset with each of its callbacks.
   return busy.seconds < 0.01 ? format(", in {}", busy.what) : format(", in {} for {:.1f} s", busy.what, busy.seconds);
 }
 
-// The server has not taken all that it sent, which may end the step.
+// True if the server has not dequeued all of the client's messages, which may end the step.
 bool ServerLink::has_unread_messages(std::uint32_t client) const {
   for (std::uint32_t thread = 0; thread < region_->threads(); ++thread) {
     const shm::LaneHeader* lane = region_->lane(client * region_->threads() + thread);
@@ -125,7 +125,7 @@ bool ServerLink::has_unread_messages(std::uint32_t client) const {
 std::string ServerLink::late_clients(std::int64_t step) const {
   std::vector<std::string> late;
   for (std::uint32_t index = 0; index < region_->client_count(); ++index) {
-    if (index == slot_) continue;  // this client has ended it, whether the server has seen that or not
+    if (index == slot_) continue;  // this client has ended it, even if the server has not seen that yet
     const shm::ClientSlot& slot = region_->slot(index);
     const auto state = static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
     if (state == shm::SlotState::free || state == shm::SlotState::claimed)

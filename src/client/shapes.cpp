@@ -18,7 +18,7 @@ std::vector<std::string> all_names(const Items& items, Name&& name) {
   return names;
 }
 
-// From the layout's dimension order to C order and back.
+// Converts between the layout's dimension order and C order.
 int c_index(const Variable& variable, int dimension) {
   return variable.fortran_order ? variable.shape.ndims - 1 - dimension : dimension;
 }
@@ -79,7 +79,7 @@ void Shapes::set_parameter(const std::string& name, std::int64_t value) {
                                       model::place(*model_, declared.where), value));
   std::vector<std::int64_t> values = parameters_;
   values[index] = value;
-  model::update_parameters(*model_, values);  // those computed from it follow
+  model::update_parameters(*model_, values);  // recomputes dependent parameters
   parameters_ = std::move(values);
   changed_ = true;
   next_.reset();
@@ -144,7 +144,7 @@ void Shapes::require_dims(const Variable& variable, const std::string& call, int
                                    variable.shape.ndims, ndims));
 }
 
-// A block without elements has no ghost zones either, whatever its other extents.
+// An empty block has no ghost zones.
 void Shapes::require_ghosts_fit(const Variable& variable, const model::Shape& shape) const {
   if (shape.bytes == 0) return;
   for (int d = 0; d < shape.ndims; ++d) {

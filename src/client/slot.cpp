@@ -14,8 +14,8 @@ void set_state(shm::ClientSlot& slot, shm::SlotState state) {
   slot.state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
 }
 
-// One compare-exchange takes the slot and names its owner: at whatever instruction that process ends, the next one sees it and takes its
-// place. What it had prepared is prepared anew.
+// A single compare-exchange takes the slot and records its owner: at whatever instruction that process dies, the next one can detect it and
+// take over. The slot is then initialized again.
 bool take(shm::ClientSlot& slot, std::uint64_t self) {
   std::uint64_t before = slot.claimer.load(std::memory_order_acquire);
   if (before != 0 && is_alive(process_of(before))) return false;
@@ -25,7 +25,7 @@ bool take(shm::ClientSlot& slot, std::uint64_t self) {
   return state == static_cast<std::uint32_t>(shm::SlotState::claimed);
 }
 
-// A claimer that died before it was attached is nobody. One of other namespaces is known by its part.
+// Ignores a claimer that died before it attached. A claimer in another namespace is detected by the lock on its part.
 bool has_id(const shm::Region& region, std::uint32_t index, int id) {
   const shm::ClientSlot& slot = region.slot(index);
   const shm::SlotState state = state_of(slot);
@@ -43,16 +43,16 @@ shm::SlotState state_of(const shm::ClientSlot& slot) {
 void release_slot(shm::ClientSlot& slot) {
   slot.id.store(-1);
   set_state(slot, shm::SlotState::free);
-  slot.claimer.store(0, std::memory_order_release);  // last: until then the slot is ours
+  slot.claimer.store(0, std::memory_order_release);  // last: until then this process owns the slot
 }
 
-// The id is looked for after the slot is taken, so that of two processes with one id at least one sees the other.
+// Checks for a duplicate id after taking the slot, so that of two processes with the same id at least one sees the other.
 bool try_claim(shm::Region& region, std::uint32_t index, int id) {
   shm::ClientSlot& slot = region.slot(index);
   const shm::SlotState state = state_of(slot);
   if (state != shm::SlotState::free && state != shm::SlotState::claimed) return false;
   if (state == shm::SlotState::claimed && is_alive(process_of(slot.claimer.load(std::memory_order_acquire)))) return false;
-  // First: a process that finds the slot taken, and cannot see this process, checks whether its part is locked.
+  // The lock first: a process in another namespace that finds the slot taken checks whether the part is locked.
   if (!region.memory().try_lock(shm::kClientParts + index)) return false;
   const ProcessId self = this_process();
   if (!take(slot, word_of(self))) {
