@@ -35,7 +35,8 @@ bool is_about_to_leave(const shm::Region& region) {
   return true;
 }
 
-// Attaches to a free slot of a living detached server of this run, or returns nullptr. If another client takes a slot first, tries the next.
+// Attaches to a free slot of a living detached server of this run, or returns nullptr. If another client takes a slot first, tries the
+// next.
 // `is_leaving`: if given, also returns nullptr, and sets it, for a server that is about to leave.
 std::unique_ptr<Session> try_attach(const Identity& run, int id, bool* is_leaving = nullptr) {
   if (is_leaving != nullptr) *is_leaving = false;
@@ -112,7 +113,7 @@ std::unique_ptr<Session> attach_to_server(const model::Model& model, const Ident
 }  // namespace
 
 std::unique_ptr<Session> start_without_mpi(const std::string& config, int id) {
-  const ProcessGuard borrowed;
+  const ProcessGuard process_guard;
   if (id < 0) throw Error(DC_E_ARGUMENT, format("client id {} is negative; ids are 0 or more (usually the rank)", id));
   const std::string xml = read_config_file(config);
   const Identity run = {digest(xml), place_digest(config)};

@@ -51,7 +51,7 @@ client::PumpResult Session::pump() {
     std::this_thread::yield();
     return client::PumpResult::waiting;
   }
-  const ProcessGuard borrowed;
+  const ProcessGuard process_guard;
   if (server_->poll()) {
     last_work_ = Clock::now();
     return client::PumpResult::worked;
@@ -68,7 +68,7 @@ client::PumpResult Session::pump() {
 Status Session::finalize() {
   Status report = client_->finalize();
   if (server_ == nullptr) return report;
-  const ProcessGuard borrowed;
+  const ProcessGuard process_guard;
   // The other in-place processes finalize too, or have died.
   const Deadline deadline = Deadline::after_ms(finalize_timeout_ms_);
   bool all_here = server_->finished();
@@ -94,8 +94,8 @@ std::string Session::loss_at_exit() const {
 }
 
 Session::~Session() {
-  std::optional<ProcessGuard> borrowed;
-  if (is_own()) borrowed.emplace();
+  std::optional<ProcessGuard> process_guard;
+  if (is_own()) process_guard.emplace();
   client_.reset();
   server_.reset();
   if (on_end_ && is_own()) on_end_();

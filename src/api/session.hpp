@@ -54,8 +54,8 @@ Session* session() noexcept;
 inline void refuse_in_callback() {
   if (InCallback::is_here()) throw_in_callback();
 }
-// Call before a start does anything. Throws as refuse_in_callback(), Error(DC_E_ALREADY_INITIALIZED) if there is a session, DC_E_FORKED if it
-// belongs to another process.
+// Call before a start does anything. Throws as refuse_in_callback(), Error(DC_E_ALREADY_INITIALIZED) if there is a session, DC_E_FORKED
+// if it belongs to another process.
 void require_no_session();
 [[noreturn]] void throw_forked(const Session& session);
 void set_session(std::unique_ptr<Session> session) noexcept;

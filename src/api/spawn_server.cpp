@@ -40,7 +40,8 @@ constexpr char kNoProcess = 'p', kNoProgram = 'x';
   ::_exit(127);
 }
 
-// Only async-signal-safe calls, because the parent may have threads. The second fork makes init the parent, so that no process has to reap it.
+// Only async-signal-safe calls, because the parent may have threads. The second fork makes init the parent, so that no process has to
+// reap it.
 [[noreturn]] void become_server(const char* program, const char* config, const char* clients, int ready, int null) {
   ::setsid();
   const pid_t server = ::fork();

@@ -1,5 +1,5 @@
-// The path of a read: reserve -> request -> wait for the server's answer -> copy out. The server owns the block until it has answered. If the
-// client has abandoned the read, the server releases the block instead.
+// The path of a read: reserve -> request -> wait for the server's answer -> copy out. The server owns the block until it has answered. If
+// the client has abandoned the read, the server releases the block instead.
 #include <algorithm>
 #include <cstring>
 

@@ -17,8 +17,9 @@ std::uint64_t next_id() {
 
 }  // namespace
 
-// The lanes that one thread has claimed, of all clients of the process. Stored under a pthread key, not in a thread_local object: destructors
-// of thread_local objects may still call Damaris. The key's destructor runs after them, and again if a later destructor claims a lane.
+// The lanes that one thread has claimed, of all clients of the process. Stored under a pthread key, not in a thread_local object:
+// destructors of thread_local objects may still call Damaris. The key's destructor runs after them, and again if a later destructor
+// claims a lane.
 class ThreadLanes {
  public:
   static ThreadLanes* of_thread() { return static_cast<ThreadLanes*>(::pthread_getspecific(key())); }

@@ -14,8 +14,8 @@ namespace damaris::client {
 class LaneClaims {
  public:
   explicit LaneClaims(std::uint32_t lanes);
-  // The calling thread's lane, claimed if it has none yet. Returns nothing while other threads hold all lanes. The thread's end releases and
-  // the claim acquires, so the previous owner's stores to the lane are visible.
+  // The calling thread's lane, claimed if it has none yet. Returns nothing while other threads hold all lanes. The thread's end releases
+  // and the claim acquires, so the previous owner's stores to the lane are visible.
   std::optional<std::uint32_t> claim() {
     if (cached.claims != id_ && !claim_one()) return std::nullopt;
     return cached.lane;

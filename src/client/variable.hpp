@@ -12,10 +12,11 @@
 struct alignas(damaris::shm::kLine) dc_variable_s {
   // Members used by every write, up to the fourth extent, share one cache line: the simulation evicts the caches between two steps.
   std::uint32_t id = 0;
-  damaris::shm::Form form;                // of the blocks that are written
-  bool always_due = true;                 // enabled and due in every step: the model need not be consulted
-  std::atomic<bool> place_checked{true};  // false: shape or position changed since the last check against the global array; any thread may check
-  damaris::model::Shape shape;            // C order
+  damaris::shm::Form form;  // of the blocks that are written
+  bool always_due = true;   // enabled and due in every step: the model need not be consulted
+  std::atomic<bool> place_checked{
+      true};  // false: shape or position changed since the last check against the global array; any thread may check
+  damaris::model::Shape shape;              // C order
   std::int64_t position[DC_MAX_DIMS] = {};  // C order, of the interior
   std::uint64_t element_bytes = 0;
   dc_type type = DC_ANY;

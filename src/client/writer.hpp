@@ -48,8 +48,8 @@ struct Writer {
     add_one(drops ? dropped : skipped);
   }
 
-  // True if only the open step occupies the arena, so that no release can make room for `bytes`. In a pool, which other clients use too, that
-  // is certain only if the step and `bytes` together exceed the whole pool.
+  // True if only the open step occupies the arena, so that no release can make room for `bytes`. In a pool, which other clients use too,
+  // that is certain only if the step and `bytes` together exceed the whole pool.
   bool waiting_is_futile(std::uint64_t bytes, shm::Form form) noexcept {
     if (arena.is_shared()) return step_bytes + shm::block_bytes(bytes, form) > arena.size_bytes();
     return arena.used_bytes() <= step_bytes;

@@ -33,13 +33,14 @@ MpiCoordinator::MpiCoordinator(std::shared_ptr<Channels> channels, Needs needs, 
       count_(channels_->messages.size()),
       completed_by_(static_cast<std::size_t>(count_), -1) {}
 
-// Buffers must outlive their sends; after leave() nothing is under way.
+// Buffers must outlive their requests; after leave() none are pending.
 MpiCoordinator::~MpiCoordinator() {
   if (!creator_.is_this_process()) return;
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized != 0) return;
-  // Left without the others: a message still under way must never meet a later communicator that got this one's number.
+  // Destroyed before all servers were done: leaks the communicator, so that a pending message can never match a later communicator with the
+  // same context id.
   if (communicates() && !all_done_) (void)channels_->messages.release();
   for (std::deque<PendingTransfer>* under_way : {&sending_, &arriving_})
     for (PendingTransfer& transfer : *under_way)
@@ -72,7 +73,7 @@ void MpiCoordinator::prune_sent() {
   }
 }
 
-// Never waits for a long message: its receive is begun, and its place in the order kept.
+// Never blocks on a long message: posts its receive and keeps its position in the order.
 void MpiCoordinator::post_receives() {
   while (true) {
     int there = 0, bytes = 0;
@@ -153,7 +154,7 @@ void MpiCoordinator::on_announce(int from, const InstanceKey& key) {
   send_all(message);
 }
 
-// Once decided it stays decided: a server that abandoned it too late learns of it and reports that.
+// A decision is final: a server that abandons the instance later still receives it, and logs that.
 void MpiCoordinator::on_abandon(const InstanceKey& key) {
   if (announced_.erase(key) != 0) send_all(make_message(kCancel, key));
 }
@@ -216,7 +217,7 @@ std::optional<Decision> MpiCoordinator::poll() {
   return decision;
 }
 
-// The caller has said complete(kEnd); server 0 says bye when all have, and by then every message has arrived.
+// The caller has called complete(kEnd). Server 0 sends kDone once all servers have; by then every message has arrived.
 bool MpiCoordinator::leave() {
   if (!communicates()) return true;
   exchange();

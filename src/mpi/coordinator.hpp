@@ -1,13 +1,13 @@
-// Agreement of several servers over MPI: server 0 gives every global event its place in one order.
-// Used by: the server's dispatch thread (the one thread that calls MPI, FUNNELED); never blocks.
-// Before it: announcements of the servers' event engines. After it: the same decisions in the same order on every server.
+// Agreement between several servers over MPI: server 0 assigns every global event its position in one total order.
+// Used by: the server's dispatch thread (the only thread that calls MPI, FUNNELED); never blocks.
+// Before it: announcements of the servers. After it: the same decisions in the same order on every server.
 //
-//   server k -> 0   announce(key)   all its clients have sent it        complete(step)  it announces nothing more up to step
-//                   abandon(key)    it waits no longer
+//   server k -> 0   announce(key)   all its clients have sent it        complete(step)  no more announcements up to step
+//                   abandon(key)    it no longer waits
 //   server 0 -> k   run(key, n)     all servers have announced it       cancel(key)     one never will, or has abandoned it
-//                   agreed(step)    all have completed step             bye             all are at their end
-//   any -> any      post(bytes)     what a plugin sends to the same plugin there
-// Messages between two servers do not overtake each other, so decisions arrive in the order they were made.
+//                   agreed(step)    all have completed step             done            all have finished
+//   any -> any      post(bytes)     from a plugin to the same plugin on another server
+// MPI keeps the order of messages between two servers, so decisions arrive in the order they were made.
 #pragma once
 
 #include <deque>
@@ -24,26 +24,26 @@
 
 namespace damaris::mpi {
 
-// The communicators between the servers. Shared, so that a start that fails on some ranks can free them on all at the same point.
+// The communicators between the servers. Shared, so that a start that fails on some ranks can free them at the same point on all.
 struct Channels {
   // Collective over `servers`.
   explicit Channels(MPI_Comm servers) : messages(Communicator::duplicate(servers)), plugins(Communicator::duplicate(servers)) {}
   Communicator messages;  // of the coordinators
-  Communicator plugins;   // for what plugins do together
+  Communicator plugins;   // for collective work of plugins
 };
 
 class MpiCoordinator : public server::Coordinator {
  public:
-  // What the model needs of the other servers; without any of it no message is ever sent.
+  // What the model requires from the other servers; if nothing, no message is ever sent.
   struct Needs {
-    bool globals = false;  // an order of global events
-    bool posts = false;    // plugins that talk to those of other servers
-    // In place nobody waits for another process, unless global events ask for it.
+    bool globals = false;  // a total order of global events
+    bool posts = false;    // plugins that exchange messages with those of other servers
+    // In place no process waits for another, unless there are global events.
     static Needs of(const model::Model& model, bool in_place) {
       return {model::needs_mpi(model), !in_place && !model.plugins.empty()};
     }
   };
-  // `in_place`: with global events every end of step waits for all.
+  // `in_place`: with global events every end of step waits for all processes.
   MpiCoordinator(std::shared_ptr<Channels> channels, Needs needs, bool in_place);
   ~MpiCoordinator() override;
 
@@ -67,7 +67,7 @@ class MpiCoordinator : public server::Coordinator {
     std::int64_t step = 0;
     std::uint64_t order = 0;
   };
-  // On its way, as the bytes of a Message and, for a post, what follows it.
+  // A pending send or receive: the bytes of a Message and, for a post, its payload.
   struct PendingTransfer {
     std::string bytes;
     int from = 0;
@@ -96,7 +96,8 @@ class MpiCoordinator : public server::Coordinator {
   Needs needs_;
   bool in_place_;
   int index_ = 0, count_ = 1;
-  std::deque<PendingTransfer> sending_, arriving_;  // buffers live until MPI has done with them; a deque never moves them
+  std::deque<PendingTransfer> sending_,
+      arriving_;  // buffers must stay in place until their requests complete; a deque never moves them
   std::deque<server::Decision> decisions_;
   std::deque<server::Post> posts_;
   std::int64_t completed_ = -1, agreed_ = -1;

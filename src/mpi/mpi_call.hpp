@@ -1,4 +1,4 @@
-// One checked way to call MPI: a failure becomes an Error with MPI's own text.
+// Checked MPI calls: a failure becomes an Error with MPI's own text.
 // Used by: src/mpi only.
 #pragma once
 
@@ -21,7 +21,7 @@ inline void check(int result, const char* call) {
   throw Error(DC_E_INTERNAL, format("{} failed: {}", call, std::string(text, static_cast<std::size_t>(length))));
 }
 
-// A communicator of our own, freed at the end of its life unless MPI is over by then.
+// Owns a communicator; the destructor frees it unless MPI has been finalized.
 class Communicator {
  public:
   Communicator() = default;

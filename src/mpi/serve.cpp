@@ -38,7 +38,7 @@ NodeRanks ranks_of_node(const std::vector<int>& node_of, int rank, int servers) 
           servers - 1 - static_cast<int>(std::count(here + 1, node_of.end(), node))};
 }
 
-// Several nodes that are one: their ranks share its cores.
+// True if one machine is split into several virtual nodes, whose ranks share its cores.
 bool has_virtual_nodes(const std::vector<int>& node_of) {
   return std::getenv("DAMARIS_RANKS_PER_NODE") != nullptr &&
          std::adjacent_find(node_of.begin(), node_of.end(), std::not_equal_to<>()) != node_of.end();

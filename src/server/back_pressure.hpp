@@ -19,8 +19,8 @@ class BackPressure {
 
   // True if more than half of an arena is held and the XML allows stronger reduction.
   bool should_reduce() const;
-  // Moves a block to the spill file if an arena is more than three quarters full or its client waits for room. Never a block of `busy_step`,
-  // which a plugin is processing. Returns whether it moved one.
+  // Moves a block to the spill file if an arena is more than three quarters full or its client waits for room. Never a block of
+  // `busy_step`, which a plugin is processing. Returns whether it moved one.
   bool spill_one(std::optional<std::int64_t> busy_step);
 
  private:

@@ -178,8 +178,8 @@ bool IntakeSide::watch_clients() {
   return !dead.empty();
 }
 
-// Returns the blocks of dead clients to a pool, where the others need the room. A client that is alive may still fill its blocks, although it
-// is no longer served. If the process that holds the lock is stopped, the next check retries.
+// Returns the blocks of dead clients to a pool, where the others need the room. A client that is alive may still fill its blocks,
+// although it is no longer served. If the process that holds the lock is stopped, the next check retries.
 void IntakeSide::reclaim() {
   shm::PoolHeader* pool = region_->pool();
   if (pool == nullptr || adoption_) return;

@@ -70,8 +70,8 @@ class PluginHost {
     if (begun_) select_stored_datasets(step);
   }
   StepResult take_result();
-  // Forward a client's request to the storage: to fill a block, or to return the last stored step; `variable` may be NULL. The status is for
-  // the client.
+  // Forward a client's request to the storage: to fill a block, or to return the last stored step; `variable` may be NULL. The status is
+  // for the client.
   Status read(const dc_read_t& read);
   Status last_step(const dc_variable_info_t* variable, std::int64_t& step);
   // Notifies every plugin that all steps up to `step` have passed. Returns the first failure, or else notice, if any.
@@ -84,8 +84,8 @@ class PluginHost {
   Status finalize();
   // Calls no plugin any more, not even its finalize: after a fault the rest is left to recovery.
   void abandon() noexcept;
-  // Sets a function called with "plugin 'x' at step 5" before every callback, and after it with "" or with what the plugin waits for, so that
-  // time-out messages of clients can name it.
+  // Sets a function called with "plugin 'x' at step 5" before every callback, and after it with "" or with what the plugin waits for, so
+  // that time-out messages of clients can name it.
   void watch(std::function<void(const std::string&)> busy) { busy_ = std::move(busy); }
 
  private:

@@ -38,8 +38,8 @@ struct Recovery {
   Status status;                                               // why the first of the remaining datasets was not stored
 };
 
-// Stores every published dataset; steps that some client had not ended are marked partial. The region is removed unless datasets remain that
-// could not be stored. A non-empty `basename` replaces that of the XML's storage; it, too, is relative to the dead server's working
+// Stores every published dataset; steps that some client had not ended are marked partial. The region is removed unless datasets remain
+// that could not be stored. A non-empty `basename` replaces that of the XML's storage; it, too, is relative to the dead server's working
 // directory. The region of a single server with nothing to store is removed even if the storage fails.
 // Throws Error as above; Error(DC_E_NO_OUTPUT), with nothing stored, if spilled datasets are missing, unless `give_up_spilled`, because a
 // step is stored only once; Error(DC_E_REGION_IN_USE) while a client is alive or another process recovers the region; and what the start of

@@ -159,7 +159,8 @@ bool Spill::reset_if_empty() {
   return true;
 }
 
-// The header's count stays unchanged during the walk: a process that reads the region concurrently, or after a kill, must not find it empty.
+// The header's count stays unchanged during the walk: a process that reads the region concurrently, or after a kill, must not find it
+// empty.
 void Spill::adopt(const Visit& visit) {
   const std::uint64_t expected = header_.spilled_blocks.load(std::memory_order_acquire);
   std::vector<SpilledBlock> obsolete;

@@ -24,9 +24,9 @@ struct SpilledBlock {
   const std::byte* data() const noexcept { return record + shm::kLongestHeader; }
 };
 
-// A record consists of a header written by the server, with room for all lists, and the data, in whole pages. The header's state is reserved
-// until the data are complete, so that a server killed in between leaves no partial record. Released records become holes; the file stays
-// until the server ends.
+// A record consists of a header written by the server, with room for all lists, and the data, in whole pages. The header's state is
+// reserved until the data are complete, so that a server killed in between leaves no partial record. Released records become holes; the
+// file stays until the server ends.
 class Spill {
  public:
   // Creates no file yet.

@@ -80,8 +80,8 @@ std::unique_ptr<Serving> start_server(const Configuration& configuration, StartO
   std::optional<shm::StartLock> lock(key);
   if (!options.holds_lock) lock->take(model.architecture.attach_timeout_ms, options.stop);
   const auto region = make_named_region(configuration, key, options, place);
-  // Release the lock in a split run, because plugins may initialize collectively with servers that still wait for it. A detached server keeps
-  // it: clients that got the lock before this server is ready would start another one.
+  // Release the lock in a split run, because plugins may initialize collectively with servers that still wait for it. A detached server
+  // keeps it: clients that got the lock before this server is ready would start another one.
   if (options.mode == ServerMode::split) lock.reset();
   return make(region);
 }

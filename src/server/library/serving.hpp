@@ -51,10 +51,12 @@ class Serving {
   virtual bool busy() = 0;
   // True once all clients have left and everything is processed, also on the other servers.
   virtual bool finished() = 0;
-  // Serves until finished. Once `stop` is set (by a signal handler), stores published blocks, ends every client's steps and returns. Returns the
-  // first failure of the run. An exception that escapes the loop ends the server like a kill: region and spill file are left to recovery.
+  // Serves until finished. Once `stop` is set (by a signal handler), stores published blocks, ends every client's steps and returns.
+  // Returns the first failure of the run. An exception that escapes the loop ends the server like a kill: region and spill file are left
+  // to recovery.
   virtual Status run(const std::atomic<bool>* stop) = 0;
-  // Finalizes plugins and closes the region; also called by the destructor. Unstored data of a server that did not finish stay in the region.
+  // Finalizes plugins and closes the region; also called by the destructor. Unstored data of a server that did not finish stay in the
+  // region.
   virtual Status close() = 0;
   // What the plugins reported in finalize.
   virtual const Status& end_failure() const noexcept = 0;

@@ -7,7 +7,7 @@
 namespace damaris::check {
 namespace {
 
-// The compiled model is for programs of this version and holds numbers where people and scripts want words.
+// The compiled model contains enumerators as numbers; users and scripts need their names.
 void name_types(Json& list) {
   for (Json& item : list) item["type"] = model::type_name(item["type"].get<dc_type>());
 }

@@ -1,5 +1,5 @@
-// damaris-recover: stores what dead servers left in shared memory, and takes their regions away.
-// Used by: people and job scripts, on the node of the dead server.
+// damaris-recover: stores the data that dead servers left in shared memory, and removes their regions.
+// Used by: users and job scripts, on the node of the dead server.
 // Before it: a server that was killed. After it: the files and the manifest of its run.
 #include <damaris/version.h>
 
@@ -32,7 +32,7 @@ struct Options {
   bool give_up_spilled = false;
 };
 
-// As people copy them from a message or from /dev/shm.
+// Accepts names as copied from a message or from /dev/shm.
 std::string region_name(std::string text) {
   const std::string folder = "/dev/shm/";
   if (text.rfind(folder, 0) == 0) text.erase(0, folder.size());
@@ -52,7 +52,7 @@ std::string steps(std::int64_t first, std::int64_t last) {
   return first == last ? format("step {}", first) : format("steps {} to {}", first, last);
 }
 
-// Of what lies in the spill file, the header tells the number only.
+// For spilled datasets the region's header records only their number.
 std::string contents(const server::Leftover& found) {
   const std::size_t here = found.datasets - found.spilled;
   std::string text;
@@ -71,7 +71,7 @@ void list(const std::string& name) {
   for (const std::int32_t pid : found.living_clients) std::printf("  process %d is still a client and may publish more\n", pid);
 }
 
-// Returns whether all of it is stored.
+// Returns whether all its datasets are stored.
 bool recover(const std::string& name, const Options& options) {
   const server::Leftover found = server::inspect_leftover(name);
   const server::Recovery result = server::recover(name, options.basename, options.give_up_spilled);
@@ -102,7 +102,7 @@ int run(const Options& options) {
         list(name);
       else
         all &= recover(name, options);
-    } catch (const std::exception& error) {  // the others are tried all the same
+    } catch (const std::exception& error) {  // continue with the other regions
       damaris::tools::print_error("damaris recover", error.what());
       all = false;
     }

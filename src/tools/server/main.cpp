@@ -36,7 +36,7 @@ struct Options {
   int ready_fd = -1;
 };
 
-// How many clients to wait for: --clients, the XML, what the launcher started on this node, else one.
+// The number of clients to wait for: --clients, the XML, the launcher's local size, else one.
 int expected_clients(const Options& options, const damaris::model::Model& model) {
   if (options.clients > 0) return options.clients;
   if (model.architecture.clients > 0) return model.architecture.clients;
@@ -59,7 +59,7 @@ damaris::server::Configuration read(const Options& options) {
   return read;
 }
 
-// Beside the output, where a user looks who misses some of it.
+// Beside the output, where users look first if some of it is missing.
 std::string background_log_file(const damaris::model::Model& model) {
   for (const damaris::model::Plugin& plugin : model.plugins)
     for (const auto& [key, value] : plugin.settings)
@@ -69,7 +69,7 @@ std::string background_log_file(const damaris::model::Model& model) {
   return name;
 }
 
-// Started by a client or with --detach it has no terminal.
+// A server started by a client or with --detach has no terminal.
 void start_log(const Options& options, const damaris::model::Model& model) {
   const damaris::LogLevel level = damaris::log_level(model.log.level);
   if (options.ready_fd < 0 || !model.log.file.empty()) return damaris::configure_log(level, model.log.file, "server 0");
@@ -90,7 +90,7 @@ std::unique_ptr<damaris::server::Serving> start(const Options& given) {
 
 void report_to_starter(const Options& options, const std::string& text) {
   if (options.ready_fd < 0) return;
-  if (::write(options.ready_fd, text.data(), text.size()) < 0) return;  // the starter is gone: nobody to tell
+  if (::write(options.ready_fd, text.data(), text.size()) < 0) return;  // the starter is gone
   ::close(options.ready_fd);
 }
 

@@ -1,5 +1,5 @@
 // damaris-verify: checks the files of a run against its manifest and names what is damaged.
-// Used by: people and job scripts, after a run or beside it.
+// Used by: users and job scripts, during or after a run.
 // Before it: the manifest and the files. After it: text or JSON on standard output, progress on a terminal's standard error.
 #include <damaris/version.h>
 #include <unistd.h>
@@ -44,11 +44,11 @@ std::string place(const manifest::Finding& finding) {
   return text;
 }
 
-// What is found beside the files and their record.
+// Findings besides the files and their record.
 struct Surroundings {
   std::vector<shm::FoundRegion> regions;  // of dead servers of its runs, on this node, with data that were never stored
-  std::vector<shm::UnreadRegion> unread;  // of its runs too, and perhaps with data
-  std::vector<std::string> views;         // sentences about those that cannot be read as a whole
+  std::vector<shm::UnreadRegion> unread;  // also of its runs, possibly with data
+  std::vector<std::string> views;         // messages about views that cannot be read as a whole
 };
 
 Surroundings inspect_surroundings(const manifest::Verification& found) {
@@ -57,7 +57,7 @@ Surroundings inspect_surroundings(const manifest::Verification& found) {
     for (const std::string& run : found.regions)
       for (shm::FoundRegion& region : shm::find_regions(run, &surroundings.unread))
         if (!region.alive && region.holds_data()) surroundings.regions.push_back(std::move(region));
-  } catch (const Error& error) {  // the files are reported all the same
+  } catch (const Error& error) {  // still report the files
     surroundings.unread.push_back({"/dev/shm", error.sentence()});
   }
   return surroundings;
@@ -70,7 +70,7 @@ std::string unstored(const shm::FoundRegion& region) {
                 shm::omission_text(*region.lacks_writes), region.name);
 }
 
-// Names come from the manifest and from folders, which others may have written.
+// Names come from the manifest and from folders, which other users may have written.
 std::string line(const char* kind, const std::string& text) { return format("{:8} {}\n", kind, without_controls(text)); }
 
 std::string outcome(const manifest::Verification& found) {
@@ -151,7 +151,7 @@ std::string json_report(const std::string& record, const manifest::Verification&
          "\n";
 }
 
-// A line on the terminal that is written over, at every percent.
+// A progress line on the terminal, updated at every percent.
 class Progress {
  public:
   ~Progress() {
