@@ -43,7 +43,7 @@ void take_all(const shm::Region& region, std::vector<shm::LaneReader>& readers, 
     for (shm::LaneReader& reader : readers)
       for (int taken = 0; taken < kEventsPerVisit && reader.try_take(event); ++taken, --messages) worked = true;
     if (worked)
-      shm::tell_room(region.header());
+      shm::notify_lane_room(region.header());
     else
       shm::sleep_as_server(region.header(), kSleepMs, has_work);
   }

@@ -70,7 +70,7 @@ inline int WriteClient::call(Method method, const Target& to, std::uint64_t byte
 }
 
 void WriteClient::decide_copies() {
-  constexpr int kTrials = static_cast<int>(shm::CopyChoice::kTries * shm::kCopyWays.size());
+  constexpr int kTrials = static_cast<int>(shm::CopyChoice::kTries * shm::kCopyMethods.size());
   for (std::size_t size = 0; size < sizes_.size(); ++size)
     for (int tried = 0; sizes_[size].bytes >= shm::kLargeCopyBytes && tried < kTrials; tried += sizes_[size].writes) {
       measure(Method::write_to, size);

@@ -6,12 +6,12 @@
 #include "api/server_library.hpp"
 #include "api/spawn_server.hpp"
 #include "client/slot.hpp"
-#include "core/base/borrowed_process.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
+#include "core/base/process_guard.hpp"
 #include "core/model/json.hpp"
 #include "core/shm/dead_regions.hpp"
 #include "core/shm/start_lock.hpp"
@@ -19,13 +19,13 @@
 namespace damaris::api {
 namespace {
 
-// What distinguishes a run from another one of the same name: the text of its configuration, and which file that is.
+// Distinguishes runs of the same name: the content of the configuration file, and its path.
 struct Identity {
   std::uint64_t content = 0, place = 0;
   bool is_of(const shm::FoundRegion& region) const { return region.config_digest == content && region.config_place == place; }
 };
 
-// None of its clients is left, whether the server has noticed or not.
+// True if no client is left, whether or not the server has noticed.
 bool is_about_to_leave(const shm::Region& region) {
   for (std::uint32_t slot = 0; slot < region.client_count(); ++slot) {
     const auto state = static_cast<shm::SlotState>(region.slot(slot).state.load(std::memory_order_acquire));
@@ -35,8 +35,9 @@ bool is_about_to_leave(const shm::Region& region) {
   return true;
 }
 
-// A free slot of a living detached server of this run, or nullptr. Two clients may go for the same one: the loser tries on.
-// `is_leaving`, where it is given: nullptr also for a server that is about to leave, which it says.
+// Attaches to a free slot of a living detached server of this run, or returns nullptr. If another client takes a slot first, tries the
+// next.
+// `is_leaving`: if given, also returns nullptr, and sets it, for a server that is about to leave.
 std::unique_ptr<Session> try_attach(const Identity& run, int id, bool* is_leaving = nullptr) {
   if (is_leaving != nullptr) *is_leaving = false;
   for (const shm::FoundRegion& found : shm::find_regions(shm::job_prefix())) {
@@ -112,12 +113,12 @@ std::unique_ptr<Session> attach_to_server(const model::Model& model, const Ident
 }  // namespace
 
 std::unique_ptr<Session> start_without_mpi(const std::string& config, int id) {
-  const BorrowedProcess borrowed;
+  const ProcessGuard process_guard;
   if (id < 0) throw Error(DC_E_ARGUMENT, format("client id {} is negative; ids are 0 or more (usually the rank)", id));
   const std::string xml = read_config_file(config);
   const Identity run = {digest(xml), place_digest(config)};
   bool is_leaving = false;
-  std::optional<Error> unlisted;  // where no region can be found none is needed in place
+  std::optional<Error> unlisted;  // an error only if a region is needed, which is not the case in place
   try {
     if (auto session = try_attach(run, id, &is_leaving)) return session;
   } catch (const Error& error) {

@@ -1,4 +1,4 @@
-// Starting without MPI: attaches to the detached server of this node, starting it if there is none, or does its work in place.
+// Starts without MPI: attaches to the detached server of this node, starting it if there is none, or does its work in place.
 // Used by: dc_initialize. The MPI start is in src/mpi.
 #pragma once
 

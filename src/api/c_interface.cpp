@@ -1,4 +1,4 @@
-// The C functions: one guard each. What they do is in the client; how a session starts is in attach.cpp.
+// The C functions, each wrapped in a guard. The client implements them; attach.cpp starts a session.
 #include <damaris/damaris.h>
 
 #include "api/attach.hpp"
@@ -42,7 +42,7 @@ dc_variable_s& checked(dc_variable_t* handle, const char* call) {
 }
 
 int report(const damaris::Status& report) {
-  return report.code == DC_OK ? DC_OK : damaris::api::remember(report.code, report.message);
+  return report.code == DC_OK ? DC_OK : damaris::api::set_last_error(report.code, report.message);
 }
 
 void fill(const dc_variable_s& variable, dc_layout_t& layout) {
@@ -72,7 +72,7 @@ int dc_initialize(const char* config, int id) {
 int dc_finalize(void) {
   return guard([&] {
     client();
-    // The session ends in any case: after a time-out or a lost server there is nothing left to wait for.
+    // The session always ends: after a time-out or the loss of the server there is nothing left to wait for.
     struct End {
       ~End() { damaris::api::set_session(nullptr); }
     } end;
@@ -261,6 +261,6 @@ int dc_set_time(int64_t step, double time) {
 
 const char* dc_strerror(int code) { return damaris::code_text(code); }
 
-const char* dc_last_error(void) { return damaris::api::remembered(); }
+const char* dc_last_error(void) { return damaris::api::last_error(); }
 
 }  // extern "C"

@@ -1,36 +1,36 @@
-// The guards at the C edge, one for each C function.
+// The guards of the C functions: they turn exceptions into codes.
 // Used by: the C functions of libdamaris and libdamaris_mpi, and the end of a session inside MPI_Finalize; any thread of the simulation.
-// Before it: a call of the simulation. After it: a code, and the sentence of dc_last_error.
+// Before it: a call of the simulation. After it: a code, and the message of dc_last_error.
 #pragma once
 
 #include <new>
 #include <utility>
 
 #include "api/session.hpp"
-#include "core/base/calm_thread.hpp"
+#include "core/base/thread_state_guard.hpp"
 
 namespace damaris::api {
 
-// For the path of a write, which computes with whole numbers only and guards itself where it has to wait.
+// For the write path, which uses only integer arithmetic and guards the thread state itself where it waits.
 template <class Call>
 int guard_write(Call&& call) noexcept {
   try {
     return call();
   } catch (const Error& error) {
-    return remember(error.code(), error.sentence());
+    return set_last_error(error.code(), error.sentence());
   } catch (const std::bad_alloc&) {
-    return remember(DC_E_MEMORY, "the process is out of memory");
+    return set_last_error(DC_E_MEMORY, "the process is out of memory");
   } catch (const std::exception& error) {
-    return remember(DC_E_INTERNAL, std::string("a fault inside Damaris, please report it: ") + error.what());
+    return set_last_error(DC_E_INTERNAL, std::string("a fault inside Damaris, please report it: ") + error.what());
   } catch (...) {
-    return remember(DC_E_INTERNAL, "a fault inside Damaris, please report it: an exception of unknown type");
+    return set_last_error(DC_E_INTERNAL, "a fault inside Damaris, please report it: an exception of unknown type");
   }
 }
 
-// For all others: the simulation finds its floating-point environment as it was.
+// For all other functions: also preserves the simulation's floating-point environment.
 template <class Call>
 int guard(Call&& call) noexcept {
-  const CalmThread calm;
+  const ThreadStateGuard thread_state;
   return guard_write(std::forward<Call>(call));
 }
 

@@ -1,4 +1,4 @@
-// Loads libdamaris_server, which lies beside libdamaris.
+// Loads libdamaris_server from the folder of libdamaris.
 // Used by: the start of a session that finds no server, and of an MPI job; at start-up.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace damaris::api {
 
-// Loaded at the first call, and never unloaded. Throws Error(DC_E_CONFIG) when it is missing or of another version.
+// Loads on the first call; never unloads. Throws Error(DC_E_CONFIG) if the library is missing, Error(DC_E_VERSION) if of another version.
 const server::Library& server_library();
 
 }  // namespace damaris::api

@@ -7,23 +7,23 @@
 
 #include "client/slot.hpp"
 #include "core/base/ascii.hpp"
-#include "core/base/borrowed_process.hpp"
-#include "core/base/calm_thread.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
+#include "core/base/process_guard.hpp"
+#include "core/base/thread_state_guard.hpp"
 
 namespace damaris::api {
 namespace {
 
-// Not destroyed at exit: a program that ends without dc_finalize has died, and its server shall see it so.
+// Not destroyed at exit: a program that exits without dc_finalize counts as dead, and the server must see that.
 Session* the_session = nullptr;
 thread_local std::string last_sentence;
 constexpr auto kShortWait = std::chrono::milliseconds(20);
-constexpr auto kLookEvery = std::chrono::microseconds(500);
+constexpr auto kWatchInterval = std::chrono::microseconds(500);
 
-// After all that ends with the program, such as a C++ session that finalizes in its destructor.
+// Runs after other static destructors, such as that of a C++ session that finalizes.
 struct AtExit {
   AtExit() { make_log(); }
   ~AtExit() {
@@ -43,33 +43,33 @@ Session::Session(std::unique_ptr<server::Serving> server, const std::shared_ptr<
   client_ = std::make_unique<client::Client>(server_->region(), model, 0, id, [this] { return pump(); });
 }
 
-// Of several threads that wait one does the server's work; the others look again.
-client::Pumped Session::pump() {
-  const CalmThread calm;  // a write that waits comes here as well
-  const std::unique_lock<std::mutex> lock(pumping_, std::try_to_lock);
+// One of several waiting threads does the server's work; the others check again.
+client::PumpResult Session::pump() {
+  const ThreadStateGuard thread_state;  // a waiting write also calls this
+  const std::unique_lock<std::mutex> lock(pump_mutex_, std::try_to_lock);
   if (!lock) {
     std::this_thread::yield();
-    return client::Pumped::waiting;
+    return client::PumpResult::waiting;
   }
-  const BorrowedProcess borrowed;
+  const ProcessGuard process_guard;
   if (server_->poll()) {
-    worked_ = Clock::now();
-    return client::Pumped::worked;
+    last_work_ = Clock::now();
+    return client::PumpResult::worked;
   }
-  if (!server_->busy()) return client::Pumped::idle;
-  // Another process of the same core may be what is waited for; after a while it is something slow, such as a disk.
-  if (Clock::now() - worked_ < kShortWait)
+  if (!server_->busy()) return client::PumpResult::idle;
+  // The awaited process may run on the same core, so yield first; after a while, assume something slow, such as a disk, and sleep.
+  if (Clock::now() - last_work_ < kShortWait)
     std::this_thread::yield();
   else
-    std::this_thread::sleep_for(kLookEvery);
-  return client::Pumped::waiting;
+    std::this_thread::sleep_for(kWatchInterval);
+  return client::PumpResult::waiting;
 }
 
 Status Session::finalize() {
   Status report = client_->finalize();
   if (server_ == nullptr) return report;
-  const BorrowedProcess borrowed;
-  // The other processes in place come to their end too, or have died.
+  const ProcessGuard process_guard;
+  // The other in-place processes finalize too, or have died.
   const Deadline deadline = Deadline::after_ms(finalize_timeout_ms_);
   bool all_here = server_->finished();
   for (; !all_here && !deadline.passed(); all_here = server_->finished()) pump();
@@ -94,11 +94,11 @@ std::string Session::loss_at_exit() const {
 }
 
 Session::~Session() {
-  std::optional<BorrowedProcess> borrowed;
-  if (is_own()) borrowed.emplace();
+  std::optional<ProcessGuard> process_guard;
+  if (is_own()) process_guard.emplace();
   client_.reset();
   server_.reset();
-  if (at_end_ && is_own()) at_end_();
+  if (on_end_ && is_own()) on_end_();
 }
 
 Session* session() noexcept { return the_session; }
@@ -129,15 +129,15 @@ void set_session(std::unique_ptr<Session> session) noexcept {
   the_session = session.release();
 }
 
-int remember(int code, const std::string& sentence) noexcept {
+int set_last_error(int code, const std::string& sentence) noexcept {
   try {
     last_sentence = lines_without_controls(sentence);
   } catch (...) {
-    last_sentence.clear();  // no memory for the sentence: the code must do
+    last_sentence.clear();  // no memory for the message: only the code is left
   }
   return code;
 }
 
-const char* remembered() noexcept { return last_sentence.c_str(); }
+const char* last_error() noexcept { return last_sentence.c_str(); }
 
 }  // namespace damaris::api

@@ -1,4 +1,4 @@
-// The session of this process: the state behind the C functions, made by one of the three ways to start.
+// The session of this process: the state behind the C functions, created by one of the three ways to start.
 // Used by: the C functions; set by dc_initialize or, from libdamaris_mpi, by dc_mpi_initialize.
 // Before it: the start (detached, split, in place). After it: the client, and in place also the server.
 #pragma once
@@ -9,59 +9,59 @@
 #include <string>
 
 #include "client/client.hpp"
+#include "core/base/creator_process.hpp"
 #include "core/base/in_callback.hpp"
-#include "core/base/maker.hpp"
 #include "server/library/serving.hpp"
 
 namespace damaris::api {
 
 class Session {
  public:
-  // A client of a server in another process, in a slot that client::try_claim took.
+  // A client of a server in another process, in a slot claimed by client::try_claim.
   Session(const std::shared_ptr<shm::Region>& shared, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id);
   // Client and server in this process: no dedicated core.
   Session(std::unique_ptr<server::Serving> server, const std::shared_ptr<const model::Model>& model, int id);
-  // Finalizes as far as that did not happen.
+  // Finalizes if that has not happened yet.
   ~Session();
 
   client::Client& client() noexcept { return *client_; }
-  // What would be lost if the process ended now, or "". In place alone: else the server goes on and says it.
+  // Describes what would be lost if the process ended now, or "". Only in place: a separate server continues and reports it.
   std::string loss_at_exit() const;
-  // False in a fork of the process that has attached.
-  bool is_own() const noexcept { return maker_.is_this_process(); }
-  // Of that process, for messages.
+  // False in a fork of the process that attached.
+  bool is_own() const noexcept { return creator_.is_this_process(); }
+  // The pid of that process, for messages.
   std::int32_t process() const noexcept { return process_; }
   Status finalize();
   // Runs when the session ends, for example to free a communicator.
-  void at_end(std::function<void()> action) { at_end_ = std::move(action); }
+  void on_end(std::function<void()> action) { on_end_ = std::move(action); }
 
  private:
-  client::Pumped pump();
-  const Maker maker_;
+  client::PumpResult pump();
+  const CreatorProcess creator_;
   const std::int32_t process_ = this_process().pid;
-  std::mutex pumping_;
-  Clock::time_point worked_ = {};            // when the server last had something to do; under pumping_
+  std::mutex pump_mutex_;
+  Clock::time_point last_work_ = {};         // when the server last had work; guarded by pump_mutex_
   std::unique_ptr<server::Serving> server_;  // in place only; outlives the client
   std::unique_ptr<client::Client> client_;
   std::int64_t finalize_timeout_ms_ = 0;  // in place
-  std::function<void()> at_end_;
+  std::function<void()> on_end_;
 };
 
 // The one session of the process, or nullptr.
 Session* session() noexcept;
-// Throws Error(DC_E_NOT_INITIALIZED) when a plugin's callback calls: in place its server is in the middle of its work.
+// Throws Error(DC_E_NOT_INITIALIZED) for a call from a plugin's callback: in place the server is in the middle of its work.
 [[noreturn]] void throw_in_callback();
 inline void refuse_in_callback() {
   if (InCallback::is_here()) throw_in_callback();
 }
-// Throws that, Error(DC_E_ALREADY_INITIALIZED) when there is a session, DC_E_FORKED when it is another process's: asked before a start does
-// anything.
+// Call before a start does anything. Throws as refuse_in_callback(), Error(DC_E_ALREADY_INITIALIZED) if there is a session, DC_E_FORKED
+// if it belongs to another process.
 void require_no_session();
 [[noreturn]] void throw_forked(const Session& session);
 void set_session(std::unique_ptr<Session> session) noexcept;
 
-// Remembers the sentence for dc_last_error of this thread and returns its code.
-int remember(int code, const std::string& sentence) noexcept;
-const char* remembered() noexcept;
+// Stores the message for dc_last_error of this thread and returns `code`.
+int set_last_error(int code, const std::string& sentence) noexcept;
+const char* last_error() noexcept;
 
 }  // namespace damaris::api

@@ -18,7 +18,7 @@
 namespace damaris::api {
 namespace {
 
-constexpr int kReadyDescriptor = 3;  // of the server: the only one it inherits beside /dev/null on 0 to 2
+constexpr int kReadyDescriptor = 3;  // in the server: the only inherited descriptor besides /dev/null on 0 to 2
 
 std::string server_program() {
   if (const char* given = ::secure_getenv("DAMARIS_SERVER"); given != nullptr && *given != '\0') return given;
@@ -30,9 +30,9 @@ std::string server_program() {
   return beside;
 }
 
-// Writes what the child could not do to the pipe that listen() reads: a letter, and errno as three digits.
+// Child: writes its failure to the pipe that read_reply() reads, as a letter and errno in three digits.
 constexpr char kNoProcess = 'p', kNoProgram = 'x';
-[[noreturn]] void give_up(int ready, char what) {
+[[noreturn]] void report_and_exit(int ready, char what) {
   const int reason = errno;
   const char text[] = {what, static_cast<char>('0' + reason / 100 % 10), static_cast<char>('0' + reason / 10 % 10),
                        static_cast<char>('0' + reason % 10)};
@@ -40,11 +40,12 @@ constexpr char kNoProcess = 'p', kNoProgram = 'x';
   ::_exit(127);
 }
 
-// Only async-signal-safe calls: the parent may have threads. The second fork makes init the parent, so nobody has to wait for it.
+// Only async-signal-safe calls, because the parent may have threads. The second fork makes init the parent, so that no process has to
+// reap it.
 [[noreturn]] void become_server(const char* program, const char* config, const char* clients, int ready, int null) {
   ::setsid();
   const pid_t server = ::fork();
-  if (server < 0) give_up(ready, kNoProcess);
+  if (server < 0) report_and_exit(ready, kNoProcess);
   if (server > 0) ::_exit(0);
   ::dup2(null, 0);
   ::dup2(null, 1);
@@ -55,27 +56,27 @@ constexpr char kNoProcess = 'p', kNoProgram = 'x';
     ::fcntl(ready, F_SETFD, 0);
   ::syscall(SYS_close_range, kReadyDescriptor + 1, ~0u, 0);
   ::execl(program, "damaris-server", config, "--ready-fd", "3", clients, static_cast<char*>(nullptr));
-  give_up(kReadyDescriptor, kNoProgram);
+  report_and_exit(kReadyDescriptor, kNoProgram);
 }
 
-// What the server says through the pipe: "ok", or "<code> <sentence>"; or what give_up() says in its place.
-std::string listen(int pipe, std::int64_t timeout_ms) {
+// Returns the server's reply through the pipe: "ok", or "<code> <message>"; or the text of report_and_exit().
+std::string read_reply(int pipe, std::int64_t timeout_ms) {
   const Deadline deadline = Deadline::after_ms(timeout_ms);
-  std::string said;
+  std::string reply;
   while (true) {
     pollfd look = {pipe, POLLIN, 0};
     const int ready = ::poll(&look, 1, static_cast<int>(deadline.left_ms(timeout_ms)));
     if (ready == 0)
       throw Error(DC_E_TIMEOUT, format("the damaris-server that this client started is not ready after {} ms", timeout_ms));
-    if (ready < 0) {  // nothing to read then: the read would wait without bound
+    if (ready < 0) {  // nothing to read: the read would block without bound
       if (errno == EINTR) continue;
       throw system_error(DC_E_MEMORY, "cannot wait for damaris-server", errno, "look at the limit of open files");
     }
     char text[512];
     const ssize_t length = ::read(pipe, text, sizeof text);
     if (length < 0 && errno == EINTR) continue;
-    if (length <= 0) return said;
-    said.append(text, static_cast<std::size_t>(length));
+    if (length <= 0) return reply;
+    reply.append(text, static_cast<std::size_t>(length));
   }
 }
 
@@ -110,14 +111,14 @@ void spawn_server(const std::string& config, int clients, std::int64_t timeout_m
   if (child < 0) throw no_process(fork_errno);
   while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
-  const std::string said = listen(ends[0], timeout_ms);
-  if (said.rfind("ok", 0) == 0) return;
-  if (!said.empty() && said[0] == kNoProcess) throw no_process(std::atoi(said.c_str() + 1));
-  if (!said.empty() && said[0] == kNoProgram)
-    throw system_error(DC_E_SERVER_LOST, format("cannot run {}", program), std::atoi(said.c_str() + 1),
+  const std::string reply = read_reply(ends[0], timeout_ms);
+  if (reply.rfind("ok", 0) == 0) return;
+  if (!reply.empty() && reply[0] == kNoProcess) throw no_process(std::atoi(reply.c_str() + 1));
+  if (!reply.empty() && reply[0] == kNoProgram)
+    throw system_error(DC_E_SERVER_LOST, format("cannot run {}", program), std::atoi(reply.c_str() + 1),
                        "look at it, or set DAMARIS_SERVER to another path");
-  const int code = std::atoi(said.c_str());
-  if (code < 0) throw Error(static_cast<dc_code>(code), said.substr(said.find(' ') + 1));
+  const int code = std::atoi(reply.c_str());
+  if (code < 0) throw Error(static_cast<dc_code>(code), reply.substr(reply.find(' ') + 1));
   throw Error(DC_E_SERVER_LOST, format("{} ended before it was ready; run it by hand to see why", program));
 }
 

@@ -46,15 +46,15 @@ Client::Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model:
       shapes_(model_),
       slot_(slot),
       id_(id),
-      refuses_(std::any_of(model_->variables.begin(), model_->variables.end(),
-                           [](const model::Variable& v) { return v.on_full != model::OnFull::block; })),
+      may_omit_(std::any_of(model_->variables.begin(), model_->variables.end(),
+                            [](const model::Variable& v) { return v.on_full != model::OnFull::block; })),
       link_(region_, slot, std::move(pump)),
       claims_(region_->threads()) {
   shm::ClientSlot& mine = region_->slot(slot_);
   try {
     make_writers();
   } catch (...) {
-    give_back(mine);
+    release_slot(mine);
     throw;
   }
   auto claimed = static_cast<std::uint32_t>(shm::SlotState::claimed);
@@ -74,7 +74,7 @@ void Client::make_writers() {
   }
 }
 
-// Of a pool the server has made it; its pages are only mapped here.
+// The arena of a pool is already initialized by the server; only its pages are mapped here.
 shm::Arena Client::own_arena(const shm::LaneSpan& span) {
   region_->memory().allocate(span.arena_offset, span.arena_bytes, region_->pool() != nullptr);
   shm::LaneHeader* keeper = region_->lane(static_cast<std::uint32_t>(span.arena));
@@ -83,18 +83,18 @@ shm::Arena Client::own_arena(const shm::LaneSpan& span) {
   return {base, span.arena_bytes, keeper};
 }
 
-// Reached without finalize only when the program is unwinding: say goodbye, wait for nothing.
+// Not finalized only while the program is unwinding: sends finalize without waiting.
 Client::~Client() {
-  if (leaving_ || !maker_.is_this_process()) return;
-  const std::int64_t last = last_step_tried();
+  if (finalize_deadline_ || !creator_.is_this_process()) return;
+  const std::int64_t last = last_attempted_step();
   for (auto& writer : writers_) {
     for (const auto& [key, block] : writer->allocated) writer->arena.cancel(*block.header);
-    writer->refuse_what_was_full(open_, last);
+    writer->record_failed_writes(open_, last);
     bool sent = true;
     for (const auto& [what, count] : writer->refused) sent = sent && writer->lane.try_push(refusal(what, count));
     if (sent)
       writer->lane.try_push(
-          make_message(MessageKind::finalize, last));  // else it is missing from the step, once its process has ended
+          make_message(MessageKind::finalize, last));  // otherwise the server reports this client as missing from the step
   }
   link_.ring();
 }
@@ -105,10 +105,10 @@ Writer& Client::writer_of_thread() {
                                    writers_.size(), model_->file));
 }
 
-// Without claiming one: a thread that only looks takes no lane.
+// Claims no lane: a thread that only queries needs none.
 Writer* Client::writer_if_any() {
   if (writers_.size() == 1) return writers_[0].get();
-  const auto lane = claims_.mine();
+  const auto lane = claims_.current();
   return lane ? writers_[*lane].get() : nullptr;
 }
 
@@ -116,8 +116,8 @@ std::unique_lock<std::mutex> Client::lock_step() {
   return writers_.size() > 1 ? std::unique_lock<std::mutex>(step_mutex_) : std::unique_lock<std::mutex>();
 }
 
-// `wanted`: what is to be written then; a step that is known to lack a block is partial, whatever kept the block out. What the step would
-// refuse is refused before it opens, which ends the one before.
+// `wanted`: the block to be written in the new step. A write that would fail is refused before the step opens, because opening it ends the
+// previous step. A block that a full lane keeps out is recorded, so that its step becomes partial.
 void Client::change_step(std::int64_t step, const Wanted* wanted) {
   const auto lock = lock_step();
   require_step(step);
@@ -129,7 +129,7 @@ void Client::change_step(std::int64_t step, const Wanted* wanted) {
                                       lowest - (open_ == lowest ? 0 : 1), id_));
   if (wanted != nullptr) require_fits(*wanted, step);
   try {
-    tell_refused(step - 1, lane_deadline());
+    report_refusals(step - 1, lane_deadline());
   } catch (const Error& error) {
     if (wanted != nullptr && error.code() == DC_E_FULL) wanted->writer.full.emplace(step, wanted->variable.id, wanted->block);
     throw;
@@ -138,9 +138,10 @@ void Client::change_step(std::int64_t step, const Wanted* wanted) {
   open_.store(step, std::memory_order_release);
 }
 
-// What was refused of the steps that end here, so that the server can record it. A refusal of a later step than the open one ends the open one.
-void Client::tell_refused(std::int64_t last, const Deadline& deadline) {
-  for (auto& writer : writers_) writer->refuse_what_was_full(open_, last);
+// Reports the refused writes of the steps up to `last`, so that the server can record them. A refusal in a step after the open one ends the
+// open one.
+void Client::report_refusals(std::int64_t last, const Deadline& deadline) {
+  for (auto& writer : writers_) writer->record_failed_writes(open_, last);
   for (auto& writer : writers_) {
     for (auto next = writer->refused.begin(); next != writer->refused.end(); next = writer->refused.erase(next)) {
       push(*writer, refusal(next->first, next->second), deadline);
@@ -150,17 +151,19 @@ void Client::tell_refused(std::int64_t last, const Deadline& deadline) {
   }
 }
 
-// Of which the program has tried to write something; of a step that a full lane has kept from opening nothing was taken.
-std::int64_t Client::last_step_tried() const {
+// The last step in which the program has tried to write, including one that a full lane has kept from opening.
+std::int64_t Client::last_attempted_step() const {
   std::int64_t last = std::max(ended_, open_.load());
   for (const auto& writer : writers_)
     if (!writer->full.empty()) last = std::max(last, std::get<0>(*writer->full.rbegin()));
   return last;
 }
 
-// One call waits once for a lane, however many events it has to send. A client that leaves has the time of finalize: else the server would
-// take him for dead.
-Deadline Client::lane_deadline() const { return leaving_.value_or(Deadline::after_ms(model_->architecture.buffer_timeout_ms)); }
+// One deadline per call, however many messages it sends. During finalize it is that of finalize: the server would otherwise declare the
+// client dead.
+Deadline Client::lane_deadline() const {
+  return finalize_deadline_.value_or(Deadline::after_ms(model_->architecture.buffer_timeout_ms));
+}
 
 void Client::close_steps_below(std::int64_t step) {
   for (auto& writer : writers_) {
@@ -179,7 +182,7 @@ void Client::close_steps_below(std::int64_t step) {
   writing_.store(false, std::memory_order_relaxed);
 }
 
-// Parameters change between steps, never in the middle of one. A write that is refused has not begun the step's.
+// Parameters change only between steps. A refused write does not fix the shapes of the step.
 void Client::start_writing(const Wanted& wanted, std::int64_t step) {
   const auto lock = lock_step();
   if (writing_.load(std::memory_order_relaxed)) return;
@@ -198,15 +201,15 @@ void Client::push(Writer& writer, const Message& message, const Deadline& deadli
   writer.lane.try_push(message);
 }
 
-// All or none: a call that fails for a full lane can be made again.
+// All or none, so that a call that failed because of a full lane can be retried.
 void Client::push_to_all(const Message& message, const Deadline& deadline) {
   for (auto& writer : writers_)
     if (!writer->lane.has_room()) wait_for_lane(*writer, deadline);
   for (auto& writer : writers_) {
     Message own = message;
     if (own.kind == MessageKind::end_iteration) {
-      own.count = writer->waits.load(std::memory_order_relaxed) - writer->waits_told;
-      writer->waits_told += own.count;
+      own.count = writer->waits.load(std::memory_order_relaxed) - writer->reported_waits;
+      writer->reported_waits += own.count;
     }
     writer->lane.try_push(own);
   }
@@ -225,7 +228,7 @@ void Client::signal(const std::string& name, std::int64_t step) {
   message.name = static_cast<std::uint32_t>(id);
   push(own_writer(), message, lane_deadline());
   link_.ring();
-  link_.settle(Pumped::waiting, model_->architecture.finalize_timeout_ms);
+  link_.pump_until(PumpResult::waiting, model_->architecture.finalize_timeout_ms);
 }
 
 void Client::set_time(std::int64_t step, double time) {
@@ -237,7 +240,7 @@ void Client::set_time(std::int64_t step, double time) {
   push(own_writer(), message, lane_deadline());
 }
 
-// Every lane gets the end, so that the server knows it has all that the client's threads wrote before.
+// Sends the end to every lane, so that it covers everything that the client's threads wrote before.
 Status Client::end_iteration(std::int64_t step) {
   require_step(step);
   if (step <= ended_)
@@ -247,12 +250,12 @@ Status Client::end_iteration(std::int64_t step) {
     throw Error(DC_E_BACKWARD, format("step {} cannot end: client {} is already in step {}", step, id_, open_.load()));
   link_.require_taking();
   const Deadline deadline = lane_deadline();
-  tell_refused(step, deadline);
+  report_refusals(step, deadline);
   push_to_all(make_message(MessageKind::end_iteration, step), deadline);
   close_steps_below(step + 1);
   link_.ring();
   const std::int64_t timeout_ms = model_->architecture.finalize_timeout_ms;
-  if (!link_.settle(Pumped::idle, timeout_ms))
+  if (!link_.pump_until(PumpResult::idle, timeout_ms))
     return {DC_E_TIMEOUT,
             format("step {} has ended here, but not in all processes: client {} waited {} ms for them", step, id_, timeout_ms)};
   return next_report(step);
@@ -269,13 +272,13 @@ Status Client::next_report(std::int64_t up_to_step) {
   }
   const auto mail = shm::try_take_mail(region_->slot(slot_), up_to_step);
   if (!mail) return mailbox_report();
-  // A server in the background has nobody else to say it to, and a program may not look at what its calls return.
+  // A background server has no other channel to the user, and a program may ignore return codes.
   if (region_->header().detached != 0) log_line(mail->code > DC_OK ? LogLevel::warning : LogLevel::error, mail->sentence);
   return {mail->code > DC_OK ? mail->code : DC_E_EARLIER_IO, mail->sentence};
 }
 
 Status Client::mailbox_report() {
-  if (mailbox_reported_ || !shm::mails_damaged(region_->slot(slot_))) return {};
+  if (mailbox_reported_ || !shm::mailbox_damaged(region_->slot(slot_))) return {};
   mailbox_reported_ = true;
   return {DC_E_EARLIER_IO, format("the mailbox of client {} is damaged, as by a process that writes where it should not: what the "
                                   "server has to say to this client is only in the server's log",
@@ -292,38 +295,38 @@ Status Client::flush(std::int64_t step, std::int64_t timeout_ms) {
   if (!link_.wait_until(Deadline::after_ms(timeout_ms),
                         [&] { return region_->header().last_processed.load(std::memory_order_acquire) >= step; }))
     throw Error(DC_E_TIMEOUT, format("step {} is not durable after {} ms: waited for {}", step, timeout_ms, link_.describe(step)));
-  link_.require_not_stopping();  // of a step that it has cut short it stores what it has, which may not be all of it
+  link_.require_not_stopping();  // a stopping server may have stored only part of the step
   return next_report(step);
 }
 
-void Client::throw_leaves_early(std::int64_t last) {
+void Client::throw_not_durable(std::int64_t last) {
   throw Error(DC_E_TIMEOUT, format("client {} leaves although its data are not durable: waited {} ms for {}", id_,
                                    model_->architecture.finalize_timeout_ms, link_.describe(last)));
 }
 
 Status Client::finalize() {
-  if (leaving_) return {};
-  leaving_ = Deadline::after_ms(model_->architecture.finalize_timeout_ms);
-  const std::int64_t last = last_step_tried();
+  if (finalize_deadline_) return {};
+  finalize_deadline_ = Deadline::after_ms(model_->architecture.finalize_timeout_ms);
+  const std::int64_t last = last_attempted_step();
   link_.require_taking();
-  tell_refused(last, *leaving_);
+  report_refusals(last, *finalize_deadline_);
   close_steps_below(last + 1);
-  push_to_all(make_message(MessageKind::finalize, last), *leaving_);
+  push_to_all(make_message(MessageKind::finalize, last), *finalize_deadline_);
   link_.ring();
   const auto drained = [&] { return state_of(region_->slot(slot_)) != shm::SlotState::attached; };
-  if (!link_.wait_until(*leaving_, drained)) throw_leaves_early(last);
-  if (state_of(region_->slot(slot_)) == shm::SlotState::dead) link_.require_taking();  // a stopping server took no more: says so
+  if (!link_.wait_until(*finalize_deadline_, drained)) throw_not_durable(last);
+  if (state_of(region_->slot(slot_)) == shm::SlotState::dead) link_.require_taking();  // throws: a stopping server accepted no more
   constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
   Status first = next_report(kAll);
-  if (first.code == DC_E_NOT_COMMITTED) log_line(LogLevel::warning, first.message);  // a destructor that finalizes hands no code on
+  if (first.code == DC_E_NOT_COMMITTED) log_line(LogLevel::warning, first.message);  // a finalizing destructor returns no code
   for (Status next = first.code == DC_OK ? first : next_report(kAll); next.code != DC_OK; next = next_report(kAll)) {
     first.message += "; also: " + next.message;
-    if (first.code > DC_OK) first.code = next.code;  // an error is not hidden behind a notice
+    if (first.code > DC_OK) first.code = next.code;  // an error takes precedence over a notice
   }
   return first;
 }
 
-// A pool is everyone's: it counts once, and each thread knows of all of it.
+// A shared pool counts only once: each thread has a value for all of it.
 void Client::add_arena(const Writer& writer, dc_status_t& status) const {
   const std::uint64_t used = writer.used_bytes.load(std::memory_order_relaxed);
   const bool shared = writer.arena.is_shared();
@@ -337,7 +340,7 @@ dc_status_t Client::status() {
   status.last_complete = header.last_complete.load(std::memory_order_acquire);
   status.last_durable = header.last_durable.load(std::memory_order_acquire);
   status.first_error = header.first_error.load(std::memory_order_acquire);
-  if (Writer* own = writer_if_any()) {  // only its owner may walk an arena; of the others each write leaves a note
+  if (Writer* own = writer_if_any()) {  // only its owner may walk an arena; the other threads publish their use with each write
     status.largest_hole_bytes = own->arena.largest_hole_bytes();
     own->used_bytes.store(own->arena.used_bytes(), std::memory_order_relaxed);
   }

@@ -1,4 +1,4 @@
-// One client: reserve -> copy -> publish, the end of steps, and the waits that back-pressure needs, each with a bound.
+// One client: reserve -> copy -> publish, the end of steps, and the bounded waits of back-pressure.
 // Used by: the simulation's process; by one thread, or by `threads` of them, each with a lane and an arena of its own.
 // Before it: the C interface. After it: lanes and arenas of the region, then the server.
 #pragma once
@@ -16,16 +16,16 @@
 #include "client/source.hpp"
 #include "client/writer.hpp"
 #include "core/base/clock.hpp"
+#include "core/base/creator_process.hpp"
 #include "core/base/error.hpp"
-#include "core/base/maker.hpp"
 #include "core/shm/region.hpp"
 
 namespace damaris::client {
 
 class Client {
  public:
-  // Becomes client `id` in the slot it has claimed, allocates and touches its arenas and says hello. `pump` only in place.
-  // Throws Error(DC_E_SHM), the slot free again, when there is no memory for the arena.
+  // Attaches as client `id` in the slot that it has claimed: allocates and touches its arenas, and rings the server. `pump`: only in place.
+  // Throws Error(DC_E_SHM), after freeing the slot, if there is no memory for the arena.
   Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id,
          Pump pump = nullptr);
   ~Client();
@@ -33,31 +33,31 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   Shapes& shapes() noexcept { return shapes_; }
-  // Held by what is done once for all threads: the first call of a step, mail, shapes. Costs nothing with a single thread.
+  // Serializes what is done once for all threads: the first call of a step, reports, shapes. Costs nothing with a single thread.
   std::unique_lock<std::mutex> lock_step();
-  // Lets parameters set since the last step take effect now, unless the open step has a write already.
+  // Applies parameters set since the last step, unless the open step already has a write.
   void refresh_shapes();
 
   // The fast path. Returns DC_OK or a notice; throws Error as dc_write documents.
   int write(Variable& variable, std::int64_t step, std::int32_t block, const void* data);
   int write(Variable& variable, std::int64_t step, std::int32_t block, const Source& source);
-  // The shape of `variable` afterwards is that of what was reserved.
+  // Afterwards `variable` has the shape that was reserved.
   int alloc(Variable& variable, std::int64_t step, std::int32_t block, void** data, dc_type type = DC_ANY);
   int commit(Variable& variable, std::int64_t step, std::int32_t block);
-  // Waits until the server has read what an earlier run stored; no step is opened or ended.
+  // Waits until the server has read the data that an earlier run stored. Opens and ends no step.
   void read(Variable& variable, std::int64_t step, std::int32_t block, const Target& target);
-  // `variable` may be nullptr: the last step of whatever variable.
+  // `variable` nullptr: the last step of any variable.
   std::int64_t last_step(const Variable* variable);
   void signal(const std::string& name, std::int64_t step);
   void set_time(std::int64_t step, double time);
 
-  // These report what earlier steps met: the returned Status is empty when there is nothing to say.
+  // These report failures of earlier steps: DC_OK if there are none.
   Status end_iteration(std::int64_t step);
   Status flush(std::int64_t step, std::int64_t timeout_ms);
-  // Ends everything, waits for durability, detaches. A second call does nothing.
+  // Ends all steps, waits for durability, detaches. A second call does nothing.
   Status finalize();
   dc_status_t status();
-  // In which something was written, and which has not ended yet; or none.
+  // The open step if something was written in it, otherwise nothing.
   std::optional<std::int64_t> unfinished_step() const {
     return writing_.load(std::memory_order_acquire) ? std::optional(open_.load(std::memory_order_acquire)) : std::nullopt;
   }
@@ -69,14 +69,14 @@ class Client {
   void open_step(std::int64_t step) {
     if (step != open_.load(std::memory_order_acquire) || step < 0) change_step(step);
   }
-  // A block that is to be written, or, without a source, to be handed out.
+  // A block to be written or, without a source, to be allocated.
   struct Wanted {
     Writer& writer;
     const Variable& variable;
     std::int32_t block;
     std::optional<Source> source;
   };
-  // `wanted` makes one: of the writes of a step only the first needs it.
+  // `wanted` constructs one: only the first write of a step needs it.
   template <class Make>
   void open_step_to_write(std::int64_t step, Make&& wanted) {
     if (step != open_.load(std::memory_order_acquire) || step < 0) change_step_to_write(wanted(), step);
@@ -95,24 +95,24 @@ class Client {
   void make_writers();
   shm::Arena own_arena(const shm::LaneSpan& span);
   void add_arena(const Writer& writer, dc_status_t& status) const;
-  // Why nothing is to be copied, or DC_OK.
+  // The notice why nothing is to be copied, or DC_OK.
   int notice_for(const Variable& variable, std::int64_t step) const {
-    if (variable.plain) return DC_OK;
+    if (variable.always_due) return DC_OK;
     const model::Variable& declared = model_->variables[variable.id];
     if (!declared.enabled) return DC_N_DISABLED;
     return declared.schedule.due(step) ? DC_OK : DC_N_NOT_DUE;
   }
-  // What the node has decided of it for want of room, or DC_OK.
+  // The notice if the node group omits it for lack of room, or DC_OK.
   int refusal_of(const Variable& variable, std::int64_t step) const {
-    return refuses_ ? look_at_decision(variable, step) : static_cast<int>(DC_OK);
+    return may_omit_ ? check_omission(variable, step) : static_cast<int>(DC_OK);
   }
-  int look_at_decision(const Variable& variable, std::int64_t step) const;
+  int check_omission(const Variable& variable, std::int64_t step) const;
   int refuse(Writer& writer, const Variable& variable, int notice);
   void require_block(const Variable& variable, std::int32_t block) const;
   void require_data(const Variable& variable, const void* data) const;
   void require_type(const Variable& variable, dc_type type) const;
   void require_arguments(const Variable& variable, std::int32_t block, const void* data, dc_type type) const;
-  // Returns nullptr when back-pressure refuses it: then `notice` says how.
+  // Returns nullptr and sets `notice` if back-pressure refuses the write.
   shm::BlockHeader* reserve(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block, int& notice);
   shm::BlockHeader* wait_for_block(Writer& writer, const Variable& variable, std::int64_t step, int& notice);
   template <class Done>
@@ -120,27 +120,27 @@ class Client {
   [[noreturn]] void throw_full(Writer& writer, const Variable& variable, std::int64_t step, bool alone);
   void publish(Writer& writer, shm::BlockHeader* block, std::int64_t step, const std::byte* data, std::uint64_t bytes);
   shm::BlockHeader* reserve_to_read(Writer& writer, const std::string& what, std::uint64_t bytes, shm::Form form);
-  void ask(Writer& writer, shm::BlockHeader* block, shm::Message& event, const std::string& what);
+  void request(Writer& writer, shm::BlockHeader* block, shm::Message& event, const std::string& what);
   void push(Writer& writer, const shm::Message& event, const Deadline& deadline);
   void push_to_all(const shm::Message& event, const Deadline& deadline);
-  void tell_refused(std::int64_t last, const Deadline& deadline);
-  std::int64_t last_step_tried() const;
+  void report_refusals(std::int64_t last, const Deadline& deadline);
+  std::int64_t last_attempted_step() const;
   Deadline lane_deadline() const;
   void wait_for_lane(Writer& writer, const Deadline& deadline);
   void wait_for_lane_to_write(Writer& writer, const Variable& variable, std::int64_t step, std::int32_t block);
-  [[noreturn]] void throw_leaves_early(std::int64_t last);
+  [[noreturn]] void throw_not_durable(std::int64_t last);
   Status next_report(std::int64_t up_to_step);
   Status mailbox_report();
   const std::string& name_of(const Variable& variable) const { return model_->variables[variable.id].path; }
 
-  const Maker maker_;
+  const CreatorProcess creator_;
   std::shared_ptr<shm::Region> region_;
   std::shared_ptr<const model::Model> model_;
   model::Names names_;
   Shapes shapes_;
   std::uint32_t slot_;
   int id_;
-  const bool refuses_;  // some variable may be skipped or its step dropped
+  const bool may_omit_;  // some variable may be skipped, or its step dropped
   ServerLink link_;
   std::vector<std::unique_ptr<Writer>> writers_;  // one per thread
   LaneClaims claims_;
@@ -149,8 +149,8 @@ class Client {
   std::int64_t ended_ = shm::kNoStep;             // highest step this client has ended
   std::atomic<bool> writing_{false};              // the open step has a write: parameters wait for the next one
   std::string cancelled_;                         // names of uncommitted allocations, until they are reported
-  bool mailbox_reported_ = false;                 // that it is damaged
-  std::optional<Deadline> leaving_;               // of finalize, from its begin; the client is attached until then
+  bool mailbox_reported_ = false;                 // the damaged mailbox has been reported
+  std::optional<Deadline> finalize_deadline_;     // set once finalize has begun
 };
 
 }  // namespace damaris::client

@@ -1,5 +1,5 @@
-// The path of a read: reserve -> ask -> wait for the server's answer -> copy out. The block is the server's until it has answered, also
-// when the client no longer waits: then its release gives the memory back, and nobody looks at the answer.
+// The path of a read: reserve -> request -> wait for the server's answer -> copy out. The server owns the block until it has answered. If
+// the client has abandoned the read, the server releases the block instead.
 #include <algorithm>
 #include <cstring>
 
@@ -16,7 +16,7 @@ std::uint64_t interior_bytes(const Variable& variable) {
   return bytes;
 }
 
-// The block asks for the interior alone: ghost zones are not stored.
+// Requests the interior only: ghost zones are not stored.
 shm::Form interior_form(const Variable& variable) {
   const shm::Form form = variable.form;
   return {form.ndims, form.flags & (shm::kHasPosition | shm::kHasGlobal)};
@@ -36,20 +36,20 @@ shm::BlockState state_of(const shm::BlockHeader& block) {
   return static_cast<shm::BlockState>(block.state.load(std::memory_order_acquire));
 }
 
-// Gives the block back when its answer has been read.
-class Answered {
+// Releases the block after its answer has been read.
+class AnswerGuard {
  public:
-  Answered(shm::PooledArena& arena, shm::BlockHeader& block) : arena_(arena), block_(block) {}
-  ~Answered() { arena_.cancel(block_); }
-  Answered(const Answered&) = delete;
-  Answered& operator=(const Answered&) = delete;
+  AnswerGuard(shm::PooledArena& arena, shm::BlockHeader& block) : arena_(arena), block_(block) {}
+  ~AnswerGuard() { arena_.cancel(block_); }
+  AnswerGuard(const AnswerGuard&) = delete;
+  AnswerGuard& operator=(const AnswerGuard&) = delete;
 
  private:
   shm::PooledArena& arena_;
   shm::BlockHeader& block_;
 };
 
-// `data`, `data_bytes`: as this client asked; in a pool others may have written over the header since.
+// `data`, `data_bytes`: as requested by this client; in a pool other clients may have overwritten the header since.
 void throw_refusal(const std::byte* data, std::uint64_t data_bytes) {
   shm::Answer answer;
   std::memcpy(&answer, data + shm::answer_offset(data_bytes), sizeof answer);
@@ -60,7 +60,7 @@ void throw_refusal(const std::byte* data, std::uint64_t data_bytes) {
 }  // namespace
 
 shm::BlockHeader* Client::reserve_to_read(Writer& writer, const std::string& what, std::uint64_t data_bytes, shm::Form form) {
-  const std::uint64_t bytes = shm::asked_bytes(data_bytes);
+  const std::uint64_t bytes = shm::request_bytes(data_bytes);
   if (!writer.lane.has_room()) wait_for_lane(writer, lane_deadline());
   shm::BlockHeader* header = writer.arena.try_reserve(bytes, form);
   if (header == nullptr && !writer.arena.can_ever_hold(bytes, form))
@@ -71,10 +71,10 @@ shm::BlockHeader* Client::reserve_to_read(Writer& writer, const std::string& wha
   if (header == nullptr) {
     writer.count_wait();
     link_.ring();
-    const auto alone = [&] { return writer.waits_in_vain(bytes, form); };
+    const auto alone = [&] { return writer.waiting_is_futile(bytes, form); };
     const auto done = [&] { return header != nullptr || (header = writer.arena.try_reserve(bytes, form)) != nullptr || alone(); };
     link_.wait_until(Deadline::after_ms(model_->architecture.buffer_timeout_ms), done);
-    // The last release may have come between the two looks of done().
+    // The last release may have come between the two checks in done().
     if (header == nullptr) header = writer.arena.try_reserve(bytes, form);
   }
   if (header == nullptr)
@@ -88,14 +88,14 @@ shm::BlockHeader* Client::reserve_to_read(Writer& writer, const std::string& wha
   return header;
 }
 
-void Client::ask(Writer& writer, shm::BlockHeader* block, shm::Message& event, const std::string& what) {
+void Client::request(Writer& writer, shm::BlockHeader* block, shm::Message& event, const std::string& what) {
   event.step = block->step;
   event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_->at(0));
-  shm::hand_over(*block, shm::BlockState::asked, writer.lane, event);  // reserve_to_read() made sure of the room
+  shm::publish_block(*block, shm::BlockState::requested, writer.lane, event);  // reserve_to_read() has ensured room in the lane
   link_.ring();
   const std::int64_t timeout_ms = model_->architecture.buffer_timeout_ms;
   const auto answered = [&] { return state_of(*block) == shm::BlockState::answered; };
-  if (!link_.wait_until(Deadline::after_ms(timeout_ms), answered) && shm::give_up(*block))
+  if (!link_.wait_until(Deadline::after_ms(timeout_ms), answered) && shm::abandon_read(*block))
     throw Error(DC_E_TIMEOUT, format("{} is not read after {} ms: waited for {}; give <buffer timeout=...> more in {}", what,
                                      timeout_ms, link_.describe(shm::kNoStep), model_->file));
 }
@@ -118,8 +118,8 @@ void Client::read(Variable& variable, std::int64_t step, std::int32_t block, con
   describe_interior(variable, *header);
   shm::Message event = {};
   event.kind = shm::MessageKind::read;
-  ask(writer, header, event, what);
-  const Answered answered(writer.arena, *header);
+  request(writer, header, event, what);
+  const AnswerGuard answered(writer.arena, *header);
   const std::byte* data = shm::data_of(header, form);
   throw_refusal(data, bytes);
   place_interior(data, variable, target);
@@ -134,8 +134,8 @@ std::int64_t Client::last_step(const Variable* variable) {
   shm::Message event = {};
   event.kind = shm::MessageKind::last_step;
   event.name = variable == nullptr ? shm::kAnyVariable : variable->id;
-  ask(writer, header, event, "the last step");
-  const Answered answered(writer.arena, *header);
+  request(writer, header, event, "the last step");
+  const AnswerGuard answered(writer.arena, *header);
   const std::byte* data = shm::data_of(header, {});
   throw_refusal(data, sizeof step);
   std::memcpy(&step, data, sizeof step);

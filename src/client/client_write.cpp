@@ -3,8 +3,8 @@
 
 #include "client/client.hpp"
 #include "codec/checksum.hpp"
-#include "core/base/calm_thread.hpp"
 #include "core/base/format.hpp"
+#include "core/base/thread_state_guard.hpp"
 #include "core/shm/copy_choice.hpp"
 #include "core/shm/omission.hpp"
 #include "core/shm/publish.hpp"
@@ -12,7 +12,7 @@
 namespace damaris::client {
 namespace {
 
-// The lists are short: a loop is done before a call of memmove has begun.
+// The lists are short: a loop is faster than a call of memmove.
 template <class From, class To>
 inline void copy_list(int count, const From* from, To* to) {
   for (int d = 0; d < count; ++d) to[d] = static_cast<To>(from[d]);
@@ -27,7 +27,7 @@ void fill_lists(const Variable& variable, shm::BlockHeader& header) {
   if (form.has(shm::kHasPosition)) copy_list(shape.ndims, variable.position, lists.position());
   if (form.has(shm::kHasGlobal)) copy_list(shape.ndims, shape.global, lists.global());
   if (form.has(shm::kHasGhost) && shape.bytes == 0) {
-    // A client without elements has no ghost zones either.
+    // An empty block has no ghost zones.
     for (int d = 0; d < shape.ndims; ++d) {
       lists.extents()[d] = shape.interior(d);
       lists.ghost_low()[d] = lists.ghost_high()[d] = 0;
@@ -44,7 +44,7 @@ void Client::require_block(const Variable& variable, std::int32_t block) const {
   if (block < 0) throw Error(DC_E_ARGUMENT, format("block {} of '{}' is negative; blocks count from 0", block, name_of(variable)));
 }
 
-// What is wrong whatever the step: refused before the step is opened, which would end the one before.
+// Checks that do not depend on the step, made before the step is opened, because opening it ends the previous step.
 void Client::require_arguments(const Variable& variable, std::int32_t block, const void* data, dc_type type) const {
   if (block < 0) require_block(variable, block);
   if (data == nullptr && !shapes_.parameters_changed()) require_data(variable, data);
@@ -55,13 +55,13 @@ void Client::require_type(const Variable& variable, dc_type type) const {
   if (type != DC_ANY && type != variable.type) refuse_type(*model_, variable, type);
 }
 
-// Also what gets memory of its own has the step's shape.
+// A scratch allocation also has the shape of the step.
 void Client::require_shapes() {
   const auto lock = lock_step();
   shapes_.require_next();
 }
 
-// What the shapes of `step` refuse, as they will be when it begins.
+// Checks the block against the shapes that will apply when `step` begins.
 void Client::require_fits(const Wanted& wanted, std::int64_t step) {
   const model::Shape& shape = shapes_.next_shape(wanted.variable);
   if (notice_for(wanted.variable, step) != DC_OK) return;
@@ -84,7 +84,7 @@ void Client::require_data(const Variable& variable, const void* data) const {
     throw Error(DC_E_ARGUMENT, format("argument `data` for '{}' is NULL", name_of(variable)));
 }
 
-int Client::look_at_decision(const Variable& variable, std::int64_t step) const {
+int Client::check_omission(const Variable& variable, std::int64_t step) const {
   const shm::Omission decision = shm::omission_of(region_->header(), step);
   if (decision.drops()) return DC_N_DROPPED;
   const model::Variable& declared = model_->variables[variable.id];
@@ -131,25 +131,25 @@ shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64
   return header;
 }
 
-// The slow path: no hole. What can never fit is refused at once; the rest waits for the server, within the buffer's time-out, and then
-// back-pressure decides for the node.
+// The slow path: no hole is large enough. Refuses at once what can never fit; otherwise waits for the server, within the buffer's time-out,
+// and then applies back-pressure for the whole node group.
 shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variable, std::int64_t step, int& notice) {
-  const CalmThread calm;
+  const ThreadStateGuard thread_state;
   const std::uint64_t bytes = variable.shape.bytes;
   const shm::Form form = variable.form;
   if (!writer.arena.can_ever_hold(bytes, form)) throw_too_large(writer, variable, bytes, step);
-  // Only the open step is left: waiting is in vain, unless the server spills that, too.
+  // True if only the open step occupies the arena: waiting is futile, unless the server spills.
   const bool spills = !model_->architecture.spill.empty();
-  const auto alone = [&] { return !spills && writer.waits_in_vain(bytes, form); };
+  const auto alone = [&] { return !spills && writer.waiting_is_futile(bytes, form); };
   const auto refused = [&] { return (notice = refusal_of(variable, step)) != DC_OK; };
   writer.count_wait();
   shm::BlockHeader* header = nullptr;
-  // Asked again after it was true, so what it has reserved must stay the one block.
+  // May be evaluated again after it was true, so it must not reserve a second block.
   const auto done = [&] {
     return header != nullptr || (header = writer.arena.try_reserve(bytes, form)) != nullptr || alone() || refused();
   };
   wait_for_room(done);
-  // The last release may have come between the two looks of done().
+  // The last release may have come between the two checks in done().
   if (header == nullptr) header = writer.arena.try_reserve(bytes, form);
   if (header != nullptr || refused()) return header;
   if (const model::Variable& declared = model_->variables[variable.id]; declared.on_full != model::OnFull::block) {
@@ -161,7 +161,7 @@ shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variabl
   throw_full(writer, variable, step, alone());
 }
 
-// The server looks at how many wait: it spills for them.
+// The server spills for clients that wait.
 template <class Done>
 void Client::wait_for_room(Done&& done) {
   std::atomic<std::uint32_t>& waiting = region_->slot(slot_).waits_for_room;
@@ -193,10 +193,10 @@ void Client::throw_full(Writer& writer, const Variable& variable, std::int64_t s
 }
 
 void Client::wait_for_lane(Writer& writer, const Deadline& deadline) {
-  const CalmThread calm;
+  const ThreadStateGuard thread_state;
   link_.ring();
   if (link_.wait_until(deadline, [&] { return writer.lane.has_room(); })) return;
-  if (leaving_) throw_leaves_early(shm::kNoStep);
+  if (finalize_deadline_) throw_not_durable(shm::kNoStep);
   throw Error(DC_E_FULL, format("the lane of client {} stayed full for {} ms: waited for {}; give <lanes events=...> more in {}",
                                 id_, model_->architecture.buffer_timeout_ms, link_.describe(shm::kNoStep), model_->file));
 }
@@ -210,12 +210,13 @@ void Client::wait_for_lane_to_write(Writer& writer, const Variable& variable, st
   }
 }
 
-// Of the step before something may have to be sent first, over a full lane.
+// Ending the previous step may require a message over a full lane.
 void Client::change_step_to_write(const Wanted& wanted, std::int64_t step) {
   change_step(step, notice_for(wanted.variable, step) == DC_OK ? &wanted : nullptr);
 }
 
-// Not from the header what the caller knows: in a pool others may have written over it. In registers: it is the hot path.
+// Takes what the caller knows as arguments instead of reading the header: in a pool other clients may have overwritten it, and arguments
+// stay in registers on the hot path.
 void Client::publish(Writer& writer, shm::BlockHeader* block, std::int64_t step, const std::byte* data, std::uint64_t bytes) {
   shm::Message event = {};
   event.kind = shm::MessageKind::write;
@@ -225,11 +226,11 @@ void Client::publish(Writer& writer, shm::BlockHeader* block, std::int64_t step,
     block->checksum = codec::crc32(data, bytes);
     block->flags |= shm::kHasChecksum;
   }
-  shm::hand_over(*block, shm::BlockState::published, writer.lane, event);  // reserve() made sure of the room
+  shm::publish_block(*block, shm::BlockState::published, writer.lane, event);  // reserve() has ensured room in the lane
   writer.count_write();
   const bool half = writer.lane.more_than_half_full() || writer.arena.more_than_half_full();
-  if (half && !writer.rang) link_.ring();
-  writer.rang = half;
+  if (half && !writer.woke_server) link_.ring();
+  writer.woke_server = half;
 }
 
 int Client::write(Variable& variable, std::int64_t step, std::int32_t block, const void* data) {

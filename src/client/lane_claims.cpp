@@ -17,8 +17,9 @@ std::uint64_t next_id() {
 
 }  // namespace
 
-// What one thread has of all the clients of the process. Under a pthread key, not in a thread_local object: destructors of those may call
-// Damaris yet, while the key's comes after them, and again if a later one's claims anew.
+// The lanes that one thread has claimed, of all clients of the process. Stored under a pthread key, not in a thread_local object:
+// destructors of thread_local objects may still call Damaris. The key's destructor runs after them, and again if a later destructor
+// claims a lane.
 class ThreadLanes {
  public:
   static ThreadLanes* of_thread() { return static_cast<ThreadLanes*>(::pthread_getspecific(key())); }
@@ -29,22 +30,22 @@ class ThreadLanes {
     return *made.release();
   }
   ~ThreadLanes() {
-    for (const Place& place : places_) (*place.taken)[place.lane].store(false, std::memory_order_release);
-    LaneClaims::here = {};
+    for (const Place& place : places_) (*place.flags)[place.lane].store(false, std::memory_order_release);
+    LaneClaims::cached = {};
   }
   std::optional<std::uint32_t> find(std::uint64_t claims) const {
     for (const Place& place : places_)
       if (place.claims == claims) return place.lane;
     return std::nullopt;
   }
-  // Makes room first: what has been claimed must be remembered.
-  std::optional<std::uint32_t> claim(std::uint64_t claims, const std::shared_ptr<LaneClaims::Taken>& taken) {
-    places_.erase(std::remove_if(places_.begin(), places_.end(), [](const Place& place) { return place.taken.use_count() == 1; }),
+  // Allocates first, so that a claimed lane is always recorded.
+  std::optional<std::uint32_t> claim(std::uint64_t claims, const std::shared_ptr<LaneClaims::Flags>& flags) {
+    places_.erase(std::remove_if(places_.begin(), places_.end(), [](const Place& place) { return place.flags.use_count() == 1; }),
                   places_.end());
     places_.reserve(places_.size() + 1);
-    for (std::uint32_t lane = 0; lane < taken->size(); ++lane) {
-      if ((*taken)[lane].exchange(true, std::memory_order_acquire)) continue;
-      places_.push_back({claims, lane, taken});
+    for (std::uint32_t lane = 0; lane < flags->size(); ++lane) {
+      if ((*flags)[lane].exchange(true, std::memory_order_acquire)) continue;
+      places_.push_back({claims, lane, flags});
       return lane;
     }
     return std::nullopt;
@@ -54,7 +55,7 @@ class ThreadLanes {
   struct Place {
     std::uint64_t claims;
     std::uint32_t lane;
-    std::shared_ptr<LaneClaims::Taken> taken;
+    std::shared_ptr<LaneClaims::Flags> flags;
   };
 
   static pthread_key_t key() {
@@ -70,10 +71,10 @@ class ThreadLanes {
   std::vector<Place> places_;
 };
 
-LaneClaims::LaneClaims(std::uint32_t lanes) : taken_(std::make_shared<Taken>(lanes)), id_(next_id()) {}
+LaneClaims::LaneClaims(std::uint32_t lanes) : flags_(std::make_shared<Flags>(lanes)), id_(next_id()) {}
 
-std::optional<std::uint32_t> LaneClaims::mine() const {
-  if (here.claims == id_) return here.lane;
+std::optional<std::uint32_t> LaneClaims::current() const {
+  if (cached.claims == id_) return cached.lane;
   const ThreadLanes* lanes = ThreadLanes::of_thread();
   return lanes == nullptr ? std::nullopt : lanes->find(id_);
 }
@@ -81,8 +82,8 @@ std::optional<std::uint32_t> LaneClaims::mine() const {
 bool LaneClaims::claim_one() {
   ThreadLanes& lanes = ThreadLanes::make();
   std::optional<std::uint32_t> lane = lanes.find(id_);
-  if (!lane) lane = lanes.claim(id_, taken_);
-  if (lane) here = {id_, *lane};
+  if (!lane) lane = lanes.claim(id_, flags_);
+  if (lane) cached = {id_, *lane};
   return lane.has_value();
 }
 

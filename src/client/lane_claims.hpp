@@ -1,6 +1,6 @@
-// Which thread of a client has which lane: a thread claims one with its first call and gives it back when it ends.
+// Assigns the lanes of a client to its threads: a thread claims a lane with its first call and releases it when it ends.
 // Used by: every client thread; a thread may end after the client, or in a forked child, so nothing here locks.
-// Before it: a call of the simulation. After it: the Writer of that lane, which then is this thread's alone.
+// Before it: a call of the simulation. After it: the Writer of that lane, which then belongs to this thread alone.
 #pragma once
 
 #include <atomic>
@@ -14,29 +14,29 @@ namespace damaris::client {
 class LaneClaims {
  public:
   explicit LaneClaims(std::uint32_t lanes);
-  // The calling thread's lane, claimed if it has none yet. Returns nothing while other threads have all of them. What the thread before
-  // did with the lane is seen: its end releases, the claim acquires.
+  // The calling thread's lane, claimed if it has none yet. Returns nothing while other threads hold all lanes. The thread's end releases
+  // and the claim acquires, so the previous owner's stores to the lane are visible.
   std::optional<std::uint32_t> claim() {
-    if (here.claims != id_ && !claim_one()) return std::nullopt;
-    return here.lane;
+    if (cached.claims != id_ && !claim_one()) return std::nullopt;
+    return cached.lane;
   }
-  // Without claiming one.
-  std::optional<std::uint32_t> mine() const;
+  // The calling thread's lane, without claiming one.
+  std::optional<std::uint32_t> current() const;
 
  private:
-  using Taken = std::vector<std::atomic<bool>>;  // true for a lane that a thread has
-  // The calling thread's lane, of the last client it called.
-  struct Here {
+  using Flags = std::vector<std::atomic<bool>>;  // true: claimed by a thread
+  // The calling thread's lane in the client that it called last.
+  struct Cached {
     std::uint64_t claims;  // 0: none
     std::uint32_t lane;
   };
-  static inline thread_local Here here = {0, 0};
+  static inline thread_local Cached cached = {0, 0};
   friend class ThreadLanes;
 
   bool claim_one();
 
-  std::shared_ptr<Taken> taken_;  // lives on with a thread that has a lane and outlives the client
-  const std::uint64_t id_;        // tells the clients of a process apart; never used twice
+  std::shared_ptr<Flags> flags_;  // shared with threads that hold a lane and may outlive the client
+  const std::uint64_t id_;        // unique among all clients of the process, never reused
 };
 
 }  // namespace damaris::client

@@ -14,14 +14,14 @@ namespace damaris::client {
 ServerLink::ServerLink(std::shared_ptr<shm::Region> region, std::uint32_t slot, Pump pump)
     : region_(std::move(region)), slot_(slot), pump_(std::move(pump)), process_(*region_, shm::kServerPart) {}
 
-bool ServerLink::is_listened_to() const {
+bool ServerLink::is_attached() const {
   return region_->slot(slot_).state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(shm::SlotState::attached);
 }
 
-// While a call waits: the server may be on its way out, but it has not given this client up.
+// True while a call may wait: the server may be leaving, but it still serves this client.
 bool ServerLink::serves() const {
   const shm::RegionState now = state();
-  return now != shm::RegionState::closed && now != shm::RegionState::lost && is_listened_to() && process_.alive();
+  return now != shm::RegionState::closed && now != shm::RegionState::lost && is_attached() && process_.alive();
 }
 
 void ServerLink::require_taking() const {
@@ -32,41 +32,41 @@ void ServerLink::require_not_stopping() const {
   if (const shm::RegionState now = state(); now == shm::RegionState::leaving || now == shm::RegionState::closed) throw_lost();
 }
 
-// A server in the background has nobody else to say it to, and a program may not look at what its calls return.
-void ServerLink::throw_lost() const try { throw_lost_as_it_is(); } catch (const Error& error) {
-  if (region_->header().detached != 0 && !said_lost_.exchange(true)) log_line(LogLevel::error, error.sentence());
+// A background server has no other channel to the user, and a program may ignore return codes.
+void ServerLink::throw_lost() const try { throw_loss(); } catch (const Error& error) {
+  if (region_->header().detached != 0 && !loss_logged_.exchange(true)) log_line(LogLevel::error, error.sentence());
   throw;
 }
 
-void ServerLink::throw_lost_as_it_is() const {
+void ServerLink::throw_loss() const {
   const shm::RegionHeader& header = region_->header();
   const std::string server = format("server {} on {} (process {})", header.server_index, header.host, header.server_pid);
   const shm::ClientSlot& mine = region_->slot(slot_);
-  const std::string mail = last_mail();
+  const std::string mail = remaining_mail();
   const bool leaving = state() == shm::RegionState::leaving && process_.alive();
   if (leaving && mail.empty())
     throw Error(DC_E_SERVER_LOST,
                 format("{} has ended: it takes nothing more, and is storing what it had taken until then; its log "
                        "says whether all of that could be stored{}",
-                       server, untaken_text()));
+                       server, undelivered_text()));
   if (state() == shm::RegionState::lost)
-    throw Error(DC_E_SERVER_LOST, format("{} was ended by a fault; {}{}", server, whereabouts(" once that process is gone"),
+    throw Error(DC_E_SERVER_LOST, format("{} was ended by a fault; {}{}", server, region_location(" once that process is gone"),
                                          mail.empty() ? "; its log says why" : mail));
   if (leaving || state() == shm::RegionState::closed)
-    throw Error(DC_E_SERVER_LOST,
-                format("{} has ended{}{}", server,
-                       mail.empty() ? ": it stored what it had taken until then and takes nothing more" : mail, untaken_text()));
+    throw Error(DC_E_SERVER_LOST, format("{} has ended{}{}", server,
+                                         mail.empty() ? ": it stored what it had taken until then and takes nothing more" : mail,
+                                         undelivered_text()));
   if (process_.alive())
     throw Error(DC_E_SERVER_LOST, format("{} does not serve client {} any more{}{}", server, mine.id.load(),
-                                         mail.empty() ? ": its log says why" : mail, untaken_text()));
-  // Killed after it had been asked to stop: of this client it would have taken nothing more.
+                                         mail.empty() ? ": its log says why" : mail, undelivered_text()));
+  // Killed while stopping: it would have accepted nothing more from this client.
   const bool was_given_up = mine.state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(shm::SlotState::dead);
-  throw Error(DC_E_SERVER_LOST,
-              format("{} is gone{}; {}{}{}", server, busy_text(), whereabouts(""), mail, was_given_up ? untaken_text() : ""));
+  throw Error(DC_E_SERVER_LOST, format("{} is gone{}; {}{}{}", server, busy_text(), region_location(""), mail,
+                                       was_given_up ? undelivered_text() : ""));
 }
 
-// Of what a server that is gone has not stored. A region without its name goes with its last process: nobody can find it.
-std::string ServerLink::whereabouts(const char* when) const {
+// Where the data are that the lost server has not stored. A region without its name vanishes with its last process.
+std::string ServerLink::region_location(const char* when) const {
   if (region_->name().empty()) return "what was published stays in memory";
   const std::string place = "/dev/shm" + region_->name();
   if (!region_->memory().has_name())
@@ -77,16 +77,16 @@ std::string ServerLink::whereabouts(const char* when) const {
   return format("what was published stays in {}, from where 'damaris recover' stores it{}", place, when);
 }
 
-// Nobody asks for it after this: what could not be stored is heard of here, or never.
-std::string ServerLink::last_mail() const {
+// The last opportunity to report the remaining mail.
+std::string ServerLink::remaining_mail() const {
   std::string text;
   while (const auto mail = shm::try_take_mail(region_->slot(slot_), std::numeric_limits<std::int64_t>::max()))
     text += format("{}{}", text.empty() ? "; it had to say: " : "; also: ", mail->sentence);
   return text;
 }
 
-// What this client sent and nobody will take: it must hear of it.
-std::string ServerLink::untaken_text() const {
+// Reports the messages of this client that the server will never dequeue.
+std::string ServerLink::undelivered_text() const {
   std::uint64_t events = 0;
   for (std::uint32_t thread = 0; thread < region_->threads(); ++thread) {
     const shm::LaneSpan span = region_->span(slot_ * region_->threads() + thread);
@@ -98,10 +98,10 @@ std::string ServerLink::untaken_text() const {
                               region_->slot(slot_).id.load());
 }
 
-bool ServerLink::settle(Pumped until, std::int64_t timeout_ms) {
+bool ServerLink::pump_until(PumpResult until, std::int64_t timeout_ms) {
   if (!pump_) return true;
   const Deadline deadline = Deadline::after_ms(timeout_ms);
-  for (Pumped last = pump_(); last != Pumped::idle && last != until; last = pump_())
+  for (PumpResult last = pump_(); last != PumpResult::idle && last != until; last = pump_())
     if (deadline.passed()) return false;
   return true;
 }
@@ -109,12 +109,12 @@ bool ServerLink::settle(Pumped until, std::int64_t timeout_ms) {
 std::string ServerLink::busy_text() const {
   const shm::Busy busy = shm::busy_with(region_->header());
   if (busy.since_ns == 0) return "";
-  // A plugin that waits is shown anew with every look it takes.
+  // The start time of a waiting plugin is reset with each of its callbacks.
   return busy.seconds < 0.01 ? format(", in {}", busy.what) : format(", in {} for {:.1f} s", busy.what, busy.seconds);
 }
 
-// The server has not taken all that it sent, which may end the step.
-bool ServerLink::waits_for_server(std::uint32_t client) const {
+// True if the server has not dequeued all of the client's messages, which may end the step.
+bool ServerLink::has_unread_messages(std::uint32_t client) const {
   for (std::uint32_t thread = 0; thread < region_->threads(); ++thread) {
     const shm::LaneHeader* lane = region_->lane(client * region_->threads() + thread);
     if (lane->head.load(std::memory_order_acquire) != lane->tail.load(std::memory_order_acquire)) return true;
@@ -125,12 +125,12 @@ bool ServerLink::waits_for_server(std::uint32_t client) const {
 std::string ServerLink::late_clients(std::int64_t step) const {
   std::vector<std::string> late;
   for (std::uint32_t index = 0; index < region_->client_count(); ++index) {
-    if (index == slot_) continue;  // this client has ended it, whether the server has seen that or not
+    if (index == slot_) continue;  // this client has ended it, even if the server has not seen that yet
     const shm::ClientSlot& slot = region_->slot(index);
     const auto state = static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
     if (state == shm::SlotState::free || state == shm::SlotState::claimed)
       late.push_back(format("slot {} (not attached yet)", index));
-    if (state == shm::SlotState::attached && slot.ended_step.load(std::memory_order_acquire) < step && !waits_for_server(index))
+    if (state == shm::SlotState::attached && slot.ended_step.load(std::memory_order_acquire) < step && !has_unread_messages(index))
       late.push_back(format("client {}", slot.id.load()));
   }
   return late.empty() ? "" : format("; step {} is not ended by {}", step, join(late, ", "));

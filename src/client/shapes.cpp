@@ -18,7 +18,7 @@ std::vector<std::string> all_names(const Items& items, Name&& name) {
   return names;
 }
 
-// From the layout's dimension order to C order and back.
+// Converts between the layout's dimension order and C order.
 int c_index(const Variable& variable, int dimension) {
   return variable.fortran_order ? variable.shape.ndims - 1 - dimension : dimension;
 }
@@ -43,7 +43,7 @@ Shapes::Shapes(std::shared_ptr<const model::Model> model)
     const model::Layout& layout = model_->layouts[declared.layout];
     Variable& variable = variables_[declared.id];
     variable.id = declared.id;
-    variable.plain = declared.enabled && declared.schedule.always();
+    variable.always_due = declared.enabled && declared.schedule.always();
     variable.type = layout.type;
     variable.element_bytes = layout.element_bytes;
     variable.fortran_order = layout.fortran_order;
@@ -79,7 +79,7 @@ void Shapes::set_parameter(const std::string& name, std::int64_t value) {
                                       model::place(*model_, declared.where), value));
   std::vector<std::int64_t> values = parameters_;
   values[index] = value;
-  model::update_parameters(*model_, values);  // those computed from it follow
+  model::update_parameters(*model_, values);  // recomputes dependent parameters
   parameters_ = std::move(values);
   changed_ = true;
   next_.reset();
@@ -94,7 +94,7 @@ Shapes::Resolved Shapes::resolve() const {
   for (const model::Layout& layout : model_->layouts) resolved.layouts.push_back(model::resolve(*model_, layout, parameters_));
   for (const Variable& variable : variables_) {
     model::Shape& shape = resolved.variables.emplace_back(resolved.layouts[model_->variables[variable.id].layout]);
-    if (!variable.own_shape) continue;  // the global extents still follow the parameters
+    if (!variable.has_explicit_shape) continue;  // the global extents still follow the parameters
     std::copy_n(variable.shape.extents, DC_MAX_DIMS, shape.extents);
     shape.bytes = variable.shape.bytes;
     require_ghosts_fit(variable, shape);
@@ -144,7 +144,7 @@ void Shapes::require_dims(const Variable& variable, const std::string& call, int
                                    variable.shape.ndims, ndims));
 }
 
-// A block without elements has no ghost zones either, whatever its other extents.
+// An empty block has no ghost zones.
 void Shapes::require_ghosts_fit(const Variable& variable, const model::Shape& shape) const {
   if (shape.bytes == 0) return;
   for (int d = 0; d < shape.ndims; ++d) {
@@ -182,7 +182,7 @@ void Shapes::set_shape(const std::string& name, int ndims, const std::int64_t* e
   next_.reset();
   for (std::size_t i = 0; i < found.size(); ++i) {
     found[i]->shape = shapes[i];
-    found[i]->own_shape = ndims != 0;
+    found[i]->has_explicit_shape = ndims != 0;
     found[i]->place_checked = false;
   }
 }

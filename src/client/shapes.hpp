@@ -1,4 +1,4 @@
-// The shapes of all variables of one client: parameters, explicit shapes and positions that a program sets while it runs.
+// The shapes of all variables of one client: parameters, explicit shapes and positions that a program sets at run time.
 // Used by: Client, by one thread at a time, off the hot path.
 // Before it: dc_set_parameter, dc_set_shape, dc_set_position. After it: Variable::shape of the next writes.
 #pragma once
@@ -22,22 +22,22 @@ class Shapes {
     return handle >= variables_.data() && handle < variables_.data() + variables_.size();
   }
 
-  // Takes effect at the next apply_parameters(). Throws DC_E_UNKNOWN_NAME, or DC_E_ARGUMENT for a constant.
+  // Takes effect with the next apply_parameters(). Throws DC_E_UNKNOWN_NAME, or DC_E_ARGUMENT for a constant.
   void set_parameter(const std::string& name, std::int64_t value);
   std::int64_t parameter(const std::string& name) const;
   bool parameters_changed() const noexcept { return changed_; }
-  // Resolves every layout again. Throws DC_E_SHAPE, all shapes unchanged, when the new values make no sense.
+  // Resolves every layout again. Throws DC_E_SHAPE, with all shapes unchanged, if the new values are invalid.
   void apply_parameters();
-  // Throws what that would throw.
+  // Throws if apply_parameters() would throw.
   void require_next();
-  // What `variable` will be once that is done; throws as it does.
+  // The shape that `variable` will have after apply_parameters(); throws if that would throw.
   const model::Shape& next_shape(const Variable& variable);
 
-  // `name` is a variable or a layout; lists in the layout's dimension order; ndims 0 returns to the layout's expressions. After an
-  // error everything is as it was.
+  // `name`: a variable or a layout; lists in the layout's dimension order; ndims 0 restores the layout's expressions. On error nothing
+  // changes.
   void set_shape(const std::string& name, int ndims, const std::int64_t* extents);
   void set_position(const std::string& name, int ndims, const std::int64_t* offsets);
-  // Throws DC_E_SHAPE when the interior at its position does not lie in the global array.
+  // Throws DC_E_SHAPE if the interior at its position is not inside the global array.
   void check_place(Variable& variable) const;
   // The same for `variable` with another shape.
   void require_place(const Variable& variable, const model::Shape& shape) const;
@@ -61,7 +61,7 @@ class Shapes {
   std::vector<model::Shape> layouts_;
   std::vector<Variable> variables_;
   bool changed_ = false;
-  std::optional<Resolved> next_;  // of the parameters as they were set; none when they, or a shape, have changed since
+  std::optional<Resolved> next_;  // cached for the current parameters; reset when a parameter or a shape changes
 };
 
 }  // namespace damaris::client

@@ -14,8 +14,8 @@ void set_state(shm::ClientSlot& slot, shm::SlotState state) {
   slot.state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
 }
 
-// One compare-exchange takes the slot and names its owner: at whatever instruction that process ends, the next one sees it and takes its
-// place. What it had prepared is prepared anew.
+// A single compare-exchange takes the slot and records its owner: at whatever instruction that process dies, the next one can detect it and
+// take over. The slot is then initialized again.
 bool take(shm::ClientSlot& slot, std::uint64_t self) {
   std::uint64_t before = slot.claimer.load(std::memory_order_acquire);
   if (before != 0 && is_alive(process_of(before))) return false;
@@ -25,13 +25,13 @@ bool take(shm::ClientSlot& slot, std::uint64_t self) {
   return state == static_cast<std::uint32_t>(shm::SlotState::claimed);
 }
 
-// A claimer that died before it was attached is nobody. One of other namespaces is known by its part.
+// Ignores a claimer that died before it attached. A claimer in another namespace is detected by the lock on its part.
 bool has_id(const shm::Region& region, std::uint32_t index, int id) {
   const shm::ClientSlot& slot = region.slot(index);
   const shm::SlotState state = state_of(slot);
   if (state == shm::SlotState::free || slot.id.load() != id) return false;
   return state != shm::SlotState::claimed || is_alive(process_of(slot.claimer.load(std::memory_order_acquire))) ||
-         region.memory().is_held_elsewhere(shm::kClientParts + index);
+         region.memory().is_locked_elsewhere(shm::kClientParts + index);
 }
 
 }  // namespace
@@ -40,23 +40,23 @@ shm::SlotState state_of(const shm::ClientSlot& slot) {
   return static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
 }
 
-void give_back(shm::ClientSlot& slot) {
+void release_slot(shm::ClientSlot& slot) {
   slot.id.store(-1);
   set_state(slot, shm::SlotState::free);
-  slot.claimer.store(0, std::memory_order_release);  // last: until then the slot is ours
+  slot.claimer.store(0, std::memory_order_release);  // last: until then this process owns the slot
 }
 
-// The id is looked for after the slot is taken, so that of two processes with one id at least one sees the other.
+// Checks for a duplicate id after taking the slot, so that of two processes with the same id at least one sees the other.
 bool try_claim(shm::Region& region, std::uint32_t index, int id) {
   shm::ClientSlot& slot = region.slot(index);
   const shm::SlotState state = state_of(slot);
   if (state != shm::SlotState::free && state != shm::SlotState::claimed) return false;
   if (state == shm::SlotState::claimed && is_alive(process_of(slot.claimer.load(std::memory_order_acquire)))) return false;
-  // First: a process that finds the slot taken, and cannot see this process, checks whether its part is locked.
-  if (!region.memory().try_hold(shm::kClientParts + index)) return false;
+  // The lock first: a process in another namespace that finds the slot taken checks whether the part is locked.
+  if (!region.memory().try_lock(shm::kClientParts + index)) return false;
   const ProcessId self = this_process();
   if (!take(slot, word_of(self))) {
-    region.memory().let_go(shm::kClientParts + index);
+    region.memory().unlock(shm::kClientParts + index);
     return false;
   }
   slot.pid = self.pid;
@@ -65,8 +65,8 @@ bool try_claim(shm::Region& region, std::uint32_t index, int id) {
   slot.id.store(id);
   for (std::uint32_t other = 0; other < region.client_count(); ++other) {
     if (other == index || !has_id(region, other, id)) continue;
-    give_back(slot);
-    region.memory().let_go(shm::kClientParts + index);
+    release_slot(slot);
+    region.memory().unlock(shm::kClientParts + index);
     throw Error(DC_E_DUPLICATE, format("client id {} is already attached to this server (process {}); ids are unique in a run", id,
                                        region.slot(other).pid));
   }

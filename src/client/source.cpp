@@ -11,7 +11,7 @@
 namespace damaris::client {
 namespace {
 
-// The place in C order of the layout's dimension `d`.
+// The index in C order of the layout's dimension `d`.
 int c_place(const Variable& variable, int d) { return variable.fortran_order ? variable.shape.ndims - 1 - d : d; }
 
 bool has_extents(const Variable& variable, const model::Shape& shape, const std::int64_t* extents) {
@@ -20,7 +20,7 @@ bool has_extents(const Variable& variable, const model::Shape& shape, const std:
   return true;
 }
 
-// All elements side by side, in one dimension: fits a layout of any dimensions.
+// A contiguous one-dimensional array of all elements matches a layout with any number of dimensions.
 bool is_flat(const Variable& variable, const model::Shape& shape, const Source& source) {
   return source.ndims == 1 && source.strides_bytes == nullptr && source.extents != nullptr && source.extents[0] >= 0 &&
          static_cast<std::uint64_t>(source.extents[0]) == shape.bytes / variable.element_bytes;

@@ -1,5 +1,5 @@
-// Where the data of a write come from and those of a read go to, checked against the layout.
-// Used by: client threads at the start of a write or read; nothing is allocated or formatted unless the source is refused.
+// The source of a write and the target of a read, checked against the layout.
+// Used by: client threads at the start of a write or read; allocates and formats only on error.
 // Before it: the C interface. After it: one memcpy, or strided_copy.
 #pragma once
 
@@ -19,7 +19,7 @@ struct Source {
   const std::ptrdiff_t* strides_bytes = nullptr;
 };
 
-// Where a read puts what it brings: the array of a write, the other way round.
+// The array that a read fills.
 struct Target {
   void* data = nullptr;
   dc_type type = DC_ANY;
@@ -31,7 +31,7 @@ struct Target {
 
 [[noreturn]] void refuse_type(const model::Model& model, const Variable& variable, dc_type given);
 
-// Throws Error: DC_E_TYPE, DC_E_SHAPE, DC_E_ARGUMENT for a null pointer. `shape`: the variable's in that step.
+// Throws Error: DC_E_TYPE, DC_E_SHAPE, or DC_E_ARGUMENT for a null pointer. `shape`: the variable's shape in that step.
 void check_source(const model::Model& model, const Variable& variable, const model::Shape& shape, const Source& source,
                   std::int64_t step);
 inline void check_source(const model::Model& model, const Variable& variable, const Source& source, std::int64_t step) {
@@ -41,7 +41,7 @@ inline void check_source(const model::Model& model, const Variable& variable, co
 // Copies the elements of a checked source to `target`, contiguous in C order.
 void copy_source(std::byte* target, const Variable& variable, const Source& source);
 
-// Copies the interior, contiguous in C order at `interior`, to its place in a checked target. Ghost zones stay as they are.
+// Copies the interior, contiguous in C order at `interior`, to its place in a checked target. Leaves ghost zones unchanged.
 void place_interior(const std::byte* interior, const Variable& variable, const Target& target);
 
 }  // namespace damaris::client

@@ -7,7 +7,7 @@
 namespace damaris::client {
 namespace {
 
-enum class Direction { gather, scatter };  // to the packed side, or from it
+enum class Direction { gather, scatter };  // gather: from strided to packed
 
 template <Direction direction>
 void move(std::byte* packed, std::byte* strided, std::size_t bytes) {
@@ -17,7 +17,7 @@ void move(std::byte* packed, std::byte* strided, std::size_t bytes) {
     std::memcpy(strided, packed, bytes);
 }
 
-// Elements of one size, so that the compiler knows how to move one.
+// The element size is a template argument, so that each copy is a single move instruction.
 template <Direction direction, std::size_t Bytes>
 void move_elements(std::byte* packed, std::byte* strided, std::int64_t count, std::ptrdiff_t stride) {
   for (std::int64_t i = 0; i < count; ++i)
@@ -32,7 +32,7 @@ struct Copier {
   std::uint64_t element_bytes;
   std::byte* packed;
 
-  // Adds a dimension faster than those before; one whose rows follow on each other becomes part of the one before.
+  // Adds a dimension that is faster than the previous ones; merges it with the previous one if its rows are contiguous.
   void add(std::int64_t extent, std::ptrdiff_t stride) {
     if (extent == 1) return;
     if (ndims > 0 && strides[ndims - 1] == extent * stride) {
@@ -77,7 +77,7 @@ struct Copier {
 
 }  // namespace
 
-// The side that is only read loses its const here, and nowhere is it written.
+// The const_cast is safe: each direction only reads this side.
 void copy_strided(std::byte* target, const std::byte* source, int ndims, const std::int64_t* extents,
                   const std::ptrdiff_t* strides_bytes, std::uint64_t element_bytes) {
   Copier<Direction::gather> copier;

@@ -8,7 +8,7 @@
 
 namespace damaris::client {
 
-// `extents` and `strides_bytes` in C order (slowest first), `ndims` of each. What is contiguous is copied whole, also over several dimensions.
+// `extents` and `strides_bytes`: `ndims` each, in C order (slowest first). Contiguous runs are copied at once, also across dimensions.
 void copy_strided(std::byte* target, const std::byte* source, int ndims, const std::int64_t* extents,
                   const std::ptrdiff_t* strides_bytes, std::uint64_t element_bytes);
 

@@ -1,5 +1,5 @@
-// What one thread of a client owns: its lane, its arena, and what it has written and allocated in the open step.
-// Used by: that thread; the thread that ends a step, while the others are in no call.
+// The state of one client thread: its lane, its arena, and what it has written and allocated in the open step.
+// Used by: that thread; the thread that ends a step, while no other thread is in a call.
 // Before it: Client. After it: lane and arena in the region.
 #pragma once
 
@@ -21,7 +21,7 @@ struct Writer {
   Writer(shm::LaneWriter lane_writer, const shm::PooledArena& lane_arena, std::size_t variables)
       : lane(lane_writer), arena(lane_arena), last_step(variables, shm::kNoStep) {}
 
-  // True when (variable, block) was written or allocated at `step` before; remembers it otherwise. Block 0 costs one compare.
+  // Returns true if (variable, block) was already written or allocated in `step`; otherwise records it. Block 0 costs one comparison.
   bool seen_before(std::uint32_t variable, std::int64_t step, std::int32_t block) {
     if (block != 0) return !more_blocks.emplace(variable, block).second;
     if (last_step[variable] == step) return true;
@@ -35,28 +35,28 @@ struct Writer {
       last_step[variable] = shm::kNoStep;
   }
 
-  // What alloc hands out with a notice: the program computes as always, and commit drops it with the same notice.
+  // Memory that alloc returns together with a notice: the program fills it as usual, and commit discards it with the same notice.
   void* scratch_for(std::uint32_t variable, std::int32_t block, std::uint64_t bytes, int notice) {
     const std::size_t size = bytes == 0 ? 1 : bytes;
     Memory memory(static_cast<std::byte*>(::operator new(size, kScratchAlignment)));
     return scratch.insert_or_assign({variable, block}, Scratch{std::move(memory), notice}).first->second.memory.get();
   }
 
-  // A write was refused by back-pressure; the server hears of it before the step ends.
+  // Records a write refused by back-pressure; it is reported to the server before the step ends.
   void refuse(std::uint32_t variable, std::int64_t step, bool drops) {
     ++refused[{step, variable, drops}];
     add_one(drops ? dropped : skipped);
   }
 
-  // Only the open step is left in the arena, so that nothing will make room for `bytes`. Of a pool that is known only when both together
-  // are more than all of it: others come and go.
-  bool waits_in_vain(std::uint64_t bytes, shm::Form form) noexcept {
+  // True if only the open step occupies the arena, so that no release can make room for `bytes`. In a pool, which other clients use too,
+  // that is certain only if the step and `bytes` together exceed the whole pool.
+  bool waiting_is_futile(std::uint64_t bytes, shm::Form form) noexcept {
     if (arena.is_shared()) return step_bytes + shm::block_bytes(bytes, form) > arena.size_bytes();
     return arena.used_bytes() <= step_bytes;
   }
 
-  // Writes of steps up to `last` that returned an error for want of room count as skipped, unless they were made again. So do commits.
-  void refuse_what_was_full(std::int64_t open, std::int64_t last) {
+  // Counts writes and commits of steps up to `last` that failed for lack of room as skipped, unless they were retried successfully.
+  void record_failed_writes(std::int64_t open, std::int64_t last) {
     if (full.empty()) return;
     const auto end = full.lower_bound({last + 1, 0, 0});
     for (auto next = full.begin(); next != end; next = full.erase(next)) {
@@ -85,7 +85,7 @@ struct Writer {
     int notice;
   };
 
-  // As this client reserved it; in a pool others may have written over the header since.
+  // As reserved by this client; in a pool other clients may have overwritten the header since.
   struct Reserved {
     shm::BlockHeader* header;
     std::int64_t step;
@@ -97,14 +97,14 @@ struct Writer {
   shm::PooledArena arena;
   std::vector<std::int64_t> last_step;                                   // by variable: step of its block 0
   std::set<std::pair<std::uint32_t, std::int32_t>> more_blocks;          // blocks other than 0 of the open step
-  std::map<std::pair<std::uint32_t, std::int32_t>, Reserved> allocated;  // handed out, not committed
+  std::map<std::pair<std::uint32_t, std::int32_t>, Reserved> allocated;  // not committed yet
   std::map<std::pair<std::uint32_t, std::int32_t>, Scratch> scratch;     // of the open step
   using Refused = std::tuple<std::int64_t, std::uint32_t, bool>;         // step, variable, dropped or skipped
-  std::map<Refused, std::uint64_t> refused;                              // not sent to the server yet: how many
+  std::map<Refused, std::uint64_t> refused;                              // number of writes not yet reported to the server
   std::set<std::tuple<std::int64_t, std::uint32_t, std::int32_t>> full;  // step, variable, block: refused with an error
-  std::uint64_t waits_told = 0;                                          // to the server
+  std::uint64_t reported_waits = 0;                                      // to the server
   std::uint64_t step_bytes = 0;                                          // of the arena, held by the open step
-  bool rang = false;  // the server was woken when lane or arena passed half; once is enough
+  bool woke_server = false;  // the server has been woken since lane or arena became more than half full
   // For dc_status of other threads; only this thread writes, so an addition needs no locked instruction.
   std::atomic<std::uint64_t> writes{0}, waits{0}, skipped{0}, dropped{0}, used_bytes{0};
 };

@@ -1,4 +1,4 @@
-// All or none: a failure of one rank at start-up becomes the same failure on every rank, so that no rank waits for one that has given up.
+// Agreement on failures: an error on one rank at start-up is thrown on every rank, so that no rank waits for one that has failed.
 // Used by: every rank, during dc_mpi_initialize only. Collective over the communicator.
 #pragma once
 
@@ -12,14 +12,14 @@
 
 namespace damaris::mpi {
 
-// Runs `step` on every rank, then tells all ranks of `communicator`. Throws the same error on every rank: that of the lowest rank
-// that failed, opened with "rank N: " unless all failed. `step` must not call collectively over `communicator`.
+// Runs `step` on every rank of `communicator`. If it fails on any, throws the same error on every rank: that of the lowest failed rank,
+// with the prefix "rank N: " unless all failed. `step` must not make collective calls over `communicator`.
 void all_or_none(MPI_Comm communicator, const std::function<void()>& step);
 
-// Runs `step` on rank 0 alone; its error is thrown on every rank.
+// Runs `step` on rank 0 only; throws its error on every rank.
 void rank_0_or_none(MPI_Comm communicator, const std::function<void()>& step);
 
-// Sends `text` of rank `root` to all.
+// Broadcasts `text` of rank `root`; returns it on every rank.
 std::string broadcast(MPI_Comm communicator, std::string text, int root = 0);
 
 }  // namespace damaris::mpi

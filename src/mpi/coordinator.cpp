@@ -16,7 +16,7 @@ constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
-MpiCoordinator::Message MpiCoordinator::about(Kind kind, const InstanceKey& key) {
+MpiCoordinator::Message MpiCoordinator::make_message(Kind kind, const InstanceKey& key) {
   Message message;
   message.kind = kind;
   message.event = key.event;
@@ -33,29 +33,31 @@ MpiCoordinator::MpiCoordinator(std::shared_ptr<Channels> channels, Needs needs, 
       count_(channels_->messages.size()),
       completed_by_(static_cast<std::size_t>(count_), -1) {}
 
-// Buffers must outlive their sends; after leave() nothing is under way.
+// Buffers must outlive their requests; after leave() none are pending.
 MpiCoordinator::~MpiCoordinator() {
-  if (!maker_.is_this_process()) return;
+  if (!creator_.is_this_process()) return;
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized != 0) return;
-  // Left without the others: a message still under way must never meet a later communicator that got this one's number.
-  if (talks() && !bye_) (void)channels_->messages.release();
-  for (std::deque<PendingSend>* under_way : {&sending_, &arriving_})
-    for (PendingSend& mail : *under_way)
-      if (mail.request != MPI_REQUEST_NULL) {
-        MPI_Cancel(&mail.request);
-        MPI_Wait(&mail.request, MPI_STATUS_IGNORE);
+  // Destroyed before all servers were done: leaks the communicator, so that a pending message can never match a later communicator with the
+  // same context id.
+  if (communicates() && !all_done_) (void)channels_->messages.release();
+  for (std::deque<PendingTransfer>* under_way : {&sending_, &arriving_})
+    for (PendingTransfer& transfer : *under_way)
+      if (transfer.request != MPI_REQUEST_NULL) {
+        MPI_Cancel(&transfer.request);
+        MPI_Wait(&transfer.request, MPI_STATUS_IGNORE);
       }
 }
 
 void MpiCoordinator::send(int to, const Message& message, const std::string& post) {
   if (to == index_) return handle(index_, message, post);
-  PendingSend& mail = sending_.emplace_back();
-  mail.bytes.assign(reinterpret_cast<const char*>(&message), sizeof message);
-  mail.bytes += post;
-  check(MPI_Isend(mail.bytes.data(), static_cast<int>(mail.bytes.size()), MPI_BYTE, to, kTag, messages(), &mail.request),
-        "MPI_Isend");
+  PendingTransfer& transfer = sending_.emplace_back();
+  transfer.bytes.assign(reinterpret_cast<const char*>(&message), sizeof message);
+  transfer.bytes += post;
+  check(
+      MPI_Isend(transfer.bytes.data(), static_cast<int>(transfer.bytes.size()), MPI_BYTE, to, kTag, messages(), &transfer.request),
+      "MPI_Isend");
 }
 
 void MpiCoordinator::send_all(const Message& message) {
@@ -71,33 +73,33 @@ void MpiCoordinator::prune_sent() {
   }
 }
 
-// Never waits for a long message: its receive is begun, and its place in the order kept.
-void MpiCoordinator::expect_arrived() {
+// Never blocks on a long message: posts its receive and keeps its position in the order.
+void MpiCoordinator::post_receives() {
   while (true) {
     int there = 0, bytes = 0;
     MPI_Status status;
     check(MPI_Iprobe(MPI_ANY_SOURCE, kTag, messages(), &there, &status), "MPI_Iprobe");
     if (there == 0) return;
     check(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
-    PendingSend& mail = arriving_.emplace_back();
-    mail.from = status.MPI_SOURCE;
-    mail.bytes.resize(static_cast<std::size_t>(bytes));
-    check(MPI_Irecv(mail.bytes.data(), bytes, MPI_BYTE, mail.from, kTag, messages(), &mail.request), "MPI_Irecv");
+    PendingTransfer& transfer = arriving_.emplace_back();
+    transfer.from = status.MPI_SOURCE;
+    transfer.bytes.resize(static_cast<std::size_t>(bytes));
+    check(MPI_Irecv(transfer.bytes.data(), bytes, MPI_BYTE, transfer.from, kTag, messages(), &transfer.request), "MPI_Irecv");
   }
 }
 
 void MpiCoordinator::receive_all() {
-  expect_arrived();
+  post_receives();
   while (!arriving_.empty()) {
     int done = 0;
     check(MPI_Test(&arriving_.front().request, &done, MPI_STATUS_IGNORE), "MPI_Test");
     if (done == 0) return;
-    const PendingSend mail = std::move(arriving_.front());
+    const PendingTransfer transfer = std::move(arriving_.front());
     arriving_.pop_front();
     Message message;
-    if (mail.bytes.size() < sizeof message) throw Error(DC_E_INTERNAL, format("server {} sent half a message", mail.from));
-    std::memcpy(&message, mail.bytes.data(), sizeof message);
-    handle(mail.from, message, mail.bytes.substr(sizeof message));
+    if (transfer.bytes.size() < sizeof message) throw Error(DC_E_INTERNAL, format("server {} sent half a message", transfer.from));
+    std::memcpy(&message, transfer.bytes.data(), sizeof message);
+    handle(transfer.from, message, transfer.bytes.substr(sizeof message));
   }
 }
 
@@ -110,11 +112,11 @@ void MpiCoordinator::handle(int from, const Message& message, std::string post) 
   const InstanceKey key{message.event, message.step, message.instance};
   switch (message.kind) {
     case kAnnounce:
-      return note_announced(from, key);
+      return on_announce(from, key);
     case kComplete:
-      return note_complete(from, message.step);
+      return on_complete(from, message.step);
     case kAbandon:
-      return note_abandoned(key);
+      return on_abandon(key);
     case kRun:
       decisions_.push_back({key, true, message.order});
       return;
@@ -124,8 +126,8 @@ void MpiCoordinator::handle(int from, const Message& message, std::string post) 
     case kAgreed:
       agreed_ = std::max(agreed_, message.step);
       return;
-    case kBye:
-      bye_ = true;
+    case kDone:
+      all_done_ = true;
       return;
     case kPost:
       posts_.push_back({from, message.plugin, std::move(post)});
@@ -141,23 +143,23 @@ bool MpiCoordinator::can_never_run(const InstanceKey& key, const std::set<int>& 
   return false;
 }
 
-void MpiCoordinator::note_announced(int from, const InstanceKey& key) {
+void MpiCoordinator::on_announce(int from, const InstanceKey& key) {
   std::set<int>& announced = announced_[key];
   announced.insert(from);
   const bool run = static_cast<int>(announced.size()) == count_;
   if (!run && !can_never_run(key, announced)) return;
   announced_.erase(key);
-  Message message = about(run ? kRun : kCancel, key);
+  Message message = make_message(run ? kRun : kCancel, key);
   if (run) message.order = next_order_++;
   send_all(message);
 }
 
-// Once decided it stays decided: a server that abandoned it too late learns of it and reports that.
-void MpiCoordinator::note_abandoned(const InstanceKey& key) {
-  if (announced_.erase(key) != 0) send_all(about(kCancel, key));
+// A decision is final: a server that abandons the instance later still receives it, and logs that.
+void MpiCoordinator::on_abandon(const InstanceKey& key) {
+  if (announced_.erase(key) != 0) send_all(make_message(kCancel, key));
 }
 
-void MpiCoordinator::note_complete(int from, std::int64_t step) {
+void MpiCoordinator::on_complete(int from, std::int64_t step) {
   std::int64_t& completed = completed_by_[static_cast<std::size_t>(from)];
   const std::int64_t all_before = *std::min_element(completed_by_.begin(), completed_by_.end());
   completed = std::max(completed, step);
@@ -166,23 +168,23 @@ void MpiCoordinator::note_complete(int from, std::int64_t step) {
       ++entry;
       continue;
     }
-    send_all(about(kCancel, entry->first));
+    send_all(make_message(kCancel, entry->first));
     entry = announced_.erase(entry);
   }
   const std::int64_t all_now = *std::min_element(completed_by_.begin(), completed_by_.end());
   if (all_now == all_before) return;
   Message message;
-  message.kind = all_now == kEnd ? kBye : kAgreed;
+  message.kind = all_now == kEnd ? kDone : kAgreed;
   message.step = all_now;
   if (all_now == kEnd || in_place_) send_all(message);
 }
 
-void MpiCoordinator::announce(const InstanceKey& key) { send(kSequencer, about(kAnnounce, key)); }
+void MpiCoordinator::announce(const InstanceKey& key) { send(kSequencer, make_message(kAnnounce, key)); }
 
-void MpiCoordinator::abandon(const InstanceKey& key) { send(kSequencer, about(kAbandon, key)); }
+void MpiCoordinator::abandon(const InstanceKey& key) { send(kSequencer, make_message(kAbandon, key)); }
 
 void MpiCoordinator::complete(std::int64_t step) {
-  if (!talks() || step <= completed_) return;
+  if (!communicates() || step <= completed_) return;
   completed_ = step;
   Message message;
   message.kind = kComplete;
@@ -191,7 +193,7 @@ void MpiCoordinator::complete(std::int64_t step) {
 }
 
 bool MpiCoordinator::post(int to, std::uint32_t plugin, std::string bytes) {
-  if (to < 0 || to >= count_ || (to != index_ && !talks())) return false;
+  if (to < 0 || to >= count_ || (to != index_ && !communicates())) return false;
   Message message;
   message.kind = kPost;
   message.plugin = plugin;
@@ -200,7 +202,7 @@ bool MpiCoordinator::post(int to, std::uint32_t plugin, std::string bytes) {
 }
 
 std::optional<server::Post> MpiCoordinator::next_post() {
-  if (talks()) exchange();
+  if (communicates()) exchange();
   if (posts_.empty()) return std::nullopt;
   server::Post post = std::move(posts_.front());
   posts_.pop_front();
@@ -208,18 +210,18 @@ std::optional<server::Post> MpiCoordinator::next_post() {
 }
 
 std::optional<Decision> MpiCoordinator::poll() {
-  if (talks()) exchange();
+  if (communicates()) exchange();
   if (decisions_.empty()) return std::nullopt;
   const Decision decision = decisions_.front();
   decisions_.pop_front();
   return decision;
 }
 
-// The caller has said complete(kEnd); server 0 says bye when all have, and by then every message has arrived.
+// The caller has called complete(kEnd). Server 0 sends kDone once all servers have; by then every message has arrived.
 bool MpiCoordinator::leave() {
-  if (!talks()) return true;
+  if (!communicates()) return true;
   exchange();
-  return bye_ && sending_.empty() && posts_.empty();
+  return all_done_ && sending_.empty() && posts_.empty();
 }
 
 }  // namespace damaris::mpi

@@ -1,13 +1,13 @@
-// Agreement of several servers over MPI: server 0 gives every global event its place in one order.
-// Used by: the server's dispatch thread (the one thread that calls MPI, FUNNELED); never blocks.
-// Before it: announcements of the servers' event engines. After it: the same decisions in the same order on every server.
+// Agreement between several servers over MPI: server 0 assigns every global event its position in one total order.
+// Used by: the server's dispatch thread (the only thread that calls MPI, FUNNELED); never blocks.
+// Before it: announcements of the servers. After it: the same decisions in the same order on every server.
 //
-//   server k -> 0   announce(key)   all its clients have sent it        complete(step)  it announces nothing more up to step
-//                   abandon(key)    it waits no longer
+//   server k -> 0   announce(key)   all its clients have sent it        complete(step)  no more announcements up to step
+//                   abandon(key)    it no longer waits
 //   server 0 -> k   run(key, n)     all servers have announced it       cancel(key)     one never will, or has abandoned it
-//                   agreed(step)    all have completed step             bye             all are at their end
-//   any -> any      post(bytes)     what a plugin sends to the same plugin there
-// Messages between two servers do not overtake each other, so decisions arrive in the order they were made.
+//                   agreed(step)    all have completed step             done            all have finished
+//   any -> any      post(bytes)     from a plugin to the same plugin on another server
+// MPI keeps the order of messages between two servers, so decisions arrive in the order they were made.
 #pragma once
 
 #include <deque>
@@ -17,33 +17,33 @@
 #include <string>
 #include <vector>
 
-#include "core/base/maker.hpp"
+#include "core/base/creator_process.hpp"
 #include "core/model/model.hpp"
 #include "mpi/mpi_call.hpp"
 #include "server/library/coordinator.hpp"
 
 namespace damaris::mpi {
 
-// The communicators between the servers. Shared, so that a start that fails on some ranks can free them on all at the same point.
+// The communicators between the servers. Shared, so that a start that fails on some ranks can free them at the same point on all.
 struct Channels {
   // Collective over `servers`.
   explicit Channels(MPI_Comm servers) : messages(Communicator::duplicate(servers)), plugins(Communicator::duplicate(servers)) {}
   Communicator messages;  // of the coordinators
-  Communicator plugins;   // for what plugins do together
+  Communicator plugins;   // for collective work of plugins
 };
 
 class MpiCoordinator : public server::Coordinator {
  public:
-  // What the model needs of the other servers; without any of it no message is ever sent.
+  // What the model requires from the other servers; if nothing, no message is ever sent.
   struct Needs {
-    bool globals = false;  // an order of global events
-    bool posts = false;    // plugins that talk to those of other servers
-    // In place nobody waits for another process, unless global events ask for it.
+    bool globals = false;  // a total order of global events
+    bool posts = false;    // plugins that exchange messages with those of other servers
+    // In place no process waits for another, unless there are global events.
     static Needs of(const model::Model& model, bool in_place) {
       return {model::needs_mpi(model), !in_place && !model.plugins.empty()};
     }
   };
-  // `in_place`: with global events every end of step waits for all.
+  // `in_place`: with global events every end of step waits for all processes.
   MpiCoordinator(std::shared_ptr<Channels> channels, Needs needs, bool in_place);
   ~MpiCoordinator() override;
 
@@ -60,47 +60,48 @@ class MpiCoordinator : public server::Coordinator {
   std::optional<server::Post> next_post() override;
 
  private:
-  enum Kind : std::int32_t { kAnnounce = 1, kComplete, kAbandon, kRun, kCancel, kAgreed, kBye, kPost };
+  enum Kind : std::int32_t { kAnnounce = 1, kComplete, kAbandon, kRun, kCancel, kAgreed, kDone, kPost };
   struct Message {
     std::int32_t kind = 0;
     std::uint32_t event = 0, instance = 0, plugin = 0;
     std::int64_t step = 0;
     std::uint64_t order = 0;
   };
-  // On its way, as the bytes of a Message and, for a post, what follows it.
-  struct PendingSend {
+  // A pending send or receive: the bytes of a Message and, for a post, its payload.
+  struct PendingTransfer {
     std::string bytes;
     int from = 0;
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
-  static Message about(Kind kind, const server::InstanceKey& key);
+  static Message make_message(Kind kind, const server::InstanceKey& key);
   void send(int to, const Message& message, const std::string& post = {});
   void send_all(const Message& message);
   void receive_all();
-  void expect_arrived();
+  void post_receives();
   void exchange();
   void handle(int from, const Message& message, std::string post);
-  void note_announced(int from, const server::InstanceKey& key);
-  void note_abandoned(const server::InstanceKey& key);
-  void note_complete(int from, std::int64_t step);
+  void on_announce(int from, const server::InstanceKey& key);
+  void on_abandon(const server::InstanceKey& key);
+  void on_complete(int from, std::int64_t step);
   bool can_never_run(const server::InstanceKey& key, const std::set<int>& announced) const;
   void prune_sent();
 
   MPI_Comm messages() const { return channels_->messages.get(); }
 
-  Maker maker_;
+  CreatorProcess creator_;
   std::shared_ptr<Channels> channels_;
-  bool talks() const { return needs_.globals || needs_.posts; }
+  bool communicates() const { return needs_.globals || needs_.posts; }
 
   Needs needs_;
   bool in_place_;
   int index_ = 0, count_ = 1;
-  std::deque<PendingSend> sending_, arriving_;  // buffers live until MPI has done with them; a deque never moves them
+  std::deque<PendingTransfer> sending_,
+      arriving_;  // buffers must stay in place until their requests complete; a deque never moves them
   std::deque<server::Decision> decisions_;
   std::deque<server::Post> posts_;
   std::int64_t completed_ = -1, agreed_ = -1;
-  bool bye_ = false;
+  bool all_done_ = false;
   // Server 0 only:
   std::map<server::InstanceKey, std::set<int>> announced_;
   std::vector<std::int64_t> completed_by_;

@@ -1,4 +1,4 @@
-/* dc_mpi_initialize for Fortran: communicators as integers, which both MPI modules of Fortran have.
+/* dc_mpi_initialize for Fortran: communicators as integers, which both MPI modules of Fortran provide.
  * Used by: fortran/damaris_mpi.F90, on every rank of the simulation, once, by the main thread.
  * Before it: df_mpi_initialize. After it: dc_mpi_initialize.
  */
@@ -9,7 +9,7 @@ int damaris_mpi_require_our_mpi(void);
 
 int damaris_mpi_initialize_fortran(const char* config, MPI_Fint world, MPI_Fint* clients, int* is_client) {
   MPI_Comm clients_comm = MPI_COMM_NULL;
-  int code = damaris_mpi_require_our_mpi(); /* before a handle is converted: another MPI ends the program there */
+  int code = damaris_mpi_require_our_mpi(); /* before converting a handle, which aborts under another MPI */
   *clients = 0;
   *is_client = 1;
   if (code < 0) return code;

@@ -19,7 +19,7 @@ bool names_any(const std::string& version, std::initializer_list<const char*> na
   return false;
 }
 
-// Room for either flavour: MPICH writes up to 8192 characters, where OpenMPI's own constant is 256.
+// Large enough for both flavours: MPICH writes up to 8192 characters, while OpenMPI's constant is 256.
 std::string library_version() {
   constexpr int kLongest = 16384;
   std::string text(kLongest, '\0');

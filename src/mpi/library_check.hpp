@@ -1,5 +1,6 @@
-// Checks that calls reach the MPI library that this one was built with: a program that links both flavours has handles of the other one.
-// Used by: every rank, at the start, before any handle of the program is touched.
+// Checks that the MPI library at run time is the one that Damaris was built with: a program that links both flavours passes handles of the
+// other one.
+// Used by: every rank, at the start, before any handle of the program is used.
 // Before it: mpi_flavour.h. After it: start.cpp and, for Fortran, fortran_start.c.
 #pragma once
 
@@ -7,8 +8,8 @@
 
 namespace damaris::mpi {
 
-// `version` is what MPI_Get_library_version says. Nothing is refused of which that text does not prove that it is the other flavour:
-// there are descendants of both under many names.
+// `version`: the text of MPI_Get_library_version. Returns true only if the text proves that it is the other flavour, because descendants of
+// both exist under many names.
 bool is_other_mpi(const std::string& version, bool built_with_openmpi);
 
 // Throws DC_E_VERSION.

@@ -1,4 +1,4 @@
-// One checked way to call MPI: a failure becomes an Error with MPI's own text.
+// Checked MPI calls: a failure becomes an Error with MPI's own text.
 // Used by: src/mpi only.
 #pragma once
 
@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
+#include "core/base/creator_process.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
-#include "core/base/maker.hpp"
 
 namespace damaris::mpi {
 
@@ -21,7 +21,7 @@ inline void check(int result, const char* call) {
   throw Error(DC_E_INTERNAL, format("{} failed: {}", call, std::string(text, static_cast<std::size_t>(length))));
 }
 
-// A communicator of our own, freed at the end of its life unless MPI is over by then.
+// Owns a communicator; the destructor frees it unless MPI has been finalized.
 class Communicator {
  public:
   Communicator() = default;
@@ -32,7 +32,7 @@ class Communicator {
     return *this;
   }
   ~Communicator() {
-    if (!maker_.is_this_process()) return;
+    if (!creator_.is_this_process()) return;
     int finalized = 0;
     MPI_Finalized(&finalized);
     if (handle_ != MPI_COMM_NULL && finalized == 0) MPI_Comm_free(&handle_);
@@ -65,7 +65,7 @@ class Communicator {
 
  private:
   MPI_Comm handle_ = MPI_COMM_NULL;
-  Maker maker_;
+  CreatorProcess creator_;
 };
 
 }  // namespace damaris::mpi

@@ -20,7 +20,7 @@ struct Free {
 };
 using Set = std::unique_ptr<hwloc_bitmap_s, Free>;
 
-// This machine's part that the calling thread may use; null where hwloc cannot tell, or is set to describe another machine.
+// The part of this machine that the calling thread may use; null if hwloc cannot determine it, or describes another machine.
 Topology allowed_topology() {
   hwloc_topology_t made = nullptr;
   if (hwloc_topology_init(&made) != 0) return nullptr;

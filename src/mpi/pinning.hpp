@@ -1,6 +1,6 @@
-// Which processors a server takes for itself.
+// Selects the processors of a server and pins it to them.
 // Used by: serve.cpp, on a server rank, once.
-// Before it: hwloc knows the machine. After it: the server's thread, and those that it starts, run there.
+// Before it: the topology from hwloc. After it: the server's thread, and those that it starts, run there.
 #pragma once
 
 #include <hwloc.h>
@@ -16,13 +16,13 @@ struct NodeRanks {
   int index = 0;  // of this server: 0 .. servers - 1
 };
 
-// The system's numbers of the processors (hardware threads) to run on, of those in `topology`: a whole core where every rank can have one,
-// and one processor where every rank can have one of those. None with more ranks than processors: binding would only hurt. The servers of
-// a node take the last core of equal parts of it, so that with two of them each of two sockets has one.
+// The OS numbers of the processors (hardware threads) in `topology` to run on: a whole core if there is one for every rank, else one
+// processor if there is one for every rank. None if there are more ranks than processors: binding would only hurt. The servers of a node
+// take the last core of equal parts of it, so that with two servers on two sockets each socket has one.
 std::vector<int> processors_of(hwloc_topology_t topology, const NodeRanks& node);
 
-// Binds the calling thread, among the processors that it may use. A launcher that has bound the rank already decided: then there are
-// fewer of them than ranks.
+// Binds the calling thread to some of the processors that it may use. Does nothing if the launcher has already bound the rank: then there
+// are fewer allowed processors than ranks.
 void pin_server(const NodeRanks& node);
 
 }  // namespace damaris::mpi

@@ -21,10 +21,10 @@ std::vector<std::vector<int>> ranks_by_node(const std::vector<int>& node_of) {
   return nodes;
 }
 
-// Which of `servers` the client at `place` among `clients` belongs to: contiguous shares that differ by at most one.
+// The server of the client at `place` among `clients`: contiguous shares that differ by at most one.
 int server_of(int place, int clients, int servers) { return static_cast<int>(static_cast<long long>(place) * servers / clients); }
 
-// Clients count in the order of their ranks, as they do in the clients' communicator; -1 at the place of a server.
+// Numbers the clients in the order of their ranks, as in the clients' communicator; -1 for a server.
 std::vector<int> sources_by_rank(const std::vector<std::vector<int>>& nodes, std::size_t ranks, int dedicated) {
   std::vector<int> sources(ranks, 0);
   for (const std::vector<int>& node : nodes)
@@ -37,7 +37,7 @@ std::vector<int> sources_by_rank(const std::vector<std::vector<int>>& nodes, std
 
 std::string counted(std::size_t number, const char* what) { return format("{} {}{}", number, what, number == 1 ? "" : "s"); }
 
-// What to do about a node with too few ranks. One rank in all is mostly none that mpirun knows of.
+// The remedy for a node with too few ranks. A single rank in total usually means that the launcher belongs to another MPI.
 std::string remedy(std::size_t ranks) {
   if (ranks > 1) return "start more ranks per node or set <dedicated cores=...> lower";
   return "the program runs as one rank alone: start it with mpirun or srun, and with those of the MPI it was built with, because "

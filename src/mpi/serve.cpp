@@ -38,8 +38,8 @@ NodeRanks ranks_of_node(const std::vector<int>& node_of, int rank, int servers) 
           servers - 1 - static_cast<int>(std::count(here + 1, node_of.end(), node))};
 }
 
-// Several nodes that are one: their ranks share its cores.
-bool is_cut(const std::vector<int>& node_of) {
+// True if one machine is split into several virtual nodes, whose ranks share its cores.
+bool has_virtual_nodes(const std::vector<int>& node_of) {
   return std::getenv("DAMARIS_RANKS_PER_NODE") != nullptr &&
          std::adjacent_find(node_of.begin(), node_of.end(), std::not_equal_to<>()) != node_of.end();
 }
@@ -47,7 +47,8 @@ bool is_cut(const std::vector<int>& node_of) {
 }  // namespace
 
 Status serve(server::Serving& server, const model::Model& model, const std::vector<int>& node_of, int rank) {
-  if (model.architecture.pin && !is_cut(node_of)) pin_server(ranks_of_node(node_of, rank, model.architecture.dedicated_cores));
+  if (model.architecture.pin && !has_virtual_nodes(node_of))
+    pin_server(ranks_of_node(node_of, rank, model.architecture.dedicated_cores));
   const DrainOnSigterm drain;
   return server.run(&stop);
 }

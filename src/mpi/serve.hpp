@@ -1,4 +1,4 @@
-// A server rank at work: on its own core, until its clients have finalized, or until SIGTERM makes it drain and leave.
+// Runs a server rank on its own core until its clients have finalized, or until SIGTERM makes it drain and return.
 // Used by: dc_mpi_initialize on server ranks only.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace damaris::mpi {
 
-// Serves and returns the first failure of the run. While it serves, SIGTERM drains instead of killing; the old handler comes back.
+// Serves and returns the first failure of the run. During the call SIGTERM drains instead of killing; the old handler is restored.
 Status serve(server::Serving& server, const model::Model& model, const std::vector<int>& node_of, int rank);
 
 }  // namespace damaris::mpi

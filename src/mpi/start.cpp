@@ -1,4 +1,4 @@
-// dc_mpi_initialize: from one communicator to clients and servers, all ranks or none.
+// dc_mpi_initialize: splits one communicator into clients and servers, on all ranks or none.
 #include <damaris/damaris_mpi.h>
 
 #include <algorithm>
@@ -8,9 +8,9 @@
 #include "api/server_library.hpp"
 #include "api/session.hpp"
 #include "client/slot.hpp"
-#include "core/base/borrowed_process.hpp"
 #include "core/base/file.hpp"
 #include "core/base/log.hpp"
+#include "core/base/process_guard.hpp"
 #include "core/model/json.hpp"
 #include "core/shm/dead_regions.hpp"
 #include "mpi/agreement.hpp"
@@ -23,7 +23,7 @@
 namespace damaris::mpi {
 namespace {
 
-// Whether the session of this process, if there is one, came from here: then every client has one.
+// True if the session of this process was started here: then every client has one.
 bool started_here = false;
 
 using server::Configuration;
@@ -39,7 +39,7 @@ void require_same_on_all(const Communicator& world, const std::string& path, con
                                            broadcast(world.get(), path, rank)));
 }
 
-// Every rank reads the file, to find ranks that see another one; rank 0 alone parses it.
+// Every rank reads the file, to detect ranks that see a different one; only rank 0 parses it.
 Configuration agree_on_configuration(const Communicator& world, const char* config) {
   Configuration agreed;
   all_or_none(world.get(), [&] { agreed.xml = read_config_file(config); });
@@ -64,18 +64,18 @@ std::vector<int> nodes_of_all_ranks(const Communicator& world) {
   return node_of;
 }
 
-void start_log(const model::Model& model, const std::string& speaker) {
-  configure_log(log_level(model.log.level), model.log.file, speaker);
+void start_log(const model::Model& model, const std::string& process_name) {
+  configure_log(log_level(model.log.level), model.log.file, process_name);
 }
 
-// Tells this run from others.
+// Distinguishes this run from others.
 std::uint64_t agree_on_nonce(const Communicator& world) {
   unsigned long long nonce = shm::make_nonce();
   check(MPI_Bcast(&nonce, 1, MPI_UNSIGNED_LONG_LONG, 0, world.get()), "MPI_Bcast");
   return nonce;
 }
 
-// No dedicated core: every rank serves itself.
+// No dedicated core: every rank is its own server.
 MPI_Comm start_in_place(const Communicator& world, const Configuration& configuration) {
   const auto channels = std::make_shared<Channels>(world.get());
   const std::uint64_t run = agree_on_nonce(world);
@@ -94,12 +94,12 @@ MPI_Comm start_in_place(const Communicator& world, const Configuration& configur
   return clients.release();
 }
 
-// What a server rank prepares before any client attaches.
+// Creates the server of a server rank, before any client attaches.
 std::unique_ptr<server::Serving> make_server(const Configuration& configuration, const Role& role, std::uint64_t nonce,
                                              const std::shared_ptr<Channels>& channels) {
   start_log(*configuration.model, format("server {}", role.server_index));
   server::StartOptions options;
-  options.way = server::Way::split;
+  options.mode = server::ServerMode::split;
   options.clients = role.group_clients;
   options.sources = role.group_sources;
   options.node = role.node;
@@ -121,12 +121,12 @@ std::unique_ptr<api::Session> attach(const Configuration& configuration, const R
 
 struct Started {
   MPI_Comm clients = MPI_COMM_NULL;
-  std::unique_ptr<server::Serving> server;  // on a server
+  std::unique_ptr<server::Serving> server;  // on server ranks
 };
 
 Started start_split(const Communicator& world, const Configuration& configuration, const std::vector<int>& nodes) {
   const Role role = role_of(world.rank(), nodes, configuration.model->architecture.dedicated_cores);
-  // Clients in the order of the given ranks, servers in the order of their numbers.
+  // Clients in the order of their original ranks, servers in the order of their indices.
   Communicator same = Communicator::split(world.get(), role.server ? 1 : 0, role.server ? role.server_index : world.rank());
   const Communicator group = Communicator::split(world.get(), role.server_index, role.server ? -1 : world.rank());
   const std::uint64_t nonce = agree_on_nonce(world);
@@ -158,7 +158,7 @@ void require_mpi() {
   if (finalized != 0) throw Error(DC_E_NO_MPI, "dc_mpi_initialize: MPI is finalized; start Damaris before MPI_Finalize");
 }
 
-// Checked on each rank for itself, before anything collective: when clients start twice, their servers are not there to take part.
+// Checked locally on each rank, before any collective call: if clients start twice, their servers cannot take part.
 void require_first_start(MPI_Comm world) {
   if (started_here && api::session() != nullptr) api::require_no_session();
   int inter = 0;
@@ -182,7 +182,7 @@ struct Start {
   Started started;
 };
 
-// All that is collective over the given communicator: when a server serves, its copy of it is free again.
+// Makes all collective calls over the given communicator: its duplicate is freed before a server starts to serve.
 Start start(const char* config, MPI_Comm given, const MPI_Comm* clients, const int* is_client) {
   const Communicator world = Communicator::duplicate(given);
   all_or_none(world.get(), [&] { require_arguments(config, clients, is_client); });
@@ -199,7 +199,7 @@ int initialize(const char* config, MPI_Comm given, MPI_Comm* clients, int* is_cl
   require_our_mpi();
   if (clients != nullptr) *clients = MPI_COMM_NULL;
   if (is_client != nullptr) *is_client = 1;
-  const BorrowedProcess borrowed;  // a server's until it is over
+  const ProcessGuard process_guard;  // on a server rank, for the whole run
   require_mpi();
   require_first_start(given);
   Start run = start(config, given, clients, is_client);
@@ -209,7 +209,7 @@ int initialize(const char* config, MPI_Comm given, MPI_Comm* clients, int* is_cl
   if (run.started.server == nullptr) return DC_OK;
   *is_client = 0;
   const Status result = serve(*run.started.server, *run.model, run.nodes, run.rank);
-  return result.code == DC_OK ? DC_OK : api::remember(result.code, result.message);
+  return result.code == DC_OK ? DC_OK : api::set_last_error(result.code, result.message);
 }
 
 }  // namespace

@@ -20,12 +20,12 @@ Adoption::Adoption(shm::Region& region, const model::Model& model, Ledger& ledge
                    Failures& failures)
     : region_(region), model_(model), ledger_(ledger), roster_(roster), infos_(infos), failures_(failures) {}
 
-void Adoption::take_over(bool gives_up_spilled, const TakeBlock& take_block) {
+void Adoption::take_over(bool give_up_spilled, const TakeBlock& take_block) {
   roster_.adopt();
-  // Steps are stored in order, and given back then: what is left of these is no step's whole.
+  // Steps are stored in order and then released: blocks left of a settled step are not all of it.
   const shm::RegionHeader& header = region_.header();
   settled_ = std::max(header.releasing.load(std::memory_order_acquire), header.last_processed.load(std::memory_order_acquire));
-  take_spilled(gives_up_spilled);
+  take_spilled(give_up_spilled);
   restore_open_steps();
   std::unordered_set<std::uint64_t> waiting;
   for (Member& member : roster_.members())
@@ -35,67 +35,67 @@ void Adoption::take_over(bool gives_up_spilled, const TakeBlock& take_block) {
       });
   for (Member& member : roster_.members())
     for (Lane& lane : member.lanes)
-      if (region_.keeps_arena(lane.index)) take_arena(member, lane, waiting, take_block);
+      if (region_.owns_arena(lane.index)) take_arena(member, lane, waiting, take_block);
 }
 
-// A block that was being spilled may be in the region as well: the first one counts.
-Spill::Found Adoption::take_spilled_block(const shm::BlockHeader& header, const SpilledBlock& place) {
+// A block that was being spilled may also be in the region: the first copy counts.
+Spill::Verdict Adoption::take_spilled_block(const shm::BlockHeader& header, const SpilledBlock& place) {
   const Intake intake = check_spilled(header, place, infos_);
   if (!intake.fault.empty()) {
     log_line(LogLevel::error, format("a dataset in {} is damaged: {}", ledger_.spill_file().path(), intake.fault));
-    return Spill::Found::damaged;
+    return Spill::Verdict::damaged;
   }
-  if (header.step <= settled_ || ledger_.holds(intake.dataset)) return Spill::Found::over;
+  if (header.step <= settled_ || ledger_.holds(intake.dataset)) return Spill::Verdict::obsolete;
   const auto [first, last] = spilled_steps_.value_or(std::pair(header.step, header.step));
   spilled_steps_ = {std::min(first, header.step), std::max(last, header.step)};
   (void)ledger_.add(intake.dataset, intake.block);
-  return Spill::Found::kept;
+  return Spill::Verdict::kept;
 }
 
-void Adoption::take_spilled(bool gives_up_missing) {
+void Adoption::take_spilled(bool give_up_missing) {
   Spill& file = ledger_.spill_file();
   file.keep();
   file.adopt([&](const shm::BlockHeader& header, const SpilledBlock& place) { return take_spilled_block(header, place); });
   if (file.missing() == 0) return;
-  const bool refused = !file.why_refused().empty();
+  const bool refused = !file.refusal().empty();
   const std::string why =
-      refused ? "are not taken from there: " + file.why_refused() : "cannot be found there: the file is gone, cut or damaged";
+      refused ? "are not taken from there: " + file.refusal() : "cannot be found there: the file is gone, cut or damaged";
   const std::string what = format("{} datasets that were spilled to {} {}", file.missing(), file.path(), why);
-  if (!gives_up_missing)
+  if (!give_up_missing)
     throw Error(DC_E_NO_OUTPUT, format("{}; {}, or give them up with 'damaris recover --give-up-spilled'", what,
                                        refused ? "put that right, as it may hold them whole" : "put it back"));
   given_up_ += file.missing();
   lost_sentence_ = what + ", and may belong to this step";
   file.give_up_missing();
-  failures_.note(DC_E_IO, what + ", and are given up");
+  failures_.record(DC_E_IO, what + ", and are given up");
 }
 
-// What the dead server had heard beside the blocks. Of a step of which all was refused nothing else is left.
+// Restores the facts that the dead server recorded besides the blocks. A step whose writes were all refused has left nothing else.
 void Adoption::restore_open_steps() {
-  for (const shm::HeardOf& heard : shm::heard_of_open_steps(region_.header(), settled_)) {
-    Step& step = ledger_.open(heard.step);
-    if (heard.time) step.set_time(*heard.time);
-    if (heard.lacks_writes) step.note_lost(kLacksWrites);
+  for (const shm::KnownStep& known : shm::known_open_steps(region_.header(), settled_)) {
+    Step& step = ledger_.open(known.step);
+    if (known.time) step.set_time(*known.time);
+    if (known.lacks_writes) step.record_loss(kLacksWrites);
   }
   for (const std::int64_t step : shm::omitted_steps(region_.header(), settled_)) ledger_.open(step);
   constexpr std::int64_t kMost = 4096;
-  const shm::CrowdedSteps crowded = shm::crowded_steps(region_.header(), settled_);
-  for (std::int64_t step = crowded.first; step <= crowded.last && step - crowded.first < kMost; ++step) ledger_.open(step);
-  if (crowded.last - crowded.first >= kMost)
+  const shm::OverflowSteps overflow = shm::overflow_steps(region_.header(), settled_);
+  for (std::int64_t step = overflow.first; step <= overflow.last && step - overflow.first < kMost; ++step) ledger_.open(step);
+  if (overflow.last - overflow.first >= kMost)
     log_line(LogLevel::warning,
              format("of some steps from {} to {} writes were left out for want of room, or only a physical time was "
                     "given; not all of them are recorded",
-                    crowded.first, crowded.last));
+                    overflow.first, overflow.last));
 }
 
-// What nobody knows of which steps it was counts for all of them. Which variables were left out only the clients knew.
+// A loss whose step is unknown counts against every step. Only the clients knew which variables were omitted.
 void Adoption::restore(Step& step) {
-  if (!lost_sentence_.empty()) step.note_lost(lost_sentence_);
+  if (!lost_sentence_.empty()) step.record_loss(lost_sentence_);
   shm::RegionHeader& header = region_.header();
-  const shm::CrowdedSteps crowded = shm::crowded_steps(header, settled_);
-  if (step.step() >= crowded.first && step.step() <= crowded.last) {
-    if (crowded.may_lack_writes) step.note_lost(kLacksWrites);
-    if (crowded.may_have_times && !step.has_time())
+  const shm::OverflowSteps overflow = shm::overflow_steps(header, settled_);
+  if (step.step() >= overflow.first && step.step() <= overflow.last) {
+    if (overflow.may_lack_writes) step.record_loss(kLacksWrites);
+    if (overflow.may_have_times && !step.has_time())
       log_line(LogLevel::warning, format("the physical time of step {} is not known any more, if it had one", step.step()));
   }
   const shm::Omission omission = shm::omission_of(header, step.step());
@@ -105,9 +105,9 @@ void Adoption::restore(Step& step) {
   }
 }
 
-// What was left of a step that the dead server had stored came too late for that, from a client that was dead or damaged then. It must not be
-// taken for the whole step.
-void Adoption::leave_out(const Member& member, const Lane& lane, const shm::Message& message) {
+// A block of a step that the dead server had already stored arrived too late, from a client declared dead or damaged. It must not be
+// mistaken for the whole step.
+void Adoption::discard_late_write(const Member& member, const Lane& lane, const shm::Message& message) {
   if (message.kind != shm::MessageKind::write) return;
   const Intake intake = check_block(region_, lane.span, member.id, message, infos_);
   if (!intake.fault.empty()) return;
@@ -117,7 +117,7 @@ void Adoption::leave_out(const Member& member, const Lane& lane, const shm::Mess
   ledger_.release(intake.block);
 }
 
-// Blocks whose messages wait in a lane come with these; the dead server had taken the others.
+// Skips blocks whose messages are still in a lane; the dead server had dequeued the messages of the others.
 void Adoption::take_arena(Member& keeper, Lane& lane, const std::unordered_set<std::uint64_t>& waiting,
                           const TakeBlock& take_block) {
   const auto take = [&](shm::BlockHeader& block, std::uint64_t offset) {
@@ -130,11 +130,13 @@ void Adoption::take_arena(Member& keeper, Lane& lane, const std::unordered_set<s
     message.step = block.step;
     message.block_offset = place;
     Member* member = region_.pool() == nullptr ? &keeper : roster_.find(block.source);
-    if (member == nullptr) return;  // nobody's: it stays, and counts as what is left
+    if (member == nullptr) return;  // no such client: the block stays, and counts as left over
     member->last_step = std::max(member->last_step, message.step);
     take_block(*member, lane, message);
   };
-  if (shm::walk_arena(region_.at(lane.span.arena_offset), lane.span.arena_bytes, take) || region_.never_made(lane.index)) return;
+  if (shm::walk_arena(region_.at(lane.span.arena_offset), lane.span.arena_bytes, take) ||
+      region_.arena_never_initialized(lane.index))
+    return;
   lost_sentence_ =
       format("the arena of client {} is damaged: what lies behind that is not known, and may belong to this step", keeper.id);
 }

@@ -4,7 +4,7 @@ namespace damaris::server {
 namespace {
 
 constexpr double kReduceFrom = 0.5, kSpillFrom = 0.75;
-constexpr double kSpillForWaiting = 0.25;  // below that what a client waits for is not this
+constexpr double kSpillWhileWaiting = 0.25;  // below this fill the client is not waiting for this arena
 
 }  // namespace
 
@@ -20,21 +20,21 @@ bool BackPressure::should_reduce() const {
   return false;
 }
 
-bool BackPressure::spill_one(std::optional<std::int64_t> untouchable) {
+bool BackPressure::spill_one(std::optional<std::int64_t> busy_step) {
   if (model_.architecture.spill.empty()) return false;
   for (const Member& member : roster_.members()) {
     if (member.presence != Member::Presence::attached) continue;
     const bool waits = region_.slot(member.slot).waits_for_room.load(std::memory_order_acquire) != 0;
     for (const Lane& lane : member.lanes)
-      if (fill(lane) > (waits ? kSpillForWaiting : kSpillFrom) && spill_of(lane.arena(), untouchable)) return true;
+      if (fill(lane) > (waits ? kSpillWhileWaiting : kSpillFrom) && spill_from(lane.arena(), busy_step)) return true;
   }
   return false;
 }
 
-// What will be stored last goes first.
-bool BackPressure::spill_of(std::uint32_t arena, std::optional<std::int64_t> untouchable) {
+// Newest step first: it will be stored last.
+bool BackPressure::spill_from(std::uint32_t arena, std::optional<std::int64_t> busy_step) {
   for (Step* step : ledger_.newest_first()) {
-    if (step->step() == untouchable || step->processed) continue;
+    if (step->step() == busy_step || step->processed) continue;
     if (const auto index = step->find_block_of(arena)) return ledger_.spill(*step, *index);
   }
   return false;

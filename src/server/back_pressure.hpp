@@ -1,6 +1,6 @@
-// The server's part of back-pressure: what it does when the buffer fills, also while clients wait.
+// The server's part of back-pressure: reduces and spills when the buffer fills, also while clients wait.
 // Used by: the server's dispatch thread, between two callbacks of plugins.
-// Before it: the ledger, which knows what is held. After it: room in the arenas, or data that are stored faster.
+// Before it: the ledger's record of held blocks. After it: room in the arenas, or data that are stored faster.
 #pragma once
 
 #include <optional>
@@ -17,15 +17,15 @@ class BackPressure {
   BackPressure(shm::Region& region, const model::Model& model, Ledger& ledger, const Roster& roster)
       : region_(region), model_(model), ledger_(ledger), roster_(roster) {}
 
-  // More than half of an arena is held, and the XML allows to reduce harder.
+  // True if more than half of an arena is held and the XML allows stronger reduction.
   bool should_reduce() const;
-  // Moves a block to the spill file when an arena is more than three quarters full or its client waits for room. Never one of step
-  // `untouchable`, which a plugin is at. Returns whether it did.
-  bool spill_one(std::optional<std::int64_t> untouchable);
+  // Moves a block to the spill file if an arena is more than three quarters full or its client waits for room. Never a block of
+  // `busy_step`, which a plugin is processing. Returns whether it moved one.
+  bool spill_one(std::optional<std::int64_t> busy_step);
 
  private:
   double fill(const Lane& lane) const;
-  bool spill_of(std::uint32_t arena, std::optional<std::int64_t> untouchable);
+  bool spill_from(std::uint32_t arena, std::optional<std::int64_t> busy_step);
 
   shm::Region& region_;
   const model::Model& model_;

@@ -1,5 +1,5 @@
-// The first failure of a server's run: for its exit status, and for clients that look at the region.
-// Used by: both sides of the server, which note each failure once.
+// The first failure of a server's run: for its exit status, and for clients that read it from the region.
+// Used by: both sides of the server, which record each failure once.
 #pragma once
 
 #include <string>
@@ -14,15 +14,15 @@ class Failures {
  public:
   explicit Failures(shm::RegionHeader& region) : region_(region) {}
 
-  // Logs it.
-  void note(int code, const std::string& sentence) {
+  // Also logs it.
+  void record(int code, const std::string& sentence) {
     log_line(LogLevel::error, sentence);
     if (first_.code != DC_OK) return;
     first_ = {code, sentence};
     region_.first_error.store(code, std::memory_order_release);
   }
-  // The same without memory for words.
-  void note_code(int code) noexcept {
+  // The same without a message, for when memory is exhausted.
+  void record_code(int code) noexcept {
     if (first_.code == DC_OK) first_.code = code;
   }
   const Status& first() const noexcept { return first_; }

@@ -17,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The server runs what it loads, with the rights of this user; the configuration says what that is. `depends_on`: one of both.
+// A plugin runs with the permissions of this user, so neither the plugin nor the configuration that names it may be replaceable.
+// `depends_on`: one of the two.
 void require_trusted(const std::string& path, const std::string& depends_on, const std::string& place) {
   const std::string part = replaceable_part(depends_on);
   if (part.empty()) return;
@@ -44,7 +45,7 @@ std::vector<std::string> plugin_path() {
   return folders;
 }
 
-// Of ours there is nothing to choose; what a user adds is named by the configuration.
+// An installed plugin needs no trust in the configuration; any other one is selected by it.
 bool is_installed(const std::string& path) { return fs::path(path).parent_path() == installed_folder(); }
 
 }  // namespace

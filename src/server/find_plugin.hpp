@@ -1,5 +1,5 @@
-// Finds the shared object of a plugin, and checks that no other user can replace it.
-// Used by: PluginHost before it loads anything; `damaris check`, which loads nothing.
+// Locates the shared object of a plugin, and checks that no other user can replace it.
+// Used by: PluginHost before it loads a plugin; `damaris check`, which loads nothing.
 // Before it: the name in the XML. After it: dlopen.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace damaris::server {
 
-// An absolute path, the plugin path (DAMARIS_PLUGIN_PATH, then the folder beside the library), beside the XML; never the working directory.
-// Throws Error(DC_E_PLUGIN) naming every place that was tried, or a file that anyone may write or replace.
+// Searches an absolute path, or else the plugin path (DAMARIS_PLUGIN_PATH, then the folder beside the library) and the folder of the XML;
+// never the working directory. Throws Error(DC_E_PLUGIN) naming every path tried, or a file that anyone may write or replace.
 std::string find_plugin(const std::string& library, const model::Model& model, const model::Location& where);
 
 }  // namespace damaris::server

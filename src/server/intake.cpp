@@ -8,7 +8,7 @@
 namespace damaris::server {
 namespace {
 
-// The private copy that all checks and the view work on.
+// A private copy of a block header, which all checks and the view use.
 struct Copy {
   std::uint64_t size_bytes, data_bytes;
   std::int64_t step;
@@ -36,20 +36,20 @@ bool place_is_sound(const shm::LaneSpan& span, std::uint64_t offset) {
          offset - span.arena_offset <= span.arena_bytes - sizeof(shm::BlockHeader);
 }
 
-// The client may have given up before the question was taken.
+// The client may have abandoned the read before the server dequeued it.
 bool is_handed_over(std::uint32_t state, shm::BlockState expected) {
-  const bool given_up = expected == shm::BlockState::asked && state == static_cast<std::uint32_t>(shm::BlockState::given_up);
+  const bool given_up = expected == shm::BlockState::requested && state == static_cast<std::uint32_t>(shm::BlockState::abandoned);
   return given_up || state == static_cast<std::uint32_t>(expected);
 }
 
 std::string fault_of_block(const Copy& copy, const shm::LaneSpan& span, const shm::Message& event, shm::BlockState expected) {
   const std::uint64_t room = span.arena_offset + span.arena_bytes - event.block_offset;
   if (copy.magic != shm::kBlockMagic || !is_handed_over(copy.state, expected)) return "it was not published";
-  if (!copy.form.can_be()) return "invalid block header";
+  if (!copy.form.is_valid()) return "invalid block header";
   if (copy.size_bytes < shm::header_bytes(copy.form) || copy.size_bytes > room) return "its size cannot be";
   const std::uint64_t inside = copy.size_bytes - shm::header_bytes(copy.form);
   if (copy.data_bytes > inside) return "its size cannot be";
-  if (expected == shm::BlockState::asked && shm::asked_bytes(copy.data_bytes) > inside) return "it has no room for an answer";
+  if (expected == shm::BlockState::requested && shm::request_bytes(copy.data_bytes) > inside) return "it has no room for an answer";
   return "";
 }
 
@@ -60,7 +60,7 @@ std::string fault_of_labels(const Copy& copy, const shm::Message& event, std::in
   return "";
 }
 
-// Extents times element size must be the bytes; ghosts must lie inside; positions must not be negative.
+// Checks that extents times element size equal the bytes, ghost zones lie inside, and positions are not negative.
 std::string fill_lists(const shm::BlockHeader& header, const Copy& copy, dc_dataset_t& dataset) {
   std::uint64_t bytes = dataset.variable->element_bytes;
   const shm::Form form = copy.form;
@@ -174,8 +174,8 @@ Intake check_spilled(const shm::BlockHeader& header, const SpilledBlock& place, 
   const Copy copy = copy_of(header);
   shm::Message event = {};
   event.step = copy.step;
-  const bool can_be = copy.step >= 0 && copy.step <= shm::kHighestStep && copy.source >= 0 && copy.form.can_be();
-  intake.fault = can_be ? fault_of_labels(copy, event, copy.source, infos) : "its step, source or lists cannot be";
+  const bool is_valid = copy.step >= 0 && copy.step <= shm::kHighestStep && copy.source >= 0 && copy.form.is_valid();
+  intake.fault = is_valid ? fault_of_labels(copy, event, copy.source, infos) : "its step, source or lists cannot be";
   if (!intake.fault.empty()) return intake;
   intake.dataset = labels_of(copy, infos);
   intake.dataset.data = place.data();
@@ -184,9 +184,9 @@ Intake check_spilled(const shm::BlockHeader& header, const SpilledBlock& place, 
   return intake;
 }
 
-Asked check_asked(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& event,
-                  const VariableInfos& infos) {
-  Asked asked;
+ReadRequest check_request(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& event,
+                          const VariableInfos& infos) {
+  ReadRequest asked;
   asked.last_step = event.kind == shm::MessageKind::last_step;
   if (!place_is_sound(span, event.block_offset)) {
     asked.fault = "it lies outside the client's arena";
@@ -194,7 +194,7 @@ Asked check_asked(const shm::Region& region, const shm::LaneSpan& span, std::int
   }
   const auto& header = *reinterpret_cast<const shm::BlockHeader*>(region.at(event.block_offset));
   const Copy copy = copy_of(header);
-  asked.fault = fault_of_block(copy, span, event, shm::BlockState::asked);
+  asked.fault = fault_of_block(copy, span, event, shm::BlockState::requested);
   if (asked.fault.empty() && !asked.last_step) asked.fault = fault_of_labels(copy, event, source, infos);
   if (!asked.fault.empty()) return asked;
   asked.block = {static_cast<std::uint32_t>(span.arena), event.block_offset, copy.size_bytes};

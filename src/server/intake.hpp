@@ -1,6 +1,6 @@
-// Checks a published block before the server uses any of its values, and turns its header into a dataset view.
+// Validates a published block before the server uses any of its values, and turns its header into a dataset view.
 // Used by: the server's dispatch thread, and recovery; the header lies in memory that a client may have damaged.
-// Before it: a write event. After it: the ledger.
+// Before it: a write message. After it: the ledger.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -13,12 +13,12 @@
 
 namespace damaris::server {
 
-// Plain-C descriptions of all variables, as plugins see them. Owns the strings it points to through the model.
+// Plain-C descriptions of all variables, as plugins see them. The strings belong to the model, which must outlive this object.
 class VariableInfos {
  public:
   explicit VariableInfos(const model::Model& model);
   const std::vector<dc_variable_info_t>& all() const noexcept { return infos_; }
-  // The same with reduce-on-full in place of reduce, where a variable has one.
+  // The same, with reduce-on-full in place of reduce for variables that have it.
   const std::vector<dc_variable_info_t>& on_full() const noexcept { return on_full_; }
 
  private:
@@ -27,29 +27,29 @@ class VariableInfos {
 };
 
 struct Intake {
-  std::string fault;          // "" when the block is sound
-  dc_dataset_t dataset = {};  // of one that is not, the variable where its header still names one, else nullptr
+  std::string fault;          // "" if the block is valid
+  dc_dataset_t dataset = {};  // of an invalid block: only the variable, if its header names one, else nullptr
   HeldBlock block;
 };
 
-// What a client asked for: a block to be filled, and where the answer goes.
-struct Asked {
-  std::string fault;  // "" when the block is sound
+// A client's read request: the block to be filled.
+struct ReadRequest {
+  std::string fault;  // "" if the block is valid
   bool last_step = false;
-  dc_read_t read = {};  // of a question for the last step only the variable, which may be NULL
+  dc_read_t read = {};  // of a request for the last step: only the variable, which may be NULL
   HeldBlock block;
 };
 
-// `span` is the server's own copy of where a lane and its arena lie; `source` the id of the client that owns the lane.
-// A sound result has copies of everything but the data themselves.
+// `span`: the server's own copy of the location of a lane and its arena; `source`: the id of the client that owns the lane.
+// A valid result contains copies of everything except the data.
 Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& event,
                    const VariableInfos& infos);
 
-// The same for a record of a dead server's spill file.
+// The same for a record in a dead server's spill file.
 Intake check_spilled(const shm::BlockHeader& header, const SpilledBlock& place, const VariableInfos& infos);
 
-// The same for a block that is to be filled: of an event read or last_step.
-Asked check_asked(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& event,
-                  const VariableInfos& infos);
+// The same for a block to be filled: for the messages read and last_step.
+ReadRequest check_request(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& event,
+                          const VariableInfos& infos);
 
 }  // namespace damaris::server

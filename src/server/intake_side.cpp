@@ -11,8 +11,8 @@
 namespace damaris::server {
 namespace {
 
-constexpr auto kLookEvery = std::chrono::milliseconds(50);  // after the clients' processes
-constexpr int kMessagesPerVisit = 256;                      // of one lane, so that no client starves the others
+constexpr auto kWatchInterval = std::chrono::milliseconds(50);  // between checks of the clients' processes
+constexpr int kMessagesPerVisit = 256;                          // per lane, so that no client starves the others
 
 }  // namespace
 
@@ -27,15 +27,15 @@ IntakeSide::IntakeSide(std::shared_ptr<const model::Model> model, std::shared_pt
       reads_(*region_, ledger_, work.host()),
       roster_(*region_),
       signals_(model_, ledger_, roster_, work.host(), work.coordinator(),
-               [&failures](int code, const std::string& sentence) { failures.note(code, sentence); }),
+               [&failures](int code, const std::string& sentence) { failures.record(code, sentence); }),
       back_pressure_(*region_, *model_, ledger_, roster_),
       attach_deadline_(Deadline::after_ms(model_->architecture.attach_timeout_ms)) {}
 
-void IntakeSide::adopt(bool gives_up_spilled) {
-  take_no_more();
+void IntakeSide::adopt(bool give_up_spilled) {
+  stop_accepting();
   const auto take = [this](Member& member, Lane& lane, const shm::Message& message) { take_block(member, lane, message); };
   adoption_.emplace(*region_, *model_, ledger_, roster_, infos_, failures_);
-  adoption_->take_over(gives_up_spilled, take);  // which asks whether this is an adoption
+  adoption_->take_over(give_up_spilled, take);  // after emplace: take_block() tests adoption_
 }
 
 std::vector<std::int32_t> IntakeSide::ids() const {
@@ -52,7 +52,7 @@ bool IntakeSide::drain() {
     if (member.presence != Member::Presence::attached) continue;
     for (Lane& lane : member.lanes) worked |= drain_lane(member, lane);
   }
-  if (worked) shm::tell_room(region_->header());
+  if (worked) shm::notify_lane_room(region_->header());
   return worked;
 }
 
@@ -65,7 +65,7 @@ bool IntakeSide::drain_lane(Member& member, Lane& lane) {
       reject(member, lane, "invalid message");
     else
       dispatch(member, lane, message);
-    lane.reader.pop();  // only now: what a server had in hand when it was killed is there for a recovery
+    lane.reader.pop();  // only now: if the server is killed while handling a message, recovery finds it
   }
   if (lane.reader.damaged() && !lane.broken) reject(member, lane, "its counter cannot be");
   return taken > 0;
@@ -74,17 +74,17 @@ bool IntakeSide::drain_lane(Member& member, Lane& lane) {
 void IntakeSide::reject(Member& member, Lane& lane, const std::string& why) {
   lane.broken = true;
   const std::string sentence = format("the lane of client {} is damaged ({}): it is not read any more", member.id, why);
-  failures_.note(DC_E_CLIENT_LOST, sentence);
-  roster_.tell_all({std::max<std::int64_t>(member.last_step, 0), {DC_E_CLIENT_LOST, sentence}});
+  failures_.record(DC_E_CLIENT_LOST, sentence);
+  roster_.notify_all_clients({std::max<std::int64_t>(member.last_step, 0), {DC_E_CLIENT_LOST, sentence}});
   roster_.leave(member, Member::Presence::gone);
 }
 
-// A message of step j ends all earlier steps of its lane; a read is of another run's step and ends none.
+// A message of step j ends all earlier steps of its lane; a read refers to a step of another run and ends none.
 void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& message) {
   if (message.kind == shm::MessageKind::read || message.kind == shm::MessageKind::last_step)
-    return take_question(member, lane, message);
+    return take_read_request(member, lane, message);
   if (adoption_ && message.step <= adoption_->settled() && message.kind != shm::MessageKind::finalize)
-    return adoption_->leave_out(member, lane, message);
+    return adoption_->discard_late_write(member, lane, message);
   if (message.kind != shm::MessageKind::flush && message.kind != shm::MessageKind::finalize) {
     if (message.step > shm::kHighestStep) return reject(member, lane, format("there is no step {}", message.step));
     if (message.step < 0 || message.step <= lane.frontier)
@@ -97,9 +97,9 @@ void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& messag
     case shm::MessageKind::write:
       return take_block(member, lane, message);
     case shm::MessageKind::signal:
-      if (adoption_) return;  // its time is over
+      if (adoption_) return;  // too late to run its actions
       if (message.name >= model_->events.size()) return reject(member, lane, format("there is no event {}", message.name));
-      return signals_.sent(member, message.name, message.step);
+      return signals_.receive(member, message.name, message.step);
     case shm::MessageKind::end_iteration:
       ledger_.open(message.step).count_waits(message.count);
       return roster_.end(member, lane, message.step);
@@ -108,7 +108,7 @@ void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& messag
       return take_refusal(member, lane, message);
     case shm::MessageKind::set_time:
       ledger_.open(message.step).set_time(message.time);
-      return shm::note_time(region_->header(), message.step, message.time);
+      return shm::record_time(region_->header(), message.step, message.time);
     case shm::MessageKind::flush:
     case shm::MessageKind::read:
     case shm::MessageKind::last_step:
@@ -124,62 +124,62 @@ void IntakeSide::take_refusal(Member& member, Lane& lane, const shm::Message& me
   if (message.name >= model_->variables.size()) return reject(member, lane, format("there is no variable {}", message.name));
   const bool drops = message.kind == shm::MessageKind::dropped;
   ledger_.open(message.step).refuse(message.name, drops);
-  shm::note_left_out(region_->header(), message.step);
+  shm::record_omission(region_->header(), message.step);
   log_line(LogLevel::warning, format("step {}: {} writes of '{}' by client {} are {} for want of room", message.step, message.count,
                                      model_->variables[message.name].path, member.id, drops ? "dropped" : "skipped"));
 }
 
-void IntakeSide::take_question(Member& member, Lane& lane, const shm::Message& message) {
-  const Asked asked = check_asked(*region_, lane.span, member.id, message, infos_);
-  const bool in_hand = asked.block.size_bytes > 0 && ledger_.live(asked.block);
-  if (in_hand || !asked.fault.empty())
-    return reject(member, lane, format("{}: {}", shm::to_string(message), in_hand ? "its block is already in hand" : asked.fault));
+void IntakeSide::take_read_request(Member& member, Lane& lane, const shm::Message& message) {
+  const ReadRequest asked = check_request(*region_, lane.span, member.id, message, infos_);
+  const bool held = asked.block.size_bytes > 0 && ledger_.is_held(asked.block);
+  if (held || !asked.fault.empty())
+    return reject(member, lane, format("{}: {}", shm::to_string(message), held ? "its block is already in hand" : asked.fault));
   reads_.take(asked);
 }
 
 void IntakeSide::take_block(Member& member, const Lane& lane, const shm::Message& message) {
   const Intake intake = check_block(*region_, lane.span, member.id, message, infos_);
-  const bool in_hand = intake.block.size_bytes > 0 && ledger_.live(intake.block);
-  if (adoption_ && intake.fault.empty() && !in_hand && ledger_.holds_spilled(intake.dataset)) return ledger_.release(intake.block);
+  const bool held = intake.block.size_bytes > 0 && ledger_.is_held(intake.block);
+  if (adoption_ && intake.fault.empty() && !held && ledger_.holds_spilled(intake.dataset)) return ledger_.release(intake.block);
   std::string fault = intake.fault;
-  if (fault.empty()) fault = in_hand ? "it is already in hand" : ledger_.add(intake.dataset, intake.block);
+  if (fault.empty()) fault = held ? "it is already in hand" : ledger_.add(intake.dataset, intake.block);
   if (fault.empty()) return;
-  if (!in_hand && intake.block.size_bytes > 0) ledger_.keep_refused(message.step, intake.block);
+  if (!held && intake.block.size_bytes > 0) ledger_.hold_refused(message.step, intake.block);
   const std::string name = intake.dataset.variable == nullptr ? "a dataset" : format("'{}'", intake.dataset.variable->path);
   const dc_code code = intake.fault.empty() ? DC_E_DUPLICATE : DC_E_SHAPE;
   const std::string sentence = format("{} of client {} in step {} was refused: {}", name, member.id, message.step, fault);
-  ledger_.open(message.step).note_lost(sentence);
-  failures_.note(code, sentence);
-  roster_.tell(member, {message.step, {code, sentence}});
+  ledger_.open(message.step).record_loss(sentence);
+  failures_.record(code, sentence);
+  roster_.notify(member, {message.step, {code, sentence}});
 }
 
 void IntakeSide::give_up_waiting() {
   const std::string sentence = format("only {} of {} clients attached within {} ms; the run goes on without the others",
                                       roster_.present(), roster_.size(), model_->architecture.attach_timeout_ms);
   roster_.give_up_waiting();
-  failures_.note(DC_E_TIMEOUT, sentence);
-  tell_all({DC_E_TIMEOUT, sentence});
+  failures_.record(DC_E_TIMEOUT, sentence);
+  notify_all_clients({DC_E_TIMEOUT, sentence});
 }
 
-// Not at every pass: a look costs a system call a client.
+// Not in every pass: a check costs a system call per client.
 bool IntakeSide::watch_clients() {
-  if (Clock::now() < next_look_) return false;
-  next_look_ = Clock::now() + kLookEvery;
+  if (Clock::now() < next_watch_) return false;
+  next_watch_ = Clock::now() + kWatchInterval;
   if (!roster_.all_present() && attach_deadline_.passed()) give_up_waiting();
   const std::vector<Member*> dead = roster_.find_dead();
   for (const Member* member : dead) {
-    if (adoption_) break;  // that they are dead is why there is something to recover
+    if (adoption_) break;  // expected: a recovery begins after their death
     const std::string sentence =
         format("client {} died after step {}; it is missing from later steps", member->id, member->own_frontier);
-    failures_.note(DC_E_CLIENT_LOST, sentence);
-    roster_.tell_all({std::max<std::int64_t>(member->last_step, 0), {DC_E_CLIENT_LOST, sentence}});
+    failures_.record(DC_E_CLIENT_LOST, sentence);
+    roster_.notify_all_clients({std::max<std::int64_t>(member->last_step, 0), {DC_E_CLIENT_LOST, sentence}});
   }
   reclaim();
   return !dead.empty();
 }
 
-// In a pool the others miss what a dead client had in hand. A client that lives may still fill its blocks, though it is not served any more;
-// and the process that holds the lock may have been stopped: then at the next look.
+// Returns the blocks of dead clients to a pool, where the others need the room. A client that is alive may still fill its blocks,
+// although it is no longer served. If the process that holds the lock is stopped, the next check retries.
 void IntakeSide::reclaim() {
   shm::PoolHeader* pool = region_->pool();
   if (pool == nullptr || adoption_) return;
@@ -187,22 +187,22 @@ void IntakeSide::reclaim() {
   for (Member& member : roster_.members()) {
     if (member.presence != Member::Presence::gone || member.reclaimed || member.watch.alive()) continue;
     const shm::Arena arena = shm::Arena::existing(region_->at(span.arena_offset), span.arena_bytes, region_->lane(0));
-    bool asks = false;  // it is answered before it is given back
-    const auto is_taken = [&](const shm::BlockHeader& block) {
+    bool asks = false;  // a requested block is answered before it is released
+    const auto is_held_block = [&](const shm::BlockHeader& block) {
       const auto offset = static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(&block) - region_->at(0));
-      const bool taken = ledger_.live({0, offset});
-      asks |= taken && block.state.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(shm::BlockState::asked);
+      const bool taken = ledger_.is_held({0, offset});
+      asks |= taken && block.state.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(shm::BlockState::requested);
       return taken;
     };
-    member.reclaimed = shm::reclaim(*pool, arena, member.slot, is_taken) && !asks;
+    member.reclaimed = shm::reclaim(*pool, arena, member.slot, is_held_block) && !asks;
   }
 }
 
-// A block a pass, so that the lanes are drained between two of them.
+// One block per pass, so that the lanes are drained in between.
 bool IntakeSide::spill_one() {
   if (adoption_ || !back_pressure_.spill_one(work_.working_at())) return false;
   work_.data_moved();
-  shm::tell_room(region_->header());
+  shm::notify_lane_room(region_->header());
   return true;
 }
 
@@ -236,7 +236,7 @@ void IntakeSide::account_for(Step& step) const {
     else if (!step.has_source(member.id))
       step.absent.push_back(member.id);
   }
-  std::sort(step.missing.begin(), step.missing.end());  // slots are in the order in which detached clients came
+  std::sort(step.missing.begin(), step.missing.end());  // detached clients take slots in the order of their arrival
   std::sort(step.absent.begin(), step.absent.end());
 }
 
@@ -245,21 +245,22 @@ void IntakeSide::end(Step& step, const PluginHost::StepResult& result) {
   for (const StoredFile& file : result.files)
     log_line(LogLevel::info, format("step {}: {} ({} bytes)", number, file.path, file.bytes));
   if (result.first_failure.code != DC_OK) {
-    failures_.note(result.first_failure.code, result.first_failure.message);
-    roster_.tell_all({number, result.first_failure});
+    failures_.record(result.first_failure.code, result.first_failure.message);
+    roster_.notify_all_clients({number, result.first_failure});
   }
-  for (const Status& notice : result.notices) roster_.tell_all({number, notice});
+  for (const Status& notice : result.notices) roster_.notify_all_clients({number, notice});
   all_durable_ &= result.durable;
   step.processed = true;
   completed_ = number;
-  roster_.deliver();  // before blocks and frontier: a client that leaves, or whose flush returns, finds the error in its mailbox
+  roster_
+      .deliver();  // before releasing and advancing: a client that leaves, or whose flush returns, finds the error in its mailbox
   release(number, result.durable);
   publish_frontier();
 }
 
-// A recovery of a server that was killed in here must not mistake some of the step's blocks for all of them.
+// `releasing` tells the recovery of a server killed in here that the step's remaining blocks are not all of them.
 void IntakeSide::release(std::int64_t step, bool durable) {
-  if (adoption_ && !durable) return ledger_.leave(step);
+  if (adoption_ && !durable) return ledger_.drop(step);
   region_->header().releasing.store(step, std::memory_order_release);
   ledger_.try_release(step);
   region_->header().releasing.store(shm::kNoStep, std::memory_order_release);
@@ -275,9 +276,9 @@ void IntakeSide::publish_frontier() {
   shm::RegionHeader& header = region_->header();
   header.last_complete.store(completed_, std::memory_order_release);
   if (all_durable_) header.last_durable.store(completed_, std::memory_order_release);
-  // Of a dead server's region what could not be stored stays, for another recovery.
+  // In a recovery, blocks that could not be stored stay for another attempt.
   if (!adoption_ || all_durable_) header.last_processed.store(completed_, std::memory_order_release);
-  shm::tell_progress(header);
+  shm::notify_progress(header);
 }
 
 std::vector<dc_lost_t> IntakeSide::lost() const {
@@ -296,14 +297,14 @@ std::size_t IntakeSide::never_attached() const {
       std::count_if(members.begin(), members.end(), [](const Member& member) { return member.id < 0; }));
 }
 
-void IntakeSide::take_no_more() {
+void IntakeSide::stop_accepting() {
   region_->header().state.store(static_cast<std::uint32_t>(shm::RegionState::leaving), std::memory_order_release);
 }
 
 void IntakeSide::stop() {
   signals_.stop();
-  take_no_more();
-  // What the lanes hold now; a client that goes on is not listened to for ever.
+  stop_accepting();
+  // Drains what the lanes hold now; bounded, because a client may keep sending.
   for (std::uint64_t passes = region_->lane_events() / kMessagesPerVisit + 1; passes > 0 && drain(); --passes) {
   }
   for (Member& member : roster_.members())
@@ -312,8 +313,8 @@ void IntakeSide::stop() {
   log_line(LogLevel::warning, "asked to stop: storing what was published; nothing more is taken, and open steps are partial");
 }
 
-// A finalized client may go when the last step it had a part in is processed, and when no global instance can bring bad news.
-void IntakeSide::let_go(bool all) {
+// A finalized client may leave once its last step is processed and no pending global instance can still fail.
+void IntakeSide::release_clients(bool all) {
   for (Member& member : roster_.members())
     if (member.presence == Member::Presence::finalized &&
         (all || (!signals_.pending() && completed_ >= std::min(member.last_step, ledger_.highest_step())))) {
@@ -338,8 +339,8 @@ bool IntakeSide::busy() {
 bool IntakeSide::client_waits() const { return region_->header().clients_waiting.load(std::memory_order_relaxed) != 0; }
 
 void IntakeSide::report(const Status& status) {
-  if (status.code < DC_OK) failures_.note(status.code, status.message);
-  if (status.is_notice()) tell_all(status);
+  if (status.code < DC_OK) failures_.record(status.code, status.message);
+  if (status.is_notice()) notify_all_clients(status);
 }
 
 }  // namespace damaris::server

@@ -1,7 +1,7 @@
-// What a server takes in from its clients: it drains lanes, checks blocks, keeps the ledger, spills, answers, notices deaths, and gives blocks
-// back once the work side has stored them.
-// Used by: Server, one thread. It calls no plugin, no HDF5 and no MPI but through signals and reads, which it hands to the work side.
-// Before it: lanes and arenas of one region. After it: complete steps for the work side; frontier, mail and blocks for clients.
+// The side of the server that faces its clients: drains lanes, validates blocks, keeps the ledger, spills, answers reads, detects dead
+// clients, and releases blocks once the work side has stored them.
+// Used by: Server, one thread. Calls plugins, HDF5 and MPI only through signals and reads, which it passes to the work side.
+// Before it: lanes and arenas of one region. After it: complete steps for the work side; frontier, reports and free blocks for clients.
 #pragma once
 
 #include <cstdint>
@@ -30,13 +30,13 @@ class IntakeSide {
   IntakeSide(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::Region> region, const VariableInfos& infos,
              WorkSide& work, Failures& failures);
 
-  // Takes over what a dead server left in the region. Once, before the first drain. Throws as Adoption does.
-  void adopt(bool gives_up_spilled);
+  // Takes over the contents of a dead server's region. Call once, before the first drain. Throws as Adoption does.
+  void adopt(bool give_up_spilled);
   const std::optional<Adoption>& adoption() const noexcept { return adoption_; }
 
-  // Takes in clients that have attached since the last look. Returns whether one came.
+  // Admits clients that have attached since the last call. Returns whether there was one.
   bool admit() { return !roster_.all_present() && roster_.admit(); }
-  // Of the clients that have come, ascending.
+  // Ids of the admitted clients, ascending.
   std::vector<std::int32_t> ids() const;
   // Each returns whether something was done.
   bool drain();
@@ -44,39 +44,39 @@ class IntakeSide {
   bool decide_signals() { return signals_.decide(); }
   bool serve_next_read() { return reads_.serve_next(); }
   bool deliver_mail() { return roster_.deliver(); }
-  // Moves a block to the spill file, when that is due; none of the step that a plugin works at.
+  // Moves a block to the spill file if back-pressure requires it; never a block of the step that a plugin is processing.
   bool spill_one();
 
-  // The next step that every client has ended and that is not processed, or nullptr; `another` says whether one more waits behind it.
+  // The next complete step that is not processed, or nullptr; `another` is set if at least one more is waiting.
   Step* next_complete(bool& another);
-  // Marks it as begun. What comes back is valid until end().
+  // Marks the step as begun. The view is valid until end().
   dc_step_t begin(Step& step);
-  // It is processed: errors, blocks and the frontier go to the clients.
+  // Marks the step as processed: reports errors, releases blocks and advances the frontier.
   void end(Step& step, const PluginHost::StepResult& result);
-  // All steps up to the one returned are complete, and brought nothing; none when that is known already.
+  // Advances over complete steps without data. Returns the last of them; nothing if the frontier has not moved.
   std::optional<std::int64_t> advance();
   void publish_frontier();
 
-  // Clients that will miss from later steps: of a damaged region none of the dead one's steps is certain.
+  // Clients that will be missing from later steps. In a damaged region no step of a dead client is certain beyond the settled ones.
   std::vector<dc_lost_t> lost() const;
   std::size_t never_attached() const;
 
-  // Takes no client and no message more but what the lanes hold now.
+  // Accepts no more clients, and no messages beyond those in the lanes now.
   void stop();
-  void take_no_more();
-  // Lets finalized clients go whose last step is processed; `all`: every finalized one.
-  void let_go(bool all);
+  void stop_accepting();
+  // Lets finalized clients leave whose last step is processed; `all`: every finalized client.
+  void release_clients(bool all);
   bool has_messages() const;
-  // A later pass may have something to do without a new message.
+  // True if a later pass may have work even without a new message.
   bool busy();
-  bool everyone_over() const { return roster_.everyone_over(); }
+  bool all_left() const { return roster_.all_left(); }
   bool is_drained() const { return ledger_.empty() && reads_.empty() && !signals_.pending(); }
   bool client_waits() const;
   void end_signals() { signals_.complete(kAllSteps); }
 
-  // For the run's record and, when it is a notice, for all clients.
+  // Records a failure; sends a notice to all clients.
   void report(const Status& status);
-  void tell_all(const Status& status) { roster_.tell_all({highest_step(), status}); }
+  void notify_all_clients(const Status& status) { roster_.notify_all_clients({highest_step(), status}); }
 
   Spill& spill_file() noexcept { return ledger_.spill_file(); }
   bool all_stored() const noexcept { return all_durable_; }
@@ -84,7 +84,7 @@ class IntakeSide {
  private:
   bool drain_lane(Member& member, Lane& lane);
   void dispatch(Member& member, Lane& lane, const shm::Message& message);
-  void take_question(Member& member, Lane& lane, const shm::Message& message);
+  void take_read_request(Member& member, Lane& lane, const shm::Message& message);
   void take_refusal(Member& member, Lane& lane, const shm::Message& message);
   void take_block(Member& member, const Lane& lane, const shm::Message& message);
   void reject(Member& member, Lane& lane, const std::string& why);
@@ -104,11 +104,11 @@ class IntakeSide {
   Roster roster_;
   Signals signals_;
   BackPressure back_pressure_;
-  std::optional<Adoption> adoption_;  // the region is a dead server's
+  std::optional<Adoption> adoption_;  // set when recovering a dead server's region
   std::int64_t completed_ = shm::kNoStep;
   bool all_durable_ = true;
   Deadline attach_deadline_;
-  Clock::time_point next_look_ = Clock::now();
+  Clock::time_point next_watch_ = Clock::now();
 };
 
 }  // namespace damaris::server

@@ -31,18 +31,18 @@ bool Step::has_spilled(const dc_dataset_t& dataset) const {
   return false;
 }
 
-void Step::note_lost(const std::string& sentence) {
-  constexpr std::size_t kMostSentences = 20;  // a client may send nothing but nonsense
+void Step::record_loss(const std::string& sentence) {
+  constexpr std::size_t kMostSentences = 20;  // a faulty client may send any number of invalid blocks
   ++lost_;
   if (lost_sentences_.size() < kMostSentences) lost_sentences_.push_back(sentence);
 }
 
-void Step::list_lost() {
+void Step::update_lost_texts() {
   lost_texts_.clear();
   for (const std::string& sentence : lost_sentences_) lost_texts_.push_back(sentence.c_str());
   if (lost_ == lost_sentences_.size()) return;
-  lost_in_all_ = format("{} datasets of this step were refused in all", lost_);
-  lost_texts_.push_back(lost_in_all_.c_str());
+  lost_summary_ = format("{} datasets of this step were refused in all", lost_);
+  lost_texts_.push_back(lost_summary_.c_str());
 }
 
 void Step::refuse(std::uint32_t variable, bool drops) {
@@ -70,7 +70,7 @@ void Step::sort() {
 
 dc_step_t Step::view(std::size_t client_count) {
   sort();
-  list_lost();
+  update_lost_texts();
   dc_step_t view = {};
   view.step = step_;
   view.has_time = has_time_ ? 1 : 0;
@@ -119,12 +119,12 @@ void Step::move_to(std::size_t index, const SpilledBlock& place) {
 
 Ledger::Ledger(shm::Region& region, std::uint64_t most_spilled_bytes) : region_(region), spill_(region, most_spilled_bytes) {
   const std::uint32_t lanes = region.client_count() * region.threads();
-  live_.resize(lanes);
+  held_offsets_.resize(lanes);
   held_bytes_.resize(lanes);
 }
 
 void Ledger::hold(const HeldBlock& block) {
-  if (live_[block.arena].insert(block.offset).second) held_bytes_[block.arena] += block.size_bytes;
+  if (held_offsets_[block.arena].insert(block.offset).second) held_bytes_[block.arena] += block.size_bytes;
 }
 
 bool Ledger::holds(const dc_dataset_t& dataset) const {
@@ -137,9 +137,9 @@ bool Ledger::holds_spilled(const dc_dataset_t& dataset) const {
   return found != steps_.end() && found->second.has_spilled(dataset);
 }
 
-void Ledger::keep_refused(std::int64_t step, const HeldBlock& block) {
+void Ledger::hold_refused(std::int64_t step, const HeldBlock& block) {
   if (block.spilled.record == nullptr) hold(block);
-  open(step).keep_refused(block);
+  open(step).hold_refused(block);
 }
 
 std::vector<Step*> Ledger::newest_first() {
@@ -202,10 +202,10 @@ bool Ledger::try_release(std::int64_t step) {
 }
 
 void Ledger::forget(const HeldBlock& block) {
-  if (live_[block.arena].erase(block.offset) != 0) held_bytes_[block.arena] -= block.size_bytes;
+  if (held_offsets_[block.arena].erase(block.offset) != 0) held_bytes_[block.arena] -= block.size_bytes;
 }
 
-void Ledger::hand_back(const HeldBlock& block) {
+void Ledger::answer(const HeldBlock& block) {
   forget(block);
   auto* header = reinterpret_cast<shm::BlockHeader*>(region_.at(block.offset));
   if (!shm::answer(*header)) shm::release_block(*header, block.size_bytes, *region_.lane(block.arena));

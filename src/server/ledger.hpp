@@ -1,6 +1,6 @@
 // The step ledger: the server's own record of every dataset it holds, and of when a block may be released.
 // Used by: the server's dispatch thread only; nothing in it is read from shared memory twice.
-// Before it: a write event and its checked block header. After it: plugins see views; releases go back to the arenas.
+// Before it: a write message and its validated block header. After it: plugins see views; blocks are released to the arenas.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -19,12 +19,12 @@
 
 namespace damaris::server {
 
-// Where a dataset lies; enough to release it without trusting the header again.
+// The location of a dataset; sufficient to release it without trusting the header again.
 struct HeldBlock {
   std::uint32_t arena = 0;
   std::uint64_t offset = 0;  // of the header in the region
   std::uint64_t size_bytes = 0;
-  SpilledBlock spilled = {};  // with a record: it lies there, and not in the region
+  SpilledBlock spilled = {};  // with a record: the block is in the spill file, not in the region
 };
 
 class Step {
@@ -32,7 +32,7 @@ class Step {
   explicit Step(std::int64_t step) : step_(step) {}
   std::int64_t step() const noexcept { return step_; }
 
-  // Returns false, nothing changed, when (variable, source, block) is already there.
+  // Returns false, with nothing changed, if (variable, source, block) is already recorded.
   bool add(const dc_dataset_t& dataset, const HeldBlock& block);
   bool has_source(std::int32_t source) const { return sources_.count(source) != 0; }
   void set_time(double time) noexcept { has_time_ = true, time_ = time; }
@@ -40,20 +40,20 @@ class Step {
 
   bool has(const dc_dataset_t& dataset) const;
   bool has_spilled(const dc_dataset_t& dataset) const;
-  // Writes of a variable were refused for want of room.
+  // Records that writes of a variable were refused for lack of room.
   void refuse(std::uint32_t variable, bool drops);
-  // Data of this step will not come: a sentence for the storage. The first ones are kept, and how many there were.
-  void note_lost(const std::string& sentence);
-  // A block that was refused stays where it is until the step is released: a recovery of the region must find it, too.
-  void keep_refused(const HeldBlock& block) { refused_blocks_.push_back(block); }
+  // Records lost data of this step, with a message for the storage. Keeps the first messages, and their total number.
+  void record_loss(const std::string& sentence);
+  // A refused block stays in place until the step is released, so that a recovery finds it too.
+  void hold_refused(const HeldBlock& block) { refused_blocks_.push_back(block); }
   void count_waits(std::uint64_t waits) noexcept { waits_ += waits; }
 
   // Valid until the next add; no block is added once the step is complete. Datasets ordered by variable, source, block.
   dc_step_t view(std::size_t client_count);
-  // From now on its datasets come with `infos` of their variables, where those have something to reduce.
+  // Switches the datasets to `infos`, which contain the stronger reductions.
   void reduce_harder(const std::vector<dc_variable_info_t>& infos);
 
-  // A dataset that lies in that arena.
+  // The index of a dataset in that arena, if any.
   std::optional<std::size_t> find_block_of(std::uint32_t arena) const;
   const HeldBlock& block(std::size_t index) const { return blocks_[index]; }
   const dc_dataset_t& dataset(std::size_t index) const { return datasets_[index]; }
@@ -61,17 +61,17 @@ class Step {
 
   std::vector<std::int32_t> absent, missing;        // filled when the step completes
   std::size_t never_attached = 0;                   // clients
-  std::optional<Clock::time_point> complete_since;  // every client has ended it
-  bool begun = false;                               // plugins have begun with it
-  bool processed = false;                           // plugins have seen it; only pending global instances keep its blocks
-  int pending_globals = 0;                          // holds, beside the one of the open step
+  std::optional<Clock::time_point> complete_since;  // when every client had ended it
+  bool begun = false;                               // plugins have started to process it
+  bool processed = false;                           // plugins are done; only pending global instances hold its blocks
+  int pending_globals = 0;                          // pending global instances, which hold its blocks
   const std::vector<HeldBlock>& blocks() const noexcept { return blocks_; }
   const std::vector<HeldBlock>& refused_blocks() const noexcept { return refused_blocks_; }
   std::size_t dataset_count() const noexcept { return datasets_.size(); }
 
  private:
   void sort();
-  void list_lost();
+  void update_lost_texts();
 
   std::int64_t step_;
   bool has_time_ = false;
@@ -82,11 +82,11 @@ class Step {
   std::vector<std::uint32_t> refused_;  // variables, ascending
   std::uint64_t lost_ = 0;
   std::vector<std::string> lost_sentences_;
-  std::string lost_in_all_;
-  std::vector<const char*> lost_texts_;  // of the sentences, for the view
+  std::string lost_summary_;
+  std::vector<const char*> lost_texts_;  // pointers to the messages, for the view
   std::vector<HeldBlock> refused_blocks_;
   std::vector<dc_dataset_t> datasets_;
-  std::vector<HeldBlock> blocks_;  // of the datasets, in their order
+  std::vector<HeldBlock> blocks_;  // parallel to datasets_
   std::set<std::tuple<std::uint32_t, std::int32_t, std::int32_t>> keys_;
   std::set<std::int32_t> sources_;
 };
@@ -95,39 +95,39 @@ class Ledger {
  public:
   Ledger(shm::Region& region, std::uint64_t most_spilled_bytes);
 
-  // The record of `step`, made when it is new.
+  // The record of `step`, created if necessary.
   Step& open(std::int64_t step);
-  // That was ever opened, or kNoStep.
+  // The highest step ever opened, or kNoStep.
   std::int64_t highest_step() const noexcept { return highest_step_; }
   Step* find(std::int64_t step);
   // Records a dataset. Returns "" or why it was refused.
   std::string add(const dc_dataset_t& dataset, const HeldBlock& block);
-  // Notes that all steps up to `frontier` are complete. Returns how many of them wait to be processed.
+  // Marks all steps up to `frontier` as complete. Returns how many of them are waiting to be processed.
   std::size_t note_complete(std::int64_t frontier);
-  // The lowest step that is not processed, or nullptr.
+  // The lowest unprocessed step, or nullptr.
   Step* next_unprocessed();
-  // Gives all blocks of a processed step without pending holds back to their arenas and forgets it. Returns whether it did.
+  // Releases all blocks of a processed step without pending global instances and removes its record. Returns whether it did.
   bool try_release(std::int64_t step);
-  // Forgets a processed step, whose blocks stay as they are.
-  void leave(std::int64_t step) { steps_.erase(step); }
+  // Removes the record of a processed step without releasing its blocks.
+  void drop(std::int64_t step) { steps_.erase(step); }
   bool holds(const dc_dataset_t& dataset) const;
-  // The same for one that lies in the spill file.
+  // The same, for datasets in the spill file only.
   bool holds_spilled(const dc_dataset_t& dataset) const;
-  // A block that was refused: in hand until its step is released.
-  void keep_refused(std::int64_t step, const HeldBlock& block);
+  // Holds a refused block until its step is released.
+  void hold_refused(std::int64_t step, const HeldBlock& block);
 
   std::uint64_t held_bytes(std::uint32_t arena) const { return held_bytes_[arena]; }
   std::vector<Step*> newest_first();
-  // Moves a dataset to the spill file and gives its block back. Returns false, nothing changed, when there is no room there.
+  // Moves a dataset to the spill file and releases its block. Returns false, with nothing changed, if the file has no room.
   bool spill(Step& step, std::size_t index);
   Spill& spill_file() noexcept { return spill_; }
   bool empty() const noexcept { return steps_.empty(); }
-  bool live(const HeldBlock& block) const { return live_[block.arena].count(block.offset) != 0; }
-  // A block that belongs to no step: in hand until it is released.
+  bool is_held(const HeldBlock& block) const { return held_offsets_[block.arena].count(block.offset) != 0; }
+  // Holds a block that belongs to no step, until it is released or answered.
   void hold(const HeldBlock& block);
   void release(const HeldBlock& block);
-  // The same for one that is answered: its client gives it back once it has read it.
-  void hand_back(const HeldBlock& block);
+  // Ends the hold of a requested block and marks it as answered: its client releases it after reading.
+  void answer(const HeldBlock& block);
 
  private:
   void forget(const HeldBlock& block);
@@ -136,8 +136,8 @@ class Ledger {
   std::map<std::int64_t, Step> steps_;
   std::int64_t highest_step_ = shm::kNoStep;
   Spill spill_;
-  std::vector<std::unordered_set<std::uint64_t>> live_;  // by arena: offsets of blocks in hand; none may be published twice
-  std::vector<std::uint64_t> held_bytes_;                // by arena
+  std::vector<std::unordered_set<std::uint64_t>> held_offsets_;  // by arena: offsets of held blocks; none may be published twice
+  std::vector<std::uint64_t> held_bytes_;                        // by arena
 };
 
 }  // namespace damaris::server

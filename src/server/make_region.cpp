@@ -26,7 +26,7 @@ std::shared_ptr<shm::Region> make_region(const model::Model& model, const std::s
   spec.config_place = place_digest(model.file);
   spec.run = place.run != 0 ? place.run : digest(run_identity(xml));
   model::Model stored = model;
-  std::error_code gone;  // a folder that was removed: recovery needs another one by --basename
+  std::error_code gone;  // the folder has been removed: recovery needs --basename
   stored.folder = std::filesystem::current_path(gone).string();
   spec.model = model::to_json(stored);
   spec.clients = static_cast<std::uint32_t>(clients);
@@ -45,7 +45,7 @@ std::string host_name() {
   return text.substr(0, text.find('.'));
 }
 
-std::string name_of_host(std::string host) {
+std::string sanitized_host_name(std::string host) {
   const auto is_odd = [](char c) { return !is_ascii_letter_or_digit(c) && c != '-' && c != '_' && c != '.'; };
   std::replace_if(host.begin(), host.end(), is_odd, '_');
   return host;

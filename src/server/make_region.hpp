@@ -1,4 +1,4 @@
-// From a model to a region: one place that knows which sizes of the XML go where.
+// Creates a region from a model: the only place that maps the sizes in the XML to a RegionSpec.
 // Used by: damaris-server, the MPI start and the in-place session, once each at start-up.
 #pragma once
 
@@ -11,12 +11,12 @@
 namespace damaris::server {
 
 struct RegionPlace {
-  std::string name;  // "" for a private region of a session in place
+  std::string name;  // "": private memory, for a session in place
   std::string host;
   int server_index = 0;
   bool detached = false;
   int server_count = 1;
-  std::uint64_t run = 0;  // that the processes of the run agreed on; 0: that of run_identity
+  std::uint64_t run = 0;  // agreed on by the processes of the run; 0: derived from run_identity
 };
 
 // Throws what Region::create throws.
@@ -24,8 +24,7 @@ std::shared_ptr<shm::Region> make_region(const model::Model& model, const std::s
 
 std::string host_name();
 
-// As plugins hear of it: anything may be in a host's name, and they make names of files of it. Other than letters, digits, '-', '_' and '.'
-// becomes '_'.
-std::string name_of_host(std::string host);
+// For plugins, which build file names from it: replaces everything but letters, digits, '-', '_' and '.' by '_'.
+std::string sanitized_host_name(std::string host);
 
 }  // namespace damaris::server

@@ -8,19 +8,19 @@
 #include <iterator>
 #include <utility>
 
-#include "core/base/calm_thread.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/in_callback.hpp"
 #include "core/base/log.hpp"
+#include "core/base/thread_state_guard.hpp"
 #include "server/find_plugin.hpp"
 
 namespace damaris::server {
 namespace {
 
-// Its own symbol scope: a plugin's HDF5 must not meet another one that the application brought.
-// Sanitizers refuse RTLD_DEEPBIND; gcc and clang tell of them in their own ways.
+// Plugins get a symbol scope of their own: a plugin's HDF5 must not bind to the application's.
+// Sanitizers do not support RTLD_DEEPBIND; gcc and clang announce them by different macros.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define DAMARIS_SANITIZED
@@ -31,36 +31,36 @@ constexpr int kOwnScope = RTLD_NOW | RTLD_LOCAL;
 #else
 constexpr int kOwnScope = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
 #endif
-// What makes MPI calls must see the program's MPI: OpenMPI's handles are addresses of variables, and a program may have copied them into
-// itself (copy relocations), where a library with a scope of its own would not look.
+// A plugin that calls MPI must bind to the program's MPI: OpenMPI's handles are addresses of variables, which copy relocations may have
+// moved into the program, where a library with a scope of its own would not find them.
 constexpr int kProgramScope = RTLD_NOW | RTLD_LOCAL;
 
 void* open_library(const std::string& path, const std::string& place, int scope = kOwnScope) {
-  const CalmThread calm;  // one that was built with -ffast-math changes the modes as it is loaded
+  const ThreadStateGuard thread_state;  // loading a library built with -ffast-math changes the floating-point modes
   void* library = ::dlopen(path.c_str(), scope);
   if (library == nullptr) throw Error(DC_E_PLUGIN, format("{}: cannot load the plugin {}: {}", place, path, ::dlerror()));
   return library;
 }
 
-// Of the first version: what came later is optional.
+// The size of the table's first version; later members are optional.
 constexpr std::size_t kFirstTableBytes = offsetof(dc_plugin_t, on_read);
-constexpr double kLongSeconds = 10;  // of one callback, worth a line in the log
+constexpr double kLongSeconds = 10;  // a longer callback is logged
 
 void host_log(void*, int level, const char* text) { log_line(static_cast<LogLevel>(level), text == nullptr ? "" : text); }
 
 }  // namespace
 
-// A loaded shared object with its C-side host. Also what `host->self` points to.
+// A loaded shared object with its C host table. `host->self` points to it.
 struct PluginHost::Loaded {
   std::string name;  // for messages
   model::Location where;
   bool storage = false;
   bool disabled = false;
-  bool called = false;  // since its on_idle had nothing more to do
+  bool called = false;  // since its on_idle last had nothing to do
   bool initialized = false;
   void* library = nullptr;
   bool has_table = false;
-  dc_plugin_t table = {};  // what the plugin's does not have yet is NULL
+  dc_plugin_t table = {};  // members that the plugin's older table lacks are NULL
   dc_action_fn function = nullptr;
   std::string library_name, function_name;
   void* state = nullptr;
@@ -71,7 +71,7 @@ struct PluginHost::Loaded {
   std::uint32_t index = 0;  // in the model
   const RunFacts* facts = nullptr;
 
-  // Libraries stay loaded: HDF5 and MPI register exit handlers that must not point into nothing.
+  // Libraries stay loaded: HDF5 and MPI register exit handlers, which must not dangle.
   static void fail(void* self, const char* sentence) { static_cast<Loaded*>(self)->failure = sentence == nullptr ? "" : sentence; }
   static void stored(void* self, const char* path, std::uint64_t bytes, std::uint64_t raw_bytes) {
     static_cast<Loaded*>(self)->files.push_back({path == nullptr ? "" : path, bytes, raw_bytes});
@@ -93,7 +93,7 @@ PluginHost::PluginHost(std::shared_ptr<const model::Model> model) : model_(std::
 }
 
 PluginHost::~PluginHost() {
-  if (maker_.is_this_process()) finalize();
+  if (creator_.is_this_process()) finalize();
 }
 
 std::string PluginHost::place(const model::Location& where) const { return model::place(*model_, where); }
@@ -198,7 +198,7 @@ void PluginHost::set_lost(std::vector<dc_lost_t> lost, std::size_t never_attache
     }
 }
 
-// Every callback passes here: the one place where a plugin's exception ends.
+// Every callback goes through here: the only place that catches a plugin's exceptions.
 template <class Call>
 Status PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& call) {
   plugin.failure.clear();
@@ -208,7 +208,7 @@ Status PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& call)
   Status result;
   try {
     const InCallback inside;
-    const CalmThread calm;  // for each, and no longer: traps that it leaves enabled are nobody else's
+    const ThreadStateGuard thread_state;  // per callback, so that traps left enabled by a plugin affect nothing else
     result.code = call();
   } catch (const std::exception& error) {
     result.code = DC_E_PLUGIN;
@@ -217,7 +217,7 @@ Status PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& call)
     result.code = DC_E_PLUGIN;
     plugin.failure = "it threw something that is no std::exception";
   }
-  if (!maker_.is_this_process())
+  if (!creator_.is_this_process())
     throw Error(DC_E_FORKED, format("{} {} has returned in a process that it forked: one server goes on, and that is not this "
                                     "process; end the fork with _exit",
                                     plugin.name, what));
@@ -229,7 +229,7 @@ Status PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& call)
       plugin.failure.empty() ? format("it returned {} ({})", result.code, dc_strerror(result.code)) : plugin.failure;
   result.message = format("{} failed {}: {}", plugin.name, what, why);
   if (!plugin.storage) failures_.push_back(result.message);
-  if (may_be_switched_off(plugin)) {
+  if (can_be_disabled(plugin)) {
     plugin.disabled = true;
     result.code = DC_N_PLUGIN;
     result.message += "; it is switched off, the run goes on without it (<plugins policy=\"disable\"/>)";
@@ -241,13 +241,13 @@ Status PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& call)
   return result;
 }
 
-// One that refuses in init has refused the run: its settings are to be corrected.
-bool PluginHost::may_be_switched_off(const Loaded& plugin) const {
+// A failure in init always stops the run: the settings must be corrected.
+bool PluginHost::can_be_disabled(const Loaded& plugin) const {
   return !plugin.storage && (plugin.initialized || plugin.function != nullptr) &&
          model_->architecture.plugin_policy == model::PluginPolicy::disable;
 }
 
-void PluginHost::take_notice(Status& first, const Status& call) {
+void PluginHost::keep_first(Status& first, const Status& call) {
   if ((call.code < DC_OK && first.code >= DC_OK) || (call.is_notice() && first.code == DC_OK)) first = call;
 }
 
@@ -268,13 +268,13 @@ Status PluginHost::run(const model::Action& action, const dc_event_t& event, con
 void PluginHost::begin(const dc_step_t& step) {
   begun_ = true;
   next_plugin_ = 0;
-  told_failures_ = std::exchange(failures_, {});
+  reported_failures_ = std::exchange(failures_, {});
   failure_texts_.clear();
-  for (const std::string& failure : told_failures_) failure_texts_.push_back(failure.c_str());
-  copy_what_is_stored(step);
+  for (const std::string& failure : reported_failures_) failure_texts_.push_back(failure.c_str());
+  select_stored_datasets(step);
 }
 
-void PluginHost::copy_what_is_stored(const dc_step_t& step) {
+void PluginHost::select_stored_datasets(const dc_step_t& step) {
   stored_datasets_.clear();
   for (std::size_t i = 0; i < step.dataset_count; ++i)
     if (model_->variables[step.datasets[i].variable->id].store) stored_datasets_.push_back(step.datasets[i]);
@@ -295,7 +295,7 @@ PluginHost::Pass PluginHost::process(const dc_step_t& step) {
     const Status call = guarded(plugin, format("at step {}", step.step),
                                 [&] { return plugin.table.on_step(plugin.state, plugin.storage ? &to_store_ : &step); });
     take_files(plugin);
-    show_wait(plugin, call);
+    update_wait_text(plugin, call);
     if (call.code == DC_AGAIN) return Pass::again;
     if (call.code == DC_WAIT) return Pass::waiting;
     note(plugin, call);
@@ -304,8 +304,8 @@ PluginHost::Pass PluginHost::process(const dc_step_t& step) {
   return Pass::done;
 }
 
-// Between its callbacks the server is in no plugin, but what it does next is this one's to say.
-void PluginHost::show_wait(Loaded& plugin, const Status& call) {
+// Between callbacks the server is not inside a plugin, but it may be waiting for this one.
+void PluginHost::update_wait_text(Loaded& plugin, const Status& call) {
   if (call.code != DC_AGAIN && call.code != DC_WAIT) plugin.waits.clear();
   if (plugin.waits.empty() && waiting_.empty()) return;
   waiting_ = plugin.waits.empty() ? "" : format("{}, {}", plugin.name, plugin.waits);
@@ -327,7 +327,7 @@ void PluginHost::note(Loaded& plugin, const Status& call) {
 }
 
 template <class Callback, class... Rest>
-Status PluginHost::ask_storage(Callback callback, const std::string& what, Rest... rest) {
+Status PluginHost::call_storage(Callback callback, const std::string& what, Rest... rest) {
   for (auto& plugin : plugins_)
     if (plugin->storage && plugin->table.*callback != nullptr)
       return guarded(*plugin, what, [&] { return (plugin->table.*callback)(plugin->state, rest...); });
@@ -336,11 +336,11 @@ Status PluginHost::ask_storage(Callback callback, const std::string& what, Rest.
 }
 
 Status PluginHost::read(const dc_read_t& read) {
-  return ask_storage(&dc_plugin_t::on_read, format("in on_read of '{}' of step {}", read.variable->path, read.step), &read);
+  return call_storage(&dc_plugin_t::on_read, format("in on_read of '{}' of step {}", read.variable->path, read.step), &read);
 }
 
 Status PluginHost::last_step(const dc_variable_info_t* variable, std::int64_t& step) {
-  return ask_storage(&dc_plugin_t::on_last_step, "in on_last_step", variable, &step);
+  return call_storage(&dc_plugin_t::on_last_step, "in on_last_step", variable, &step);
 }
 
 Status PluginHost::passed(std::int64_t step) {
@@ -348,7 +348,7 @@ Status PluginHost::passed(std::int64_t step) {
   for (const auto& plugin : plugins_) {
     if (plugin->disabled || plugin->table.on_passed == nullptr) continue;
     const Status call = guarded(*plugin, "at steps without data", [&] { return plugin->table.on_passed(plugin->state, step); });
-    take_notice(first, call);
+    keep_first(first, call);
   }
   return first;
 }
@@ -358,7 +358,7 @@ bool PluginHost::idle(Status& first_failure) {
     if (!plugin->called || plugin->disabled || plugin->table.on_idle == nullptr) continue;
     const Status call = guarded(*plugin, "in on_idle", [&] { return plugin->table.on_idle(plugin->state); });
     plugin->called = call.code == DC_AGAIN || call.code == DC_WAIT;
-    take_notice(first_failure, call);
+    keep_first(first_failure, call);
     if (call.code == DC_AGAIN) return true;
   }
   return false;
@@ -386,7 +386,7 @@ Status PluginHost::finalize() {
     if (!loaded.initialized || loaded.table.finalize == nullptr) continue;
     const Status call = guarded(loaded, "in finalize", [&] { return loaded.table.finalize(loaded.state); });
     loaded.initialized = false;
-    take_notice(first, call);
+    keep_first(first, call);
   }
   return first;
 }

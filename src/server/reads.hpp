@@ -1,6 +1,6 @@
-// The requests of clients for data of an earlier run, served in the order in which they came.
-// Used by: the server's dispatch thread only, which serves one between two drains of the lanes; the client waits meanwhile.
-// Before it: a checked event read or last_step. After it: the storage plugin fills the block; its release is the answer.
+// The clients' requests for data of an earlier run, served in the order of arrival.
+// Used by: the server's dispatch thread only, which serves one between two drains of the lanes while the client waits.
+// Before it: a validated read or last_step message. After it: the storage plugin fills the block, which is then marked as answered.
 #pragma once
 
 #include <deque>
@@ -15,19 +15,19 @@ class Reads {
  public:
   Reads(shm::Region& region, Ledger& ledger, PluginHost& host) : region_(region), ledger_(ledger), host_(host) {}
 
-  // `asked` is sound, and its block not in hand.
-  void take(const Asked& asked);
+  // Precondition: `asked` is valid, and its block is not held.
+  void take(const ReadRequest& asked);
   bool empty() const noexcept { return waiting_.empty(); }
-  // Returns whether there was one to serve. Its block goes back in any case.
+  // Serves the oldest request, if any, and answers its block in any case. Returns whether there was one.
   bool serve_next();
 
  private:
-  Status fill(const Asked& asked);
+  Status fill(const ReadRequest& asked);
 
   shm::Region& region_;
   Ledger& ledger_;
   PluginHost& host_;
-  std::deque<Asked> waiting_;
+  std::deque<ReadRequest> waiting_;
 };
 
 }  // namespace damaris::server

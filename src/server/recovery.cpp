@@ -33,7 +33,7 @@ shm::Region open_dead(const std::string& name) {
 void count_blocks(const shm::Region& region, Leftover& found) {
   for (std::uint32_t lane = 0; lane < region.client_count() * region.threads(); ++lane) {
     const shm::LaneSpan span = region.span(lane);
-    if (!region.keeps_arena(lane)) continue;
+    if (!region.owns_arena(lane)) continue;
     shm::walk_arena(region.at(span.arena_offset), span.arena_bytes, [&](shm::BlockHeader& block, std::uint64_t) {
       if (block.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(shm::BlockState::published)) return;
       found.first_step = found.datasets == 0 ? block.step : std::min(found.first_step, block.step);
@@ -62,7 +62,7 @@ Leftover describe(const shm::Region& region, const model::Model& model) {
     const shm::ClientSlot& slot = region.slot(client);
     const auto state = static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
     const bool claims = state == shm::SlotState::claimed && (is_alive(process_of(slot.claimer.load(std::memory_order_acquire))) ||
-                                                             region.memory().is_held_elsewhere(shm::kClientParts + client));
+                                                             region.memory().is_locked_elsewhere(shm::kClientParts + client));
     if (claims || (state == shm::SlotState::attached && region.client_lives(client))) found.living_clients.push_back(slot.pid);
   }
   return found;
@@ -74,8 +74,8 @@ void set(model::Plugin& plugin, const std::string& key, const std::string& value
   if (!value.empty()) plugin.settings.emplace_back(key, value);
 }
 
-// Only what stores, without the others: this server is alone, and no action's time has come.
-std::shared_ptr<const model::Model> model_to_store(model::Model model, const std::string& basename) {
+// Keeps only the storage plugins and clears the actions: this server runs alone, and it is too late for actions.
+std::shared_ptr<const model::Model> storage_model(model::Model model, const std::string& basename) {
   for (model::Event& event : model.events) event.actions.clear();
   const auto is_no_storage = [](const model::Plugin& plugin) { return !plugin.storage; };
   model.plugins.erase(std::remove_if(model.plugins.begin(), model.plugins.end(), is_no_storage), model.plugins.end());
@@ -90,11 +90,11 @@ std::shared_ptr<const model::Model> model_to_store(model::Model model, const std
   return std::make_shared<const model::Model>(std::move(model));
 }
 
-// Relative paths of the XML are from where the dead server ran.
+// Relative paths in the XML refer to the dead server's working directory.
 class WorkingFolder {
  public:
   WorkingFolder(const std::string& folder, const std::string& region)
-      : before_(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)) {  // which may have no name any more
+      : before_(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)) {  // by descriptor: it may have been unlinked
     if (before_ < 0)
       throw system_error(DC_E_NO_OUTPUT, "cannot open the working folder", errno,
                          "look at it, and at the limit of open files (ulimit -n)");
@@ -116,11 +116,11 @@ class WorkingFolder {
   int before_;
 };
 
-void require_nobody_uses(shm::Region& region, const Leftover& found) {
+void require_unused(shm::Region& region, const Leftover& found) {
   if (!found.living_clients.empty())
     throw Error(DC_E_REGION_IN_USE, format("process {} is still a client of {} and may publish more; end it first",
                                            found.living_clients.front(), found.name));
-  if (!region.memory().try_hold(shm::kServerPart))
+  if (!region.memory().try_lock(shm::kServerPart))
     throw Error(DC_E_REGION_IN_USE,
                 format("another process holds {}: it recovers it at this moment, or was started by the dead server and has its "
                        "descriptors; wait for its end, or end what 'fuser /dev/shm{}' names",
@@ -128,12 +128,12 @@ void require_nobody_uses(shm::Region& region, const Leftover& found) {
 }
 
 Status store(const std::shared_ptr<shm::Region>& region, const model::Model& model, const std::string& basename,
-             bool gives_up_spilled, Recovery& recovery) {
+             bool give_up_spilled, Recovery& recovery) {
   const WorkingFolder folder(model.folder, region->name());
   const shm::RegionHeader& header = region->header();
-  Server server(model_to_store(model, basename), region,
+  Server server(storage_model(model, basename), region,
                 std::make_unique<SingleCoordinator>(header.server_index, header.server_count), {});
-  server.adopt(gives_up_spilled);
+  server.adopt(give_up_spilled);
   const Status result = server.run();
   recovery.given_up = server.adoption()->given_up();
   if (const auto spilled = server.adoption()->spilled_steps()) {
@@ -145,24 +145,24 @@ Status store(const std::shared_ptr<shm::Region>& region, const model::Model& mod
 
 }  // namespace
 
-Leftover look_at_leftover(const std::string& name) {
+Leftover inspect_leftover(const std::string& name) {
   const shm::Region region = open_dead(name);
   return describe(region, model::from_json(std::string(region.model())));
 }
 
-Recovery recover(const std::string& name, const std::string& basename, bool gives_up_spilled) {
+Recovery recover(const std::string& name, const std::string& basename, bool give_up_spilled) {
   const auto region = std::make_shared<shm::Region>(open_dead(name));
   const model::Model model = model::from_json(std::string(region->model()));
   const Leftover before = describe(*region, model);
-  require_nobody_uses(*region, before);
+  require_unused(*region, before);
   Recovery recovery;
-  if (!region->memory().has_name()) return recovery;  // another process has just done it
+  if (!region->memory().has_name()) return recovery;  // another process has just recovered it
   if (before.datasets > before.spilled) recovery.steps = {before.first_step, before.last_step};
   Status result;
   try {
-    result = store(region, model, basename, gives_up_spilled, recovery);
+    result = store(region, model, basename, give_up_spilled, recovery);
   } catch (const Error& error) {
-    // The storage of several servers may have to record what it had stored; a lone one has recorded it.
+    // The storage of several servers may still have to record what it had stored; that of a single server has recorded it.
     if (region->unreleased_blocks() > 0 || before.lacks_writes || region->header().server_count > 1) throw;
     log_line(LogLevel::info, format("there was nothing to store in {}: {}", name, error.what()));
   }

@@ -68,14 +68,14 @@ Member* Roster::find(std::int32_t id) {
   return id < 0 || found == members_.end() ? nullptr : &*found;
 }
 
-// Clients see to it themselves, when they claim their slots; but what stands there is not believed: it tells datasets apart.
+// Clients ensure unique ids when they claim slots, but the slot is not trusted, and the id must distinguish their datasets.
 bool Roster::is_free(std::int32_t id) { return id >= 0 && find(id) == nullptr; }
 
 std::vector<Member*> Roster::find_dead() {
   std::vector<Member*> dead;
   for (Member& member : members_) {
     if (member.presence != Member::Presence::attached || member.watch.alive()) continue;
-    // What it published before it died still counts: the engine reads the lanes empty first.
+    // Blocks published before the death still count: the lanes are drained first.
     const bool drained =
         std::all_of(member.lanes.begin(), member.lanes.end(), [](const Lane& lane) { return lane.broken || lane.reader.empty(); });
     if (drained) dead.push_back(&member);
@@ -92,8 +92,8 @@ void Roster::give_up_waiting() {
     }
 }
 
-bool Roster::everyone_over() const {
-  return std::all_of(members_.begin(), members_.end(), [](const Member& m) { return m.over(); });
+bool Roster::all_left() const {
+  return std::all_of(members_.begin(), members_.end(), [](const Member& m) { return m.has_left(); });
 }
 
 std::int64_t Roster::frontier() const {
@@ -116,26 +116,26 @@ void Roster::leave(Member& member, Member::Presence how) {
   member.frontier = kAllSteps;
   if (how == Member::Presence::finalized) member.own_frontier = kAllSteps;
   if (how != Member::Presence::gone) return;
-  // One without a number was never served, which its caller says.
+  // A client without an id was never served, and the caller has logged that.
   if (member.id >= 0) log_line(LogLevel::warning, format("client {} is gone before it finalized", member.id));
   region_.slot(member.slot).state.store(static_cast<std::uint32_t>(shm::SlotState::dead), std::memory_order_release);
 }
 
-// Bounded: a client may send nothing but nonsense, and never look into its mailbox.
-void Roster::tell(Member& member, PendingMail mail) {
+// Bounded: a faulty client may cause any number of reports and never read its mailbox.
+void Roster::notify(Member& member, PendingMail mail) {
   if (member.outbox.size() < kMostMail) return member.outbox.push_back(std::move(mail));
   log_line(LogLevel::warning, format("client {} takes no mail; it does not learn: {}", member.id, mail.status.message));
 }
 
-// A client that is gone may have been given up alive; one that is dead would only fill its outbox.
-void Roster::tell_all(const PendingMail& mail) {
+// A client that is gone may be alive but no longer served; a dead one would only fill its outbox.
+void Roster::notify_all_clients(const PendingMail& mail) {
   const auto listens = [](const Member& member) {
     using Presence = Member::Presence;
     if (member.presence == Presence::gone) return member.watch.alive();
     return member.presence != Presence::expected && member.presence != Presence::drained;
   };
   for (Member& member : members_)
-    if (member.id >= 0 && listens(member)) tell(member, mail);
+    if (member.id >= 0 && listens(member)) notify(member, mail);
 }
 
 bool Roster::deliver() {
@@ -155,7 +155,7 @@ void Roster::mark_drained(Member& member) {
   member.outbox.clear();
   member.presence = Member::Presence::drained;
   region_.slot(member.slot).state.store(static_cast<std::uint32_t>(shm::SlotState::drained), std::memory_order_release);
-  shm::tell_progress(region_.header());
+  shm::notify_progress(region_.header());
 }
 
 }  // namespace damaris::server

@@ -1,6 +1,6 @@
-// The clients of one server: which are attached, how far each has come, and the messages that wait for each.
+// The clients of one server: their presence, their progress, and the reports pending for each.
 // Used by: the server's dispatch thread only.
-// Before it: client slots in the region. After it: the server knows when a step is complete; mailboxes carry the errors.
+// Before it: client slots in the region. After it: the completion of steps; errors in the clients' mailboxes.
 #pragma once
 
 #include <deque>
@@ -20,10 +20,10 @@ inline constexpr std::int64_t kAllSteps = std::numeric_limits<std::int64_t>::max
 
 struct Lane {
   std::uint32_t index = 0;  // in the region
-  shm::LaneSpan span = {};  // the server's copy; what stands in the region later is not asked again
+  shm::LaneSpan span = {};  // the server's copy, so that later changes in the region have no effect
   shm::LaneReader reader;
-  std::int64_t frontier = shm::kNoStep;  // this lane has ended all steps up to it
-  bool broken = false;                   // its contents made no sense; it is not read any more
+  std::int64_t frontier = shm::kNoStep;  // the last step that this lane has ended
+  bool broken = false;                   // its contents were invalid; it is no longer read
   std::uint32_t arena() const noexcept { return static_cast<std::uint32_t>(span.arena); }
 };
 
@@ -39,12 +39,12 @@ struct Member {
   Presence presence = Presence::expected;
   shm::PeerWatch watch;
   std::vector<Lane> lanes;
-  std::int64_t frontier = shm::kNoStep;      // ended by all its lanes; kAllSteps once it is over
-  std::int64_t own_frontier = shm::kNoStep;  // what it ended itself: a member that died before is missing from later steps
-  std::int64_t last_step = shm::kNoStep;     // highest step it named
-  std::deque<PendingMail> outbox;            // not yet in its mailbox
-  bool reclaimed = false;                    // gone, and what it had in hand of a pool is given back
-  bool over() const noexcept {
+  std::int64_t frontier = shm::kNoStep;      // the last step ended by all its lanes; kAllSteps once it has left
+  std::int64_t own_frontier = shm::kNoStep;  // the last step that it ended itself: a dead member is missing from later steps
+  std::int64_t last_step = shm::kNoStep;     // the highest step in its messages
+  std::deque<PendingMail> outbox;            // reports not yet in its mailbox
+  bool reclaimed = false;                    // gone, and its blocks in a pool have been released
+  bool has_left() const noexcept {
     return presence == Presence::finalized || presence == Presence::drained || presence == Presence::gone;
   }
 };
@@ -53,38 +53,38 @@ class Roster {
  public:
   explicit Roster(shm::Region& region);
 
-  // Takes in clients that have attached since the last look. Returns whether one came.
+  // Admits clients that have attached since the last call. Returns whether there was one.
   bool admit();
-  // Of a dead server's region: takes in all clients that ever attached, with what they had ended, and waits for no others.
+  // For a dead server's region: admits all clients that ever attached, with their ended steps, and waits for no others.
   void adopt();
-  // Marks members whose process has ended. Returns those that are newly gone and whose lanes are drained.
+  // Marks members whose process has ended and whose lanes are drained. Returns the newly marked ones.
   std::vector<Member*> find_dead();
-  // Marks those that never came.
+  // Marks members that never attached as gone.
   void give_up_waiting();
 
   std::vector<Member>& members() noexcept { return members_; }
   const std::vector<Member>& members() const noexcept { return members_; }
-  // nullptr when no client has that id.
+  // nullptr if no client has that id.
   Member* find(std::int32_t id);
   bool all_present() const noexcept { return present_ == members_.size(); }
-  bool everyone_over() const;
+  bool all_left() const;
   std::size_t present() const noexcept { return present_; }
   std::size_t size() const noexcept { return members_.size(); }
-  // Every step up to it has been ended by every member; kAllSteps when all are over.
+  // The last step that every member has ended; kAllSteps once all have left.
   std::int64_t frontier() const;
-  // A lane of `member` has ended all steps up to `step`; moves the member's frontier and writes it to its slot.
+  // Records that a lane of `member` has ended all steps up to `step`; advances the member's frontier and stores it in its slot.
   void end(Member& member, Lane& lane, std::int64_t step);
   void leave(Member& member, Member::Presence how);
 
-  void tell(Member& member, PendingMail mail);
-  void tell_all(const PendingMail& mail);
-  // Moves mail into mailboxes as far as there is room. Returns whether any moved.
+  void notify(Member& member, PendingMail mail);
+  void notify_all_clients(const PendingMail& mail);
+  // Moves reports into mailboxes as far as there is room. Returns whether any moved.
   bool deliver();
-  // The client may go: everything of it is processed.
+  // Lets the client leave: all its data are processed.
   void mark_drained(Member& member);
 
  private:
-  static constexpr std::size_t kMostMail = 4096;  // waiting for one client
+  static constexpr std::size_t kMostMail = 4096;  // pending for one client
   bool is_free(std::int32_t id);
 
   shm::Region& region_;

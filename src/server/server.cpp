@@ -14,11 +14,11 @@
 namespace damaris::server {
 namespace {
 
-constexpr std::int64_t kShortSleepMs = 2;                 // an ordinary write wakes nobody
-constexpr std::int64_t kLongSleepMs = 10;                 // when looks have been in vain: a wake may cost 30 us
-constexpr std::int64_t kHoldMs = 10'000;                  // how long clients wait at the end for other servers
-constexpr std::int64_t kTellAwaitedMs = 10'000;           // after which it says that it waits for them itself
-constexpr auto kLongCallback = std::chrono::seconds(10);  // worth a line in the log
+constexpr std::int64_t kShortSleepMs = 2;                 // an ordinary write does not ring the doorbell
+constexpr std::int64_t kLongSleepMs = 10;                 // after idle polls: a wake-up may cost 30 us
+constexpr std::int64_t kHoldMs = 10'000;                  // how long clients wait for other servers at the end
+constexpr std::int64_t kAwaitedLogDelayMs = 10'000;       // after which the wait for other servers is logged
+constexpr auto kLongCallback = std::chrono::seconds(10);  // a longer callback is logged
 
 }  // namespace
 
@@ -27,24 +27,24 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
     : model_(std::move(model)),
       region_(std::move(region)),
       infos_(*model_),
-      learns_ids_(clients.empty()),
+      learns_client_ids_(clients.empty()),
       failures_(region_->header()),
       work_(model_, *region_, infos_, std::move(coordinator), std::move(clients),
             [this](const Status& status) { intake_.report(status); }),
       intake_(model_, region_, infos_, work_, failures_) {
   if (work_.coordinator().index() == 0)
     for (const std::string& sentence : model_->old_words) log_line(LogLevel::warning, sentence);
-  region_->announce();
+  region_->set_ready();
 }
 
 Server::~Server() {
-  if (maker_.is_this_process()) close();
+  if (creator_.is_this_process()) close();
 }
 
-// The ids of a detached server's clients are known only now; none of their steps completes before all have come.
+// The ids of a detached server's clients are known only now; no step completes before all clients have attached.
 bool Server::admit() {
   if (!intake_.admit()) return false;
-  if (learns_ids_) work_.host().set_clients(intake_.ids());
+  if (learns_client_ids_) work_.host().set_clients(intake_.ids());
   return true;
 }
 
@@ -58,12 +58,12 @@ bool Server::poll() {
   worked |= process_next();
   worked |= intake_.spill_one();
   worked |= intake_.deliver_mail();
-  let_go();
-  // What is left to do at the end is for the plugins' finalize.
-  return worked || (!intake_.everyone_over() && work_.idle());
+  release_clients();
+  // Once all clients have left, remaining work is done by the plugins' finalize.
+  return worked || (!intake_.all_left() && work_.idle());
 }
 
-// One step a pass, so that the lanes are drained between two of them.
+// One step per pass, so that the lanes are drained in between.
 bool Server::process_next() {
   bool another_waits = false;
   if (Step* next = intake_.next_complete(another_waits)) return process(*next, another_waits);
@@ -74,48 +74,49 @@ bool Server::process_next() {
   return true;
 }
 
-// Returns whether there was something to do: plugins may wait for their time, or for another server.
+// Returns false if the plugins only wait for their turn, or for another server.
 bool Server::process(Step& step, bool another_waits) {
   if (!step.begun) work_.take(intake_.begin(step));
-  const bool urgent = another_waits || intake_.client_waits() || state_ == State::stopping || intake_.everyone_over();
+  const bool urgent = another_waits || intake_.client_waits() || state_ == State::stopping || intake_.all_left();
   const PluginHost::Pass pass = work_.work(seconds_since(*step.complete_since), urgent);
   if (pass == PluginHost::Pass::done) intake_.end(step, work_.host().take_result());
   return pass != PluginHost::Pass::waiting;
 }
 
-// Plugins on other servers, too, may wait for the word that nothing comes from here.
+// Plugins on other servers may also wait for the information that this server has nothing for these steps.
 void Server::pass(std::int64_t step) { work_.pass(step, intake_.lost(), intake_.never_attached()); }
 
-void Server::let_go() {
-  // Before the last one goes: a client that comes now must not attach to a server that is about to end.
-  if (intake_.everyone_over()) {
-    intake_.take_no_more();
-    if (is_held()) return;
+void Server::release_clients() {
+  // Before the last client is released: a new client must not attach to a server that is about to end.
+  if (intake_.all_left()) {
+    intake_.stop_accepting();
+    if (holds_clients()) return;
   }
-  intake_.let_go(state_ == State::closing);
+  intake_.release_clients(state_ == State::closing);
 }
 
-// The last clients hear how the plugins ended, and go on when everything is on disk. Not for ever: other servers may have long to go.
-bool Server::is_held() {
+// The last clients wait until the plugins have finalized, so that they get the result and everything is on disk. Bounded, because other
+// servers may run for much longer.
+bool Server::holds_clients() {
   if (state_ == State::polled || state_ == State::closing) return false;
-  if (!held_until_) held_until_ = Deadline::after_ms(std::min(model_->architecture.finalize_timeout_ms / 2, kHoldMs));
-  return !held_until_->passed();
+  if (!hold_deadline_) hold_deadline_ = Deadline::after_ms(std::min(model_->architecture.finalize_timeout_ms / 2, kHoldMs));
+  return !hold_deadline_->passed();
 }
 
 bool Server::finished() {
-  if (!intake_.everyone_over() || !intake_.is_drained()) return false;
-  pass(kAllSteps);  // before the coordinator hears it: then the message is on its way
+  if (!intake_.all_left() || !intake_.is_drained()) return false;
+  pass(kAllSteps);  // first, so that the plugins' messages are sent before the coordinator completes
   intake_.end_signals();
   if (work_.coordinator().leave()) return true;
-  tell_who_is_awaited();
+  log_awaited_servers();
   return false;
 }
 
-// No bound would be right: their clients may compute for hours (ADR 4). But nobody waits in silence.
-void Server::tell_who_is_awaited() {
-  if (!tells_awaited_at_) tells_awaited_at_ = Deadline::after_ms(kTellAwaitedMs);
-  if (!tells_awaited_at_->passed()) return;
-  tells_awaited_at_ = Deadline::never();
+// No time-out would be right, because their clients may compute for hours (ADR 4). But the wait is logged.
+void Server::log_awaited_servers() {
+  if (!awaited_log_deadline_) awaited_log_deadline_ = Deadline::after_ms(kAwaitedLogDelayMs);
+  if (!awaited_log_deadline_->passed()) return;
+  awaited_log_deadline_ = Deadline::never();
   const int index = work_.coordinator().index();
   log_line(LogLevel::warning,
            format("all clients of server {} have left and everything is stored; it waits until those of the other servers have, "
@@ -128,13 +129,13 @@ Status Server::run(const std::atomic<bool>* stop) {
     serve(stop);
     close();
   } catch (const Error& error) {
-    lose(error.code(), error.what());
+    fail(error.code(), error.what());
   } catch (const std::bad_alloc&) {
-    lose(DC_E_MEMORY, "it is out of memory");
+    fail(DC_E_MEMORY, "it is out of memory");
   } catch (const std::exception& error) {
-    lose(DC_E_INTERNAL, error.what());
+    fail(DC_E_INTERNAL, error.what());
   } catch (...) {
-    lose(DC_E_INTERNAL, "an exception of unknown type");
+    fail(DC_E_INTERNAL, "an exception of unknown type");
   }
   return failures_.first();
 }
@@ -147,8 +148,8 @@ void Server::serve(const std::atomic<bool>* stop) {
   while (true) {
     if (state_ == State::serving && stop != nullptr && stop->load()) {
       state_ = State::stopping;
-      intake_.take_no_more();
-      admit();  // a client that has come since the last look may have published something
+      intake_.stop_accepting();
+      admit();  // a client that has just attached may have published blocks
       intake_.stop();
     }
     if (poll()) {
@@ -157,32 +158,32 @@ void Server::serve(const std::atomic<bool>* stop) {
     }
     if (finished()) break;
     shm::sleep_as_server(region_->header(), sleep_ms, [this] { return intake_.has_messages(); });
-    // What another server has to say rings no doorbell: while that is awaited, the looks stay frequent.
-    sleep_ms = busy() || intake_.everyone_over() ? kShortSleepMs : std::min(sleep_ms * 2, kLongSleepMs);
+    // Messages of other servers ring no doorbell: keep polling frequently while one is expected.
+    sleep_ms = busy() || intake_.all_left() ? kShortSleepMs : std::min(sleep_ms * 2, kLongSleepMs);
   }
   state_ = state_ == State::stopping ? State::stopped : State::over;
 }
 
-// As after a kill: the state of the server is unknown, so plugins are not called any more, and the recovery sorts it out.
-// What must not fail comes first; the words are best effort, as memory may be what is missing.
-void Server::lose(int code, const std::string& cause) noexcept {
+// As after a kill: the state of the server is unknown, so plugins are no longer called, and the rest is left to recovery.
+// First what must not fail; the message is best effort, because memory may be exhausted.
+void Server::fail(int code, const std::string& cause) noexcept {
   state_ = State::broken;
-  keep_what_is_left();
+  preserve_unstored_data();
   work_.host().abandon();
   try {
     const std::string sentence = format("a fault has ended server {}: {}", work_.coordinator().index(), cause);
-    failures_.note(code, sentence);
-    intake_.tell_all({code, sentence});
+    failures_.record(code, sentence);
+    intake_.notify_all_clients({code, sentence});
     intake_.deliver_mail();
   } catch (...) {
-    failures_.note_code(code);
+    failures_.record_code(code);
   }
   region_->header().state.store(static_cast<std::uint32_t>(shm::RegionState::lost), std::memory_order_release);
-  shm::tell_progress(region_->header());
+  shm::notify_progress(region_->header());
 }
 
-// In place the region has no name, and nobody could recover from it.
-void Server::keep_what_is_left() noexcept {
+// In place the region has no name, so no recovery is possible.
+void Server::preserve_unstored_data() noexcept {
   if (region_->name().empty()) return;
   region_->memory().release_name();
   intake_.spill_file().keep();
@@ -190,28 +191,28 @@ void Server::keep_what_is_left() noexcept {
 
 Status Server::close() {
   if (state_ == State::closing || state_ == State::closed || state_ == State::broken) return failures_.first();
-  const bool came_to_its_end = state_ == State::over || state_ == State::stopped;
+  const bool completed = state_ == State::over || state_ == State::stopped;
   const bool was_stopped = state_ == State::stopped;
   state_ = State::closing;
   work_.host().set_lost(intake_.lost(), intake_.never_attached());
-  if (!came_to_its_end && region_->unreleased_blocks() > 0) keep_what_is_left();
+  if (!completed && region_->unreleased_blocks() > 0) preserve_unstored_data();
   end_failure_ = work_.host().finalize();
-  if (end_failure_.code < DC_OK) failures_.note(end_failure_.code, end_failure_.message);
-  if (end_failure_.code != DC_OK) intake_.tell_all(end_failure_);
+  if (end_failure_.code < DC_OK) failures_.record(end_failure_.code, end_failure_.message);
+  if (end_failure_.code != DC_OK) intake_.notify_all_clients(end_failure_);
   if (was_stopped) note_stopped();
-  let_go();
+  release_clients();
   intake_.spill_file().end();
   region_->header().state.store(static_cast<std::uint32_t>(shm::RegionState::closed), std::memory_order_release);
-  shm::tell_progress(region_->header());
+  shm::notify_progress(region_->header());
   state_ = State::closed;
   return failures_.first();
 }
 
-// Not before it is true. How a storage that failed has put it stands before.
+// Only after finalize, when the result is known. The storage has already reported its own failure.
 void Server::note_stopped() {
   const bool all = intake_.all_stored() && intake_.is_drained() && end_failure_.code >= DC_OK;
-  failures_.note(DC_E_STOPPED, all ? "asked to stop: what was published is stored, open steps are partial"
-                                   : "asked to stop: not all of what was published could be stored; the lines before say what");
+  failures_.record(DC_E_STOPPED, all ? "asked to stop: what was published is stored, open steps are partial"
+                                     : "asked to stop: not all of what was published could be stored; the lines before say what");
 }
 
 }  // namespace damaris::server

@@ -1,4 +1,4 @@
-// The server: what clients publish goes from its intake side to its work side, and results come back.
+// The server: passes published data from its intake side to its work side, and results back.
 // Used by: one thread of the process on the dedicated core; in place, the simulation's own thread through poll().
 // Before it: lanes and arenas of one region. After it: plugins, and the coordinator between servers.
 #pragma once
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/clock.hpp"
-#include "core/base/maker.hpp"
+#include "core/base/creator_process.hpp"
 #include "core/model/model.hpp"
 #include "core/shm/region.hpp"
 #include "server/failures.hpp"
@@ -23,8 +23,8 @@ namespace damaris::server {
 
 class Server final : public Serving {
  public:
-  // Loads and initialises the plugins: throws Error when one is missing or refuses, before any client is served.
-  // `clients`: ids of the clients to come, as far as they are known; for the plugins.
+  // Loads and initializes the plugins: throws Error if one is missing or fails, before any client is served.
+  // `clients`: ids of the expected clients, as far as known; for the plugins.
   Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::Region> region, std::unique_ptr<Coordinator> coordinator,
          std::vector<std::int32_t> clients);
   ~Server() override;
@@ -38,48 +38,48 @@ class Server final : public Serving {
   const Status& first_failure() const noexcept { return failures_.first(); }
   const Status& end_failure() const noexcept override { return end_failure_; }
 
-  // Takes over what a dead server had in hand, in a region that it made: every published block, and of each client how far it had come.
-  // Once, before run(). Steps that cannot be stored then stay in the region.
-  // `gives_up_spilled`: what cannot be found in its spill file; else that throws Error(DC_E_NO_OUTPUT).
-  void adopt(bool gives_up_spilled = false) { intake_.adopt(gives_up_spilled); }
+  // Takes over the state of a dead server in its region: every published block, and the progress of each client.
+  // Call once, before run(). Steps that cannot be stored then stay in the region.
+  // Throws Error(DC_E_NO_OUTPUT) if spilled blocks are missing, unless `give_up_spilled`.
+  void adopt(bool give_up_spilled = false) { intake_.adopt(give_up_spilled); }
   const std::optional<Adoption>& adoption() const noexcept { return intake_.adoption(); }
 
  private:
   enum class State {
-    polled,    // in place, or before run(): the caller's thread comes by
-    serving,   // run() has the thread
-    stopping,  // by a signal: clients are gone for this server
-    over,      // everything is stored, and the other servers have come as far
+    polled,    // in place, or before run(): the caller's thread calls poll()
+    serving,   // inside run()
+    stopping,  // by a signal: clients are no longer served
+    over,      // everything is stored, also on the other servers
     stopped,   // the same, after stopping
-    closing,   // the plugins have ended
+    closing,   // finalizing the plugins
     closed,
-    broken,  // a fault has ended it: what is not stored stays for a recovery
+    broken,  // ended by a fault: unstored data are left to recovery
   };
 
   bool admit();
   bool process_next();
   bool process(Step& step, bool another_waits);
   void pass(std::int64_t step);
-  void let_go();
-  bool is_held();
-  void tell_who_is_awaited();
+  void release_clients();
+  bool holds_clients();
+  void log_awaited_servers();
   void serve(const std::atomic<bool>* stop);
-  void lose(int code, const std::string& cause) noexcept;
-  void keep_what_is_left() noexcept;
+  void fail(int code, const std::string& cause) noexcept;
+  void preserve_unstored_data() noexcept;
   void note_stopped();
 
-  const Maker maker_;
+  const CreatorProcess creator_;
   std::shared_ptr<const model::Model> model_;
   std::shared_ptr<shm::Region> region_;
   const VariableInfos infos_;
-  const bool learns_ids_;  // of its clients as they come
+  const bool learns_client_ids_;  // detached: ids are known only when clients attach
   Failures failures_;
   WorkSide work_;
   IntakeSide intake_;
   State state_ = State::polled;
   Status end_failure_;
-  std::optional<Deadline> held_until_;        // all clients are over
-  std::optional<Deadline> tells_awaited_at_;  // that other servers' clients are not
+  std::optional<Deadline> hold_deadline_;         // set once all clients have left
+  std::optional<Deadline> awaited_log_deadline_;  // when to log that other servers' clients have not left
 };
 
 }  // namespace damaris::server

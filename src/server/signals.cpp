@@ -13,30 +13,30 @@ std::string describe(const model::Model& model, const InstanceKey& key) {
   return format("event '{}' (instance {}) of step {}", model.events[key.event].name, key.instance, key.step);
 }
 
-// A client that has finalized before the step, or has died, sends nothing more: the others do not wait for it. One that has ended the step
-// without sending has made up its mind, however soon its finalize is seen.
-bool is_to_send(const Member& member, std::int64_t step) {
-  if (!member.over()) return true;
+// A client that finalized before the step, or died, sends nothing more, so the others do not wait for it. One that ended the step without
+// sending the signal stays expected even after its finalize: its decision not to send counts.
+bool is_expected_to_send(const Member& member, std::int64_t step) {
+  if (!member.has_left()) return true;
   return member.presence != Member::Presence::gone && member.last_step >= step;
 }
 
 }  // namespace
 
 Signals::Signals(std::shared_ptr<const model::Model> model, Ledger& ledger, Roster& roster, PluginHost& host,
-                 Coordinator& coordinator, std::function<void(int, const std::string&)> failed)
+                 Coordinator& coordinator, std::function<void(int, const std::string&)> report_failure)
     : model_(std::move(model)),
       ledger_(ledger),
       roster_(roster),
       host_(host),
       coordinator_(coordinator),
-      failed_(std::move(failed)) {}
+      report_failure_(std::move(report_failure)) {}
 
 bool Signals::has_scope(std::uint32_t event, dc_scope scope) const {
   const auto& actions = model_->events[event].actions;
   return std::any_of(actions.begin(), actions.end(), [&](const model::Action& a) { return a.scope == scope; });
 }
 
-void Signals::sent(const Member& member, std::uint32_t event, std::int64_t step) {
+void Signals::receive(const Member& member, std::uint32_t event, std::int64_t step) {
   if (model_->events[event].actions.empty()) return;
   const std::uint32_t instance = counts_[{InstanceKey{event, step, 0}, member.slot}]++;
   const InstanceKey key{event, step, instance};
@@ -47,7 +47,7 @@ void Signals::sent(const Member& member, std::uint32_t event, std::int64_t step)
   if (sent_by_all(key, senders)) run_node(key);
 }
 
-// All clients of the server have sent it, as far as they are still there to send it.
+// All clients of the server that are still expected to send the signal have sent it.
 void Signals::run_node(const InstanceKey& key) {
   senders_.erase(key);
   if (has_scope(key.event, DC_SCOPE_NODE)) run_scope(key, DC_SCOPE_NODE, -1, node_order_++);
@@ -59,16 +59,17 @@ void Signals::run_node(const InstanceKey& key) {
 
 bool Signals::sent_by_all(const InstanceKey& key, const std::set<std::uint32_t>& senders) const {
   const auto& members = roster_.members();
-  return std::all_of(members.begin(), members.end(),
-                     [&](const Member& member) { return !is_to_send(member, key.step) || senders.count(member.slot) != 0; });
+  return std::all_of(members.begin(), members.end(), [&](const Member& member) {
+    return !is_expected_to_send(member, key.step) || senders.count(member.slot) != 0;
+  });
 }
 
-bool Signals::run_without_the_over() {
+bool Signals::run_ready_instances() {
   const auto& members = roster_.members();
   const auto over =
-      static_cast<std::size_t>(std::count_if(members.begin(), members.end(), [](const Member& m) { return m.over(); }));
-  if (over == over_ || stopped_) return false;
-  over_ = over;
+      static_cast<std::size_t>(std::count_if(members.begin(), members.end(), [](const Member& m) { return m.has_left(); }));
+  if (over == left_count_ || stopped_) return false;
+  left_count_ = over;
   std::vector<InstanceKey> ready;
   for (const auto& [key, senders] : senders_)
     if (sent_by_all(key, senders)) ready.push_back(key);
@@ -85,8 +86,8 @@ void Signals::run(const model::Action& action, const InstanceKey& key, std::int3
   const dc_event_t event = {model_->events[key.event].name.c_str(), key.step, action.scope, source, key.instance, order};
   const Status result = host_.run(action, event, ledger_.open(key.step).view(roster_.size()));
   if (result.code >= DC_OK && !result.is_notice()) return;
-  if (!result.is_notice()) failed_(result.code, result.message);
-  roster_.tell_all({key.step, result});
+  if (!result.is_notice()) report_failure_(result.code, result.message);
+  roster_.notify_all_clients({key.step, result});
 }
 
 bool Signals::end_waiting(const InstanceKey& key) {
@@ -96,11 +97,11 @@ bool Signals::end_waiting(const InstanceKey& key) {
 }
 
 bool Signals::decide() {
-  bool worked = run_without_the_over();
+  bool worked = run_ready_instances();
   while (const auto decision = coordinator_.poll()) {
     worked = true;
     if (waiting_.count(decision->key) == 0) {
-      // Not announced here, or given up: a cancelled one is no surprise, one that the others run is worth a line.
+      // Not announced here, or abandoned: a cancellation is expected then, but an instance that other servers run is logged.
       if (decision->run)
         log_line(LogLevel::warning,
                  format("{} ran on other servers after this one had given it up", describe(*model_, decision->key)));
@@ -130,7 +131,7 @@ void Signals::complete(std::int64_t step) {
   for (auto entry = senders_.begin(); entry != senders_.end() && entry->first.step <= step; entry = senders_.erase(entry)) {
     std::vector<std::int32_t> without;
     for (const Member& member : roster_.members())
-      if ((stopped_ || is_to_send(member, entry->first.step)) && entry->second.count(member.slot) == 0)
+      if ((stopped_ || is_expected_to_send(member, entry->first.step)) && entry->second.count(member.slot) == 0)
         without.push_back(member.id);
     drop(entry->first, format("not sent by client {} before the step ended", join(without, ", ")));
   }
@@ -141,7 +142,7 @@ void Signals::complete(std::int64_t step) {
 void Signals::drop(const InstanceKey& key, const std::string& why) {
   const std::string sentence = format("{} was discarded: {}", describe(*model_, key), why);
   log_line(LogLevel::warning, sentence);
-  roster_.tell_all({key.step, {DC_E_TIMEOUT, sentence}});
+  roster_.notify_all_clients({key.step, {DC_E_TIMEOUT, sentence}});
 }
 
 }  // namespace damaris::server

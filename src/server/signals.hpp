@@ -1,7 +1,7 @@
-// The signals in progress: which clients have sent each instance, and which global ones wait for other servers (rule 3 of
+// The signals in progress: which clients have sent each instance, and which global instances wait for other servers (rule 3 of
 // docs/rules.md).
 // Used by: the server's dispatch thread only.
-// Before it: a signal event of one client. After it: actions run by scope core, node or global.
+// Before it: a signal message of one client. After it: actions of scope core, node or global.
 #pragma once
 
 #include <functional>
@@ -21,18 +21,18 @@ namespace damaris::server {
 class Signals {
  public:
   Signals(std::shared_ptr<const model::Model> model, Ledger& ledger, Roster& roster, PluginHost& host, Coordinator& coordinator,
-          std::function<void(int code, const std::string& sentence)> failed);
+          std::function<void(int code, const std::string& sentence)> report_failure);
 
-  // Client `member` has sent event `event` in `step`: runs what its scope allows now.
-  void sent(const Member& member, std::uint32_t event, std::int64_t step);
-  // Runs the decisions that have come, in the common order, and drops what is older than the global time-out.
+  // Client `member` has sent event `event` in `step`: runs the actions that are due.
+  void receive(const Member& member, std::uint32_t event, std::int64_t step);
+  // Executes the decisions received, in the common order, and discards instances older than the global time-out.
   // Returns whether anything was done.
   bool decide();
-  // Step `step` is complete here: what is still incomplete of it is reported and dropped.
+  // Step `step` is complete on this server: reports and discards its incomplete instances.
   void complete(std::int64_t step);
-  // The server has to stop: incomplete instances stay incomplete.
+  // The server is stopping: incomplete instances stay incomplete.
   void stop() noexcept { stopped_ = true; }
-  // Global instances that still hold a step.
+  // True while global instances hold a step.
   bool pending() const noexcept { return !waiting_.empty(); }
 
  private:
@@ -42,7 +42,7 @@ class Signals {
   void drop(const InstanceKey& key, const std::string& why);
   bool end_waiting(const InstanceKey& key);
   bool sent_by_all(const InstanceKey& key, const std::set<std::uint32_t>& senders) const;
-  bool run_without_the_over();
+  bool run_ready_instances();
   void run_node(const InstanceKey& key);
 
   std::shared_ptr<const model::Model> model_;
@@ -50,12 +50,12 @@ class Signals {
   Roster& roster_;
   PluginHost& host_;
   Coordinator& coordinator_;
-  std::function<void(int, const std::string&)> failed_;  // a failure of an action, for the run's record
+  std::function<void(int, const std::string&)> report_failure_;  // records a failure of an action
   bool stopped_ = false;
-  std::size_t over_ = 0;                                                   // members that were over at the last look
+  std::size_t left_count_ = 0;                                             // members that had left at the last check
   std::map<std::pair<InstanceKey, std::uint32_t>, std::uint32_t> counts_;  // (event, step, 0), slot -> signals so far
   std::map<InstanceKey, std::set<std::uint32_t>> senders_;                 // incomplete instances: slots that have sent it
-  std::map<InstanceKey, Deadline> waiting_;                                // announced, not decided
+  std::map<InstanceKey, Deadline> waiting_;                                // announced, undecided
   std::uint64_t core_order_ = 0, node_order_ = 0;
 };
 

@@ -56,7 +56,7 @@ void fill(shm::BlockHeader& header, const dc_dataset_t& dataset) {
   header.flags = shm::kHasGhost;
   if (dataset.variable->has_global != 0) header.flags |= shm::kHasGlobal;
   if (dataset.has_position != 0) header.flags |= shm::kHasPosition;
-  header.flags |= shm::kHasChecksum;  // a disk may change what waits on it
+  header.flags |= shm::kHasChecksum;  // detects corruption on the disk
   header.checksum = dataset.has_checksum != 0 ? dataset.checksum : codec::crc32(dataset.data, dataset.bytes);
   const shm::Form form{header.ndims, header.flags};
   const shm::Lists lists(header, form);
@@ -72,7 +72,7 @@ void fill(shm::BlockHeader& header, const dc_dataset_t& dataset) {
 }  // namespace
 
 std::string Spill::path_for(const std::string& folder, const std::string& region) {
-  // Every user sees the region's name and could take the file's in a shared folder.
+  // Every user can see the region's name and could create a file of that name in a shared folder: so add a random number.
   const std::string name =
       format("{}.{:016x}.spill", region.empty() ? format("/damaris.{}", ::getpid()) : region, shm::make_nonce());
   const std::string path = std::filesystem::absolute(folder).string() + name;
@@ -91,8 +91,8 @@ Spill::Spill(const shm::Region& region, std::uint64_t most_bytes)
 void Spill::end() noexcept {
   if (descriptor_ < 0) return;
   ::close(std::exchange(descriptor_, -1));
-  const bool holds_something = keeps_ && (records_ > 0 || missing_ > 0);
-  if (!holds_something && maker_.is_this_process()) ::unlink(path_.c_str());
+  const bool holds_something = keep_file_ && (records_ > 0 || missing_ > 0);
+  if (!holds_something && creator_.is_this_process()) ::unlink(path_.c_str());
 }
 
 bool Spill::open(int flags) {
@@ -117,7 +117,7 @@ bool Spill::store(const dc_dataset_t& dataset, SpilledBlock& place) {
   if (descriptor_ < 0 && !open(O_CREAT | O_EXCL)) return fail(format("cannot make the file ({})", std::strerror(errno)));
   shm::LongHeader header;
   fill(header.get(), dataset);
-  // Its room first: a mapping of what a full disk has not would be a SIGBUS for its reader.
+  // Allocate first: with a full disk, reading the mapping would otherwise raise SIGBUS.
   const int refused = ::posix_fallocate(descriptor_, static_cast<off_t>(end_), static_cast<off_t>(bytes));
   if (refused != 0 || !write_all(descriptor_, header.bytes, sizeof header, end_) ||
       !write_all(descriptor_, static_cast<const std::byte*>(dataset.data), dataset.bytes, end_ + sizeof header))
@@ -144,49 +144,50 @@ void Spill::forget(const SpilledBlock& block) noexcept {
 void Spill::release(const SpilledBlock& block) {
   forget(block);
   header_.spilled_blocks.fetch_sub(1, std::memory_order_release);
-  if (begin_anew_if_empty()) return;
-  // A file system that makes no holes at least knows that the record is over.
+  if (reset_if_empty()) return;
+  // On a file system without hole punching, mark the record as released.
   if (::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(block.offset),
                   static_cast<off_t>(block.bytes)) != 0 &&
       !write_state(descriptor_, block.offset, shm::BlockState::released))
     log_line(LogLevel::error, format("cannot release a block of {}: {}", path_, std::strerror(errno)));
 }
 
-// The file stays to the end: its name has been seen.
-bool Spill::begin_anew_if_empty() {
+// Truncates instead of removing the file, whose name is already recorded in the region.
+bool Spill::reset_if_empty() {
   if (descriptor_ < 0 || records_ > 0 || missing_ > 0 || ::ftruncate(descriptor_, 0) != 0) return false;
   end_ = 0;
   return true;
 }
 
-// The header's count stays while the file is walked: a process that looks at the region meanwhile, or after a kill, must not find it empty.
+// The header's count stays unchanged during the walk: a process that reads the region concurrently, or after a kill, must not find it
+// empty.
 void Spill::adopt(const Visit& visit) {
   const std::uint64_t expected = header_.spilled_blocks.load(std::memory_order_acquire);
-  std::vector<SpilledBlock> over;
-  const std::uint64_t damaged = walk(visit, over);
-  // Of a server that was killed while it wrote or released one there may be one more than it had counted.
+  std::vector<SpilledBlock> obsolete;
+  const std::uint64_t damaged = walk(visit, obsolete);
+  // A server killed while writing or releasing a record may leave one more than it had counted.
   missing_ = std::max(damaged, expected > records_ ? expected - records_ : 0);
   header_.spilled_blocks.store(records_ + missing_, std::memory_order_release);
-  for (const SpilledBlock& block : over) release(block);
-  begin_anew_if_empty();
+  for (const SpilledBlock& block : obsolete) release(block);
+  reset_if_empty();
 }
 
 void Spill::give_up_missing() {
   header_.spilled_blocks.fetch_sub(missing_, std::memory_order_release);
   missing_ = 0;
-  begin_anew_if_empty();
+  reset_if_empty();
 }
 
-// Returns how many are damaged.
-std::uint64_t Spill::walk(const Visit& visit, std::vector<SpilledBlock>& over) {
+// Returns the number of damaged records.
+std::uint64_t Spill::walk(const Visit& visit, std::vector<SpilledBlock>& obsolete) {
   if (path_.empty()) return 0;
   if (!open(0)) {
-    if (errno != ENOENT && errno != ENOTDIR) why_refused_ = why_not_own(path_, errno);
+    if (errno != ENOENT && errno != ENOTDIR) refusal_ = why_not_own(path_, errno);
     return 0;
   }
   struct stat facts = {};
   if (::fstat(descriptor_, &facts) != 0 || facts.st_uid != ::geteuid()) {
-    why_refused_ = why_not_own(path_, EPERM);
+    refusal_ = why_not_own(path_, EPERM);
     return 0;
   }
   std::uint64_t damaged = 0;
@@ -207,9 +208,9 @@ std::uint64_t Spill::walk(const Visit& visit, std::vector<SpilledBlock>& over) {
     if (block.record == nullptr) continue;
     ++records_;
     bytes_ += bytes;
-    const Found found = visit(header, block);
-    if (found == Found::over) over.push_back(block);
-    if (found != Found::damaged) continue;
+    const Verdict verdict = visit(header, block);
+    if (verdict == Verdict::obsolete) over.push_back(block);
+    if (verdict != Verdict::damaged) continue;
     forget(block);
     ++damaged;
   }

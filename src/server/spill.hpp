@@ -1,6 +1,6 @@
 // The spill file: holds blocks that were moved out of a full buffer to a disk of the node, until they are stored.
-// Used by: the server's dispatch thread; recovery, which finds in it what a dead server had moved.
-// Before it: back-pressure chooses a block. After it: the storage reads the block through a mapping, wherever it lies.
+// Used by: the server's dispatch thread; recovery, which reads the blocks that a dead server had spilled.
+// Before it: back-pressure chooses a block. After it: the storage reads the block through a mapping of the file.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -10,72 +10,74 @@
 #include <string>
 #include <vector>
 
-#include "core/base/maker.hpp"
+#include "core/base/creator_process.hpp"
 #include "core/shm/block.hpp"
 #include "core/shm/region.hpp"
 
 namespace damaris::server {
 
-// Where a block lies in the file, mapped.
+// The location of a block in the file, and its mapping.
 struct SpilledBlock {
   std::uint64_t offset = 0, bytes = 0;  // of the record: header and data, whole pages
   std::byte* record = nullptr;
-  std::uint32_t checksum = 0;  // of the data, when they were spilled
+  std::uint32_t checksum = 0;  // of the data at the time of spilling
   const std::byte* data() const noexcept { return record + shm::kLongestHeader; }
 };
 
-// A record is a block's header as the server knows it, with room for all lists, then the data, in whole pages. The header says reserved until
-// the data are whole, so that a server that is killed in between leaves no half record. Released records become holes; the file stays until the
-// server ends.
+// A record consists of a header written by the server, with room for all lists, and the data, in whole pages. The header's state is
+// reserved until the data are complete, so that a server killed in between leaves no partial record. Released records become holes; the
+// file stays until the server ends.
 class Spill {
  public:
-  // Of a new region: makes no file yet. Throws Error(DC_E_NO_OUTPUT) when the folder cannot be written.
+  // Creates no file yet.
   Spill(const shm::Region& region, std::uint64_t most_bytes);
   ~Spill() { end(); }
   Spill(const Spill&) = delete;
   Spill& operator=(const Spill&) = delete;
 
-  // Copies a dataset. Returns false when there is no room there, and logs why, once.
+  // Copies a dataset to the file. Returns false if there is no room, and logs the reason once.
   bool store(const dc_dataset_t& dataset, SpilledBlock& place);
   void release(const SpilledBlock& block);
 
-  // Of a dead server's file: maps every whole record and hands it over. One that makes no sense is damaged, and counts as not there.
-  enum class Found { kept, over, damaged };
-  using Visit = std::function<Found(const shm::BlockHeader&, const SpilledBlock&)>;
+  // Takes over a dead server's file: maps every complete record and passes it to `visit`. A damaged one counts as missing.
+  enum class Verdict { kept, obsolete, damaged };
+  using Visit = std::function<Verdict(const shm::BlockHeader&, const SpilledBlock&)>;
   void adopt(const Visit& visit);
-  void keep() noexcept { keeps_ = true; }
-  // Nothing more is spilled. Removes the file, unless it is to be kept and holds something.
+  void keep() noexcept { keep_file_ = true; }
+  // Closes the file, and removes it unless it is to be kept and is not empty.
   void end() noexcept;
-  // How many blocks the dead server had there that are not: the file is gone, cut or damaged. They count as in the region until given up.
+  // Number of blocks that the dead server had spilled and that cannot be found: the file is gone, truncated or damaged. They count as
+  // unreleased until given up.
   std::uint64_t missing() const noexcept { return missing_; }
   void give_up_missing();
-  // Why a file that is there was not taken, so that its data may be whole; "" otherwise.
-  const std::string& why_refused() const noexcept { return why_refused_; }
+  // Why an existing file was not opened, although its data may be intact; "" otherwise.
+  const std::string& refusal() const noexcept { return refusal_; }
   const std::string& path() const noexcept { return path_; }
 
-  // For a region that is about to be made. Throws Error(DC_E_CONFIG) for a folder whose name is too long.
+  // The path for a region that is about to be created. Throws Error(DC_E_CONFIG) if the folder's name is too long, Error(DC_E_NO_OUTPUT) if
+  // the folder cannot be written.
   static std::string path_for(const std::string& folder, const std::string& region);
 
  private:
-  std::uint64_t walk(const Visit& visit, std::vector<SpilledBlock>& over);
+  std::uint64_t walk(const Visit& visit, std::vector<SpilledBlock>& obsolete);
   bool open(int flags);
   void forget(const SpilledBlock& block) noexcept;
-  bool begin_anew_if_empty();
+  bool reset_if_empty();
   bool fail(const std::string& what);
   SpilledBlock map(std::uint64_t offset, std::uint64_t bytes) const;
 
-  Maker maker_;
+  CreatorProcess creator_;
   shm::RegionHeader& header_;
   std::string path_;
   std::uint64_t most_bytes_;
-  std::uint64_t end_ = 0;      // of the last record
-  std::uint64_t bytes_ = 0;    // of the records that are there
+  std::uint64_t end_ = 0;      // offset behind the last record
+  std::uint64_t bytes_ = 0;    // of the current records
   std::uint64_t missing_ = 0;  // see missing()
-  std::uint64_t records_ = 0;  // as many; the header's count is for others, and they may write there
+  std::uint64_t records_ = 0;  // current records; the count in the region's header is not trusted
   int descriptor_ = -1;
-  std::string why_refused_;  // see why_refused()
-  bool failed_ = false;      // and reported
-  bool keeps_ = false;
+  std::string refusal_;  // see refusal()
+  bool failed_ = false;  // the last store failed, which has been logged
+  bool keep_file_ = false;
 };
 
 }  // namespace damaris::server

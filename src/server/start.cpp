@@ -18,18 +18,18 @@
 namespace damaris::server {
 namespace {
 
-// Another run that writes to the same place, and of detached servers one that clients could take for this one. Runs that write to other
-// folders may go on beside it.
+// Refuses a start while another run writes to the same place or, for a detached server, while clients could mistake another server for this
+// one. Runs that write elsewhere are no obstacle.
 void refuse_second_run(const model::Model& model, const shm::RunKey& key, const StartOptions& options) {
-  const bool detached = options.way == Way::detached;
+  const bool detached = options.mode == ServerMode::detached;
   const std::uint64_t place = place_digest(model.file);
   const std::string same_output = shm::region_prefix(key), this_run = shm::run_prefix(key, options.run);
-  const auto in_the_way = [&](const shm::FoundRegion& other) {
+  const auto is_blocking = [&](const shm::FoundRegion& other) {
     if (detached && other.detached && other.config_place == place) return true;
     return other.name.rfind(same_output, 0) == 0 && (options.run == 0 || other.name.rfind(this_run, 0) != 0);
   };
-  const auto found =
-      shm::wait_for_way(detached ? shm::job_prefix() : same_output, model.architecture.attach_timeout_ms, in_the_way, options.stop);
+  const auto found = shm::wait_until_clear(detached ? shm::job_prefix() : same_output, model.architecture.attach_timeout_ms,
+                                           is_blocking, options.stop);
   if (!found) return;
   const std::string it = format("(process {}, region {})", found->server.pid, found->name);
   throw Error(DC_E_REGION_IN_USE,
@@ -40,7 +40,7 @@ void refuse_second_run(const model::Model& model, const shm::RunKey& key, const 
                                 model.file, it));
 }
 
-// With the start lock, or for a process that holds it.
+// Precondition: this process, or the one that started it, holds the start lock.
 std::shared_ptr<shm::Region> make_named_region(const Configuration& configuration, const shm::RunKey& key,
                                                const StartOptions& options, RegionPlace place) {
   const model::Model& model = *configuration.model;
@@ -60,16 +60,16 @@ constexpr Library kLibrary = {parse, start_server};
 }  // namespace
 
 std::unique_ptr<Serving> start_server(const Configuration& configuration, StartOptions options) {
-  constexpr int kMost = std::numeric_limits<int>::max();  // no number is above it
+  constexpr int kMost = std::numeric_limits<int>::max();  // index + 1 would overflow
   const int index = options.index;
   if (options.coordinator == nullptr)
     options.coordinator = std::make_unique<SingleCoordinator>(index, index == kMost ? kMost : index + 1);
-  const bool in_place = options.way == Way::in_place;
+  const bool in_place = options.mode == ServerMode::in_place;
   RegionPlace place;
   place.host = host_name();
   place.server_index = options.coordinator->index();
   place.server_count = in_place ? 1 : options.coordinator->count();
-  place.detached = options.way == Way::detached;
+  place.detached = options.mode == ServerMode::detached;
   place.run = options.run;
   const model::Model& model = *configuration.model;
   const auto make = [&](const std::shared_ptr<shm::Region>& region) {
@@ -80,9 +80,9 @@ std::unique_ptr<Serving> start_server(const Configuration& configuration, StartO
   std::optional<shm::StartLock> lock(key);
   if (!options.holds_lock) lock->take(model.architecture.attach_timeout_ms, options.stop);
   const auto region = make_named_region(configuration, key, options, place);
-  // Plugins may start collectively over servers that still wait for the lock. A detached server's clients start another one if they get it
-  // before this one is ready.
-  if (options.way == Way::split) lock.reset();
+  // Release the lock in a split run, because plugins may initialize collectively with servers that still wait for it. A detached server
+  // keeps it: clients that got the lock before this server is ready would start another one.
+  if (options.mode == ServerMode::split) lock.reset();
   return make(region);
 }
 

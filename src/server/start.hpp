@@ -1,5 +1,5 @@
-// The one way a server starts, be it in place, a rank of an MPI job or a process of its own: alone on its output, after what dead servers
-// left is cleared, with a region and its plugins.
+// Starts a server, in place, as a rank of an MPI job or as a process of its own: excludes other runs on its output, clears the regions of
+// dead servers, creates its region and loads its plugins.
 // Used by: damaris-server; libdamaris and libdamaris_mpi through server/library/serving.hpp.
 // Before it: a configuration. After it: the server, ready for its clients.
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace damaris::server {
 
-// As Library::start, which it is.
+// Implements Library::start.
 std::unique_ptr<Serving> start_server(const Configuration& configuration, StartOptions options);
 
 }  // namespace damaris::server

@@ -11,11 +11,11 @@
 
 namespace damaris::server {
 
-class Watchdog::Looker {
+class Watchdog::Checker {
  public:
-  Looker(const shm::RegionHeader& header, Clock::duration limit) : header_(header), limit_(limit), thread_([this] { watch(); }) {}
+  Checker(const shm::RegionHeader& header, Clock::duration limit) : header_(header), limit_(limit), thread_([this] { watch(); }) {}
 
-  ~Looker() {
+  ~Checker() {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       ended_ = true;
@@ -27,20 +27,21 @@ class Watchdog::Looker {
  private:
   void watch() {
     std::unique_lock<std::mutex> lock(mutex_);
-    while (!end_.wait_for(lock, limit_ / 2, [this] { return ended_; })) look();
+    while (!end_.wait_for(lock, limit_ / 2, [this] { return ended_; })) check();
   }
 
-  void look() {
+  void check() {
     const shm::Busy busy = shm::busy_with(header_);
-    if (busy.since_ns == 0 || busy.since_ns == told_ || busy.seconds < std::chrono::duration<double>(limit_).count()) return;
-    told_ = busy.since_ns;
+    if (busy.since_ns == 0 || busy.since_ns == last_reported_ || busy.seconds < std::chrono::duration<double>(limit_).count())
+      return;
+    last_reported_ = busy.since_ns;
     log_line(LogLevel::warning,
              format("the server has been in {} for {:.1f} s and takes no events meanwhile", busy.what, busy.seconds));
   }
 
   const shm::RegionHeader& header_;
   Clock::duration limit_;
-  std::int64_t told_ = 0;  // start of the callback that the last line was about
+  std::int64_t last_reported_ = 0;  // start of the last callback that was logged
   std::mutex mutex_;
   std::condition_variable end_;
   bool ended_ = false;
@@ -49,7 +50,7 @@ class Watchdog::Looker {
 
 Watchdog::Watchdog(const shm::RegionHeader& header, Clock::duration limit) {
   try {
-    looker_ = new Looker(header, limit);
+    checker_ = new Checker(header, limit);
   } catch (const std::system_error& refused) {
     log_line(LogLevel::warning,
              format("no thread for the server's watchdog ({}; see ulimit -u, ulimit -v and pids.max of its control "
@@ -59,7 +60,7 @@ Watchdog::Watchdog(const shm::RegionHeader& header, Clock::duration limit) {
 }
 
 Watchdog::~Watchdog() {
-  if (maker_.is_this_process()) delete looker_;
+  if (creator_.is_this_process()) delete checker_;
 }
 
 }  // namespace damaris::server

@@ -8,7 +8,7 @@
 namespace damaris::server {
 namespace {
 
-constexpr int kPostsPerVisit = 256;  // a plugin may answer itself for ever
+constexpr int kPostsPerVisit = 256;  // bounded, because a plugin may keep posting to itself
 
 }  // namespace
 
@@ -17,7 +17,7 @@ WorkSide::WorkSide(std::shared_ptr<const model::Model> model, shm::Region& regio
     : coordinator_(std::move(coordinator)), host_(std::move(model)), report_(std::move(report)) {
   host_.watch([&region](const std::string& what) { shm::show_busy(region.header(), what); });
   RunFacts facts;
-  facts.host_name = name_of_host(region.host());
+  facts.host_name = sanitized_host_name(region.host());
   facts.job = shm::job_of_region(region.name());
   facts.regions = shm::run_of_region(region.name());
   facts.run = format("{:016x}", region.header().run);
@@ -38,20 +38,20 @@ PluginHost::Pass WorkSide::work(double age_s, bool urgent) {
   const PluginHost::Pass pass = host_.process(step_);
   switch (pass) {
     case PluginHost::Pass::done:
-      hand_ = Hand::empty;
+      progress_ = Progress::empty;
       break;
     case PluginHost::Pass::again:
-      hand_ = Hand::working;
+      progress_ = Progress::working;
       break;
     case PluginHost::Pass::waiting:
-      hand_ = Hand::waiting;
+      progress_ = Progress::waiting;
       break;
   }
   return pass;
 }
 
 std::optional<std::int64_t> WorkSide::working_at() const noexcept {
-  return hand_ == Hand::working ? std::optional(step_.step) : std::nullopt;
+  return progress_ == Progress::working ? std::optional(step_.step) : std::nullopt;
 }
 
 bool WorkSide::deliver_posts() {

@@ -85,7 +85,7 @@ class Node {
     size_ = made->header().total_bytes;
     bytes_ = static_cast<std::byte*>(::aligned_alloc(shm::kPage, shm::round_up(size_, shm::kPage)));
     std::memcpy(bytes_, made->at(0), size_);
-    region_ = std::make_shared<shm::Region>(shm::Region::attach(shm::SharedMemory::lent(bytes_, size_)));
+    region_ = std::make_shared<shm::Region>(shm::Region::attach(shm::SharedMemory::view(bytes_, size_)));
     server_ = std::make_unique<server::Server>(model, region_, std::make_unique<server::SingleCoordinator>(),
                                                std::vector<std::int32_t>{kGoodId, kHostileId});
     client::try_claim(*region_, kGood, kGoodId);
@@ -159,7 +159,7 @@ void publish(Input& input, shm::Region& region) {
   auto* block = reinterpret_cast<shm::BlockHeader*>(region.at(region.span(kHostile).arena_offset + place));
   block->magic = shm::kBlockMagic;
   block->state.store(input.below(2) == 0 ? static_cast<std::uint32_t>(shm::BlockState::published)
-                                         : static_cast<std::uint32_t>(shm::BlockState::asked));
+                                         : static_cast<std::uint32_t>(shm::BlockState::requested));
   const bool small = input.below(2) == 0;
   block->size_bytes.store(input.below(8) == 0 ? input.take<std::uint64_t>() : 4096);
   block->data_bytes = input.below(8) == 0 ? input.take<std::uint64_t>() : small ? 16 : 24;

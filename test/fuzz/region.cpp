@@ -58,7 +58,7 @@ shm::Region make_region(bool pooled) {
     arena.try_reserve(100)->state.store(static_cast<std::uint32_t>(shm::BlockState::published));
     region.slot(client).state.store(static_cast<std::uint32_t>(shm::SlotState::attached));
   }
-  region.announce();
+  region.set_ready();
   return region;
 }
 
@@ -145,7 +145,7 @@ void look_at(const shm::Region& region) {
   shm::busy_with(region.header());
   region.unreleased_blocks();
   shm::lacks_writes(region.header());
-  require(shm::crowded_steps(region.header(), shm::kNoStep).last <= shm::kHighestStep, "crowded steps are steps");
+  require(shm::overflow_steps(region.header(), shm::kNoStep).last <= shm::kHighestStep, "crowded steps are steps");
   for (std::uint32_t client = 0; client < region.client_count(); ++client)
     for (std::uint32_t mails = 0; mails < 2 * shm::kMails; ++mails)
       if (!shm::try_take_mail(region.slot(client), INT64_MAX)) break;
@@ -164,7 +164,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::memcpy(memory.data(), whole.at(0), memory.size());
   damage(input, whole, memory);
   try {
-    look_at(shm::Region::attach(shm::SharedMemory::lent(memory.data(), memory.size())));
+    look_at(shm::Region::attach(shm::SharedMemory::view(memory.data(), memory.size())));
   } catch (const Error& error) {
     require(error.code() == DC_E_SHM || error.code() == DC_E_VERSION, "a damaged region is DC_E_SHM", error.sentence());
   }

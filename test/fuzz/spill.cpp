@@ -196,9 +196,9 @@ void adopt_file(const std::string& file, const Found& found, const model::Model&
     require(std::memcmp(static_cast<const void*>(&header), file.data() + block.offset, shm::kLongestHeader) == 0,
             "the header is the file's");
     require(std::memcmp(block.record, file.data() + block.offset, block.bytes) == 0, "the data are the file's");
-    if ((refusals >> visited++ % 8 & 1) != 0) return ++refused, server::Spill::Found::damaged;
+    if ((refusals >> visited++ % 8 & 1) != 0) return ++refused, server::Spill::Verdict::damaged;
     kept.push_back(block);
-    return server::Spill::Found::kept;
+    return server::Spill::Verdict::kept;
   });
   require(visited == found.records.size(), "every record is visited");
   const std::uint64_t missing = std::max<std::uint64_t>(refused, spilled - std::min<std::uint64_t>(spilled, kept.size()));

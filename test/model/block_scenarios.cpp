@@ -49,7 +49,7 @@ const std::vector<std::byte>& region_image() {
 
 shm::Region region_in(std::byte* memory) {
   std::memmove(memory, region_image().data(), region_image().size());
-  return shm::Region::attach(shm::SharedMemory::lent(memory, region_image().size()));
+  return shm::Region::attach(shm::SharedMemory::view(memory, region_image().size()));
 }
 
 // A region of one client with what that client and the server do.
@@ -91,7 +91,7 @@ class RegionScenario : public Scenario {
     return block;
   }
 
-  void hand_over(BlockHeader* block) {
+  void publish_block(BlockHeader* block) {
     shm::Message event = event_of(block->step);
     event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_.at(0));
     handed_.insert(block);
@@ -99,7 +99,7 @@ class RegionScenario : public Scenario {
       writer_.try_push(event);
       block->state.store(static_cast<std::uint32_t>(BlockState::published), std::memory_order_release);
     } else {
-      shm::hand_over(*block, BlockState::published, writer_, event);
+      shm::publish_block(*block, BlockState::published, writer_, event);
     }
     handing_ = nullptr;
   }
@@ -181,7 +181,7 @@ class BlocksScenario : public RegionScenario {
       BlockHeader* block;
       while ((block = try_write(step)) == nullptr) wait_for_change();
       while (!writer_.has_room()) wait_for_change();
-      hand_over(block);
+      publish_block(block);
     }
   }
 
@@ -222,8 +222,8 @@ class TurnsScenario : public RegionScenario {
   void take_turns() {
     server::HeldBlock first, second;
     for (int step = 0; step + 1 < how_.steps; step += 2) {
-      hand_over(try_write(step));
-      hand_over(try_write(step + 1));
+      publish_block(try_write(step));
+      publish_block(try_write(step + 1));
       expect(try_take(step, first) && try_take(step + 1, second), "what was handed over is there");
       release(step % 4 == 0 ? second : first);
       if (BlockHeader* spare = arena_.try_reserve(kDataBytes, kForm)) arena_.cancel(*spare);
@@ -251,9 +251,9 @@ class QuestionScenario : public RegionScenario {
     BlockHeader* block = arena_.try_reserve(kDataBytes, kForm);
     shm::Message event = event_of(0);
     event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_.at(0));
-    shm::hand_over(*block, BlockState::asked, writer_, event);
+    shm::publish_block(*block, BlockState::requested, writer_, event);
     const bool patient = block->state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(BlockState::answered);
-    if (!patient && shm::give_up(*block)) return;
+    if (!patient && shm::abandon_read(*block)) return;
     expect(shm::data_of(block, kForm)[0] == kAnswer, "an answer is whole");
     arena_.cancel(*block);
   }

@@ -131,7 +131,7 @@ class RoomScenario : public Events {
     for (int step = 0; step < events_; ++step) {
       while (!reader.try_take(event)) wait_for_change();
       check(event, step);
-      shm::tell_room(region_);
+      shm::notify_lane_room(region_);
     }
   }
 };

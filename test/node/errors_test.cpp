@@ -143,7 +143,7 @@ TEST_CASE("of a server that was killed after it had given a client up, that one 
   }
   region->header().server_pid = server;
   region->header().server_start_time = start_time_of(server);
-  region->announce();
+  region->set_ready();
   REQUIRE(client::try_claim(*region, 0, 0));
   client::Client client(region, model, 0, 0);
   const bool given_up = GENERATE(true, false);
@@ -273,7 +273,7 @@ TEST_CASE("a step that no client can name ends its lane") {
 TEST_CASE("mail that a client never takes does not pile up") {
   Node node(node_model(), 1);
   server::Roster roster(node.region());
-  for (int mail = 0; mail < 10'000; ++mail) roster.tell(roster.members()[0], {0, DC_E_SHAPE, "refused"});
+  for (int mail = 0; mail < 10'000; ++mail) roster.notify(roster.members()[0], {0, DC_E_SHAPE, "refused"});
   CHECK(roster.members()[0].outbox.size() < 5'000);
 }
 

@@ -104,7 +104,7 @@ TEST_CASE("the room of a question comes back also when its client dies before th
   const shm::LaneSpan& span = node.region().span(1);
   shm::Arena existing = shm::Arena::existing(node.region().at(span.arena_offset), span.arena_bytes, node.region().lane(0));
   shm::PooledArena arena(existing, node.region().pool(), 1, 100);
-  shm::BlockHeader* block = arena.try_reserve(shm::asked_bytes(sizeof(std::int64_t)));
+  shm::BlockHeader* block = arena.try_reserve(shm::request_bytes(sizeof(std::int64_t)));
   REQUIRE(block != nullptr);
   block->data_bytes = sizeof(std::int64_t);
   block->source = 1;
@@ -113,7 +113,7 @@ TEST_CASE("the room of a question comes back also when its client dies before th
   event.name = shm::kAnyVariable;
   event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - node.region().at(0));
   shm::LaneWriter lane(node.region().lane(1), node.region().lane_events());
-  shm::hand_over(*block, shm::BlockState::asked, lane, event);
+  shm::publish_block(*block, shm::BlockState::requested, lane, event);
   node.region().slot(1).pid = dead;
   const Deadline deadline = Deadline::after_ms(30'000);
   const auto used = [&] { return node.client(0).status().buffer_used_bytes; };

@@ -160,7 +160,7 @@ TEST_CASE("a question that makes no sense ends its client, not the server") {
   const shm::LaneSpan span = node.region().span(0);
   shm::Arena arena(node.region().at(span.arena_offset), span.arena_bytes, node.region().lane(0));
   shm::LaneWriter lane(node.region().lane(0), node.region().lane_events());
-  shm::BlockHeader* block = arena.try_reserve(shm::asked_bytes(16), {1, 0});
+  shm::BlockHeader* block = arena.try_reserve(shm::request_bytes(16), {1, 0});
   block->data_bytes = GENERATE(std::uint64_t{16}, std::uint64_t{17}, std::uint64_t{2000});
   block->step = 5;
   block->variable = 0;
@@ -168,7 +168,7 @@ TEST_CASE("a question that makes no sense ends its client, not the server") {
   block->block = 0;
   shm::Lists(*block, {1, 0}).extents()[0] = 4;
   const bool sound = block->data_bytes == 16;
-  block->state.store(static_cast<std::uint32_t>(shm::BlockState::asked));
+  block->state.store(static_cast<std::uint32_t>(shm::BlockState::requested));
   shm::Message event = {};
   event.kind = shm::MessageKind::read;
   event.step = 5;

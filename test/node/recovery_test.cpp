@@ -64,10 +64,10 @@ class Remains {
   }
 
   // As `damaris recover` does. Returns the lines of the storage.
-  std::vector<std::string> recover(bool gives_up_spilled = false) {
+  std::vector<std::string> recover(bool give_up_spilled = false) {
     ::setenv("DAMARIS_TEST_LOG", folder_.file("after").c_str(), 1);
     server::Server second(model_, region_, std::make_unique<server::SingleCoordinator>(), {});
-    second.adopt(gives_up_spilled);
+    second.adopt(give_up_spilled);
     result_ = second.run();
     given_up_ = second.adoption()->given_up();
     std::ifstream log(folder_.file("after.s0"));

@@ -1,4 +1,4 @@
-// Letters, digits and control characters, whatever the program's locale.
+// Locale-independent classification of ASCII letters, digits and control characters.
 // Used by: every folder, any thread.
 #pragma once
 
@@ -12,7 +12,7 @@ constexpr bool is_ascii_letter_or_digit(char c) noexcept {
 }
 constexpr char ascii_lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// The text with '?' for each control character but `kept`, in UTF-8 also U+0080 to U+009F, so that no terminal interprets it. One line.
+// Replaces each control character except `kept` by '?', including U+0080 to U+009F in UTF-8, so that no terminal interprets it. One line.
 inline std::string without_controls(std::string text, int kept = -1) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
@@ -23,7 +23,7 @@ inline std::string without_controls(std::string text, int kept = -1) {
   return text;
 }
 
-// The same for several lines: the names in them may come from any user.
+// The same for text of several lines, which may contain names chosen by other users.
 inline std::string lines_without_controls(std::string text) { return without_controls(std::move(text), '\n'); }
 
 }  // namespace damaris

@@ -23,12 +23,12 @@ struct Box {
 
 bool operator==(const Box& a, const Box& b);
 
-// Elements inside, or the largest number that there is; 1 for a box without dimensions (a scalar), 0 for an empty one.
+// Number of elements, saturating at the int64 maximum; 1 for a box without dimensions (a scalar), 0 for an empty one.
 std::int64_t volume(const Box& box);
 
 bool overlap(const Box& a, const Box& b);
 
-// The intersection; of volume 0 when they do not overlap.
+// Has volume 0 if they do not overlap.
 Box intersection(const Box& a, const Box& b);
 
 // The smallest box around all of `boxes`, which must not be empty.

@@ -30,8 +30,7 @@ class Deadline {
 
 inline double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// The time of day as text, for files and the manifest: in damaris_base alone, which plugins of ours link.
-// UTC: "2025-03-01T12:00:00Z".
+// The time of day in UTC, for files and the manifest: "2025-03-01T12:00:00Z". In damaris_base, which our plugins link.
 std::string utc_now();
 // The same to the millisecond: "2025-03-01T12:00:00.123Z".
 std::string utc_now_ms();

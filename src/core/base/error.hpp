@@ -1,4 +1,4 @@
-// Errors inside Damaris: the public exception type, how to make one from a code or a failed system call, and an outcome as a value.
+// Errors inside Damaris: the public exception type, its construction from a failed system call, and a status value.
 // Used by: every folder, on every thread; those that no caller can handle end at the C guard, the start under MPI, the server loop, the
 // plugin host or a program's main.
 // Before it: a broken contract or a failed system call. After it: dc_last_error, the log, a client's mailbox.
@@ -11,12 +11,12 @@
 
 namespace damaris {
 
-// A short fixed text for a code. Returns a static string, also for a number that is no code.
+// A short fixed text for a code. Returns a static string, also for unknown codes.
 const char* code_text(int code) noexcept;
 
-// The outcome of an operation, as a value: for expected outcomes, and those that are reported to another process.
+// The outcome of an operation as a value: for expected outcomes, and for those that are reported to another process.
 struct Status {
-  // A positive code is no failure, and is reported only with a sentence.
+  // A positive code is not a failure, and is reported only if it comes with a message.
   bool is_notice() const { return code > DC_OK && !message.empty(); }
 
   int code = DC_OK;     // dc_code

@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::size_t kLargestFile = 64u << 20;
 
-// Closes the descriptor on every exit.
 struct OpenFile {
   int fd;
   ~OpenFile() {
@@ -30,7 +29,7 @@ struct OpenFile {
   throw Error(DC_E_CONFIG, format("cannot read the configuration '{}': {}", path, why));
 }
 
-// The folder that was searched, and a file with a similar name.
+// Names the folder that was searched, and a file with a similar name.
 std::string missing_hint(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code ignored;

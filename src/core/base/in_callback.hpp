@@ -1,5 +1,5 @@
-// Whether the calling thread is in a callback of a plugin: it then belongs to the server, and must not call the client interface.
-// Used by: the plugin host, around every callback; the C interface, before every call, for the price of one load.
+// Tracks whether the calling thread is inside a plugin callback, where it must not call the client interface.
+// Used by: the plugin host, around every callback; the C interface, before every call, at the cost of one load.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ class InCallback {
 
  private:
   static bool is_this_thread() noexcept;
-  static std::atomic<int> running_;  // in libdamaris alone, for all libraries of a process
+  static std::atomic<int> running_;  // defined in libdamaris only, shared by all libraries of the process
 };
 
 }  // namespace damaris

@@ -12,12 +12,12 @@
 namespace damaris {
 using Json = nlohmann::ordered_json;
 
-// Its text, in one line or with `indent`. Bytes that are no UTF-8, as paths may have, become U+FFFD.
+// Serializes to one line, or with `indent`. Bytes that are not valid UTF-8, as in some paths, become U+FFFD.
 inline std::string text_of(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-// Whether the number is whole and in the range of T. Signed JSON numbers are the negative ones.
+// True if the value is an integer in the range of T. The library stores only negative integers as signed.
 template <class T>
 bool holds_whole(const Json& json) {
   if (json.is_number_unsigned()) return json.get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<T>::max());
@@ -28,7 +28,7 @@ bool holds_whole(const Json& json) {
          (number < 0 || static_cast<std::uint64_t>(number) <= static_cast<std::uint64_t>(std::numeric_limits<T>::max()));
 }
 
-// Converts a value of a foreign text. Refuses a number that does not fit, which the library's own conversions would truncate.
+// Converts a value from untrusted text. Rejects a number that does not fit, which the library's own conversion would truncate.
 // Throws Json::exception.
 template <class T>
 void read_value(const Json& json, T& value) {

@@ -10,9 +10,9 @@
 #include <optional>
 
 #include "core/base/ascii.hpp"
-#include "core/base/borrowed_process.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log_target.hpp"
+#include "core/base/process_guard.hpp"
 
 namespace damaris {
 namespace {
@@ -21,11 +21,11 @@ constexpr std::array<std::string_view, 4> kNames = {"error", "warning", "info", 
 
 struct Log {
   std::mutex mutex;  // one line at a time
-  std::string speaker;
+  std::string process_name;
   std::unique_ptr<LogTarget> target;
 };
 
-// log_enabled reads this without a lock; only writing a line uses the log itself.
+// log_enabled reads this without a lock; only writing a line locks the log.
 std::atomic<int> current_level{static_cast<int>(LogLevel::off)};
 
 Log& the_log() {
@@ -52,9 +52,9 @@ std::string now() {
   return format("{}.{:03}", text.data(), std::chrono::duration_cast<std::chrono::milliseconds>(clock - seconds).count());
 }
 
-std::unique_ptr<LogTarget> target_of(const std::string& file, LogFileMade made) {
+std::unique_ptr<LogTarget> target_of(const std::string& file, LogFileCreation creation) {
   if (file.empty()) return standard_error();
-  return made == LogFileMade::at_once ? log_file(file) : late_log_file(file);
+  return creation == LogFileCreation::immediate ? log_file(file) : lazy_log_file(file);
 }
 
 }  // namespace
@@ -63,14 +63,14 @@ void make_log() noexcept { (void)the_log(); }
 
 LogLevel log_level(std::string_view name) noexcept { return level_of(name).value_or(LogLevel::warning); }
 
-void configure_log(LogLevel level, const std::string& file, const std::string& speaker, LogFileMade made) {
+void configure_log(LogLevel level, const std::string& file, const std::string& process_name, LogFileCreation creation) {
   const char* given = std::getenv("DAMARIS_LOG");
   const std::string wish = given == nullptr ? "" : given;
   if (!wish.empty()) level = log_level(wish);
-  auto target = level == LogLevel::off ? nullptr : target_of(file, made);
+  auto target = level == LogLevel::off ? nullptr : target_of(file, creation);
   {
     const std::lock_guard<std::mutex> lock(the_log().mutex);
-    the_log().speaker = speaker;
+    the_log().process_name = process_name;
     the_log().target.swap(target);
   }
   current_level.store(static_cast<int>(level), std::memory_order_relaxed);
@@ -85,11 +85,11 @@ bool log_enabled(LogLevel level) noexcept {
 
 void log_line(LogLevel level, std::string_view text) noexcept try {
   if (!log_enabled(level)) return;
-  const QuietSignals quiet;  // standard error may be a pipe that nobody reads
+  const SignalGuard quiet;  // standard error may be a pipe without a reader
   Log& log = the_log();
   const std::lock_guard<std::mutex> lock(log.mutex);
   if (log.target == nullptr) return;
-  log.target->write(format("{} damaris {} {}: {}\n", now(), log.speaker, kNames[static_cast<std::size_t>(level)],
+  log.target->write(format("{} damaris {} {}: {}\n", now(), log.process_name, kNames[static_cast<std::size_t>(level)],
                            lines_without_controls(std::string(text))));
 } catch (...) {  // no memory for the line
 }

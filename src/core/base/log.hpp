@@ -9,20 +9,20 @@ namespace damaris {
 
 enum class LogLevel { error = 0, warning = 1, info = 2, debug = 3, off = -1 };
 
-// For a static object that logs in its destructor: the log outlives an object whose constructor has called this.
+// Call in the constructor of a static object that logs in its destructor, so that the log outlives it.
 void make_log() noexcept;
 
-// The level of a name in the XML or the environment; `warning` for a name that is none.
+// The level of a name in the XML or the environment; `warning` for an unknown name.
 LogLevel log_level(std::string_view name) noexcept;
 
-// Of a background process, which has no terminal: the file is made with the first line, so a run without messages leaves none. While it
-// cannot be opened, for instance because its folder is unmounted, up to 64 KiB of lines are kept.
-enum class LogFileMade { at_once, with_first_line };
+// Lazy is for a background process, which has no terminal: the file is created with the first line, so a run without messages leaves none.
+// While it cannot be opened, for instance because its folder is unmounted, up to 64 KiB of lines are buffered.
+enum class LogFileCreation { immediate, lazy };
 
-// Sets level and target; `file` "": standard error. DAMARIS_LOG, when set, wins over `level`. `speaker` opens each line ("server 0", "client
-// 3").
-// Throws Error(DC_E_CONFIG) when a file that is to be made at once cannot be opened.
-void configure_log(LogLevel level, const std::string& file, const std::string& speaker, LogFileMade made = LogFileMade::at_once);
+// Sets level and target; `file` "": standard error. DAMARIS_LOG, if set, overrides `level`. `process_name`, as "server 0", opens each line.
+// Throws Error(DC_E_CONFIG) if a file that is created immediately cannot be opened.
+void configure_log(LogLevel level, const std::string& file, const std::string& process_name,
+                   LogFileCreation creation = LogFileCreation::immediate);
 bool log_enabled(LogLevel level) noexcept;
 void log_line(LogLevel level, std::string_view text) noexcept;
 

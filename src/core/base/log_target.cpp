@@ -9,27 +9,27 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "core/base/borrowed_process.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/own_file.hpp"
+#include "core/base/process_guard.hpp"
 
 namespace damaris {
 namespace {
 
-// Such as /dev/stderr, /dev/null or /dev/fd/2: only root makes entries there, as others may in folders below.
+// /dev/stderr, /dev/null or /dev/fd/2, for example. Only root creates entries in these folders; other users may in those below /dev.
 bool is_device(const std::string& file) {
   const std::string folder = std::filesystem::path(file).lexically_normal().parent_path().string();
   return folder == "/dev" || folder == "/dev/fd" || folder == "/dev/pts";
 }
 
-// Writes to a descriptor that may be a pipe without a reader, or a stopped terminal: a line waits briefly and is then dropped, as the
-// simulation waits with it. Later lines do not wait until there is room again.
+// Writes to a descriptor that may be a pipe without a reader, or a stopped terminal: a line waits briefly and is then dropped, because it
+// blocks the simulation. Later lines do not wait at all until the descriptor is writable again.
 class LineWriter {
  public:
-  // Returns what the descriptor refused, as a full disk does: it may be tried again.
+  // Returns the rest that could not be written, for example to a full disk: the caller may retry it.
   std::string_view write(int descriptor, std::string_view line) {
-    constexpr std::size_t kAtOnce = 4096;  // what a pipe that is ready takes
+    constexpr std::size_t kAtOnce = 4096;  // a pipe that polls ready accepts this much
     while (!line.empty() && is_ready(descriptor)) {
       const ssize_t written = ::write(descriptor, line.data(), std::min(line.size(), kAtOnce));
       if (written < 0 && errno == EINTR) continue;
@@ -41,9 +41,9 @@ class LineWriter {
 
  private:
   bool is_ready(int descriptor) {
-    constexpr int kPatienceMs = 200;
+    constexpr int kPollTimeoutMs = 200;
     pollfd place = {descriptor, POLLOUT, 0};
-    const int ready = ::poll(&place, 1, is_stuck_ ? 0 : kPatienceMs);
+    const int ready = ::poll(&place, 1, is_stuck_ ? 0 : kPollTimeoutMs);
     is_stuck_ = ready == 0;
     return ready > 0 || (ready < 0 && errno == EINTR);
   }
@@ -59,41 +59,41 @@ class StandardError final : public LogTarget {
   LineWriter writer_;
 };
 
-// A program may close descriptors that it does not know, and the number may then belong to another file: so each line checks the file
-// first, and reopens it if necessary.
+// A program may close descriptors that it did not open, and their numbers may be reused: each line checks the file first, and reopens it
+// if necessary.
 class LogFile final : public LogTarget {
  public:
-  LogFile(std::string path, bool late) : path_(std::move(path)), late_(late) {}
+  LogFile(std::string path, bool lazy) : path_(std::move(path)), lazy_(lazy) {}
   ~LogFile() override {
-    write_waiting();
+    write_pending();
     if (is_ours()) ::close(descriptor_);
   }
 
   void write(std::string_view line) override {
-    if (waiting_.size() + line.size() <= kMostWaiting) waiting_.append(line);
-    write_waiting();
+    if (pending_.size() + line.size() <= kMostPendingBytes) pending_.append(line);
+    write_pending();
   }
 
-  // Returns 0, or why not.
+  // Returns 0 or an errno.
   int open() {
-    const FilledStdio filled;
-    if (!late_) make_folder();
+    const StdioGuard filled;
+    if (!lazy_) make_folder();
     constexpr int kHow = O_WRONLY | O_CREAT | O_APPEND;
-    const int mode = late_ ? 0644 : 0666;
+    const int mode = lazy_ ? 0644 : 0666;
     descriptor_ = is_device(path_) ? ::open(path_.c_str(), kHow | O_CLOEXEC, mode) : open_own(path_, kHow, mode);
-    if (descriptor_ < 0 && late_) open_beside();
+    if (descriptor_ < 0 && lazy_) open_beside();
     return descriptor_ < 0 || ::fstat(descriptor_, &facts_) != 0 ? errno : 0;
   }
 
  private:
-  static constexpr std::size_t kMostWaiting = std::size_t{64} << 10;
+  static constexpr std::size_t kMostPendingBytes = std::size_t{64} << 10;
 
   void make_folder() const {
-    std::error_code ignored;  // the open says why
+    std::error_code ignored;  // the subsequent open reports the cause
     const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
     if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
   }
-  // The folder may be one that others write to.
+  // Another user may have planted a file of that name in a shared folder.
   void open_beside() {
     const int reason = errno;
     struct stat planted = {};
@@ -107,16 +107,16 @@ class LogFile final : public LogTarget {
     struct stat now = {};
     return descriptor_ >= 0 && ::fstat(descriptor_, &now) == 0 && now.st_dev == facts_.st_dev && now.st_ino == facts_.st_ino;
   }
-  void write_waiting() {
-    if (waiting_.empty() || (!is_ours() && open() != 0)) return;
-    waiting_.erase(0, waiting_.size() - writer_.write(descriptor_, waiting_).size());
+  void write_pending() {
+    if (pending_.empty() || (!is_ours() && open() != 0)) return;
+    pending_.erase(0, pending_.size() - writer_.write(descriptor_, pending_).size());
   }
 
   const std::string path_;
-  const bool late_;
+  const bool lazy_;
   int descriptor_ = -1;
   struct stat facts_ = {};
-  std::string waiting_;  // for the file, while it cannot be opened or is on a full disk
+  std::string pending_;  // buffered while the file cannot be opened or the disk is full
   LineWriter writer_;
 };
 
@@ -132,6 +132,6 @@ std::unique_ptr<LogTarget> log_file(const std::string& path) {
   return file;
 }
 
-std::unique_ptr<LogTarget> late_log_file(const std::string& path) { return std::make_unique<LogFile>(path, true); }
+std::unique_ptr<LogTarget> lazy_log_file(const std::string& path) { return std::make_unique<LogFile>(path, true); }
 
 }  // namespace damaris

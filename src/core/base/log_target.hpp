@@ -1,4 +1,4 @@
-// Where the log's lines go: standard error, or a file. No line makes the process wait for a reader, or ends up in another file.
+// The destination of log lines: standard error, or a file. A line never blocks on a reader for long, and never ends up in another file.
 // Used by: log.cpp, any thread, one at a time.
 #pragma once
 
@@ -11,14 +11,15 @@ namespace damaris {
 class LogTarget {
  public:
   virtual ~LogTarget() = default;
-  // A line that cannot be written is lost, or kept until it can be: there is no other place to report it.
+  // A line that cannot be written is lost, or buffered until it can be: there is no other place to report it.
   virtual void write(std::string_view line) = 0;
 };
 
 std::unique_ptr<LogTarget> standard_error();
-// The file is opened now; its folder is made. Throws Error(DC_E_CONFIG) when it cannot be opened.
+// Opens the file now and creates its folder. Throws Error(DC_E_CONFIG) if it cannot be opened.
 std::unique_ptr<LogTarget> log_file(const std::string& path);
-// The file is made with the first line, under a name beside it where the name is another user's. Its folder is not made: lines wait for it.
-std::unique_ptr<LogTarget> late_log_file(const std::string& path);
+// Creates the file with the first line, under a similar name if another user owns a file of that name. Does not create the folder: lines
+// are buffered until it exists.
+std::unique_ptr<LogTarget> lazy_log_file(const std::string& path);
 
 }  // namespace damaris

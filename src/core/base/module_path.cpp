@@ -11,7 +11,7 @@
 namespace damaris {
 namespace {
 
-// The kernel's path, which is absolute: the dynamic linker's may be relative to the working folder at the time of loading.
+// The kernel reports an absolute path; the dynamic linker's may be relative to the working folder at load time.
 std::string mapped_at(const void* address) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {

@@ -1,4 +1,4 @@
-// The location of libdamaris, to find plugins and programs beside it in a build tree and in any installed one.
+// The location of libdamaris, from which plugins and programs are found, in a build tree or an installation.
 // Used by: the look-up of plugins, the client that starts a server, and benchmarks; at start-up.
 #pragma once
 

@@ -9,7 +9,7 @@ namespace damaris {
 namespace {
 
 constexpr std::size_t kMostNames = 8;      // names in a list of known ones
-constexpr std::size_t kLongestWord = 128;  // longer ones are no typing error, and the distance costs the product of the lengths
+constexpr std::size_t kLongestWord = 128;  // the distance costs the product of the lengths
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -17,7 +17,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// Insertions, deletions, replacements and swaps of neighbours that lead from a to b.
+// Damerau-Levenshtein distance: insertions, deletions, replacements and swaps of neighbours.
 std::size_t distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), now(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
@@ -34,7 +34,7 @@ std::size_t distance(const std::string& a, const std::string& b) {
   return last[b.size()];
 }
 
-// Distance of two words, or npos when more than a third of the letters differ.
+// Distance of two words, or npos if more than a third of the letters differ.
 std::size_t near(const std::string& word, const std::string& candidate) {
   const std::size_t longest = std::max(word.size(), candidate.size());
   if (longest > kLongestWord) return std::string::npos;
@@ -51,7 +51,7 @@ std::string nearest_name(std::string_view word, const std::vector<std::string>& 
   for (const std::string& candidate : candidates) {
     const std::string known = lower(candidate);
     std::size_t d = near(wanted, known);
-    // A name without its groups is as near as the full path.
+    // The bare name counts as much as the full path.
     const std::size_t slash = known.rfind('/');
     if (slash != std::string::npos) d = std::min(d, near(wanted, known.substr(slash + 1)));
     if (d < best) {

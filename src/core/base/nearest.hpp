@@ -8,11 +8,10 @@
 
 namespace damaris {
 
-// Returns the candidate with the smallest edit distance to `word` (case ignored), or "" when none is near (more than a third of the
-// letters differ).
+// Returns the candidate with the smallest edit distance to `word`, ignoring case; "" if more than a third of the letters differ from each.
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
 
-// Returns "; did you mean 'x'?" or, when nothing is near, "; known: a, b, c" (at most eight names), or "" without candidates.
+// Returns "; did you mean 'x'?", or "; known: a, b, c" (at most eight names) if nothing is near, or "" without candidates.
 std::string name_hint(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace damaris

@@ -14,7 +14,7 @@
 namespace damaris {
 namespace {
 
-// The file's present path, as its folder may have been moved; "" if unknown.
+// The file's current path, because its folder may have been moved; "" if unknown.
 std::string path_of(int descriptor) {
   std::error_code unknown;
   return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(descriptor), unknown).string();
@@ -28,7 +28,7 @@ void sync_folder_of(const std::string& path) {
   if (descriptor < 0) throw_system_failure(errno, "open the folder", folder);
   const int error = ::fsync(descriptor) == 0 ? 0 : errno;
   ::close(descriptor);
-  // Some file systems cannot sync a folder, and have no need to.
+  // Some file systems cannot sync a folder, and need not.
   if (error != 0 && error != EINVAL && error != ENOTSUP) throw_system_failure(error, "sync the folder", folder);
 }
 
@@ -44,7 +44,7 @@ int write_all(int descriptor, const std::string& bytes) {
 
 OutputFile::OutputFile(std::string temporary_path, std::string final_path)
     : temporary_path_(std::move(temporary_path)), final_path_(std::move(final_path)) {
-  // The descriptor is open from before the first write to after the last, so fsync reports every failed write-back.
+  // The descriptor stays open from before the first write until after the last, so fsync reports every failed write-back.
   const std::string start = std::exchange(temporary_path_, {}) + ".";
   descriptor_ = make_own(start, temporary_path_, O_RDWR, 0666);
   if (descriptor_ < 0) throw_system_failure(errno, "create the file", temporary_path_);
@@ -60,7 +60,7 @@ void OutputFile::append(const std::string& bytes) {
 }
 
 void OutputFile::sync() {
-  // Once: the kernel may have dropped pages that it could not write, and a second fsync would not report them.
+  // Never retried: the kernel may have dropped pages that it could not write, and a second fsync would not report them.
   if (::fsync(descriptor_) != 0) throw_system_failure(errno, "sync", temporary_path_);
 }
 
@@ -77,7 +77,7 @@ std::uint64_t OutputFile::publish(bool overwrite) {
   try {
     sync_folder_of(final_path_);
   } catch (const Failure&) {
-    ::unlink(final_path_.c_str());  // the name may not be durable: the file is written anew, or absent
+    ::unlink(final_path_.c_str());  // the name may not be durable: either a retry writes the file again, or it is absent
     throw;
   }
   return static_cast<std::uint64_t>(facts.st_size);

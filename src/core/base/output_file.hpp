@@ -13,13 +13,13 @@ namespace damaris {
 // Makes names in the folder of `path` durable. Throws Failure.
 void sync_folder_of(const std::string& path);
 
-// Writes all of it at the descriptor's position. Returns 0, or the errno of the write that failed.
+// Writes all bytes at the descriptor's position. Returns 0, or the errno of the write that failed.
 int write_all(int descriptor, const std::string& bytes);
 
 class OutputFile {
  public:
-  // Makes the temporary file, with that name and some unpredictable letters; throws Failure. The destructor removes it unless publish() has
-  // been called.
+  // Creates the temporary file, its name extended by unpredictable letters; throws Failure. The destructor removes it unless publish() has
+  // succeeded.
   OutputFile(std::string temporary_path, std::string final_path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -31,9 +31,9 @@ class OutputFile {
   const std::string& final_path() const { return final_path_; }
 
   void append(const std::string& bytes);
-  // Waits until everything written to the file, through any descriptor, is on the storage.
+  // Waits until everything written to the file, through any descriptor, is durable.
   void sync();
-  // Syncs, renames, and syncs the folder. Returns the size of the file in bytes. Replaces a file of that name if `overwrite`.
+  // Syncs, renames, and syncs the folder. Replaces a file of the final name if `overwrite`. Returns the size of the file in bytes.
   std::uint64_t publish(bool overwrite);
 
  private:

@@ -22,11 +22,11 @@ namespace damaris {
 namespace {
 
 constexpr int kSafely = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-constexpr int kTries = 10;  // names that others take meanwhile
+constexpr int kTries = 10;  // other processes may create the same names concurrently
 constexpr int kMostLinks = 40;
-constexpr std::uint32_t kMadeUp[] = {PROC_SUPER_MAGIC,   SYSFS_MAGIC,         DEBUGFS_MAGIC,    TRACEFS_MAGIC,
-                                     CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, SECURITYFS_MAGIC, SELINUX_MAGIC,
-                                     SMACK_MAGIC,        PSTOREFS_MAGIC,      EFIVARFS_MAGIC,   BPF_FS_MAGIC};
+constexpr std::uint32_t kPseudoFileSystems[] = {PROC_SUPER_MAGIC,   SYSFS_MAGIC,         DEBUGFS_MAGIC,    TRACEFS_MAGIC,
+                                                CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, SECURITYFS_MAGIC, SELINUX_MAGIC,
+                                                SMACK_MAGIC,        PSTOREFS_MAGIC,      EFIVARFS_MAGIC,   BPF_FS_MAGIC};
 
 int refuse(int descriptor, int error) noexcept {
   ::close(descriptor);
@@ -42,10 +42,10 @@ std::string random_letters() {
   return text;
 }
 
-// Some file systems show another owner than the user that made the file, such as NFS to root, or a mount for one user: a new file shows
-// which. Checked once per file system, as others may have put many files there.
+// Some file systems report another owner than the user who created the file, for instance NFS for root, or a mount for one user. A new
+// probe file reveals which. Checked once per file system, because other users may have put many files there.
 bool is_shown_as_ours(const std::string& path, const struct stat& info) noexcept try {
-  if (info.st_uid == ::geteuid()) return false;  // asked already
+  if (info.st_uid == ::geteuid()) return false;  // is_owner() has already rejected it
   static std::mutex mutex;
   static std::map<dev_t, uid_t> shown;
   const std::lock_guard<std::mutex> lock(mutex);
@@ -64,7 +64,7 @@ bool is_shown_as_ours(const std::string& path, const struct stat& info) noexcept
   return false;
 }
 
-// In a user namespace that does not map this user, all unmapped users have one number, which is this user's as well.
+// In a user namespace that does not map this user, all unmapped users share one number, which is also this user's.
 bool has_number_of_others() noexcept try {
   long overflow = 65534;
   std::ifstream("/proc/sys/kernel/overflowuid") >> overflow;
@@ -84,7 +84,7 @@ bool is_owner(int descriptor, const struct stat& info) noexcept {
 
 int error_of(const struct stat& irregular) noexcept { return S_ISDIR(irregular.st_mode) ? EISDIR : EINVAL; }
 
-// A private file may have no second name, through which another user could have it opened and locked.
+// A private file must not have a second name, through which another user could hold it open and locked.
 int accept(int descriptor, const std::string& path, int flags, mode_t mode) noexcept {
   struct stat info = {};
   if (::fstat(descriptor, &info) != 0) return refuse(descriptor, errno);
@@ -95,7 +95,7 @@ int accept(int descriptor, const std::string& path, int flags, mode_t mode) noex
   return descriptor;
 }
 
-// A umask may take the owner's rights, too; a file that cannot be opened again would block the next run.
+// The umask may remove even the owner's permissions; a file that cannot be reopened would block the next run.
 int keep_for_owner(int made) noexcept {
   struct stat info = {};
   constexpr mode_t kNeeded = S_IRUSR | S_IWUSR;
@@ -156,10 +156,10 @@ bool is_stored_file(int descriptor) noexcept {
   struct stat info = {};
   struct statfs system = {};
   if (::fstat(descriptor, &info) != 0) return false;
-  const bool made_up =
-      ::fstatfs(descriptor, &system) == 0 &&
-      std::find(std::begin(kMadeUp), std::end(kMadeUp), static_cast<std::uint32_t>(system.f_type)) != std::end(kMadeUp);
-  if (S_ISREG(info.st_mode) && !made_up) return true;
+  const bool is_pseudo =
+      ::fstatfs(descriptor, &system) == 0 && std::find(std::begin(kPseudoFileSystems), std::end(kPseudoFileSystems),
+                                                       static_cast<std::uint32_t>(system.f_type)) != std::end(kPseudoFileSystems);
+  if (S_ISREG(info.st_mode) && !is_pseudo) return true;
   errno = error_of(info);
   return false;
 }
@@ -178,7 +178,7 @@ std::string why_not_own(const std::string& path, int error) {
   return std::strerror(error) + (error == EISDIR ? whose : "");
 }
 
-// Resolves name by name as the kernel does, so that each link on the way is checked, too.
+// Resolves the path component by component as the kernel does, so that each symbolic link on the way is checked too.
 std::string replaceable_part(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code unknown;
@@ -196,7 +196,7 @@ std::string replaceable_part(const std::string& path) {
     const fs::path entry = folder / name;
     struct stat info = {}, above = {};
     if (::stat(folder.c_str(), &above) != 0) return entry.string();
-    if (::lstat(entry.c_str(), &info) != 0) {  // a missing entry may have been any user's, and may be back when it is used
+    if (::lstat(entry.c_str(), &info) != 0) {  // any user may recreate a missing entry before it is used
       const bool only_trusted = errno == ENOENT && (above.st_mode & S_IWOTH) == 0;
       return only_trusted ? "" : entry.string();
     }

@@ -21,13 +21,13 @@ struct Stat {
   std::uint64_t start_time = 0;
 };
 
-// Whether a process has that number, dead or alive.
+// True if a process, possibly a zombie, has that pid.
 bool has_number(std::int32_t pid) noexcept { return ::kill(pid, 0) == 0 || errno != ESRCH; }
 
 enum class Lookup { found, none, unreadable };
 
-// None: no process has that number. Unreadable: no descriptor or memory left, no /proc, or one that hides the process (hidepid). Fields 3 and 22
-// of /proc/<pid>/stat; the command in field 2 may hold blanks and parentheses, so parsing starts at the last ')'.
+// Reads fields 3 and 22 of /proc/<pid>/stat. The command in field 2 may contain blanks and parentheses, so parsing starts at the last ')'.
+// None: no process has that pid. Unreadable: no descriptor or memory left, no /proc, or /proc hides the process (hidepid).
 Lookup read_stat(std::int32_t pid, Stat& stat) noexcept {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
@@ -47,22 +47,22 @@ Lookup read_stat(std::int32_t pid, Stat& stat) noexcept {
   return Lookup::found;
 }
 
-constexpr std::uint64_t kBlind = 1;  // no namespace has this number
+constexpr std::uint64_t kUnknownSpace = 1;  // no namespace has this number
 
-// The namespaces of process numbers and of the clock of start times. The PID namespace counts only if /proc shows it: another one's /proc would
-// describe other processes. A kernel before 5.6 has one clock.
+// Combines the PID namespace and the time namespace. The PID namespace counts only if /proc belongs to it; otherwise /proc would describe
+// other processes. Before Linux 5.6 there is only one clock.
 std::uint64_t own_space() noexcept {
   char text[64] = {};
-  if (::readlink("/proc/self", text, sizeof text - 1) <= 0 || std::atoi(text) != ::getpid()) return kBlind;
+  if (::readlink("/proc/self", text, sizeof text - 1) <= 0 || std::atoi(text) != ::getpid()) return kUnknownSpace;
   struct stat numbers = {}, clock = {};
-  if (::stat("/proc/self/ns/pid", &numbers) != 0) return kBlind;
+  if (::stat("/proc/self/ns/pid", &numbers) != 0) return kUnknownSpace;
   if (::stat("/proc/self/ns/time", &clock) != 0) clock.st_ino = 0;
   return numbers.st_ino ^ clock.st_ino << 32;  // each has 32 bits
 }
 
 int pidfd_open(std::int32_t pid) noexcept { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
 
-// A program may have closed our descriptor, which it does not know, and its number may belong to another file by now.
+// The program may have closed our descriptor, and its number may have been reused.
 bool is_pidfd(int descriptor) noexcept {
   return ::syscall(SYS_pidfd_send_signal, descriptor, 0, nullptr, 0) == 0 || errno != EBADF;
 }
@@ -74,12 +74,12 @@ ProcessId this_process() {
   process.pid = static_cast<std::int32_t>(::getpid());
   process.space = own_space();
   Stat stat;
-  if (process.space != kBlind && read_stat(process.pid, stat) == Lookup::found) process.start_time = stat.start_time;
+  if (process.space != kUnknownSpace && read_stat(process.pid, stat) == Lookup::found) process.start_time = stat.start_time;
   return process;
 }
 
 bool is_visible(const ProcessId& process) noexcept {
-  return process.space == 0 || (process.space != kBlind && process.space == own_space());
+  return process.space == 0 || (process.space != kUnknownSpace && process.space == own_space());
 }
 
 std::uint64_t start_time_of(std::int32_t pid) noexcept {
@@ -99,7 +99,7 @@ bool is_alive(const ProcessId& process) noexcept {
 
 ProcessWatch::ProcessWatch(const ProcessId& process) : process_(process) {
   if (process.pid == ::getpid()) return;
-  // First the descriptor, then the check: the process that is alive now is the descriptor's.
+  // The descriptor first, then the check: so a process that is alive now is the one that the descriptor refers to.
   descriptor_ = pidfd_open(process.pid);
   dead_at_start_ = !is_alive(process);
 }
@@ -121,7 +121,8 @@ ProcessWatch::~ProcessWatch() {
 bool ProcessWatch::alive() const noexcept {
   if (process_.pid == ::getpid()) return true;
   if (dead_at_start_ || process_.pid <= 0) return false;
-  if (descriptor_ < 0 || !is_pidfd(descriptor_)) return is_alive(process_);  // a kernel without pidfd, or it is not ours any more
+  if (descriptor_ < 0 || !is_pidfd(descriptor_))
+    return is_alive(process_);  // no pidfd support, or the descriptor is no longer ours
   struct pollfd look = {descriptor_, POLLIN, 0};
   return ::poll(&look, 1, 0) <= 0;  // readable: the process has ended
 }

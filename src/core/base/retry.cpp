@@ -11,13 +11,13 @@ constexpr std::chrono::milliseconds kFirstPause{20}, kLongestPause{1000};
 
 }  // namespace
 
-bool may_pass(int error) {
+bool may_be_transient(int error) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
     case EIO:
     case EROFS:
-    case ENOENT:  // of a folder whose mount has gone
+    case ENOENT:  // a folder that is unmounted
     case ESTALE:
     case ETIMEDOUT:
     case ENOTCONN:
@@ -27,13 +27,13 @@ bool may_pass(int error) {
   }
 }
 
-// A try may take long: pauses are at least as long, so that failing operations do not keep the disk busy.
+// A try may take long: the pause is at least as long, so that failing operations do not keep the disk busy.
 bool Retry::again(int error, Instant since, Instant begun, Instant now) {
   ++failed_;
   if (!first_) first_ = begun;
-  if (!may_pass(error)) return false;
-  if (!trouble_since_) trouble_since_ = begun;
-  const Instant end = std::max(since, *trouble_since_) + window_;
+  if (!may_be_transient(error)) return false;
+  if (!failing_since_) failing_since_ = begun;
+  const Instant end = std::max(since, *failing_since_) + window_;
   if (now >= end) return false;
   pause_ = failed_ == 1 ? Instant::duration(kFirstPause) : std::min<Instant::duration>(2 * pause_, kLongestPause);
   next_ = std::min(end, now + std::max(pause_, now - begun));
@@ -41,7 +41,7 @@ bool Retry::again(int error, Instant since, Instant begun, Instant now) {
 }
 
 void Retry::stored() {
-  trouble_since_.reset();
+  failing_since_.reset();
   next_thing();
 }
 
@@ -54,7 +54,7 @@ void Retry::next_thing() {
 double Retry::seconds(Instant now) const { return first_ ? std::chrono::duration<double>(now - *first_).count() : 0; }
 
 std::string Retry::effort(Instant now) const {
-  char text[32];  // not snprintf, which obeys the locale
+  char text[32];  // not snprintf, which depends on the locale
   const auto end = std::to_chars(text, text + sizeof text, seconds(now), std::chars_format::fixed, 1);
   return std::to_string(failed_) + " tries within " + std::string(text, end.ptr) + " s";
 }

@@ -1,6 +1,6 @@
-// When the storage retries an operation that the file system refused, and when it gives up.
-// Used by: the manifest's writer and the hdf5 plugin, on the server's dispatch thread; none of it waits.
-// Before it: a failed try. After it: the next one, or the sentence for the clients.
+// The retry policy of the storage for operations that the file system refused.
+// Used by: the manifest's writer and the hdf5 plugin, on the server's dispatch thread; never blocks.
+// Before it: a failed try. After it: the next try, or the error for the clients.
 #pragma once
 
 #include <chrono>
@@ -12,22 +12,22 @@
 
 namespace damaris {
 
-// Time counts from the first failure, or from the arrival of the item if that was later. So an item that has waited behind one that was
-// given up does not wait as long again: all retries end `window` after the last item has arrived.
+// Time counts from the first failure, or from the arrival of the item if that was later. So an item that was queued behind a failed one is
+// not retried for another full window: all retries end `window` after the last item has arrived.
 class Retry {
  public:
   explicit Retry(std::int64_t window_ms) : window_(window_ms) {}
 
-  // A try that began at `begun` has failed with `error`, an errno, at `now`; its item arrived at `since`. Returns whether to try again, not
-  // before resting() is over.
+  // Records a try that began at `begun` and failed with the errno `error` at `now`; its item arrived at `since`. Returns true if it is to
+  // be retried, once resting() returns false.
   bool again(int error, Instant since, Instant begun, Instant now);
   bool resting(Instant now) const { return now < next_; }
-  // The item is stored: the failure is over.
+  // The item is stored: the failure has ended.
   void stored();
-  // The next item is tried; the failure may persist.
+  // Moves on to the next item; the failure may persist.
   void next_thing();
 
-  // Of the current item: failed tries, and the time since the first of them began.
+  // Failed tries of the current item, and the time since the first of them began.
   int failed() const { return failed_; }
   double seconds(Instant now) const;
   // "4 tries within 12.3 s"
@@ -35,13 +35,13 @@ class Retry {
 
  private:
   std::chrono::milliseconds window_;
-  std::optional<Instant> trouble_since_, first_;
+  std::optional<Instant> failing_since_, first_;
   Instant next_ = {};
   Instant::duration pause_ = {};
   int failed_ = 0;
 };
 
-// Whether a failure with this errno may be transient.
-bool may_pass(int error);
+// True if a failure with this errno may be transient.
+bool may_be_transient(int error);
 
 }  // namespace damaris

@@ -21,7 +21,7 @@ std::string value_of(const char* variable) {
   return value == nullptr ? "" : value;
 }
 
-// Of the run, not of the batch job, which may contain several runs at once.
+// Identifies the run, not the batch job, which may contain several concurrent runs.
 std::string launched_run() {
   for (const char* variable : {"PMIX_NAMESPACE", "PALS_APID"})
     if (const std::string value = value_of(variable); !value.empty()) return format("{} {}", variable, value);
@@ -46,7 +46,7 @@ std::int32_t parent_of(std::int32_t pid) {
   return name_end == std::string::npos || stat.size() < name_end + 5 ? 0 : std::atoi(stat.c_str() + name_end + 4);
 }
 
-// The nearest ancestor that is not a rank: there may be scripts and debuggers between a rank and its launcher.
+// The nearest ancestor that is not itself a rank: scripts and debuggers may run between a rank and its launcher.
 std::string local_launcher() {
   for (const char* variable : {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "MPI_LOCALRANKID"}) {
     if (value_of(variable).empty()) continue;

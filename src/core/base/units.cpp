@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();
 
-// A decimal number without sign and what follows it. Not strtod: that obeys the locale and knows "inf" and hexadecimal.
+// An unsigned decimal number and the unit that follows it. Not strtod, which depends on the locale and accepts "inf" and hexadecimal.
 struct Quantity {
   std::uint64_t whole = 0;
-  std::uint64_t fraction = 0;  // of `fraction_unit`
+  std::uint64_t fraction = 0;  // in units of 1 / fraction_unit
   std::uint64_t fraction_unit = 1;
   std::string unit;  // lower case, blanks removed
 };

@@ -1,4 +1,4 @@
-// Sizes and durations as people write and read them: "64MiB", "10s".
+// Parses and formats human-readable sizes and durations: "64MiB", "10s".
 // Used by: configuration, messages, tools and benchmarks, on any thread.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace damaris {
 
-// Parses "4096", "64KiB", "1.5GiB", "10MB" (powers of 1000). Returns bytes, or nothing when `text` is no size or above 2^63.
+// Parses "4096", "64KiB", "1.5GiB", "10MB" (powers of 1000). Returns bytes, or nothing if `text` is not a size or exceeds 2^63.
 std::optional<std::uint64_t> parse_size(std::string_view text);
 
 // Parses "250ms", "10s", "2min", "1h"; a bare number is seconds. Returns milliseconds, or nothing.

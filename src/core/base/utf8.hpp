@@ -1,4 +1,4 @@
-// Recognises UTF-8.
+// Validates UTF-8.
 // Used by: the configuration and the settings of the hdf5 plugin, at start-up.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace damaris {
 
-// The first byte that belongs to no complete character, or npos. Surrogates and overlong forms are no characters.
+// The position of the first byte that is not part of a valid character, or npos. Surrogates and overlong forms are invalid.
 constexpr std::size_t find_not_utf8(std::string_view text) noexcept {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   for (std::size_t i = 0; i < text.size();) {

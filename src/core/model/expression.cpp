@@ -11,7 +11,7 @@ Expression Expression::constant(std::int64_t value) {
   return result;
 }
 
-// Each helper throws instead of leaving the range of 64 bits.
+// Each helper throws on 64-bit overflow.
 namespace {
 
 std::int64_t add(std::int64_t a, std::int64_t b, std::size_t position) {
@@ -34,7 +34,7 @@ std::int64_t multiply(std::int64_t a, std::int64_t b, std::size_t position) {
 
 std::int64_t divide(std::int64_t a, std::int64_t b, std::size_t position) {
   if (b == 0) throw ExpressionError(position, "division by zero");
-  // The one quotient outside the range: lowest / -1.
+  // lowest / -1 is the only quotient that overflows.
   return b == -1 ? subtract(0, a, position) : a / b;
 }
 

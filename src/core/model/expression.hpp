@@ -12,7 +12,7 @@
 
 namespace damaris::model {
 
-// The error in an expression, and the byte of its text where it is (from 0).
+// An error in an expression, and its byte offset in the text.
 class ExpressionError : public std::runtime_error {
  public:
   ExpressionError(std::size_t position, const std::string& what) : std::runtime_error(what), position_(position) {}
@@ -24,18 +24,18 @@ class ExpressionError : public std::runtime_error {
 
 // 64-bit integers, names (letters, digits, '_'), + - * / % and parentheses, unary minus and plus. Division truncates towards zero as in C
 // and Fortran.
-// Immutable after parse. Overflow and division by zero throw at evaluation; never undefined behaviour.
+// Immutable after parse. Overflow and division by zero throw during evaluation; never undefined behaviour.
 class Expression {
  public:
   Expression() = default;
-  // Throws ExpressionError. Nesting deeper than 64 and texts longer than 4096 bytes are refused.
+  // Throws ExpressionError, also for nesting deeper than 64 and texts longer than 4096 bytes.
   static Expression parse(std::string_view text);
   static Expression constant(std::int64_t value);
 
-  // Names used, each once, in order of appearance.
+  // The distinct names used, in order of appearance.
   const std::vector<std::string>& names() const noexcept { return names_; }
   const std::string& text() const noexcept { return text_; }
-  // `value_of` gives the value of a name; it may throw. Throws ExpressionError.
+  // `value_of` returns the value of a name; it may throw. Throws ExpressionError.
   std::int64_t evaluate(const std::function<std::int64_t(const std::string&)>& value_of) const;
 
  private:
@@ -43,7 +43,7 @@ class Expression {
   enum class Op : std::uint8_t { push, load, add, subtract, multiply, divide, modulo, negate };
   struct Operation {
     Op op;
-    std::int64_t operand;  // value of push, index into names_ of load
+    std::int64_t operand;  // push: value; load: index into names_
     std::size_t position;  // byte in text_, for messages
   };
   std::string text_;

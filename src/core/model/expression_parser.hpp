@@ -21,7 +21,7 @@ class ExpressionParser {
   void name();
   void parenthesis();
 
-  char peek();  // next character that is no blank, or '\0' at the end
+  char peek();  // the next non-blank character, or '\0' at the end
   void emit(Op op, std::size_t position, std::int64_t operand = 0);
   [[noreturn]] void fail(const std::string& wanted);
 

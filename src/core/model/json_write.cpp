@@ -128,7 +128,7 @@ std::string to_json(const Model& model) {
                        {"events", json_list(model.events)},
                        {"plugins", json_list(model.plugins)},
                        {"log", {{"level", model.log.level}, {"file", model.log.file}}}};
-  // A path need not be UTF-8; it is for messages only, so a replaced character does no harm.
+  // A path need not be UTF-8; it is used in messages only, so a replaced character does no harm.
   return text_of(result);
 }
 

@@ -31,7 +31,7 @@ std::int64_t computed(const Model& model, const Parameter& parameter, const std:
   }
 }
 
-// Both empty: there is none.
+// Both empty: MPI is not required.
 struct NeedOfMpi {
   std::string reason, instead;
 };

@@ -1,4 +1,4 @@
-// The model: what the XML says, as plain structs without I/O, MPI or XML.
+// The model: the contents of the XML as plain structs, without I/O, MPI or XML.
 // Used by: every process; built once by config (or from the region's compiled form), then immutable and shared by all threads.
 // Before it: config. After it: the client resolves layouts, the server runs actions, plugins see variable infos.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace damaris::model {
 
-// A position in the XML, for messages. line 0: not from a file (a default).
+// A position in the XML, for messages. Line 0: not from a file (a default).
 struct Location {
   int line = 0;
   int column = 0;
@@ -39,9 +39,9 @@ struct Compound {
 struct Parameter {
   std::string name;
   dc_type type = DC_INT64;  // an integer type: the range dc_set_parameter accepts
-  Expression expression;    // may use parameters that stand before it in Model::parameters
-  std::int64_t value = 0;   // of the expression, at the start
-  bool constant = false;    // dc_set_parameter refuses it: constant="true" in the XML, or computed from other parameters
+  Expression expression;    // may use parameters that precede it in Model::parameters
+  std::int64_t value = 0;   // initial value of the expression
+  bool constant = false;    // rejected by dc_set_parameter: constant="true" in the XML, or computed from other parameters
   Location where;
 };
 
@@ -84,18 +84,18 @@ struct Variable {
   std::vector<std::uint32_t> coordinates;  // of a rectilinear mesh: ids of variables, one per dimension in C order; else empty
   std::string reduce;                      // as in the XML, "" for none
   dc_reduction_t reduction = {};           // `reduce`, parsed
-  std::string reduce_on_full;              // the same for when the buffer fills, "" for none
+  std::string reduce_on_full;              // used while the buffer is filling, "" for none
   dc_reduction_t reduction_on_full = {};
   OnFull on_full = OnFull::block;
   StepSelection schedule;
-  int priority = 0;                 // larger ones are stored first
-  std::vector<std::int64_t> chunk;  // extents, as its layout lists dimensions; empty: left to the storage
+  int priority = 0;                 // higher ones are stored first
+  std::vector<std::int64_t> chunk;  // extents in the layout's dimension order; empty: left to the storage
   bool enabled = true;
   bool store = true;  // false: for actions only, never in files
   Location where;
 };
 
-// One thing to do on an event.
+// What the server executes on an event.
 struct Action {
   std::string function;  // symbol of the one-function form, or "" when `plugin` handles it
   std::string library;   // `using`: file of the one-function form
@@ -135,13 +135,13 @@ struct Architecture {
   bool pin = true;                          // servers pin themselves where allowed
   std::uint64_t buffer_bytes = 64u << 20;   // per server: all arenas together
   std::vector<std::int64_t> weights;        // empty: equal arenas
-  bool pooled = false;                      // one arena for all clients
-  bool checksums = false;                   // clients take one of each block at hand-over
+  bool pooled = false;                      // one arena shared by all clients
+  bool checksums = false;                   // clients compute one for each block they publish
   std::int64_t buffer_timeout_ms = 10'000;  // block(timeout) of a full buffer or lane
   OnFull on_full = OnFull::block;           // default of the variables
-  bool reduces_on_full = false;             // reduce_on_full of the variables holds when the buffer fills
+  bool reduces_on_full = false;             // apply reduce_on_full of the variables while the buffer is filling
   std::string spill;                        // folder for datasets that do not fit into the buffer, "" for none
-  std::uint64_t spill_bytes = std::uint64_t{16} << 30;  // at most
+  std::uint64_t spill_bytes = std::uint64_t{16} << 30;  // maximum size of the spill file
   std::uint64_t lane_events = 1024;                     // capacity of a lane, a power of two
   std::int64_t attach_timeout_ms = 60'000;
   std::int64_t finalize_timeout_ms = 300'000;
@@ -158,7 +158,7 @@ struct LogSettings {
 struct Model {
   std::string simulation = "simulation";
   std::string file;    // path of the XML as given
-  std::string folder;  // in a region: the working directory of its server, which relative paths are from
+  std::string folder;  // in a region: the working directory of its server, which relative paths refer to
   Architecture architecture;
   std::vector<Parameter> parameters;
   std::vector<Compound> compounds;
@@ -167,10 +167,10 @@ struct Model {
   std::vector<Event> events;        // ids are indexes
   std::vector<Plugin> plugins;      // storage first
   LogSettings log;
-  std::vector<std::string> old_words;  // sentences "file:line:column: ..." about names of an earlier version; not in a region
+  std::vector<std::string> old_words;  // warnings "file:line:column: ..." about names of an earlier version; not in a region
 };
 
-// Looks names up, by full path and, where it is unique, by bare name. Returns nullptr / -1 when unknown.
+// Looks up names by full path and, where it is unique, by bare name. Returns -1 if unknown.
 class Names {
  public:
   explicit Names(const Model& model);
@@ -183,16 +183,16 @@ class Names {
   std::map<std::string, int> variables_, layouts_, events_, parameters_;
 };
 
-// A layout with its expressions evaluated; C order (slowest first) whatever the language.
+// A layout with its expressions evaluated; always in C order (slowest dimension first).
 struct Shape {
-  std::uint64_t bytes = 0;  // first, with the extents: what every write reads lies together
+  std::uint64_t bytes = 0;  // first, next to the extents: every write reads both
   int ndims = 0;
   std::int64_t extents[DC_MAX_DIMS] = {};
   std::int64_t global[DC_MAX_DIMS] = {};
   std::int64_t ghost_low[DC_MAX_DIMS] = {};
   std::int64_t ghost_high[DC_MAX_DIMS] = {};
 
-  // Without the ghost zones. In an empty block the extents may be less than the ghost zones.
+  // The extent without ghost zones. In an empty block the extents may be smaller than the ghost zones.
   std::int64_t interior(int d) const {
     const std::int64_t without = extents[d] - ghost_low[d] - ghost_high[d];
     return without > 0 ? without : 0;
@@ -200,38 +200,38 @@ struct Shape {
 };
 
 // Evaluates `layout` with the given parameter values (indexed as model.parameters).
-// Throws Error(DC_E_SHAPE) for negative extents, overflow, or, where there are elements, a ghost wider than its dimension; names layout,
-// dimension and values.
+// Throws Error(DC_E_SHAPE) for negative extents, overflow or, unless the shape is empty, a ghost zone wider than its dimension; names the
+// layout, the dimension and the values.
 Shape resolve(const Model& model, const Layout& layout, const std::vector<std::int64_t>& parameters);
 
 // The initial values of all parameters, indexed as model.parameters.
 std::vector<std::int64_t> initial_parameters(const Model& model);
 
-// Recomputes the parameters whose expressions use others: called after one of `values` has changed.
+// Recomputes the parameters whose expressions use others; call it after one of `values` has changed.
 // Throws Error(DC_E_ARGUMENT) for overflow, division by zero or a value outside a parameter's type; `values` is then unchanged.
 void update_parameters(const Model& model, std::vector<std::int64_t>& values);
 
 // Bytes that one client writes in a step in which it writes every enabled variable once.
 std::uint64_t step_bytes(const Model& model, const std::vector<std::int64_t>& parameters);
 
-// Whether it is a storage that writes files from several servers, with MPI calls of its own.
+// True for a storage that writes files from several servers, with its own MPI calls.
 bool calls_mpi(const Plugin& plugin);
 
-// Why this model works only with MPI (global scope, one file for all), as a sentence with its place in the XML; "" when it does not.
+// Why this model requires MPI (global scope, one file for all servers), with the place in the XML; "" if it does not.
 std::string mpi_reason(const Model& model);
-// The same with what to do where there is no MPI.
+// The same, with the alternative without MPI.
 std::string refusal_without_mpi(const Model& model);
 inline bool needs_mpi(const Model& model) { return !mpi_reason(model).empty(); }
 
 // "cm1.xml:12:5", or the path alone for a default.
 std::string place(const Model& model, Location where);
 
-// The lowest and highest value of an integer type that dc_set_parameter may give (the highest of uint64 is that of int64).
+// The range of an integer type that dc_set_parameter accepts (the highest uint64 is that of int64).
 std::int64_t lowest(dc_type type);
 std::int64_t highest(dc_type type);
 
 std::uint64_t type_bytes(dc_type type);  // 0 for DC_ANY and DC_COMPOUND
 const char* type_name(dc_type type);     // "real32", "int64", ...
-std::string type_text(dc_type type);     // for people, with the names programs use: "real32 (real, float)"
+std::string type_text(dc_type type);     // for messages, with the names that programs use: "real32 (real, float)"
 
 }  // namespace damaris::model

@@ -23,8 +23,8 @@ void set_state(BlockHeader& block, BlockState state) noexcept {
 
 Arena::Arena(std::byte* base, std::uint64_t bytes, LaneHeader* lane) noexcept
     : base_(base), bytes_(bytes / kLine * kLine), lane_(lane) {
-  state_.given = lane->released.load(std::memory_order_acquire);
-  start_over(state_.given);
+  state_.reserved_bytes = lane->released.load(std::memory_order_acquire);
+  reset(state_.reserved_bytes);
 }
 
 Arena Arena::existing(std::byte* base, std::uint64_t bytes, LaneHeader* lane) noexcept {
@@ -42,10 +42,10 @@ void Arena::make_free(std::uint64_t offset, std::uint64_t size) noexcept {
   set_state(*block, BlockState::free);
 }
 
-// Ascending, whatever a stray write of this program, or of one that shares the pool, has left there: so a walk of the list terminates.
-std::uint64_t Arena::next_free(std::uint64_t offset) const noexcept { return place_of(at(offset)->next_free, offset + 1); }
+// Always ascending, even after a stray write by this program or by one that shares the pool, so that a walk of the list terminates.
+std::uint64_t Arena::next_free(std::uint64_t offset) const noexcept { return checked_offset(at(offset)->next_free, offset + 1); }
 
-// Returns the size of the block. The remainder gets its header before the block shrinks, so that a walk after a kill finds whole blocks.
+// Returns the size of the block. Writes the remainder's header before the block shrinks, so that a walk after a kill finds whole blocks.
 std::uint64_t Arena::split(std::uint64_t offset, std::uint64_t previous, std::uint64_t size, std::uint64_t need) noexcept {
   BlockHeader* block = at(offset);
   std::uint64_t next = next_free(offset);
@@ -64,13 +64,13 @@ std::uint64_t Arena::split(std::uint64_t offset, std::uint64_t previous, std::ui
   return taken;
 }
 
-// Inline: of the path of every write.
+// Inline: on the path of every write.
 inline BlockHeader* Arena::first_fit(std::uint64_t need, Form form) noexcept {
   std::uint64_t previous = kNoBlock;
   for (std::uint64_t offset = state_.first_free; offset < bytes_; previous = offset, offset = next_free(offset)) {
     const std::uint64_t room = at(offset)->size_bytes.load(std::memory_order_relaxed);
     if (room < need) continue;
-    if (!size_is_sound(room, bytes_ - offset)) return nullptr;  // a stray write: treated as full
+    if (!size_is_sound(room, bytes_ - offset)) return nullptr;  // damaged by a stray write: treat the arena as full
     const std::uint64_t size = split(offset, previous, room, need);
     BlockHeader* block = at(offset);
     block->ndims = form.ndims;
@@ -78,7 +78,7 @@ inline BlockHeader* Arena::first_fit(std::uint64_t need, Form form) noexcept {
     block->next_free = owner_;
     set_state(*block, BlockState::reserved);
     state_.free_bytes -= size;
-    state_.given += size;
+    state_.reserved_bytes += size;
     return block;
   }
   return nullptr;
@@ -87,33 +87,33 @@ inline BlockHeader* Arena::first_fit(std::uint64_t need, Form form) noexcept {
 BlockHeader* Arena::try_reserve(std::uint64_t data_bytes, Form form) noexcept {
   if (!can_ever_hold(data_bytes, form)) return nullptr;
   const std::uint64_t released = lane_->released.load(std::memory_order_acquire);
-  if (released == state_.given && state_.given != state_.given_at_start_over) start_over(released);
+  if (released == state_.reserved_bytes && state_.reserved_bytes != state_.reserved_at_reset) reset(released);
   const std::uint64_t need = block_bytes(data_bytes, form);
   BlockHeader* block = first_fit(need, form);
   if (block == nullptr && sweep()) block = first_fit(need, form);
   return block;
 }
 
-// Every block has been released: no walk over perhaps a million blocks, and the next step reuses the lines that are in the caches.
-void Arena::start_over(std::uint64_t released) noexcept {
+// Every block has been released: avoids a walk over perhaps a million blocks, and the next step reuses lines that are still cached.
+void Arena::reset(std::uint64_t released) noexcept {
   make_free(0, bytes_);
   at(0)->next_free = kNoBlock;
   state_.first_free = 0;
   state_.free_bytes = bytes_;
   state_.swept = released;
-  state_.given_at_start_over = state_.given;
+  state_.reserved_at_reset = state_.reserved_bytes;
 }
 
 void Arena::cancel(BlockHeader& block) noexcept { release_block(block, block.size_bytes.load(std::memory_order_relaxed), *lane_); }
 
-// Returns false, without a walk, when nothing was released since the last one.
+// Returns false, without a walk, if nothing has been released since the last one.
 bool Arena::sweep() noexcept {
   if (lane_->released.load(std::memory_order_acquire) == state_.swept) return false;
   walk_and_merge();
   return true;
 }
 
-// Merges neighbours that are free or released and rebuilds the free list in address order.
+// Merges adjacent free and released blocks and rebuilds the free list in address order.
 void Arena::walk_and_merge() noexcept {
   state_.swept = lane_->released.load(std::memory_order_acquire);
   state_.free_bytes = 0;
@@ -121,7 +121,7 @@ void Arena::walk_and_merge() noexcept {
   std::uint64_t hole = kNoBlock;  // start of the run of free blocks being merged
   for (std::uint64_t offset = 0; offset < bytes_;) {
     const std::uint64_t size = at(offset)->size_bytes.load(std::memory_order_relaxed);
-    if (!size_is_sound(size, bytes_ - offset)) break;  // a stray write of the program: what lies behind it is out of use
+    if (!size_is_sound(size, bytes_ - offset)) break;  // damaged by a stray write: the space behind it stays unused
     const BlockState state = state_of(*at(offset), std::memory_order_acquire);
     if (state == BlockState::free || state == BlockState::released) {
       state_.free_bytes += size;
@@ -141,10 +141,10 @@ void Arena::walk_and_merge() noexcept {
   *link = kNoBlock;
 }
 
-// The number of reserved bytes is unknown from here on, so only sweeps reclaim them.
+// From here on the number of reserved bytes is unknown, so only sweeps reclaim blocks.
 void Arena::rebuild() noexcept {
   constexpr std::uint64_t kNeverReleased = 1ull << 63;
-  state_.given = kNeverReleased;
+  state_.reserved_bytes = kNeverReleased;
   walk_and_merge();
 }
 

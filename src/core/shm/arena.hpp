@@ -1,6 +1,6 @@
-// An arena: one client thread's part of the buffer. Reserved only by that thread, released only by the server: no lock, no call.
+// An arena: one client thread's part of the buffer. Only that thread reserves and only the server releases blocks: no lock, no system call.
 // Used by: Arena by one client thread, or under the lock of a pool (pool.hpp); walk_arena by the server and by recovery.
-// Before it: the layout gives the bytes. After it: a published block travels through the lane.
+// Before it: the layout determines the bytes. After it: the published block is announced through the lane.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +10,21 @@
 
 namespace damaris::shm {
 
-// Address-ordered first fit; neighbours merge when the free list has no hole.
+// Address-ordered first fit; adjacent blocks are merged when no hole is large enough.
 class Arena {
  public:
   Arena() = default;
-  // Takes over an arena of `bytes` at `base` (64-byte aligned, `bytes` a multiple of 64) and makes it one free block.
+  // Initializes an arena of `bytes` at `base` (64-byte aligned, `bytes` a multiple of 64) as one free block.
   Arena(std::byte* base, std::uint64_t bytes, LaneHeader* lane) noexcept;
-  // An arena that another process has made; its state comes with resume().
+  // An arena that another process has initialized; resume() sets its state.
   static Arena existing(std::byte* base, std::uint64_t bytes, LaneHeader* lane) noexcept;
 
-  // Returns a reserved block of that form with room for `data_bytes`, or nullptr when there is no hole. Never blocks.
+  // Returns a reserved block of that form with room for `data_bytes`, or nullptr if no hole is large enough. Never blocks.
   BlockHeader* try_reserve(std::uint64_t data_bytes, Form form = {}) noexcept;
-  // Gives back a block that is not published: reserved, or answered.
+  // Releases a block that is not published: reserved, or answered.
   void cancel(BlockHeader& block) noexcept;
 
-  // True when such a block would fit into the empty arena.
+  // True if such a block would fit into the empty arena.
   bool can_ever_hold(std::uint64_t data_bytes, Form form = {}) const noexcept {
     return data_bytes <= bytes_ && block_bytes(data_bytes, form) <= bytes_;
   }
@@ -33,22 +33,22 @@ class Arena {
   std::uint64_t size_bytes() const noexcept { return bytes_; }
   // Both first reclaim what the server has released.
   std::uint64_t used_bytes() noexcept;
-  // Of data that fit into the largest hole with a header of this form.
+  // Data bytes that fit into the largest hole with a header of this form.
   std::uint64_t largest_hole_bytes(Form form = kAllLists) noexcept;
-  // The owner stands in the header of each block that is reserved from now on.
+  // Sets the owner recorded in the header of each block that is reserved from now on.
   void set_owner(std::uint32_t owner) noexcept { owner_ = owner; }
-  // Of an arena that several processes hold in turn: each begins with the state that the previous one left.
+  // For an arena that several processes use in turn: each resumes from the state that the previous one left.
   const ArenaState& state() const noexcept { return state_; }
   void resume(const ArenaState& state) noexcept {
     state_ = state;
-    state_.first_free = place_of(state.first_free, 0);
+    state_.first_free = checked_offset(state.first_free, 0);
   }
-  // Rebuilds the state from the block headers; space behind a damaged header is not used.
+  // Rebuilds the state from the block headers; the space behind a damaged header stays unused.
   void rebuild() noexcept;
 
-  // Hints without a walk: what was released since the last sweep counts as free.
+  // Estimates without a walk: blocks released since the last sweep count as free.
   std::uint64_t used_hint_bytes() const noexcept {
-    // A sweep may have seen a block before its bytes were counted.
+    // May underflow: a sweep may have merged a released block before its bytes were counted.
     const std::uint64_t free = state_.free_bytes + (lane_->released.load(std::memory_order_relaxed) - state_.swept);
     return free < bytes_ ? bytes_ - free : 0;
   }
@@ -59,14 +59,14 @@ class Arena {
   std::uint64_t next_free(std::uint64_t offset) const noexcept;
   BlockHeader* first_fit(std::uint64_t need, Form form) noexcept;
   std::uint64_t split(std::uint64_t offset, std::uint64_t previous, std::uint64_t size, std::uint64_t need) noexcept;
-  // Of a free block at or behind `least`; kNoBlock where none can be.
-  static std::uint64_t place_of(std::uint64_t offset, std::uint64_t least) noexcept {
+  // `offset` if it is aligned and not below `least`, otherwise kNoBlock.
+  static std::uint64_t checked_offset(std::uint64_t offset, std::uint64_t least) noexcept {
     return offset >= least && offset % kLine == 0 ? offset : kNoBlock;
   }
   void make_free(std::uint64_t offset, std::uint64_t size) noexcept;
   bool sweep() noexcept;
   void walk_and_merge() noexcept;
-  void start_over(std::uint64_t released) noexcept;
+  void reset(std::uint64_t released) noexcept;
 
   std::byte* base_ = nullptr;
   std::uint64_t bytes_ = 0;
@@ -75,14 +75,14 @@ class Arena {
   LaneHeader* lane_ = nullptr;
 };
 
-// The next sweep finds the state; `released` shows that a sweep is worthwhile, or that no block is held any more. `size_bytes`: of the
-// block, as the caller knows it, since its header may be overwritten once it is released.
+// The next sweep finds the state; `released` tells the client that a sweep is worthwhile, or that every block has been released.
+// `size_bytes`: size of the block as known to the caller, because the header may be overwritten once the block is released.
 inline void release_block(BlockHeader& block, std::uint64_t size_bytes, LaneHeader& lane) noexcept {
   block.state.store(static_cast<std::uint32_t>(BlockState::released), std::memory_order_release);
   lane.released.fetch_add(size_bytes, std::memory_order_release);
 }
 
-// Calls `visit(header, offset)` for each block of an arena in address order, as long as the headers make sense.
+// Calls `visit(header, offset)` for each block of an arena in address order, as long as the headers are valid.
 // Returns false at an invalid block header, having visited the blocks before it.
 bool walk_arena(std::byte* base, std::uint64_t bytes, const std::function<void(BlockHeader&, std::uint64_t)>& visit);
 

@@ -1,12 +1,12 @@
-// A block of an arena byte by byte: a header only as long as its lists need, then the data.
-// Used by: client threads, which fill it; the server and recovery, which read it, and believe nothing of it (server/intake.hpp).
-// Before it: an arena has room. After it: a published block travels through the lane.
+// The binary format of a block in an arena: a header no longer than its lists require, then the data.
+// Used by: client threads, which fill it; the server and recovery, which read it and trust none of it (server/intake.hpp).
+// Before it: an arena has room. After it: the published block is announced through the lane.
 //
-// [fixed part: 56 bytes | lists, one behind the other | up to a whole line | data]. The lists, all in C order, are extents, position,
-// global, ghost_low, ghost_high: ndims numbers each, of 8 bytes, of the ghost zones 4; those that are not there take no room. So the header
-// of a dataset of one dimension without a place is one line; in three dimensions, placed in a global array, it is two; the longest is five.
-// Where the data begin follows from the lists that there are, the block's form: a client takes it from its variable, the server from its
-// own copy of the header, after it has checked that the form is valid and the block long enough.
+// [fixed part: 56 bytes | consecutive lists | padding to a whole line | data]. The lists, all in C order, are extents, position, global,
+// ghost_low, ghost_high: ndims numbers each, of 8 bytes, for ghost zones of 4; absent lists take no space. So the header of a
+// one-dimensional dataset without a position is one line; in three dimensions, positioned in a global array, it is two; at most it is five.
+// The offset of the data follows from the lists that are present, the block's form: a client takes it from its variable, the server from
+// its own copy of the header, after checking that the form is valid and the block long enough.
 #pragma once
 
 #include <damaris/damaris.h>
@@ -24,36 +24,37 @@ enum class BlockState : std::uint32_t {
   free = 1,       // C: part of the free list, or to be merged
   reserved = 2,   // C: being filled
   published = 3,  // C release: belongs to the server
-  released = 4,   // S release, or C of what it cancels: the client may merge it
-  asked = 5,      // C release: belongs to the server, which fills it with the data to be read
-  answered = 6,   // S release: the client may read it, and releases it as a block it cancels
-  given_up = 7,   // C: the client has abandoned the read; the server releases the block
+  released = 4,   // S release, or C for a block that it cancels: the client may merge it
+  requested = 5,  // C release: belongs to the server, which fills it with the data of a read
+  answered = 6,   // S release: the client may read it, then releases it like a cancelled block
+  abandoned = 7,  // C: the client has abandoned the read; the server releases the block
 };
 
 inline constexpr std::uint16_t kBlockMagic = 0x4b44;  // "DK"
 
 // Blocks follow each other without gaps, so the arena can be walked from its start.
-// C writes all of it while reserved; S reads after published (acquire) and writes only `state`. Of a free block only magic, state,
-// size_bytes and next_free count.
+// C writes all fields while reserved; S reads them after published (acquire) and writes only `state`. In a free block only magic, state,
+// size_bytes and next_free are valid.
 struct alignas(kLine) BlockHeader {
   std::uint16_t magic;
   std::uint8_t ndims;
-  std::uint8_t flags;  // kHas... of what follows the extents, and of the checksum
+  std::uint8_t flags;  // kHas...: the lists that follow the extents, and the checksum
   std::atomic<std::uint32_t> state;
   std::atomic<std::uint64_t> size_bytes;  // header included; one store moves a boundary, so a walk never sees half a split
-  std::uint64_t next_free;  // C only: offset in the arena of the next free block, kNoBlock at the end; not free: owner
+  std::uint64_t
+      next_free;  // C only: arena offset of the next free block, kNoBlock at the end; in a block that is not free: the owner
   std::uint64_t data_bytes;
   std::int64_t step;
   std::uint32_t variable;
   std::int32_t source;
   std::int32_t block;
   std::uint32_t checksum;   // of the data, with kHasChecksum: codec/checksum.hpp
-  std::int64_t first_list;  // and on behind the end of the struct: see Lists
+  std::int64_t first_list;  // the lists continue behind the end of the struct: see Lists
 };
 inline constexpr std::uint8_t kHasPosition = 1, kHasGlobal = 2, kHasGhost = 4, kHasChecksum = 8;
 static_assert(sizeof(BlockHeader) == kLine);
 
-// What lists a block has, and how many lines its header takes with them.
+// Which lists a block has, and the number of lines of its header.
 struct Form {
   std::uint8_t ndims = 0, flags = 0;
   std::uint16_t lines = 1;
@@ -66,13 +67,13 @@ struct Form {
     if (end > kLine) lines = static_cast<std::uint16_t>((end + kLine - 1) / kLine);
   }
   constexpr bool has(std::uint8_t flag) const noexcept { return (flags & flag) != 0; }
-  constexpr bool can_be() const noexcept {
+  constexpr bool is_valid() const noexcept {
     return ndims <= DC_MAX_DIMS && (flags & ~(kHasPosition | kHasGlobal | kHasGhost | kHasChecksum)) == 0;
   }
 };
 inline constexpr Form kAllLists{DC_MAX_DIMS, kHasPosition | kHasGlobal | kHasGhost};
 
-// Where the data begin, from the start of the block.
+// The offset of the data from the start of the block.
 constexpr std::uint64_t header_bytes(Form form) noexcept { return form.lines * kLine; }
 inline constexpr std::uint64_t kLongestHeader = header_bytes(kAllLists);
 static_assert(kLongestHeader == 320);
@@ -84,7 +85,7 @@ inline std::byte* data_of(BlockHeader* block, Form form) noexcept {
   return reinterpret_cast<std::byte*>(block) + header_bytes(form);
 }
 
-// Where the lists of a header lie; only those of `form` are there.
+// Locates the lists of a header; only those of `form` are present.
 template <class Header>
 class Lists {
   template <class Number>
@@ -109,14 +110,14 @@ class Lists {
   Form form_;
 };
 
-// A header away from its block, with room for all lists.
+// A header stored apart from its block, with room for all lists.
 struct alignas(BlockHeader) LongHeader {
   std::byte bytes[kLongestHeader] = {};
 
   BlockHeader& get() noexcept { return *reinterpret_cast<BlockHeader*>(bytes); }
 };
 
-// Behind the data of a block that was asked for, at answer_offset: S before answered, C after.
+// Behind the data of a requested block, at answer_offset: S writes it before answered, C reads it after.
 struct Answer {
   std::int32_t code;
   char sentence[1020];
@@ -124,8 +125,8 @@ struct Answer {
 
 inline constexpr std::uint64_t kMinBlock = sizeof(BlockHeader) + kLine;
 
-// From the start of the data; the bytes an asked block needs are those up to the end of its answer.
+// Offset from the start of the data. A requested block extends to the end of its answer.
 constexpr std::uint64_t answer_offset(std::uint64_t data_bytes) { return round_up(data_bytes, kLine); }
-constexpr std::uint64_t asked_bytes(std::uint64_t data_bytes) { return answer_offset(data_bytes) + sizeof(Answer); }
+constexpr std::uint64_t request_bytes(std::uint64_t data_bytes) { return answer_offset(data_bytes) + sizeof(Answer); }
 
 }  // namespace damaris::shm

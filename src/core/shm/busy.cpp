@@ -22,7 +22,7 @@ Busy busy_with(const RegionHeader& header) {
     if (c == '\0') break;
     busy.what += c;
   }
-  // In floating point: a value that another process wrote may be far out of range, and its difference would overflow.
+  // In floating point: another process may have written a value far out of range, and the integer difference would overflow.
   busy.seconds = (static_cast<double>(Clock::now().time_since_epoch().count()) - static_cast<double>(busy.since_ns)) * 1e-9;
   return busy;
 }

@@ -1,6 +1,6 @@
-// What the server is doing at present, for the messages of processes that wait for it.
-// Used by: the server's dispatch thread sets it; clients and the watchdog read it, and may see a torn text.
-// Before it: a plugin's callback. After it: the sentence of a time-out, or a line in the log.
+// What the server is doing, for the messages of processes that wait for it.
+// Used by: the server's dispatch thread sets it; clients and the watchdog read it, possibly torn.
+// Before it: a plugin's callback. After it: the message of a time-out, or a line in the log.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace damaris::shm {
 
-// "": neither in a plugin nor waiting for one.
+// `what` "": neither inside a plugin nor waiting for one.
 void show_busy(RegionHeader& header, const std::string& what) noexcept;
 
 struct Busy {

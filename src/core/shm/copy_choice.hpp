@@ -1,4 +1,4 @@
-// Copies an array into the region; a large one with the method that was fastest when the first writes of about its size tried each.
+// Copies an array into the region; a large one with the method that proved fastest in the first writes of similar size.
 // Used by: client threads, in every write that copies.
 // Before it: room in an arena. After it: publishing; the values are visible to a process that sees the block published.
 #pragma once
@@ -10,39 +10,41 @@
 
 namespace damaris::shm {
 
-// Methods of copying a large array; the streamed ones bypass the caches, as the copying process does not read the copy again.
-// Streaming stores, one page after the other or four pages abreast. Which is faster depends on the processor and its memory: abreast took
-// 0.6 of the time of a memcpy on a Xeon, and 1.2 of it on an EPYC, where one after the other took 0.8.
-enum class CopyWay : std::uint8_t { plain, streamed, streamed_abreast };
-inline constexpr std::array kCopyWays = {CopyWay::plain, CopyWay::streamed, CopyWay::streamed_abreast};
+// Methods of copying a large array: memcpy, or streaming stores, which bypass the caches as the copying process never reads the copy.
+// Streaming goes page by page or over four pages abreast. Which is fastest depends on the processor and its memory: abreast took 0.6 of
+// the time of a memcpy on a Xeon, but 1.2 of it on an EPYC, where page by page took 0.8.
+enum class CopyMethod : std::uint8_t { plain, streamed, streamed_abreast };
+inline constexpr std::array kCopyMethods = {CopyMethod::plain, CopyMethod::streamed, CopyMethod::streamed_abreast};
 
-// `to`: on a boundary of 32 bytes, as the data of every block is. Where the processor has no such stores, each way is a memcpy.
-void copy_by(CopyWay way, void* to, const void* from, std::uint64_t bytes) noexcept;
+// `to`: aligned to 32 bytes, as the data of every block is. On a processor without streaming stores, each method is a memcpy.
+void copy_by(CopyMethod method, void* to, const void* from, std::uint64_t bytes) noexcept;
 
-// From this size on the other methods are tried. The target of a smaller array is often still in a cache from the last step.
+// The smallest size for which the other methods are tried. The target of a smaller array is often still cached from the last step.
 inline constexpr std::uint64_t kLargeCopyBytes = 256 * 1024;
 
-// Tries each method in turn a few times, separately for each power of two of the size, and keeps the one with the best time per byte. Any
-// thread may call it; threads that measure at the same time may try a method once more or less.
+// Tries each method a few times in turn, separately for each power of two of the size, and keeps the one with the best time per byte.
+// Threads: any; threads that measure concurrently may try a method once more or less.
 class CopyChoice {
  public:
-  static constexpr unsigned kTries = 4;  // of each way
+  static constexpr unsigned kTries = 4;  // per method
 
-  // The method that is kept; plain until one is.
-  CopyWay kept(std::uint64_t bytes) const noexcept { return at(bytes).kept.load(std::memory_order_relaxed); }
-  bool is_decided(std::uint64_t bytes) const noexcept { return at(bytes).reported.load(std::memory_order_relaxed) >= kTells; }
-  // The method to try next, and the time it took. Each round begins with another method: otherwise a program that writes u, v, w in turn
-  // would always try the same method on the same variable.
-  CopyWay next(std::uint64_t bytes) noexcept;
-  void tell(CopyWay way, std::uint64_t bytes, double seconds) noexcept;
+  // The chosen method; plain until the choice is made.
+  CopyMethod kept(std::uint64_t bytes) const noexcept { return at(bytes).kept.load(std::memory_order_relaxed); }
+  bool is_decided(std::uint64_t bytes) const noexcept {
+    return at(bytes).measured.load(std::memory_order_relaxed) >= kMeasurements;
+  }
+  // Returns the method to try next; record() takes the time it took. Each round begins with a different method: otherwise a program that
+  // writes u, v, w in turn would always try the same method on the same variable.
+  CopyMethod next(std::uint64_t bytes) noexcept;
+  void record(CopyMethod method, std::uint64_t bytes, double seconds) noexcept;
 
  private:
-  static constexpr unsigned kTells = kTries * kCopyWays.size();
-  static constexpr std::size_t kClasses = 12;  // from kLargeCopyBytes on; the last one is of all that is larger
+  static constexpr unsigned kMeasurements = kTries * kCopyMethods.size();
+  static constexpr std::size_t kClasses = 12;  // from kLargeCopyBytes up; the last one holds all larger sizes
   struct Class {
-    std::atomic<unsigned> asked{0}, reported{0};
-    std::array<std::atomic<double>, kCopyWays.size()> best_s_per_byte{};  // 0: not tried
-    std::atomic<CopyWay> kept{CopyWay::plain};
+    std::atomic<unsigned> started{0}, measured{0};
+    std::array<std::atomic<double>, kCopyMethods.size()> best_s_per_byte{};  // 0: not tried
+    std::atomic<CopyMethod> kept{CopyMethod::plain};
   };
 
   static std::size_t class_of(std::uint64_t bytes) noexcept;
@@ -52,7 +54,7 @@ class CopyChoice {
   std::array<Class, kClasses> classes_;
 };
 
-// Of this process. `to`: as for copy_by.
+// Uses the process-wide choice. `to`: as for copy_by.
 void copy_large(void* to, const void* from, std::uint64_t bytes) noexcept;
 
 inline void copy_in(void* to, const void* from, std::uint64_t bytes) noexcept {

@@ -36,14 +36,14 @@ std::string safe(std::string text) {
   return text.substr(0, 48);
 }
 
-// A changed name gets a digest of the original, so that different names stay different.
-std::string safe_and_unlike(const std::string& text) {
+// Appends a digest of the original to a changed name, so that different names stay different.
+std::string safe_and_unique(const std::string& text) {
   constexpr std::size_t kKept = 40;
   const std::string changed = safe(text);
   return changed == text ? text : format("{}-{:07x}", changed.substr(0, kKept), digest(text) & 0xfffffffU);
 }
 
-// Of a file that need not exist yet.
+// The file need not exist yet.
 std::string real_path(const std::string& path) {
   std::error_code unreadable;
   const std::filesystem::path absolute = std::filesystem::absolute(path, unreadable).lexically_normal();
@@ -53,7 +53,7 @@ std::string real_path(const std::string& path) {
 
 bool begins_with(const std::string& name, const std::string& prefix) { return name.rfind(prefix, 0) == 0; }
 
-// Other users may create any number of such names: checking the owner first is cheap.
+// Other users may create any number of such names, so the cheap owner check comes first.
 bool may_be_ours(const char* path) {
   struct stat info = {};
   return ::lstat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid();
@@ -64,7 +64,7 @@ bool is_spill_file(const std::string& name) {
   return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
 }
 
-// Where there is no /dev/shm there is no region.
+// Without /dev/shm there are no regions.
 std::vector<std::string> names_where(const std::function<bool(const std::string&)>& is_wanted) {
   std::vector<std::string> names;
   std::error_code failure;
@@ -81,7 +81,7 @@ std::vector<std::string> names_where(const std::function<bool(const std::string&
   return names;
 }
 
-// A resubmitted simulation runs as another job.
+// Matches any job, because a resubmitted simulation runs as another job.
 std::vector<std::string> names_of_any_job(const RunKey& key) {
   const std::string user = user_prefix(), behind_job = region_prefix(key).substr(job_prefix().size());
   return names_where([&](const std::string& name) {
@@ -89,32 +89,32 @@ std::vector<std::string> names_of_any_job(const RunKey& key) {
   });
 }
 
-bool is_there(const std::string& name) { return ::access(("/dev/shm" + name).c_str(), F_OK) == 0; }
+bool exists(const std::string& name) { return ::access(("/dev/shm" + name).c_str(), F_OK) == 0; }
 
-// Without the two descriptors of a look every process of that number counts as alive, also one that has ended. Then its lock decides, and a
-// server that holds none may be dead.
-void require_sight_of_server(const Region& region) {
-  if (region.memory().is_held_elsewhere(kServerPart)) return;
+// A liveness check needs two descriptors; without them every process with that pid counts as alive. Then only the server's lock proves that
+// it is alive.
+void require_reliable_liveness(const Region& region) {
+  if (region.memory().is_locked_elsewhere(kServerPart)) return;
   const int watch = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
   const int look = watch < 0 ? -1 : ::fcntl(watch, F_DUPFD_CLOEXEC, 0);
   const int failure = look < 0 ? errno : 0;
   for (const int descriptor : {watch, look})
     if (descriptor >= 0) ::close(descriptor);
   if (is_limit(failure))
-    throw Unseen(DC_E_SHM, format("whether its server (process {}) lives cannot be seen: {}", region.header().server_pid,
-                                  std::strerror(failure)));
+    throw LimitReached(DC_E_SHM, format("whether its server (process {}) lives cannot be seen: {}", region.header().server_pid,
+                                        std::strerror(failure)));
 }
 
-FoundRegion look_at(const std::string& name) {
+FoundRegion inspect(const std::string& name) {
   FoundRegion found;
   const Region region = Region::attach(name);
   const RegionHeader& header = region.header();
   found.name = name;
   found.server = {header.server_pid, header.server_start_time, header.server_space};
   const auto state = static_cast<RegionState>(header.state.load(std::memory_order_acquire));
-  // A server that has closed its region holds it until it has unmapped it, which takes a while for a large one.
-  found.alive = state == RegionState::closed ? region.memory().is_held_elsewhere(kServerPart) : region.server_lives();
-  if (found.alive) require_sight_of_server(region);
+  // A server that has closed its region keeps the lock until it has unmapped the region, which takes a while for a large one.
+  found.alive = state == RegionState::closed ? region.memory().is_locked_elsewhere(kServerPart) : region.server_lives();
+  if (found.alive) require_reliable_liveness(region);
   found.ready = found.alive && state == RegionState::ready;
   found.leaving = found.alive && (state == RegionState::leaving || state == RegionState::closed);
   found.detached = header.detached != 0;
@@ -129,10 +129,10 @@ FoundRegion look_at(const std::string& name) {
   return found;
 }
 
-// Each process that uses a region keeps a descriptor of it. The links in /proc are read, not followed, so nothing here blocks.
+// Each process that uses a region keeps a descriptor of it. Reads the links in /proc without following them, so nothing blocks.
 bool is_open_somewhere(const std::string& name) {
   namespace fs = std::filesystem;
-  std::error_code ignored;  // processes of others, and those that end meanwhile
+  std::error_code ignored;  // processes of other users, and those that end during the walk
   for (const auto& process : fs::directory_iterator("/proc", ignored)) {
     if (std::isdigit(static_cast<unsigned char>(process.path().filename().string()[0])) == 0) continue;
     std::error_code closed;
@@ -142,13 +142,13 @@ bool is_open_somewhere(const std::string& name) {
   return false;
 }
 
-// Why a region cannot be read, as far as that is known without reading it.
+// Why a region cannot be read, as far as can be told without reading it.
 enum class Obstacle {
-  in_use,         // somebody uses it, or it is no file of this user, or gone
-  unfinished,     // its server died while making it: nobody can have written into it
-  other_version,  // it may be whole
-  limit,          // of this process: it may be whole
-  unopened,       // for want of descriptors or memory: its server may live
+  in_use,         // a process uses it, or it is not a file of this user, or it is gone
+  unfinished,     // its server died while creating it: it cannot contain data
+  other_version,  // it may be intact
+  limit,          // a resource limit of this process: it may be intact
+  unopened,       // out of descriptors or memory: its server may be alive
   damaged,
 };
 
@@ -177,7 +177,7 @@ Obstacle obstacle_in(int descriptor) noexcept {
 }
 
 Obstacle obstacle_of(const std::string& name, const std::exception& error) {
-  if (dynamic_cast<const Unseen*>(&error) != nullptr) return Obstacle::unopened;
+  if (dynamic_cast<const LimitReached*>(&error) != nullptr) return Obstacle::unopened;
   const int descriptor = open_own("/dev/shm" + name, O_RDWR);
   if (descriptor < 0) return is_limit(errno) ? Obstacle::unopened : Obstacle::in_use;
   const Obstacle obstacle = obstacle_in(descriptor);
@@ -185,7 +185,7 @@ Obstacle obstacle_of(const std::string& name, const std::exception& error) {
   return obstacle != Obstacle::in_use && is_open_somewhere(name) ? Obstacle::in_use : obstacle;
 }
 
-// What is whole, or may be, is not to be removed.
+// Never suggests removing a region that may be intact.
 std::string sentence_of(const std::string& name, Obstacle obstacle, const std::string& why) {
   if (obstacle == Obstacle::unopened)
     return format(
@@ -219,7 +219,7 @@ void clear_unreadable(const std::string& name, model::StalePolicy policy, const 
         DC_E_STALE_REGION,
         format("the region {} of a dead server (pid {}) holds no dataset, but alone knows that {}; record that with 'damaris "
                "recover {}', or say <buffer stale=\"recover\">, or stale=\"discard\" to forget it",
-               region.name, region.server.pid, left_out(*region.lacks_writes), region.name));
+               region.name, region.server.pid, omission_text(*region.lacks_writes), region.name));
   throw Error(DC_E_STALE_REGION,
               format("the region {} of a dead server (pid {}) still holds {} datasets that were never stored; store them with "
                      "'damaris recover {}', or say <buffer stale=\"recover\">, or stale=\"discard\" to give them up",
@@ -232,13 +232,14 @@ void clear_if_dead(const FoundRegion& region, model::StalePolicy policy, const R
   if (may_hold && policy == model::StalePolicy::recover && recover) return recover(region.name);
   if (region.holds_data() && policy != model::StalePolicy::discard) refuse(region);
   Region open = Region::attach(region.name);
-  if (!open.memory().try_hold(kServerPart))
+  if (!open.memory().try_lock(kServerPart))
     throw Error(DC_E_REGION_IN_USE,
                 format("the server of the region {} (pid {}) is dead, but another process holds the region; end "
                        "what 'fuser /dev/shm{}' names",
                        region.name, region.server.pid, region.name));
-  log_line(LogLevel::warning, format("removing the region {} of a dead server ({} datasets given up{})", region.name,
-                                     region.unreleased_blocks, region.lacks_writes ? "; " + left_out(*region.lacks_writes) : ""));
+  log_line(LogLevel::warning,
+           format("removing the region {} of a dead server ({} datasets given up{})", region.name, region.unreleased_blocks,
+                  region.lacks_writes ? "; " + omission_text(*region.lacks_writes) : ""));
   if (!region.spill_file.empty()) ::unlink(region.spill_file.c_str());
   SharedMemory::remove(region.name);
 }
@@ -246,7 +247,7 @@ void clear_if_dead(const FoundRegion& region, model::StalePolicy policy, const R
 void clear(const std::string& name, model::StalePolicy policy, const Recover& recover) {
   FoundRegion found;
   try {
-    found = look_at(name);
+    found = inspect(name);
   } catch (const std::exception& error) {
     return clear_unreadable(name, policy, error);
   }
@@ -255,7 +256,7 @@ void clear(const std::string& name, model::StalePolicy policy, const Recover& re
 
 }  // namespace
 
-std::string left_out(const StepRange& steps) {
+std::string omission_text(const StepRange& steps) {
   const std::string which =
       steps.first == steps.last ? format("step {}", steps.first) : format("steps {} to {}", steps.first, steps.last);
   return format("writes of {} were left out for want of room", which);
@@ -263,7 +264,7 @@ std::string left_out(const StepRange& steps) {
 
 std::string job_name() {
   for (const char* variable : {"DAMARIS_JOB", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"})
-    if (const char* value = std::getenv(variable); value != nullptr && *value != '\0') return safe_and_unlike(value);
+    if (const char* value = std::getenv(variable); value != nullptr && *value != '\0') return safe_and_unique(value);
   return "local";
 }
 
@@ -313,8 +314,8 @@ std::uint64_t make_nonce() {
 std::vector<FoundRegion> find_regions(const std::string& prefix, std::vector<UnreadRegion>* unread) {
   std::vector<FoundRegion> regions;
   for (const std::string& name : names_where([&](const std::string& name) { return begins_with(name, prefix); })) try {
-      regions.push_back(look_at(name));
-    } catch (const std::exception& error) {  // being made, somebody else's, or another version's: not ours to judge
+      regions.push_back(inspect(name));
+    } catch (const std::exception& error) {  // being created, another user's, or of another version
       log_line(LogLevel::debug, error.what());
       if (unread == nullptr) continue;
       const Obstacle obstacle = obstacle_of(name, error);
@@ -324,13 +325,14 @@ std::vector<FoundRegion> find_regions(const std::string& prefix, std::vector<Unr
   return regions;
 }
 
-std::optional<FoundRegion> wait_for_way(const std::string& prefix, std::int64_t timeout_ms,
-                                        const std::function<bool(const FoundRegion&)>& in_the_way, const std::atomic<bool>* stop) {
+std::optional<FoundRegion> wait_until_clear(const std::string& prefix, std::int64_t timeout_ms,
+                                            const std::function<bool(const FoundRegion&)>& is_blocking,
+                                            const std::atomic<bool>* stop) {
   const Deadline deadline = Deadline::after_ms(timeout_ms);
   while (true) {
     const auto regions = find_regions(prefix);
     const auto blocking =
-        std::find_if(regions.begin(), regions.end(), [&](const FoundRegion& found) { return found.alive && in_the_way(found); });
+        std::find_if(regions.begin(), regions.end(), [&](const FoundRegion& found) { return found.alive && is_blocking(found); });
     if (blocking == regions.end()) return std::nullopt;
     if (!blocking->leaving || deadline.passed() || (stop != nullptr && stop->load())) return *blocking;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -341,7 +343,7 @@ void clear_dead_regions(const RunKey& key, model::StalePolicy policy, const Reco
   for (const std::string& name : names_of_any_job(key)) try {
       clear(name, policy, recover);
     } catch (const Error&) {
-      if (is_there(name)) throw;  // else a start in another job, which our lock does not exclude, has removed it
+      if (exists(name)) throw;  // otherwise a start in another job, which our lock does not exclude, has removed it
     }
 }
 
@@ -352,7 +354,7 @@ void warn_of_others(const RunKey& key) {
       log_line(LogLevel::warning,
                format("the region {} of a dead server holds {} datasets of another run that were never stored{}; 'damaris "
                       "recover {}' stores them",
-                      other.name, other.unreleased_blocks, other.lacks_writes ? ", and " + left_out(*other.lacks_writes) : "",
+                      other.name, other.unreleased_blocks, other.lacks_writes ? ", and " + omission_text(*other.lacks_writes) : "",
                       other.name));
 }
 

@@ -1,6 +1,6 @@
-// Which lists the header of a variable's blocks has: they follow from its layout.
+// Derives from a layout which lists the block headers of a variable have.
 // Used by: the client, and the configuration when it checks whether a dataset can ever fit.
-// Before it: a layout. After it: the length of a block; a position that the program gives comes on top.
+// Before it: a layout. After it: the length of a block; a position set by the program adds a list.
 #pragma once
 
 #include "core/model/model.hpp"

@@ -10,7 +10,7 @@
 namespace damaris::shm {
 namespace {
 
-// Not the private flavour: the word lies in memory that several processes map.
+// Not FUTEX_PRIVATE_FLAG: the word is in memory shared between processes.
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) noexcept {
   return ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, timeout, nullptr, 0);
 }

@@ -1,5 +1,5 @@
-// Sleeping on a word of shared memory, always with a bound.
-// Used by: the server waiting for events, clients waiting for room, an answer or durability, both waiting for a pool's lock; never on the
+// Sleeps on a word of shared memory, always with a time-out.
+// Used by: the server waiting for messages, clients waiting for room, an answer or durability, both waiting for a pool's lock; never on the
 // path of an ordinary write into an arena of its own.
 #pragma once
 

@@ -1,6 +1,6 @@
-// A lane: one client thread's single-producer single-consumer ring of events. All lanes together are the event queue.
+// A lane: one client thread's single-producer single-consumer ring of messages. All lanes together form the event queue.
 // Used by: LaneWriter by one client thread, LaneReader by the server's dispatch thread.
-// Before it: a published block or a signal. After it: the server's event engine.
+// Before it: a published block or a signal. After it: the server's intake side.
 #pragma once
 
 #include "core/shm/layout.hpp"
@@ -20,21 +20,21 @@ class LaneWriter {
         head_(lane->head.load(std::memory_order_relaxed)),
         tail_(lane->tail.load(std::memory_order_acquire)) {}
 
-  // True when `count` events can be pushed. Only this writer fills, so the answer stays true until it pushes.
+  // True if `count` messages can be pushed. Only this writer pushes, so the result stays true until it does.
   bool has_room(std::uint64_t count = 1) noexcept {
     if (head_ - tail_ + count <= mask_ + 1) return true;
     tail_ = lane_->tail.load(std::memory_order_acquire);
     return head_ - tail_ + count <= mask_ + 1;
   }
 
-  // Copies the event in and makes it visible. Returns false, the lane unchanged, when it is full. Never blocks.
+  // Enqueues a copy of the message. Returns false, with the lane unchanged, if the lane is full. Never blocks.
   bool try_push(const shm::Message& event) noexcept {
     if (!has_room()) return false;
     shm::Message& place = ring_of(lane_)[head_ & mask_];
     place = event;
     place.serial = head_;
     lane_->head.store(++head_, std::memory_order_release);
-    prefetch_for_write(&ring_of(lane_)[head_ & mask_]);  // the server's core has the line: fetch it before the next push
+    prefetch_for_write(&ring_of(lane_)[head_ & mask_]);  // the line is in the server core's cache: fetch it before the next push
     return true;
   }
 
@@ -43,7 +43,7 @@ class LaneWriter {
     tail_ = lane_->tail.load(std::memory_order_acquire);
     return (head_ - tail_) * 2 > mask_ + 1;
   }
-  // Callable from any thread.
+  // Messages that the server has not dequeued. Threads: any.
   std::uint64_t waiting() const noexcept {
     const std::uint64_t taken = lane_->tail.load(std::memory_order_acquire);
     return lane_->head.load(std::memory_order_acquire) - taken;
@@ -53,7 +53,7 @@ class LaneWriter {
   LaneHeader* lane_ = nullptr;
   std::uint64_t mask_ = 0;
   std::uint64_t head_ = 0;
-  std::uint64_t tail_ = 0;  // last seen; the true one is never behind it
+  std::uint64_t tail_ = 0;  // as last seen; the current tail is never behind it
 };
 
 class LaneReader {
@@ -64,15 +64,15 @@ class LaneReader {
 
   bool empty() const noexcept { return lane_->head.load(std::memory_order_acquire) == tail_; }
 
-  // Copies the oldest event into `event` and leaves it in the lane. Returns false when the lane is empty. Never blocks.
-  // The caller checks event.serial against position(), as it does not trust what a client wrote.
+  // Copies the oldest message into `event` and leaves it in the lane. Returns false if the lane is empty. Never blocks.
+  // The caller checks event.serial against position(), because the contents of the lane are not trusted.
   bool peek(shm::Message& event) const noexcept {
     const std::uint64_t head = lane_->head.load(std::memory_order_acquire);
     if (head == tail_ || head - tail_ > mask_ + 1) return false;
     event = ring_of(lane_)[tail_ & mask_];
     return true;
   }
-  // Removes the oldest event: its slot belongs to the writer again.
+  // Removes the oldest message; its entry belongs to the writer again.
   void pop() noexcept { lane_->tail.store(++tail_, std::memory_order_release); }
   bool try_take(shm::Message& event) noexcept {
     if (!peek(event)) return false;
@@ -80,7 +80,7 @@ class LaneReader {
     return true;
   }
 
-  // Calls `visit(event)` for each event that has not been taken, oldest first, and takes none.
+  // Calls `visit(event)` for each message in the lane, oldest first, without removing any.
   template <class Visit>
   void for_each_waiting(Visit&& visit) const {
     const std::uint64_t head = lane_->head.load(std::memory_order_acquire);
@@ -88,7 +88,7 @@ class LaneReader {
     for (std::uint64_t place = tail_; place != head; ++place) visit(ring_of(lane_)[place & mask_]);
   }
 
-  // True when the producer's counter is invalid: more events pushed than the ring holds.
+  // True if the producer's counter is invalid: more messages than the ring can hold.
   bool damaged() const noexcept { return lane_->head.load(std::memory_order_acquire) - tail_ > mask_ + 1; }
   std::uint64_t position() const noexcept { return tail_; }
 

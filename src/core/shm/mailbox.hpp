@@ -1,7 +1,7 @@
-// The server's messages to one client: errors and notices, each delivered once (rule 8 of docs/rules.md).
+// The server's reports to one client: errors and notices, each delivered once (rule 8 of docs/rules.md).
 // Used by: try_post by the server's dispatch thread; try_take_mail by the client's thread at end of step, flush and finalize, and when
-// it finds its server lost.
-// Before it: an event of the ledger, the roster or a plugin. After it: dc_last_error.
+// it has lost its server.
+// Before it: a failure in the ledger, the roster or a plugin. After it: dc_last_error.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace damaris::shm {
 
-// Returns false, nothing changed, when the mailbox is full; the server keeps the message and tries again.
+// Returns false, with nothing changed, if the mailbox is full; the server keeps the report and retries.
 inline bool try_post(ClientSlot& slot, std::int64_t step, int code, const std::string& sentence) noexcept {
   const std::uint32_t head = slot.mail_head.load(std::memory_order_relaxed);
   if (head - slot.mail_tail.load(std::memory_order_acquire) >= kMails) return false;
@@ -27,12 +27,12 @@ inline bool try_post(ClientSlot& slot, std::int64_t step, int code, const std::s
   return true;
 }
 
-// Whether the mailbox counts more messages than it has room for: another client has overwritten it.
-inline bool mails_damaged(const ClientSlot& slot) noexcept {
+// True if the counters imply more reports than the mailbox can hold: a stray write has overwritten it.
+inline bool mailbox_damaged(const ClientSlot& slot) noexcept {
   return slot.mail_head.load(std::memory_order_acquire) - slot.mail_tail.load(std::memory_order_relaxed) > kMails;
 }
 
-// Takes the oldest message, if there is one and its step is at most `up_to_step`. Takes none from a damaged mailbox.
+// Takes the oldest report, if there is one and its step is at most `up_to_step`. Takes none from a damaged mailbox.
 inline std::optional<Mail> try_take_mail(ClientSlot& slot, std::int64_t up_to_step) noexcept {
   const std::uint32_t tail = slot.mail_tail.load(std::memory_order_relaxed);
   const std::uint32_t there = slot.mail_head.load(std::memory_order_acquire) - tail;

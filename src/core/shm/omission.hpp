@@ -1,6 +1,6 @@
-// What a node group leaves out of a step because its buffer is full: one word per step in the header, so that all clients of the group
-// leave out the same.
-// Used by: client threads; recovery. A living server learns what was left out from the messages of its clients (open_steps.hpp).
+// What a node group omits from a step because its buffer is full: one word per step in the header, so that all clients of the group omit
+// the same.
+// Used by: client threads; recovery. A living server receives omissions as messages of its clients (open_steps.hpp).
 // Before it: a client whose wait for room has timed out. After it: every write of that step, which reads one word.
 #pragma once
 
@@ -31,7 +31,7 @@ class Omission {
     const std::uint64_t priority = std::max(word_ & kPriority, other.word_ & kPriority);
     return Omission((word_ & ~kPriority) | (other.word_ & kDrop) | priority);
   }
-  // `other` is of a step that shares the word with this one, and comes after it.
+  // True if `other` is of a later step. Steps that are kOmissions apart share a word.
   bool is_before(Omission other) const noexcept { return word_ >> kLabelShift < other.word_ >> kLabelShift; }
 
  private:
@@ -50,7 +50,7 @@ inline Omission omission_of(RegionHeader& header, std::int64_t step) noexcept {
   return found.is_of(step) ? found : Omission();
 }
 
-// Clients are rarely more than a few steps apart. A client that is kOmissions steps behind, or more, decides for itself alone.
+// Clients are rarely more than a few steps apart. A client that is kOmissions steps behind, or more, decides only for itself.
 inline void omit(RegionHeader& header, std::int64_t step, Omission omission) noexcept {
   std::atomic<std::uint64_t>& word = omission_word(header, step);
   std::uint64_t before = word.load(std::memory_order_acquire);
@@ -60,7 +60,8 @@ inline void omit(RegionHeader& header, std::int64_t step, Omission omission) noe
   }
 }
 
-// The steps after `settled` with an omission: the client that decided on it left a write out. A server that was killed may not have heard of it.
+// The steps after `settled` with an omission: at least the client that decided it omitted a write. A killed server may not have received
+// the message about it.
 inline std::vector<std::int64_t> omitted_steps(const RegionHeader& header, std::int64_t settled) {
   std::vector<std::int64_t> steps;
   for (const std::atomic<std::uint64_t>& word : header.omissions)

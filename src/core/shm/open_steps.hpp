@@ -1,9 +1,9 @@
-// What a server knows of open steps besides their blocks, for a recovery: physical times, and whether writes were refused, without which
-// an incomplete step would count as complete.
+// Facts about open steps besides their blocks, for recovery: physical times, and whether writes were refused, without which an incomplete
+// step would count as complete.
 // Used by: the server, the only writer; the process that adopts or removes the region of a dead server.
 // Before it: messages of clients. After it: the steps of a recovery.
 //
-// A server may be killed between any two stores: a reader then takes a fact for more steps than it holds for, never for fewer.
+// A server may be killed between any two stores: a reader then applies a fact to more steps than it is true for, never to fewer.
 #pragma once
 
 #include <algorithm>
@@ -19,11 +19,11 @@ inline constexpr std::uint32_t kHasTime = 1, kLacksWrites = 2;  // facts
 
 inline void clear_open_steps(RegionHeader& header) noexcept {
   for (OpenStep& entry : header.open_steps) entry.step.store(kNoStep, std::memory_order_relaxed);
-  header.crowded_first.store(kNoStep, std::memory_order_relaxed);
-  header.crowded_last.store(kNoStep, std::memory_order_relaxed);
+  header.overflow_first.store(kNoStep, std::memory_order_relaxed);
+  header.overflow_last.store(kNoStep, std::memory_order_relaxed);
 }
 
-// The entry of the step, or a free one that is assigned to it: unused, or of a settled step. nullptr when all belong to open steps.
+// The entry of the step, or a free one (unused, or of a settled step), which it assigns to the step. nullptr if open steps use them all.
 inline OpenStep* take_open_step(RegionHeader& header, std::int64_t step) noexcept {
   const std::int64_t settled = header.last_processed.load(std::memory_order_relaxed);
   OpenStep* free = nullptr;
@@ -32,7 +32,7 @@ inline OpenStep* take_open_step(RegionHeader& header, std::int64_t step) noexcep
     const std::int64_t there = entry.step.load(std::memory_order_relaxed);
     if (there == step) return &entry;
     if (there <= settled && free == nullptr) free = &entry;
-    if (there == kNoStep) break;  // never used, so the step has no entry behind it
+    if (there == kNoStep) break;  // never used, so the step has no entry beyond it
   }
   if (free == nullptr) return nullptr;
   free->facts.store(0, std::memory_order_relaxed);
@@ -40,40 +40,41 @@ inline OpenStep* take_open_step(RegionHeader& header, std::int64_t step) noexcep
   return free;
 }
 
-// For steps without an entry. A range whose last step is settled begins anew.
-inline void crowd(RegionHeader& header, std::int64_t step, std::uint32_t fact) noexcept {
+// Extends the overflow range, for steps without an entry. Restarts the range if its last step is settled.
+inline void record_overflow(RegionHeader& header, std::int64_t step, std::uint32_t fact) noexcept {
   const std::int64_t settled = header.last_processed.load(std::memory_order_relaxed);
-  const std::int64_t first = header.crowded_first.load(std::memory_order_relaxed);
-  const std::int64_t last = header.crowded_last.load(std::memory_order_relaxed);
+  const std::int64_t first = header.overflow_first.load(std::memory_order_relaxed);
+  const std::int64_t last = header.overflow_last.load(std::memory_order_relaxed);
   const bool over = last <= settled;
-  header.crowded_facts.store(over ? fact : header.crowded_facts.load(std::memory_order_relaxed) | fact, std::memory_order_release);
-  if (over) header.crowded_last.store(kNoStep, std::memory_order_release);
-  header.crowded_first.store(over ? step : std::min(first, step), std::memory_order_release);
-  header.crowded_last.store(over ? step : std::max(last, step), std::memory_order_release);
+  header.overflow_facts.store(over ? fact : header.overflow_facts.load(std::memory_order_relaxed) | fact,
+                              std::memory_order_release);
+  if (over) header.overflow_last.store(kNoStep, std::memory_order_release);
+  header.overflow_first.store(over ? step : std::min(first, step), std::memory_order_release);
+  header.overflow_last.store(over ? step : std::max(last, step), std::memory_order_release);
 }
 
-inline void note_time(RegionHeader& header, std::int64_t step, double time) noexcept {
+inline void record_time(RegionHeader& header, std::int64_t step, double time) noexcept {
   OpenStep* entry = take_open_step(header, step);
-  if (entry == nullptr) return crowd(header, step, kHasTime);
+  if (entry == nullptr) return record_overflow(header, step, kHasTime);
   entry->time.store(time, std::memory_order_release);
   entry->facts.fetch_or(kHasTime, std::memory_order_release);
 }
 
-inline void note_left_out(RegionHeader& header, std::int64_t step) noexcept {
+inline void record_omission(RegionHeader& header, std::int64_t step) noexcept {
   OpenStep* entry = take_open_step(header, step);
-  if (entry == nullptr) return crowd(header, step, kLacksWrites);
+  if (entry == nullptr) return record_overflow(header, step, kLacksWrites);
   entry->facts.fetch_or(kLacksWrites, std::memory_order_release);
 }
 
-struct HeardOf {
+struct KnownStep {
   std::int64_t step = kNoStep;
   std::optional<double> time;
   bool lacks_writes = false;
 };
 
-// What a dead server knew of steps after `settled`; no value here is trusted.
-inline std::vector<HeardOf> heard_of_open_steps(const RegionHeader& header, std::int64_t settled) {
-  std::vector<HeardOf> steps;
+// The facts that a dead server recorded about steps after `settled`; no value is trusted.
+inline std::vector<KnownStep> known_open_steps(const RegionHeader& header, std::int64_t settled) {
+  std::vector<KnownStep> steps;
   for (const OpenStep& entry : header.open_steps) {
     const std::int64_t step = entry.step.load(std::memory_order_acquire);
     const std::uint32_t facts = entry.facts.load(std::memory_order_acquire);
@@ -84,16 +85,16 @@ inline std::vector<HeardOf> heard_of_open_steps(const RegionHeader& header, std:
   return steps;
 }
 
-// A range of steps of which only some have these facts; empty when first > last.
-struct CrowdedSteps {
+// A range of steps, of which only some have these facts; empty if first > last.
+struct OverflowSteps {
   std::int64_t first = 0, last = kNoStep;
   bool may_have_times = false, may_lack_writes = false;
 };
 
-inline CrowdedSteps crowded_steps(const RegionHeader& header, std::int64_t settled) noexcept {
-  const std::uint32_t facts = header.crowded_facts.load(std::memory_order_acquire);
-  return {std::max(header.crowded_first.load(std::memory_order_acquire), std::max<std::int64_t>(settled, kNoStep) + 1),
-          std::min(header.crowded_last.load(std::memory_order_acquire), kHighestStep), (facts & kHasTime) != 0,
+inline OverflowSteps overflow_steps(const RegionHeader& header, std::int64_t settled) noexcept {
+  const std::uint32_t facts = header.overflow_facts.load(std::memory_order_acquire);
+  return {std::max(header.overflow_first.load(std::memory_order_acquire), std::max<std::int64_t>(settled, kNoStep) + 1),
+          std::min(header.overflow_last.load(std::memory_order_acquire), kHighestStep), (facts & kHasTime) != 0,
           (facts & kLacksWrites) != 0};
 }
 
@@ -101,15 +102,15 @@ struct StepRange {
   std::int64_t first = 0, last = 0;
 };
 
-// Of the steps that a recovery of a dead server has to record as partial, whatever blocks are left; nothing when there is none.
+// The range of steps that recovery must record as partial regardless of the remaining blocks; nothing if there is none.
 inline std::optional<StepRange> lacks_writes(const RegionHeader& header) {
   const std::int64_t settled =
       std::max(header.releasing.load(std::memory_order_acquire), header.last_processed.load(std::memory_order_acquire));
   std::vector<std::int64_t> steps = omitted_steps(header, settled);
-  const CrowdedSteps crowded = crowded_steps(header, settled);
-  if (crowded.may_lack_writes && crowded.first <= crowded.last) steps.insert(steps.end(), {crowded.first, crowded.last});
-  for (const HeardOf& heard : heard_of_open_steps(header, settled))
-    if (heard.lacks_writes) steps.push_back(heard.step);
+  const OverflowSteps overflow = overflow_steps(header, settled);
+  if (overflow.may_lack_writes && overflow.first <= overflow.last) steps.insert(steps.end(), {overflow.first, overflow.last});
+  for (const KnownStep& known : known_open_steps(header, settled))
+    if (known.lacks_writes) steps.push_back(known.step);
   if (steps.empty()) return std::nullopt;
   const auto [first, last] = std::minmax_element(steps.begin(), steps.end());
   return StepRange{*first, *last};

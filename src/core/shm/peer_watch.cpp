@@ -20,10 +20,10 @@ PeerWatch::PeerWatch(const Region& region, std::uint64_t part) : part_(part) {
     memory_ = &region.memory();
 }
 
-// Private memory has no other process at its other end.
+// Private memory has no peer process.
 bool PeerWatch::alive() const noexcept {
   if (memory_ == nullptr) return watch_.alive();
-  return memory_->is_private() || memory_->is_held_elsewhere(part_);
+  return memory_->is_private() || memory_->is_locked_elsewhere(part_);
 }
 
 }  // namespace damaris::shm

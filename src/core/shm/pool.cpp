@@ -9,8 +9,8 @@
 namespace damaris::shm {
 namespace {
 
-constexpr std::int64_t kLongestTurnMs = 100;
-constexpr std::int64_t kLookMs = 5;  // how long one owner may hold the lock before a waiter checks whether it lives
+constexpr std::int64_t kLongestLockWaitMs = 100;
+constexpr std::int64_t kOwnerCheckMs = 5;  // how long an owner may hold the lock before a waiter checks whether it is alive
 
 }  // namespace
 
@@ -29,7 +29,7 @@ PoolLock::PoolLock(PoolHeader& pool, const ProcessId& self, std::int64_t wait_ms
   do {
     const std::uint32_t seen = pool_.bell.load(std::memory_order_seq_cst);
     const std::uint64_t owner = pool_.owner.load(std::memory_order_seq_cst);
-    if (owner != 0) futex_wait(pool_.bell, seen, deadline.left_ms(kLookMs));
+    if (owner != 0) futex_wait(pool_.bell, seen, deadline.left_ms(kOwnerCheckMs));
     take(0);
     if (!held_) take_from_dead(owner);
   } while (!held_ && !deadline.passed());
@@ -40,7 +40,7 @@ void PoolLock::take(std::uint64_t from) noexcept {
   held_ = pool_.owner.compare_exchange_strong(from, self_, std::memory_order_seq_cst);
 }
 
-// Checking an owner costs a system call, so an owner that has only just taken the lock is not checked.
+// The check costs a system call, so an owner that has just taken the lock is not checked.
 void PoolLock::take_from_dead(std::uint64_t owner) noexcept {
   if (owner == 0 || owner == self_ || pool_.owner.load(std::memory_order_acquire) != owner) return;
   if (pool_.space.load(std::memory_order_acquire) != space_ || is_alive(process_of(owner))) return;
@@ -48,7 +48,7 @@ void PoolLock::take_from_dead(std::uint64_t owner) noexcept {
   orphan_ = held_;
 }
 
-// A process that dies before this store leaves an orphaned lock, even if the lock was orphaned when it took it.
+// A process that dies before this store leaves an orphaned lock, even if it took the lock from a dead owner.
 PoolLock::~PoolLock() {
   if (!held_) return;
   pool_.owner.store(0, std::memory_order_seq_cst);
@@ -57,17 +57,17 @@ PoolLock::~PoolLock() {
   futex_wake_all(pool_.bell);
 }
 
-// Even a caller that does not wait allows an owner kLookMs: an owner holds the lock for microseconds, unless it was stopped.
+// Even a non-waiting caller allows the owner kOwnerCheckMs: an owner holds the lock for microseconds, unless it was stopped.
 PooledArena::PooledArena(const Arena& arena, PoolHeader* pool, std::uint32_t owner, std::int64_t wait_ms) noexcept
-    : arena_(arena), pool_(pool), self_(this_process()), turn_ms_(std::clamp(wait_ms, kLookMs, kLongestTurnMs)) {
+    : arena_(arena), pool_(pool), self_(this_process()), lock_timeout_ms_(std::clamp(wait_ms, kOwnerCheckMs, kLongestLockWaitMs)) {
   arena_.set_owner(owner);
   if (pool_ != nullptr && pool_->space.load(std::memory_order_acquire) != self_.space)
     pool_->space.store(kMixedSpaces, std::memory_order_release);
 }
 
 template <class Work>
-void PooledArena::in_turn(Work&& work) noexcept {
-  const PoolLock lock(*pool_, self_, turn_ms_);
+void PooledArena::with_lock(Work&& work) noexcept {
+  const PoolLock lock(*pool_, self_, lock_timeout_ms_);
   if (!lock) return;
   arena_.resume(pool_->state);
   if (lock.is_orphan()) arena_.rebuild();
@@ -76,33 +76,33 @@ void PooledArena::in_turn(Work&& work) noexcept {
   used_ = arena_.used_hint_bytes();
 }
 
-BlockHeader* PooledArena::reserve_in_turn(std::uint64_t data_bytes, Form form) noexcept {
+BlockHeader* PooledArena::reserve_locked(std::uint64_t data_bytes, Form form) noexcept {
   BlockHeader* block = nullptr;
-  in_turn([&] { block = arena_.try_reserve(data_bytes, form); });
+  with_lock([&] { block = arena_.try_reserve(data_bytes, form); });
   return block;
 }
 
 std::uint64_t PooledArena::used_bytes() noexcept {
   if (pool_ == nullptr) return arena_.used_bytes();
-  in_turn([&] { (void)arena_.used_bytes(); });
+  with_lock([&] { (void)arena_.used_bytes(); });
   return used_;
 }
 
 std::uint64_t PooledArena::largest_hole_bytes(Form form) noexcept {
   if (pool_ == nullptr) return arena_.largest_hole_bytes(form);
   std::uint64_t bytes = 0;
-  in_turn([&] { bytes = arena_.largest_hole_bytes(form); });
+  with_lock([&] { bytes = arena_.largest_hole_bytes(form); });
   return bytes;
 }
 
-bool reclaim(PoolHeader& pool, Arena arena, std::uint32_t owner, const std::function<bool(const BlockHeader&)>& is_taken) {
+bool reclaim(PoolHeader& pool, Arena arena, std::uint32_t owner, const std::function<bool(const BlockHeader&)>& is_held_block) {
   const PoolLock lock(pool, this_process(), 0);
   if (!lock) return false;
   arena.resume(pool.state);
   if (lock.is_orphan()) arena.rebuild();
   walk_arena(arena.base(), arena.size_bytes(), [&](BlockHeader& block, std::uint64_t) {
     const auto state = static_cast<BlockState>(block.state.load(std::memory_order_acquire));
-    if (state == BlockState::free || state == BlockState::released || block.next_free != owner || is_taken(block)) return;
+    if (state == BlockState::free || state == BlockState::released || block.next_free != owner || is_held_block(block)) return;
     arena.cancel(block);
   });
   pool.state = arena.state();

@@ -1,6 +1,6 @@
 // The paper's shared pool (split="shared"): one arena that all clients of a server reserve from, under a lock that survives its owner.
-// Used by: PooledArena by one client thread; reclaim by the server when a client has died.
-// Before it: Region makes the pool. After it: a published block travels through its client's lane like any other.
+// Used by: PooledArena by one client thread; reclaim by the server after a client's death.
+// Before it: Region creates the pool. After it: a published block is announced through its client's lane like any other.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,11 @@
 
 namespace damaris::shm {
 
-// Makes `pool` ready for other processes, with the arena at `base` as one free block.
+// Initializes `pool` for other processes, with the arena at `base` as one free block.
 void make_pool(PoolHeader& pool, std::byte* base, std::uint64_t bytes, LaneHeader* lane);
 
-// The lock, held for the lifetime of this object, if it could be taken in time. It is a word that names its owner, so that the next process
-// can detect a dead one. The word is never used as a pointer, so a client cannot harm a server that takes the lock.
+// Holds the lock for the lifetime of this object, if it could be taken in time. The lock is a word that names its owner, so that the next
+// process can detect a dead one. The word is never used as a pointer, so a client cannot harm a server that takes the lock.
 class PoolLock {
  public:
   // `self`: the calling process. Waits at most `wait_ms`: an owner may have been stopped.
@@ -24,7 +24,7 @@ class PoolLock {
   PoolLock& operator=(const PoolLock&) = delete;
 
   explicit operator bool() const noexcept { return held_; }
-  // The previous owner died holding the lock: the blocks are sound, the state may not be.
+  // The previous owner died holding the lock: the blocks are consistent, the state may not be.
   bool is_orphan() const noexcept { return orphan_; }
 
  private:
@@ -36,16 +36,16 @@ class PoolLock {
   bool held_ = false, orphan_ = false;
 };
 
-// What a client thread writes into: an arena of its own, or, with a pool, its turn at the shared one. The calls are those of Arena; a
-// lock that is not available in time counts as a full buffer.
+// The arena of a client thread: its own, or, with a pool, the shared one under the lock. Same interface as Arena; a lock that cannot be
+// taken in time counts as a full buffer.
 class PooledArena {
  public:
-  // `pool`: nullptr for an arena of its own. `owner`: the client's slot. `wait_ms`: how long a call may take, the wait for the lock
-  // included.
+  // `pool`: nullptr for an arena of its own. `owner`: the client's slot. `wait_ms`: how long a call may take, including the wait for the
+  // lock.
   PooledArena(const Arena& arena, PoolHeader* pool, std::uint32_t owner, std::int64_t wait_ms) noexcept;
 
   BlockHeader* try_reserve(std::uint64_t data_bytes, Form form = {}) noexcept {
-    return pool_ == nullptr ? arena_.try_reserve(data_bytes, form) : reserve_in_turn(data_bytes, form);
+    return pool_ == nullptr ? arena_.try_reserve(data_bytes, form) : reserve_locked(data_bytes, form);
   }
   void cancel(BlockHeader& block) noexcept { arena_.cancel(block); }
   bool can_ever_hold(std::uint64_t data_bytes, Form form = {}) const noexcept { return arena_.can_ever_hold(data_bytes, form); }
@@ -54,24 +54,24 @@ class PooledArena {
   std::uint64_t size_bytes() const noexcept { return arena_.size_bytes(); }
   std::uint64_t used_bytes() noexcept;
   std::uint64_t largest_hole_bytes(Form form = kAllLists) noexcept;
-  // In a pool: as it was when this thread was last at it.
+  // In a pool: as of this thread's last access.
   std::uint64_t used_hint_bytes() const noexcept { return pool_ == nullptr ? arena_.used_hint_bytes() : used_; }
   bool more_than_half_full() const noexcept { return used_hint_bytes() * 2 > arena_.size_bytes(); }
 
  private:
-  BlockHeader* reserve_in_turn(std::uint64_t data_bytes, Form form) noexcept;
+  BlockHeader* reserve_locked(std::uint64_t data_bytes, Form form) noexcept;
   template <class Work>
-  void in_turn(Work&& work) noexcept;
+  void with_lock(Work&& work) noexcept;
 
   Arena arena_;
   PoolHeader* pool_;
   ProcessId self_;
-  std::int64_t turn_ms_;
-  std::uint64_t used_ = 0;  // of the pool, at the end of the last turn
+  std::int64_t lock_timeout_ms_;
+  std::uint64_t used_ = 0;  // of the pool, as of the last access
 };
 
-// Releases each block of a dead client that `is_taken` does not know. Returns false, nothing changed, while another process holds the
-// lock: try again later. For the server: does not wait.
-bool reclaim(PoolHeader& pool, Arena arena, std::uint32_t owner, const std::function<bool(const BlockHeader&)>& is_taken);
+// Releases each block of a dead client for which `is_held_block` returns false. Returns false, with nothing changed, while another process
+// holds the lock: retry later. For the server: does not wait.
+bool reclaim(PoolHeader& pool, Arena arena, std::uint32_t owner, const std::function<bool(const BlockHeader&)>& is_held_block);
 
 }  // namespace damaris::shm

@@ -1,4 +1,4 @@
-// Prefetches a cache line for writing. Only a hint: any address is allowed.
+// Prefetches a cache line for writing. A hint: any address is allowed.
 // Used by: client threads on the path of a write.
 #pragma once
 
@@ -6,7 +6,7 @@ namespace damaris::shm {
 
 inline void prefetch_for_write(const void* address) noexcept {
 #if defined(__x86_64__)
-  // Without -mprfchw the built-in fetches the line for reading, and the server's core may keep it: the store would wait a second time.
+  // Without -mprfchw the built-in fetches the line in shared state, and the store would still have to wait for exclusive ownership.
   asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
 #else
   __builtin_prefetch(address, 1);

@@ -1,7 +1,7 @@
-// The moments at which a block changes its owner: first the block is published, then the event that announces it is pushed. A block that a
-// client asks for comes back with the answer.
+// Transfers the ownership of a block: the client publishes it and then pushes the message that announces it. The server returns a
+// requested block with its answer.
 // Used by: client threads, after the last byte of a block; the server, after the last byte of an answer.
-// Before it: a reserved block, filled. After it: the server takes the event and finds the block published.
+// Before it: a reserved block, filled. After it: the server dequeues the message and finds the block published.
 #pragma once
 
 #include "core/shm/block.hpp"
@@ -9,22 +9,22 @@
 
 namespace damaris::shm {
 
-// `state`: published, or asked. The lane has room: the caller has checked it, and only its thread fills the lane. A client that is killed
-// between the two stores leaves a block that recovery finds.
-inline void hand_over(BlockHeader& block, BlockState state, LaneWriter& lane, const shm::Message& event) noexcept {
+// `state`: published, or requested. Precondition: the lane has room, which the caller has checked; only its thread pushes to the lane. A
+// client killed between the two stores leaves a block that recovery finds.
+inline void publish_block(BlockHeader& block, BlockState state, LaneWriter& lane, const shm::Message& event) noexcept {
   block.state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
   lane.try_push(event);
 }
 
-// Abandons the read of a block that was asked for. Returns false when the answer has arrived meanwhile.
-inline bool give_up(BlockHeader& block) noexcept {
-  auto asked = static_cast<std::uint32_t>(BlockState::asked);
-  return block.state.compare_exchange_strong(asked, static_cast<std::uint32_t>(BlockState::given_up), std::memory_order_acq_rel);
+// Client: abandons the read into a requested block. Returns false if the answer has already arrived.
+inline bool abandon_read(BlockHeader& block) noexcept {
+  auto asked = static_cast<std::uint32_t>(BlockState::requested);
+  return block.state.compare_exchange_strong(asked, static_cast<std::uint32_t>(BlockState::abandoned), std::memory_order_acq_rel);
 }
 
-// The server's answer. Returns false when the client has abandoned the read: it will not look at the answer.
+// Server: marks the block as answered. Returns false if the client has abandoned the read.
 inline bool answer(BlockHeader& block) noexcept {
-  auto asked = static_cast<std::uint32_t>(BlockState::asked);
+  auto asked = static_cast<std::uint32_t>(BlockState::requested);
   return block.state.compare_exchange_strong(asked, static_cast<std::uint32_t>(BlockState::answered), std::memory_order_acq_rel);
 }
 

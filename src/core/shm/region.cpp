@@ -22,7 +22,7 @@ struct Geometry {
   std::uint64_t slots, spans, pool, xml, model, lanes, lane_stride, arenas, total;
 };
 
-// Bytes of each lane's arena, or of the one pool.
+// Bytes of each lane's arena, or of the single pool.
 std::vector<std::uint64_t> shares_of(const RegionSpec& spec) {
   if (is_pooled(spec.pooled, spec.clients, spec.threads)) return {spec.buffer_bytes / kPage * kPage};
   return arena_shares(spec.buffer_bytes, spec.clients, spec.threads, spec.weights);
@@ -129,16 +129,16 @@ Region Region::create(const RegionSpec& spec) {
     slot->ended_step.store(kNoStep, std::memory_order_relaxed);
   }
   region.make_lanes(g.lanes, g.lane_stride, g.arenas, shares);
-  if (!region.learn_places())
+  if (!region.load_constants())
     throw Error(DC_E_CONFIG,
                 format("{} clients with {} threads are more than a region can serve; give fewer", spec.clients, spec.threads));
   if (region.pool() != nullptr) region.make_pool();
-  // Last: a region without the magic number was never finished, so it holds no data, whenever its server died.
+  // Last: a region without the magic number was never finished, so it holds no data.
   __atomic_store_n(&header->magic, kMagic, __ATOMIC_RELEASE);
   return region;
 }
 
-// One lane per share; all lanes refer to a pool's one share.
+// One lane per share; in a pool all lanes refer to the single share.
 void Region::make_lanes(std::uint64_t lanes, std::uint64_t stride, std::uint64_t arenas, const std::vector<std::uint64_t>& shares) {
   const RegionHeader& h = header();
   auto* spans = reinterpret_cast<LaneSpan*>(at(h.spans_offset));
@@ -160,7 +160,7 @@ void Region::make_pool() {
   shm::make_pool(*pool(), at(s.arena_offset), s.arena_bytes, lane(0));
 }
 
-void Region::announce() noexcept {
+void Region::set_ready() noexcept {
   header().state.store(static_cast<std::uint32_t>(RegionState::ready), std::memory_order_release);
 }
 
@@ -169,7 +169,7 @@ Region Region::attach(const std::string& name) { return attach(SharedMemory::ope
 Region Region::attach(SharedMemory memory) {
   Region region(std::move(memory));
   region.require_header();
-  if (!region.learn_places())
+  if (!region.load_constants())
     throw Error(DC_E_SHM, format("the header of the region {} is damaged; remove /dev/shm{}", region.name(), region.name()));
   return region;
 }
@@ -184,26 +184,26 @@ void Region::require_header() const {
                        h.abi, kAbi));
 }
 
-// Reads each field once and checks the value it has read. Returns false when the header is invalid.
-bool Region::learn_places() {
+// Reads each field once and validates the value read. Returns false if the header is invalid.
+bool Region::load_constants() {
   const std::uint64_t size = memory_.size_bytes();
   RegionHeader& h = header();
-  places_ = {h.client_count, h.threads, h.lane_events, h.slots_offset, h.pool_offset, {}, {}, {}};
+  constants_ = {h.client_count, h.threads, h.lane_events, h.slots_offset, h.pool_offset, {}, {}, {}};
   const Text xml = {h.xml_offset, h.xml_bytes}, model = {h.model_offset, h.model_bytes};
-  const std::uint64_t spans = h.spans_offset, events = places_.lane_events, slots = places_.slots_offset;
-  const std::uint64_t lanes = std::uint64_t{places_.clients} * places_.threads;
+  const std::uint64_t spans = h.spans_offset, events = constants_.lane_events, slots = constants_.slots_offset;
+  const std::uint64_t lanes = std::uint64_t{constants_.clients} * constants_.threads;
   if (h.total_bytes > size || lanes == 0 || lanes >= kMostLanes || events == 0 || events > kMostEvents ||
       (events & (events - 1)) != 0)
     return false;
-  if (!fits(slots, places_.clients * sizeof(ClientSlot), size) || slots % kLine != 0 ||
+  if (!fits(slots, constants_.clients * sizeof(ClientSlot), size) || slots % kLine != 0 ||
       !fits(spans, lanes * sizeof(LaneSpan), size) || spans % alignof(LaneSpan) != 0 || !fits(xml.offset, xml.bytes, size) ||
-      !fits(model.offset, model.bytes, size) || !fits(places_.pool, sizeof(PoolHeader), size) || places_.pool % kLine != 0)
+      !fits(model.offset, model.bytes, size) || !fits(constants_.pool, sizeof(PoolHeader), size) || constants_.pool % kLine != 0)
     return false;
-  places_.xml = text_at(memory_, xml);
-  places_.model = text_at(memory_, model);
+  constants_.xml = text_at(memory_, xml);
+  constants_.model = text_at(memory_, model);
   const auto* span = reinterpret_cast<const LaneSpan*>(at(spans));
-  places_.spans.assign(span, span + lanes);
-  return std::all_of(places_.spans.begin(), places_.spans.end(),
+  constants_.spans.assign(span, span + lanes);
+  return std::all_of(constants_.spans.begin(), constants_.spans.end(),
                      [&](const LaneSpan& s) { return is_sound(s, lanes, events, size); });
 }
 
@@ -223,11 +223,11 @@ std::string Region::host() const {
 }
 
 ClientSlot& Region::slot(std::uint32_t client) const noexcept {
-  return *reinterpret_cast<ClientSlot*>(at(places_.slots_offset + client * sizeof(ClientSlot)));
+  return *reinterpret_cast<ClientSlot*>(at(constants_.slots_offset + client * sizeof(ClientSlot)));
 }
 
-// A client makes its arenas after claiming a slot and before attaching; the server may give the slot up in between.
-bool Region::never_made(std::uint32_t lane) const noexcept {
+// A client initializes its arenas between claiming a slot and attaching; the server may declare the slot dead in between.
+bool Region::arena_never_initialized(std::uint32_t lane) const noexcept {
   if (pool() != nullptr) return false;
   const auto state = static_cast<SlotState>(slot(lane / threads()).state.load(std::memory_order_acquire));
   if (state == SlotState::free || state == SlotState::claimed) return true;
@@ -242,11 +242,11 @@ std::size_t Region::unreleased_blocks() const {
   std::size_t count = header().spilled_blocks.load(std::memory_order_acquire);
   for (std::uint32_t lane = 0; lane < client_count() * threads(); ++lane) {
     const LaneSpan& s = span(lane);
-    if (!keeps_arena(lane)) continue;
+    if (!owns_arena(lane)) continue;
     const bool sound = walk_arena(at(s.arena_offset), s.arena_bytes, [&](BlockHeader& block, std::uint64_t) {
       count += block.state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(BlockState::published) ? 1 : 0;
     });
-    if (!sound && !never_made(lane)) ++count;
+    if (!sound && !arena_never_initialized(lane)) ++count;
   }
   return count;
 }

@@ -1,5 +1,5 @@
-// The region: what a server and its clients share. Made by the server, attached to by clients, explained by its own header.
-// Used by: the server's dispatch thread, each client, recovery; constant after start-up except for the fields that layout.hpp names.
+// The region: the shared memory of a server and its clients. Created by the server, attached by clients, described by its own header.
+// Used by: the server's dispatch thread, each client, recovery; constant after start-up except for the shared fields of layout.hpp.
 // Before it: the compiled model. After it: lanes, arenas and mailboxes.
 #pragma once
 
@@ -13,14 +13,14 @@
 namespace damaris::shm {
 
 struct RegionSpec {
-  std::string name;  // of the shared memory; "" makes a private one for a server in place
+  std::string name;  // of the shared memory; "": private memory for a server in place
   std::string simulation, host;
   std::int32_t server_index = 0;
   std::int32_t server_count = 1;
-  bool detached = false;           // clients find it by themselves
+  bool detached = false;           // clients look it up by themselves
   std::string xml;                 // the configuration as read
   std::uint64_t config_place = 0;  // place_digest of its path
-  std::uint64_t run = 0;           // digest of its run_identity, or a number that its processes agreed on
+  std::uint64_t run = 0;           // digest of its run_identity, or a number agreed on by its processes
   std::string spill;               // absolute path of the spill file; "": none
   std::string model;               // compiled, JSON
   std::uint32_t clients = 1;
@@ -28,65 +28,64 @@ struct RegionSpec {
   std::uint64_t lane_events = 1024;      // a power of two
   std::uint64_t buffer_bytes = 1 << 20;  // all arenas together
   std::vector<std::int64_t> weights;     // of the clients' arenas; empty: equal; the last one repeats
-  bool pooled = false;                   // one arena for all lanes, under a lock; without effect when there is one lane
+  bool pooled = false;                   // one arena for all lanes, under a lock; no effect with a single lane
 };
 
 class Region {
  public:
-  // Makes the region; it is not ready before announce(). Header, lanes and a pool are allocated here, each arena by the client that
-  // attaches.
-  // Throws Error(DC_E_SHM) when memory is short, Error(DC_E_CONFIG) when an arena would be too small to hold anything.
+  // Creates the region; clients cannot attach before set_ready(). Allocates header, lanes and a pool; each client allocates its own arenas.
+  // Throws Error(DC_E_SHM) if memory is short, Error(DC_E_CONFIG) if an arena would be too small to hold anything.
   static Region create(const RegionSpec& spec);
   // Maps the region `name` and checks magic, ABI version, sizes and offsets before anything else is read.
   // Throws Error(DC_E_SHM) or Error(DC_E_VERSION).
   static Region attach(const std::string& name);
-  // The same for memory that holds a region.
+  // The same for memory that contains a region.
   static Region attach(SharedMemory memory);
 
-  // The server is able to serve: clients may attach.
-  void announce() noexcept;
+  // Allows clients to attach.
+  void set_ready() noexcept;
 
   RegionHeader& header() const noexcept { return *reinterpret_cast<RegionHeader*>(memory_.data()); }
   ClientSlot& slot(std::uint32_t client) const noexcept;
-  const LaneSpan& span(std::uint32_t lane) const noexcept { return places_.spans[lane]; }
+  const LaneSpan& span(std::uint32_t lane) const noexcept { return constants_.spans[lane]; }
   LaneHeader* lane(std::uint32_t lane) const noexcept { return reinterpret_cast<LaneHeader*>(at(span(lane).lane_offset)); }
-  PoolHeader* pool() const noexcept { return places_.pool == 0 ? nullptr : reinterpret_cast<PoolHeader*>(at(places_.pool)); }
-  // Whether the arena of that lane is its own, or it is the first one of a pool: every arena has one lane that keeps it.
-  bool keeps_arena(std::uint32_t lane) const noexcept { return span(lane).arena == lane; }
+  PoolHeader* pool() const noexcept { return constants_.pool == 0 ? nullptr : reinterpret_cast<PoolHeader*>(at(constants_.pool)); }
+  // True if the lane owns its arena: every arena has exactly one owner, a pool the first lane.
+  bool owns_arena(std::uint32_t lane) const noexcept { return span(lane).arena == lane; }
   std::byte* at(std::uint64_t offset) const noexcept { return memory_.data() + offset; }
-  std::uint32_t client_count() const noexcept { return places_.clients; }
-  std::uint32_t threads() const noexcept { return places_.threads; }
-  std::uint64_t lane_events() const noexcept { return places_.lane_events; }
-  std::string_view xml() const noexcept { return places_.xml; }
-  std::string_view model() const noexcept { return places_.model; }
-  // The name of the machine that made the region. Files' names contain it, so it is never a path.
+  std::uint32_t client_count() const noexcept { return constants_.clients; }
+  std::uint32_t threads() const noexcept { return constants_.threads; }
+  std::uint64_t lane_events() const noexcept { return constants_.lane_events; }
+  std::string_view xml() const noexcept { return constants_.xml; }
+  std::string_view model() const noexcept { return constants_.model; }
+  // The name of the machine that created the region. It becomes part of file names, so it never contains '/'.
   std::string host() const;
-  // Path of the server's spill file; "" for none, and when the field holds no path that this region could have: the file is opened, and
-  // removed in the end.
+  // Path of the server's spill file; "" for none, and if the field is not a valid path for this region, because the file will be opened and
+  // later removed.
   std::string spill_file() const;
   const std::string& name() const noexcept { return memory_.name(); }
   SharedMemory& memory() noexcept { return memory_; }
   const SharedMemory& memory() const noexcept { return memory_; }
 
-  // Whether the process lives, also in another PID namespace: it holds the lock on its part of the memory (peer_watch.hpp).
+  // Whether the process is alive, also in another PID namespace (peer_watch.hpp).
   bool server_lives() const;
   bool client_lives(std::uint32_t client) const;
 
-  // Published blocks that no server has released, in all arenas and the spill file: what a dead job left to recover. Space behind a damaged
-  // block header counts as one block.
+  // Number of published blocks that no server has released, in all arenas and the spill file: the data of a dead job to be recovered. The
+  // space behind a damaged block header counts as one block.
   std::size_t unreleased_blocks() const;
-  // The client died, or the server gave it up, before it made its arena: there is nothing to walk.
-  bool never_made(std::uint32_t lane) const noexcept;
+  // True if the client died, or was declared dead, before it initialized its arena: there is nothing to walk.
+  bool arena_never_initialized(std::uint32_t lane) const noexcept;
 
  private:
   explicit Region(SharedMemory memory) : memory_(std::move(memory)) {}
   void require_header() const;
-  bool learn_places();
+  bool load_constants();
   void make_lanes(std::uint64_t lanes, std::uint64_t stride, std::uint64_t arenas, const std::vector<std::uint64_t>& shares);
   void make_pool();
 
-  // This process's copy of the constant fields of the region: other processes can write there, so later changes are not believed.
-  struct Places {
+  // This process's validated copy of the constant fields: other processes can overwrite the originals, so they are read only once.
+  struct Constants {
     std::uint32_t clients = 0, threads = 0;
     std::uint64_t lane_events = 0, slots_offset = 0, pool = 0;
     std::string_view xml, model;
@@ -94,10 +93,10 @@ class Region {
   };
 
   SharedMemory memory_;
-  Places places_;
+  Constants constants_;
 };
 
-// A pool is made of more than one lane's share.
+// A pool makes sense only for more than one lane.
 constexpr bool is_pooled(bool wanted, std::uint32_t clients, std::uint32_t threads) {
   return wanted && std::uint64_t{clients} * threads > 1;
 }

@@ -52,7 +52,7 @@ int errno_of(const Call& call) {
   }
 }
 
-// For mapped_region: memory that is no object's.
+// For mapped_region: anonymous memory without an object.
 struct Anonymous {
   static ipc::mapping_handle_t get_mapping_handle() noexcept { return {-1, false}; }
 };
@@ -77,7 +77,7 @@ struct flock lock_of(std::uint64_t part, short type) noexcept {
   return lock;
 }
 
-// Older kernels abort and undo the whole call when a signal interrupts it: a program with a timer would never get a large arena.
+// Older kernels abort and undo the whole call on a signal: a program with a timer would never get a large arena.
 int fallocate_in_pieces(int descriptor, std::uint64_t offset, std::uint64_t bytes, bool in_use) noexcept {
   constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;  // a fraction of a millisecond
   for (std::uint64_t done = 0; done < bytes;) {
@@ -85,7 +85,7 @@ int fallocate_in_pieces(int descriptor, std::uint64_t offset, std::uint64_t byte
     const int failure = ::posix_fallocate(descriptor, static_cast<off_t>(offset + done), static_cast<off_t>(piece));
     if (failure == 0) done += piece;
     if (failure == 0 || failure == EINTR) continue;
-    const int punch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;  // a part is of no use, and others may need it
+    const int punch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;  // a partial allocation is useless: free it
     if (!in_use && done > 0) ::fallocate(descriptor, punch, static_cast<off_t>(offset), static_cast<off_t>(done));
     return failure;
   }
@@ -111,7 +111,7 @@ Error not_opened(const std::string& name, int error) {
 
 [[noreturn]] void throw_not_opened(const std::string& name, int error) {
   const Error why = not_opened(name, error);
-  if (is_limit(error)) throw Unseen(why.code(), why.sentence());
+  if (is_limit(error)) throw LimitReached(why.code(), why.sentence());
   throw why;
 }
 
@@ -131,8 +131,8 @@ SharedMemory SharedMemory::create(const std::string& name, std::uint64_t bytes, 
   memory.owns_name_ = true;
   memory.take_descriptor(::fcntl(handle_of(object), F_DUPFD_CLOEXEC, 0));
   if (memory.descriptor_ < 0) throw not_made(name, errno);
-  // Any process of this user may remove a region without a holder: so take the lock before anything is in it.
-  if (!memory.try_hold(kServerPart) || !memory.has_name())
+  // Any process of this user may remove a region whose lock is free: so take the lock before the region has contents.
+  if (!memory.try_lock(kServerPart) || !memory.has_name())
     throw Error(DC_E_SHM, format("another process has taken the new region {} for one of a dead server; start again", name));
   struct stat info = {};
   if (::fstat(handle_of(object), &info) != 0 || info.st_uid != ::geteuid() || (info.st_mode & 0777) != 0600)
@@ -144,8 +144,8 @@ SharedMemory SharedMemory::create(const std::string& name, std::uint64_t bytes, 
   return memory;
 }
 
-// open_own goes first, as Boost's open would wait for a lease that another user holds on a file of that name. Its descriptor stays the
-// region's, and Boost has to open the same file.
+// open_own comes first, because Boost's open would block on a lease that another user holds on a file of that name. Its descriptor is kept,
+// and Boost must open the same file.
 SharedMemory SharedMemory::open(const std::string& name, std::uint64_t least_bytes) {
   SharedMemory memory;
   memory.take_descriptor(open_own(kFolder + name, O_RDWR));
@@ -171,11 +171,11 @@ SharedMemory SharedMemory::make_private(std::uint64_t bytes) {
   return memory;
 }
 
-SharedMemory SharedMemory::lent(std::byte* data, std::uint64_t bytes) {
+SharedMemory SharedMemory::view(std::byte* data, std::uint64_t bytes) {
   SharedMemory memory;
   memory.data_ = data;
   memory.bytes_ = bytes;
-  memory.is_lent_ = true;
+  memory.is_view_ = true;
   return memory;
 }
 
@@ -194,7 +194,7 @@ SharedMemory::SharedMemory(SharedMemory&& other) noexcept
       device_(other.device_),
       inode_(other.inode_),
       owns_name_(std::exchange(other.owns_name_, false)),
-      is_lent_(std::exchange(other.is_lent_, false)) {}
+      is_view_(std::exchange(other.is_view_, false)) {}
 
 SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   std::swap(mapping_, other.mapping_);
@@ -205,17 +205,17 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   std::swap(device_, other.device_);
   std::swap(inode_, other.inode_);
   std::swap(owns_name_, other.owns_name_);
-  std::swap(is_lent_, other.is_lent_);
+  std::swap(is_view_, other.is_view_);
   return *this;
 }
 
 SharedMemory::~SharedMemory() {
-  mapping_.reset();  // before the locks go: a large one takes a while
+  mapping_.reset();  // before the locks are released: unmapping a large region takes a while
   close_descriptor();
   unlink_name();
 }
 
-// Keeps errno, which says why there is no descriptor.
+// Preserves errno if there is no descriptor.
 void SharedMemory::take_descriptor(int descriptor) noexcept {
   descriptor_ = descriptor;
   struct stat info = {};
@@ -226,7 +226,7 @@ void SharedMemory::take_descriptor(int descriptor) noexcept {
 
 bool SharedMemory::is_file(const struct stat& info) const noexcept { return info.st_dev == device_ && info.st_ino == inode_; }
 
-// A program may close descriptors that it does not know, and reuse their numbers for its own files, which must not be touched.
+// A program may close descriptors that it did not open, and reuse their numbers for its own files, which must not be touched.
 bool SharedMemory::has_descriptor() const noexcept {
   struct stat info = {};
   return descriptor_ >= 0 && ::fstat(descriptor_, &info) == 0 && is_file(info);
@@ -246,7 +246,7 @@ void SharedMemory::allocate(std::uint64_t offset, std::uint64_t bytes, bool in_u
   const std::uint64_t begin = offset / kPage * kPage;
   const std::uint64_t end = offset + bytes;
   if (::madvise(data_ + begin, end - begin, MADV_POPULATE_WRITE) == 0) return;
-  // A kernel before 5.14: one write a page does the same. Atomic, as another client of a pool may be writing there.
+  // Before Linux 5.14, one write per page has the same effect. Atomic, because another client of a pool may be writing there.
   for (std::uint64_t at = offset; at < end; at += kPage)
     __atomic_fetch_or(reinterpret_cast<unsigned char*>(data_ + at), 0, __ATOMIC_RELAXED);
 }
@@ -256,18 +256,18 @@ void SharedMemory::populate(std::uint64_t offset, std::uint64_t bytes) noexcept 
   ::madvise(data_ + begin, offset + bytes - begin, MADV_POPULATE_READ);
 }
 
-bool SharedMemory::try_hold(std::uint64_t part) noexcept {
+bool SharedMemory::try_lock(std::uint64_t part) noexcept {
   struct flock lock = lock_of(part, F_WRLCK);
   return !has_descriptor() || ::fcntl(descriptor_, F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES);
 }
 
-void SharedMemory::let_go(std::uint64_t part) noexcept {
+void SharedMemory::unlock(std::uint64_t part) noexcept {
   struct flock lock = lock_of(part, F_UNLCK);
   if (has_descriptor()) ::fcntl(descriptor_, F_OFD_SETLK, &lock);
 }
 
-// Without its descriptor, through a new one: this process's own locks are gone then, but other processes still hold theirs.
-bool SharedMemory::is_held_elsewhere(std::uint64_t part) const noexcept {
+// If the program has closed the descriptor, opens a new one: this process's own locks are gone then, but other processes still hold theirs.
+bool SharedMemory::is_locked_elsewhere(std::uint64_t part) const noexcept {
   struct flock lock = lock_of(part, F_WRLCK);
   const bool own = has_descriptor();
   const int descriptor = own ? descriptor_ : name_.empty() ? -1 : open_own(kFolder + name_, O_RDWR);
@@ -276,14 +276,14 @@ bool SharedMemory::is_held_elsewhere(std::uint64_t part) const noexcept {
   return held;
 }
 
-// Checks the name, not the descriptor, which the program may have closed.
+// Does not use the descriptor, which the program may have closed.
 bool SharedMemory::has_name() const noexcept {
   struct stat info = {};
   return ::lstat((kFolder + name_).c_str(), &info) == 0 && is_file(info);
 }
 
 void SharedMemory::unlink_name() noexcept {
-  if (owns_name_ && maker_.is_this_process()) remove(name_);
+  if (owns_name_ && creator_.is_this_process()) remove(name_);
   owns_name_ = false;
 }
 

@@ -1,5 +1,5 @@
-// A piece of memory under a name in /dev/shm that several processes map, or a private one for a server in place. Boost.Interprocess makes,
-// opens, sizes and maps it; this class checks which file it is, allocates its pages and holds its locks (ADR 1).
+// Named memory in /dev/shm that several processes map, or private memory for a server in place. Boost.Interprocess creates, opens, sizes
+// and maps it; this class verifies the identity of the file, allocates its pages and holds its locks (ADR 1).
 // Used by: Region, on both sides, at start-up and end only.
 #pragma once
 
@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
+#include "core/base/creator_process.hpp"
 #include "core/base/error.hpp"
-#include "core/base/maker.hpp"
 
 struct stat;
 namespace boost::interprocess {
@@ -18,57 +18,57 @@ class mapped_region;
 
 namespace damaris::shm {
 
-// Of the process: open files or memory.
+// True if the errno means that the process has run out of open files or memory.
 bool is_limit(int error) noexcept;
 
-// A limit of this process hides whether an object is whole, or its server alive.
-class Unseen : public Error {
+// A resource limit of this process prevents checking whether an object is intact, or its server alive.
+class LimitReached : public Error {
  public:
   using Error::Error;
 };
 
-inline constexpr std::uint64_t kServerPart = 0, kClientParts = 1;  // of slot 0; the next ones follow
+inline constexpr std::uint64_t kServerPart = 0, kClientParts = 1;  // kClientParts + slot for each client
 
 class SharedMemory {
  public:
-  // Makes the object `name` ("/damaris...."), mode 0600, `bytes` long, of which the first `allocated_bytes` are allocated now.
-  // Throws Error(DC_E_SHM) when /dev/shm has not `bytes` free (the message gives both figures) or the name exists.
-  // Owns: the name; unlinked by the destructor, in the process that made it, unless release_name() was called.
+  // Creates the object `name` ("/damaris...."), mode 0600, `bytes` long, of which the first `allocated_bytes` are allocated now.
+  // Throws Error(DC_E_SHM) if /dev/shm has fewer than `bytes` free (the message gives both figures) or the name exists.
+  // Owns: the name; the destructor unlinks it in the process that created it, unless release_name() was called.
   static SharedMemory create(const std::string& name, std::uint64_t bytes, std::uint64_t allocated_bytes);
-  // Maps an existing object. Throws Error(DC_E_SHM) when it is missing, another user's, or smaller than `least_bytes`.
+  // Maps an existing object. Throws Error(DC_E_SHM) if it is missing, another user's, or smaller than `least_bytes`.
   static SharedMemory open(const std::string& name, std::uint64_t least_bytes);
-  // Memory of this process (and its threads) alone; no name.
+  // Private memory of this process, without a name.
   static SharedMemory make_private(std::uint64_t bytes);
-  // Unlinks the name of an object; processes that have mapped it keep it.
+  // Unlinks the name of an object; existing mappings stay valid.
   static void remove(const std::string& name) noexcept;
-  // Memory of the caller, which must outlive this object: a region that lies somewhere else, such as in a copy.
-  static SharedMemory lent(std::byte* data, std::uint64_t bytes);
+  // Borrows the caller's memory, which must outlive this object: for a copy of a region.
+  static SharedMemory view(std::byte* data, std::uint64_t bytes);
 
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&& other) noexcept;
   ~SharedMemory();
 
-  // Allocates and touches [offset, offset+bytes) from the calling thread, so that the pages lie on its NUMA node and no later write
-  // faults. Throws Error(DC_E_SHM) instead of a SIGBUS later; pages already allocated are freed then, unless the range is `in_use`.
+  // Allocates and touches [offset, offset+bytes) from the calling thread, so that the pages are on its NUMA node and no later write faults.
+  // Throws Error(DC_E_SHM) instead of a SIGBUS later, after freeing the pages already allocated unless the range is `in_use`.
   void allocate(std::uint64_t offset, std::uint64_t bytes, bool in_use = false);
-  // Maps the pages of a range that another process allocated, so that the first read does not fault. Best effort.
+  // Maps the pages of a range that another process has allocated, so that the first read does not fault. Best effort.
   void populate(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
   std::byte* data() const noexcept { return data_; }
   std::uint64_t size_bytes() const noexcept { return bytes_; }
-  const std::string& name() const noexcept { return name_; }  // "" when private or lent
-  bool is_private() const noexcept { return name_.empty() && !is_lent_; }
-  // Unlinks the name now (the mapping stays), or leaves it behind for recovery.
+  const std::string& name() const noexcept { return name_; }  // "" if private or borrowed
+  bool is_private() const noexcept { return name_.empty() && !is_view_; }
+  // Unlinks the name now (the mapping stays valid), or leaves it for recovery.
   void unlink_name() noexcept;
   void release_name() noexcept { owns_name_ = false; }
-  // Locks on parts, held until this object or its process ends: the kernel releases them then, and shows them to processes in other PID
-  // namespaces too. The maker holds kServerPart. False while another process holds the part. Memory without a name has no other process.
-  bool try_hold(std::uint64_t part) noexcept;
-  void let_go(std::uint64_t part) noexcept;
-  bool is_held_elsewhere(std::uint64_t part) const noexcept;
-  // The destructor unlinks the name.
+  // Locks on parts, held until this object or its process ends: the kernel releases them, and they are visible across PID namespaces. The
+  // creator holds kServerPart. try_lock returns false while another process holds the part. Memory without a name is not shared.
+  bool try_lock(std::uint64_t part) noexcept;
+  void unlock(std::uint64_t part) noexcept;
+  bool is_locked_elsewhere(std::uint64_t part) const noexcept;
+  // Makes the destructor unlink the name.
   void adopt_name() noexcept { owns_name_ = true; }
-  // Whether the name still refers to this object: another process may have unlinked it.
+  // False if another process has unlinked the name, or it refers to another object.
   bool has_name() const noexcept;
 
  private:
@@ -79,15 +79,15 @@ class SharedMemory {
   bool has_descriptor() const noexcept;
   void close_descriptor() noexcept;
 
-  std::unique_ptr<boost::interprocess::mapped_region> mapping_;  // none when lent
+  std::unique_ptr<boost::interprocess::mapped_region> mapping_;  // none if borrowed
   std::byte* data_ = nullptr;
   std::uint64_t bytes_ = 0;
   std::string name_;
   int descriptor_ = -1;                   // for locks and allocation
   std::uint64_t device_ = 0, inode_ = 0;  // of the file behind it
   bool owns_name_ = false;
-  bool is_lent_ = false;
-  Maker maker_;
+  bool is_view_ = false;
+  CreatorProcess creator_;
 };
 
 }  // namespace damaris::shm

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kEnding = ".lock";
 
-// The previous holder may have unlinked the file between our open and our lock: then our lock is on a file without a name.
+// The previous holder may have unlinked the file between our open and our lock: then we have locked a file without a name.
 bool is_still_named(int descriptor, const std::string& name) {
   struct stat ours = {}, named = {};
   return ::fstat(descriptor, &ours) == 0 && ::stat(("/dev/shm" + name).c_str(), &named) == 0 && ours.st_ino == named.st_ino;
@@ -36,7 +36,7 @@ bool is_start_lock(const std::string& name) {
 }
 
 void remove_dead_start_locks() {
-  std::error_code ignored;  // an entry may vanish under the walk
+  std::error_code ignored;  // an entry may vanish during the walk
   for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", ignored)) {
     const std::string name = "/" + entry.path().filename().string();
     if (name.rfind(user_prefix(), 0) != 0 || !is_start_lock(name)) continue;
@@ -51,8 +51,8 @@ StartLock::StartLock(const RunKey& key) : simulation_(key.simulation), name_(reg
 
 StartLock::~StartLock() {
   if (descriptor_ < 0) return;
-  // Before the lock is released, or the next holder would lose the name.
-  if (maker_.is_this_process()) ::shm_unlink(name_.c_str());
+  // Before releasing the lock, or the next holder would lose the name.
+  if (creator_.is_this_process()) ::shm_unlink(name_.c_str());
   ::close(descriptor_);
 }
 

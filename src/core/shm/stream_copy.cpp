@@ -1,4 +1,4 @@
-// copy_by: the methods of copying that copy_choice.cpp chooses from.
+// copy_by: the copy methods that copy_choice.cpp chooses from.
 #include "core/shm/copy_choice.hpp"
 
 #include <cstring>
@@ -14,7 +14,7 @@ namespace damaris::shm {
 #if defined(__SSE2__)
 namespace {
 
-constexpr std::uint64_t kAbreast = 4;  // pages: the number of streams that the hardware prefetches at once
+constexpr std::uint64_t kAbreast = 4;  // pages: the number of streams that the hardware prefetches concurrently
 constexpr std::uint64_t kAhead = 4 * kLine;
 
 inline void stream_line(char* to, const char* from) noexcept {
@@ -68,18 +68,18 @@ std::uint64_t stream_abreast(char* to, const char* from, std::uint64_t bytes) no
 }  // namespace
 
 // The fence orders the streaming stores before later stores, such as the one that publishes the block.
-void copy_by(CopyWay way, void* to, const void* from, std::uint64_t bytes) noexcept {
+void copy_by(CopyMethod method, void* to, const void* from, std::uint64_t bytes) noexcept {
   auto* target = static_cast<char*>(to);
   const auto* source = static_cast<const char*>(from);
   std::uint64_t done = 0;
-  if (way != CopyWay::plain) {
-    done = (way == CopyWay::streamed ? stream : stream_abreast)(target, source, bytes);
+  if (method != CopyMethod::plain) {
+    done = (method == CopyMethod::streamed ? stream : stream_abreast)(target, source, bytes);
     _mm_sfence();
   }
   if (bytes > done) std::memcpy(target + done, source + done, bytes - done);
 }
 #else
-void copy_by(CopyWay, void* to, const void* from, std::uint64_t bytes) noexcept {
+void copy_by(CopyMethod, void* to, const void* from, std::uint64_t bytes) noexcept {
   if (bytes > 0) std::memcpy(to, from, bytes);
 }
 #endif

@@ -1,6 +1,6 @@
 // Agreement between the servers of a run: one total order of global events, and a common end.
 // Used by: the server's dispatch thread only; never blocks. src/mpi/coordinator.hpp implements it for several servers.
-// Before it: the event engine has seen an event from all clients of this server. After it: the event's global actions.
+// Before it: all clients of this server have sent an event. After it: the event's global actions.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ struct InstanceKey {
 
 struct Decision {
   InstanceKey key;
-  bool run = true;          // false: some server can never announce it; drop it
-  std::uint64_t order = 0;  // place in the one order, from 0; the same on every server
+  bool run = true;          // false: cancelled, because some server will never announce it
+  std::uint64_t order = 0;  // position in the total order, from 0; the same on every server
 };
 
-// What a plugin on server `from` has sent to the same plugin here.
+// A message from a plugin on server `from` to the same plugin on this server.
 struct Post {
   int from = 0;
   std::uint32_t plugin = 0;  // index in the model
@@ -45,23 +45,24 @@ class Coordinator {
   virtual const void* communicator() const { return nullptr; }
   // All clients of this server have sent `key`.
   virtual void announce(const InstanceKey& key) = 0;
-  // This server announces nothing more for steps <= `step`.
+  // This server makes no more announcements for steps <= `step`.
   virtual void complete(std::int64_t step) = 0;
-  // Nobody has to wait for another server at the end of `step`. False only in place, under MPI, with global events.
+  // True if no process has to wait for another server at the end of `step`. False only in place, under MPI, with global events.
   virtual bool agreed(std::int64_t) const { return true; }
-  // The next decision in the common order, if there is one.
+  // The next decision in the total order, if any.
   virtual std::optional<Decision> poll() = 0;
-  // This server has nothing more to do; true when no server has. Called again and again until it is.
+  // This server has nothing more to do. Returns true once no server has; call it repeatedly until then.
   virtual bool leave() = 0;
-  // This server waits no longer for `key`: unless it is decided by now, no server shall run it.
+  // This server no longer waits for `key`: unless it is already decided, no server shall run it.
   virtual void abandon(const InstanceKey& key) = 0;
-  // Takes `bytes` to plugin `plugin` on server `to`; between two servers nothing overtakes. Never blocks. False: it cannot get there.
+  // Sends `bytes` to plugin `plugin` on server `to`; posts between two servers keep their order. Never blocks. Returns false if there is no
+  // way to reach that server.
   virtual bool post(int to, std::uint32_t plugin, std::string bytes) = 0;
   // The next post for this server, if one has arrived.
   virtual std::optional<Post> next_post() = 0;
 };
 
-// One server alone: every announcement is a decision at once.
+// A single server: every announcement is decided at once.
 class SingleCoordinator : public Coordinator {
  public:
   explicit SingleCoordinator(int index = 0, int count = 1) : index_(index), count_(count) {}

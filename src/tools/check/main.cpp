@@ -1,6 +1,6 @@
-// damaris-check: reads a configuration as the servers do, says what is wrong with it, or what it means. No MPI, no region, no plugin
-// code unless asked.
-// Used by: people before they start a job, and job scripts.
+// damaris-check: parses a configuration as the servers do, and prints its errors or its meaning. No MPI, no region, no plugin code unless
+// requested.
+// Used by: users before they start a job, and job scripts.
 // Before it: the XML. After it: text or JSON on standard output, errors on standard error.
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -38,14 +38,14 @@ struct Options {
   bool load_plugins = false;
 };
 
-// The configuration may be somebody else's.
+// Another user may have written the configuration, so control characters are removed.
 void print(std::FILE* stream, const std::string& given) {
   const std::string text = damaris::lines_without_controls(given);
   std::fwrite(text.data(), 1, text.size(), stream);
 }
 
-// Lines stay whole in a file or a pipe, where programs read them; a terminal gets them wrapped.
-void complain(const std::string& kind, const std::string& text) {
+// Wraps lines on a terminal only: programs that read a file or a pipe get whole lines.
+void print_error(const std::string& kind, const std::string& text) {
   winsize size = {};
   const bool terminal = ::isatty(STDERR_FILENO) != 0 && ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40;
   std::fflush(stdout);
@@ -72,7 +72,7 @@ int check_file(const Options& options) {
   }
   print(stdout, check::text_report(*model, sizes));
   if (!loaded.empty()) print(stdout, "\nLoaded\n" + check::table({}, loaded));
-  for (const std::string& warning : warnings) complain("warning: ", warning);
+  for (const std::string& warning : warnings) print_error("warning: ", warning);
   print(stdout, format("\n{} is valid.\n", options.file));
   return 0;
 }
@@ -85,7 +85,7 @@ int run(const Options& options) {
     if (options.json)
       print(stdout, check::json_failure(options.file, error.sentence()));
     else
-      complain("", error.sentence());
+      print_error("", error.sentence());
     return 1;
   }
 }

@@ -1,5 +1,5 @@
-// Where the plugins of a model are found, and whether they can be loaded.
-// Used by: damaris-check, one thread. Only load_plugins runs code of a plugin, and only what runs when it is loaded.
+// Finds the plugins of a model, and checks whether they can be loaded.
+// Used by: damaris-check, one thread. Only load_plugins runs code of plugins: their entry function and what runs on loading.
 // Before it: the model. After it: warnings, or a table.
 #pragma once
 
@@ -15,7 +15,8 @@ namespace damaris::check {
 // One sentence for each shared object that the servers would not find.
 std::vector<std::string> missing_plugins(const model::Model& model);
 
-// Loads all as a server does. Rows: name, path. Throws Error(DC_E_PLUGIN, DC_E_VERSION) for a missing file or symbol, or a wrong version.
+// Loads all plugins as a server does. Rows: name, path. Throws Error(DC_E_PLUGIN, DC_E_VERSION) for a missing file or symbol, or a wrong
+// version.
 std::vector<Row> load_plugins(const std::shared_ptr<const model::Model>& model);
 
 }  // namespace damaris::check

@@ -38,7 +38,7 @@ std::string buffer_text(const model::Architecture& a) {
   return format("{} per server, {}; {}", size_text(a.buffer_bytes), shares, wait);
 }
 
-// What is done besides waiting, and what becomes of a write that has waited in vain.
+// What happens while a write waits for room, and when its wait times out.
 std::string full_text(const model::Architecture& a) {
   std::string text;
   if (a.reduces_on_full) text += "reduces harder from half full on, ";
@@ -132,7 +132,7 @@ std::string layouts(const model::Model& model) {
          table({"name", "type", "extents", "global", "bytes"}, rows, {4});
 }
 
-// "skipped when full, priority 2", or nothing to say.
+// "skipped when full, priority 2"; "" for the default.
 std::string on_full_of(const model::Variable& v) {
   std::string text;
   if (v.on_full == model::OnFull::skip) text = format("skipped when full, priority {}", v.priority);
@@ -141,7 +141,7 @@ std::string on_full_of(const model::Variable& v) {
   return text;
 }
 
-// "disabled", "every 2 from 10 until 90", "not stored", how it is reduced, or nothing to say.
+// "disabled", "every 2 from 10 until 90", "not stored", the reduction; "" for the default.
 std::string state_of(const model::Variable& v) {
   if (!v.enabled) return "disabled";
   const model::StepSelection none;

@@ -1,4 +1,4 @@
-// What a configuration means, for a person (text in 80 columns) and for a program (JSON).
+// Describes a configuration, for users (text in 80 columns) and for programs (JSON).
 // Used by: damaris-check, one thread.
 // Before it: the model, its sizes and warnings. After it: standard output.
 #pragma once

@@ -7,12 +7,12 @@
 namespace damaris::check {
 namespace {
 
-// The compiled model is for programs of this version and holds numbers where people and scripts want words.
+// The compiled model contains enumerators as numbers; users and scripts need their names.
 void name_types(Json& list) {
   for (Json& item : list) item["type"] = model::type_name(item["type"].get<dc_type>());
 }
 
-void use_words(Json& model) {
+void replace_enumerators(Json& model) {
   name_types(model["parameters"]);
   name_types(model["layouts"]);
   for (Json& compound : model["compounds"]) name_types(compound["fields"]);
@@ -42,7 +42,7 @@ std::string json_report(const model::Model& model, const Sizes& sizes, const std
     if (sizes.clients > 0) figures["buffer_bytes_needed"] = sizes.buffer_bytes;
   }
   result["model"] = Json::parse(model::to_json(model));
-  use_words(result["model"]);
+  replace_enumerators(result["model"]);
   return text_of(result, 2) + "\n";
 }
 

@@ -22,16 +22,16 @@ std::uint64_t up_to_page(double bytes) {
   return static_cast<std::uint64_t>(std::ceil(std::min(bytes, kMost) / kPage)) * kPage;
 }
 
-// The part of the buffer that a thread of the client with the smallest share gets.
+// The fraction of the buffer available to one thread of the client with the smallest share.
 double smallest_share(const model::Architecture& a, int clients) {
-  constexpr std::uint64_t kWhole = std::uint64_t{1} << 50;  // so large that rounding to pages does not show
+  constexpr std::uint64_t kWhole = std::uint64_t{1} << 50;  // large enough to make rounding to pages negligible
   const auto shares =
       shm::arena_shares(kWhole, static_cast<std::uint32_t>(clients), static_cast<std::uint32_t>(a.threads), a.weights);
   return static_cast<double>(*std::min_element(shares.begin(), shares.end())) / static_cast<double>(kWhole);
 }
 
-// All variables of one client once: as data, and as blocks in its arena with all that a header may tell. False when a layout has no
-// shape yet, or for sizes that no buffer will have.
+// Sums all variables of one client, each written once: as data, and as blocks in its arena with headers of full length. Returns false if a
+// layout has no shape yet, or for sizes beyond any buffer.
 bool sum_up(const model::Model& model, std::uint64_t& data, std::uint64_t& blocks) {
   const auto values = model::initial_parameters(model);
   constexpr std::uint64_t kMost = std::uint64_t{1} << 53;
@@ -72,7 +72,7 @@ void set_parameter(model::Model& model, const std::string& setting) {
   throw Error(DC_E_ARGUMENT, format("--set {}: no parameter '{}' is declared{}", setting, name, name_hint(name, names)));
 }
 
-// Adds the names that `expression` depends on, through computed parameters too.
+// Adds the names that `expression` depends on, also through computed parameters.
 void add_names(const model::Model& model, const model::Expression& expression, std::set<std::string>& names) {
   for (const std::string& name : expression.names()) {
     if (!names.insert(name).second) continue;
@@ -81,7 +81,7 @@ void add_names(const model::Model& model, const model::Expression& expression, s
   }
 }
 
-// The parameters on which the sizes depend and which the program may set.
+// The parameters that affect the sizes and that the program may set.
 std::vector<const model::Parameter*> open_ones(const model::Model& model) {
   std::set<std::string> used;
   for (const model::Variable& variable : model.variables)

@@ -1,4 +1,4 @@
-// The size of a model: bytes per client and step, and the buffer that a number of steps and clients needs.
+// Computes the sizes of a model: bytes per client and step, and the buffer required for a number of steps and clients.
 // Used by: damaris-check, one thread.
 // Before it: the model. After it: the report, as text or JSON.
 #pragma once
@@ -12,26 +12,26 @@
 namespace damaris::check {
 
 struct Sizes {
-  bool known = false;  // false: some layout has no shape before the program sets parameters
+  bool known = false;  // false: some layout has no shape until the program sets parameters
   int steps = 0;
-  int clients = 0;                     // of the server with most of them; 0: only the start of the job tells
+  int clients = 0;                     // of the server with the most clients; 0: known only at the start of the job
   std::uint64_t step_bytes = 0;        // of one client, every enabled variable once
   std::uint64_t client_bytes = 0;      // room one client needs for `steps`, block headers included
   std::uint64_t buffer_bytes = 0;      // room all clients of a server need, 0 without `clients`
   std::uint64_t clients_that_fit = 0;  // with equal shares in the buffer of the XML
 };
 
-// Gives parameters of `model` other values, each as NAME=VALUE, as the program may do; those computed from them follow.
-// Throws Error(DC_E_ARGUMENT) for a text that is no such pair, an unknown name, a constant, or a value out of range.
+// Sets parameters of `model`, each given as NAME=VALUE, as the program may do; recomputes dependent parameters.
+// Throws Error(DC_E_ARGUMENT) for a malformed pair, an unknown name, a constant, or a value out of range.
 void set_parameters(model::Model& model, const std::vector<std::string>& settings);
 
-// The parameters on which the sizes depend and which the program may set, as "ni=48"; in the order of the model.
+// The parameters that affect the sizes and that the program may set, as "ni=48"; in the order of the model.
 std::vector<std::string> open_parameters(const model::Model& model);
 
 // Another value for the first of them, as "ni=96".
 std::string example_setting(const model::Model& model);
 
-// `clients` 0: as the XML says.
+// `clients` 0: the number in the XML.
 Sizes measure(const model::Model& model, int steps, int clients);
 
 }  // namespace damaris::check

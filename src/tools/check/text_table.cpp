@@ -22,7 +22,7 @@ std::size_t bytes_of(const std::string& text, std::size_t count) {
   return at;
 }
 
-// The first line of `text`, which it is cut from.
+// Removes the first line from `text` and returns it.
 std::string take_line(std::string& text, std::size_t width) {
   if (columns(text) <= width) {
     std::string line;
@@ -41,7 +41,7 @@ std::string take_line(std::string& text, std::size_t width) {
   return line;
 }
 
-// Natural widths; while the sum is too large the widest column gives one.
+// Natural widths; while the sum is too large, the widest column shrinks by one.
 std::vector<std::size_t> widths(const Row& header, const std::vector<Row>& rows) {
   std::vector<std::size_t> result(rows.empty() ? header.size() : rows.front().size(), 0);
   const auto grow = [&result](const Row& row) {
@@ -74,7 +74,7 @@ std::string lines_of(Row cells, const std::vector<std::size_t>& width, const std
   return text;
 }
 
-// Takes away the columns in which no row has anything.
+// Removes columns that are empty in every row.
 void drop_empty(Row& header, std::vector<Row>& rows, std::vector<std::size_t>& right) {
   for (std::size_t i = rows.empty() ? 0 : rows.front().size(); i-- > 0;) {
     if (std::any_of(rows.begin(), rows.end(), [i](const Row& row) { return !row[i].empty(); })) continue;

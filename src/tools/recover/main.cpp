@@ -1,5 +1,5 @@
-// damaris-recover: stores what dead servers left in shared memory, and takes their regions away.
-// Used by: people and job scripts, on the node of the dead server.
+// damaris-recover: stores the data that dead servers left in shared memory, and removes their regions.
+// Used by: users and job scripts, on the node of the dead server.
 // Before it: a server that was killed. After it: the files and the manifest of its run.
 #include <damaris/version.h>
 
@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "core/base/borrowed_process.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
+#include "core/base/process_guard.hpp"
 #include "core/base/units.hpp"
 #include "core/shm/dead_regions.hpp"
 #include "core/shm/start_lock.hpp"
@@ -29,10 +29,10 @@ struct Options {
   std::vector<std::string> regions;
   std::string basename;
   bool list = false;
-  bool gives_up_spilled = false;
+  bool give_up_spilled = false;
 };
 
-// As people copy them from a message or from /dev/shm.
+// Accepts names as copied from a message or from /dev/shm.
 std::string region_name(std::string text) {
   const std::string folder = "/dev/shm/";
   if (text.rfind(folder, 0) == 0) text.erase(0, folder.size());
@@ -52,7 +52,7 @@ std::string steps(std::int64_t first, std::int64_t last) {
   return first == last ? format("step {}", first) : format("steps {} to {}", first, last);
 }
 
-// Of what lies in the spill file, the header tells the number only.
+// For spilled datasets the region's header records only their number.
 std::string contents(const server::Leftover& found) {
   const std::size_t here = found.datasets - found.spilled;
   std::string text;
@@ -62,19 +62,19 @@ std::string contents(const server::Leftover& found) {
 }
 
 void list(const std::string& name) {
-  const server::Leftover found = server::look_at_leftover(name);
+  const server::Leftover found = server::inspect_leftover(name);
   std::printf("%s\n  server %d of '%s' on %s (process %d), in %s\n", name.c_str(), found.server_index, found.simulation.c_str(),
               found.host.c_str(), found.server.pid, found.folder.c_str());
   if (found.datasets > 0) std::printf("  %s\n", contents(found).c_str());
-  if (found.lacks_writes) std::printf("  %s, which nothing else records\n", shm::left_out(*found.lacks_writes).c_str());
+  if (found.lacks_writes) std::printf("  %s, which nothing else records\n", shm::omission_text(*found.lacks_writes).c_str());
   if (found.datasets == 0 && !found.lacks_writes) std::printf("  nothing that was not stored\n");
   for (const std::int32_t pid : found.living_clients) std::printf("  process %d is still a client and may publish more\n", pid);
 }
 
-// Returns whether all of it is stored.
+// Returns whether all its datasets are stored.
 bool recover(const std::string& name, const Options& options) {
-  const server::Leftover found = server::look_at_leftover(name);
-  const server::Recovery result = server::recover(name, options.basename, options.gives_up_spilled);
+  const server::Leftover found = server::inspect_leftover(name);
+  const server::Recovery result = server::recover(name, options.basename, options.give_up_spilled);
   if (result.left == 0) {
     const auto& partial = found.lacks_writes;
     std::printf("%s: %s%s%s%s%s, region removed\n", name.c_str(), datasets(result.stored).c_str(),
@@ -95,15 +95,15 @@ int run(const Options& options) {
   std::vector<shm::UnreadRegion> unread;
   if (names.empty()) names = dead_regions(unread);
   if (names.empty() && unread.empty()) std::printf("no dead server has left a region on this node\n");
-  for (const shm::UnreadRegion& region : unread) tools::complain("damaris recover", region.why);
+  for (const shm::UnreadRegion& region : unread) tools::print_error("damaris recover", region.why);
   bool all = unread.empty();
   for (const std::string& name : names) try {
       if (options.list)
         list(name);
       else
         all &= recover(name, options);
-    } catch (const std::exception& error) {  // the others are tried all the same
-      damaris::tools::complain("damaris recover", error.what());
+    } catch (const std::exception& error) {  // continue with the other regions
+      damaris::tools::print_error("damaris recover", error.what());
       all = false;
     }
   if (!options.list) shm::remove_dead_start_locks();
@@ -118,7 +118,7 @@ void describe(CLI::App& app, Options& options) {
                  "Store it below this name instead of the XML's,\nfor instance when another run writes there now")
       ->type_name("PATH")
       ->check(CLI::Validator([](const std::string& path) { return path.empty() ? "it is empty" : ""; }, "", ""));
-  app.add_flag("--give-up-spilled", options.gives_up_spilled,
+  app.add_flag("--give-up-spilled", options.give_up_spilled,
                "Store the rest when the spill file is lost or\ndamaged, without what was in it");
   app.set_version_flag("--version", "damaris " DAMARIS_VERSION);
   app.footer("Exit status: 0 all is stored, 1 something is not or cannot be looked at, 2 wrong usage.\n");
@@ -127,7 +127,7 @@ void describe(CLI::App& app, Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  damaris::settle_own_process();
+  damaris::prepare_own_process();
   Options options;
   CLI::App app(
       "Stores what dead servers of this node left in shared memory: every dataset that was\npublished, in the files and "

@@ -10,11 +10,11 @@
 
 #include "api/spawn_server.hpp"
 #include "config/config.hpp"
-#include "core/base/borrowed_process.hpp"
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
+#include "core/base/process_guard.hpp"
 #include "core/shm/dead_regions.hpp"
 #include "core/shm/start_lock.hpp"
 #include "server/start.hpp"
@@ -36,7 +36,7 @@ struct Options {
   int ready_fd = -1;
 };
 
-// How many clients to wait for: --clients, the XML, what the launcher started on this node, else one.
+// The number of clients to wait for: --clients, the XML, the launcher's local size, else one.
 int expected_clients(const Options& options, const damaris::model::Model& model) {
   if (options.clients > 0) return options.clients;
   if (model.architecture.clients > 0) return model.architecture.clients;
@@ -59,7 +59,7 @@ damaris::server::Configuration read(const Options& options) {
   return read;
 }
 
-// Beside the output, where a user looks who misses some of it.
+// Beside the output, where users look first if some of it is missing.
 std::string background_log_file(const damaris::model::Model& model) {
   for (const damaris::model::Plugin& plugin : model.plugins)
     for (const auto& [key, value] : plugin.settings)
@@ -69,11 +69,11 @@ std::string background_log_file(const damaris::model::Model& model) {
   return name;
 }
 
-// Started by a client or with --detach it has no terminal.
+// A server started by a client or with --detach has no terminal.
 void start_log(const Options& options, const damaris::model::Model& model) {
   const damaris::LogLevel level = damaris::log_level(model.log.level);
   if (options.ready_fd < 0 || !model.log.file.empty()) return damaris::configure_log(level, model.log.file, "server 0");
-  damaris::configure_log(level, background_log_file(model), "server 0", damaris::LogFileMade::with_first_line);
+  damaris::configure_log(level, background_log_file(model), "server 0", damaris::LogFileCreation::lazy);
 }
 
 std::unique_ptr<damaris::server::Serving> start(const Options& given) {
@@ -81,16 +81,16 @@ std::unique_ptr<damaris::server::Serving> start(const Options& given) {
   start_log(given, *configuration.model);
   check_startable(*configuration.model);
   damaris::server::StartOptions options;
-  options.way = damaris::server::Way::detached;
+  options.mode = damaris::server::ServerMode::detached;
   options.clients = expected_clients(given, *configuration.model);
   options.holds_lock = given.ready_fd >= 0;
   options.stop = &stop;
   return damaris::server::start_server(configuration, std::move(options));
 }
 
-void tell_starter(const Options& options, const std::string& text) {
+void report_to_starter(const Options& options, const std::string& text) {
   if (options.ready_fd < 0) return;
-  if (::write(options.ready_fd, text.data(), text.size()) < 0) return;  // the starter is gone: nobody to tell
+  if (::write(options.ready_fd, text.data(), text.size()) < 0) return;  // the starter is gone
   ::close(options.ready_fd);
 }
 
@@ -106,13 +106,13 @@ int serve(const Options& options) {
   try {
     server = start(options);
   } catch (const Error& error) {
-    tell_starter(options, format("{} {}", static_cast<int>(error.code()), error.sentence()));
+    report_to_starter(options, format("{} {}", static_cast<int>(error.code()), error.sentence()));
     throw;
   }
-  tell_starter(options, "ok");
+  report_to_starter(options, "ok");
   const damaris::Status result = server->run(&stop);
   if (result.code == DC_OK) return 0;
-  damaris::tools::complain("damaris server", result.message);
+  damaris::tools::print_error("damaris server", result.message);
   return 1;
 }
 
@@ -132,7 +132,7 @@ void describe(CLI::App& app, Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  damaris::settle_own_process();
+  damaris::prepare_own_process();
   Options options;
   CLI::App app(
       "Serves the clients of one node from a process of its own, without MPI, until\nall have finalized and their data are "
@@ -142,7 +142,7 @@ int main(int argc, char** argv) {
   return damaris::tools::run_program(app, argc, argv, [&] {
     std::signal(SIGTERM, on_signal);
     std::signal(SIGINT, on_signal);
-    damaris::forget_inherited_signals();
+    damaris::reset_inherited_signals();
     if (!options.detach) return serve(options);
     start_in_background(options);
     return 0;

@@ -1,5 +1,5 @@
 // damaris-verify: checks the files of a run against its manifest and names what is damaged.
-// Used by: people and job scripts, after a run or beside it.
+// Used by: users and job scripts, during or after a run.
 // Before it: the manifest and the files. After it: text or JSON on standard output, progress on a terminal's standard error.
 #include <damaris/version.h>
 #include <unistd.h>
@@ -44,33 +44,33 @@ std::string place(const manifest::Finding& finding) {
   return text;
 }
 
-// What is found beside the files and their record.
-struct Beside {
+// Findings besides the files and their record.
+struct Surroundings {
   std::vector<shm::FoundRegion> regions;  // of dead servers of its runs, on this node, with data that were never stored
-  std::vector<shm::UnreadRegion> unread;  // of its runs too, and perhaps with data
-  std::vector<std::string> views;         // sentences about those that cannot be read as a whole
+  std::vector<shm::UnreadRegion> unread;  // also of its runs, possibly with data
+  std::vector<std::string> views;         // messages about views that cannot be read as a whole
 };
 
-Beside look_beside(const manifest::Verification& found) {
-  Beside beside;
+Surroundings inspect_surroundings(const manifest::Verification& found) {
+  Surroundings surroundings;
   try {
     for (const std::string& run : found.regions)
-      for (shm::FoundRegion& region : shm::find_regions(run, &beside.unread))
-        if (!region.alive && region.holds_data()) beside.regions.push_back(std::move(region));
-  } catch (const Error& error) {  // the files are reported all the same
-    beside.unread.push_back({"/dev/shm", error.sentence()});
+      for (shm::FoundRegion& region : shm::find_regions(run, &surroundings.unread))
+        if (!region.alive && region.holds_data()) surroundings.regions.push_back(std::move(region));
+  } catch (const Error& error) {  // still report the files
+    surroundings.unread.push_back({"/dev/shm", error.sentence()});
   }
-  return beside;
+  return surroundings;
 }
 
 std::string unstored(const shm::FoundRegion& region) {
   if (region.unreleased_blocks > 0)
     return format("{}: a dead server of this run left data in it; 'damaris recover {}' stores them", region.name, region.name);
   return format("{}: only what a dead server of this run left there tells that {}; 'damaris recover {}' records it", region.name,
-                shm::left_out(*region.lacks_writes), region.name);
+                shm::omission_text(*region.lacks_writes), region.name);
 }
 
-// Names come from the manifest and from folders, which others may have written.
+// Names come from the manifest and from folders, which other users may have written.
 std::string line(const char* kind, const std::string& text) { return format("{:8} {}\n", kind, without_controls(text)); }
 
 std::string outcome(const manifest::Verification& found) {
@@ -88,7 +88,7 @@ std::string verdict(const std::string& record, const manifest::Verification& fou
                 size_text(found.bytes), outcome(found));
 }
 
-std::string text_report(const std::string& record, const manifest::Verification& found, const Beside& beside) {
+std::string text_report(const std::string& record, const manifest::Verification& found, const Surroundings& surroundings) {
   std::string text;
   for (const manifest::Finding& one : found.damaged) text += line("damaged", place(one) + ": " + one.what);
   for (const manifest::Finding& one : found.unread) text += line("unread", place(one) + ": " + one.what);
@@ -101,9 +101,9 @@ std::string text_report(const std::string& record, const manifest::Verification&
                           "one of its nodes, or a run that goes on with exists=\"append\", adds the line");
   for (const std::string& name : found.replaced)
     text += line("replaced", name + ": a later run of the manifest has taken its step's place");
-  for (const std::string& view : beside.views) text += line("files", view);
-  for (const shm::FoundRegion& region : beside.regions) text += line("unstored", unstored(region));
-  for (const shm::UnreadRegion& region : beside.unread) text += line("unread", region.why);
+  for (const std::string& view : surroundings.views) text += line("files", view);
+  for (const shm::FoundRegion& region : surroundings.regions) text += line("unstored", unstored(region));
+  for (const shm::UnreadRegion& region : surroundings.unread) text += line("unread", region.why);
   if (found.uncovered > 0)
     text +=
         line("note", format("the manifest: {} line{} without a checksum, as an earlier version wrote; whether they have changed "
@@ -131,7 +131,7 @@ Json sentences_of(const std::vector<shm::UnreadRegion>& regions) {
   return list;
 }
 
-std::string json_report(const std::string& record, const manifest::Verification& found, const Beside& beside) {
+std::string json_report(const std::string& record, const manifest::Verification& found, const Surroundings& surroundings) {
   return text_of({{"record", record},
                   {"steps", found.steps},
                   {"files", found.files},
@@ -144,14 +144,14 @@ std::string json_report(const std::string& record, const manifest::Verification&
                   {"not_recorded", found.not_recorded},
                   {"noted", found.noted},
                   {"replaced", found.replaced},
-                  {"too_many_files", beside.views},
-                  {"unstored", names_of(beside.regions)},
-                  {"unread_regions", sentences_of(beside.unread)}},
+                  {"too_many_files", surroundings.views},
+                  {"unstored", names_of(surroundings.regions)},
+                  {"unread_regions", sentences_of(surroundings.unread)}},
                  2) +
          "\n";
 }
 
-// A line on the terminal that is written over, at every percent.
+// A progress line on the terminal, updated at every percent.
 class Progress {
  public:
   ~Progress() {
@@ -177,13 +177,13 @@ int run(const Options& options) {
     Progress progress;
     found = hdf5::verify(record, {!options.quick, {}, [&](std::uint64_t done, std::uint64_t all) { progress.show(done, all); }});
   }
-  Beside beside = look_beside(found);
-  if (options.views) beside.views = tools::too_many_files(found.views, tools::open_files());
-  std::fputs((options.json ? json_report(record, found, beside) : text_report(record, found, beside)).c_str(), stdout);
+  Surroundings surroundings = inspect_surroundings(found);
+  if (options.views) surroundings.views = tools::too_many_files(found.views, tools::open_files());
+  std::fputs((options.json ? json_report(record, found, surroundings) : text_report(record, found, surroundings)).c_str(), stdout);
   const bool unknown =
       std::any_of(found.not_recorded.begin(), found.not_recorded.end(), [](const std::string& name) { return name[0] != '.'; });
   return found.damaged.empty() && found.unread.empty() && found.partial.empty() && !unknown && found.noted.empty() &&
-                 beside.regions.empty() && beside.unread.empty() && beside.views.empty()
+                 surroundings.regions.empty() && surroundings.unread.empty() && surroundings.views.empty()
              ? 0
              : 1;
 }

@@ -9,7 +9,7 @@
 namespace damaris::tools {
 namespace {
 
-constexpr std::uint64_t kOwn = 64;  // that the reading program has open for itself: libraries, sockets, the master file
+constexpr std::uint64_t kOwn = 64;  // files that the reading program needs for itself: libraries, sockets, the master file
 
 std::string remedy(const manifest::ViewFiles& view, const OpenFiles& limit) {
   const std::uint64_t room = limit.soft > kOwn ? limit.soft - kOwn : 0, wanted = view.all + kOwn;

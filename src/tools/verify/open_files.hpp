@@ -1,6 +1,6 @@
-// Whether the views of a run can be read within the limit of open files, and what to do if not.
+// Checks whether the views of a run can be read within the limit of open files, and suggests a remedy if not.
 // Used by: damaris-verify, one thread.
-// Before it: verify.hpp counts the files. After it: a line of its report for each view that takes too many.
+// Before it: the files counted by verify.hpp. After it: a line of the report for each view that needs too many.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace damaris::tools {
 
-// Of this process, as a program that is started beside it has them (RLIMIT_NOFILE).
+// The limits of this process, which a program started from the same shell also has (RLIMIT_NOFILE).
 struct OpenFiles {
   std::uint64_t soft = 0, hard = 0;
 };
 OpenFiles open_files();
 
-// A sentence for each view of which a read of the whole opens more files than `limit` leaves room for; none: all can be read.
+// Returns a message for each view whose complete read opens more files than `limit` allows; none if all can be read.
 std::vector<std::string> too_many_files(const std::vector<manifest::ViewFiles>& views, const OpenFiles& limit);
 
 }  // namespace damaris::tools

@@ -86,7 +86,7 @@ TEST_CASE("a step of which all writes were refused is named by verify and recove
   run.drop(0);
   {
     shm::Region left = shm::Region::attach(region.name);
-    SECTION("as the server had heard") { shm::note_left_out(left.header(), 5); }
+    SECTION("as the server had heard") { shm::record_omission(left.header(), 5); }
     SECTION("as the clients had decided") { shm::omit(left.header(), 5, shm::Omission::drop(5)); }
   }
   Output output = damaris({"verify", "out/x"});

@@ -41,7 +41,7 @@ TEST_CASE("a region that another process is recovering is left to it") {
   run.drop(0);
   {
     auto other = shm::SharedMemory::open(region.name, 1);
-    REQUIRE(other.try_hold(shm::kServerPart));
+    REQUIRE(other.try_lock(shm::kServerPart));
     const Output output = damaris({"recover", region.name});
     CHECK(output.status == 1);
     CHECK_THAT(output.text, Catch::Contains("another process holds " + region.name));

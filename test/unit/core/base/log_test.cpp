@@ -92,7 +92,7 @@ TEST_CASE("a log in the background makes its file with the first line, and keeps
   const QuietAfterwards quiet;
   const TempFolder folder;
   const std::string file = folder.file("away/log");
-  damaris::configure_log(LogLevel::warning, file, "server 0", damaris::LogFileMade::with_first_line);
+  damaris::configure_log(LogLevel::warning, file, "server 0", damaris::LogFileCreation::lazy);
   damaris::log_line(LogLevel::info, "too detailed");
   damaris::log_line(LogLevel::warning, "one");
   REQUIRE_FALSE(std::filesystem::exists(folder.file("away")));
@@ -110,7 +110,7 @@ TEST_CASE("a log in the background whose name another user has taken is kept bes
     WARN("SKIP: only root can give a file to another user");
     return;
   }
-  damaris::configure_log(LogLevel::warning, taken, "server 0", damaris::LogFileMade::with_first_line);
+  damaris::configure_log(LogLevel::warning, taken, "server 0", damaris::LogFileCreation::lazy);
   for (const char* line : {"one", "two"}) damaris::log_line(LogLevel::error, line);
   REQUIRE(content(taken).empty());
   std::filesystem::remove(taken);
@@ -126,7 +126,7 @@ TEST_CASE("a log in the background follows no link, and waits for no reader of a
   std::filesystem::create_symlink(folder.file("another's"), folder.file("link"));
   REQUIRE(::mkfifo(folder.file("pipe").c_str(), 0600) == 0);
   for (const char* name : {"link", "pipe"}) {
-    damaris::configure_log(LogLevel::warning, folder.file(name), "server 0", damaris::LogFileMade::with_first_line);
+    damaris::configure_log(LogLevel::warning, folder.file(name), "server 0", damaris::LogFileCreation::lazy);
     damaris::log_line(LogLevel::error, "nobody sees this");
   }
   REQUIRE(content(folder.file("another's")) == "untouched");

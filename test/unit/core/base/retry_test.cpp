@@ -6,7 +6,7 @@
 #include <cerrno>
 
 using damaris::Instant;
-using damaris::may_pass;
+using damaris::may_be_transient;
 using damaris::Retry;
 
 namespace {
@@ -63,9 +63,9 @@ TEST_CASE("no time at all is one try") {
 }
 
 TEST_CASE("only what may pass by itself is tried again") {
-  for (const int error : {ENOSPC, EDQUOT, EIO, EROFS, ENOENT, ESTALE, ETIMEDOUT, ENOTCONN}) CHECK(may_pass(error));
+  for (const int error : {ENOSPC, EDQUOT, EIO, EROFS, ENOENT, ESTALE, ETIMEDOUT, ENOTCONN}) CHECK(may_be_transient(error));
   for (const int error : {0, -1, EACCES, EEXIST, EISDIR, ENAMETOOLONG}) {
-    CHECK_FALSE(may_pass(error));
+    CHECK_FALSE(may_be_transient(error));
     CHECK_FALSE(Retry(3000).again(error, ms(0), ms(0), ms(0)));
   }
 }

@@ -35,7 +35,7 @@ struct DeadRegion {
     spec.server_count = servers;
     spec.buffer_bytes = 64 * 1024;
     Region region = Region::create(spec);
-    region.announce();
+    region.set_ready();
     const LaneSpan span = region.span(0);
     Arena arena(region.at(span.arena_offset), span.arena_bytes, region.lane(0));
     if (with_data) arena.try_reserve(100)->state.store(static_cast<std::uint32_t>(BlockState::published));
@@ -64,7 +64,7 @@ TEST_CASE("rule 16: a dead job's region with data is refused by default, naming 
 
 TEST_CASE("a dead region without data whose server had heard of refused writes is recovered, so that its step is recorded") {
   const DeadRegion dead(false);
-  note_left_out(Region::attach(dead.name).header(), 7);
+  record_omission(Region::attach(dead.name).header(), 7);
   std::vector<std::string> recovered;
   clear_dead_regions("dead", StalePolicy::recover, [&](const std::string& region) { recovered.push_back(region); });
   CHECK(recovered == std::vector<std::string>{dead.name});
@@ -72,7 +72,7 @@ TEST_CASE("a dead region without data whose server had heard of refused writes i
 
 TEST_CASE("rule 16: a dead region that alone knows of refused writes is refused by default, and given up with stale=discard") {
   const DeadRegion dead(false);
-  SECTION("as its server had heard") { note_left_out(Region::attach(dead.name).header(), 7); }
+  SECTION("as its server had heard") { record_omission(Region::attach(dead.name).header(), 7); }
   SECTION("as its clients had decided, before the server heard of it") {
     Region region = Region::attach(dead.name);
     omit(region.header(), 7, GENERATE(Omission::drop(7), Omission::skip(7, 0)));
@@ -91,8 +91,8 @@ TEST_CASE(
   const DeadRegion dead(false);
   {
     Region region = Region::attach(dead.name);
-    note_time(region.header(), 8, 0.5);
-    note_left_out(region.header(), 7);
+    record_time(region.header(), 8, 0.5);
+    record_omission(region.header(), 7);
     omit(region.header(), 7, Omission::drop(7));
     region.header().last_processed.store(7);
   }
@@ -265,14 +265,14 @@ TEST_CASE("a region whose server this process cannot see is alive as long as tha
   region.header().server_pid = 0x7ffffff0;
   region.header().server_space = 12;  // of no namespace
   CHECK(find_regions(region_prefix("unseen")).at(0).alive);
-  region.memory().let_go(kServerPart);
+  region.memory().unlock(kServerPart);
   CHECK_FALSE(find_regions(region_prefix("unseen")).at(0).alive);
 }
 
 TEST_CASE("a dead server's region that another process holds is not taken away") {
   const DeadRegion dead(true);
   auto holder = SharedMemory::open(dead.name, 1);
-  REQUIRE(holder.try_hold(kServerPart));
+  REQUIRE(holder.try_lock(kServerPart));
   CHECK(error_of([] { clear_dead_regions("dead", StalePolicy::discard); }).code() == DC_E_REGION_IN_USE);
   CHECK(exists(dead.name));
 }
@@ -284,15 +284,15 @@ TEST_CASE("a living region in the way is named at once, one that is leaving only
   spec.name = region_name("way", make_nonce(), 0, 0);
   Region region = Region::create(spec);
   const auto always = [](const FoundRegion&) { return true; };
-  region.announce();
-  const auto ready = wait_for_way(region_prefix("way"), 3'600'000, always);
+  region.set_ready();
+  const auto ready = wait_until_clear(region_prefix("way"), 3'600'000, always);
   REQUIRE(ready);
   CHECK(ready->name == spec.name);
-  CHECK_FALSE(wait_for_way(region_prefix("way"), 0, [](const FoundRegion&) { return false; }));
+  CHECK_FALSE(wait_until_clear(region_prefix("way"), 0, [](const FoundRegion&) { return false; }));
   set_state(region, RegionState::leaving);
-  CHECK(wait_for_way(region_prefix("way"), 20, always));
+  CHECK(wait_until_clear(region_prefix("way"), 20, always));
   const std::atomic<bool> stop{true};
-  CHECK(wait_for_way(region_prefix("way"), 3'600'000, always, &stop));
+  CHECK(wait_until_clear(region_prefix("way"), 3'600'000, always, &stop));
 }
 
 TEST_CASE("a region that is leaving is no longer in the way once it is closed and its server has given it back") {
@@ -301,9 +301,9 @@ TEST_CASE("a region that is leaving is no longer in the way once it is closed an
   Region region = Region::create(spec);
   set_state(region, RegionState::leaving);
   int looks = 0;
-  CHECK_FALSE(wait_for_way(region_prefix("way"), 3'600'000, [&](const FoundRegion&) {
+  CHECK_FALSE(wait_until_clear(region_prefix("way"), 3'600'000, [&](const FoundRegion&) {
     if (++looks == 1) set_state(region, RegionState::closed);
-    if (looks == 2) region.memory().let_go(kServerPart);
+    if (looks == 2) region.memory().unlock(kServerPart);
     return true;
   }));
   CHECK(looks == 2);

@@ -27,15 +27,15 @@ class Heard {
     std::optional<double> time;
   };
   Known known_of(std::int64_t step) const {
-    const CrowdedSteps crowded = crowded_steps(*header_, settled());
+    const OverflowSteps crowded = overflow_steps(*header_, settled());
     const bool inside = step >= crowded.first && step <= crowded.last;
     Known known = {inside && crowded.may_lack_writes, inside && crowded.may_have_times, {}};
-    for (const HeardOf& heard : heard_of_open_steps(*header_, settled()))
+    for (const KnownStep& heard : known_open_steps(*header_, settled()))
       if (heard.step == step) known = {known.may_lack_writes || heard.lacks_writes, known.may_have_had_time, heard.time};
     return known;
   }
   std::size_t crowded() const {
-    const CrowdedSteps crowded = crowded_steps(*header_, settled());
+    const OverflowSteps crowded = overflow_steps(*header_, settled());
     return crowded.last < crowded.first ? 0 : static_cast<std::size_t>(crowded.last - crowded.first + 1);
   }
 
@@ -47,7 +47,7 @@ TEST_CASE("what was heard of as many open steps as there are entries is known of
   const std::int64_t stride = GENERATE(1, 2, 100, 256, 4096);
   Heard heard;
   for (std::int64_t k = 0; k < static_cast<std::int64_t>(kOpenSteps); ++k)
-    k % 2 == 0 ? note_left_out(heard.header(), k * stride) : note_time(heard.header(), k * stride, static_cast<double>(k));
+    k % 2 == 0 ? record_omission(heard.header(), k * stride) : record_time(heard.header(), k * stride, static_cast<double>(k));
   CHECK(heard.crowded() == 0);
   for (std::int64_t k = 0; k < static_cast<std::int64_t>(kOpenSteps); ++k) {
     const Heard::Known known = heard.known_of(k * stride);
@@ -60,14 +60,14 @@ TEST_CASE("what was heard of as many open steps as there are entries is known of
 
 TEST_CASE("a step that is settled makes room for another one, whatever is open besides") {
   Heard heard;
-  note_left_out(heard.header(), 3);
+  record_omission(heard.header(), 3);
   for (std::int64_t step = 4; step < 5000; ++step) {
     heard.settle(2);
-    note_time(heard.header(), step, 1.0);
+    record_time(heard.header(), step, 1.0);
     if (step > 100) break;
   }
   heard.settle(100);
-  for (std::int64_t step = 102; step < 102 + 200; ++step) note_left_out(heard.header(), step);
+  for (std::int64_t step = 102; step < 102 + 200; ++step) record_omission(heard.header(), step);
   CHECK(heard.crowded() == 0);
 }
 
@@ -88,10 +88,10 @@ TEST_CASE("whatever is heard in whatever order, no open step that lacks writes i
     const std::int64_t step = (low + below(600)) * stride + below(2);
     if (step > heard.settled()) {
       if (below(2) == 0) {
-        note_left_out(heard.header(), step);
+        record_omission(heard.header(), step);
         truth[step].lacks_writes = true;
       } else {
-        note_time(heard.header(), step, turn);
+        record_time(heard.header(), step, turn);
         truth[step].time = turn;
       }
     }
@@ -109,9 +109,9 @@ TEST_CASE("whatever is heard in whatever order, no open step that lacks writes i
 
 TEST_CASE("a range of crowded steps lasts until its last step is settled") {
   Heard heard;
-  for (std::int64_t step = 0; step < 600; ++step) note_left_out(heard.header(), step);
+  for (std::int64_t step = 0; step < 600; ++step) record_omission(heard.header(), step);
   heard.settle(300);
-  for (std::int64_t step = 600; step < 1200; ++step) note_left_out(heard.header(), step);
+  for (std::int64_t step = 600; step < 1200; ++step) record_omission(heard.header(), step);
   for (std::int64_t step = 301; step < 1200; ++step) {
     INFO(step);
     CHECK(heard.known_of(step).may_lack_writes);
@@ -123,9 +123,9 @@ TEST_CASE("a range of crowded steps lasts until its last step is settled") {
 
 TEST_CASE("a dead region lacks writes only of steps that were not settled") {
   Heard heard;
-  note_time(heard.header(), 7, 1.0);
+  record_time(heard.header(), 7, 1.0);
   CHECK_FALSE(lacks_writes(heard.header()));
-  note_left_out(heard.header(), 8);
+  record_omission(heard.header(), 8);
   CHECK(lacks_writes(heard.header()));
   heard.settle(8);
   CHECK_FALSE(lacks_writes(heard.header()));
@@ -135,13 +135,13 @@ TEST_CASE("numbers that cannot be in what a dead server left are bounded") {
   Heard heard;
   heard.header().open_steps[0].step.store(std::numeric_limits<std::int64_t>::max());
   heard.header().open_steps[1].step.store(std::numeric_limits<std::int64_t>::min());
-  heard.header().crowded_first.store(std::numeric_limits<std::int64_t>::min());
-  heard.header().crowded_last.store(std::numeric_limits<std::int64_t>::max());
-  CHECK(heard_of_open_steps(heard.header(), kNoStep).empty());
-  const CrowdedSteps crowded = crowded_steps(heard.header(), kNoStep);
+  heard.header().overflow_first.store(std::numeric_limits<std::int64_t>::min());
+  heard.header().overflow_last.store(std::numeric_limits<std::int64_t>::max());
+  CHECK(known_open_steps(heard.header(), kNoStep).empty());
+  const OverflowSteps crowded = overflow_steps(heard.header(), kNoStep);
   CHECK(crowded.first == 0);
   CHECK(crowded.last == kHighestStep);
-  CHECK(crowded_steps(heard.header(), kHighestStep).first > kHighestStep);
+  CHECK(overflow_steps(heard.header(), kHighestStep).first > kHighestStep);
 }
 
 }  // namespace

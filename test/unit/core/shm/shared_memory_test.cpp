@@ -91,7 +91,7 @@ TEST_CASE("a descriptor that the program has closed and used anew is left alone"
     number = descriptors_of(name).at(0);
     REQUIRE(::dup2(STDERR_FILENO, number) == number);
     CHECK_NOTHROW(memory.allocate(0, kPage));
-    CHECK(memory.try_hold(kServerPart));
+    CHECK(memory.try_lock(kServerPart));
   }
   CHECK(::fcntl(number, F_GETFD) >= 0);
   ::close(number);
@@ -149,12 +149,12 @@ TEST_CASE("what is held stays held when its process opens and closes the object 
   { const auto again = SharedMemory::open(name, 1); }
   ::close(::open(path_of(name).c_str(), O_RDWR | O_CLOEXEC));
   auto other = SharedMemory::open(name, 1);
-  CHECK(other.is_held_elsewhere(kServerPart));
-  CHECK_FALSE(other.try_hold(kServerPart));
-  CHECK_FALSE(memory.is_held_elsewhere(kServerPart));
-  CHECK(in_child([&] { return SharedMemory::open(name, 1).is_held_elsewhere(kServerPart); }));
-  memory.let_go(kServerPart);
-  CHECK(other.try_hold(kServerPart));
+  CHECK(other.is_locked_elsewhere(kServerPart));
+  CHECK_FALSE(other.try_lock(kServerPart));
+  CHECK_FALSE(memory.is_locked_elsewhere(kServerPart));
+  CHECK(in_child([&] { return SharedMemory::open(name, 1).is_locked_elsewhere(kServerPart); }));
+  memory.unlock(kServerPart);
+  CHECK(other.try_lock(kServerPart));
 }
 
 TEST_CASE("memory without a name is this process's alone: a fork gets a copy") {

@@ -9,7 +9,7 @@
 #include "core/shm/copy_choice.hpp"
 
 using namespace damaris;
-using shm::CopyWay;
+using shm::CopyMethod;
 
 namespace {
 
@@ -43,10 +43,10 @@ TEST_CASE("an array of any length arrives whole from any address, and nothing be
       GENERATE(0, 1, 63, 64, 65, 16'383, 16'384, 16'385, 20'000, 65'600, 262'143, 262'144, 262'145, 299'968);
   const std::size_t offset = GENERATE(0, 1, 7, 16, 63);
   SECTION("by each way") {
-    const CopyWay way = GENERATE(from_range(shm::kCopyWays));
+    const CopyMethod way = GENERATE(from_range(shm::kCopyMethods));
     check_copy(bytes, offset, [way](void* to, const void* from, std::uint64_t length) { shm::copy_by(way, to, from, length); });
   }
   SECTION("while the ways are tried, and afterwards") {
-    for (unsigned i = 0; i <= shm::CopyChoice::kTries * shm::kCopyWays.size(); ++i) check_copy(bytes, offset, shm::copy_in);
+    for (unsigned i = 0; i <= shm::CopyChoice::kTries * shm::kCopyMethods.size(); ++i) check_copy(bytes, offset, shm::copy_in);
   }
 }

@@ -40,7 +40,7 @@ TEST_CASE("a client that waits is woken by progress") {
   std::thread server([&] {
     while (header.clients_waiting.load() == 0) std::this_thread::yield();
     done.store(true);
-    tell_progress(header);
+    notify_progress(header);
   });
   wait_for_progress(header, 10'000, [&] { return done.load(); });
   server.join();
@@ -66,11 +66,11 @@ TEST_CASE("rule 8: a mailbox gives each message once, in order, keeps room bound
 TEST_CASE("a mailbox that counts more mails than it has room for is damaged, and gives none") {
   ClientSlot slot{};
   REQUIRE(try_post(slot, 0, DC_E_IO, "whole"));
-  CHECK_FALSE(mails_damaged(slot));
+  CHECK_FALSE(mailbox_damaged(slot));
   slot.mail_head.store(kMails);
-  CHECK_FALSE(mails_damaged(slot));
+  CHECK_FALSE(mailbox_damaged(slot));
   slot.mail_head.store(GENERATE(kMails + 1, ~std::uint32_t{0}));
-  CHECK(mails_damaged(slot));
+  CHECK(mailbox_damaged(slot));
   CHECK_FALSE(try_take_mail(slot, 100).has_value());
   CHECK(slot.mail_tail.load() == 0);
 }

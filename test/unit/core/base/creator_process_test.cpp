@@ -1,4 +1,4 @@
-#include "core/base/maker.hpp"
+#include "core/base/creator_process.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -11,7 +11,7 @@
 
 namespace {
 
-using damaris::Maker;
+using damaris::CreatorProcess;
 
 // What `look` returns in a process of `fork`'s making.
 bool in_child(const std::function<pid_t()>& fork, const std::function<bool()>& look) {
@@ -28,31 +28,31 @@ pid_t fork_without_handlers() { return static_cast<pid_t>(::syscall(SYS_clone, S
 
 TEST_CASE("an object is its maker's, and not that of a fork, however the fork was made") {
   const auto fork = GENERATE(fork_with_handlers, fork_without_handlers);
-  const Maker maker;
+  const CreatorProcess maker;
   CHECK(maker.is_this_process());
   CHECK_FALSE(in_child(fork, [&] { return maker.is_this_process(); }));
   CHECK(maker.is_this_process());
 }
 
 TEST_CASE("what a fork makes is its own, and what it has a copy of never becomes so") {
-  const Maker first;
+  const CreatorProcess first;
   CHECK(in_child(fork_with_handlers, [&] {
-    const Maker own;
+    const CreatorProcess own;
     return own.is_this_process() && !first.is_this_process();
   }));
-  const Maker second;
+  const CreatorProcess second;
   CHECK(in_child(fork_with_handlers, [&] {
-    const Maker own;
+    const CreatorProcess own;
     return own.is_this_process() && !second.is_this_process() &&
            !in_child(fork_with_handlers, [&] { return own.is_this_process() || second.is_this_process(); });
   }));
 }
 
 TEST_CASE("a copy belongs to the process that made what it is a copy of") {
-  const Maker maker;
+  const CreatorProcess maker;
   CHECK_FALSE(in_child(fork_with_handlers, [&] {
-    const Maker own;
-    const Maker copy = maker;
+    const CreatorProcess own;
+    const CreatorProcess copy = maker;
     return copy.is_this_process();
   }));
 }

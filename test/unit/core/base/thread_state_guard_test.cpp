@@ -1,4 +1,4 @@
-#include "core/base/calm_thread.hpp"
+#include "core/base/thread_state_guard.hpp"
 
 #include <fenv.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #include <xmmintrin.h>
 #endif
 
-using damaris::CalmThread;
+using damaris::ThreadStateGuard;
 
 namespace {
 
@@ -63,7 +63,7 @@ TEST_CASE("inside, nothing traps, rounding is to nearest and denormals are numbe
   bool keeps = false;
   {
     const Wild wild;
-    const CalmThread calm;
+    const ThreadStateGuard thread_state;
     inside = third();
     keeps = keeps_denormals();
     divide_nothing_by_nothing();
@@ -86,7 +86,7 @@ TEST_CASE("afterwards modes, traps and flags are those of before") {
     const unsigned before = _mm_getcsr();
 #endif
     {
-      const CalmThread calm;
+      const ThreadStateGuard thread_state;
       divide_nothing_by_nothing();
       (void)third();
     }
@@ -111,7 +111,7 @@ TEST_CASE("a thread that is cancelled meanwhile ends behind the work, not in it"
   const auto body = [](void* data) -> void* {
     Work& work = *static_cast<Work*>(data);
     {
-      const CalmThread calm;
+      const ThreadStateGuard thread_state;
       work.begun = true;
       while (!work.go_on) ::usleep(100);  // a cancellation point
       work.done = true;

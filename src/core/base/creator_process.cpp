@@ -1,4 +1,4 @@
-#include "core/base/maker.hpp"
+#include "core/base/creator_process.hpp"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -17,7 +17,7 @@ using Word = std::atomic<std::uint64_t>;
 
 Word plain_word{0};
 
-// A page that is zero in every fork. On a kernel before 4.14 a handler clears a word, in children of fork() only.
+// A page that the kernel clears in every fork. Before Linux 4.14 an atfork handler clears a word, in children of fork() only.
 Word& make_word() noexcept {
   const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   void* page = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -32,7 +32,7 @@ Word& word_of_process() noexcept {
   return word;
 }
 
-// A fork continues its parent's count, so that none of the marks it has copied becomes its own.
+// A fork continues its parent's count, so no mark that it copied ever equals its own.
 std::atomic<std::uint64_t> last_mark{0};
 
 std::uint64_t mark_of_process() noexcept {
@@ -47,6 +47,6 @@ std::uint64_t mark_of_process() noexcept {
 
 }  // namespace
 
-Maker::Maker() noexcept : word_(&word_of_process()), mark_(mark_of_process()) {}
+CreatorProcess::CreatorProcess() noexcept : word_(&word_of_process()), mark_(mark_of_process()) {}
 
 }  // namespace damaris

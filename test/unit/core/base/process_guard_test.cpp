@@ -1,4 +1,4 @@
-#include "core/base/borrowed_process.hpp"
+#include "core/base/process_guard.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -47,7 +47,7 @@ TEST_CASE("a write beyond the limit of a file's size is an error, and the progra
     const int file = ::open(folder.file("f").c_str(), O_CREAT | O_WRONLY, 0600);
     limit(RLIMIT_FSIZE, 16);
     {
-      const damaris::QuietSignals quiet;
+      const damaris::SignalGuard quiet;
       if (::pwrite(file, "x", 1, 100) >= 0 || errno != EFBIG) return 1;
     }
     if (holds_back(SIGXFSZ) || holds_back(SIGPIPE)) return 2;
@@ -63,7 +63,7 @@ TEST_CASE("what was held back or pending before stays so") {
     ::sigaddset(&pipe, SIGPIPE);
     ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
     ::raise(SIGPIPE);
-    { const damaris::QuietSignals quiet; }
+    { const damaris::SignalGuard quiet; }
     ::sigpending(&pending);
     return holds_back(SIGPIPE) && ::sigismember(&pending, SIGPIPE) == 1 && !holds_back(SIGXFSZ) ? 0 : 1;
   });
@@ -75,8 +75,8 @@ TEST_CASE("while stdio is filled no file gets a number below 3, and afterwards i
     ::close(0);
     ::close(2);
     {
-      const damaris::FilledStdio outer;
-      const damaris::FilledStdio inner;
+      const damaris::StdioGuard outer;
+      const damaris::StdioGuard inner;
       if (::open("/dev/zero", O_RDONLY) < 3) return 1;
     }
     return ::fcntl(0, F_GETFD) < 0 && ::fcntl(1, F_GETFD) >= 0 && ::fcntl(2, F_GETFD) < 0 ? 0 : 2;
@@ -88,7 +88,7 @@ TEST_CASE("what the program has put in the place of a filled descriptor is left 
   const int ended = in_child([] {
     ::close(2);
     {
-      const damaris::FilledStdio filled;
+      const damaris::StdioGuard filled;
       ::dup2(::open("/dev/zero", O_RDONLY), 2);
     }
     return ::fcntl(2, F_GETFD) >= 0 ? 0 : 1;

@@ -1,4 +1,4 @@
-#include "core/base/borrowed_process.hpp"
+#include "core/base/process_guard.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -24,18 +24,18 @@ bool is_null_device(int descriptor) noexcept {
          ours.st_rdev == null.st_rdev;
 }
 
-// In rising order, as the system gives the lowest that is free.
+// In ascending order, because open returns the lowest free descriptor.
 void fill_stdio() noexcept {
   for (int descriptor = 0; descriptor < 3; ++descriptor) {
     filled[descriptor] = false;
     if (::fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
     const int got = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     filled[descriptor] = got == descriptor;
-    if (got >= 0 && got != descriptor) ::close(got);  // another thread was faster
+    if (got >= 0 && got != descriptor) ::close(got);  // another thread opened a file concurrently
   }
 }
 
-// Another thread may have put its own file in that place meanwhile, which must stay open.
+// Another thread may have replaced the descriptor by its own file, which must stay open.
 void empty_stdio() noexcept {
   for (int descriptor = 0; descriptor < 3; ++descriptor)
     if (filled[descriptor] && is_null_device(descriptor)) ::close(descriptor);
@@ -46,47 +46,47 @@ extern "C" void ignore_signal(int) {}
 }  // namespace
 
 // Signals that are already blocked or pending belong to the simulation.
-QuietSignals::QuietSignals() noexcept {
+SignalGuard::SignalGuard() noexcept {
   sigset_t quiet, pending;
   ::sigemptyset(&quiet);
-  ::sigemptyset(&taken_);
+  ::sigemptyset(&consumed_);
   ::sigemptyset(&pending);
   for (const int signal : kQuiet) ::sigaddset(&quiet, signal);
   ::pthread_sigmask(SIG_BLOCK, &quiet, &before_);
   ::sigpending(&pending);
   for (const int signal : kQuiet)
-    if (::sigismember(&pending, signal) == 0) ::sigaddset(&taken_, signal);
+    if (::sigismember(&pending, signal) == 0) ::sigaddset(&consumed_, signal);
 }
 
-QuietSignals::~QuietSignals() {
+SignalGuard::~SignalGuard() {
   const int error = errno;
   const struct timespec at_once = {};
-  while (::sigtimedwait(&taken_, nullptr, &at_once) > 0 || errno == EINTR) errno = 0;
+  while (::sigtimedwait(&consumed_, nullptr, &at_once) > 0 || errno == EINTR) errno = 0;
   ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   errno = error;
 }
 
-FilledStdio::FilledStdio() noexcept {
+StdioGuard::StdioGuard() noexcept {
   const std::lock_guard<std::mutex> lock(stdio_mutex);
   if (inside++ == 0) fill_stdio();
 }
 
-FilledStdio::~FilledStdio() {
+StdioGuard::~StdioGuard() {
   const std::lock_guard<std::mutex> lock(stdio_mutex);
   if (--inside == 0) empty_stdio();
 }
 
-// A handler of its own, not SIG_IGN: that would be inherited by programs that a plugin starts.
-void settle_own_process() noexcept {
-  static const auto* const for_ever = new FilledStdio;  // never emptied, by no exit
-  (void)for_ever;
+// An empty handler, not SIG_IGN, which programs started by a plugin would inherit.
+void prepare_own_process() noexcept {
+  static const auto* const permanent = new StdioGuard;  // never released, not even at exit
+  (void)permanent;
   struct sigaction action = {};
   action.sa_handler = ignore_signal;
   action.sa_flags = SA_RESTART;
   for (const int signal : kQuiet) ::sigaction(signal, &action, nullptr);
 }
 
-void forget_inherited_signals() noexcept {
+void reset_inherited_signals() noexcept {
   for (int signal = 1; signal <= SIGRTMAX; ++signal) {
     struct sigaction action = {};
     if (signal == SIGHUP || ::sigaction(signal, nullptr, &action) != 0 || action.sa_handler != SIG_IGN) continue;

@@ -1,5 +1,5 @@
-// Sets the calling thread's state for Damaris' own work, whatever the program has set: rounding to nearest, no floating-point traps, no
-// flushing of denormals, and no cancellation (pthread_cancel), which would unwind the work half-way.
+// Puts the calling thread into a known state for Damaris' own work: round to nearest, no floating-point traps, no flushing of denormals,
+// and no cancellation (pthread_cancel), which would unwind the work half-way.
 // Used by: every entry from the simulation that may compute or wait (the C interface), and every call of a plugin; new threads inherit the
 // floating-point environment.
 // Before it: the simulation, or a library that was built with -ffast-math. After it: codecs, HDF5, plugins.
@@ -12,21 +12,21 @@
 namespace damaris {
 
 // Takes about 100 ns: not for the path of a write.
-class CalmThread {
+class ThreadStateGuard {
  public:
-  CalmThread() noexcept {
+  ThreadStateGuard() noexcept {
     ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation_);
     std::fegetenv(&environment_);
     std::fesetenv(FE_DFL_ENV);
   }
-  // Discards exceptions raised meanwhile: flags, traps and modes are the program's again. A cancellation requested meanwhile takes effect
-  // at the thread's next cancellation point, in the program's own code.
-  ~CalmThread() {
+  // Restores the program's flags, traps and modes; exceptions raised in between are discarded. A cancellation requested in between takes
+  // effect at the thread's next cancellation point, in the program's own code.
+  ~ThreadStateGuard() {
     std::fesetenv(&environment_);
     ::pthread_setcancelstate(cancellation_, nullptr);
   }
-  CalmThread(const CalmThread&) = delete;
-  CalmThread& operator=(const CalmThread&) = delete;
+  ThreadStateGuard(const ThreadStateGuard&) = delete;
+  ThreadStateGuard& operator=(const ThreadStateGuard&) = delete;
 
  private:
   std::fenv_t environment_;
