@@ -9,8 +9,7 @@
  *             DC_E_MEMORY and DC_E_INTERNAL.
  *   State     A call that returns an error has had no effect, unless its comment says otherwise. One effect can remain: the first call
  *             of a step opens it and so ends the earlier steps, which frees their room. A later DC_E_FULL, DC_E_SERVER_LOST or
- *             DC_E_MEMORY of that call leaves the step open, and so does DC_E_THREADS of dc_signal and dc_set_time. The call can be
- *             repeated with the same step.
+ *             DC_E_MEMORY of that call leaves the step open. The call can be repeated with the same step.
  *   Owns      Pointers are borrowed until the call returns, unless its comment says otherwise. Names are texts that end with a zero byte.
  *   Process   Only the process that has attached may call. In a fork of it every call, dc_initialize included, returns DC_E_FORKED, and
  *             the end of the fork does not affect the session. A fork shares the memory of dc_alloc and must not write there. After

@@ -89,7 +89,7 @@ Client::~Client() {
   const std::int64_t last = last_attempted_step();
   for (auto& writer : writers_) {
     for (const auto& [key, block] : writer->allocated) writer->arena.cancel(*block.header);
-    writer->record_failed_writes(open_, last);
+    writer->record_failed_writes(steps_.open(), last);
     bool sent = true;
     for (const auto& [what, count] : writer->refused) sent = sent && writer->lane.try_push(refusal(what, count));
     if (sent)
@@ -121,12 +121,12 @@ std::unique_lock<std::mutex> Client::lock_step() {
 void Client::change_step(std::int64_t step, const Wanted* wanted) {
   const auto lock = lock_step();
   require_step(step);
-  if (step == open_.load(std::memory_order_relaxed)) return;
+  if (step == steps_.open()) return;
   link_.require_open();
-  const std::int64_t lowest = std::max(ended_ + 1, open_.load(std::memory_order_relaxed));
+  const std::int64_t lowest = steps_.lowest_allowed();
   if (step < lowest)
     throw Error(DC_E_BACKWARD, format("step {} comes after step {} of client {}; steps only count upwards", step,
-                                      lowest - (open_ == lowest ? 0 : 1), id_));
+                                      lowest - (steps_.open() == lowest ? 0 : 1), id_));
   if (wanted != nullptr) require_fits(*wanted, step);
   try {
     report_refusals(step - 1, lane_deadline());
@@ -135,25 +135,25 @@ void Client::change_step(std::int64_t step, const Wanted* wanted) {
     throw;
   }
   close_steps_below(step);
-  open_.store(step, std::memory_order_release);
+  steps_.begin(step);
 }
 
 // Reports the refused writes of the steps up to `last`, so that the server can record them. A refusal in a step after the open one ends the
 // open one.
 void Client::report_refusals(std::int64_t last, const Deadline& deadline) {
-  for (auto& writer : writers_) writer->record_failed_writes(open_, last);
+  for (auto& writer : writers_) writer->record_failed_writes(steps_.open(), last);
   for (auto& writer : writers_) {
     for (auto next = writer->refused.begin(); next != writer->refused.end(); next = writer->refused.erase(next)) {
       push(*writer, refusal(next->first, next->second), deadline);
       const std::int64_t step = std::get<0>(next->first);
-      if (step > open_ && step > ended_ + 1) close_steps_below(step);
+      if (step > steps_.open() && step > steps_.last_ended() + 1) close_steps_below(step);
     }
   }
 }
 
 // The last step in which the program has tried to write, including one that a full lane has kept from opening.
 std::int64_t Client::last_attempted_step() const {
-  std::int64_t last = std::max(ended_, open_.load());
+  std::int64_t last = steps_.highest_named();
   for (const auto& writer : writers_)
     if (!writer->full.empty()) last = std::max(last, std::get<0>(*writer->full.rbegin()));
   return last;
@@ -177,23 +177,21 @@ void Client::close_steps_below(std::int64_t step) {
     writer->more_blocks.clear();
     writer->step_bytes = 0;
   }
-  ended_ = std::max(ended_, step - 1);
-  open_.store(shm::kNoStep, std::memory_order_release);
-  writing_.store(false, std::memory_order_relaxed);
+  steps_.end_below(step);
 }
 
 // Parameters change only between steps. A refused write does not fix the shapes of the step.
 void Client::start_writing(const Wanted& wanted, std::int64_t step) {
   const auto lock = lock_step();
-  if (writing_.load(std::memory_order_relaxed)) return;
+  if (steps_.is_writing()) return;
   require_fits(wanted, step);
   if (shapes_.parameters_changed()) shapes_.apply_parameters();
-  writing_.store(true, std::memory_order_release);
+  steps_.begin_writing();
 }
 
 void Client::refresh_shapes() {
   const auto lock = lock_step();
-  if (!writing_.load(std::memory_order_relaxed) && shapes_.parameters_changed()) shapes_.apply_parameters();
+  if (!steps_.is_writing() && shapes_.parameters_changed()) shapes_.apply_parameters();
 }
 
 void Client::push(Writer& writer, const Message& message, const Deadline& deadline) {
@@ -223,10 +221,11 @@ void Client::signal(const std::string& name, std::int64_t step) {
     throw Error(DC_E_UNKNOWN_NAME, format("no event '{}' in {}{}", name, model_->file, name_hint(name, known)));
   }
   link_.require_taking();
+  Writer& writer = own_writer();  // refused before the step opens
   open_step(step);
   Message message = make_message(MessageKind::signal, step);
   message.name = static_cast<std::uint32_t>(id);
-  push(own_writer(), message, lane_deadline());
+  push(writer, message, lane_deadline());
   link_.ring();
   link_.pump_until(PumpResult::waiting, model_->architecture.finalize_timeout_ms);
 }
@@ -234,20 +233,21 @@ void Client::signal(const std::string& name, std::int64_t step) {
 void Client::set_time(std::int64_t step, double time) {
   if (!std::isfinite(time))
     throw Error(DC_E_ARGUMENT, format("the time of step {} is {}; give a finite number, or do not set it", step, time));
+  Writer& writer = own_writer();  // refused before the step opens
   open_step(step);
   Message message = make_message(MessageKind::set_time, step);
   message.time = time;
-  push(own_writer(), message, lane_deadline());
+  push(writer, message, lane_deadline());
 }
 
 // Sends the end to every lane, so that it covers everything that the client's threads wrote before.
 Status Client::end_iteration(std::int64_t step) {
   require_step(step);
-  if (step <= ended_)
-    throw Error(DC_E_BACKWARD,
-                format("step {} has already ended for client {} (last ended: {}); steps only count upwards", step, id_, ended_));
-  if (open_ > step)
-    throw Error(DC_E_BACKWARD, format("step {} cannot end: client {} is already in step {}", step, id_, open_.load()));
+  if (step <= steps_.last_ended())
+    throw Error(DC_E_BACKWARD, format("step {} has already ended for client {} (last ended: {}); steps only count upwards", step,
+                                      id_, steps_.last_ended()));
+  if (steps_.open() > step)
+    throw Error(DC_E_BACKWARD, format("step {} cannot end: client {} is already in step {}", step, id_, steps_.open()));
   link_.require_taking();
   const Deadline deadline = lane_deadline();
   report_refusals(step, deadline);
@@ -287,7 +287,7 @@ Status Client::mailbox_report() {
 
 Status Client::flush(std::int64_t step, std::int64_t timeout_ms) {
   link_.require_taking();
-  if (step > ended_)
+  if (step > steps_.last_ended())
     throw Error(DC_E_NOT_ENDED,
                 format("flush of step {}: client {} has not ended it; call dc_end_iteration({}) first", step, id_, step));
   push(own_writer(), make_message(MessageKind::flush, step), lane_deadline());

@@ -14,6 +14,7 @@
 #include "client/server_link.hpp"
 #include "client/shapes.hpp"
 #include "client/source.hpp"
+#include "client/step_state.hpp"
 #include "client/writer.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/creator_process.hpp"
@@ -58,16 +59,14 @@ class Client {
   Status finalize();
   dc_status_t status();
   // The open step if something was written in it, otherwise nothing.
-  std::optional<std::int64_t> unfinished_step() const {
-    return writing_.load(std::memory_order_acquire) ? std::optional(open_.load(std::memory_order_acquire)) : std::nullopt;
-  }
+  std::optional<std::int64_t> unfinished_step() const { return steps_.unfinished(); }
 
  private:
   Writer& own_writer() { return writers_.size() == 1 ? *writers_[0] : writer_of_thread(); }
   Writer& writer_of_thread();
   Writer* writer_if_any();
   void open_step(std::int64_t step) {
-    if (step != open_.load(std::memory_order_acquire) || step < 0) change_step(step);
+    if (!steps_.is_open(step)) change_step(step);
   }
   // A block to be written or, without a source, to be allocated.
   struct Wanted {
@@ -79,11 +78,11 @@ class Client {
   // `wanted` constructs one: only the first write of a step needs it.
   template <class Make>
   void open_step_to_write(std::int64_t step, Make&& wanted) {
-    if (step != open_.load(std::memory_order_acquire) || step < 0) change_step_to_write(wanted(), step);
+    if (!steps_.is_open(step)) change_step_to_write(wanted(), step);
   }
   template <class Make>
   void begin_to_write(std::int64_t step, Make&& wanted) {
-    if (!writing_.load(std::memory_order_acquire)) start_writing(wanted(), step);
+    if (!steps_.is_writing()) start_writing(wanted(), step);
   }
   void change_step(std::int64_t step, const Wanted* wanted = nullptr);
   void change_step_to_write(const Wanted& wanted, std::int64_t step);
@@ -144,13 +143,11 @@ class Client {
   ServerLink link_;
   std::vector<std::unique_ptr<Writer>> writers_;  // one per thread
   LaneClaims claims_;
-  std::mutex step_mutex_;                         // see lock_step()
-  std::atomic<std::int64_t> open_{shm::kNoStep};  // highest step a call has named
-  std::int64_t ended_ = shm::kNoStep;             // highest step this client has ended
-  std::atomic<bool> writing_{false};              // the open step has a write: parameters wait for the next one
-  std::string cancelled_;                         // names of uncommitted allocations, until they are reported
-  bool mailbox_reported_ = false;                 // the damaged mailbox has been reported
-  std::optional<Deadline> finalize_deadline_;     // set once finalize has begun
+  std::mutex step_mutex_;  // see lock_step()
+  StepState steps_;
+  std::string cancelled_;                      // names of uncommitted allocations, until they are reported
+  bool mailbox_reported_ = false;              // the damaged mailbox has been reported
+  std::optional<Deadline> finalize_deadline_;  // set once finalize has begun
 };
 
 }  // namespace damaris::client

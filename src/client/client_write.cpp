@@ -92,7 +92,7 @@ int Client::check_omission(const Variable& variable, std::int64_t step) const {
 }
 
 int Client::refuse(Writer& writer, const Variable& variable, int notice) {
-  writer.refuse(variable.id, open_.load(std::memory_order_relaxed), notice == DC_N_DROPPED);
+  writer.refuse(variable.id, steps_.open(), notice == DC_N_DROPPED);
   return notice;
 }
 

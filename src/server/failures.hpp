@@ -17,9 +17,13 @@ class Failures {
   // Also logs it.
   void record(int code, const std::string& sentence) {
     log_line(LogLevel::error, sentence);
+    record_logged({code, sentence});
+  }
+  // A plugin's failure: the plugin host has logged it.
+  void record_logged(const Status& failure) {
     if (first_.code != DC_OK) return;
-    first_ = {code, sentence};
-    region_.first_error.store(code, std::memory_order_release);
+    first_ = failure;
+    region_.first_error.store(failure.code, std::memory_order_release);
   }
   // The same without a message, for when memory is exhausted.
   void record_code(int code) noexcept {

@@ -27,7 +27,7 @@ IntakeSide::IntakeSide(std::shared_ptr<const model::Model> model, std::shared_pt
       reads_(*region_, ledger_, work.host()),
       roster_(*region_),
       signals_(model_, ledger_, roster_, work.host(), work.coordinator(),
-               [&failures](int code, const std::string& sentence) { failures.record(code, sentence); }),
+               [&failures](const Status& failure) { failures.record_logged(failure); }),
       back_pressure_(*region_, *model_, ledger_, roster_),
       attach_deadline_(Deadline::after_ms(model_->architecture.attach_timeout_ms)) {}
 
@@ -245,7 +245,7 @@ void IntakeSide::end(Step& step, const PluginHost::StepResult& result) {
   for (const StoredFile& file : result.files)
     log_line(LogLevel::info, format("step {}: {} ({} bytes)", number, file.path, file.bytes));
   if (result.first_failure.code != DC_OK) {
-    failures_.record(result.first_failure.code, result.first_failure.message);
+    failures_.record_logged(result.first_failure);
     roster_.notify_all_clients({number, result.first_failure});
   }
   for (const Status& notice : result.notices) roster_.notify_all_clients({number, notice});
@@ -339,7 +339,7 @@ bool IntakeSide::busy() {
 bool IntakeSide::client_waits() const { return region_->header().clients_waiting.load(std::memory_order_relaxed) != 0; }
 
 void IntakeSide::report(const Status& status) {
-  if (status.code < DC_OK) failures_.record(status.code, status.message);
+  if (status.code < DC_OK) failures_.record_logged(status);
   if (status.is_notice()) notify_all_clients(status);
 }
 

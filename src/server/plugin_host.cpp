@@ -365,7 +365,11 @@ bool PluginHost::idle(Status& first_failure) {
 }
 
 Status PluginHost::deliver(const Post& post) {
-  if (post.plugin >= plugins_.size()) return {DC_E_INTERNAL, format("server {} sent a post to plugin {}", post.from, post.plugin)};
+  if (post.plugin >= plugins_.size()) {
+    Status unknown = {DC_E_INTERNAL, format("server {} sent a post to plugin {}, which is unknown here", post.from, post.plugin)};
+    log_line(LogLevel::error, unknown.message);
+    return unknown;
+  }
   Loaded& plugin = *plugins_[post.plugin];
   if (plugin.disabled || plugin.table.on_message == nullptr) return {};
   const Status call = guarded(plugin, format("at a message of server {}", post.from), [&] {

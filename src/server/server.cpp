@@ -197,7 +197,7 @@ Status Server::close() {
   work_.host().set_lost(intake_.lost(), intake_.never_attached());
   if (!completed && region_->unreleased_blocks() > 0) preserve_unstored_data();
   end_failure_ = work_.host().finalize();
-  if (end_failure_.code < DC_OK) failures_.record(end_failure_.code, end_failure_.message);
+  if (end_failure_.code < DC_OK) failures_.record_logged(end_failure_);
   if (end_failure_.code != DC_OK) intake_.notify_all_clients(end_failure_);
   if (was_stopped) note_stopped();
   release_clients();

@@ -23,7 +23,7 @@ bool is_expected_to_send(const Member& member, std::int64_t step) {
 }  // namespace
 
 Signals::Signals(std::shared_ptr<const model::Model> model, Ledger& ledger, Roster& roster, PluginHost& host,
-                 Coordinator& coordinator, std::function<void(int, const std::string&)> report_failure)
+                 Coordinator& coordinator, std::function<void(const Status&)> report_failure)
     : model_(std::move(model)),
       ledger_(ledger),
       roster_(roster),
@@ -86,7 +86,7 @@ void Signals::run(const model::Action& action, const InstanceKey& key, std::int3
   const dc_event_t event = {model_->events[key.event].name.c_str(), key.step, action.scope, source, key.instance, order};
   const Status result = host_.run(action, event, ledger_.open(key.step).view(roster_.size()));
   if (result.code >= DC_OK && !result.is_notice()) return;
-  if (!result.is_notice()) report_failure_(result.code, result.message);
+  if (!result.is_notice()) report_failure_(result);
   roster_.notify_all_clients({key.step, result});
 }
 

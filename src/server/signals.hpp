@@ -21,7 +21,7 @@ namespace damaris::server {
 class Signals {
  public:
   Signals(std::shared_ptr<const model::Model> model, Ledger& ledger, Roster& roster, PluginHost& host, Coordinator& coordinator,
-          std::function<void(int code, const std::string& sentence)> report_failure);
+          std::function<void(const Status&)> report_failure);
 
   // Client `member` has sent event `event` in `step`: runs the actions that are due.
   void receive(const Member& member, std::uint32_t event, std::int64_t step);
@@ -50,7 +50,7 @@ class Signals {
   Roster& roster_;
   PluginHost& host_;
   Coordinator& coordinator_;
-  std::function<void(int, const std::string&)> report_failure_;  // records a failure of an action
+  std::function<void(const Status&)> report_failure_;  // records a failure of an action
   bool stopped_ = false;
   std::size_t left_count_ = 0;                                             // members that had left at the last check
   std::map<std::pair<InstanceKey, std::uint32_t>, std::uint32_t> counts_;  // (event, step, 0), slot -> signals so far

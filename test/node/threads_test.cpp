@@ -82,6 +82,31 @@ TEST_CASE("a thread that was refused writes as soon as another one has ended") {
   CHECK(node.lines("step 0")[0].find("datasets 6 ") != std::string::npos);
 }
 
+TEST_CASE("a signal or a time of a thread too many leaves the open step as it is") {
+  model::Model model = model_with_threads(2);
+  add_event(model, "go", {DC_SCOPE_CORE});
+  Node node(model, 1);
+  node.start();
+  client::Client& client = node.client(0);
+  const auto write = [&](std::int32_t block) { return client.write(node.variable(0, "small"), 0, block, kFour); };
+  std::atomic<bool> over{false}, ready{false};
+  std::thread other([&] {
+    (void)write(1);
+    ready = true;
+    while (!over) std::this_thread::yield();
+  });
+  while (!ready) std::this_thread::yield();
+  CHECK(write(0) == DC_OK);
+  in_thread([&] {
+    CHECK(error_of([&] { client.signal("go", 1); }).code() == DC_E_THREADS);
+    CHECK(error_of([&] { client.set_time(2, 1.5); }).code() == DC_E_THREADS);
+  });
+  CHECK(write(2) == DC_OK);  // step 0 is open still
+  over = true;
+  other.join();
+  node.stop();
+}
+
 TEST_CASE("what an ended thread allocated and did not commit is cancelled at the end of the step, and said") {
   Node node(model_with_threads(2), 1);
   node.start();
