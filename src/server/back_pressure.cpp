@@ -20,22 +20,23 @@ bool BackPressure::should_reduce() const {
   return false;
 }
 
-bool BackPressure::spill_one(std::optional<std::int64_t> busy_step) {
+bool BackPressure::spill_one(const MayMove& may_move) {
   if (model_.architecture.spill.empty()) return false;
   for (const Member& member : roster_.members()) {
     if (member.presence != Member::Presence::attached) continue;
     const bool waits = region_.slot(member.slot).waits_for_room.load(std::memory_order_acquire) != 0;
     for (const Lane& lane : member.lanes)
-      if (fill(lane) > (waits ? kSpillWhileWaiting : kSpillFrom) && spill_from(lane.arena(), busy_step)) return true;
+      if (fill(lane) > (waits ? kSpillWhileWaiting : kSpillFrom) && spill_from(lane.arena(), may_move)) return true;
   }
   return false;
 }
 
 // Newest step first: it will be stored last.
-bool BackPressure::spill_from(std::uint32_t arena, std::optional<std::int64_t> busy_step) {
+bool BackPressure::spill_from(std::uint32_t arena, const MayMove& may_move) {
   for (Step* step : ledger_.newest_first()) {
-    if (step->step() == busy_step || step->processed) continue;
-    if (const auto index = step->find_block_of(arena)) return ledger_.spill(*step, *index);
+    if (step->processed) continue;
+    const auto index = step->find_block_of(arena);
+    if (index && may_move(*step)) return ledger_.spill(*step, *index);
   }
   return false;
 }

@@ -1,9 +1,9 @@
 // The server's part of back-pressure: reduces and spills when the buffer fills, also while clients wait.
-// Used by: the server's dispatch thread, between two callbacks of plugins.
+// Used by: the intake side, whatever the work side does meanwhile.
 // Before it: the ledger's record of held blocks. After it: room in the arenas, or data that are stored faster.
 #pragma once
 
-#include <optional>
+#include <functional>
 
 #include "core/model/model.hpp"
 #include "server/ledger.hpp"
@@ -19,13 +19,14 @@ class BackPressure {
 
   // True if more than half of an arena is held and the XML allows stronger reduction.
   bool should_reduce() const;
-  // Moves a block to the spill file if an arena is more than three quarters full or its client waits for room. Never a block of
-  // `busy_step`, which a plugin is processing. Returns whether it moved one.
-  bool spill_one(std::optional<std::int64_t> busy_step);
+  // Moves a block to the spill file if an arena is more than three quarters full or its client waits for room. `may_move` is
+  // asked about a step before one of its blocks moves. Returns whether it moved one.
+  using MayMove = std::function<bool(const Step&)>;
+  bool spill_one(const MayMove& may_move);
 
  private:
   double fill(const Lane& lane) const;
-  bool spill_from(std::uint32_t arena, std::optional<std::int64_t> busy_step);
+  bool spill_from(std::uint32_t arena, const MayMove& may_move);
 
   shm::Region& region_;
   const model::Model& model_;

@@ -17,17 +17,15 @@ constexpr int kMessagesPerVisit = 256;                          // per lane, so 
 }  // namespace
 
 IntakeSide::IntakeSide(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::Region> region, const VariableInfos& infos,
-                       WorkSide& work, Failures& failures)
+                       Handover& handover, Failures& failures)
     : model_(std::move(model)),
       region_(std::move(region)),
       infos_(infos),
-      work_(work),
+      handover_(handover),
       failures_(failures),
       ledger_(*region_, model_->architecture.spill_bytes),
-      reads_(*region_, ledger_, work.host()),
       roster_(*region_),
-      signals_(model_, ledger_, roster_, work.host(), work.coordinator(),
-               [&failures](const Status& failure) { failures.record_logged(failure); }),
+      signals_(model_, ledger_, roster_, [this](Job job) { submit(std::move(job)); }, handover.looks),
       back_pressure_(*region_, *model_, ledger_, roster_),
       attach_deadline_(Deadline::after_ms(model_->architecture.attach_timeout_ms)) {}
 
@@ -134,7 +132,8 @@ void IntakeSide::take_read_request(Member& member, Lane& lane, const shm::Messag
   const bool held = asked.block.size_bytes > 0 && ledger_.is_held(asked.block);
   if (held || !asked.fault.empty())
     return reject(member, lane, format("{}: {}", shm::to_string(message), held ? "its block is already in hand" : asked.fault));
-  reads_.take(asked);
+  ledger_.hold(asked.block);
+  reads_.emplace_back(ServeRead{asked});
 }
 
 void IntakeSide::take_block(Member& member, const Lane& lane, const shm::Message& message) {
@@ -200,23 +199,141 @@ void IntakeSide::reclaim() {
 
 // One block per pass, so that the lanes are drained in between.
 bool IntakeSide::spill_one() {
-  if (adoption_ || !back_pressure_.spill_one(work_.working_at())) return false;
-  work_.data_moved();
-  shm::notify_lane_room(region_->header());
-  return true;
+  if (adoption_) return false;
+  bool leased = false;
+  const bool moved = back_pressure_.spill_one([&](const Step& step) {
+    if (step.step() != step_out_) return true;
+    leased = leased || handover_.lease.try_take(Lease::Holder::intake);
+    return leased;
+  });
+  if (leased) {
+    if (moved) handover_.lease.note_moved();
+    handover_.lease.give_back();
+    handover_.wake_work();
+  }
+  if (moved) shm::notify_lane_room(region_->header());
+  return moved;
 }
 
-Step* IntakeSide::next_complete(bool& another) {
-  const std::size_t waiting = ledger_.note_complete(roster_.frontier());
-  another = waiting > 1;
-  return waiting > 0 ? ledger_.next_unprocessed() : nullptr;
+bool IntakeSide::complete_steps() {
+  bool any = false;
+  while (Step* step = ledger_.complete_next(roster_.frontier())) {
+    any = true;
+    region_->header().last_complete.store(step->step(), std::memory_order_release);
+    signals_.complete(step->step());
+    account_for(*step);
+  }
+  return any;
 }
+
+// No call of a plugin delays a read more than one.
+bool IntakeSide::hand_out_reads() {
+  bool any = false;
+  for (; !reads_.empty() && handover_.jobs.try_push(reads_.front()); any = true) {
+    reads_.pop_front();
+    ++reads_out_;
+  }
+  return any;
+}
+
+// In order; but while one action's view is out, what no action waits for passes the next actions.
+bool IntakeSide::hand_out_backlog(bool& action_waits) {
+  bool any = false;
+  for (auto job = backlog_.begin(); job != backlog_.end() && !handover_.jobs.full();) {
+    if (auto* const actions = std::get_if<RunActions>(&*job)) {
+      if (action_waits || actions_out_) {
+        action_waits = true;
+        ++job;
+        continue;
+      }
+      actions->step = ledger_.open(actions->key.step).show(roster_.size(), actions->seen);
+      actions_out_ = true;
+    }
+    any = handover_.jobs.try_push(*job) || any;
+    job = backlog_.erase(job);
+  }
+  return any;
+}
+
+bool IntakeSide::hand_out_step(bool urgent) {
+  if (handover_.jobs.full() || passing_) return false;
+  bool another = false;
+  Step* const next = ledger_.next_unprocessed(another);
+  handover_.urgent.store(urgent || another || client_waits(), std::memory_order_relaxed);
+  if (step_out_) return false;
+  if (next != nullptr) {
+    Job job = ProcessStep{begin(*next), *next->complete_since};
+    step_out_ = next->step();
+    return handover_.jobs.try_push(job);
+  }
+  // Complete steps that nothing was written in.
+  const std::int64_t complete = std::min(roster_.frontier(), ledger_.highest_step());
+  if (complete <= completed_) return false;
+  passing_ = complete;
+  Job job = PassSteps{complete, lost(), never_attached()};
+  return handover_.jobs.try_push(job);
+}
+
+bool IntakeSide::hand_out(bool urgent) {
+  bool action_waits = false;
+  bool any = hand_out_reads();
+  any |= hand_out_backlog(action_waits);
+  // A step's actions run before the step is stored.
+  if (!action_waits) any |= hand_out_step(urgent);
+  if (any) handover_.wake_work();
+  return any;
+}
+
+void IntakeSide::submit_leave() {
+  submit(PassSteps{kAllSteps, lost(), never_attached()});  // first, so that the plugins' messages are sent before the coordinator completes
+  signals_.complete(kAllSteps);
+  submit(Leave{});
+}
+
+bool IntakeSide::take_answers() {
+  bool any = false;
+  while (std::optional<Answer> answer = handover_.answers.try_pop()) {
+    std::visit([this](auto& one) { take(one); }, *answer);
+    any = true;
+  }
+  return any;
+}
+
+void IntakeSide::take(ActionsRun& answer) {
+  actions_out_ = false;
+  if (Step* step = ledger_.find(answer.key.step)) step->end_showing();
+  for (const Status& report : answer.reports) {
+    if (report.code < DC_OK) failures_.record_logged(report);
+    roster_.notify_all_clients({answer.key.step, report});
+  }
+  signals_.end_actions(answer.key, answer.scope);
+}
+
+void IntakeSide::take(StepsPassed& answer) {
+  passing_.reset();
+  if (answer.step == kAllSteps) return;
+  completed_ = answer.step;
+  publish_frontier();
+}
+
+void IntakeSide::take(PluginReport& answer) {
+  if (answer.status.code < DC_OK) failures_.record_logged(answer.status);
+  if (answer.status.is_notice()) notify_all_clients(answer.status);
+}
+
+void IntakeSide::take(Decision& answer) { signals_.decide(answer); }
+
+void IntakeSide::take(ReadServed& answer) {
+  --reads_out_;
+  ledger_.answer(answer.block);
+  shm::notify_progress(region_->header());
+}
+
+void IntakeSide::take(AllLeft&) { all_servers_left_ = true; }
+
+void IntakeSide::take(PluginsFinalized& answer) { finalize_result_ = std::move(answer.status); }
 
 dc_step_t IntakeSide::begin(Step& step) {
-  step.begun = true;
-  region_->header().last_complete.store(step.step(), std::memory_order_release);
-  signals_.complete(step.step());
-  account_for(step);
   if (adoption_) adoption_->restore(step);
   if (!adoption_ && back_pressure_.should_reduce()) {
     step.reduce_harder(infos_.on_full());
@@ -240,21 +357,22 @@ void IntakeSide::account_for(Step& step) const {
   std::sort(step.absent.begin(), step.absent.end());
 }
 
-void IntakeSide::end(Step& step, const PluginHost::StepResult& result) {
-  const std::int64_t number = step.step();
+void IntakeSide::take(StepProcessed& answer) {
+  step_out_.reset();
+  const PluginHost::StepResult& result = answer.result;
   for (const StoredFile& file : result.files)
-    log_line(LogLevel::info, format("step {}: {} ({} bytes)", number, file.path, file.bytes));
+    log_line(LogLevel::info, format("step {}: {} ({} bytes)", answer.step, file.path, file.bytes));
   if (result.first_failure.code != DC_OK) {
     failures_.record_logged(result.first_failure);
-    roster_.notify_all_clients({number, result.first_failure});
+    roster_.notify_all_clients({answer.step, result.first_failure});
   }
-  for (const Status& notice : result.notices) roster_.notify_all_clients({number, notice});
+  for (const Status& notice : result.notices) roster_.notify_all_clients({answer.step, notice});
   all_durable_ &= result.durable;
-  step.processed = true;
-  completed_ = number;
-  roster_
-      .deliver();  // before releasing and advancing: a client that leaves, or whose flush returns, finds the error in its mailbox
-  release(number, result.durable);
+  ledger_.mark_processed(*ledger_.find(answer.step));
+  completed_ = answer.step;
+  // Before releasing and advancing: a client that leaves, or whose flush returns, finds the error in its mailbox.
+  roster_.deliver();
+  release(answer.step, result.durable);
   publish_frontier();
 }
 
@@ -266,15 +384,9 @@ void IntakeSide::release(std::int64_t step, bool durable) {
   region_->header().releasing.store(shm::kNoStep, std::memory_order_release);
 }
 
-std::optional<std::int64_t> IntakeSide::advance() {
-  const std::int64_t complete = std::min(roster_.frontier(), ledger_.highest_step());
-  if (complete <= completed_) return std::nullopt;
-  return completed_ = complete;
-}
-
 void IntakeSide::publish_frontier() {
   shm::RegionHeader& header = region_->header();
-  header.last_complete.store(completed_, std::memory_order_release);
+  if (completed_ > header.last_complete.load(std::memory_order_relaxed)) header.last_complete.store(completed_, std::memory_order_release);
   if (all_durable_) header.last_durable.store(completed_, std::memory_order_release);
   // In a recovery, blocks that could not be stored stay for another attempt.
   if (!adoption_ || all_durable_) header.last_processed.store(completed_, std::memory_order_release);
@@ -330,17 +442,11 @@ bool IntakeSide::has_messages() const {
   return false;
 }
 
-bool IntakeSide::busy() {
-  if (!reads_.empty() || signals_.pending() || !work_.coordinator().agreed(completed_)) return true;
-  const Step* next = ledger_.next_unprocessed();
-  return next != nullptr && next->step() <= roster_.frontier();
+bool IntakeSide::busy() const {
+  const bool handed_out = reads_out_ > 0 || actions_out_ || step_out_ || passing_;
+  return handed_out || !reads_.empty() || !backlog_.empty() || signals_.pending() || ledger_.has_unprocessed();
 }
 
 bool IntakeSide::client_waits() const { return region_->header().clients_waiting.load(std::memory_order_relaxed) != 0; }
-
-void IntakeSide::report(const Status& status) {
-  if (status.code < DC_OK) failures_.record_logged(status);
-  if (status.is_notice()) notify_all_clients(status);
-}
 
 }  // namespace damaris::server

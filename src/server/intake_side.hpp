@@ -1,10 +1,11 @@
-// The side of the server that faces its clients: drains lanes, validates blocks, keeps the ledger, spills, answers reads, detects dead
-// clients, and releases blocks once the work side has stored them.
-// Used by: Server, one thread. Calls plugins, HDF5 and MPI only through signals and reads, which it passes to the work side.
-// Before it: lanes and arenas of one region. After it: complete steps for the work side; frontier, reports and free blocks for clients.
+// The side of the server that faces its clients: drains lanes, validates blocks, keeps the ledger, spills, detects dead clients, and releases
+// blocks once the work side has stored them.
+// Used by: the intake thread of a server; in place, the simulation's own. It calls no plugin, no HDF5 and no MPI, and waits for none.
+// Before it: lanes and arenas of one region. After it: jobs for the work side; frontier, reports and free blocks for clients.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,19 +17,18 @@
 #include "server/adoption.hpp"
 #include "server/back_pressure.hpp"
 #include "server/failures.hpp"
+#include "server/handover.hpp"
 #include "server/intake.hpp"
 #include "server/ledger.hpp"
-#include "server/reads.hpp"
 #include "server/roster.hpp"
 #include "server/signals.hpp"
-#include "server/work_side.hpp"
 
 namespace damaris::server {
 
 class IntakeSide {
  public:
   IntakeSide(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::Region> region, const VariableInfos& infos,
-             WorkSide& work, Failures& failures);
+             Handover& handover, Failures& failures);
 
   // Takes over the contents of a dead server's region. Call once, before the first drain. Throws as Adoption does.
   void adopt(bool give_up_spilled);
@@ -41,25 +41,24 @@ class IntakeSide {
   // Each returns whether something was done.
   bool drain();
   bool watch_clients();
-  bool decide_signals() { return signals_.decide(); }
-  bool serve_next_read() { return reads_.serve_next(); }
+  bool check_signals() { return signals_.check(); }
   bool deliver_mail() { return roster_.deliver(); }
-  // Moves a block to the spill file if back-pressure requires it; never a block of the step that a plugin is processing.
+  // Moves a block to the spill file if back-pressure requires it; never one that a plugin may read at this moment.
   bool spill_one();
+  // Marks steps as complete that every client has ended.
+  bool complete_steps();
 
-  // The next complete step that is not processed, or nullptr; `another` is set if at least one more is waiting.
-  Step* next_complete(bool& another);
-  // Marks the step as begun. The view is valid until end().
-  dc_step_t begin(Step& step);
-  // Marks the step as processed: reports errors, releases blocks and advances the frontier.
-  void end(Step& step, const PluginHost::StepResult& result);
-  // Advances over complete steps without data. Returns the last of them; nothing if the frontier has not moved.
-  std::optional<std::int64_t> advance();
-  void publish_frontier();
-
-  // Clients that will be missing from later steps. In a damaged region no step of a dead client is certain beyond the settled ones.
-  std::vector<dc_lost_t> lost() const;
-  std::size_t never_attached() const;
+  void submit(Job job) { backlog_.push_back(std::move(job)); }
+  // Passes on what the work side can take: reads first, one action's view and one step at a time. `urgent`: the server is to end.
+  bool hand_out(bool urgent);
+  // Takes the answers of the work side: releases blocks, advances the frontier, reports errors.
+  bool take_answers();
+  // The last step: tells the work side that nothing more comes.
+  void submit_leave();
+  bool all_servers_left() const noexcept { return all_servers_left_; }
+  void submit_finalize() { submit(FinalizePlugins{lost(), never_attached()}); }
+  // The result of the plugins' finalize, once it has come.
+  const std::optional<Status>& finalize_result() const noexcept { return finalize_result_; }
 
   // Accepts no more clients, and no messages beyond those in the lanes now.
   void stop();
@@ -68,14 +67,12 @@ class IntakeSide {
   void release_clients(bool all);
   bool has_messages() const;
   // True if a later pass may have work even without a new message.
-  bool busy();
+  bool busy() const;
+  std::int64_t completed() const noexcept { return completed_; }
   bool all_left() const { return roster_.all_left(); }
-  bool is_drained() const { return ledger_.empty() && reads_.empty() && !signals_.pending(); }
-  bool client_waits() const;
-  void end_signals() { signals_.complete(kAllSteps); }
+  // Nothing is held, submitted or handed out.
+  bool is_drained() const { return ledger_.empty() && !busy(); }
 
-  // Records a failure; sends a notice to all clients.
-  void report(const Status& status);
   void notify_all_clients(const Status& status) { roster_.notify_all_clients({highest_step(), status}); }
 
   Spill& spill_file() noexcept { return ledger_.spill_file(); }
@@ -92,19 +89,42 @@ class IntakeSide {
   void reclaim();
   void account_for(Step& step) const;
   void release(std::int64_t step, bool durable);
+  bool hand_out_reads();
+  bool hand_out_backlog(bool& action_waits);
+  bool hand_out_step(bool urgent);
+  dc_step_t begin(Step& step);
+  void publish_frontier();
+  bool client_waits() const;
+  // Clients that will be missing from later steps. In a damaged region no step of a dead client is certain beyond the settled ones.
+  std::vector<dc_lost_t> lost() const;
+  std::size_t never_attached() const;
+
+  void take(ActionsRun& answer);
+  void take(StepProcessed& answer);
+  void take(StepsPassed& answer);
+  void take(PluginReport& answer);
+  void take(Decision& answer);
+  void take(ReadServed& answer);
+  void take(AllLeft& answer);
+  void take(PluginsFinalized& answer);
   std::int64_t highest_step() const noexcept { return std::max<std::int64_t>(ledger_.highest_step(), 0); }
 
   std::shared_ptr<const model::Model> model_;
   std::shared_ptr<shm::Region> region_;
   const VariableInfos& infos_;
-  WorkSide& work_;
+  Handover& handover_;
   Failures& failures_;
   Ledger ledger_;
-  Reads reads_;
   Roster roster_;
   Signals signals_;
   BackPressure back_pressure_;
   std::optional<Adoption> adoption_;  // set when recovering a dead server's region
+  std::deque<Job> reads_, backlog_;    // not handed out yet
+  std::size_t reads_out_ = 0;          // handed out and not answered, as the next three
+  bool actions_out_ = false;
+  std::optional<std::int64_t> step_out_, passing_;
+  bool all_servers_left_ = false;
+  std::optional<Status> finalize_result_;
   std::int64_t completed_ = shm::kNoStep;
   bool all_durable_ = true;
   Deadline attach_deadline_;

@@ -11,8 +11,9 @@ namespace damaris::server {
 
 bool Step::add(const dc_dataset_t& dataset, const HeldBlock& block) {
   if (!keys_.emplace(dataset.variable->id, dataset.source, dataset.block).second) return false;
-  datasets_.push_back(dataset);
   blocks_.push_back(block);
+  blocks_.back().arrival = datasets_.size();
+  datasets_.push_back(dataset);
   sources_.insert(dataset.source);
   sorted_ = false;
   return true;
@@ -34,10 +35,13 @@ bool Step::has_spilled(const dc_dataset_t& dataset) const {
 void Step::record_loss(const std::string& sentence) {
   constexpr std::size_t kMostSentences = 20;  // a faulty client may send any number of invalid blocks
   ++lost_;
+  lost_texts_are_current_ = false;
   if (lost_sentences_.size() < kMostSentences) lost_sentences_.push_back(sentence);
 }
 
 void Step::update_lost_texts() {
+  if (lost_texts_are_current_) return;  // a plugin may have the pointers
+  lost_texts_are_current_ = true;
   lost_texts_.clear();
   for (const std::string& sentence : lost_sentences_) lost_texts_.push_back(sentence.c_str());
   if (lost_ == lost_sentences_.size()) return;
@@ -94,6 +98,21 @@ dc_step_t Step::view(std::size_t client_count) {
   return view;
 }
 
+StepCopy Step::show(std::size_t client_count, std::size_t count) {
+  const dc_step_t all = view(client_count);
+  std::vector<dc_dataset_t> datasets;
+  for (std::size_t i = 0; i < datasets_.size(); ++i) {
+    if (blocks_[i].arrival >= count) continue;
+    blocks_[i].shown = true;
+    datasets.push_back(datasets_[i]);
+  }
+  return {all, std::move(datasets)};
+}
+
+void Step::end_showing() {
+  for (HeldBlock& block : blocks_) block.shown = false;
+}
+
 void Step::reduce_harder(const std::vector<dc_variable_info_t>& infos) {
   for (dc_dataset_t& dataset : datasets_) {
     const dc_variable_info_t& harder = infos[dataset.variable->id];
@@ -103,7 +122,7 @@ void Step::reduce_harder(const std::vector<dc_variable_info_t>& infos) {
 }
 
 std::optional<std::size_t> Step::find_block_of(std::uint32_t arena) const {
-  const auto lies_there = [&](const HeldBlock& block) { return block.arena == arena && block.spilled.record == nullptr; };
+  const auto lies_there = [&](const HeldBlock& block) { return block.arena == arena && block.spilled.record == nullptr && !block.shown; };
   const auto found = std::find_if(blocks_.begin(), blocks_.end(), lies_there);
   if (found == blocks_.end()) return std::nullopt;
   return static_cast<std::size_t>(found - blocks_.begin());
@@ -176,20 +195,30 @@ std::string Ledger::add(const dc_dataset_t& dataset, const HeldBlock& block) {
                 dataset.source, dataset.step);
 }
 
-std::size_t Ledger::note_complete(std::int64_t frontier) {
-  std::size_t waiting = 0;
-  for (auto& [number, step] : steps_) {
-    if (number > frontier) break;
-    if (!step.complete_since) step.complete_since = Clock::now();
-    if (!step.processed) ++waiting;
-  }
-  return waiting;
+Step* Ledger::complete_next(std::int64_t frontier) {
+  const auto next = steps_.upper_bound(complete_);
+  if (next == steps_.end() || next->first > frontier) return nullptr;
+  complete_ = next->first;
+  next->second.complete_since = Clock::now();
+  return &next->second;
 }
 
-Step* Ledger::next_unprocessed() {
-  for (auto& [number, step] : steps_)
-    if (!step.processed) return &step;
-  return nullptr;
+Step* Ledger::next_unprocessed(bool& another) {
+  const auto next = steps_.upper_bound(processed_);
+  if (next == steps_.end() || next->first > complete_) return nullptr;
+  const auto behind = std::next(next);
+  another = behind != steps_.end() && behind->first <= complete_;
+  return &next->second;
+}
+
+bool Ledger::has_unprocessed() const {
+  const auto next = steps_.upper_bound(processed_);
+  return next != steps_.end() && next->first <= complete_;
+}
+
+void Ledger::mark_processed(Step& step) {
+  step.processed = true;
+  processed_ = step.step();
 }
 
 bool Ledger::try_release(std::int64_t step) {

@@ -1,5 +1,5 @@
 // The step ledger: the server's own record of every dataset it holds, and of when a block may be released.
-// Used by: the server's dispatch thread only; nothing in it is read from shared memory twice.
+// Used by: the intake side only; nothing in it is read from shared memory twice.
 // Before it: a write message and its validated block header. After it: plugins see views; blocks are released to the arenas.
 #pragma once
 
@@ -16,6 +16,7 @@
 #include "core/base/clock.hpp"
 #include "core/shm/region.hpp"
 #include "server/spill.hpp"
+#include "server/step_copy.hpp"
 
 namespace damaris::server {
 
@@ -25,6 +26,8 @@ struct HeldBlock {
   std::uint64_t offset = 0;  // of the header in the region
   std::uint64_t size_bytes = 0;
   SpilledBlock spilled = {};  // with a record: the block is in the spill file, not in the region
+  std::size_t arrival = 0;    // how many datasets of the step came before it
+  bool shown = false;         // an action may read it at this moment
 };
 
 class Step {
@@ -50,10 +53,13 @@ class Step {
 
   // Valid until the next add; no block is added once the step is complete. Datasets ordered by variable, source, block.
   dc_step_t view(std::size_t client_count);
+  // For an action: the first `count` datasets that came. Their blocks stay where they are until end_showing().
+  StepCopy show(std::size_t client_count, std::size_t count);
+  void end_showing();
   // Switches the datasets to `infos`, which contain the stronger reductions.
   void reduce_harder(const std::vector<dc_variable_info_t>& infos);
 
-  // The index of a dataset in that arena, if any.
+  // The index of a dataset in that arena that may be moved, if any.
   std::optional<std::size_t> find_block_of(std::uint32_t arena) const;
   const HeldBlock& block(std::size_t index) const { return blocks_[index]; }
   const dc_dataset_t& dataset(std::size_t index) const { return datasets_[index]; }
@@ -62,7 +68,6 @@ class Step {
   std::vector<std::int32_t> absent, missing;        // filled when the step completes
   std::size_t never_attached = 0;                   // clients
   std::optional<Clock::time_point> complete_since;  // when every client had ended it
-  bool begun = false;                               // plugins have started to process it
   bool processed = false;                           // plugins are done; only pending global instances hold its blocks
   int pending_globals = 0;                          // pending global instances, which hold its blocks
   const std::vector<HeldBlock>& blocks() const noexcept { return blocks_; }
@@ -83,6 +88,7 @@ class Step {
   std::uint64_t lost_ = 0;
   std::vector<std::string> lost_sentences_;
   std::string lost_summary_;
+  bool lost_texts_are_current_ = true;
   std::vector<const char*> lost_texts_;  // pointers to the messages, for the view
   std::vector<HeldBlock> refused_blocks_;
   std::vector<dc_dataset_t> datasets_;
@@ -102,10 +108,12 @@ class Ledger {
   Step* find(std::int64_t step);
   // Records a dataset. Returns "" or why it was refused.
   std::string add(const dc_dataset_t& dataset, const HeldBlock& block);
-  // Marks all steps up to `frontier` as complete. Returns how many of them are waiting to be processed.
-  std::size_t note_complete(std::int64_t frontier);
-  // The lowest unprocessed step, or nullptr.
-  Step* next_unprocessed();
+  // Marks the lowest step up to `frontier` that is not complete yet. Returns nullptr if there is none.
+  Step* complete_next(std::int64_t frontier);
+  // The lowest complete step that is not processed, or nullptr; `another` is set if at least one more is complete.
+  Step* next_unprocessed(bool& another);
+  bool has_unprocessed() const;
+  void mark_processed(Step& step);
   // Releases all blocks of a processed step without pending global instances and removes its record. Returns whether it did.
   bool try_release(std::int64_t step);
   // Removes the record of a processed step without releasing its blocks.
@@ -135,6 +143,7 @@ class Ledger {
   shm::Region& region_;
   std::map<std::int64_t, Step> steps_;
   std::int64_t highest_step_ = shm::kNoStep;
+  std::int64_t complete_ = shm::kNoStep, processed_ = shm::kNoStep;  // the highest steps that are; a lane never goes back behind them
   Spill spill_;
   std::vector<std::unordered_set<std::uint64_t>> held_offsets_;  // by arena: offsets of held blocks; none may be published twice
   std::vector<std::uint64_t> held_bytes_;                        // by arena

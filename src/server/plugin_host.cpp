@@ -223,7 +223,7 @@ Status PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& call)
                                     plugin.name, what));
   if (busy_) busy_(waiting_);
   if (const double seconds = seconds_since(start); seconds > kLongSeconds)
-    log_line(LogLevel::warning, format("{} took {:.1f} s {}; meanwhile the server did nothing else", plugin.name, seconds, what));
+    log_line(LogLevel::warning, format("{} took {:.1f} s {}; meanwhile no step was stored and no action run", plugin.name, seconds, what));
   if (result.code >= DC_OK) return result;
   const std::string why =
       plugin.failure.empty() ? format("it returned {} ({})", result.code, dc_strerror(result.code)) : plugin.failure;
@@ -362,6 +362,11 @@ bool PluginHost::idle(Status& first_failure) {
     if (call.code == DC_AGAIN) return true;
   }
   return false;
+}
+
+bool PluginHost::wants_idle() const noexcept {
+  return std::any_of(plugins_.begin(), plugins_.end(),
+                     [](const auto& plugin) { return plugin->called && !plugin->disabled && plugin->table.on_idle != nullptr; });
 }
 
 Status PluginHost::deliver(const Post& post) {

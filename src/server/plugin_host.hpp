@@ -78,6 +78,8 @@ class PluginHost {
   Status passed(std::int64_t step);
   // Calls on_idle of plugins until one has more to do. Returns whether one has; `first_failure` receives a failure or notice, if any.
   bool idle(Status& first_failure);
+  // True if idle() may have something to do.
+  bool wants_idle() const noexcept;
   // Delivers a post to its plugin. Returns the plugin's failure or notice, if any.
   Status deliver(const Post& post);
   // Finalizes every plugin, also those switched off, so that they can free resources. Returns as passed().

@@ -1,14 +1,17 @@
 #include "server/server.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <limits>
 #include <new>
+#include <system_error>
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/shm/doorbell.hpp"
+#include "server/fork_proof_thread.hpp"
 #include "server/watchdog.hpp"
 
 namespace damaris::server {
@@ -17,8 +20,16 @@ namespace {
 constexpr std::int64_t kShortSleepMs = 2;                 // an ordinary write does not ring the doorbell
 constexpr std::int64_t kLongSleepMs = 10;                 // after idle polls: a wake-up may cost 30 us
 constexpr std::int64_t kHoldMs = 10'000;                  // how long clients wait for other servers at the end
-constexpr std::int64_t kAwaitedLogDelayMs = 10'000;       // after which the wait for other servers is logged
+constexpr std::int64_t kIdleWorkMs = 1'000;               // of a work side that nothing but a job can need
 constexpr auto kLongCallback = std::chrono::seconds(10);  // a longer callback is logged
+
+// All but those that a fault of the thread's own raises. The main thread's handlers set a flag, which this one looks at.
+void block_signals() noexcept {
+  sigset_t all;
+  ::sigfillset(&all);
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) ::sigdelset(&all, own);
+  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
 
 }  // namespace
 
@@ -29,10 +40,9 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
       infos_(*model_),
       learns_client_ids_(clients.empty()),
       failures_(region_->header()),
-      work_(model_, *region_, infos_, std::move(coordinator), std::move(clients),
-            [this](const Status& status) { intake_.report(status); }),
-      intake_(model_, region_, infos_, work_, failures_) {
-  if (work_.coordinator().index() == 0)
+      work_(model_, region_, infos_, std::move(coordinator), std::move(clients), handover_),
+      intake_(model_, region_, infos_, handover_, failures_) {
+  if (work_.index() == 0)
     for (const std::string& sentence : model_->old_words) log_line(LogLevel::warning, sentence);
   region_->set_ready();
 }
@@ -41,50 +51,31 @@ Server::~Server() {
   if (creator_.is_this_process()) close();
 }
 
-// The ids of a detached server's clients are known only now; no step completes before all clients have attached.
-bool Server::admit() {
-  if (!intake_.admit()) return false;
-  if (learns_client_ids_) work_.host().set_clients(intake_.ids());
-  return true;
-}
-
-bool Server::poll() {
-  bool worked = admit();
+// The ids of a detached server's clients are known only when they attach; no step completes before all have.
+bool Server::intake_pass() {
+  bool worked = intake_.admit();
+  if (worked && learns_client_ids_) intake_.submit(SetClients{intake_.ids()});
   worked |= intake_.drain();
+  worked |= intake_.take_answers();
   worked |= intake_.watch_clients();
-  worked |= intake_.decide_signals();
-  worked |= work_.deliver_posts();
-  worked |= intake_.serve_next_read();
-  worked |= process_next();
+  worked |= intake_.check_signals();
+  worked |= intake_.complete_steps();
+  worked |= intake_.hand_out(state_ == State::stopping || intake_.all_left());
   worked |= intake_.spill_one();
   worked |= intake_.deliver_mail();
   release_clients();
-  // Once all clients have left, remaining work is done by the plugins' finalize.
-  return worked || (!intake_.all_left() && work_.idle());
+  return worked;
 }
 
-// One step per pass, so that the lanes are drained in between.
-bool Server::process_next() {
-  bool another_waits = false;
-  if (Step* next = intake_.next_complete(another_waits)) return process(*next, another_waits);
-  const std::optional<std::int64_t> passed = intake_.advance();
-  if (!passed) return false;
-  pass(*passed);
-  intake_.publish_frontier();
-  return true;
+bool Server::poll() {
+  bool worked = intake_pass();
+  worked |= work_.pass();
+  if (intake_.take_answers()) {
+    worked = true;
+    release_clients();
+  }
+  return worked;
 }
-
-// Returns false if the plugins only wait for their turn, or for another server.
-bool Server::process(Step& step, bool another_waits) {
-  if (!step.begun) work_.take(intake_.begin(step));
-  const bool urgent = another_waits || intake_.client_waits() || state_ == State::stopping || intake_.all_left();
-  const PluginHost::Pass pass = work_.work(seconds_since(*step.complete_since), urgent);
-  if (pass == PluginHost::Pass::done) intake_.end(step, work_.host().take_result());
-  return pass != PluginHost::Pass::waiting;
-}
-
-// Plugins on other servers may also wait for the information that this server has nothing for these steps.
-void Server::pass(std::int64_t step) { work_.pass(step, intake_.lost(), intake_.never_attached()); }
 
 void Server::release_clients() {
   // Before the last client is released: a new client must not attach to a server that is about to end.
@@ -92,91 +83,165 @@ void Server::release_clients() {
     intake_.stop_accepting();
     if (holds_clients()) return;
   }
-  intake_.release_clients(state_ == State::closing);
+  intake_.release_clients(intake_.finalize_result().has_value());
 }
 
 // The last clients wait until the plugins have finalized, so that they get the result and everything is on disk. Bounded, because other
 // servers may run for much longer.
 bool Server::holds_clients() {
-  if (state_ == State::polled || state_ == State::closing) return false;
+  if (state_ == State::polled || intake_.finalize_result()) return false;
   if (!hold_deadline_) hold_deadline_ = Deadline::after_ms(std::min(model_->architecture.finalize_timeout_ms / 2, kHoldMs));
   return !hold_deadline_->passed();
 }
 
 bool Server::finished() {
-  if (!intake_.all_left() || !intake_.is_drained()) return false;
-  pass(kAllSteps);  // first, so that the plugins' messages are sent before the coordinator completes
-  intake_.end_signals();
-  if (work_.coordinator().leave()) return true;
-  log_awaited_servers();
-  return false;
-}
-
-// No time-out would be right, because their clients may compute for hours (ADR 4). But the wait is logged.
-void Server::log_awaited_servers() {
-  if (!awaited_log_deadline_) awaited_log_deadline_ = Deadline::after_ms(kAwaitedLogDelayMs);
-  if (!awaited_log_deadline_->passed()) return;
-  awaited_log_deadline_ = Deadline::never();
-  const int index = work_.coordinator().index();
-  log_line(LogLevel::warning,
-           format("all clients of server {} have left and everything is stored; it waits until those of the other servers have, "
-                  "{}; if one of them has died, end the job",
-                  index, index == 0 ? "too" : "of which server 0 tells"));
-}
-
-Status Server::run(const std::atomic<bool>* stop) {
-  try {
-    serve(stop);
-    close();
-  } catch (const Error& error) {
-    fail(error.code(), error.what());
-  } catch (const std::bad_alloc&) {
-    fail(DC_E_MEMORY, "it is out of memory");
-  } catch (const std::exception& error) {
-    fail(DC_E_INTERNAL, error.what());
-  } catch (...) {
-    fail(DC_E_INTERNAL, "an exception of unknown type");
+  if (!leave_submitted_) {
+    if (!intake_.all_left() || !intake_.is_drained()) return false;
+    leave_submitted_ = true;
+    intake_.submit_leave();
+    intake_.hand_out(true);
   }
-  return failures_.first();
+  return intake_.all_servers_left();
 }
 
-void Server::serve(const std::atomic<bool>* stop) {
-  if (state_ != State::polled) return;
-  state_ = State::serving;
-  const Watchdog watchdog(region_->header(), kLongCallback);
+void Server::heed(const std::atomic<bool>* stop) {
+  if (state_ != State::serving || stop == nullptr || !stop->load()) return;
+  state_ = State::stopping;
+  intake_.stop_accepting();
+  intake_pass();  // a client that has just attached may have published blocks
+  intake_.stop();
+}
+
+// Returns true once the server is closed.
+bool Server::come_to_end() {
+  if (state_ != State::closing) {
+    if (!finished()) return false;
+    was_stopped_ = state_ == State::stopping;
+    state_ = was_stopped_ ? State::stopped : State::over;
+    begin_close();
+    return false;
+  }
+  if (!intake_.finalize_result()) return false;
+  end_close();
+  return true;
+}
+
+void Server::sleep_as_intake(std::int64_t& sleep_ms) {
+  shm::sleep_as_server(region_->header(), sleep_ms, [this] { return intake_.has_messages() || !handover_.answers.empty(); });
+  sleep_ms = std::min(sleep_ms * 2, kLongSleepMs);
+}
+
+void Server::intake_loop(const std::atomic<bool>* stop) {
   std::int64_t sleep_ms = kShortSleepMs;
   while (true) {
-    if (state_ == State::serving && stop != nullptr && stop->load()) {
-      state_ = State::stopping;
-      intake_.stop_accepting();
-      admit();  // a client that has just attached may have published blocks
-      intake_.stop();
+    if (handover_.work_has_failed.load(std::memory_order_acquire))
+      throw Error(static_cast<dc_code>(handover_.work_error.code), handover_.work_error.message);
+    heed(stop);
+    if (intake_pass()) {
+      sleep_ms = kShortSleepMs;
+      continue;
     }
+    if (come_to_end()) return;
+    sleep_as_intake(sleep_ms);
+  }
+}
+
+// What a plugin or another server awaits rings no bell: then the sleeps are short.
+void Server::work_loop() {
+  while (!handover_.intake_has_ended.load(std::memory_order_acquire)) {
+    if (work_.pass()) continue;
+    const std::int64_t sleep_ms = work_.waits() ? kShortSleepMs : work_.may_be_called_upon() ? kLongSleepMs : kIdleWorkMs;
+    handover_.sleep_as_work(
+        sleep_ms, [this] { return !handover_.jobs.empty() || handover_.intake_has_ended.load(std::memory_order_acquire); });
+  }
+}
+
+// In a recovery, and where no second thread can be made: a call of a plugin then keeps the server from its lanes.
+void Server::serve_with_one_thread(const std::atomic<bool>* stop) {
+  std::int64_t sleep_ms = kShortSleepMs;
+  while (true) {
+    heed(stop);
     if (poll()) {
       sleep_ms = kShortSleepMs;
       continue;
     }
-    if (finished()) break;
-    shm::sleep_as_server(region_->header(), sleep_ms, [this] { return intake_.has_messages(); });
-    // Messages of other servers ring no doorbell: keep polling frequently while one is expected.
-    sleep_ms = busy() || intake_.all_left() ? kShortSleepMs : std::min(sleep_ms * 2, kLongSleepMs);
+    if (come_to_end()) return;
+    if (work_.waits() || intake_.all_left()) sleep_ms = kShortSleepMs;
+    sleep_as_intake(sleep_ms);
   }
-  state_ = state_ == State::stopping ? State::stopped : State::over;
+}
+
+// What a loop has thrown, as code and cause; DC_OK if it returned.
+template <class Loop>
+Status Server::outcome_of(Loop&& loop) noexcept {
+  try {
+    loop();
+    return {};
+  } catch (const Error& error) {
+    return {error.code(), error.what()};
+  } catch (const std::bad_alloc&) {
+    return {DC_E_MEMORY, "it is out of memory"};
+  } catch (const std::exception& error) {
+    return {DC_E_INTERNAL, error.what()};
+  } catch (...) {
+    return {DC_E_INTERNAL, "an exception of unknown type"};
+  }
+}
+
+// The work side has this thread, on which MPI was initialized.
+void Server::serve_with_two_threads(const std::atomic<bool>* stop) {
+  const auto intake = [this, stop] {
+    block_signals();  // they are the main thread's
+    const Status outcome = outcome_of([&] { intake_loop(stop); });
+    if (outcome.code != DC_OK) fail(outcome);
+    handover_.intake_has_ended.store(true, std::memory_order_release);
+    handover_.wake_work();
+  };
+  const ForkProofThread thread(intake);
+  Status outcome = outcome_of([&] { work_loop(); });
+  if (!creator_.is_this_process()) throw Error(static_cast<dc_code>(outcome.code), outcome.message);
+  if (outcome.code == DC_OK) return;
+  handover_.work_error = std::move(outcome);
+  handover_.work_has_failed.store(true, std::memory_order_release);
+  shm::ring_server(region_->header());
+}
+
+Status Server::run(const std::atomic<bool>* stop) {
+  if (state_ != State::polled) return failures_.first();
+  state_ = State::serving;
+  const Watchdog watchdog(region_->header(), kLongCallback);
+  bool needs_one_thread = intake_.adoption().has_value();
+  Status outcome;
+  if (!needs_one_thread) try {
+      serve_with_two_threads(stop);
+    } catch (const std::system_error& refused) {
+      log_line(LogLevel::warning,
+               format("no second thread for the server ({}; see ulimit -u, ulimit -v and pids.max of its control group): while it stores or "
+                      "runs a plugin it takes nothing from its clients",
+                      refused.what()));
+      needs_one_thread = true;
+    } catch (const Error& forked) {
+      return {forked.code(), forked.what()};  // a fork of a plugin's: one server goes on, and it is not this process
+    }
+  if (needs_one_thread) outcome = outcome_of([&] { serve_with_one_thread(stop); });
+  if (!creator_.is_this_process()) return outcome;
+  if (outcome.code != DC_OK) fail(outcome);
+  if (state_ == State::broken) work_.abandon_plugins();
+  return failures_.first();
 }
 
 // As after a kill: the state of the server is unknown, so plugins are no longer called, and the rest is left to recovery.
 // First what must not fail; the message is best effort, because memory may be exhausted.
-void Server::fail(int code, const std::string& cause) noexcept {
+void Server::fail(const Status& cause) noexcept {
   state_ = State::broken;
   preserve_unstored_data();
-  work_.host().abandon();
   try {
-    const std::string sentence = format("a fault has ended server {}: {}", work_.coordinator().index(), cause);
-    failures_.record(code, sentence);
-    intake_.notify_all_clients({code, sentence});
+    const std::string sentence = format("a fault has ended server {}: {}", work_.index(), cause.message);
+    failures_.record(cause.code, sentence);
+    intake_.notify_all_clients({cause.code, sentence});
     intake_.deliver_mail();
   } catch (...) {
-    failures_.record_code(code);
+    failures_.record_code(cause.code);
   }
   region_->header().state.store(static_cast<std::uint32_t>(shm::RegionState::lost), std::memory_order_release);
   shm::notify_progress(region_->header());
@@ -189,22 +254,36 @@ void Server::preserve_unstored_data() noexcept {
   intake_.spill_file().keep();
 }
 
-Status Server::close() {
-  if (state_ == State::closing || state_ == State::closed || state_ == State::broken) return failures_.first();
+void Server::begin_close() {
   const bool completed = state_ == State::over || state_ == State::stopped;
-  const bool was_stopped = state_ == State::stopped;
   state_ = State::closing;
-  work_.host().set_lost(intake_.lost(), intake_.never_attached());
   if (!completed && region_->unreleased_blocks() > 0) preserve_unstored_data();
-  end_failure_ = work_.host().finalize();
+  intake_.submit_finalize();
+  intake_.hand_out(true);
+}
+
+void Server::end_close() {
+  end_failure_ = *intake_.finalize_result();
   if (end_failure_.code < DC_OK) failures_.record_logged(end_failure_);
   if (end_failure_.code != DC_OK) intake_.notify_all_clients(end_failure_);
-  if (was_stopped) note_stopped();
+  if (was_stopped_) note_stopped();
   release_clients();
   intake_.spill_file().end();
   region_->header().state.store(static_cast<std::uint32_t>(shm::RegionState::closed), std::memory_order_release);
   shm::notify_progress(region_->header());
   state_ = State::closed;
+}
+
+// For a server that is polled; run() closes it itself.
+Status Server::close() {
+  if (state_ == State::closing || state_ == State::closed || state_ == State::broken) return failures_.first();
+  begin_close();
+  while (!intake_.finalize_result()) {
+    work_.pass();
+    intake_.take_answers();
+    intake_.hand_out(true);
+  }
+  end_close();
   return failures_.first();
 }
 

@@ -1,5 +1,6 @@
-// The server: passes published data from its intake side to its work side, and results back.
-// Used by: one thread of the process on the dedicated core; in place, the simulation's own thread through poll().
+// The server: an intake side, which no storage and no plugin can stop, and a work side, which calls them. run() gives each a thread; poll()
+// serves both in turn.
+// Used by: the process on the dedicated core; in place, the simulation's own thread through poll().
 // Before it: lanes and arenas of one region. After it: plugins, and the coordinator between servers.
 #pragma once
 
@@ -14,6 +15,7 @@
 #include "core/model/model.hpp"
 #include "core/shm/region.hpp"
 #include "server/failures.hpp"
+#include "server/handover.hpp"
 #include "server/intake.hpp"
 #include "server/intake_side.hpp"
 #include "server/library/serving.hpp"
@@ -32,7 +34,7 @@ class Server final : public Serving {
   const std::shared_ptr<shm::Region>& region() const override { return region_; }
   bool poll() override;
   bool finished() override;
-  bool busy() override { return intake_.busy(); }
+  bool busy() override { return intake_.busy() || !work_.agreed(intake_.completed()); }
   Status run(const std::atomic<bool>* stop = nullptr) override;
   Status close() override;
   const Status& first_failure() const noexcept { return failures_.first(); }
@@ -56,15 +58,21 @@ class Server final : public Serving {
     broken,  // ended by a fault: unstored data are left to recovery
   };
 
-  bool admit();
-  bool process_next();
-  bool process(Step& step, bool another_waits);
-  void pass(std::int64_t step);
+  bool intake_pass();
   void release_clients();
   bool holds_clients();
-  void log_awaited_servers();
-  void serve(const std::atomic<bool>* stop);
-  void fail(int code, const std::string& cause) noexcept;
+  void heed(const std::atomic<bool>* stop);
+  bool come_to_end();
+  void serve_with_one_thread(const std::atomic<bool>* stop);
+  void serve_with_two_threads(const std::atomic<bool>* stop);
+  void intake_loop(const std::atomic<bool>* stop);
+  void sleep_as_intake(std::int64_t& sleep_ms);
+  void work_loop();
+  template <class Loop>
+  Status outcome_of(Loop&& loop) noexcept;
+  void begin_close();
+  void end_close();
+  void fail(const Status& cause) noexcept;
   void preserve_unstored_data() noexcept;
   void note_stopped();
 
@@ -74,12 +82,13 @@ class Server final : public Serving {
   const VariableInfos infos_;
   const bool learns_client_ids_;  // detached: ids are known only when clients attach
   Failures failures_;
+  Handover handover_;
   WorkSide work_;
   IntakeSide intake_;
-  State state_ = State::polled;
+  State state_ = State::polled;  // the intake side's, as all that follows
+  bool leave_submitted_ = false, was_stopped_ = false;
   Status end_failure_;
-  std::optional<Deadline> hold_deadline_;         // set once all clients have left
-  std::optional<Deadline> awaited_log_deadline_;  // when to log that other servers' clients have not left
+  std::optional<Deadline> hold_deadline_;  // set when all clients have left
 };
 
 }  // namespace damaris::server

@@ -22,14 +22,9 @@ bool is_expected_to_send(const Member& member, std::int64_t step) {
 
 }  // namespace
 
-Signals::Signals(std::shared_ptr<const model::Model> model, Ledger& ledger, Roster& roster, PluginHost& host,
-                 Coordinator& coordinator, std::function<void(const Status&)> report_failure)
-    : model_(std::move(model)),
-      ledger_(ledger),
-      roster_(roster),
-      host_(host),
-      coordinator_(coordinator),
-      report_failure_(std::move(report_failure)) {}
+Signals::Signals(std::shared_ptr<const model::Model> model, Ledger& ledger, Roster& roster, Submit submit,
+                 const std::atomic<std::uint64_t>& looks)
+    : model_(std::move(model)), ledger_(ledger), roster_(roster), submit_(std::move(submit)), looks_(looks) {}
 
 bool Signals::has_scope(std::uint32_t event, dc_scope scope) const {
   const auto& actions = model_->events[event].actions;
@@ -40,21 +35,21 @@ void Signals::receive(const Member& member, std::uint32_t event, std::int64_t st
   if (model_->events[event].actions.empty()) return;
   const std::uint32_t instance = counts_[{InstanceKey{event, step, 0}, member.slot}]++;
   const InstanceKey key{event, step, instance};
-  if (has_scope(event, DC_SCOPE_CORE)) run_scope(key, DC_SCOPE_CORE, member.id, core_order_++);
+  if (has_scope(event, DC_SCOPE_CORE)) submit_scope(key, DC_SCOPE_CORE, member.id, core_order_++);
   if (!has_scope(event, DC_SCOPE_NODE) && !has_scope(event, DC_SCOPE_GLOBAL)) return;
   std::set<std::uint32_t>& senders = senders_[key];
   senders.insert(member.slot);
-  if (sent_by_all(key, senders)) run_node(key);
+  if (sent_by_all(key, senders)) submit_node(key);
 }
 
 // All clients of the server that are still expected to send the signal have sent it.
-void Signals::run_node(const InstanceKey& key) {
+void Signals::submit_node(const InstanceKey& key) {
   senders_.erase(key);
-  if (has_scope(key.event, DC_SCOPE_NODE)) run_scope(key, DC_SCOPE_NODE, -1, node_order_++);
+  if (has_scope(key.event, DC_SCOPE_NODE)) submit_scope(key, DC_SCOPE_NODE, -1, node_order_++);
   if (!has_scope(key.event, DC_SCOPE_GLOBAL)) return;
   ++ledger_.open(key.step).pending_globals;
-  waiting_.emplace(key, Deadline::after_ms(model_->architecture.global_timeout_ms));
-  coordinator_.announce(key);
+  waiting_.emplace(key, Waiting{Deadline::after_ms(model_->architecture.global_timeout_ms), {}});
+  submit_(Announce{key});
 }
 
 bool Signals::sent_by_all(const InstanceKey& key, const std::set<std::uint32_t>& senders) const {
@@ -64,7 +59,7 @@ bool Signals::sent_by_all(const InstanceKey& key, const std::set<std::uint32_t>&
   });
 }
 
-bool Signals::run_ready_instances() {
+bool Signals::submit_ready_instances() {
   const auto& members = roster_.members();
   const auto over =
       static_cast<std::size_t>(std::count_if(members.begin(), members.end(), [](const Member& m) { return m.has_left(); }));
@@ -73,58 +68,66 @@ bool Signals::run_ready_instances() {
   std::vector<InstanceKey> ready;
   for (const auto& [key, senders] : senders_)
     if (sent_by_all(key, senders)) ready.push_back(key);
-  for (const InstanceKey& key : ready) run_node(key);
+  for (const InstanceKey& key : ready) submit_node(key);
   return !ready.empty();
 }
 
-void Signals::run_scope(const InstanceKey& key, dc_scope scope, std::int32_t source, std::uint64_t order) {
-  for (const model::Action& action : model_->events[key.event].actions)
-    if (action.scope == scope && (!action.on_root || coordinator_.index() == 0)) run(action, key, source, order);
+// The actions see the datasets that have come so far, however late they run.
+void Signals::submit_scope(const InstanceKey& key, dc_scope scope, std::int32_t source, std::uint64_t order) {
+  RunActions job{key, scope, source, order, ledger_.open(key.step).dataset_count(), {}};
+  submit_(std::move(job));
 }
 
-void Signals::run(const model::Action& action, const InstanceKey& key, std::int32_t source, std::uint64_t order) {
-  const dc_event_t event = {model_->events[key.event].name.c_str(), key.step, action.scope, source, key.instance, order};
-  const Status result = host_.run(action, event, ledger_.open(key.step).view(roster_.size()));
-  if (result.code >= DC_OK && !result.is_notice()) return;
-  if (!result.is_notice()) report_failure_(result);
-  roster_.notify_all_clients({key.step, result});
-}
-
-bool Signals::end_waiting(const InstanceKey& key) {
-  if (waiting_.erase(key) == 0) return false;
+void Signals::release_hold(const InstanceKey& key) {
   if (Step* step = ledger_.find(key.step)) --step->pending_globals;
-  return true;
+  ledger_.try_release(key.step);
 }
 
-bool Signals::decide() {
-  bool worked = run_ready_instances();
-  while (const auto decision = coordinator_.poll()) {
-    worked = true;
-    if (waiting_.count(decision->key) == 0) {
-      // Not announced here, or abandoned: a cancellation is expected then, but an instance that other servers run is logged.
-      if (decision->run)
-        log_line(LogLevel::warning,
-                 format("{} ran on other servers after this one had given it up", describe(*model_, decision->key)));
-      continue;
-    }
-    if (decision->run)
-      run_scope(decision->key, DC_SCOPE_GLOBAL, -1, decision->order);
-    else
-      drop(decision->key, "another server gave it up, or never had it from all its clients");
-    end_waiting(decision->key);
-    ledger_.try_release(decision->key.step);
+void Signals::decide(const Decision& decision) {
+  if (waiting_.erase(decision.key) == 0) {
+    // Not announced here, or abandoned: a cancellation is expected then, but an instance that other servers run is logged.
+    if (decision.run)
+      log_line(LogLevel::warning,
+               format("{} ran on other servers after this one had given it up", describe(*model_, decision.key)));
+    return;
   }
+  if (decision.run) {
+    running_.insert(decision.key);
+    submit_scope(decision.key, DC_SCOPE_GLOBAL, -1, decision.order);
+    return;
+  }
+  drop(decision.key, "another server gave it up, or never had it from all its clients");
+  release_hold(decision.key);
+}
+
+void Signals::end_actions(const InstanceKey& key, dc_scope scope) {
+  if (scope == DC_SCOPE_GLOBAL && running_.erase(key) != 0) release_hold(key);
+}
+
+bool Signals::check() {
+  const bool submitted = submit_ready_instances();
+  return expire() || submitted;
+}
+
+bool Signals::expired(Waiting& waiting) const {
+  constexpr std::uint64_t kWholeLooks = 2;  // the first one may have begun before
+  if (!waiting.deadline.passed()) return false;
+  const std::uint64_t looks = looks_.load(std::memory_order_acquire);
+  if (!waiting.late_at_look) waiting.late_at_look = looks;
+  return looks - *waiting.late_at_look >= kWholeLooks;
+}
+
+bool Signals::expire() {
   std::vector<InstanceKey> late;
-  for (const auto& [key, deadline] : waiting_)
-    if (deadline.passed()) late.push_back(key);
+  for (auto& [key, waiting] : waiting_)
+    if (expired(waiting)) late.push_back(key);
   for (const InstanceKey& key : late) {
     drop(key, format("no agreement of the servers within {} ms", model_->architecture.global_timeout_ms));
-    coordinator_.abandon(key);
-    end_waiting(key);
-    ledger_.try_release(key.step);
-    worked = true;
+    submit_(Abandon{key});
+    waiting_.erase(key);
+    release_hold(key);
   }
-  return worked;
+  return !late.empty();
 }
 
 void Signals::complete(std::int64_t step) {
@@ -136,7 +139,7 @@ void Signals::complete(std::int64_t step) {
     drop(entry->first, format("not sent by client {} before the step ended", join(without, ", ")));
   }
   while (!counts_.empty() && counts_.begin()->first.first.step <= step) counts_.erase(counts_.begin());
-  coordinator_.complete(step);
+  submit_(CompleteStep{step});
 }
 
 void Signals::drop(const InstanceKey& key, const std::string& why) {

@@ -1,26 +1,38 @@
 #include "server/work_side.hpp"
 
+#include <algorithm>
+#include <cstring>
+
 #include "core/base/format.hpp"
+#include "core/base/log.hpp"
 #include "core/shm/busy.hpp"
 #include "core/shm/dead_regions.hpp"
+#include "core/shm/doorbell.hpp"
 #include "server/make_region.hpp"
+#include "server/roster.hpp"
 
 namespace damaris::server {
 namespace {
 
-constexpr int kPostsPerVisit = 256;  // bounded, because a plugin may keep posting to itself
+constexpr int kPostsPerVisit = 256;               // bounded, because a plugin may keep posting to itself
+constexpr int kJobsPerVisit = 64;                 // then the step in hand gets its turn
+constexpr std::int64_t kAwaitedLogDelayMs = 10'000;  // after which the wait for other servers is logged
 
 }  // namespace
 
-WorkSide::WorkSide(std::shared_ptr<const model::Model> model, shm::Region& region, const VariableInfos& infos,
-                   std::unique_ptr<Coordinator> coordinator, std::vector<std::int32_t> clients, Report report)
-    : coordinator_(std::move(coordinator)), host_(std::move(model)), report_(std::move(report)) {
-  host_.watch([&region](const std::string& what) { shm::show_busy(region.header(), what); });
+WorkSide::WorkSide(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::Region> region, const VariableInfos& infos,
+                   std::unique_ptr<Coordinator> coordinator, std::vector<std::int32_t> clients, Handover& handover)
+    : model_(std::move(model)),
+      region_(std::move(region)),
+      coordinator_(std::move(coordinator)),
+      host_(model_),
+      handover_(handover) {
+  host_.watch([header = &region_->header()](const std::string& what) { shm::show_busy(*header, what); });
   RunFacts facts;
-  facts.host_name = sanitized_host_name(region.host());
-  facts.job = shm::job_of_region(region.name());
-  facts.regions = shm::run_of_region(region.name());
-  facts.run = format("{:016x}", region.header().run);
+  facts.host_name = sanitized_host_name(region_->host());
+  facts.job = shm::job_of_region(region_->name());
+  facts.regions = shm::run_of_region(region_->name());
+  facts.run = format("{:016x}", region_->header().run);
   facts.server_index = coordinator_->index();
   facts.server_count = coordinator_->count();
   facts.clients = std::move(clients);
@@ -32,26 +44,50 @@ WorkSide::WorkSide(std::shared_ptr<const model::Model> model, shm::Region& regio
   host_.initialize(facts);
 }
 
-PluginHost::Pass WorkSide::work(double age_s, bool urgent) {
-  step_.age_s = age_s;
-  step_.urgent = urgent ? 1 : 0;
-  const PluginHost::Pass pass = host_.process(step_);
-  switch (pass) {
-    case PluginHost::Pass::done:
-      progress_ = Progress::empty;
-      break;
-    case PluginHost::Pass::again:
-      progress_ = Progress::working;
-      break;
-    case PluginHost::Pass::waiting:
-      progress_ = Progress::waiting;
-      break;
-  }
-  return pass;
+bool WorkSide::pass() {
+  bool worked = send_answers();
+  if (state_ == State::finalized) return worked;
+  worked |= take_jobs();
+  worked |= forward_decisions();
+  worked |= deliver_posts();
+  worked |= work_at_step();
+  worked |= try_leave();
+  if (!worked && state_ == State::working) worked = idle();
+  send_answers();
+  return worked;
 }
 
-std::optional<std::int64_t> WorkSide::working_at() const noexcept {
-  return progress_ == Progress::working ? std::optional(step_.step) : std::nullopt;
+bool WorkSide::send_answers() {
+  bool sent = false;
+  while (!unsent_.empty() && handover_.answers.try_push(unsent_.front())) {
+    unsent_.pop_front();
+    sent = true;
+  }
+  if (sent) shm::ring_server(region_->header());
+  return sent;
+}
+
+// None while the intake side takes no answers: what waits here stays bounded.
+bool WorkSide::take_jobs() {
+  int taken = 0;
+  for (; taken < kJobsPerVisit && unsent_.empty(); ++taken) {
+    std::optional<Job> job = handover_.jobs.try_pop();
+    if (!job) break;
+    std::visit([this](auto& one) { take(one); }, *job);
+    send_answers();
+  }
+  return taken > 0;
+}
+
+bool WorkSide::forward_decisions() {
+  bool any = false;
+  while (const std::optional<Decision> decision = coordinator_->poll()) {
+    answer(*decision);
+    any = true;
+  }
+  send_answers();  // first: a look that has brought nothing means that nothing had arrived
+  handover_.looks.fetch_add(1, std::memory_order_release);
+  return any;
 }
 
 bool WorkSide::deliver_posts() {
@@ -59,23 +95,115 @@ bool WorkSide::deliver_posts() {
   for (; taken < kPostsPerVisit; ++taken) {
     const std::optional<Post> post = coordinator_->next_post();
     if (!post) break;
-    report_(host_.deliver(*post));
+    report(host_.deliver(*post));
   }
   return taken > 0;
+}
+
+// Returns false if the plugins only wait for their turn, or for another server.
+bool WorkSide::work_at_step() {
+  if (!step_) return false;
+  if (!holds_lease_ && !handover_.lease.try_take(Lease::Holder::work)) return false;
+  holds_lease_ = true;
+  if (handover_.lease.take_moved()) host_.data_moved(step_->view);
+  step_->view.age_s = seconds_since(step_->complete_since);
+  step_->view.urgent = handover_.urgent.load(std::memory_order_relaxed) ? 1 : 0;
+  const PluginHost::Pass pass = host_.process(step_->view);
+  if (pass == PluginHost::Pass::again) return true;
+  holds_lease_ = false;
+  handover_.lease.give_back();
+  if (pass == PluginHost::Pass::waiting) return false;
+  answer(StepProcessed{step_->view.step, host_.take_result()});
+  step_.reset();
+  return true;
 }
 
 bool WorkSide::idle() {
   Status failure;
   const bool more = host_.idle(failure);
-  report_(failure);
+  report(failure);
   return more;
 }
 
-void WorkSide::pass(std::int64_t step, std::vector<dc_lost_t> lost, std::size_t never_attached) {
-  if (step <= passed_) return;
-  passed_ = step;
-  host_.set_lost(std::move(lost), never_attached);
-  report_(host_.passed(step));
+void WorkSide::report(const Status& status) {
+  if (status.code != DC_OK) answer(PluginReport{status});
+}
+
+bool WorkSide::try_leave() {
+  if (state_ != State::leaving) return false;
+  if (!coordinator_->leave()) {
+    log_awaited_servers();
+    return false;
+  }
+  state_ = State::left;
+  answer(AllLeft{});
+  return true;
+}
+
+// No time-out would be right, because their clients may compute for hours (ADR 4). But the wait is logged.
+void WorkSide::log_awaited_servers() {
+  if (!awaited_log_deadline_) awaited_log_deadline_ = Deadline::after_ms(kAwaitedLogDelayMs);
+  if (!awaited_log_deadline_->passed()) return;
+  awaited_log_deadline_ = Deadline::never();
+  log_line(LogLevel::warning,
+           format("all clients of server {} have left and everything is stored; it waits until those of the other servers have, "
+                  "{}; if one of them has died, end the job",
+                  index(), index() == 0 ? "too" : "of which server 0 tells"));
+}
+
+void WorkSide::take(SetClients& job) { host_.set_clients(std::move(job.ids)); }
+
+void WorkSide::take(RunActions& job) {
+  ActionsRun done{job.key, job.scope, {}};
+  const model::Event& declared = model_->events[job.key.event];
+  for (const model::Action& action : declared.actions) {
+    if (action.scope != job.scope || (action.on_root && index() != 0)) continue;
+    const dc_event_t event = {declared.name.c_str(), job.key.step, action.scope, job.source, job.key.instance, job.order};
+    const Status result = host_.run(action, event, job.step.view());
+    if (result.code < DC_OK || result.is_notice()) done.reports.push_back(result);
+  }
+  answer(std::move(done));
+}
+
+void WorkSide::take(ProcessStep& job) { step_ = job; }
+
+void WorkSide::take(PassSteps& job) {
+  if (job.step > passed_) {
+    passed_ = job.step;
+    host_.set_lost(std::move(job.lost), job.never_attached);
+    report(host_.passed(job.step));
+  }
+  answer(StepsPassed{job.step});
+}
+
+void WorkSide::take(CompleteStep& job) { coordinator_->complete(job.step); }
+void WorkSide::take(Announce& job) { coordinator_->announce(job.key); }
+void WorkSide::take(Abandon& job) { coordinator_->abandon(job.key); }
+
+Status WorkSide::fill(const ReadRequest& request) {
+  if (!request.last_step) return host_.read(request.read);
+  std::int64_t step = shm::kNoStep;
+  const Status result = host_.last_step(request.read.variable, step);
+  std::memcpy(request.read.data, &step, sizeof step);
+  return result;
+}
+
+void WorkSide::take(ServeRead& job) {
+  const dc_read_t& read = job.request.read;
+  const Status result = fill(job.request);
+  shm::Answer text = {};
+  text.code = result.code;
+  std::memcpy(text.sentence, result.message.data(), std::min(result.message.size(), sizeof text.sentence - 1));
+  std::memcpy(static_cast<std::byte*>(read.data) + shm::answer_offset(read.bytes), &text, sizeof text);
+  answer(ReadServed{job.request.block});
+}
+
+void WorkSide::take(Leave&) { state_ = State::leaving; }
+
+void WorkSide::take(FinalizePlugins& job) {
+  host_.set_lost(std::move(job.lost), job.never_attached);
+  answer(PluginsFinalized{host_.finalize()});
+  state_ = State::finalized;
 }
 
 }  // namespace damaris::server

@@ -1,15 +1,17 @@
 // The side of the server that processes data: runs plugins, including the storage, and coordinates with other servers.
-// Used by: Server, on the process's main thread, so that MPI stays FUNNELED.
-// Before it: complete steps, signals and reads from the intake side. After it: files, and results for the intake side.
+// Used by: the process's main thread, so that MPI stays FUNNELED; in place, the simulation's own.
+// Before it: jobs of the intake side. After it: files, and answers for the intake side.
 #pragma once
 
-#include <functional>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "core/base/clock.hpp"
 #include "core/model/model.hpp"
 #include "core/shm/region.hpp"
+#include "server/handover.hpp"
 #include "server/intake.hpp"
 #include "server/library/coordinator.hpp"
 #include "server/plugin_host.hpp"
@@ -18,42 +20,66 @@ namespace damaris::server {
 
 class WorkSide {
  public:
-  // Receives what plugins report outside of any step.
-  using Report = std::function<void(const Status&)>;
-
   // Loads and initializes the plugins: throws Error if one is missing or fails. `clients`: ids of the expected clients, as far as known.
-  WorkSide(std::shared_ptr<const model::Model> model, shm::Region& region, const VariableInfos& infos,
-           std::unique_ptr<Coordinator> coordinator, std::vector<std::int32_t> clients, Report report);
+  WorkSide(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::Region> region, const VariableInfos& infos,
+           std::unique_ptr<Coordinator> coordinator, std::vector<std::int32_t> clients, Handover& handover);
 
-  PluginHost& host() noexcept { return host_; }
-  Coordinator& coordinator() noexcept { return *coordinator_; }
+  // This server's index and the number of servers never change; any thread may ask.
+  int index() const { return coordinator_->index(); }
+  // In place: the other processes have ended `step` as well.
+  bool agreed(std::int64_t step) const { return coordinator_->agreed(step); }
+  void abandon_plugins() noexcept { host_.abandon(); }
 
-  // Sets the next step for the plugins; what it points to must stay valid until work() has returned `done`.
-  void take(const dc_step_t& step) { step_ = step; }
-  // Lets plugins process the step. `urgent`: a client or another step is waiting.
-  PluginHost::Pass work(double age_s, bool urgent);
-  // The step that a plugin is processing, unless it waits: its datasets must not be moved.
-  std::optional<std::int64_t> working_at() const noexcept;
-  // Call after datasets of the step have moved since the last pass.
-  void data_moved() { host_.data_moved(step_); }
-
-  // Delivers posts from plugins on other servers. Returns whether there were any.
-  bool deliver_posts();
-  // Lets plugins work outside of any step. Returns whether there may be more to do.
-  bool idle();
-  // Notifies plugins that all steps up to `step` have passed; `lost` and `never_attached` as in dc_host_t.
-  void pass(std::int64_t step, std::vector<dc_lost_t> lost, std::size_t never_attached);
-  std::int64_t passed() const noexcept { return passed_; }
+  // Takes jobs, delivers messages of other servers, and gives the step in hand to the plugins once. Returns whether anything was done.
+  bool pass();
+  // True if a later pass may have work without a new job: a plugin or another server is awaited.
+  bool waits() const noexcept { return step_ || state_ == State::leaving; }
+  // Messages of other servers, or work of plugins outside of any step, may come at any time.
+  bool may_be_called_upon() const noexcept { return coordinator_->count() > 1 || host_.wants_idle(); }
+  bool has_finalized() const noexcept { return state_ == State::finalized; }
 
  private:
-  enum class Progress { empty, working, waiting };
+  enum class State {
+    working,
+    leaving,    // the intake side has nothing more; the other servers may
+    left,       // all servers have come to their end
+    finalized,  // and the plugins
+  };
 
+  bool send_answers();
+  bool take_jobs();
+  bool forward_decisions();
+  bool deliver_posts();
+  bool work_at_step();
+  bool idle();
+  bool try_leave();
+  void log_awaited_servers();
+  void answer(Answer answer) { unsent_.push_back(std::move(answer)); }
+  void report(const Status& status);
+
+  void take(SetClients& job);
+  void take(RunActions& job);
+  void take(ProcessStep& job);
+  void take(PassSteps& job);
+  void take(CompleteStep& job);
+  void take(Announce& job);
+  void take(Abandon& job);
+  void take(ServeRead& job);
+  void take(Leave& job);
+  void take(FinalizePlugins& job);
+  Status fill(const ReadRequest& request);
+
+  std::shared_ptr<const model::Model> model_;
+  std::shared_ptr<shm::Region> region_;
   std::unique_ptr<Coordinator> coordinator_;
   PluginHost host_;
-  Report report_;
-  Progress progress_ = Progress::empty;
-  dc_step_t step_ = {};                 // the current step of the plugins
+  Handover& handover_;
+  State state_ = State::working;
+  std::deque<Answer> unsent_;        // the ring was full
+  std::optional<ProcessStep> step_;  // in hand
+  bool holds_lease_ = false;         // of its datasets
   std::int64_t passed_ = shm::kNoStep;  // the last step that plugins have been notified of as passed
+  std::optional<Deadline> awaited_log_deadline_;
 };
 
 }  // namespace damaris::server

@@ -1,0 +1,148 @@
+// What the two sides of a server hand each other: jobs for the work side, answers for the intake side. Both are owned values; nothing else
+// is shared but the datasets of the one step that is lent out.
+// Used by: the intake thread and the work thread; in place one thread is both.
+// Before it: a complete step, a signal, a read. After it: plugins and other servers, then the release of blocks.
+//
+//   lease of the step that is handed out: nobody -> work (a plugin is called) -> work (DC_AGAIN) | nobody (DC_WAIT)
+//                                         nobody -> intake (moves one block to the spill file) -> nobody
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/shm/futex.hpp"
+#include "server/intake.hpp"
+#include "server/library/coordinator.hpp"
+#include "server/plugin_host.hpp"
+#include "server/ring.hpp"
+#include "server/step_copy.hpp"
+
+namespace damaris::server {
+
+// ---- jobs, in the order in which the work side takes them
+
+struct SetClients {
+  std::vector<std::int32_t> ids;
+};
+// Runs the actions of one scope for one instance of an event.
+struct RunActions {
+  InstanceKey key;
+  dc_scope scope = DC_SCOPE_CORE;
+  std::int32_t source = -1;  // the client, of scope core
+  std::uint64_t order = 0;
+  std::size_t seen = 0;  // datasets that had come when the signal did
+  StepCopy step;         // made when the job is handed over
+};
+// Gives a complete step to the plugins; what `view` points to belongs to the ledger and stays until the answer.
+struct ProcessStep {
+  dc_step_t view = {};
+  Clock::time_point complete_since;
+};
+// No other steps come up to `step`.
+struct PassSteps {
+  std::int64_t step = 0;
+  std::vector<dc_lost_t> lost;
+  std::size_t never_attached = 0;
+};
+struct CompleteStep {  // for the coordinator, as the next two
+  std::int64_t step = 0;
+};
+struct Announce {
+  InstanceKey key;
+};
+struct Abandon {
+  InstanceKey key;
+};
+struct ServeRead {
+  ReadRequest request;
+};
+// Nothing more comes: agree with the other servers on the end.
+struct Leave {};
+struct FinalizePlugins {
+  std::vector<dc_lost_t> lost;
+  std::size_t never_attached = 0;
+};
+using Job = std::variant<SetClients, RunActions, ProcessStep, PassSteps, CompleteStep, Announce, Abandon, ServeRead, Leave,
+                         FinalizePlugins>;
+
+// ---- answers
+
+struct ActionsRun {
+  InstanceKey key;
+  dc_scope scope = DC_SCOPE_CORE;
+  std::vector<Status> reports;  // failures and notices
+};
+struct StepProcessed {
+  std::int64_t step = 0;
+  PluginHost::StepResult result;
+};
+struct StepsPassed {
+  std::int64_t step = 0;
+};
+struct PluginReport {  // outside of any step
+  Status status;
+};
+struct ReadServed {
+  HeldBlock block;
+};
+struct AllLeft {};  // the other servers, too
+struct PluginsFinalized {
+  Status status;
+};
+using Answer = std::variant<ActionsRun, StepProcessed, StepsPassed, PluginReport, Decision, ReadServed, AllLeft, PluginsFinalized>;
+
+// Who may read or move the datasets of the step that is handed out.
+class Lease {
+ public:
+  enum class Holder : std::uint32_t { nobody, work, intake };
+
+  bool try_take(Holder holder) noexcept {
+    Holder expected = Holder::nobody;
+    return holder_.compare_exchange_strong(expected, holder, std::memory_order_acquire, std::memory_order_relaxed);
+  }
+  void give_back() noexcept { holder_.store(Holder::nobody, std::memory_order_release); }
+  // Whoever holds the lease: datasets have moved since the work side last read them.
+  void note_moved() noexcept { moved_ = true; }
+  bool take_moved() noexcept { return std::exchange(moved_, false); }
+
+ private:
+  std::atomic<Holder> holder_{Holder::nobody};
+  bool moved_ = false;
+};
+
+class Handover {
+ public:
+  Ring<Job> jobs{128};
+  Ring<Answer> answers{128};
+  Lease lease;
+  std::atomic<bool> urgent{false};         // a client or another step waits for the step in hand
+  std::atomic<std::uint64_t> looks{0};     // how often the work side has looked for messages of other servers
+  std::atomic<bool> work_has_failed{false};
+  std::atomic<bool> intake_has_ended{false};
+  Status work_error;  // stored before work_has_failed
+
+  void wake_work() noexcept {
+    bell_.fetch_add(1, std::memory_order_seq_cst);
+    if (work_sleeps_.load(std::memory_order_seq_cst) != 0) shm::futex_wake_all(bell_);
+  }
+  // As shm::sleep_as_server: either `has_work` sees what was pushed, or the bell has changed meanwhile.
+  template <class HasWork>
+  void sleep_as_work(std::int64_t timeout_ms, HasWork&& has_work) noexcept {
+    work_sleeps_.store(1, std::memory_order_seq_cst);
+    const std::uint32_t seen = bell_.load(std::memory_order_seq_cst);
+    if (!has_work()) shm::futex_wait(bell_, seen, timeout_ms);
+    work_sleeps_.store(0, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<std::uint32_t> bell_{0};
+  std::atomic<std::uint32_t> work_sleeps_{0};
+};
+
+}  // namespace damaris::server
