@@ -154,10 +154,10 @@ void IntakeSide::take_block(Member& member, const Lane& lane, const shm::Message
   roster_.notify(member, {message.step, {code, sentence}});
 }
 
-void IntakeSide::give_up_waiting() {
+void IntakeSide::stop_waiting() {
   const std::string sentence = format("only {} of {} clients attached within {} ms; the run goes on without the others",
                                       roster_.present(), roster_.size(), model_->architecture.attach_timeout_ms);
-  roster_.give_up_waiting();
+  roster_.stop_waiting();
   failures_.record(DC_E_TIMEOUT, sentence);
   notify_all_clients({DC_E_TIMEOUT, sentence});
 }
@@ -166,7 +166,7 @@ void IntakeSide::give_up_waiting() {
 bool IntakeSide::watch_clients() {
   if (Clock::now() < next_watch_) return false;
   next_watch_ = Clock::now() + kWatchInterval;
-  if (!roster_.all_present() && attach_deadline_.passed()) give_up_waiting();
+  if (!roster_.all_present() && attach_deadline_.passed()) stop_waiting();
   const std::vector<Member*> dead = roster_.find_dead();
   for (const Member* member : dead) {
     if (adoption_) break;  // expected: a recovery begins after their death

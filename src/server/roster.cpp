@@ -60,7 +60,7 @@ void Roster::adopt() {
     for (Lane& lane : member.lanes) lane.frontier = member.frontier;
     ++present_;
   }
-  give_up_waiting();
+  stop_waiting();
 }
 
 Member* Roster::find(std::int32_t id) {
@@ -84,7 +84,7 @@ std::vector<Member*> Roster::find_dead() {
   return dead;
 }
 
-void Roster::give_up_waiting() {
+void Roster::stop_waiting() {
   for (Member& member : members_)
     if (member.presence == Member::Presence::expected) {
       leave(member, Member::Presence::gone);
