@@ -104,13 +104,13 @@ bool Signals::decide() {
       // Not announced here, or abandoned: a cancellation is expected then, but an instance that other servers run is logged.
       if (decision->run)
         log_line(LogLevel::warning,
-                 format("{} ran on other servers after this one had given it up", describe(*model_, decision->key)));
+                 format("{} ran on other servers after this one had abandoned it", describe(*model_, decision->key)));
       continue;
     }
     if (decision->run)
       run_scope(decision->key, DC_SCOPE_GLOBAL, -1, decision->order);
     else
-      drop(decision->key, "another server gave it up, or never had it from all its clients");
+      drop(decision->key, "another server abandoned it, or did not receive it from all its clients");
     end_waiting(decision->key);
     ledger_.try_release(decision->key.step);
   }

@@ -36,7 +36,7 @@ class Watchdog::Checker {
       return;
     last_reported_ = busy.since_ns;
     log_line(LogLevel::warning,
-             format("the server has been in {} for {:.1f} s and takes no events meanwhile", busy.what, busy.seconds));
+             format("the server has been in {} for {:.1f} s and cannot read messages in the meantime", busy.what, busy.seconds));
   }
 
   const shm::RegionHeader& header_;

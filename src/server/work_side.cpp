@@ -38,20 +38,20 @@ PluginHost::Pass WorkSide::work(double age_s, bool urgent) {
   const PluginHost::Pass pass = host_.process(step_);
   switch (pass) {
     case PluginHost::Pass::done:
-      progress_ = Progress::empty;
+      state_ = WorkState::empty;
       break;
     case PluginHost::Pass::again:
-      progress_ = Progress::working;
+      state_ = WorkState::working;
       break;
     case PluginHost::Pass::waiting:
-      progress_ = Progress::waiting;
+      state_ = WorkState::waiting;
       break;
   }
   return pass;
 }
 
 std::optional<std::int64_t> WorkSide::working_at() const noexcept {
-  return progress_ == Progress::working ? std::optional(step_.step) : std::nullopt;
+  return state_ == WorkState::working ? std::optional(step_.step) : std::nullopt;
 }
 
 bool WorkSide::deliver_posts() {

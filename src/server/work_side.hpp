@@ -46,12 +46,12 @@ class WorkSide {
   std::int64_t passed() const noexcept { return passed_; }
 
  private:
-  enum class Progress { empty, working, waiting };
+  enum class WorkState { empty, working, waiting };
 
   std::unique_ptr<Coordinator> coordinator_;
   PluginHost host_;
   Report report_;
-  Progress progress_ = Progress::empty;
+  WorkState state_ = WorkState::empty;
   dc_step_t step_ = {};                 // the current step of the plugins
   std::int64_t passed_ = shm::kNoStep;  // the last step that plugins have been notified of as passed
 };
