@@ -40,7 +40,7 @@ std::string server_program() {
 LocalServer::LocalServer(const std::string& config, int clients, std::size_t core) {
   const std::string program = server_program();
   int ends[2];
-  if (::pipe(ends) != 0) throw system_error(DC_E_INTERNAL, "cannot make a pipe", errno, "look at the limit of open files");
+  if (::pipe(ends) != 0) throw system_error(DC_E_INTERNAL, "cannot make a pipe", errno, "check the limit of open files");
   pid_ = ::fork();
   if (pid_ == 0) {
     ::close(ends[0]);

@@ -39,7 +39,7 @@ class Boxes {
   explicit Boxes(int count) : ends_(static_cast<std::size_t>(count)) {
     for (auto& end : ends_)
       if (::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, end.data()) != 0)
-        throw system_error(DC_E_INTERNAL, "cannot make a socket pair", errno, "look at the limit of open files");
+        throw system_error(DC_E_INTERNAL, "cannot make a socket pair", errno, "check the limit of open files");
   }
   ~Boxes() {
     for (const auto& end : ends_) {

@@ -72,7 +72,7 @@ ClassicParts::ClassicParts(const std::string& name, std::uint64_t segment_bytes,
   try {
     shared_ = std::make_unique<Shared>(segment, queue, replies, segment_bytes);
   } catch (const ipc::interprocess_exception& error) {
-    throw Error(DC_E_SHM, format("cannot make the classic parts {}: {}; look at /dev/shm and its permissions", name, error.what()));
+    throw Error(DC_E_SHM, format("cannot make the classic parts {}: {}; check /dev/shm and its permissions", name, error.what()));
   }
   renew_deadline();
 }

@@ -24,7 +24,7 @@ const server::Library* load() {
   const server::Library* found = entry == nullptr ? nullptr : entry(DAMARIS_VERSION);
   if (found == nullptr)
     throw Error(DC_E_VERSION,
-                format("{} is not of version {}, which libdamaris is; install both from one build", path, DAMARIS_VERSION));
+                format("{} is not of version {}, as libdamaris is; install both from one build", path, DAMARIS_VERSION));
   return found;
 }
 

@@ -76,10 +76,9 @@ Status Session::finalize() {
   server_->close();
   const Status& last = server_->end_failure();
   if (report.code >= DC_OK && !all_here)
-    report = {DC_E_TIMEOUT,
-              format("the other processes did not come to their end within {} ms (<server finalize-timeout=...>); what "
-                     "needs all of them may be missing",
-                     finalize_timeout_ms_)};
+    report = {DC_E_TIMEOUT, format("the other processes did not finish within {} ms (<server finalize-timeout=...>); what "
+                                   "needs all of them may be missing",
+                                   finalize_timeout_ms_)};
   if ((report.code >= DC_OK && last.code < DC_OK) || (report.code == DC_OK && last.is_notice())) report = {last.code, last.message};
   return report;
 }
@@ -106,7 +105,7 @@ Session* session() noexcept { return the_session; }
 void throw_forked(const Session& session) {
   throw Error(DC_E_FORKED,
               format("process {} has attached to Damaris, and this is process {}, a fork of it: only the process that has attached "
-                     "may call; let the fork do without Damaris, or make it before the session begins",
+                     "may call; do not use Damaris in the fork, or fork before the session begins",
                      session.process(), ::getpid()));
 }
 

@@ -70,7 +70,7 @@ std::string read_reply(int pipe, std::int64_t timeout_ms) {
       throw Error(DC_E_TIMEOUT, format("the damaris-server that this client started is not ready after {} ms", timeout_ms));
     if (ready < 0) {  // nothing to read: the read would block without bound
       if (errno == EINTR) continue;
-      throw system_error(DC_E_MEMORY, "cannot wait for damaris-server", errno, "look at the limit of open files");
+      throw system_error(DC_E_MEMORY, "cannot wait for damaris-server", errno, "check the limit of open files");
     }
     char text[512];
     const ssize_t length = ::read(pipe, text, sizeof text);
@@ -91,13 +91,12 @@ void spawn_server(const std::string& config, int clients, std::int64_t timeout_m
   const std::string program = server_program();
   const std::string clients_option = format("--clients={}", clients);
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0)
-    throw system_error(DC_E_MEMORY, "cannot make a pipe", errno, "look at the limit of open files");
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error(DC_E_MEMORY, "cannot make a pipe", errno, "check the limit of open files");
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null < 0) {
     const int reason = errno;
     for (const int end : ends) ::close(end);
-    throw system_error(DC_E_MEMORY, "cannot open /dev/null", reason, "look at it, and at the limit of open files");
+    throw system_error(DC_E_MEMORY, "cannot open /dev/null", reason, "check it, and the limit of open files");
   }
   const pid_t child = ::fork();
   if (child == 0) become_server(program.c_str(), config.c_str(), clients > 0 ? clients_option.c_str() : nullptr, ends[1], null);
@@ -116,7 +115,7 @@ void spawn_server(const std::string& config, int clients, std::int64_t timeout_m
   if (!reply.empty() && reply[0] == kNoProcess) throw no_process(std::atoi(reply.c_str() + 1));
   if (!reply.empty() && reply[0] == kNoProgram)
     throw system_error(DC_E_SERVER_LOST, format("cannot run {}", program), std::atoi(reply.c_str() + 1),
-                       "look at it, or set DAMARIS_SERVER to another path");
+                       "check it, or set DAMARIS_SERVER to another path");
   const int code = std::atoi(reply.c_str());
   if (code < 0) throw Error(static_cast<dc_code>(code), reply.substr(reply.find(' ') + 1));
   throw Error(DC_E_SERVER_LOST, format("{} ended before it was ready; run it by hand to see why", program));

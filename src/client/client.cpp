@@ -101,7 +101,7 @@ Client::~Client() {
 
 Writer& Client::writer_of_thread() {
   if (const auto lane = claims_.claim()) return *writers_[*lane];
-  throw Error(DC_E_THREADS, format("more than {} threads call, that live at the same time; set <clients threads=\"...\"> in {}",
+  throw Error(DC_E_THREADS, format("more than {} live threads have called Damaris; set <clients threads=\"...\"> in {}",
                                    writers_.size(), model_->file));
 }
 
@@ -280,8 +280,8 @@ Status Client::next_report(std::int64_t up_to_step) {
 Status Client::mailbox_report() {
   if (mailbox_reported_ || !shm::mailbox_damaged(region_->slot(slot_))) return {};
   mailbox_reported_ = true;
-  return {DC_E_EARLIER_IO, format("the mailbox of client {} is damaged, as by a process that writes where it should not: what the "
-                                  "server has to say to this client is only in the server's log",
+  return {DC_E_EARLIER_IO, format("the mailbox of client {} is damaged, probably by a stray write: reports to this client are "
+                                  "only in the server's log",
                                   id_)};
 }
 

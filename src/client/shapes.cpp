@@ -210,9 +210,10 @@ void Shapes::require_place(const Variable& variable, const model::Shape& shape) 
   for (int d = 0; d < shape.ndims && has_position; ++d) {
     const std::int64_t interior = shape.interior(d);
     if (variable.position[d] > std::numeric_limits<std::int64_t>::max() - interior)
-      throw Error(DC_E_SHAPE, format("'{}' has {} elements at offset {} of dimension {}: its end is beyond all 64-bit numbers ({})",
-                                     model_->variables[variable.id].path, interior, variable.position[d], c_index(variable, d) + 1,
-                                     place_of(variable)));
+      throw Error(DC_E_SHAPE,
+                  format("'{}' has {} elements at offset {} of dimension {}: its end exceeds the range of 64-bit integers ({})",
+                         model_->variables[variable.id].path, interior, variable.position[d], c_index(variable, d) + 1,
+                         place_of(variable)));
     if (!has_global) continue;
     if (interior <= shape.global[d] && variable.position[d] <= shape.global[d] - interior) continue;
     throw Error(DC_E_SHAPE, format("'{}' has {} elements at offset {} of dimension {}, beyond the {} of its global array ({})",

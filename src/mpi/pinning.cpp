@@ -51,7 +51,7 @@ std::vector<int> processors_of(hwloc_topology_t topology, const NodeRanks& node)
 
 void pin_server(const NodeRanks& node) {
   const Topology topology = allowed_topology();
-  if (topology == nullptr) return log_line(LogLevel::info, "hwloc does not know this machine: the dedicated core is not pinned");
+  if (topology == nullptr) return log_line(LogLevel::info, "hwloc cannot determine the topology: the dedicated core is not pinned");
   const std::vector<int> processors = processors_of(topology.get(), node);
   if (processors.empty()) return log_line(LogLevel::info, "not pinned: there are more ranks than processors for them");
   const Set mine(hwloc_bitmap_alloc());

@@ -35,8 +35,9 @@ void require_same_on_all(const Communicator& world, const std::string& path, con
   const auto other = std::find_if(all.begin(), all.end(), [&](unsigned long long digest) { return digest != all[0]; });
   if (other == all.end()) return;
   const int rank = static_cast<int>(other - all.begin());
-  throw Error(DC_E_CONFIG_MISMATCH, format("rank {} reads another content than rank 0: its {}; give every rank the same file", rank,
-                                           broadcast(world.get(), path, rank)));
+  throw Error(DC_E_CONFIG_MISMATCH,
+              format("rank {} reads a different configuration than rank 0, from {}; give every rank the same file", rank,
+                     broadcast(world.get(), path, rank)));
 }
 
 // Every rank reads the file, to detect ranks that see a different one; only rank 0 parses it.
@@ -165,14 +166,14 @@ void require_first_start(MPI_Comm world) {
   if (world != MPI_COMM_NULL) check(MPI_Comm_test_inter(world, &inter), "MPI_Comm_test_inter");
   if (world == MPI_COMM_NULL || inter != 0)
     throw Error(DC_E_ARGUMENT, format("dc_mpi_initialize: the communicator is {}; give MPI_COMM_WORLD or a part of it",
-                                      inter != 0 ? "one between two groups" : "MPI_COMM_NULL"));
+                                      inter != 0 ? "an intercommunicator" : "MPI_COMM_NULL"));
 }
 
 void require_arguments(const char* config, const MPI_Comm* clients, const int* is_client) {
   api::require_no_session();
   if (config == nullptr) throw Error(DC_E_ARGUMENT, "dc_mpi_initialize: argument `config` is NULL");
   if (clients == nullptr || is_client == nullptr)
-    throw Error(DC_E_ARGUMENT, "dc_mpi_initialize: the places for the communicator and for is_client must not be null");
+    throw Error(DC_E_ARGUMENT, "dc_mpi_initialize: arguments `clients` and `is_client` must not be NULL");
 }
 
 struct Start {

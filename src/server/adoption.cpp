@@ -12,7 +12,7 @@
 namespace damaris::server {
 namespace {
 
-constexpr const char* kLacksWrites = "writes of it were left out for want of room, before the server died that knew which";
+constexpr const char* kLacksWrites = "writes of it were left out for want of room, and the server that knew which has died";
 
 }  // namespace
 
@@ -63,7 +63,7 @@ void Adoption::take_spilled(bool give_up_missing) {
   const std::string what = format("{} datasets that were spilled to {} {}", file.missing(), file.path(), why);
   if (!give_up_missing)
     throw Error(DC_E_NO_OUTPUT, format("{}; {}, or give them up with 'damaris recover --give-up-spilled'", what,
-                                       refused ? "put that right, as it may hold them whole" : "put it back"));
+                                       refused ? "fix that, because it may still hold them" : "put it back"));
   given_up_ += file.missing();
   lost_sentence_ = what + ", and may belong to this step";
   file.give_up_missing();
@@ -96,7 +96,7 @@ void Adoption::restore(Step& step) {
   if (step.step() >= overflow.first && step.step() <= overflow.last) {
     if (overflow.may_lack_writes) step.record_loss(kLacksWrites);
     if (overflow.may_have_times && !step.has_time())
-      log_line(LogLevel::warning, format("the physical time of step {} is not known any more, if it had one", step.step()));
+      log_line(LogLevel::warning, format("the physical time of step {} is lost, if it had one", step.step()));
   }
   const shm::Omission omission = shm::omission_of(header, step.step());
   for (const model::Variable& variable : model_.variables) {
@@ -112,7 +112,7 @@ void Adoption::discard_late_write(const Member& member, const Lane& lane, const 
   const Intake intake = check_block(region_, lane.span, member.id, message, infos_);
   if (!intake.fault.empty()) return;
   ++given_up_;
-  log_line(LogLevel::warning, format("'{}' of client {} came after step {} was stored, and is given up",
+  log_line(LogLevel::warning, format("'{}' of client {} arrived after step {} was stored, and is given up",
                                      intake.dataset.variable->path, member.id, message.step));
   ledger_.release(intake.block);
 }
@@ -138,7 +138,7 @@ void Adoption::take_arena(Member& keeper, Lane& lane, const std::unordered_set<s
       region_.arena_never_initialized(lane.index))
     return;
   lost_sentence_ =
-      format("the arena of client {} is damaged: what lies behind that is not known, and may belong to this step", keeper.id);
+      format("the arena of client {} is damaged: the blocks behind the damage are lost, and may belong to this step", keeper.id);
 }
 
 }  // namespace damaris::server

@@ -46,16 +46,17 @@ std::string fault_of_block(const Copy& copy, const shm::LaneSpan& span, const sh
   const std::uint64_t room = span.arena_offset + span.arena_bytes - event.block_offset;
   if (copy.magic != shm::kBlockMagic || !is_handed_over(copy.state, expected)) return "it was not published";
   if (!copy.form.is_valid()) return "invalid block header";
-  if (copy.size_bytes < shm::header_bytes(copy.form) || copy.size_bytes > room) return "its size cannot be";
+  if (copy.size_bytes < shm::header_bytes(copy.form) || copy.size_bytes > room) return "its size is invalid";
   const std::uint64_t inside = copy.size_bytes - shm::header_bytes(copy.form);
-  if (copy.data_bytes > inside) return "its size cannot be";
+  if (copy.data_bytes > inside) return "its size is invalid";
   if (expected == shm::BlockState::requested && shm::request_bytes(copy.data_bytes) > inside) return "it has no room for an answer";
   return "";
 }
 
 std::string fault_of_labels(const Copy& copy, const shm::Message& event, std::int32_t source, const VariableInfos& infos) {
   if (copy.variable >= infos.all().size()) return format("there is no variable {}", copy.variable);
-  if (copy.step != event.step || copy.source != source || copy.block < 0) return "step, source or block differ from its event";
+  if (copy.step != event.step || copy.source != source || copy.block < 0)
+    return "its step, source or block differ from its message";
   if (copy.form.ndims != infos.all()[copy.variable].ndims) return "its dimensions are not those of the layout";
   return "";
 }
@@ -67,17 +68,17 @@ std::string fill_lists(const shm::BlockHeader& header, const Copy& copy, dc_data
   const shm::Lists lists(header, form);
   for (int d = 0; d < form.ndims; ++d) {
     const std::int64_t extent = dataset.extents[d] = lists.extents()[d];
-    if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(extent), &bytes)) return "its extents cannot be";
+    if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(extent), &bytes)) return "its extents are invalid";
     if (form.has(shm::kHasPosition)) dataset.position[d] = lists.position()[d];
     if (form.has(shm::kHasGlobal)) dataset.global[d] = lists.global()[d];
     if (form.has(shm::kHasGhost)) dataset.ghost_low[d] = lists.ghost_low()[d], dataset.ghost_high[d] = lists.ghost_high()[d];
     const std::int64_t interior = extent - dataset.ghost_low[d] - dataset.ghost_high[d];
-    if (dataset.position[d] < 0 || dataset.global[d] < 0 || interior < 0) return "its position or ghost zones cannot be";
-    if (dataset.position[d] > std::numeric_limits<std::int64_t>::max() - interior) return "its position cannot be";
+    if (dataset.position[d] < 0 || dataset.global[d] < 0 || interior < 0) return "its position or ghost zones are invalid";
+    if (dataset.position[d] > std::numeric_limits<std::int64_t>::max() - interior) return "its position is invalid";
     const bool has_both = form.has(shm::kHasPosition) && form.has(shm::kHasGlobal);
     if (has_both && dataset.position[d] + interior > dataset.global[d]) return "it reaches beyond its global array";
   }
-  return bytes == copy.data_bytes ? "" : "its bytes are not its extents";
+  return bytes == copy.data_bytes ? "" : "its size does not match its extents";
 }
 
 dc_dataset_t labels_of(const Copy& copy, const VariableInfos& infos) {
@@ -175,7 +176,7 @@ Intake check_spilled(const shm::BlockHeader& header, const SpilledBlock& place, 
   shm::Message event = {};
   event.step = copy.step;
   const bool is_valid = copy.step >= 0 && copy.step <= shm::kHighestStep && copy.source >= 0 && copy.form.is_valid();
-  intake.fault = is_valid ? fault_of_labels(copy, event, copy.source, infos) : "its step, source or lists cannot be";
+  intake.fault = is_valid ? fault_of_labels(copy, event, copy.source, infos) : "its step, source or lists are invalid";
   if (!intake.fault.empty()) return intake;
   intake.dataset = labels_of(copy, infos);
   intake.dataset.data = place.data();
@@ -202,7 +203,8 @@ ReadRequest check_request(const shm::Region& region, const shm::LaneSpan& span, 
   asked.read.bytes = copy.data_bytes;
   if (asked.last_step) {
     const bool any = event.name == shm::kAnyVariable;
-    if ((!any && event.name >= infos.all().size()) || copy.data_bytes != sizeof(std::int64_t)) asked.fault = "it asks for nothing";
+    if ((!any && event.name >= infos.all().size()) || copy.data_bytes != sizeof(std::int64_t))
+      asked.fault = "invalid request for the last step";
     if (asked.fault.empty() && !any) asked.read.variable = &infos.all()[event.name];
     return asked;
   }

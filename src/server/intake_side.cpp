@@ -65,13 +65,13 @@ bool IntakeSide::drain_lane(Member& member, Lane& lane) {
       dispatch(member, lane, message);
     lane.reader.pop();  // only now: if the server is killed while handling a message, recovery finds it
   }
-  if (lane.reader.damaged() && !lane.broken) reject(member, lane, "its counter cannot be");
+  if (lane.reader.damaged() && !lane.broken) reject(member, lane, "invalid message counter");
   return taken > 0;
 }
 
 void IntakeSide::reject(Member& member, Lane& lane, const std::string& why) {
   lane.broken = true;
-  const std::string sentence = format("the lane of client {} is damaged ({}): it is not read any more", member.id, why);
+  const std::string sentence = format("the lane of client {} is damaged ({}): it is no longer read", member.id, why);
   failures_.record(DC_E_CLIENT_LOST, sentence);
   roster_.notify_all_clients({std::max<std::int64_t>(member.last_step, 0), {DC_E_CLIENT_LOST, sentence}});
   roster_.leave(member, Member::Presence::gone);
@@ -131,9 +131,15 @@ void IntakeSide::take_read_request(Member& member, Lane& lane, const shm::Messag
   const ReadRequest asked = check_request(*region_, lane.span, member.id, message, infos_);
   const bool held = asked.block.size_bytes > 0 && ledger_.is_held(asked.block);
   if (held || !asked.fault.empty())
+<<<<<<< HEAD
     return reject(member, lane, format("{}: {}", shm::to_string(message), held ? "its block is already in hand" : asked.fault));
   ledger_.hold(asked.block);
   reads_.emplace_back(ServeRead{asked});
+=======
+    return reject(member, lane,
+                  format("{}: {}", shm::to_string(message), held ? "the server already holds its block" : asked.fault));
+  reads_.take(asked);
+>>>>>>> main
 }
 
 void IntakeSide::take_block(Member& member, const Lane& lane, const shm::Message& message) {
@@ -141,7 +147,7 @@ void IntakeSide::take_block(Member& member, const Lane& lane, const shm::Message
   const bool held = intake.block.size_bytes > 0 && ledger_.is_held(intake.block);
   if (adoption_ && intake.fault.empty() && !held && ledger_.holds_spilled(intake.dataset)) return ledger_.release(intake.block);
   std::string fault = intake.fault;
-  if (fault.empty()) fault = held ? "it is already in hand" : ledger_.add(intake.dataset, intake.block);
+  if (fault.empty()) fault = held ? "the server already holds it" : ledger_.add(intake.dataset, intake.block);
   if (fault.empty()) return;
   if (!held && intake.block.size_bytes > 0) ledger_.hold_refused(message.step, intake.block);
   const std::string name = intake.dataset.variable == nullptr ? "a dataset" : format("'{}'", intake.dataset.variable->path);
@@ -152,10 +158,10 @@ void IntakeSide::take_block(Member& member, const Lane& lane, const shm::Message
   roster_.notify(member, {message.step, {code, sentence}});
 }
 
-void IntakeSide::give_up_waiting() {
+void IntakeSide::stop_waiting() {
   const std::string sentence = format("only {} of {} clients attached within {} ms; the run goes on without the others",
                                       roster_.present(), roster_.size(), model_->architecture.attach_timeout_ms);
-  roster_.give_up_waiting();
+  roster_.stop_waiting();
   failures_.record(DC_E_TIMEOUT, sentence);
   notify_all_clients({DC_E_TIMEOUT, sentence});
 }
@@ -164,7 +170,7 @@ void IntakeSide::give_up_waiting() {
 bool IntakeSide::watch_clients() {
   if (Clock::now() < next_watch_) return false;
   next_watch_ = Clock::now() + kWatchInterval;
-  if (!roster_.all_present() && attach_deadline_.passed()) give_up_waiting();
+  if (!roster_.all_present() && attach_deadline_.passed()) stop_waiting();
   const std::vector<Member*> dead = roster_.find_dead();
   for (const Member* member : dead) {
     if (adoption_) break;  // expected: a recovery begins after their death
@@ -422,7 +428,7 @@ void IntakeSide::stop() {
   for (Member& member : roster_.members())
     if (member.presence == Member::Presence::attached || member.presence == Member::Presence::expected)
       roster_.leave(member, Member::Presence::gone);
-  log_line(LogLevel::warning, "asked to stop: storing what was published; nothing more is taken, and open steps are partial");
+  log_line(LogLevel::warning, "asked to stop: storing published data; nothing more is accepted, and open steps are partial");
 }
 
 // A finalized client may leave once its last step is processed and no pending global instance can still fail.

@@ -85,7 +85,7 @@ class IntakeSide {
   void take_refusal(Member& member, Lane& lane, const shm::Message& message);
   void take_block(Member& member, const Lane& lane, const shm::Message& message);
   void reject(Member& member, Lane& lane, const std::string& why);
-  void give_up_waiting();
+  void stop_waiting();
   void reclaim();
   void account_for(Step& step) const;
   void release(std::int64_t step, bool durable);

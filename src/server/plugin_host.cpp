@@ -132,8 +132,8 @@ void PluginHost::load_function(const model::Action& action) {
   loaded->library = open_library(path, place(action.where));
   loaded->function = reinterpret_cast<dc_action_fn>(::dlsym(loaded->library, action.function.c_str()));
   if (loaded->function == nullptr)
-    throw Error(DC_E_PLUGIN, format("{}: {} exports no function '{}'; look at its name and at extern \"C\"", place(action.where),
-                                    path, action.function));
+    throw Error(DC_E_PLUGIN, format("{}: {} exports no function '{}'; check its name and extern \"C\"", place(action.where), path,
+                                    action.function));
   functions_.push_back(std::move(loaded));
 }
 
@@ -215,7 +215,7 @@ Status PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& call)
     plugin.failure = format("it threw: {}", error.what());
   } catch (...) {
     result.code = DC_E_PLUGIN;
-    plugin.failure = "it threw something that is no std::exception";
+    plugin.failure = "it threw something other than a std::exception";
   }
   if (!creator_.is_this_process())
     throw Error(DC_E_FORKED, format("{} {} has returned in a process that it forked: one server goes on, and that is not this "
@@ -223,7 +223,11 @@ Status PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& call)
                                     plugin.name, what));
   if (busy_) busy_(waiting_);
   if (const double seconds = seconds_since(start); seconds > kLongSeconds)
+<<<<<<< HEAD
     log_line(LogLevel::warning, format("{} took {:.1f} s {}; meanwhile no step was stored and no action run", plugin.name, seconds, what));
+=======
+    log_line(LogLevel::warning, format("{} took {:.1f} s {} and blocked the server", plugin.name, seconds, what));
+>>>>>>> main
   if (result.code >= DC_OK) return result;
   const std::string why =
       plugin.failure.empty() ? format("it returned {} ({})", result.code, dc_strerror(result.code)) : plugin.failure;

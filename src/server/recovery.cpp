@@ -21,12 +21,12 @@ namespace {
 
 shm::Region open_dead(const std::string& name) {
   if (!std::filesystem::exists("/dev/shm" + name))
-    throw Error(DC_E_SHM, format("there is no region {} on this node; 'damaris recover --list' tells what there is", name));
+    throw Error(DC_E_SHM, format("there is no region {} on this node; 'damaris recover --list' lists the regions", name));
   shm::Region region = shm::Region::attach(name);
   const shm::RegionHeader& header = region.header();
   if (region.server_lives())
-    throw Error(DC_E_REGION_IN_USE,
-                format("the server of {} (process {}) lives; it stores what it has when it gets SIGTERM", name, header.server_pid));
+    throw Error(DC_E_REGION_IN_USE, format("the server of {} (process {}) is alive; send it SIGTERM to make it store its data",
+                                           name, header.server_pid));
   return region;
 }
 
@@ -97,7 +97,7 @@ class WorkingFolder {
       : before_(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)) {  // by descriptor: it may have been unlinked
     if (before_ < 0)
       throw system_error(DC_E_NO_OUTPUT, "cannot open the working folder", errno,
-                         "look at it, and at the limit of open files (ulimit -n)");
+                         "check it, and the limit of open files (ulimit -n)");
     std::error_code error;
     std::filesystem::current_path(folder, error);
     if (!error) return;
@@ -170,7 +170,7 @@ Recovery recover(const std::string& name, const std::string& basename, bool give
   recovery.stored = before.datasets - std::min(before.datasets, recovery.left + recovery.given_up);
   if (recovery.left > 0) {
     recovery.status.code = result.code != DC_OK ? result.code : DC_E_SHM;
-    recovery.status.message = result.code != DC_OK ? result.message : "what lies behind damage in it is unknown";
+    recovery.status.message = result.code != DC_OK ? result.message : "it is damaged, and the data behind the damage are lost";
   } else {
     region->memory().adopt_name();
   }

@@ -36,7 +36,7 @@ bool Roster::admit() {
       member.id = id;
     } else {
       log_line(LogLevel::error,
-               format("the client of slot {} is not served: its id {} is another one's, or none", member.slot, id));
+               format("the client of slot {} is not served: its id {} is invalid or already in use", member.slot, id));
       leave(member, Member::Presence::gone);
       continue;
     }
@@ -60,7 +60,7 @@ void Roster::adopt() {
     for (Lane& lane : member.lanes) lane.frontier = member.frontier;
     ++present_;
   }
-  give_up_waiting();
+  stop_waiting();
 }
 
 Member* Roster::find(std::int32_t id) {
@@ -84,7 +84,7 @@ std::vector<Member*> Roster::find_dead() {
   return dead;
 }
 
-void Roster::give_up_waiting() {
+void Roster::stop_waiting() {
   for (Member& member : members_)
     if (member.presence == Member::Presence::expected) {
       leave(member, Member::Presence::gone);
@@ -117,14 +117,14 @@ void Roster::leave(Member& member, Member::Presence how) {
   if (how == Member::Presence::finalized) member.own_frontier = kAllSteps;
   if (how != Member::Presence::gone) return;
   // A client without an id was never served, and the caller has logged that.
-  if (member.id >= 0) log_line(LogLevel::warning, format("client {} is gone before it finalized", member.id));
+  if (member.id >= 0) log_line(LogLevel::warning, format("client {} is gone without having finalized", member.id));
   region_.slot(member.slot).state.store(static_cast<std::uint32_t>(shm::SlotState::dead), std::memory_order_release);
 }
 
 // Bounded: a faulty client may cause any number of reports and never read its mailbox.
 void Roster::notify(Member& member, PendingMail mail) {
   if (member.outbox.size() < kMostMail) return member.outbox.push_back(std::move(mail));
-  log_line(LogLevel::warning, format("client {} takes no mail; it does not learn: {}", member.id, mail.status.message));
+  log_line(LogLevel::warning, format("client {} does not empty its mailbox; not delivered: {}", member.id, mail.status.message));
 }
 
 // A client that is gone may be alive but no longer served; a dead one would only fill its outbox.
@@ -151,7 +151,7 @@ bool Roster::deliver() {
 
 void Roster::mark_drained(Member& member) {
   for (const PendingMail& mail : member.outbox)
-    log_line(LogLevel::error, format("client {} leaves without having heard: {}", member.id, mail.status.message));
+    log_line(LogLevel::error, format("client {} left before this was delivered: {}", member.id, mail.status.message));
   member.outbox.clear();
   member.presence = Member::Presence::drained;
   region_.slot(member.slot).state.store(static_cast<std::uint32_t>(shm::SlotState::drained), std::memory_order_release);

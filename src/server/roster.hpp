@@ -60,7 +60,7 @@ class Roster {
   // Marks members whose process has ended and whose lanes are drained. Returns the newly marked ones.
   std::vector<Member*> find_dead();
   // Marks members that never attached as gone.
-  void give_up_waiting();
+  void stop_waiting();
 
   std::vector<Member>& members() noexcept { return members_; }
   const std::vector<Member>& members() const noexcept { return members_; }

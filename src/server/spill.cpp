@@ -209,7 +209,7 @@ std::uint64_t Spill::walk(const Visit& visit, std::vector<SpilledBlock>& obsolet
     ++records_;
     bytes_ += bytes;
     const Verdict verdict = visit(header, block);
-    if (verdict == Verdict::obsolete) over.push_back(block);
+    if (verdict == Verdict::obsolete) obsolete.push_back(block);
     if (verdict != Verdict::damaged) continue;
     forget(block);
     ++damaged;

@@ -54,7 +54,7 @@ TEST_CASE("a configuration that differs between ranks is refused on all, and the
     if (job.rank() == 3) job.write("other.xml", xml(2));
     wait_for_all(job.world());
     check_refused(job, job.start_with(job.file(mine)), DC_E_CONFIG_MISMATCH,
-                  "rank 3 reads another content than rank 0: its " + job.file("other.xml"));
+                  "rank 3 reads a different configuration than rank 0, from " + job.file("other.xml"));
   }
 }
 
@@ -67,7 +67,7 @@ TEST_CASE("a null pointer on one rank is refused on all") {
     started.code = dc_mpi_initialize(job.file("job.xml").c_str(), job.world(), &started.clients,
                                      job.rank() == 2 ? nullptr : &started.is_client);
     started.sentence = dc_last_error();
-    check_refused(job, started, DC_E_ARGUMENT, "rank 2: dc_mpi_initialize: the places for the communicator and for is_client");
+    check_refused(job, started, DC_E_ARGUMENT, "rank 2: dc_mpi_initialize: arguments `clients` and `is_client`");
   }
 }
 

@@ -37,7 +37,7 @@ TEST_CASE("in place a process that waits in vain for the end of the others says 
     REQUIRE(job.start(xml(0, kRecorder + "<actions>" + global("a") + "</actions>", waits)).code == DC_OK);
     if (job.rank() == 1) wait_for_all(job.world());  // the other one is over by then
     CHECK(dc_finalize() == DC_E_TIMEOUT);
-    CHECK_THAT(dc_last_error(), Catch::StartsWith("the other processes did not come to their end within 300 ms"));
+    CHECK_THAT(dc_last_error(), Catch::StartsWith("the other processes did not finish within 300 ms"));
     if (job.rank() == 0) wait_for_all(job.world());
   }
   job.together();

@@ -144,7 +144,7 @@ class Reports {
   std::vector<std::string> all_;
 };
 
-const std::string kGivenUp = "another server gave it up, or never had it from all its clients";
+const std::string kGivenUp = "another server abandoned it, or did not receive it from all its clients";
 
 TEST_CASE("rule 3: a global instance that one node never completes is cancelled on all and reported, and the next one runs") {
   Job job(6, "3");  // two clients on each node

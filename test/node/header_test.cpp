@@ -91,12 +91,12 @@ TEST_CASE("a header whose form cannot be, or that is longer than its block, is r
   }
   SECTION("more lists than there is room before the data") {
     block.flags = shm::kHasGlobal | shm::kHasPosition | shm::kHasGhost;
-    CHECK(look(node, infos).fault == "its size cannot be");
+    CHECK(look(node, infos).fault == "its size is invalid");
   }
   SECTION("a block that ends in its header") {
     block.size_bytes = GENERATE(std::uint64_t{0}, shm::kLine);
     block.data_bytes = 0;
-    CHECK(look(node, infos).fault == "its size cannot be");
+    CHECK(look(node, infos).fault == "its size is invalid");
   }
   SECTION("other dimensions than its layout's") {
     block.ndims = GENERATE(0, 1, 2, 4);

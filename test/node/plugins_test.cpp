@@ -71,7 +71,7 @@ TEST_CASE("an exception that a plugin lets out fails its step with its own words
     const Status flushed = ended.code == DC_OK ? node.client(0).flush(step, 60'000) : ended;
     CHECK(flushed.code == (step < 2 ? DC_E_EARLIER_IO : DC_OK));
     if (step == 0) CHECK_THAT(flushed.message, Catch::Contains("it threw: the flux is negative"));
-    if (step == 1) CHECK_THAT(flushed.message, Catch::Contains("it threw something that is no std::exception"));
+    if (step == 1) CHECK_THAT(flushed.message, Catch::Contains("it threw something other than a std::exception"));
   }
   node.stop();
 }

@@ -89,7 +89,7 @@ const char* other_text(int code) noexcept {
     case DC_E_IO:
       return "input/output error";
     case DC_E_EARLIER_IO:
-      return "an earlier step met an error";
+      return "an earlier step failed";
     case DC_E_NO_OUTPUT:
       return "output folder not usable";
     case DC_E_NOT_STORED:

@@ -11,7 +11,7 @@ void throw_system_failure(int error, const char* doing, const std::string& objec
 
 void require_open(const StoredFileReader& file, const std::string& path) {
   if (file.is_open()) return;
-  if (errno == EINVAL) throw Failure(path + " is no regular file", EINVAL);
+  if (errno == EINVAL) throw Failure(path + " is not a regular file", EINVAL);
   throw_system_failure(errno, "open", path);
 }
 

@@ -70,7 +70,7 @@ std::string read_config_file(const std::string& path) {
   struct stat info {};
   if (::fstat(file.fd, &info) != 0) refuse(path, std::generic_category().message(errno));
   if (S_ISDIR(info.st_mode)) refuse(path, "it is a folder; name the XML file in it");
-  if (!S_ISREG(info.st_mode)) refuse(path, "it is no regular file");
+  if (!S_ISREG(info.st_mode)) refuse(path, "it is not a regular file");
   std::string text = read_all(file.fd, path);
   if (text.empty()) refuse(path, "it is empty; a configuration holds one <simulation> element");
   return text;

@@ -76,7 +76,7 @@ void configure_log(LogLevel level, const std::string& file, const std::string& p
   current_level.store(static_cast<int>(level), std::memory_order_relaxed);
   if (!wish.empty() && !level_of(wish))
     log_line(LogLevel::warning,
-             format("DAMARIS_LOG='{}' is no level; allowed are off, error, warning, info, debug; warning is used", wish));
+             format("DAMARIS_LOG='{}' is not a level; allowed are off, error, warning, info, debug; warning is used", wish));
 }
 
 bool log_enabled(LogLevel level) noexcept {

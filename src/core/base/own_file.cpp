@@ -170,7 +170,7 @@ std::string why_not_own(const std::string& path, int error) {
   const std::string whose = seen && info.st_uid != ::geteuid() ? "; it belongs to user " + std::to_string(info.st_uid) : "";
   if (error == ELOOP && seen && S_ISLNK(info.st_mode))
     return "it is a symbolic link, which may lead to another user's file" + whose;
-  if (error == EINVAL && seen && !S_ISREG(info.st_mode)) return "it is no regular file" + whose;
+  if (error == EINVAL && seen && !S_ISREG(info.st_mode)) return "it is not a regular file" + whose;
   if (error == EAGAIN) return "another process holds a lease on it (fcntl F_SETLEASE)" + whose;
   if (error == EMLINK) return "it has another name (a hard link), through which another user may hold it";
   if (seen && info.st_uid != ::geteuid() && (error == EPERM || error == EACCES))

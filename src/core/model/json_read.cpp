@@ -19,7 +19,7 @@ T value_of(const Json& json) {
 template <class E>
 E enumerator(const Json& value, int last) {
   const int number = value_of<int>(value);
-  if (number < 0 || number > last) refuse(format("{} is no known enumerator", number));
+  if (number < 0 || number > last) refuse(format("{} is not a known enumerator", number));
   return static_cast<E>(number);
 }
 
@@ -72,7 +72,7 @@ Layout layout(const Json& j) {
   l.global = expressions(j.at("global"));
   for (const Json& width : j.at("ghost")) {
     const auto both = expressions(width);
-    if (both.size() != 2) refuse(format("layout '{}' has a ghost width that is no pair", l.name));
+    if (both.size() != 2) refuse(format("layout '{}' has a ghost width that is not a pair", l.name));
     l.ghost.push_back({both[0], both[1]});
   }
   l.where = location(j.at("where"));
@@ -187,12 +187,12 @@ void check_layout(const Layout& l, std::size_t compounds) {
 void check(const Model& model) {
   for (const Layout& l : model.layouts) check_layout(l, model.compounds.size());
   for (std::size_t i = 0; i < model.variables.size(); ++i) {
-    if (model.variables[i].id != i) refuse("a variable's id is not its place");
+    if (model.variables[i].id != i) refuse("a variable's id is not its index");
     check_index(static_cast<std::int64_t>(model.variables[i].layout), model.layouts.size(), "layout");
     for (const std::uint32_t id : model.variables[i].coordinates) check_index(id, model.variables.size(), "variable");
   }
   for (std::size_t i = 0; i < model.events.size(); ++i) {
-    if (model.events[i].id != i) refuse("an event's id is not its place");
+    if (model.events[i].id != i) refuse("an event's id is not its index");
     for (const Action& a : model.events[i].actions)
       if (a.plugin != -1) check_index(a.plugin, model.plugins.size(), "plugin");
   }

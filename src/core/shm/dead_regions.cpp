@@ -74,9 +74,8 @@ std::vector<std::string> names_where(const std::function<bool(const std::string&
       names.push_back(std::move(name));
   }
   if (failure && failure != std::errc::no_such_file_or_directory)
-    throw system_error(
-        DC_E_SHM, "cannot list /dev/shm", failure.value(),
-        "look at its permissions, which are 1777 as a rule, and at the limits of the process (ulimit -n, ulimit -v)");
+    throw system_error(DC_E_SHM, "cannot list /dev/shm", failure.value(),
+                       "check its permissions, normally 1777, and the limits of the process (ulimit -n, ulimit -v)");
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -101,7 +100,7 @@ void require_reliable_liveness(const Region& region) {
   for (const int descriptor : {watch, look})
     if (descriptor >= 0) ::close(descriptor);
   if (is_limit(failure))
-    throw LimitReached(DC_E_SHM, format("whether its server (process {}) lives cannot be seen: {}", region.header().server_pid,
+    throw LimitReached(DC_E_SHM, format("cannot determine whether its server (process {}) is alive: {}", region.header().server_pid,
                                         std::strerror(failure)));
 }
 

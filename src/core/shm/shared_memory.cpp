@@ -35,7 +35,7 @@ constexpr const char* kRoomRemedy =
 
 std::uint64_t free_bytes_of_shm() {
   struct statvfs info = {};
-  if (::statvfs(kFolder.c_str(), &info) != 0) throw system_error(DC_E_SHM, "cannot look at /dev/shm", errno, "mount a tmpfs there");
+  if (::statvfs(kFolder.c_str(), &info) != 0) throw system_error(DC_E_SHM, "cannot inspect /dev/shm", errno, "mount a tmpfs there");
   return static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize;
 }
 
@@ -64,7 +64,7 @@ std::unique_ptr<ipc::mapped_region> mapped(const Mappable& what, ipc::mode_t mod
   const auto map = [&] { mapping = std::make_unique<ipc::mapped_region>(what, mode, 0, bytes, nullptr, options); };
   if (const int failure = errno_of(map); failure != 0)
     throw system_error(DC_E_SHM, format("cannot map {} of memory", size_text(bytes)), failure,
-                       "look at the limits of the process (ulimit -v)");
+                       "check the limits of the process (ulimit -v)");
   return mapping;
 }
 
@@ -100,7 +100,7 @@ void require_room(const std::string& name, std::uint64_t bytes) {
 }
 
 Error not_made(const std::string& name, int error) {
-  return system_error(DC_E_SHM, format("cannot make the region {}", name), error, "look at /dev/shm and its permissions");
+  return system_error(DC_E_SHM, format("cannot make the region {}", name), error, "check /dev/shm and its permissions");
 }
 
 Error not_opened(const std::string& name, int error) {

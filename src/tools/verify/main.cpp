@@ -66,7 +66,7 @@ Surroundings inspect_surroundings(const manifest::Verification& found) {
 std::string unstored(const shm::FoundRegion& region) {
   if (region.unreleased_blocks > 0)
     return format("{}: a dead server of this run left data in it; 'damaris recover {}' stores them", region.name, region.name);
-  return format("{}: only what a dead server of this run left there tells that {}; 'damaris recover {}' records it", region.name,
+  return format("{}: only this region of a dead server records that {}; 'damaris recover {}' records it", region.name,
                 shm::omission_text(*region.lacks_writes), region.name);
 }
 
@@ -93,12 +93,11 @@ std::string text_report(const std::string& record, const manifest::Verification&
   for (const manifest::Finding& one : found.damaged) text += line("damaged", place(one) + ": " + one.what);
   for (const manifest::Finding& one : found.unread) text += line("unread", place(one) + ": " + one.what);
   for (const manifest::Finding& one : found.partial) text += line("partial", place(one) + ": " + one.what);
-  for (const std::string& name : found.not_recorded) text += line("unknown", name + ": no line of the manifest tells of it");
+  for (const std::string& name : found.not_recorded) text += line("unknown", name + ": it is not recorded in the manifest");
   for (const std::string& name : found.noted)
-    text +=
-        line("noted", name +
-                          ": it is stored, and no line of the manifest tells of it yet; if the run is over, 'damaris recover' on "
-                          "one of its nodes, or a run that goes on with exists=\"append\", adds the line");
+    text += line("noted", name +
+                              ": it is stored, but not yet recorded in the manifest; if the run is over, 'damaris recover' on "
+                              "one of its nodes, or a run that goes on with exists=\"append\", adds the line");
   for (const std::string& name : found.replaced)
     text += line("replaced", name + ": a later run of the manifest has taken its step's place");
   for (const std::string& view : surroundings.views) text += line("files", view);

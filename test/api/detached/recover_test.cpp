@@ -106,7 +106,7 @@ TEST_CASE("damaris recover says that there is nothing to do, and refuses what is
   run.attached(0);
   output = damaris({"recover", run.region().name});
   CHECK(output.status == 1);
-  CHECK_THAT(output.text, Catch::Contains(" lives; it stores what it has when it gets SIGTERM"));
+  CHECK_THAT(output.text, Catch::Contains(" is alive; send it SIGTERM to make it store its data"));
   run.client(0).must("finalize");
   CHECK(run.ends());
   CHECK(damaris({"recover", "--nonsense"}).status == 2);

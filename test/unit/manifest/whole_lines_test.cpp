@@ -34,7 +34,7 @@ TEST_CASE("a manifest that is a link into /proc is refused before a byte is read
   const TempFolder folder;
   std::filesystem::create_symlink("/proc/self/status", folder.file("record"));
   CHECK_THROWS_WITH(for_whole_lines(folder.file("record"), 0, [](const std::string&) { return true; }),
-                    "cannot read " + folder.file("record") + ": it is no regular file");
+                    "cannot read " + folder.file("record") + ": it is not a regular file");
 }
 
 TEST_CASE("a file of another kind, with a hole of terabytes, is refused before the memory is full") {

@@ -40,7 +40,7 @@ TEST_CASE("an empty path, an empty file, a folder, a named pipe and a file above
                Contains("it is empty; a configuration holds one <simulation>"));
   REQUIRE_THAT(error_of([&] { read_config_file(folder.path().string()); }).sentence(), Contains("it is a folder"));
   REQUIRE(::mkfifo(folder.file("pipe").c_str(), 0600) == 0);
-  REQUIRE_THAT(error_of([&] { read_config_file(folder.file("pipe")); }).sentence(), Contains("it is no regular file"));
+  REQUIRE_THAT(error_of([&] { read_config_file(folder.file("pipe")); }).sentence(), Contains("it is not a regular file"));
   const std::string huge = folder.write("huge.xml", "<");
   REQUIRE(::truncate(huge.c_str(), (64 << 20) + 1) == 0);
   REQUIRE_THAT(error_of([&] { read_config_file(huge); }).sentence(), Contains("larger than 64 MiB"));

@@ -60,7 +60,8 @@ TEST_CASE("DAMARIS_LOG wins over the configured level, and a wrong value says so
   ::setenv("DAMARIS_LOG", "loud", 1);
   damaris::configure_log(LogLevel::off, folder.file("b"), "client 3");
   REQUIRE_FALSE(damaris::log_enabled(LogLevel::info));
-  REQUIRE_THAT(content(folder.file("b")), Contains("DAMARIS_LOG='loud' is no level; allowed are off, error, warning, info, debug"));
+  REQUIRE_THAT(content(folder.file("b")),
+               Contains("DAMARIS_LOG='loud' is not a level; allowed are off, error, warning, info, debug"));
 }
 
 TEST_CASE("a log file that cannot be opened is a configuration error") {

@@ -67,10 +67,10 @@ TEST_CASE("what is no compiled model is refused in words") {
 TEST_CASE("a damaged compiled model never gives an index outside its lists") {
   REQUIRE_THAT(refusal(damaged("/variables/0/layout", 7)), Contains("layout 7 does not exist"));
   REQUIRE_THAT(refusal(damaged("/variables/0/coordinates/0", 7)), Contains("variable 7 does not exist"));
-  REQUIRE_THAT(refusal(damaged("/variables/1/id", 0)), Contains("a variable's id is not its place"));
-  REQUIRE_THAT(refusal(damaged("/events/0/id", 1)), Contains("an event's id is not its place"));
+  REQUIRE_THAT(refusal(damaged("/variables/1/id", 0)), Contains("a variable's id is not its index"));
+  REQUIRE_THAT(refusal(damaged("/events/0/id", 1)), Contains("an event's id is not its index"));
   REQUIRE_THAT(refusal(damaged("/layouts/2/compound", -1)), Contains("compound -1 does not exist"));
-  REQUIRE_THAT(refusal(damaged("/layouts/1/type", 99)), Contains("99 is no known enumerator"));
+  REQUIRE_THAT(refusal(damaged("/layouts/1/type", 99)), Contains("99 is not a known enumerator"));
   REQUIRE_THAT(refusal(damaged("/layouts/1/dimensions", Json::array())), Contains("has 0 dimensions"));
   REQUIRE_THAT(refusal(damaged("/layouts/0/global", Json::array({"1"}))), Contains("has 1 global extents"));
   REQUIRE_THAT(refusal(damaged("/layouts/1/dimensions/0", "1+")), Contains("expected a number"));

@@ -72,7 +72,7 @@ TEST_CASE("a region that is not there, and one that somebody else's pipe takes t
   const Error planted = error_of([&] { Region::attach(name); });
   ::unlink(path.c_str());
   CHECK(planted.code() == DC_E_SHM);
-  CHECK(planted.sentence().find("is no regular file") != std::string::npos);
+  CHECK(planted.sentence().find("is not a regular file") != std::string::npos);
 }
 
 TEST_CASE("attach refuses another ABI version, a damaged header, a short file and a file that others may read") {

@@ -112,7 +112,7 @@ TEST_CASE("what stands at a region's name and is no file of this user alone is n
   }
   SECTION("a named pipe") {
     REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
-    why = "is no regular file";
+    why = "is not a regular file";
   }
   SECTION("a folder") {
     REQUIRE(::mkdir(path.c_str(), 0700) == 0);

@@ -75,8 +75,8 @@ TEST_CASE("a link to what the system makes up is neither read nor summed: it may
   const TempFolder folder;
   const std::string link = folder.file("storm.s0.i0.h5");
   std::filesystem::create_symlink("/proc/self/status", link);
-  CHECK_THROWS_WITH(damaris::manifest::sum_of_file(link), Catch::Contains("is no regular file"));
-  CHECK_THROWS_WITH(open_stored(link), Catch::Contains("is no regular file"));
+  CHECK_THROWS_WITH(damaris::manifest::sum_of_file(link), Catch::Contains("is not a regular file"));
+  CHECK_THROWS_WITH(open_stored(link), Catch::Contains("is not a regular file"));
 }
 
 TEST_CASE("a lock on the file, which all who may read it can take, keeps nobody from reading") {
