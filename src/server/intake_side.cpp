@@ -131,15 +131,9 @@ void IntakeSide::take_read_request(Member& member, Lane& lane, const shm::Messag
   const ReadRequest asked = check_request(*region_, lane.span, member.id, message, infos_);
   const bool held = asked.block.size_bytes > 0 && ledger_.is_held(asked.block);
   if (held || !asked.fault.empty())
-<<<<<<< HEAD
-    return reject(member, lane, format("{}: {}", shm::to_string(message), held ? "its block is already in hand" : asked.fault));
+    return reject(member, lane, format("{}: {}", shm::to_string(message), held ? "the server already holds its block" : asked.fault));
   ledger_.hold(asked.block);
   reads_.emplace_back(ServeRead{asked});
-=======
-    return reject(member, lane,
-                  format("{}: {}", shm::to_string(message), held ? "the server already holds its block" : asked.fault));
-  reads_.take(asked);
->>>>>>> main
 }
 
 void IntakeSide::take_block(Member& member, const Lane& lane, const shm::Message& message) {

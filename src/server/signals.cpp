@@ -83,40 +83,20 @@ void Signals::release_hold(const InstanceKey& key) {
   ledger_.try_release(key.step);
 }
 
-<<<<<<< HEAD
 void Signals::decide(const Decision& decision) {
   if (waiting_.erase(decision.key) == 0) {
     // Not announced here, or abandoned: a cancellation is expected then, but an instance that other servers run is logged.
     if (decision.run)
       log_line(LogLevel::warning,
-               format("{} ran on other servers after this one had given it up", describe(*model_, decision.key)));
+               format("{} ran on other servers after this one had abandoned it", describe(*model_, decision.key)));
     return;
-=======
-bool Signals::decide() {
-  bool worked = run_ready_instances();
-  while (const auto decision = coordinator_.poll()) {
-    worked = true;
-    if (waiting_.count(decision->key) == 0) {
-      // Not announced here, or abandoned: a cancellation is expected then, but an instance that other servers run is logged.
-      if (decision->run)
-        log_line(LogLevel::warning,
-                 format("{} ran on other servers after this one had abandoned it", describe(*model_, decision->key)));
-      continue;
-    }
-    if (decision->run)
-      run_scope(decision->key, DC_SCOPE_GLOBAL, -1, decision->order);
-    else
-      drop(decision->key, "another server abandoned it, or did not receive it from all its clients");
-    end_waiting(decision->key);
-    ledger_.try_release(decision->key.step);
->>>>>>> main
   }
   if (decision.run) {
     running_.insert(decision.key);
     submit_scope(decision.key, DC_SCOPE_GLOBAL, -1, decision.order);
     return;
   }
-  drop(decision.key, "another server gave it up, or never had it from all its clients");
+  drop(decision.key, "another server abandoned it, or did not receive it from all its clients");
   release_hold(decision.key);
 }
 

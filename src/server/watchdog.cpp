@@ -36,11 +36,7 @@ class Watchdog::Checker {
       return;
     last_reported_ = busy.since_ns;
     log_line(LogLevel::warning,
-<<<<<<< HEAD
              format("the server has been in {} for {:.1f} s; meanwhile it stores no step and runs no action", busy.what, busy.seconds));
-=======
-             format("the server has been in {} for {:.1f} s and cannot read messages in the meantime", busy.what, busy.seconds));
->>>>>>> main
   }
 
   const shm::RegionHeader& header_;

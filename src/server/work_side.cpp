@@ -44,7 +44,6 @@ WorkSide::WorkSide(std::shared_ptr<const model::Model> model, std::shared_ptr<sh
   host_.initialize(facts);
 }
 
-<<<<<<< HEAD
 bool WorkSide::pass() {
   bool worked = send_answers();
   if (state_ == State::finalized) return worked;
@@ -89,28 +88,6 @@ bool WorkSide::forward_decisions() {
   send_answers();  // first: a look that has brought nothing means that nothing had arrived
   handover_.looks.fetch_add(1, std::memory_order_release);
   return any;
-=======
-PluginHost::Pass WorkSide::work(double age_s, bool urgent) {
-  step_.age_s = age_s;
-  step_.urgent = urgent ? 1 : 0;
-  const PluginHost::Pass pass = host_.process(step_);
-  switch (pass) {
-    case PluginHost::Pass::done:
-      state_ = WorkState::empty;
-      break;
-    case PluginHost::Pass::again:
-      state_ = WorkState::working;
-      break;
-    case PluginHost::Pass::waiting:
-      state_ = WorkState::waiting;
-      break;
-  }
-  return pass;
-}
-
-std::optional<std::int64_t> WorkSide::working_at() const noexcept {
-  return state_ == WorkState::working ? std::optional(step_.step) : std::nullopt;
->>>>>>> main
 }
 
 bool WorkSide::deliver_posts() {
