@@ -58,7 +58,7 @@ std::vector<Filter> parse_filters(const std::string& text, const Wrong& wrong) {
   return filters;
 }
 
-std::string why_no_basename(const std::string& value) {
+std::string basename_problem(const std::string& value) {
   const std::string last = value.substr(value.rfind('/') + 1);
   if (last.empty() || last == "." || last == "..")
     return "it ends in '" + (last.empty() ? "/" : last) + "'; add the start of the file names";

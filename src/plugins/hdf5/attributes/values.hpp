@@ -26,6 +26,6 @@ using Wrong = std::function<void(const FilterProblem&)>;
 std::vector<Filter> parse_filters(const std::string& text, const Wrong& wrong);
 
 // Why no file's name can begin with the basename `value`, with the remedy; "": it can.
-std::string why_no_basename(const std::string& value);
+std::string basename_problem(const std::string& value);
 
 }  // namespace damaris::hdf5

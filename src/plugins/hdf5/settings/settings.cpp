@@ -46,7 +46,7 @@ manifest::Existing existing_of(const StorageAttribute& attribute, const std::str
 
 // `damaris recover` may give another basename than the XML.
 std::string basename_of(const StorageAttribute& attribute, const std::string& value) {
-  if (const std::string why = why_no_basename(value); !why.empty()) refuse(setting_key(attribute), value, why);
+  if (const std::string why = basename_problem(value); !why.empty()) refuse(setting_key(attribute), value, why);
   return value;
 }
 
