@@ -74,7 +74,7 @@ BrickRange range_of(dc_type type, const void* values, std::size_t count) {
 
 Seen look(const dc_variable_info_t& variable, const void* values, std::size_t count) {
   const auto ordered = [&](const auto* typed) {
-    const auto found = codec::look_at(typed, count);
+    const auto found = codec::summarize(typed, count);
     return Seen{found.checksum, as_doubles(found.range)};
   };
   return with_type(variable.type, values, ordered, [&] {
@@ -85,11 +85,11 @@ Seen look(const dc_variable_info_t& variable, const void* values, std::size_t co
 BrickRange no_range() { return {kNone, kNone}; }
 
 // std::fmin and fmax leave NaN out.
-BrickRange both(const BrickRange& a, const BrickRange& b) { return {std::fmin(a.min, b.min), std::fmax(a.max, b.max)}; }
+BrickRange merged(const BrickRange& a, const BrickRange& b) { return {std::fmin(a.min, b.min), std::fmax(a.max, b.max)}; }
 
 BrickRange BrickIndex::all() const {
   BrickRange all = no_range();
-  for (const BrickRange& one : ranges_) all = both(all, one);
+  for (const BrickRange& one : ranges_) all = merged(all, one);
   return all;
 }
 

@@ -22,7 +22,7 @@ bool has_order(dc_type type);
 
 // Without a value; and what holds all of both.
 BrickRange no_range();
-BrickRange both(const BrickRange& a, const BrickRange& b);
+BrickRange merged(const BrickRange& a, const BrickRange& b);
 
 // Of `count` values. Threads: any; pure.
 BrickRange range_of(dc_type type, const void* values, std::size_t count);

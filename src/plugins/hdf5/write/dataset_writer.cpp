@@ -54,7 +54,7 @@ BrickRange DatasetWriter::write_run(AlignedWriter& out, const Piece& piece, cons
     const std::size_t part = std::min(std::max<std::size_t>(out.room() / element_bytes, 1), count - done);
     const std::byte* const begin = values + done * element_bytes;
     const Seen seen = look(*piece.variable, begin, part);
-    range = both(range, seen.range);
+    range = merged(range, seen.range);
     entry.checksum = codec::crc32_joined(entry.checksum, seen.checksum, part * element_bytes);
     out.add(begin, part * element_bytes, seen.checksum);
     done += part;

@@ -30,7 +30,7 @@ codec::Range<T> range_of(const Piece& piece, Staging& staging) {
   for_each_brick(piece.box, brick_extents(piece.box, sizeof(T)), [&](const Box& brick) {
     const auto* values = reinterpret_cast<const T*>(elements_of(piece, brick, staging));
     const codec::Range<T> one = codec::range_of(values, static_cast<std::size_t>(volume(brick)));
-    all = codec::both(all, one);
+    all = codec::merged(all, one);
   });
   return all;
 }
