@@ -131,7 +131,7 @@ TEST_CASE("a line of the manifest that cannot be made durable is taken back and 
   CHECK(count("write") == 3 + views);  // the line of the run, and twice that of the step
   CHECK(lines_of(run.file("out/run.jsonl"), "\"step\":0").size() == 1);
   CHECK(run.logged("cannot record step 0 yet").size() == 1);
-  CHECK(run.logged("has got its lines after 1 tries").size() == 1);
+  CHECK(run.logged("is up to date after 1 tries").size() == 1);
   CHECK(verified(run.folder()).at("damaged").empty());
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("a step that cannot be stored, nor be told of in the manifest, is both
   run.write(2);
   CHECK(run.client("flush 2 60000").code == DC_E_EARLIER_IO);
   const Answer end = run.client("finalize");
-  CHECK_THAT(end.sentence, Contains("the manifest misses 2 steps, of step 1 to step 2: "));
+  CHECK_THAT(end.sentence, Contains("the manifest lacks 2 steps, step 1 to step 2: "));
   run.ends();
 }
 

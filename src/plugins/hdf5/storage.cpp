@@ -126,7 +126,7 @@ Storage::Storage(const dc_host_t& host)
   manifest::check_can_write(own);
   clean_up(host, own);
   check_earlier_files(host, settings_, names_);
-  const auto make_views = [this](const manifest::EnterView& enter) {
+  const auto make_views = [this](const manifest::RecordView& enter) {
     const std::uint64_t bytes = MemoryBound(settings_.memory_bytes).views_bytes();
     return std::make_unique<RunViews>(host_, names_.of_run(".jsonl"), bytes, Instant::clock::now, enter);
   };

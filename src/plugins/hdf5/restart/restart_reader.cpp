@@ -88,7 +88,7 @@ const manifest::StepEntry& RestartReader::step_of(const dc_read_t& read) {
 
 // A run that took up the step anew, or a server's part of it, may stand in what is damaged.
 void RestartReader::require_no_doubt(std::int64_t step) const {
-  const std::string doubt = record_.doubt_about(step);
+  const std::string doubt = record_.damage_since(step);
   if (!doubt.empty())
     throw Error(DC_E_IO,
                 "step " + std::to_string(step) + " may be recorded otherwise where the manifest is damaged: " + doubt +
@@ -107,7 +107,7 @@ void RestartReader::read(const dc_read_t& read) {
   try {
     read_parts(step, read);
   } catch (const Error& error) {
-    const std::string silent = error.code() == DC_E_NOT_STORED ? record_.silent_servers(read.step) : "";
+    const std::string silent = error.code() == DC_E_NOT_STORED ? record_.unreported_servers(read.step) : "";
     throw Error(error.code(), name_of(read) + " in " + record_.path() + ": " + error.what() +
                                   (silent.empty() ? "" : "; servers that did not report it: " + silent));
   } catch (const Failure& failure) {

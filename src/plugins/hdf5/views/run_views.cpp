@@ -53,7 +53,7 @@ void keep_what_fits(Steps& steps, std::uint64_t memory_bytes) {
 
 }  // namespace
 
-RunViews::RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now, manifest::EnterView tell)
+RunViews::RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now, manifest::RecordView tell)
     : host_(host),
       record_(record),
       place_{record_.folder(), std::filesystem::path(record).stem().string(), host.host_name, std::move(tell)},
@@ -75,7 +75,7 @@ RunViews::Writing::Writing(const RunViews& views, const Steps& steps, bool compl
       master(views.place_, view, names, steps, views.host_, complete) {}
 
 // Asked for while a view is being written, too: its own line may be the one that finds the manifest gone.
-void RunViews::begin_again() { again_ = due_ = true; }
+void RunViews::reset() { again_ = due_ = true; }
 
 void RunViews::read_on() {
   if (std::exchange(again_, false)) {
@@ -152,7 +152,7 @@ void RunViews::finish() {
   writing_.reset();
   try {
     read_on();
-    if (!record_.last_run_told()) return;  // those of the run before show all there is, and are its own
+    if (!record_.last_run_has_steps()) return;  // those of the run before show all there is, and are its own
     // What another server has written meanwhile may have been replaced by less: then the manifest has more by now. One that goes on and
     // on writes the views itself when it finishes.
     constexpr int kRounds = 10;

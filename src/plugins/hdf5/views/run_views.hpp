@@ -28,10 +28,10 @@ class RunViews : public manifest::Views {
   // left half written. `host` must outlive this object. When the manifest outgrows `memory_bytes` the views show its first steps that
   // do not, and stay so; the log says it. `tell` enters each view into the manifest.
   RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now = Clock::now,
-           manifest::EnterView tell = {});
+           manifest::RecordView tell = {});
 
-  void begin_again() override;
-  void note() override { due_ = true; }
+  void reset() override;
+  void manifest_changed() override { due_ = true; }
   // Writes a piece of the views where they lag behind the manifest; `later` while the last time took more than 5 % of the time since
   // then. A failure is logged, and tried again after the next note: the step itself is stored.
   Work work() override;

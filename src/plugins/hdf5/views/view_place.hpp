@@ -47,7 +47,7 @@ struct ViewPlace {
   std::string folder;             // absolute
   std::string stem;               // last part of the basename
   std::string host;               // this one: names of temporary files must not meet those of other nodes
-  manifest::EnterView tell = {};  // empty: nothing is entered
+  manifest::RecordView tell = {};  // empty: nothing is entered
 
   std::string final_path(const char* suffix) const { return folder + "/" + stem + suffix; }
   // How its name begins: hidden, with the process id.

@@ -345,11 +345,11 @@ TEST_CASE("lines that do not fit on a full disk are kept and added later; at the
     const auto [to, told] = host.sent.back();  // for the clients there
     CHECK(to == 1);
     CHECK(other.on_message(0, told) == DC_E_IO);
-    CHECK_THAT(other_host.failure, Catch::StartsWith("the manifest, which server 0 keeps, misses step 1: cannot write to "));
+    CHECK_THAT(other_host.failure, Catch::StartsWith("the manifest, which server 0 keeps, lacks step 1: cannot write to "));
     const bool room = GENERATE(true, false);
     if (room) std::filesystem::remove(folder.file("disk/filler"));
     CHECK(plugin.finalize() == (room ? DC_OK : DC_E_IO));
-    if (!room) CHECK_THAT(host.failure, Catch::StartsWith("the manifest misses step 1: cannot write to "));
+    if (!room) CHECK_THAT(host.failure, Catch::StartsWith("the manifest lacks step 1: cannot write to "));
     CHECK(steps_in(folder.file("disk/storm.jsonl")).size() == (room ? 1 : 0));
   }
   ::umount2(folder.file("disk").c_str(), MNT_DETACH);

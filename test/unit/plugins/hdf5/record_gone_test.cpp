@@ -46,7 +46,7 @@ TEST_CASE("a run that has lost its locks adds nothing to the manifest that anoth
     }
     for (int tries = 0; tries < 2; ++tries) {
       CHECK(first.store(1 + tries) == DC_E_IO);
-      CHECK_THAT(first.host.failure, Catch::Contains("it has become that of another run"));
+      CHECK_THAT(first.host.failure, Catch::Contains("it is now that of another run"));
       while (first.plugin->on_idle() == DC_AGAIN) {  // the views have a line, too
       }
     }
@@ -106,7 +106,7 @@ TEST_CASE("the manifest of an earlier run of the same kind that is put in place 
   std::filesystem::rename(folder.file("out"), folder.file("moved"));
   std::filesystem::rename(folder.file("earlier"), folder.file("out"));
   CHECK(server.store(1) == DC_E_IO);
-  CHECK_THAT(server.host.failure, Catch::Contains("it has become that of another run"));
+  CHECK_THAT(server.host.failure, Catch::Contains("it is now that of another run"));
 }
 
 TEST_CASE("a run whose folder goes while a view is written ends with an error, and not by a crash") {

@@ -82,7 +82,7 @@ TEST_CASE("a damaged line of the manifest is named where the step that it may ho
   later.reads(question.at({0, 0}));
   question.read.step = 3;
   CHECK(later.plugin.read(question.read) == DC_E_NOT_STORED);
-  CHECK_THAT(later.host.failure, Contains("earlier.jsonl:1: this line is no JSON"));
+  CHECK_THAT(later.host.failure, Contains("earlier.jsonl:1: this line is damaged: it is not JSON"));
 }
 
 TEST_CASE("a step is not read where a damaged line behind it may say something else of it") {
@@ -92,7 +92,8 @@ TEST_CASE("a step is not read where a damaged line behind it may say something e
   Later later(earlier.record, earlier.variables);
   Question<float> question(earlier.variables[0], 4, {2, 2});
   CHECK(later.plugin.read(question.at({0, 0}).read) == DC_E_IO);
-  CHECK_THAT(later.host.failure, Contains("earlier.jsonl:2: this line is no JSON") && Contains("put the manifest back"));
+  CHECK_THAT(later.host.failure,
+             Contains("earlier.jsonl:2: this line is damaged: it is not JSON") && Contains("put the manifest back"));
 }
 
 TEST_CASE("a dataset of other extents than the manifest says is refused") {

@@ -64,7 +64,7 @@ TEST_CASE("a run that goes on where the manifest cannot be read does not begin")
 
 TEST_CASE("notes of what is not recorded that cannot be looked at are not taken for none") {
   const TempFolder folder;
-  damaris::manifest::Unrecorded notes(damaris::manifest::FileNames(folder.file("storm"), "node7", 1), 1, "");
+  damaris::manifest::UnrecordedSteps notes(damaris::manifest::FileNames(folder.file("storm"), "node7", 1), 1, "");
   damaris::manifest::StepEntry step;
   step.servers = {1};
   notes.add(to_json(step));
