@@ -203,7 +203,7 @@ void add_file(std::vector<FileEntry>& files, FileEntry&& more, LineOrigin origin
   if (same == files.end()) return void(files.push_back(std::move(more)));
   if (origin == LineOrigin::recovery) return void(*same = std::move(more));
   same->server = std::min(same->server, more.server);
-  if (said == LineOrigin::repeated && !more.is_shared())
+  if (origin == LineOrigin::repeated && !more.is_shared())
     return;  // one server wrote it, and the existing line may be from a recovery
   if (origin == LineOrigin::repeated) return add_datasets_once(*same, std::move(more.datasets));
   std::move(more.datasets.begin(), more.datasets.end(), std::back_inserter(same->datasets));

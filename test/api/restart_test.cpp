@@ -262,7 +262,7 @@ TEST_CASE("a run that is missing, and one whose record is damaged, are named") {
     CHECK(dc_read("particles", 1, particles) == DC_E_IO);  // a run that stored it anew may be in that line
     said("this line is damaged: its checksum");
     CHECK(dc_read("particles", 4, particles) == DC_E_NOT_STORED);
-    said("a line that may hold it cannot be read");
+    said("it may be in a damaged line");
     CHECK(dc_last_step(nullptr, &step) == DC_E_IO);
   }
 }
@@ -273,7 +273,7 @@ TEST_CASE("without restart in the XML a read says what to write there") {
   REQUIRE(session.code == DC_OK);
   double particles[3];
   CHECK(dc_read("particles", 1, particles) == DC_E_CONFIG);
-  said("say <hdf5 restart=\"out/storm\"/>");
+  said("<hdf5 restart=\"out/storm\"/>");
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST_CASE("an output folder that vanishes in the run fails the step with the pat
   std::filesystem::remove(folder.file("out"));
   REQUIRE(plugin.on_step(blocks.view()) == DC_E_IO);
   CHECK_THAT(host.failure, Contains(folder.file("out/storm.node7.s3.i0.h5") + " is not stored: cannot create the file"));
-  CHECK_THAT(host.failure, EndsWith("No such file or directory; the output folder was there at start-up: put it back"));
+  CHECK_THAT(host.failure, EndsWith("No such file or directory; restore the output folder, which existed at start-up"));
   CHECK(host.files.empty());
   std::filesystem::create_directory(folder.file("out"));
   REQUIRE(plugin.on_step(next.view()) == DC_OK);

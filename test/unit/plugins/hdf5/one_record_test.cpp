@@ -354,8 +354,8 @@ TEST_CASE("a file in a view's place that no run has made is not replaced: the ru
     ServerOf server(folder, 0, 1, {{"exists", existing}});
     CHECK(server.plugin->init_code == DC_E_NO_OUTPUT);
     CHECK_THAT(server.host.failure,
-               Catch::Contains(folder.file(name) + " is where the view of the whole run goes, and it is none that "
-                                                   "Damaris has made; move it away"));
+               Catch::Contains(folder.file(name) + " is in the place of the view of the whole run, and it was not "
+                                                   "written by Damaris; move it away"));
   }
   CHECK(content(folder.file(name)) == "<Xdmf>my own</Xdmf>");
   CHECK_FALSE(std::filesystem::exists(folder.file("storm.jsonl")));

@@ -258,7 +258,7 @@ TEST_CASE("a type other than the stored one is refused") {
   Later later(earlier.record, variables);
   Question<double> question(variables[0], 4, {2, 2});
   CHECK(later.plugin.read(question.at({0, 0}).read) == DC_E_TYPE);
-  CHECK_THAT(later.host.failure, Contains("the dataset 'fields/theta' has elements of another type"));
+  CHECK_THAT(later.host.failure, Contains("the dataset 'fields/theta' has another element type"));
 }
 
 TEST_CASE("members of a compound type may lie elsewhere, but must be the same") {

@@ -240,7 +240,7 @@ TEST_CASE("a manifest that outgrows its memory leaves views of what fitted, and 
   CHECK(ReadFile(run.folder.file("storm.h5")).attribute<std::int64_t>("/", "shown_until")[0] == 1);
   CHECK(run.complete() == 0);
   REQUIRE(run.host.lines.size() == 1);
-  CHECK_THAT(run.host.lines[0].second, Contains("show the steps up to 1") && Contains("memory=\"...\"") && Contains("per-group"));
+  CHECK_THAT(run.host.lines[0].second, Contains("show only steps up to 1") && Contains("memory=\"...\"") && Contains("per-group"));
 }
 
 TEST_CASE("views that are written at the end say that they are complete") {
@@ -279,7 +279,7 @@ TEST_CASE("a basename that the readers of XDMF cannot open has a master file and
     CHECK(std::filesystem::exists(run.folder.file(stem + ".h5")));
     CHECK_FALSE(std::filesystem::exists(run.folder.file(stem + ".xmf")));
     REQUIRE(run.host.lines.size() == 1);
-    CHECK_THAT(run.host.lines[0].second, Contains("no XDMF file is made") && Contains("'" + stem + "'"));
+    CHECK_THAT(run.host.lines[0].second, Contains("no XDMF file is written") && Contains("'" + stem + "'"));
   }
 }
 

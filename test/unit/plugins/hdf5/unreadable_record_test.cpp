@@ -68,7 +68,7 @@ TEST_CASE("notes of what is not recorded that cannot be looked at are not taken 
   damaris::manifest::StepEntry step;
   step.servers = {1};
   notes.add(to_json(step));
-  REQUIRE(notes.is_there());
+  REQUIRE(notes.exists());
   const NoMoreFiles limit;
-  CHECK_THROWS_AS(notes.is_there(), damaris::Failure);
+  CHECK_THROWS_AS(notes.exists(), damaris::Failure);
 }

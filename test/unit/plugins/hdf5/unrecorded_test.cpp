@@ -55,7 +55,7 @@ TEST_CASE("recovery finds the steps of its server that no line tells of, and no 
   // A link is somebody else's.
   std::filesystem::rename(kept, folder.file("planted"));
   std::filesystem::create_symlink(folder.file("planted"), kept);
-  CHECK_FALSE(unrecorded.is_there());
+  CHECK_FALSE(unrecorded.exists());
   CHECK(unrecorded.missing_in(steps_of_last_run(record)).empty());
 }
 
