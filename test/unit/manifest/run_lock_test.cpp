@@ -60,12 +60,12 @@ TEST_CASE("a basename is the same one whatever way leads to its folder") {
   CHECK_THROWS_AS(lock_of(folder.file("link/storm.jsonl"), "run b", "node.s1"), Error);
 }
 
-TEST_CASE("who has a turn keeps the others waiting, and only for their time") {
+TEST_CASE("a process that holds the lock makes the others wait, but only until their time-out") {
   const Folder folder;
   RunLock first = lock_of(folder.record(), "run", "node.s0");
   CHECK_THROWS_WITH(lock_of(folder.record(), "run", "node.s1"), Catch::Contains("another process"));
-  { const RunLock::Turn within(first); }
-  CHECK_THROWS_AS(lock_of(folder.record(), "run", "node.s1"), Failure);  // the turn around it goes on
+  { const RunLock::Guard within(first); }
+  CHECK_THROWS_AS(lock_of(folder.record(), "run", "node.s1"), Failure);  // the outer lock is still held
   first.unlock();
   CHECK_NOTHROW(lock_of(folder.record(), "run", "node.s1"));
 }
