@@ -97,7 +97,7 @@ TEST_CASE("exists=refuse does not replace a file that appeared in the run, the d
     REQUIRE(run.plugin.on_step(blocks.view()) == (refuse ? DC_E_IO : DC_OK));
     CHECK(run.listing().size() == 1);
     CHECK((std::filesystem::file_size(run.path(0)) == 8) == refuse);
-    if (refuse) CHECK_THAT(run.host.failure, EndsWith("File exists; move that file away, or say exists=\"overwrite\""));
+    if (refuse) CHECK_THAT(run.host.failure, EndsWith("File exists; move that file away, or use exists=\"overwrite\""));
   }
 }
 

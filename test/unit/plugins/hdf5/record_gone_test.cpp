@@ -82,8 +82,8 @@ TEST_CASE("a manifest that was moved away is begun anew beside the files, and th
   CHECK(steps.count(2) == 1);
   const auto tells = [](const std::pair<int, std::string>& line) {
     return line.first == 1 && line.second.find(
-                                  "storm.jsonl was moved away or removed: it is begun anew, and only the one that was there "
-                                  "records 2 steps, of step 0 to step 1") != std::string::npos;
+                                  "storm.jsonl was moved or removed: a new one is begun, and only the old one "
+                                  "records 2 steps, step 0 to step 1") != std::string::npos;
   };
   CHECK(std::count_if(server.host.lines.begin(), server.host.lines.end(), tells) == 1);
   const auto found = damaris::hdf5::verify(folder.file("out/storm.jsonl"), {});

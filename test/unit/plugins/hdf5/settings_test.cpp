@@ -41,7 +41,7 @@ TEST_CASE("filters: unknown names, levels and orders are refused, as config refu
       {"deflate:-1", "the level of deflate must be 0 to 9"},
       {"deflate:", "the level of deflate must be 0 to 9"},
       {"deflate:1,shuffle", "shuffle must precede deflate"},
-      {"shuffle,shuffle", "'shuffle' stands twice"},
+      {"shuffle,shuffle", "'shuffle' is given twice"},
   };
   for (const auto& [value, why] : cases) {
     const Refusal refusal = refusal_with("filters", value);
@@ -182,7 +182,7 @@ TEST_CASE("exists: files of an earlier run are a warning by default and an error
   const Refusal refusal = refusal_of({{"basename", folder.file("storm")}, {"exists", "refuse"}});
   CHECK(refusal.code == DC_E_NO_OUTPUT);
   CHECK(refusal.sentence ==
-        found + " and exists=\"refuse\"; move them away, choose another basename or say exists=\"overwrite\" or \"append\"");
+        found + " and exists=\"refuse\"; move them away, choose another basename or use exists=\"overwrite\" or \"append\"");
 }
 
 TEST_CASE("exists: what another user has put there is named with its owner") {
