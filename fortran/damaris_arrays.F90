@@ -1,9 +1,9 @@
-! Arrays of every type, kind and rank on their way to the server and back: df_write, df_read, df_alloc and their like.
+! The routines with array arguments: df_write, df_read, df_alloc and their variants, for every type, kind and rank.
 ! Used by: simulation processes, by one thread at a time.
-! Before it: the simulation's arrays, whole or by section. After it: sections.c, which hands address and strides to libdamaris.
+! Before it: the simulation's arrays, whole or by section. After it: sections.c, which passes address and strides to libdamaris.
 !
-! One routine a type takes every rank, so a type that no layout can have is refused by the compiler, and neither a contiguous array
-! nor a section such as a(1:n, 1:m) is copied on the way.
+! One routine for each type takes every rank, so the compiler refuses a type that no layout can have. Neither a contiguous array nor
+! a section such as a(1:n, 1:m) is copied on the way.
 module damaris_arrays
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
@@ -15,72 +15,81 @@ module damaris_arrays
   public :: df_read, df_read_block, df_read_compound
   public :: df_alloc, df_alloc_block
 
-  ! A variable looked up once, see df_variable. The library's; valid until df_finalize. Copies are cheap.
+  ! A handle of a variable from df_variable. The library owns it; valid until df_finalize. Cheap to copy.
   type df_handle
     private
     type(c_ptr) :: variable = c_null_ptr
   end type
 
   ! df_write(name, step, array, ierr): copies `array` into the region as block 0 of the variable `name` at `step`, and ends all
-  ! steps before. The array may be changed at once.
+  ! earlier steps. The array may be changed at once.
   !   array   of any rank: integer of 8 to 64 bits, real of 32 or 64 bits, character; whole or a section, of the layout's kind and
-  !           extents, ghost zones included. With language="fortran" the layout lists the extents as the declaration does; in a
-  !           layout in C order, too, element (i, j) of the array is element (i, j) of the layout.
-  !   ierr    0 also where nothing is copied (switched off, not due, skipped or dropped for want of room).
-  !   Errors  df_e_unknown_name, df_e_type, df_e_shape, df_e_duplicate, df_e_backward, df_e_too_large, df_e_iteration_too_large;
-  !           df_e_full after the XML's buffer timeout: nothing of the block is written, the call can be made again;
-  !           df_e_server_lost.
+  !           extents in elements, ghost zones included. Element (i, j) of the array becomes element (i, j) of the layout: with
+  !           language="fortran" in the memory order of the array, with a layout in C order reordered.
+  !   Waits   at most the XML's buffer timeout for a full lane, and again for room in the buffer.
+  !   ierr    0 also when nothing is copied: the variable is switched off or not due, or skipped or dropped by on-full.
+  !   Errors  df_e_unknown_name, df_e_type, df_e_shape, df_e_duplicate, df_e_backward, df_e_too_large, df_e_iteration_too_large,
+  !           df_e_full after the wait, df_e_server_lost. Nothing is copied then. After df_e_full the step may be open, and the call
+  !           can be repeated.
   interface df_write
     module procedure write_int8, write_int16, write_int32, write_int64, write_real32, write_real64, write_text
   end interface
 
-  ! df_write_block(name, step, block, array, ierr): the same for block `block` (0 or more) of a client that holds several.
+  ! df_write_block(name, step, block, array, ierr): df_write for block `block` (0 or more) of a client that has several blocks of
+  ! one variable. Errors as df_write.
   interface df_write_block
     module procedure write_block_int8, write_block_int16, write_block_int32, write_block_int64
     module procedure write_block_real32, write_block_real64, write_block_text
   end interface
 
-  ! df_write_to(handle, step, array, ierr): df_write with a name looked up before; no lock, no allocation, no system call.
-  !   Errors  as df_write; df_e_argument for a handle that df_variable has not filled in this session.
+  ! df_write_to(handle, step, array, ierr): df_write through a handle; see dc_write_to for its cost.
+  !   Errors  as df_write; df_e_argument for a handle that df_variable has not set in this session.
   interface df_write_to
     module procedure write_to_int8, write_to_int16, write_to_int32, write_to_int64
     module procedure write_to_real32, write_to_real64, write_to_text
   end interface
 
-  ! df_read(name, step, array, ierr): fills `array` with what the run of restart="..." in the XML stored of `name` (block 0) at
-  ! `step`: with a position (df_set_position) that part of the global array, without one what the client of this id wrote. No step
-  ! ends. Waits at most the XML's buffer timeout.
-  !   array   as df_write takes it; its ghost zones stay as they are, and all of it after an error.
-  !   Errors  df_e_not_stored, also for a part; df_e_config when the XML names no run; df_e_unknown_name, df_e_type, df_e_shape,
-  !           df_e_io, df_e_too_large, df_e_full, df_e_timeout, df_e_server_lost.
+  ! df_read(name, step, array, ierr): fills `array` with the values of `name` (block 0) at `step` that the run of restart="..." in
+  ! the XML stored. With a position (df_set_position) it reads that part of the global array, without one the block of the client
+  ! with this id. Opens and ends no step.
+  !   array   as for df_write. Its ghost zones keep their values, and after an error the whole array does.
+  !   Waits   for a full lane, for room in the buffer, and for the server and the storage: each at most the XML's buffer timeout.
+  !   Errors  df_e_not_stored when the run lacks the step or a part of the array; df_e_config when the XML names no run;
+  !           df_e_unknown_name, df_e_type, df_e_shape, df_e_io, df_e_too_large, df_e_full, df_e_timeout, df_e_server_lost.
   interface df_read
     module procedure read_int8, read_int16, read_int32, read_int64, read_real32, read_real64, read_text
   end interface
 
-  ! df_read_block(name, step, block, array, ierr): the same for block `block` (0 or more).
+  ! df_read_block(name, step, block, array, ierr): df_read for block `block` (0 or more). Errors as df_read.
   interface df_read_block
     module procedure read_block_int8, read_block_int16, read_block_int32, read_block_int64
     module procedure read_block_real32, read_block_real64, read_block_text
   end interface
 
-  ! df_alloc(name, step, array, ierr): makes the pointer `array` stand for block 0 of `name` at `step` in shared memory, to be
-  ! computed in place; df_commit publishes it without a copy. Ends all steps before.
-  !   array   a pointer of the layout's type and kind, with as many dimensions (a scalar for one element), for a text one of
-  !           character(len=1). It gets the layout's extents in elements, lower bounds 1; contiguous, aligned to 64 bytes, undefined
-  !           values. Not associated after an error. Two or more dimensions need a layout with language="fortran".
-  !   Owns    the caller, until df_commit or the end of the step, which cancels it (df_e_not_committed). Where df_write would copy
-  !           nothing it is memory of its own, which df_commit drops. Never to be deallocated.
-  !   Errors  as df_write; df_e_type for another type or kind, df_e_shape for another rank or a layout in C order.
+  ! df_alloc(name, step, array, ierr): associates the pointer `array` with block 0 of `name` at `step` in shared memory. The
+  ! simulation computes in place, and df_commit publishes without a copy. Ends all earlier steps.
+  !   array   a pointer of the layout's type and kind, with as many dimensions (a scalar for one element); character(len=1) for a
+  !           text. It gets the layout's extents in elements and lower bounds 1; contiguous, aligned to 64 bytes, with undefined
+  !           values. Not associated after an error. Two or more dimensions require a layout with language="fortran".
+  !   Owns    the caller, until df_commit by the same thread, or until the end of the step, which cancels the block
+  !           (df_e_not_committed). Where df_write would copy nothing, it is private memory, which df_commit frees. Never deallocate
+  !           it.
+  !   Waits   as df_write.
+  !   Errors  as df_write; df_e_type for another type or kind, df_e_shape for another rank, or for two or more dimensions of a
+  !           layout in C order.
   interface df_alloc
     module procedure alloc_int8, alloc_int16, alloc_int32, alloc_int64, alloc_real32, alloc_real64, alloc_text
   end interface
 
-  ! df_alloc_block(name, step, block, array, ierr): the same for block `block` (0 or more); publish it with df_commit_block.
+  ! df_alloc_block(name, step, block, array, ierr): df_alloc for block `block` (0 or more), which df_commit_block publishes. Errors
+  ! as df_alloc.
   interface df_alloc_block
     module procedure alloc_block_int8, alloc_block_int16, alloc_block_int32, alloc_block_int64
     module procedure alloc_block_real32, alloc_block_real64, alloc_block_text
   end interface
 
+  ! Functions of sections.c. Each returns a dc_code; `name` ends with c_null_char; `element` is a dc_type. `sentence`, 512 bytes
+  ! padded with blanks, explains an error that sections.c finds itself, and is blank otherwise. `extents` are in elements.
   interface
     integer(c_int) function write_section(name, step, block, element, array) bind(c, name='damaris_fortran_write')
       import
@@ -142,8 +151,8 @@ module damaris_arrays
 
 contains
 
-  ! Looks `name` up once for df_write_to.
-  !   handle  the library's, valid until df_finalize; null after an error.
+  ! Sets `handle` to a handle of the variable `name`, for df_write_to.
+  !   handle  the library owns it; valid until df_finalize; null after an error.
   !   Errors  df_e_unknown_name.
   subroutine df_variable(name, handle, ierr)
     character(*), intent(in) :: name
@@ -152,9 +161,9 @@ contains
     call report(dc_variable(trim(name)//c_null_char, handle%variable), ierr)
   end subroutine
 
-  ! df_write for a compound type of the XML: `array` is of a derived type with the same members, best one with bind(c). The compiler
-  ! cannot check them; their total size in bytes is checked here.
-  !   Errors  as df_write; df_e_type for another size, or a variable that is not of a compound type.
+  ! df_write for a compound type of the XML. `array` has a derived type with the same members, preferably with bind(c). The compiler
+  ! cannot check the members; the call checks their total size in bytes.
+  !   Errors  as df_write; df_e_type for another size, or for a variable that is not of a compound type.
   subroutine df_write_compound(name, step, array, ierr)
     character(*), intent(in) :: name
     integer, intent(in) :: step
@@ -166,8 +175,8 @@ contains
     call report(code, ierr, sentence)
   end subroutine
 
-  ! df_read for a compound type of the XML; the members are not checked, only their total size in bytes.
-  !   Errors  as df_read; df_e_type for another size, or a variable that is not of a compound type.
+  ! df_read for a compound type of the XML. The call checks only the total size of the members in bytes.
+  !   Errors  as df_read; df_e_type for another size, or for a variable that is not of a compound type.
   subroutine df_read_compound(name, step, array, ierr)
     character(*), intent(in) :: name
     integer, intent(in) :: step

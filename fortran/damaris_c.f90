@@ -1,16 +1,17 @@
-! The C interface as Fortran sees it: interface bodies only, one for each function of damaris.h that has no array argument.
+! The C interface in Fortran: interface bodies only, one for each function of damaris.h that has no array argument.
 ! Used by: the other modules of this folder, in simulation processes; a program uses module damaris.
-! Before it: module damaris. After it: libdamaris. Codes, units and owners are those of damaris.h; texts end with c_null_char.
+! Before it: module damaris. After it: libdamaris. Each function returns the codes, in the units and with the owners, of its
+! namesake in damaris.h; texts end with c_null_char.
 module damaris_c
   use, intrinsic :: iso_c_binding
   implicit none
   public
 
-  ! As dc_type in damaris.h.
+  ! The element types, as dc_type in damaris.h.
   integer(c_int), parameter :: dc_int8 = 1, dc_int16 = 2, dc_int32 = 3, dc_int64 = 4
   integer(c_int), parameter :: dc_float32 = 9, dc_float64 = 10, dc_char = 11, dc_compound = 12
 
-  ! What df_status tells; the fields of dc_status_t in damaris.h, where each is explained.
+  ! The state that df_status returns: the fields of dc_status_t, which damaris.h explains.
   type, bind(c) :: df_status_t
     integer(c_int64_t) :: last_complete, last_durable                            ! steps; -1: none yet
     integer(c_int64_t) :: buffer_bytes, buffer_used_bytes, largest_hole_bytes    ! bytes, of this client's share

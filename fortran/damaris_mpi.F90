@@ -1,7 +1,7 @@
-! Starting Damaris inside an MPI program in Fortran: `use damaris_mpi` beside `use damaris`, with `use mpi` or `use mpi_f08`.
+! Starts Damaris inside an MPI program in Fortran: `use damaris_mpi` beside `use damaris`, with `use mpi` or `use mpi_f08`.
 ! Used by: every rank of the simulation, once a session, by the thread that may call MPI, after MPI_Init.
-! Before it: the simulation's start. After it: clients go on with module damaris; a server serves inside the call until all clients
-! have finalized.
+! Before it: the simulation's start. After it: clients continue with module damaris; a server serves inside the call until all
+! clients have finalized.
 module damaris_mpi
   use, intrinsic :: iso_c_binding
 #ifdef DAMARIS_HAVE_MPI_F08
@@ -16,17 +16,21 @@ module damaris_mpi
   ! become servers, the others clients.
   !   config        path of the XML, readable by every rank with the same content.
   !   comm          integer (use mpi) or type(MPI_Comm) (use mpi_f08), as clients_comm; stays the caller's.
-  !   clients_comm  the communicator of all clients, for the simulation to use in place of `comm`. MPI_COMM_NULL on a server, and
-  !                 after an error but df_e_version.
-  !   is_client     .false. on a server, where the call returns when all clients have finalized and their data are durable: such
-  !                 a rank has nothing more to do than MPI_Finalize. .true. after an error of the start.
-  !   Owns          clients_comm is valid until MPI_Finalize, also after df_finalize: nobody frees it but the caller, who may.
+  !   clients_comm  gets the communicator of all clients, which the simulation uses in place of `comm`. MPI_COMM_NULL on a server,
+  !                 and after an error except df_e_version.
+  !   is_client     .false. on a server, where the call returns when all clients have finalized and their data are durable; the
+  !                 server then only has to call MPI_Finalize. .true. on a client and after an error of the start.
+  !   Owns          the caller may free clients_comm, the library never does; valid until MPI_Finalize, also after df_finalize.
   !   Collective    over `comm`.
-  !   Errors        the same on every rank of `comm` when one of them cannot start: df_e_config, df_e_config_mismatch,
-  !                 df_e_placement, df_e_region_in_use, df_e_stale_region, df_e_shm, df_e_timeout, df_e_no_output, df_e_plugin; on
-  !                 the rank alone df_e_no_mpi without MPI_Init, df_e_version with another MPI than Damaris was built with. On a
-  !                 server, when all clients have finalized, the first failure of the run: df_e_io, df_e_plugin, df_e_client_lost,
-  !                 df_e_timeout, df_e_duplicate, df_e_stopped. See damaris_mpi.h. Without ierr it stops the program there, too.
+  !   Waits         as dc_mpi_initialize: for another run that is in the way at most the XML's attach timeout; a server for its
+  !                 clients.
+  !   Errors        when a rank cannot start, the same error on every rank of `comm`: df_e_config, df_e_config_mismatch,
+  !                 df_e_placement, df_e_region_in_use, df_e_stale_region, df_e_shm, df_e_timeout, df_e_no_output, df_e_plugin; no
+  !                 rank is client or server then. On the calling rank alone df_e_no_mpi before MPI_Init and after MPI_Finalize,
+  !                 df_e_argument for `comm`, df_e_already_initialized, and df_e_version when the program uses another MPI than
+  !                 Damaris was built with. On a server, after all clients have finalized, the first failure of the run: df_e_io,
+  !                 df_e_plugin, df_e_client_lost, df_e_timeout, df_e_duplicate, df_e_shape, df_e_stopped. See damaris_mpi.h.
+  !                 Without ierr such a failure stops the program, too.
   interface df_mpi_initialize
     module procedure initialize_integer
 #ifdef DAMARIS_HAVE_MPI_F08
@@ -34,6 +38,7 @@ module damaris_mpi
 #endif
   end interface
 
+  ! dc_mpi_initialize with communicators as integers (src/mpi/fortran_start.c); returns its codes.
   interface
     integer(c_int) function start(config, world, clients, is_client) bind(c, name='damaris_mpi_initialize_fortran')
       import

@@ -1,4 +1,4 @@
-! What becomes of a return code: it goes to the caller's ierr, or, where none was given, an error stops the program.
+! Passes a return code to the caller's ierr, or, without an ierr, stops the program after an error.
 ! Used by: every df_ routine, as its last statement; df_last_error and df_strerror also by the simulation.
 ! Before it: a C function's code. After it: the simulation, or standard error and error stop.
 module damaris_report
@@ -9,17 +9,17 @@ module damaris_report
   private
   public :: report, df_last_error, df_strerror
 
-  ! df_e_unknown_name and so on: the codes of status.h under the names they have there.
+  ! The codes of status.h: df_e_unknown_name is DC_E_UNKNOWN_NAME.
 #include "damaris_codes.inc"
 
-  ! The sentence of the last error that this layer found itself; blank when the last one came from the library.
+  ! The sentence of the last error, if this layer found it; blank if libdamaris did. One for the process, not for each thread.
   character(512), save :: own_sentence = ''
 
 contains
 
-  ! Hands `code` on, for each df_ routine. A notice is no failure: ierr is 0 then, so that "ierr /= 0" always means an error.
-  !   code      a dc_code; an error without ierr prints its sentence to standard error and stops the program with status 1.
-  !   sentence  of an error that this layer has found itself; blank or absent when libdamaris has one.
+  ! Passes `code` to ierr. A notice gives 0, so that "ierr /= 0" always means an error.
+  !   code      a dc_code. An error without ierr prints its sentence to standard error and stops the program with status 1.
+  !   sentence  of an error that this layer found; blank or absent when libdamaris has the sentence.
   subroutine report(code, ierr, sentence)
     integer(c_int), intent(in) :: code
     integer, intent(out), optional :: ierr
@@ -37,8 +37,8 @@ contains
     end if
   end subroutine
 
-  ! The full sentence of the last error: place, cause, remedy; blank before the first. Its text is a copy and the caller's. For one
-  ! thread: what this layer has found itself is kept once a process.
+  ! Returns the full sentence of the last error: place, cause, remedy; blank before the first. The caller owns the text.
+  !   Threads  programs with one thread only: the sentence of an error that this layer found is kept once for the process.
   function df_last_error() result(text)
     character(:), allocatable :: text
     if (own_sentence /= '') then
@@ -48,13 +48,14 @@ contains
     end if
   end function
 
-  ! A short text for the value of an ierr, also for one that is no code. A copy, the caller's.
+  ! Returns a short text for the value of an ierr, also for a number that is not a code. The caller owns the text.
   function df_strerror(code) result(text)
     integer, intent(in) :: code
     character(:), allocatable :: text
     text = from_c(dc_strerror(int(code, c_int)))
   end function
 
+  ! Returns a copy of a C text that ends with a zero byte.
   function from_c(string) result(text)
     type(c_ptr), intent(in) :: string
     character(:), allocatable :: text

@@ -22,7 +22,8 @@ static void add_dimension(struct section* section, int64_t extent, ptrdiff_t str
   section->ndims++;
 }
 
-/* Strides are handed on also for contiguous arrays: a layout in C order then still gets each element at its own index. */
+/* Describes `array` in elements and bytes. Contiguous arrays get strides, too, so that a layout in C order gets each element at its own
+ * index. */
 static struct section describe(const CFI_cdesc_t* array, dc_type type) {
   struct section section = {0};
   if (type == DC_CHAR && array->elem_len != 1) add_dimension(&section, (int64_t)array->elem_len, 1);
@@ -42,7 +43,7 @@ int damaris_fortran_write_to(dc_variable_t* variable, int64_t step, int32_t bloc
                            section.strides_bytes);
 }
 
-/* How a type is declared in Fortran; types without a kind of their own are named as in the XML. */
+/* Returns the declaration of a type in Fortran; a type that Fortran lacks has its name in the XML. */
 static const char* fortran_name(dc_type type) {
   static const char* const names[] = {"any type",     "integer(int8)", "integer(int16)", "integer(int32)", "integer(int64)",
                                       "uint8",        "uint16",        "uint32",         "uint64",         "real(real32)",
@@ -55,7 +56,8 @@ static int fits_rank(const dc_layout_t* layout, int rank) {
   return layout->ndims == rank;
 }
 
-/* Whether a pointer of this type and rank can stand for a block of `layout`; the reason why not goes to `sentence`. */
+/* Returns DC_OK if a pointer of this type and rank can point to a block of `layout`, else DC_E_TYPE or DC_E_SHAPE, with the reason in
+ * `sentence`. */
 static int check_pointer(const char* name, const dc_layout_t* layout, dc_type type, int rank, char* sentence) {
   if (layout->type != type) {
     snprintf(sentence, kSentenceBytes, "'%s' has elements of %s, the pointer is %s; declare the pointer as the layout says", name,
@@ -77,7 +79,8 @@ static int check_pointer(const char* name, const dc_layout_t* layout, dc_type ty
   return DC_OK;
 }
 
-/* The explanation of an error found here, blank padded as Fortran wants it; blanks when libdamaris has the sentence. */
+/* Copies the reason of an error that this file found to `sentence`, padded with blanks as a Fortran text; blanks when libdamaris has the
+ * sentence. Returns `code`. */
 static int explain(int code, const char* reason, char* sentence) {
   memset(sentence, ' ', kSentenceBytes);
   memcpy(sentence, reason, strlen(reason));
@@ -102,7 +105,7 @@ int damaris_fortran_read(const char* name, int64_t step, int32_t block, int type
   return dc_read_typed(name, step, block, (dc_type)type, array->base_addr, section.ndims, section.extents, section.strides_bytes);
 }
 
-/* Elements of a derived type, of which the compiler tells no more than the size. */
+/* Checks elements of a derived type: a descriptor holds no more than their size. Returns DC_E_TYPE for another size than the layout's. */
 static int check_compound(const char* name, const CFI_cdesc_t* array, char* sentence) {
   dc_layout_t layout;
   char reason[kSentenceBytes] = "";

@@ -3,14 +3,14 @@
 // Before it: the simulation's arrays. After it: the region in shared memory, then the server on the dedicated core.
 //
 // Rules that hold for every call
-//   Errors    throw damaris::Error with the code of status.h and a full sentence; after one nothing of the call has taken effect, unless it
-//             says otherwise. `Throws` names the codes that the call is likely to meet; those that any call may meet stand in damaris.h
-//             (DC_E_NOT_INITIALIZED, DC_E_FORKED, DC_E_ARGUMENT, DC_E_THREADS, DC_E_MEMORY, DC_E_INTERNAL).
-//   Notices   (a variable that is switched off) never throw. write and commit return them; end_iteration, flush and finalize keep to
-//             themselves that a plugin was switched off (DC_N_PLUGIN), dc_last_error() has its sentence.
-//   Names, steps, threads, waiting   as damaris.h says.
-//   Units     lists of extents, offsets and strides are in elements, in the layout's dimension order: C order, slowest first, unless the
-//             layout has language="fortran", which lists the fastest dimension first.
+//   Errors    A call that fails throws damaris::Error with the code of status.h and a full sentence, and has had no effect, unless its
+//             comment or `State` of damaris.h says otherwise. `Throws` lists the codes that the work of the call causes. Any call may throw
+//             DC_E_NOT_INITIALIZED, DC_E_FORKED, DC_E_ARGUMENT, DC_E_THREADS, DC_E_MEMORY and DC_E_INTERNAL, see damaris.h.
+//   Notices   never throw. write and commit return them; end_iteration, flush and finalize drop DC_N_PLUGIN (a plugin was switched off),
+//             whose sentence dc_last_error() returns.
+//   Names, steps, threads, waiting   as in damaris.h.
+//   Units     Lists of extents, offsets and strides are in elements, in the layout's dimension order: C order (slowest first), unless the
+//             layout has language="fortran" (fastest first, as a Fortran declaration).
 #pragma once
 
 #include <damaris/damaris.h>
@@ -30,13 +30,14 @@ class Session;
 
 namespace detail {
 
-// Hands on DC_OK and notices; throws Error with dc_last_error() for a negative code.
+// Returns DC_OK and notices; throws Error with dc_last_error() for a negative code.
 inline dc_code checked(int code) {
   if (code < 0) throw Error(static_cast<dc_code>(code), dc_last_error());
   return static_cast<dc_code>(code);
 }
 
-// The layout of `variable` as it is now. Throws DC_E_UNKNOWN_NAME, and DC_E_TYPE unless its elements are of type T and size sizeof(T).
+// Returns the layout of `variable` as dc_get_layout, extents in elements. Throws DC_E_UNKNOWN_NAME, DC_E_SHAPE when the parameters give no
+// valid shape, and DC_E_TYPE unless the elements are of type T and of sizeof(T) bytes.
 template <class T>
 dc_layout_t layout_of(const std::string& variable) {
   dc_layout_t layout;
@@ -50,14 +51,17 @@ dc_layout_t layout_of(const std::string& variable) {
 
 }  // namespace detail
 
-// A block of a variable inside the region: the simulation computes in place, commit publishes without a copy. Moves, does not copy.
-//   Owns     the memory until commit, or until the step ends: data() dangles then. The destructor does nothing: a block that is never
-//            committed is not written, and the end of its step throws DC_E_NOT_COMMITTED.
-//   Threads  the one that has called alloc.
+// A block of a variable inside the region, from Session::alloc: the simulation computes in place, and commit publishes it without a copy.
+// Moves, does not copy.
+//   Owns     the memory until commit, or until the end of the step, after which data() dangles. The destructor commits nothing: a block
+//            that is not committed is not written, and the end of its step throws DC_E_NOT_COMMITTED.
+//   Threads  the thread that called alloc.
+//   Throws   only commit does.
 template <class T>
 class Block {
  public:
-  // The other one is empty afterwards, and not to be committed.
+  // `other` is empty afterwards and must not be committed. An assignment drops a block of this object that is not committed: it is lost
+  // as by the destructor. Throws nothing.
   Block(Block&& other) noexcept { *this = std::move(other); }
   Block& operator=(Block&& other) noexcept {
     variable_ = std::move(other.variable_);
@@ -69,23 +73,24 @@ class Block {
     return *this;
   }
 
-  // size() elements side by side, in the layout's language order, aligned to 64 bytes, uninitialised at first; null after commit.
+  // Returns the first of size() contiguous elements in the layout's dimension order, aligned to 64 bytes, uninitialised at first; null
+  // after commit.
   T* data() const noexcept { return data_; }
-  // In elements; 0 when data() is null.
+  // Returns the number of elements; 0 when data() is null.
   std::size_t size() const noexcept { return size_; }
-  // In elements, ghost zones included, in the layout's dimension order; kept after commit.
+  // Returns the extents in elements, ghost zones included, in the layout's dimension order; kept after commit.
   const std::vector<std::int64_t>& extents() const noexcept { return extents_; }
-  // The elements as a range, unchecked by index; empty after commit.
+  // Return the elements as a range, empty after commit. The index counts elements and is not checked.
   T* begin() const noexcept { return data_; }
   T* end() const noexcept { return data_ + size_; }
   T& operator[](std::size_t i) const noexcept { return data_[i]; }
 
-  // Publishes the block, of size() elements; data() is null afterwards, also when this throws.
-  //   Owns     the memory is the server's afterwards.
-  //   Returns  DC_OK, or the notice with which alloc gave memory that nobody stores: DC_N_DISABLED, DC_N_NOT_DUE, DC_N_SKIPPED,
-  //            DC_N_DROPPED.
-  //   Throws   DC_E_NOT_ALLOCATED when the step has ended meanwhile or the block is committed; DC_E_FULL when the lane stayed full: nothing
-  //            has happened, call it again; DC_E_SERVER_LOST.
+  // Publishes the block, of size() elements. data() is null afterwards, also when the call throws.
+  //   Owns     the server owns the memory afterwards.
+  //   Waits    at most the XML's buffer timeout, for a full lane.
+  //   Returns  DC_OK, or the notice of an alloc that nothing stores: DC_N_DISABLED, DC_N_NOT_DUE, DC_N_SKIPPED, DC_N_DROPPED.
+  //   Throws   DC_E_NOT_ALLOCATED after the end of the step and for a second commit; DC_E_FULL for a full lane and DC_E_SERVER_LOST,
+  //            detected only during the wait: the block is not published, and commit can be called again.
   dc_code commit() {
     data_ = nullptr;
     size_ = 0;
@@ -94,6 +99,7 @@ class Block {
 
  private:
   friend class Session;
+  // Throws as Session::alloc.
   Block(std::string variable, std::int64_t step, std::int32_t block) : variable_(std::move(variable)), step_(step), block_(block) {
     if constexpr (type_of<T>() == DC_COMPOUND) detail::layout_of<T>(variable_);
     dc_layout_t layout;
@@ -112,14 +118,17 @@ class Block {
   std::size_t size_ = 0;
 };
 
-// A variable looked up once: the fast path of a write. Copies are cheap.
-//   Owns     nothing: valid until its session ends, and of no use to a later one.
+// A handle of a variable from Session::variable: the fast path of a write. Cheap to copy.
+//   Owns     nothing: valid until its session ends, and not to be used in a later one.
+//   Threads  as Session.
 template <class T>
 class Variable {
  public:
-  // Copies `data` (a container, a Section, or one element) as block `block` of `step`; it may be reused at once. No look-up, no lock,
-  // no allocation, no system call. Elements of another type than T do not compile.
-  //   Returns and throws as Session::write.
+  // Copies `data` (a container, a Section, or one element) as block `block` (0 or more) of `step`; `data` may be reused at once. Costs as
+  // dc_write_to_typed: without a look-up, and for block 0 of an open step without a lock or an allocation. Elements of another type than T
+  // do not compile.
+  //   Units    as many elements as the layout has, ghost zones included.
+  //   Returns and throws as Session::write; DC_E_ARGUMENT in another session than that of the handle.
   template <class Data>
   dc_code write(std::int64_t step, const Data& data, std::int32_t block = 0) const {
     const auto& section = as_section(data);
@@ -138,25 +147,28 @@ class Variable {
   dc_variable_t* handle_ = nullptr;
 };
 
-// This process as a client. There is one session a process at a time; it moves and does not copy. A session that is over throws
-// DC_E_NOT_INITIALIZED from every call.
-//   Threads  as damaris.h says; attach, finalize and moves while no other thread is in a call.
+// The session of this process as a client. A process has one session at a time; it moves and does not copy. Every call of a session that
+// is over, by finalize or by a move, throws DC_E_NOT_INITIALIZED.
+//   Threads  as in damaris.h; attach, finalize and moves while no other thread is in a call.
 class Session {
  public:
-  // Attaches as client `id` (0 or more, unique in the run, usually the rank) to the server of this node, and starts that server where
-  // needed; with `dedicated cores="0"` does its work in this process. `config` is the path of the XML.
-  //   Throws  DC_E_CONFIG, DC_E_CONFIG_MISMATCH, DC_E_REGION_IN_USE, DC_E_SHM, DC_E_VERSION, DC_E_DUPLICATE for an id in use,
-  //           DC_E_ALREADY_INITIALIZED, DC_E_TIMEOUT after the XML's attach time-out, and what keeps a server from starting
-  //           (DC_E_STALE_REGION, DC_E_NO_OUTPUT, DC_E_PLUGIN); no session exists then, and it may be tried again.
+  // Attaches as client `id` (0 or more, unique in the run, usually the rank) to the server of this node. The first client starts that
+  // server if none runs and the XML allows it; with `dedicated cores="0"` this process does the server's work. `config` is the path of
+  // the XML.
+  //   Waits   at most the XML's attach timeout, in seconds unless the XML gives a unit.
+  //   Throws  DC_E_CONFIG, DC_E_CONFIG_MISMATCH, DC_E_REGION_IN_USE, DC_E_SHM, DC_E_VERSION, DC_E_DUPLICATE for an id in use, DC_E_TIMEOUT,
+  //           DC_E_SERVER_LOST, DC_E_ALREADY_INITIALIZED; the start of a server adds DC_E_STALE_REGION, DC_E_NO_OUTPUT, DC_E_PLUGIN and the
+  //           codes of plugins. After an error no session exists, and attach can be called again.
   static Session attach(const std::string& config, int id) {
     detail::checked(dc_initialize(config.c_str(), id));
     return Session();
   }
-  // Takes over the session that dc_initialize or dc_mpi_initialize has started; this object ends it. Without one its calls throw
-  // DC_E_NOT_INITIALIZED.
+  // Returns an object for the session that dc_initialize or dc_mpi_initialize started, and owns it from then on. Throws nothing; where no
+  // session exists, the calls of the object throw DC_E_NOT_INITIALIZED.
   static Session adopt() { return Session(); }
 
-  // The other one is over afterwards: its calls throw DC_E_NOT_INITIALIZED. One that is assigned to is finalized first, as by ~Session.
+  // `other` is over afterwards: its calls throw DC_E_NOT_INITIALIZED. An assignment first finalizes the session of this object, as
+  // ~Session. Throws nothing.
   Session(Session&& other) noexcept : active_(std::exchange(other.active_, false)) {}
   Session& operator=(Session&& other) noexcept {
     if (this == &other) return *this;
@@ -164,12 +176,14 @@ class Session {
     active_ = std::exchange(other.active_, false);
     return *this;
   }
-  // Finalizes, within the XML's finalize time-out, and cannot tell of errors: call finalize() first to hear whether all data are stored.
+  // Finalizes as finalize() does, within the XML's finalize timeout, but drops all errors: call finalize() to learn whether all data are
+  // stored.
   ~Session() { end(); }
 
-  // Ends all steps, waits until what was written is durable, at most the XML's finalize time-out, detaches.
-  //   Throws  what was not stored as wanted (DC_E_EARLIER_IO), DC_E_NOT_COMMITTED, DC_E_TIMEOUT, DC_E_SERVER_LOST; in place also the code
-  //           with which a plugin ended. The session is over nevertheless.
+  // Ends all steps, waits until the published data are durable, and detaches.
+  //   Waits   at most the XML's finalize timeout, in seconds unless the XML gives a unit.
+  //   Throws  DC_E_EARLIER_IO with all storage errors that no call has thrown yet, DC_E_NOT_COMMITTED, DC_E_TIMEOUT, DC_E_SERVER_LOST; with
+  //           `dedicated cores="0"` also the error of a plugin's finalize. The session is over in every case.
   void finalize() {
     require_active();
     active_ = false;
@@ -177,12 +191,13 @@ class Session {
   }
 
   // Copies `data` (a container, a Section, or one element) as block `block` (0 or more) of `variable` at `step`, and ends all earlier
-  // steps; `data` may be reused at once.
+  // steps. `data` may be reused at once.
   //   Units    as many elements as the layout has, ghost zones included.
-  //   Returns  DC_OK, or why nothing was copied: DC_N_DISABLED, DC_N_NOT_DUE, DC_N_SKIPPED, DC_N_DROPPED.
-  //   Throws   DC_E_UNKNOWN_NAME, DC_E_TYPE, DC_E_SHAPE, DC_E_DUPLICATE, DC_E_BACKWARD, DC_E_TOO_LARGE, DC_E_ITERATION_TOO_LARGE, or
-  //            DC_E_FULL when the buffer stayed full for the XML's time-out: nothing of the block is written, but the step may be open, and
-  //            the call can be made again; DC_E_SERVER_LOST.
+  //   Waits    at most the XML's buffer timeout for a full lane, and again for room in the buffer.
+  //   Returns  DC_OK, or the reason why nothing is copied: DC_N_DISABLED, DC_N_NOT_DUE, DC_N_SKIPPED, DC_N_DROPPED.
+  //   Throws   DC_E_UNKNOWN_NAME, DC_E_TYPE, DC_E_SHAPE, DC_E_DUPLICATE, DC_E_BACKWARD, DC_E_TOO_LARGE, DC_E_ITERATION_TOO_LARGE, DC_E_FULL
+  //            after the wait, DC_E_SERVER_LOST. Nothing is copied then. After DC_E_FULL the step may be open, and the call can be
+  //            repeated.
   template <class Data>
   dc_code write(const std::string& variable, std::int64_t step, const Data& data, std::int32_t block = 0) {
     require_active();
@@ -193,11 +208,12 @@ class Session {
                                           section.extents(), section.strides_bytes()));
   }
 
-  // Fills `data` (a container, a MutableSection, or one element) with what the run of restart="..." in the XML stored as block `block` of
-  // `variable` at `step`; ghost zones stay as they are. Waits for the storage, at most the XML's buffer time-out.
+  // Fills `data` (a container, a MutableSection, or one element) with the values of block `block` of `variable` at `step` that the run of
+  // restart="..." in the XML stored. Ghost zones keep their values. Opens and ends no step.
   //   Units   as many elements as write takes.
-  //   Throws  DC_E_NOT_STORED when that is not there, DC_E_CONFIG when the XML names no run, DC_E_UNKNOWN_NAME, DC_E_SHAPE, DC_E_TYPE,
-  //           DC_E_IO, DC_E_TOO_LARGE, DC_E_FULL, DC_E_TIMEOUT, DC_E_SERVER_LOST; `data` is as it was.
+  //   Waits   for a full lane, for room in the buffer, and for the server and the storage: each at most the XML's buffer timeout.
+  //   Throws  DC_E_NOT_STORED when the run lacks the step or a part of the array, DC_E_CONFIG when the XML names no run, DC_E_UNKNOWN_NAME,
+  //           DC_E_SHAPE, DC_E_TYPE, DC_E_IO, DC_E_TOO_LARGE, DC_E_FULL, DC_E_TIMEOUT, DC_E_SERVER_LOST. `data` keeps its values then.
   template <class Data>
   void read(const std::string& variable, std::int64_t step, Data&& data, std::int32_t block = 0) {
     require_active();
@@ -208,8 +224,10 @@ class Session {
                                   section.strides_bytes()));
   }
 
-  // The last complete step of that run in which `variable` was stored, or anything if it is empty. Waits as read.
-  //   Throws  DC_E_NOT_STORED when there is none, DC_E_CONFIG, DC_E_UNKNOWN_NAME, DC_E_IO, DC_E_FULL, DC_E_TIMEOUT, DC_E_SERVER_LOST.
+  // Returns the last complete step in which that run stored `variable`, or, for an empty name, any variable.
+  //   Waits   as read.
+  //   Throws  DC_E_NOT_STORED when there is no such step, DC_E_CONFIG, DC_E_UNKNOWN_NAME, DC_E_IO, DC_E_FULL, DC_E_TIMEOUT,
+  //           DC_E_SERVER_LOST.
   std::int64_t last_step(const std::string& variable = {}) {
     require_active();
     std::int64_t step = 0;
@@ -217,53 +235,59 @@ class Session {
     return step;
   }
 
-  // Looks `name` up once.
-  //   Throws  DC_E_UNKNOWN_NAME; DC_E_TYPE when its elements are not of type T.
+  // Returns a handle of the variable `name`, valid until the session ends.
+  //   Throws  DC_E_UNKNOWN_NAME; DC_E_TYPE when its elements are not of type T and sizeof(T) bytes; DC_E_SHAPE when the parameters give no
+  //           valid shape.
   template <class T>
   Variable<T> variable(const std::string& name) {
     require_active();
     return Variable<T>(name);
   }
 
-  // Hands out block `block` (0 or more) of `variable` at `step` in shared memory, and ends all earlier steps. Where a write would return a
-  // notice it is memory of its own, which commit drops.
-  //   Owns    the block, see there.
-  //   Throws  as write; for a compound type DC_E_TYPE unless its size is sizeof(T).
+  // Reserves block `block` (0 or more) of `variable` at `step` in shared memory, and ends all earlier steps. Where a write would return a
+  // notice, the block is private memory of this process, which commit frees.
+  //   Owns    the Block, see there; extents and size in elements.
+  //   Waits   as write.
+  //   Throws  as write; for a compound type also DC_E_TYPE unless its elements have sizeof(T) bytes.
   template <class T>
   Block<T> alloc(const std::string& variable, std::int64_t step, std::int32_t block = 0) {
     require_active();
     return Block<T>(variable, step, block);
   }
 
-  // Sends the event `name`, and ends all steps before `step`; its actions run on the server by their scope.
-  //   Throws  DC_E_UNKNOWN_NAME, DC_E_BACKWARD, DC_E_FULL at a full lane, DC_E_SERVER_LOST; what actions come to, end_iteration tells.
+  // Sends the event `name` of `step` to the server, which runs its actions by their scope. Ends all earlier steps.
+  //   Waits   at most the XML's buffer timeout, for a full lane.
+  //   Throws  DC_E_UNKNOWN_NAME, DC_E_BACKWARD, DC_E_FULL, DC_E_SERVER_LOST. A failure of an action is thrown by a later end_iteration,
+  //           flush or finalize.
   void signal(const std::string& name, std::int64_t step) {
     require_active();
     detail::checked(dc_signal(name.c_str(), step));
   }
 
-  // Ends `step` and all earlier ones, also when nothing was written. With a dedicated core it waits for no storage.
-  //   Collective  only where `dedicated cores="0"` under MPI makes it so: over all ranks.
-  //   Throws      errors of earlier steps (DC_E_EARLIER_IO) and DC_E_NOT_COMMITTED: the step has ended nevertheless. DC_E_BACKWARD,
-  //               DC_E_FULL at a full lane, DC_E_SERVER_LOST; in place DC_E_TIMEOUT: ended here, but not in all processes.
+  // Ends `step` and all earlier ones for this client, also when it wrote nothing. With a dedicated core it never waits for storage.
+  //   Collective  over all ranks, only where `dedicated cores="0"` under MPI requires it.
+  //   Waits       at most the XML's buffer timeout, for a full lane.
+  //   Throws      with the step ended: DC_E_NOT_COMMITTED; DC_E_EARLIER_IO, the first error of an earlier step that no call has thrown
+  //               yet; with `dedicated cores="0"` DC_E_TIMEOUT when other processes have not ended it. Without effect: DC_E_BACKWARD,
+  //               DC_E_FULL, DC_E_SERVER_LOST.
   void end_iteration(std::int64_t step) {
     require_active();
     detail::checked(dc_end_iteration(step));
   }
 
-  // Waits until `step` and all earlier ones are durable on this node group: files fsynced under their final names.
-  //   Units   `timeout` in milliseconds, 0 or more (else DC_E_ARGUMENT); more than 24 days are cut to that.
-  //   Throws  DC_E_TIMEOUT after `timeout`, DC_E_NOT_ENDED when this client has not ended `step`, DC_E_EARLIER_IO when something was not
-  //           stored as wanted, DC_E_NOT_COMMITTED, DC_E_FULL at a full lane, DC_E_SERVER_LOST. Errors come once, see dc_flush.
+  // Waits until `step` and all earlier ones are durable on this node group: in files that are fsynced under their final names.
+  //   Units   `timeout` in milliseconds, 0 or more (else DC_E_ARGUMENT); values above 2^31 - 1 ms, about 24 days, count as that.
+  //   Throws  DC_E_TIMEOUT after `timeout`, DC_E_NOT_ENDED when this client has not ended `step`, DC_E_EARLIER_IO with the first error of
+  //           these steps, DC_E_NOT_COMMITTED, DC_E_FULL, DC_E_SERVER_LOST. Each error is thrown once, see dc_flush.
   void flush(std::int64_t step, std::chrono::milliseconds timeout) {
     require_active();
-    const auto most = static_cast<std::chrono::milliseconds::rep>(std::numeric_limits<int>::max());
-    detail::checked(dc_flush(step, static_cast<int>(std::min(timeout.count(), most))));
+    constexpr std::chrono::milliseconds::rep kMost = std::numeric_limits<int>::max(), kRefused = -1;
+    detail::checked(dc_flush(step, static_cast<int>(std::clamp(timeout.count(), kRefused, kMost))));
   }
 
-  // The state of this node group and this client; never waits.
-  //   Units   sizes in bytes, counts of writes and events, see dc_status_t.
-  //   Throws  DC_E_NOT_INITIALIZED; never for a failed step, which is its first_error.
+  // Returns the state of this node group and this client. Never waits.
+  //   Units   sizes in bytes, see dc_status_t.
+  //   Throws  DC_E_NOT_INITIALIZED. A failed step throws nothing here: see first_error.
   dc_status_t status() {
     require_active();
     dc_status_t status;
@@ -271,13 +295,14 @@ class Session {
     return status;
   }
 
-  // Sets the integer parameter `name` of the XML for this client, from the first write of a step on.
-  //   Throws  DC_E_UNKNOWN_NAME; DC_E_ARGUMENT for a constant or computed one, and for a value that its type cannot hold.
+  // Sets the integer parameter `name` for this client only. The layouts follow with the first write of a step.
+  //   Throws  DC_E_UNKNOWN_NAME; DC_E_ARGUMENT for a constant or computed parameter, and for a value outside the range of its type, or of
+  //           the type of a parameter that is computed from it. No parameter has changed then.
   void set_parameter(const std::string& name, std::int64_t value) {
     require_active();
     detail::checked(dc_set_parameter(name.c_str(), value));
   }
-  // The parameter `name` as this client has it now. Throws DC_E_UNKNOWN_NAME.
+  // Returns the parameter `name` of this client, as set last. Throws DC_E_UNKNOWN_NAME.
   std::int64_t parameter(const std::string& name) {
     require_active();
     std::int64_t value = 0;
@@ -285,27 +310,28 @@ class Session {
     return value;
   }
 
-  // Gives the extents of this client's next blocks of a variable, or of all variables of a layout; an empty list goes back to the layout's
-  // expressions.
+  // Sets the extents of this client's next blocks of `name`, a variable, or a layout and so all its variables. An empty list returns to the
+  // layout's expressions.
   //   Units   elements, ghost zones included, in the layout's dimension order.
-  //   Throws  DC_E_UNKNOWN_NAME; DC_E_SHAPE for another number of dimensions, a negative extent, or less than the ghost zones; nothing
-  //           has changed then.
+  //   Throws  DC_E_UNKNOWN_NAME; DC_E_SHAPE for another number of dimensions, a negative extent, a size of 2^63 bytes or more, or an extent
+  //           smaller than its ghost zones. No shape has changed then.
   void set_shape(const std::string& name, const std::vector<std::int64_t>& extents) {
     require_active();
     detail::checked(dc_set_shape(name.c_str(), static_cast<int>(extents.size()), extents.data()));
   }
-  // Gives the place of these blocks in the global array.
+  // Sets the position of these blocks in the global array.
   //   Units   zero-based offsets of the interior (without ghost zones), in elements, in the layout's dimension order.
-  //   Throws  DC_E_UNKNOWN_NAME; DC_E_SHAPE for another number of dimensions or a negative offset. A place outside the global array is
-  //           refused by the write.
+  //   Throws  DC_E_UNKNOWN_NAME; DC_E_SHAPE for another number of dimensions or a negative offset; no position has changed then. An empty
+  //           list may also throw DC_E_ARGUMENT. A position outside the global array is refused by the write (DC_E_SHAPE).
   void set_position(const std::string& name, const std::vector<std::int64_t>& offsets) {
     require_active();
     detail::checked(dc_set_position(name.c_str(), static_cast<int>(offsets.size()), offsets.data()));
   }
 
-  // Gives the physical time of `step`, and ends all earlier steps; the last value on the node wins.
+  // Sets the physical time of `step`, and ends all earlier steps. The last value that a client of the node sends is stored.
   //   Units   finite, in the simulation's own unit.
-  //   Throws  DC_E_ARGUMENT for a time that is not finite, DC_E_BACKWARD, DC_E_FULL at a full lane, DC_E_SERVER_LOST.
+  //   Waits   at most the XML's buffer timeout, for a full lane.
+  //   Throws  DC_E_ARGUMENT for a time that is not finite, DC_E_BACKWARD, DC_E_FULL, DC_E_SERVER_LOST.
   void set_time(std::int64_t step, double time) {
     require_active();
     detail::checked(dc_set_time(step, time));
@@ -313,12 +339,12 @@ class Session {
 
  private:
   Session() = default;
-  // Throws DC_E_NOT_INITIALIZED when it is over.
+  // Throws DC_E_NOT_INITIALIZED when the session is over.
   void require_active() const {
     if (!active_)
       throw Error(DC_E_NOT_INITIALIZED, "this session is over: it was finalized, or moved from; call the one that is in use");
   }
-  // Errors end here: a destructor has nobody to tell.
+  // Drops the error of dc_finalize: a destructor must not throw.
   void end() noexcept {
     if (std::exchange(active_, false) && dc_finalize() < 0) return;
   }

@@ -82,7 +82,7 @@ TEST_CASE("a plugin that refuses its settings stops the start with its own sente
   model.plugins[0].where = {12, 5};
   const Error error = error_of([&] { Node node(model, 1); });
   CHECK(error.code() == DC_E_CONFIG);
-  CHECK(error.sentence() == "node.xml:12:5: plugin 'recorder' failed in init: it was told to refuse");
+  CHECK(error.sentence() == "node.xml:12:5: plugin 'recorder' failed in init: it was asked to refuse");
 }
 
 TEST_CASE("a missing plugin and a missing function are named with their XML line and where they were sought") {

@@ -140,7 +140,7 @@ static int init(const dc_host_t* host, void** state) {
     }
     const int here = strcmp(host->settings[i].key, "refuse_on") == 0 && atoi(host->settings[i].value) == host->server_index;
     if (here || strcmp(host->settings[i].key, "refuse") == 0) {
-      host->fail(host->self, "it was told to refuse");
+      host->fail(host->self, "it was asked to refuse");
       return DC_E_CONFIG;
     }
   }

@@ -20,7 +20,7 @@ from scenario import base_of
 from stored import expected, read_stored, same
 from times import wrong_times
 
-STEP = re.compile(r"(?:step|step) (\d+)")
+STEP = re.compile(r"step (\d+)")
 MISSES = re.compile(r"the manifest(?:, which server 0 keeps,)? lacks \d+ steps, step (\d+) to step (\d+)")
 DIED = re.compile(r"client (\d+) died after")
 TOO_LATE = re.compile(r"the last (\d+) writes and signals of client (\d+) came too late")
@@ -215,7 +215,7 @@ class Check:
         heard += [call.sentence.split(LAST_MAIL)[1] for call in ledger.calls if call.code == SERVER_LOST and LAST_MAIL in call.sentence]
         killed = self.kind.client_dies and not ledger.ended  # before it could hear of it
         if killed or any(call.code == SERVER_LOST and IN_ITS_LOG in call.sentence for call in ledger.calls):
-            heard += [line for line in self.runner.log_lines() if " error: step " in line]
+            heard += [line for line in self.runner.log_lines() if " error: " in line and " failed at step " in line]
         if len(self.run.nodes) > 1:  # the one that keeps the manifest ends last: the clients of the others are gone then
             heard += [line for line in self.runner.log_lines() if "failed in finalize: the manifest lacks" in line]
         told = {int(s) for sentence in heard for s in STEP.findall(sentence)}

@@ -248,6 +248,8 @@ TEST_CASE("settings reach the C interface") {
   CHECK(recorded.value == 2000);
   session.flush(3, std::chrono::hours(10000));
   CHECK(recorded.value == std::numeric_limits<int>::max());
+  session.flush(3, std::chrono::milliseconds(-1 - (std::int64_t{1} << 32)));
+  CHECK(recorded.value < 0);
   session.set_time(3, 1.5);
   CHECK(recorded.value == 1500);
   CHECK(session.status().writes == 7);

@@ -283,7 +283,7 @@ TEST_CASE("what keeps a server from starting comes back to the client that start
   CHECK_THAT(answer.sentence, Catch::Contains("needed but only") && Catch::Contains("make <buffer size=...> smaller"));
   Run refusing("<clients count='1'/>",
                "<plugin name='p' using='damaris_test_recorder.so'><setting key='refuse' value='1'/></plugin>");
-  CHECK_THAT(refusing.client(0)("init 0").sentence, Catch::Contains("run.xml:1:") && Catch::Contains("it was told to refuse"));
+  CHECK_THAT(refusing.client(0)("init 0").sentence, Catch::Contains("run.xml:1:") && Catch::Contains("it was asked to refuse"));
 }
 
 TEST_CASE("rule 5: without MPI an action of scope global is a configuration error, detached and in place") {

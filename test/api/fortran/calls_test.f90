@@ -84,6 +84,12 @@ contains
     answer%parameter = -17
     call df_get_parameter('n', small)
     call check(called() == 'get_parameter n' .and. small == -17, 'df_get_parameter')
+    answer%parameter = -2147483648_int64
+    call df_get_parameter('n', small, ierr)
+    call check(ierr == df_ok .and. small == -huge(small) - 1, 'the lowest number of 32 bits fits')
+    answer%parameter = -huge(large) - 1
+    call df_get_parameter('n', small, ierr)
+    call check(ierr == df_e_argument, 'the lowest number of 64 bits does not fit into 32')
     answer%parameter = 5000000000_int64
     call df_get_parameter('n', large)
     call check(large == 5000000000_int64, 'df_get_parameter of 64 bits')
