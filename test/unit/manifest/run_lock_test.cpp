@@ -99,11 +99,7 @@ TEST_CASE("nobody else can open the file of locks, and what others have planted 
   }
   SECTION("a named pipe") {
     REQUIRE(::mkfifo(folder.lock().c_str(), 0666) == 0);
-<<<<<<< HEAD:test/unit/manifest/run_hold_test.cpp
-    CHECK_THROWS_WITH(hold_of(folder.record(), "run", "node.s0"), Catch::Contains("it is not a regular file"));
-=======
     CHECK_THROWS_WITH(lock_of(folder.record(), "run", "node.s0"), Catch::Contains("it is no regular file"));
->>>>>>> d4adbcf40ab7e2c13b189f614958857a1b840ccd:test/unit/manifest/run_lock_test.cpp
   }
   SECTION("another user's folder") {
     std::filesystem::create_directory(folder.lock());
