@@ -99,7 +99,7 @@ TEST_CASE("nobody else can open the file of locks, and what others have planted 
   }
   SECTION("a named pipe") {
     REQUIRE(::mkfifo(folder.lock().c_str(), 0666) == 0);
-    CHECK_THROWS_WITH(lock_of(folder.record(), "run", "node.s0"), Catch::Contains("it is no regular file"));
+    CHECK_THROWS_WITH(lock_of(folder.record(), "run", "node.s0"), Catch::Contains("it is not a regular file"));
   }
   SECTION("another user's folder") {
     std::filesystem::create_directory(folder.lock());
