@@ -20,6 +20,23 @@ constexpr std::int64_t kHoldMs = 10'000;                  // how long clients wa
 constexpr std::int64_t kAwaitedLogDelayMs = 10'000;       // after which the wait for other servers is logged
 constexpr auto kLongCallback = std::chrono::seconds(10);  // a longer callback is logged
 
+// What `work` has thrown; DC_OK if it returned.
+template <class Work>
+Status outcome_of(Work&& work) noexcept {
+  try {
+    work();
+    return {};
+  } catch (const Error& error) {
+    return {error.code(), error.what()};
+  } catch (const std::bad_alloc&) {
+    return {DC_E_MEMORY, "it is out of memory"};
+  } catch (const std::exception& error) {
+    return {DC_E_INTERNAL, error.what()};
+  } catch (...) {
+    return {DC_E_INTERNAL, "an exception of unknown type"};
+  }
+}
+
 }  // namespace
 
 Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::Region> region,
@@ -125,18 +142,13 @@ void Server::log_awaited_servers() {
 }
 
 Status Server::run(const std::atomic<bool>* stop) {
-  try {
+  const Status outcome = outcome_of([&] {
     serve(stop);
     close();
-  } catch (const Error& error) {
-    fail(error.code(), error.what());
-  } catch (const std::bad_alloc&) {
-    fail(DC_E_MEMORY, "it is out of memory");
-  } catch (const std::exception& error) {
-    fail(DC_E_INTERNAL, error.what());
-  } catch (...) {
-    fail(DC_E_INTERNAL, "an exception of unknown type");
-  }
+  });
+  // A plugin forked and returned twice: the server goes on in the other process, and the region is that one's.
+  if (!creator_.is_this_process()) return outcome;
+  if (outcome.code != DC_OK) fail(outcome);
   return failures_.first();
 }
 
@@ -166,17 +178,17 @@ void Server::serve(const std::atomic<bool>* stop) {
 
 // As after a kill: the state of the server is unknown, so plugins are no longer called, and the rest is left to recovery.
 // First what must not fail; the message is best effort, because memory may be exhausted.
-void Server::fail(int code, const std::string& cause) noexcept {
+void Server::fail(const Status& cause) noexcept {
   state_ = State::broken;
   preserve_unstored_data();
   work_.host().abandon();
   try {
-    const std::string sentence = format("a fault has ended server {}: {}", work_.coordinator().index(), cause);
-    failures_.record(code, sentence);
-    intake_.notify_all_clients({code, sentence});
+    const std::string sentence = format("a fault has ended server {}: {}", work_.coordinator().index(), cause.message);
+    failures_.record(cause.code, sentence);
+    intake_.notify_all_clients({cause.code, sentence});
     intake_.deliver_mail();
   } catch (...) {
-    failures_.record_code(code);
+    failures_.record_code(cause.code);
   }
   region_->header().state.store(static_cast<std::uint32_t>(shm::RegionState::lost), std::memory_order_release);
   shm::notify_progress(region_->header());

@@ -64,7 +64,7 @@ class Server final : public Serving {
   bool holds_clients();
   void log_awaited_servers();
   void serve(const std::atomic<bool>* stop);
-  void fail(int code, const std::string& cause) noexcept;
+  void fail(const Status& cause) noexcept;
   void preserve_unstored_data() noexcept;
   void note_stopped();
 
