@@ -142,7 +142,7 @@ TEST_CASE("by policy a failing action is switched off, which is a notice, or sta
   CHECK(report.code == (disables ? DC_N_PLUGIN : DC_E_EARLIER_IO));
   CHECK(node.client(0).status().first_error == (disables ? DC_OK : DC_E_PLUGIN));
   CHECK_THAT(report.message,
-             Catch::StartsWith("action 'fail_always' of damaris_test_recorder.so failed on event 'bad' of step 0: it was told "
+             Catch::StartsWith("action 'fail_always' of damaris_test_recorder.so failed on event 'bad' of step 0: it was asked "
                                "to fail"));
   CHECK((report.message.find("it is switched off, the run goes on without it") != std::string::npos) == disables);
   CHECK(node.stop().code == (disables ? DC_OK : DC_E_PLUGIN));
