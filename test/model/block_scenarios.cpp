@@ -265,7 +265,7 @@ class QuestionScenario : public RegionScenario {
     const server::HeldBlock held = {0, event.block_offset, block->size_bytes.load()};
     ledger_.hold(held);
     shm::data_of(block, kForm)[0] = kAnswer;
-    ledger_.hand_back(held);
+    ledger_.answer(held);
   }
 };
 
