@@ -112,7 +112,7 @@ void section(Build& build, const Element& element) {
   } else if (element.name == "buffer") {
     buffer(build, element);
   } else if (element.name == "lanes") {
-    a.lane_events = next_power_of_two(number(build, *element.find("events"), 16, 1 << 20));
+    a.lane_messages = next_power_of_two(number(build, *element.find("events"), 16, 1 << 20));
   } else if (element.name == "placement") {
     a.pin = element.is_true("pin");
   } else if (element.name == "plugins") {

@@ -306,7 +306,7 @@ void IntakeSide::stop() {
   signals_.stop();
   stop_accepting();
   // Drains what the lanes hold now; bounded, because a client may keep sending.
-  for (std::uint64_t passes = region_->lane_events() / kMessagesPerVisit + 1; passes > 0 && drain(); --passes) {
+  for (std::uint64_t passes = region_->lane_messages() / kMessagesPerVisit + 1; passes > 0 && drain(); --passes) {
   }
   for (Member& member : roster_.members())
     if (member.presence == Member::Presence::attached || member.presence == Member::Presence::expected)
