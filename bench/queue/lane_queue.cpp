@@ -55,7 +55,7 @@ Sample run_lanes(int producers, std::int64_t messages_each) {
   shm::RegionSpec spec;
   spec.name = shm::region_name("bench", shm::make_nonce(), 0, 0);
   spec.clients = static_cast<std::uint32_t>(producers);
-  spec.lane_events = kQueueEvents;
+  spec.lane_messages = kQueueEvents;
   shm::Region region = shm::Region::create(spec);
   region.memory().unlink_name();  // the children inherit the mapping
   std::vector<shm::LaneReader> readers;

@@ -81,7 +81,7 @@ void serve(const GroupPlan& plan, const std::string& basename, Shared& shared, C
   run.host().send = [](void*, int to, const void* data, std::uint64_t bytes) { return the_boxes->send(my_index, to, data, bytes); };
   const hdf5::QuietErrors quiet;
   hdf5::Storage storage(run.host());
-  const auto listen = [&] { the_boxes->empty(my_index, [&](int from, const std::string& text) { storage.take(from, text); }); };
+  const auto listen = [&] { the_boxes->empty(my_index, [&](int from, const std::string& text) { storage.receive(from, text); }); };
   const auto due = [&](int step) {
     return start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(plan.interval_s * step));
   };

@@ -17,7 +17,8 @@
  *   Threads   One thread of the process at a time, unless said otherwise. With `threads="T"` in the XML up to T threads may call at once:
  *             a thread takes one of T places with its first call that writes, allocates, commits, reads, signals, sets a time or
  *             flushes, and keeps it until the thread ends. One thread ends a step, also by the first call with a later step, or
- *             changes shapes and positions, while no other thread is in a call.
+ *             changes shapes and positions, while no other thread is in a call. No call may be made from a signal handler: the
+ *             thread may be in a call, and writes that return 0 would be lost.
  *   Collective  No call is collective, except that `dedicated cores="0"` under MPI can make the end of a step collective.
  *   Waiting   Only calls that find the buffer or their lane full, and dc_read, dc_last_step, dc_flush, dc_initialize and dc_finalize
  *             wait, each wait within a bound. With `dedicated cores="0"` dc_signal and dc_end_iteration do the server's work, and so

@@ -1,7 +1,10 @@
 #include "api/session.hpp"
 
+#include <pthread.h>
 #include <unistd.h>
 
+#include <memory>
+#include <new>
 #include <optional>
 #include <thread>
 
@@ -19,9 +22,33 @@ namespace {
 
 // Not destroyed at exit: a program that exits without dc_finalize counts as dead, and the server must see that.
 Session* the_session = nullptr;
-thread_local std::string last_sentence;
 constexpr auto kShortWait = std::chrono::milliseconds(20);
 constexpr auto kWatchInterval = std::chrono::microseconds(500);
+
+// Each thread's last error. Under a pthread key, not in a thread_local object, which is destroyed before the handlers of atexit run: these may
+// call Damaris too. The main thread keeps its message to the end of the process.
+class LastError {
+ public:
+  // nullptr: none.
+  static std::string* find() noexcept { return key() == kNone ? nullptr : static_cast<std::string*>(::pthread_getspecific(key())); }
+  // Throws std::bad_alloc.
+  static std::string& make() {
+    if (std::string* const known = find()) return *known;
+    auto made = std::make_unique<std::string>();
+    if (key() == kNone || ::pthread_setspecific(key(), made.get()) != 0) throw std::bad_alloc();
+    return *made.release();
+  }
+
+ private:
+  static constexpr pthread_key_t kNone = static_cast<pthread_key_t>(-1);
+  static pthread_key_t key() noexcept {
+    static const pthread_key_t made = [] {
+      pthread_key_t key = kNone;
+      return ::pthread_key_create(&key, [](void* text) { delete static_cast<std::string*>(text); }) == 0 ? key : kNone;
+    }();
+    return made;
+  }
+};
 
 // Runs after other static destructors, such as that of a C++ session that finalizes.
 struct AtExit {
@@ -130,13 +157,16 @@ void set_session(std::unique_ptr<Session> session) noexcept {
 
 int set_last_error(int code, const std::string& sentence) noexcept {
   try {
-    last_sentence = lines_without_controls(sentence);
+    LastError::make() = lines_without_controls(sentence);
   } catch (...) {
-    last_sentence.clear();  // no memory for the message: only the code is left
+    if (std::string* const known = LastError::find()) known->clear();  // no memory for the message: only the code is left
   }
   return code;
 }
 
-const char* last_error() noexcept { return last_sentence.c_str(); }
+const char* last_error() noexcept {
+  const std::string* const known = LastError::find();
+  return known == nullptr ? "" : known->c_str();
+}
 
 }  // namespace damaris::api

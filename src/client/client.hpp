@@ -119,9 +119,9 @@ class Client {
   [[noreturn]] void throw_full(Writer& writer, const Variable& variable, std::int64_t step, bool alone);
   void publish(Writer& writer, shm::BlockHeader* block, std::int64_t step, const std::byte* data, std::uint64_t bytes);
   shm::BlockHeader* reserve_to_read(Writer& writer, const std::string& what, std::uint64_t bytes, shm::Form form);
-  void request(Writer& writer, shm::BlockHeader* block, shm::Message& event, const std::string& what);
-  void push(Writer& writer, const shm::Message& event, const Deadline& deadline);
-  void push_to_all(const shm::Message& event, const Deadline& deadline);
+  void request(Writer& writer, shm::BlockHeader* block, shm::Message& message, const std::string& what);
+  void push(Writer& writer, const shm::Message& message, const Deadline& deadline);
+  void push_to_all(const shm::Message& message, const Deadline& deadline);
   void report_refusals(std::int64_t last, const Deadline& deadline);
   std::int64_t last_attempted_step() const;
   Deadline lane_deadline() const;

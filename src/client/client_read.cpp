@@ -88,10 +88,10 @@ shm::BlockHeader* Client::reserve_to_read(Writer& writer, const std::string& wha
   return header;
 }
 
-void Client::request(Writer& writer, shm::BlockHeader* block, shm::Message& event, const std::string& what) {
-  event.step = block->step;
-  event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_->at(0));
-  shm::publish_block(*block, shm::BlockState::requested, writer.lane, event);  // reserve_to_read() has ensured room in the lane
+void Client::request(Writer& writer, shm::BlockHeader* block, shm::Message& message, const std::string& what) {
+  message.step = block->step;
+  message.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_->at(0));
+  shm::publish_block(*block, shm::BlockState::requested, writer.lane, message);  // reserve_to_read() has ensured room in the lane
   link_.ring();
   const std::int64_t timeout_ms = model_->architecture.buffer_timeout_ms;
   const auto answered = [&] { return state_of(*block) == shm::BlockState::answered; };
@@ -116,9 +116,9 @@ void Client::read(Variable& variable, std::int64_t step, std::int32_t block, con
   header->variable = variable.id;
   header->block = block;
   describe_interior(variable, *header);
-  shm::Message event = {};
-  event.kind = shm::MessageKind::read;
-  request(writer, header, event, what);
+  shm::Message message = {};
+  message.kind = shm::MessageKind::read;
+  request(writer, header, message, what);
   const AnswerGuard answered(writer.arena, *header);
   const std::byte* data = shm::data_of(header, form);
   throw_refusal(data, bytes);
@@ -131,10 +131,10 @@ std::int64_t Client::last_step(const Variable* variable) {
   std::int64_t step = shm::kNoStep;
   shm::BlockHeader* header = reserve_to_read(writer, "the last step", sizeof step, {});
   header->step = shm::kNoStep;
-  shm::Message event = {};
-  event.kind = shm::MessageKind::last_step;
-  event.name = variable == nullptr ? shm::kAnyVariable : variable->id;
-  request(writer, header, event, "the last step");
+  shm::Message message = {};
+  message.kind = shm::MessageKind::last_step;
+  message.name = variable == nullptr ? shm::kAnyVariable : variable->id;
+  request(writer, header, message, "the last step");
   const AnswerGuard answered(writer.arena, *header);
   const std::byte* data = shm::data_of(header, {});
   throw_refusal(data, sizeof step);

@@ -218,15 +218,15 @@ void Client::change_step_to_write(const Wanted& wanted, std::int64_t step) {
 // Takes what the caller knows as arguments instead of reading the header: in a pool other clients may have overwritten it, and arguments
 // stay in registers on the hot path.
 void Client::publish(Writer& writer, shm::BlockHeader* block, std::int64_t step, const std::byte* data, std::uint64_t bytes) {
-  shm::Message event = {};
-  event.kind = shm::MessageKind::write;
-  event.step = step;
-  event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_->at(0));
+  shm::Message message = {};
+  message.kind = shm::MessageKind::write;
+  message.step = step;
+  message.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_->at(0));
   if (model_->architecture.checksums) {
     block->checksum = codec::crc32(data, bytes);
     block->flags |= shm::kHasChecksum;
   }
-  shm::publish_block(*block, shm::BlockState::published, writer.lane, event);  // reserve() has ensured room in the lane
+  shm::publish_block(*block, shm::BlockState::published, writer.lane, message);  // reserve() has ensured room in the lane
   writer.count_write();
   const bool half = writer.lane.more_than_half_full() || writer.arena.more_than_half_full();
   if (half && !writer.woke_server) link_.ring();

@@ -16,7 +16,7 @@ constexpr std::array<std::uint16_t, 29> kLengthStarts = {3,  4,  5,  6,  7,  8, 
                                                          31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
 
 struct Extra {
-  std::uint16_t code;  // of deflate, counted from the first one
+  std::uint16_t code;  // of deflate, relative to the first length code
   std::uint8_t bits;
   std::uint16_t value;
 };
@@ -25,7 +25,7 @@ struct LengthCodes {
   std::array<Extra, 256> of = {};  // by length - 3
   constexpr LengthCodes() {
     std::uint16_t code = 0;
-    for (std::uint16_t length = 3; length <= kLongestMatch; ++length) {
+    for (std::uint16_t length = 3; length <= kMaxMatch; ++length) {
       while (code < 28 && kLengthStarts[code + 1u] <= length) ++code;
       const std::uint8_t bits = code < 8 || code == 28 ? 0 : static_cast<std::uint8_t>((code - 4) / 4);
       of[length - 3u] = {code, bits, static_cast<std::uint16_t>(length - kLengthStarts[code])};
@@ -46,16 +46,16 @@ std::uint32_t entry(std::uint16_t code, unsigned length, const Extra& extra) noe
   return (code | static_cast<std::uint32_t>(extra.value) << length) | (length + extra.bits) << kTableShift;
 }
 
-// Codes that are the last to occur in [0, count), at least `least`.
+// The number of leading codes up to the last used one, at least `least`.
 std::size_t used(const std::uint8_t* lengths, std::size_t count, std::size_t least) noexcept {
   while (count > least && lengths[count - 1] == 0) --count;
   return count;
 }
 
-// Four symbols at once where their bits fit, which they nearly always do.
+// Emits four symbols at once if their bits fit, which they nearly always do.
 inline __attribute__((always_inline)) void emit_with(const std::uint32_t* table, const Symbols& symbols, BitWriter& out) noexcept {
   constexpr std::uint64_t kMask = (1u << kTableShift) - 1;
-  BitWriter bits = out;  // a copy that need not live in memory
+  BitWriter bits = out;  // a copy that can stay in registers
   std::size_t i = 0;
   for (; i + 4 <= symbols.count; i += 4) {
     std::uint64_t four = 0;
@@ -77,7 +77,7 @@ inline __attribute__((always_inline)) void emit_with(const std::uint32_t* table,
 }
 
 #ifdef DAMARIS_CODEC_X86
-// The same, with shifts that take their count from any register.
+// The same, with BMI2 shifts, which take their count from any register.
 DAMARIS_TARGET_AVX2 void emit_bmi(const std::uint32_t* table, const Symbols& symbols, BitWriter& out) noexcept {
   emit_with(table, symbols, out);
 }
@@ -109,7 +109,7 @@ void Block::plan(const Halves& halves, const Distances& distances) noexcept {
   add_up();
 }
 
-// Four tables, so that a symbol that follows itself does not wait for its own count.
+// Four tables, so that equal consecutive symbols do not wait for each other's increment.
 void Block::count(const Halves& halves) noexcept {
   std::array<std::array<std::uint16_t, kSymbolKinds>, 4> tables = {};
   for (const Symbols& symbols : halves) {
@@ -138,7 +138,7 @@ void Block::join(const Distances& distances) noexcept {
     distances_[distance_code(distances.values[d]).code] += counts_[kDistanceBase + d];
 }
 
-// Deflate writes the code lengths themselves as runs with a small Huffman code.
+// Deflate run-length encodes the code lengths with a small Huffman code.
 void Block::plan_header() noexcept {
   header_count_ = 0;
   const std::size_t count = literal_count_ + distance_count_;
@@ -187,7 +187,7 @@ void Block::fill_table(const Distances& distances) noexcept {
     const bool is_used = extra.code < distance_count_;
     table_[kDistanceBase + d] = is_used ? entry(distance_codes_[extra.code], lengths_[literal_count_ + extra.code], extra) : 0;
   }
-  for (std::size_t d = distances.count; d < kMostDistances; ++d) table_[kDistanceBase + d] = 0;
+  for (std::size_t d = distances.count; d < kMaxDistances; ++d) table_[kDistanceBase + d] = 0;
 }
 
 void Block::add_up() noexcept {

@@ -1,4 +1,4 @@
-// One block of a deflate stream with Huffman codes of its own: header, symbols, end.
+// One block of a deflate stream with dynamic Huffman codes: header, symbols, end.
 // Used by: the byte-plane deflate, one worker thread each.
 // Before it: the symbols of a piece of a plane. After it: the bits of the stream.
 #pragma once
@@ -13,19 +13,19 @@
 
 namespace damaris::codec {
 
-// Plans a block, computes its size, writes it. Owns its tables: one for each thread, used for one block after the other.
+// Plans a block, computes its size and writes it. Owns its tables; each thread keeps one object and reuses it for every block.
 class Block {
  public:
-  // Finds the codes for these symbols (at most 65535, of data that deflate can express with these distances).
+  // Computes the codes for these symbols (at most 65535, with distances that deflate can express).
   void plan(const Halves& halves, const Distances& distances) noexcept;
-  // Units: bits, header and end included; exact.
+  // Units: bits, including header and end; exact.
   std::uint64_t size_bits() const noexcept { return size_bits_; }
-  // Writes what was planned, with up to 8 bytes beyond. The symbols are those of plan().
+  // Writes the planned block, and up to 8 bytes beyond it. Pass the symbols given to plan().
   void write(const Halves& halves, bool last, BitWriter& out, Simd simd) const noexcept;
 
  private:
-  static constexpr std::size_t kLiteralCodes = 286, kDistanceCodes = 30, kMostLengths = kLiteralCodes + kDistanceCodes;
-  struct CodeLength {  // one symbol of the header's own code with its extra bits
+  static constexpr std::size_t kLiteralCodes = 286, kDistanceCodes = 30, kMaxLengths = kLiteralCodes + kDistanceCodes;
+  struct CodeLength {  // one symbol of the header's code-length code with its extra bits
     std::uint8_t symbol, extra_bits, extra;
   };
 
@@ -37,14 +37,14 @@ class Block {
   void add_up() noexcept;
   void write_header(bool last, BitWriter& out) const noexcept;
 
-  std::array<std::uint32_t, kSymbolKinds> counts_;     // of each Symbol
-  std::array<std::uint32_t, kSymbolKinds> table_;      // code with extra bits in 26 bits, its length in 6
+  std::array<std::uint32_t, kSymbolKinds> counts_;     // by Symbol
+  std::array<std::uint32_t, kSymbolKinds> table_;      // code with extra bits in 26 bits, its length in 6 bits
   std::array<std::uint32_t, kLiteralCodes> literals_;  // frequencies of deflate's own symbols
   std::array<std::uint32_t, kDistanceCodes> distances_;
-  std::array<std::uint8_t, kMostLengths> lengths_;  // literals and lengths, then distances
+  std::array<std::uint8_t, kMaxLengths> lengths_;  // literals and lengths, then distances
   std::array<std::uint16_t, kLiteralCodes> literal_codes_;
   std::array<std::uint16_t, kDistanceCodes> distance_codes_;
-  std::array<CodeLength, kMostLengths> header_;
+  std::array<CodeLength, kMaxLengths> header_;
   std::array<std::uint8_t, 19> header_lengths_;
   std::array<std::uint16_t, 19> header_codes_;
   std::size_t header_count_ = 0, literal_count_ = 0, distance_count_ = 0, header_code_count_ = 0;

@@ -8,10 +8,10 @@
 
 namespace damaris::codec {
 
-// Of nothing: 0. Threads: any; pure.
+// The CRC-32 of no bytes is 0; `before` continues a CRC-32. Threads: any; pure.
 std::uint32_t crc32(const void* data, std::size_t size_bytes, std::uint32_t before = 0) noexcept;
 
-// Of two parts side by side, from that of each.
+// The CRC-32 of two adjacent parts, from the CRC-32 of each.
 std::uint32_t crc32_joined(std::uint32_t first, std::uint32_t second, std::uint64_t second_bytes) noexcept;
 
 }  // namespace damaris::codec

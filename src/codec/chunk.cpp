@@ -10,7 +10,7 @@ constexpr std::align_val_t kAlignment{64};
 
 void ScratchMemory::FreeAligned::operator()(unsigned char* memory) const noexcept { ::operator delete(memory, kAlignment); }
 
-// Written once, so that no later use of it touches memory that the kernel has still to find.
+// Touches the memory once, so that later uses cause no page faults.
 unsigned char* ScratchMemory::at_least(std::size_t bytes) {
   if (bytes <= bytes_) return memory_.get();
   memory_.reset();

@@ -1,4 +1,4 @@
-// What a codec gets and what it gives back, and the memory that it works in.
+// Input and output of a codec, and its scratch memory.
 // Used by: writers of chunks, any thread of the server; the codecs.
 // Before it: a block of the region. After it: H5Dwrite_chunk.
 #pragma once
@@ -9,30 +9,30 @@
 
 namespace damaris::codec {
 
-// A chunk as it lies in memory: `count` elements of `size` bytes, the last dimension contiguous. Owns nothing.
+// A chunk in memory: `count` elements of `size` bytes, the last dimension contiguous. Owns nothing.
 struct Chunk {
   const void* data = nullptr;
   std::size_t count = 0;
   std::size_t size = 0;
-  std::uint64_t row = 0;  // elements of the last dimension, which make smaller output; 0: not known
+  std::uint64_t row = 0;  // elements of the last dimension, a hint that improves compression; 0: unknown
 
   std::size_t bytes() const noexcept { return count * size; }
 };
 
-// An encoded chunk. Owns nothing: the bytes are the encoder's until its next call.
+// An encoded chunk. Owns nothing: the encoder owns the bytes until its next call.
 struct Encoded {
   const void* data = nullptr;
   std::size_t bytes = 0;
-  // False: encoding made nothing smaller. Write the chunk as it is, and set the filter mask so that all filters are skipped.
+  // False: encoding did not reduce the size. Write the chunk unencoded, with a filter mask that skips all filters.
   bool smaller = false;
 };
 
-// Grows to the largest use and is kept; each encoder has its own.
+// Scratch memory that grows to the largest request and is never freed in between; one per encoder.
 class ScratchMemory {
  public:
-  // At least `bytes`, 64-byte aligned; what was in it is lost. Throws std::bad_alloc, the old memory gone.
+  // Returns at least `bytes`, 64-byte aligned; the contents are lost. Throws std::bad_alloc after freeing the old memory.
   unsigned char* at_least(std::size_t bytes);
-  // What at_least() gave last.
+  // The memory last returned by at_least().
   unsigned char* get() const noexcept { return memory_.get(); }
 
  private:

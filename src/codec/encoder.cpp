@@ -15,11 +15,11 @@
 namespace damaris::codec {
 namespace {
 
-// libdeflate behind a shuffle: small, and slower than the byte planes.
-class SmallDeflate {
+// Shuffle and libdeflate: smaller output, but slower than the byte planes.
+class ShuffledDeflate {
  public:
   // `level` 1 to 12. Throws std::bad_alloc.
-  SmallDeflate(int level, Simd simd);
+  ShuffledDeflate(int level, Simd simd);
   // As Encoder::encode; throws std::bad_alloc.
   Encoded encode(const Chunk& chunk);
 
@@ -36,7 +36,7 @@ class Zstd {
  public:
   // `level` 1 to 19. Throws std::bad_alloc.
   Zstd(int level, Simd simd);
-  // As Encoder::encode; throws std::bad_alloc. One frame with the size of its contents, which the filter needs.
+  // As Encoder::encode; throws std::bad_alloc. One frame that states its content size, which the filter needs.
   Encoded encode(const Chunk& chunk);
 
  private:
@@ -49,15 +49,15 @@ class Zstd {
   ScratchMemory shuffled_, stream_;
 };
 
-void SmallDeflate::FreeCompressor::operator()(libdeflate_compressor* compressor) const noexcept {
+void ShuffledDeflate::FreeCompressor::operator()(libdeflate_compressor* compressor) const noexcept {
   libdeflate_free_compressor(compressor);
 }
 
-SmallDeflate::SmallDeflate(int level, Simd simd) : compressor_(libdeflate_alloc_compressor(level)), simd_(at_most(simd)) {
+ShuffledDeflate::ShuffledDeflate(int level, Simd simd) : compressor_(libdeflate_alloc_compressor(level)), simd_(at_most(simd)) {
   if (!compressor_) throw std::bad_alloc();
 }
 
-Encoded SmallDeflate::encode(const Chunk& chunk) {
+Encoded ShuffledDeflate::encode(const Chunk& chunk) {
   const std::size_t bytes = chunk.bytes();
   unsigned char* shuffled = shuffled_.at_least(bytes + 1);
   const std::size_t bound = libdeflate_zlib_compress_bound(compressor_.get(), bytes);
@@ -80,15 +80,15 @@ Encoded Zstd::encode(const Chunk& chunk) {
   unsigned char* stream = stream_.at_least(bound);
   shuffle(static_cast<const std::byte*>(chunk.data), chunk.count, chunk.size, reinterpret_cast<std::byte*>(shuffled), simd_);
   const std::size_t size = ZSTD_compressCCtx(context_.get(), stream, bound, shuffled, bytes, level_);
-  if (ZSTD_isError(size)) throw std::bad_alloc();  // the bound is kept, so only its own memory can be missing
+  if (ZSTD_isError(size)) throw std::bad_alloc();  // the output fits its bound, so zstd is out of memory
   return {stream, size, size < bytes};
 }
 
 template <class Worker>
-class Door : public Encoder {
+class EncoderAdapter : public Encoder {
  public:
   template <class... Arguments>
-  explicit Door(Arguments... arguments) : worker_(arguments...) {}
+  explicit EncoderAdapter(Arguments... arguments) : worker_(arguments...) {}
 
   Encoded encode(const Chunk& chunk) override {
     try {
@@ -116,7 +116,7 @@ struct FreeDecompressor {
 bool inflate(const void* stream, std::size_t stream_bytes, void* out, std::size_t size_bytes) {
   const std::unique_ptr<libdeflate_decompressor, FreeDecompressor> decompressor(libdeflate_alloc_decompressor());
   if (!decompressor) throw std::bad_alloc();
-  // Without a place for how much it was the library wants exactly that much.
+  // Without a pointer for the actual size, the library accepts only exactly this size.
   return libdeflate_zlib_decompress(decompressor.get(), stream, stream_bytes, out, size_bytes, nullptr) == LIBDEFLATE_SUCCESS;
 }
 
@@ -126,11 +126,11 @@ std::unique_ptr<Encoder> Encoder::make(const Setting& setting) {
   try {
     if (setting.codec == Codec::kZstd) {
       check_level("zstd", setting.level, 19);
-      return std::make_unique<Door<Zstd>>(setting.level, setting.simd);
+      return std::make_unique<EncoderAdapter<Zstd>>(setting.level, setting.simd);
     }
     check_level("deflate", setting.level, 12);
-    if (setting.level == 1) return std::make_unique<Door<PlaneDeflate>>(setting.simd);
-    return std::make_unique<Door<SmallDeflate>>(setting.level, setting.simd);
+    if (setting.level == 1) return std::make_unique<EncoderAdapter<PlaneDeflate>>(setting.simd);
+    return std::make_unique<EncoderAdapter<ShuffledDeflate>>(setting.level, setting.simd);
   } catch (const std::bad_alloc&) {
     throw Error(DC_E_MEMORY, "no memory for an encoder; leave the server more");
   }

@@ -1,6 +1,6 @@
-// The lossless codecs: an encoder compresses chunks with a codec and a level, and decode() is the way back, into as much memory as the values
-// have and not a byte more, whatever a stream asks for.
-// Used by: worker threads of the server, each with an encoder of its own; readers of a run: `damaris verify`, restart on the dispatch thread.
+// The lossless codecs: an encoder compresses chunks with a codec and a level; decode() decompresses, and never writes beyond the
+// expected size, whatever the stream claims.
+// Used by: worker threads of the server, one encoder each; readers of a run: `damaris verify`, restart on the dispatch thread.
 // Before it: a chunk, perhaps rounded or quantized; H5Dread_chunk. After it: H5Dwrite_chunk; unshuffle() of shuffle.hpp.
 #pragma once
 
@@ -14,26 +14,26 @@ namespace damaris::codec {
 
 enum class Codec { kDeflate, kZstd };
 
-// How chunks are encoded. `level`: deflate 1 (fast: byte planes) to 12 (small); zstd 1 to 19.
+// `level`: deflate 1 (fast: byte planes) to 12 (small); zstd 1 to 19.
 struct Setting {
   Codec codec = Codec::kDeflate;
   int level = 1;
-  Simd simd = Simd::kAvx512;  // at most; a benchmark takes less
+  Simd simd = Simd::kAvx512;  // upper limit; benchmarks set a lower one
 };
 
-// The HDF5 filters a dataset needs, so that any reader undoes the encoding: shuffle first, then the codec.
-constexpr unsigned kZstdFilter = 32015;  // the number registered for zstd; deflate is HDF5's own
-// All filters skipped for a chunk written as it is: one bit for each of the two.
+// A dataset needs these HDF5 filters so that any reader can decode it: shuffle first, then the codec.
+constexpr unsigned kZstdFilter = 32015;  // registered for zstd; deflate is built into HDF5
+// Filter mask of a chunk written unencoded: one bit for each of the two filters.
 constexpr unsigned kSkipFilters = 3;
 
 class Encoder {
  public:
-  // Throws Error(DC_E_CONFIG) for a level that does not exist, Error(DC_E_MEMORY).
+  // Throws Error(DC_E_CONFIG) for an invalid level, Error(DC_E_MEMORY).
   static std::unique_ptr<Encoder> make(const Setting& setting);
   virtual ~Encoder() = default;
 
-  // Encodes one chunk. Owns: the result is the encoder's, valid until its next call. Threads: one at a time for each encoder.
-  // Allocates only for a chunk larger than all before. Throws Error(DC_E_MEMORY); the encoder can be used again.
+  // Encodes one chunk. Owns: the encoder owns the result, which is valid until its next call. Threads: one at a time per encoder.
+  // Allocates only for a chunk larger than all previous ones. Throws Error(DC_E_MEMORY); the encoder remains usable.
   virtual Encoded encode(const Chunk& chunk) = 0;
 
  protected:
@@ -42,7 +42,8 @@ class Encoder {
   Encoder& operator=(const Encoder&) = delete;
 };
 
-// Fills the `size_bytes` bytes of `out`. Returns whether the stream is one of `codec` that makes exactly these; else `out` holds anything.
+// Decodes into the `size_bytes` bytes of `out`. Returns whether the stream is a valid one of `codec` of exactly this size;
+// otherwise the contents of `out` are unspecified.
 // Threads: any. Throws std::bad_alloc.
 bool decode(Codec codec, const void* stream, std::size_t stream_bytes, void* out, std::size_t size_bytes);
 

@@ -1,4 +1,4 @@
-// Which of 64 bytes equal those some distance before: the inner step of all search for matches, for each kind of processor.
+// Compares 64 bytes with those a distance before: the inner step of match search, one variant per instruction set.
 // Used by: match_mask and symbols of the byte-plane deflate.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace damaris::codec {
 
-// at(): bit k says whether data[k] == data[k - distance].
+// at(): bit k is set if data[k] == data[k - distance].
 // widen(): copies at least `count` bytes as 16-bit numbers; reads and writes up to 32 elements more.
 struct PortableEqual {
   static std::uint64_t at(const unsigned char* data, std::size_t distance) noexcept {
@@ -23,7 +23,7 @@ struct PortableEqual {
       std::uint64_t now = 0, before = 0;
       std::memcpy(&now, data + k, 8);
       std::memcpy(&before, data + k - distance, 8);
-      const std::uint64_t x = now ^ before;  // zero bytes are equal ones
+      const std::uint64_t x = now ^ before;  // equal bytes become zero
       const std::uint64_t zero = ~(((x & 0x7f7f7f7f7f7f7f7f) + 0x7f7f7f7f7f7f7f7f) | x | 0x7f7f7f7f7f7f7f7f);
       bits |= ((zero >> 7) * 0x0102040810204080 >> 56) << k;
     }
@@ -50,7 +50,7 @@ struct Avx2Equal {
   }
   DAMARIS_TARGET_AVX2 static void widen(const unsigned char* from, std::size_t count, std::uint16_t* to) noexcept {
     std::size_t k = 0;
-    do {  // short runs are the rule: no branch for them
+    do {  // most runs are short: no branch for them
       sixteen(from + k, to + k);
       sixteen(from + k + 16, to + k + 16);
       k += 32;

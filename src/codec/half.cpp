@@ -17,8 +17,9 @@
 namespace damaris::codec {
 namespace {
 
-constexpr std::size_t kGroup = 16;   // what is converted and compared together
-constexpr std::size_t kBlock = 512;  // what goes through each step together: a step reads what the one before wrote long ago
+constexpr std::size_t kGroup = 16;  // values converted and compared together
+constexpr std::size_t kBlock =
+    512;  // values per pipeline step: large enough that a step does not wait for the stores of the previous one
 constexpr std::uint32_t kFloatInf = 0x7f800000, kHalfMost = 0x477ff000;  // 65520: from here on Inf is nearest
 constexpr double kHalfOverflow = 65520;
 
@@ -27,8 +28,8 @@ struct ErrorLanes {
   double overflowed[kGroup] = {};  // exact up to 2^53
 };
 
-// Converts a group, there and back. compare(): what a reader gets is compared with what was there, so the error holds whatever
-// rounding went before.
+// Converts a group in both directions. compare() compares the dequantized values with the originals, so the error includes all
+// rounding.
 struct PortableHalf {
   static void there(const float* values, Half* out) noexcept {
     for (std::size_t k = 0; k < kGroup; ++k) out[k] = to_half(values[k]);
@@ -41,8 +42,7 @@ struct PortableHalf {
     for (std::size_t k = 0; k < kGroup; ++k) {
       const double value = values[k], half = halves[k];
       const double read = half * scaling.scale + scaling.offset, error = std::fabs(value - read);
-      const bool fits =
-          std::fabs(read) <= std::numeric_limits<T>::max();  // what a reader gets is a number, of the type that was written
+      const bool fits = std::fabs(read) <= std::numeric_limits<T>::max();  // the dequantized value is finite in the original type
       const double wrong = fits ? 0.0 : 1.0, reached = fits ? error : 0.0;
       const bool finite = std::fabs(value) <= std::numeric_limits<double>::max();
       const double counted = finite ? reached : 0.0;
@@ -110,7 +110,7 @@ inline __attribute__((always_inline)) Quantized quantize_with(const T* values, s
     quantize_block<Convert>(values + i, std::min(kBlock, whole - i), scaling, inverse, out + i, lanes);
   T rest[kGroup];
   Half halves[kGroup];
-  std::fill_n(rest, kGroup, std::numeric_limits<T>::quiet_NaN());  // counts for nothing
+  std::fill_n(rest, kGroup, std::numeric_limits<T>::quiet_NaN());  // ignored by the comparison
   std::copy_n(values + whole, count - whole, rest);
   quantize_block<Convert>(rest, kGroup, scaling, inverse, halves, lanes);
   std::copy_n(halves, count - whole, out + whole);
@@ -136,16 +136,16 @@ Quantized quantize_any(const T* values, std::size_t count, const Scaling& scalin
   return quantize_with<PortableHalf>(values, count, scaling, out);
 }
 
-// A scale below has no inverse.
-constexpr double kLeastScale = std::numeric_limits<double>::min();
+// A smaller scale has no inverse.
+constexpr double kMinScale = std::numeric_limits<double>::min();
 
-// 2^(16 k): the farthest value is between 2^-1 and 2^15 halves, so that small ones
-// are as far above the smallest half as with any scale.
+// 2^(16 k): maps the farthest value to between 2^-1 and 2^15, so that small values stay as far above the smallest half as with any
+// other scale.
 double common_scale(double farthest) noexcept {
-  constexpr int kStep = 16, kHighest = 1008;  // 2^1024 is no number: what the last scale cannot hold overflows
+  constexpr int kStep = 16, kHighest = 1008;  // 2^1024 is not representable: values beyond the last scale overflow
   constexpr double kLeast = 1e-290;
   if (farthest == 0) return 1;
-  if (farthest < kLeast) return std::max(farthest, kLeastScale);
+  if (farthest < kLeast) return std::max(farthest, kMinScale);
   int exponent = 0;  // farthest < 2^exponent
   std::frexp(farthest, &exponent);
   return std::ldexp(1.0, std::min(static_cast<int>(std::floor(static_cast<double>(exponent) / kStep)) * kStep, kHighest));
@@ -162,16 +162,16 @@ Scaling scaling_for(const Range<T>& range) noexcept {
   if (!far_from_zero) return {common_scale(farthest), 0};
   const double offset = low + (high - low) / 2;
   const double scale = std::max(high - offset, offset - low);
-  return {scale > 0 ? std::max(scale, kLeastScale) : 1, offset};
+  return {scale > 0 ? std::max(scale, kMinScale) : 1, offset};
 }
 template Scaling scaling_for(const Range<float>& range) noexcept;
 template Scaling scaling_for(const Range<double>& range) noexcept;
 
-// Between two powers of two halves are 2^-10 of the lower one apart, and below 2^-14 as far as there.
+// Between two powers of two, halves are spaced by 2^-10 of the lower one; below 2^-14 the spacing is constant.
 template <class T>
 double rounding_error(const Range<T>& range, const Scaling& scaling) noexcept {
   if (!range.finite) return 0;
-  if (!can_be_undone(scaling)) return std::numeric_limits<double>::infinity();
+  if (!is_invertible(scaling)) return std::numeric_limits<double>::infinity();
   const double scale = std::fabs(scaling.scale), low = range.min, high = range.max;
   const double farthest = std::max(std::fabs(high - scaling.offset), std::fabs(low - scaling.offset)) / scale;
   if (farthest == 0) return 0;
@@ -183,10 +183,10 @@ double rounding_error(const Range<T>& range, const Scaling& scaling) noexcept {
 template double rounding_error(const Range<float>& range, const Scaling& scaling) noexcept;
 template double rounding_error(const Range<double>& range, const Scaling& scaling) noexcept;
 
-bool can_be_undone(const Scaling& scaling) noexcept { return std::isnormal(scaling.scale) && std::isfinite(scaling.offset); }
+bool is_invertible(const Scaling& scaling) noexcept { return std::isnormal(scaling.scale) && std::isfinite(scaling.offset); }
 
 void check_scaling(const Scaling& scaling) {
-  if (can_be_undone(scaling)) return;
+  if (is_invertible(scaling)) return;
   throw Error(DC_E_CONFIG,
               "16 bits with scale " + number_text(scaling.scale) + " and offset " + number_text(scaling.offset) +
                   " cannot be dequantized; give a finite scale that is not zero and a finite offset, or neither of them");
@@ -205,9 +205,9 @@ Half to_half(float value) noexcept {
   const std::uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
   if (magnitude > kFloatInf) return static_cast<Half>(sign | 0x7e00 | (magnitude >> 13 & 0x3ff));
   if (magnitude >= kHalfMost) return static_cast<Half>(sign | 0x7c00);
-  if (magnitude >= 0x38800000)  // normal halves: move the exponent, round what falls off
+  if (magnitude >= 0x38800000)  // normal halves: rebias the exponent, round the bits dropped
     return static_cast<Half>(sign | ((magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13));
-  float small;  // the rounding of an addition leaves the half's bits at the end
+  float small;  // the addition rounds so that the half's bits end up lowest
   std::memcpy(&small, &magnitude, 4);
   small += 0.5f;
   std::memcpy(&bits, &small, 4);

@@ -6,12 +6,12 @@
 namespace damaris::codec {
 namespace {
 
-constexpr unsigned kLongestCode = 15;
-constexpr std::size_t kFew = 32;  // symbols that are sorted faster by insertion
+constexpr unsigned kMaxCodeBits = 15;
+constexpr std::size_t kInsertionSortMax = 32;  // up to this many symbols insertion sort is faster
 
 struct Sorted {
-  std::array<std::uint32_t, kMostHuffmanSymbols> frequency;
-  std::array<std::uint16_t, kMostHuffmanSymbols> symbol;
+  std::array<std::uint32_t, kMaxHuffmanSymbols> frequency;
+  std::array<std::uint16_t, kMaxHuffmanSymbols> symbol;
   std::size_t count = 0;
 };
 
@@ -42,7 +42,7 @@ void insertion_sort(Sorted& sorted) noexcept {
   }
 }
 
-// The symbols that occur, and as many others as two need, rarest first.
+// The symbols that occur, padded to at least two, rarest first.
 void sort_symbols(const std::uint32_t* frequencies, std::size_t count, Sorted& result) noexcept {
   Sorted half;
   Sorted& all = result;
@@ -57,12 +57,12 @@ void sort_symbols(const std::uint32_t* frequencies, std::size_t count, Sorted& r
     all.frequency[all.count] = 1;
     all.symbol[all.count++] = static_cast<std::uint16_t>(i);
   }
-  if (all.count <= kFew) return insertion_sort(all);
+  if (all.count <= kInsertionSortMax) return insertion_sort(all);
   sort_pass(all, half, 0);
   sort_pass(half, result, 8);
 }
 
-// Code lengths of ascending weights, in place of them: the method of Moffat and Katajainen, which needs no tree in memory.
+// Replaces ascending weights by code lengths, in place: the method of Moffat and Katajainen, which needs no explicit tree.
 void minimum_redundancy(std::uint32_t* a, std::size_t n) noexcept {
   std::size_t root = 0, leaf = 2;
   a[0] += a[1];
@@ -92,9 +92,9 @@ void minimum_redundancy(std::uint32_t* a, std::size_t n) noexcept {
   }
 }
 
-using Counts = std::array<std::uint32_t, kLongestCode + 1>;
+using Counts = std::array<std::uint32_t, kMaxCodeBits + 1>;
 
-// Shortens what is too long, and lengthens others until the code is complete again.
+// Shortens codes that are too long, and lengthens others until the code is complete again.
 void limit_lengths(Counts& counts, unsigned limit) noexcept {
   std::uint32_t total = 0;
   for (unsigned k = 1; k <= limit; ++k) total += counts[k] << (limit - k);
@@ -126,7 +126,7 @@ void huffman_codes(const std::uint8_t* lengths, std::size_t count, std::uint16_t
   Counts counts = {}, next = {};
   for (std::size_t i = 0; i < count; ++i) ++counts[lengths[i]];
   counts[0] = 0;
-  for (unsigned k = 1; k <= kLongestCode; ++k) next[k] = (next[k - 1] + counts[k - 1]) << 1;
+  for (unsigned k = 1; k <= kMaxCodeBits; ++k) next[k] = (next[k - 1] + counts[k - 1]) << 1;
   for (std::size_t i = 0; i < count; ++i) {
     codes[i] = 0;
     if (lengths[i] == 0) continue;

@@ -1,6 +1,6 @@
-// Huffman codes of limited length, canonical as deflate wants them, and the stream of bits that they are written into.
+// Length-limited canonical Huffman codes for deflate, and the bit stream they are written to.
 // Used by: the byte-plane deflate, one worker thread each.
-// Before it: how often each symbol occurs. After it: the block's header and the emitter.
+// Before it: symbol frequencies. After it: the block's header and the emitter.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace damaris::codec {
 
-// Writes up to 8 bytes beyond its end: leave room for them. Little-endian hosts only, as all this project runs on.
+// Writes up to 8 bytes beyond its end: reserve room for them. Little-endian hosts only, like the whole project.
 class BitWriter {
  public:
   explicit BitWriter(unsigned char* out) noexcept : out_(out) {}
 
-  // At most 56 bits at a time; `bits` has nothing set above `count`.
+  // Appends at most 56 bits; no bit of `bits` above `count` may be set.
   __attribute__((always_inline)) void put(std::uint64_t bits, unsigned count) noexcept {
     held_ |= bits << count_;
     count_ += count;
@@ -24,15 +24,15 @@ class BitWriter {
     count_ &= 7;
   }
 
-  // Fills the last byte up with zeros and returns the place behind it.
+  // Pads the last byte with zeros and returns the position after it.
   unsigned char* align() noexcept {
     if (count_ != 0) put(0, 8 - count_);
     return out_;
   }
-  // Goes on at another place, a whole byte: only after align().
-  void go_to(unsigned char* out) noexcept { out_ = out; }
-  unsigned char* place() const noexcept { return out_; }
-  // Bits of the last, unfinished byte.
+  // Continues at another position, on a byte boundary; only after align().
+  void seek(unsigned char* out) noexcept { out_ = out; }
+  unsigned char* position() const noexcept { return out_; }
+  // Bits in the last, incomplete byte.
   unsigned pending() const noexcept { return count_; }
 
  private:
@@ -41,13 +41,13 @@ class BitWriter {
   unsigned count_ = 0;  // below 8 between calls
 };
 
-constexpr std::size_t kMostHuffmanSymbols = 288;
+constexpr std::size_t kMaxHuffmanSymbols = 288;
 
-// Lengths for `count` symbols (at most kMostHuffmanSymbols), none above `limit` bits; 0 for what does not occur.
-// At least two symbols get a code, so that the code is complete. `count` >= 2; each frequency below 65536, their sum below 2^32.
+// Code lengths for `count` symbols (2 to kMaxHuffmanSymbols), each at most `limit` bits; 0 for symbols that do not occur. At least
+// two symbols get a code, so that the code is complete. Each frequency must be below 65536, their sum below 2^32.
 void huffman_lengths(const std::uint32_t* frequencies, std::size_t count, unsigned limit, std::uint8_t* lengths) noexcept;
 
-// The codes that belong to the lengths, their first bit lowest.
+// The codes for the lengths, first bit lowest.
 void huffman_codes(const std::uint8_t* lengths, std::size_t count, std::uint16_t* codes) noexcept;
 
 }  // namespace damaris::codec

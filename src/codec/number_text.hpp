@@ -1,4 +1,4 @@
-// A real number in a sentence: as people write it, 1e+300 and not 301 digits, and with a point whatever the program's locale.
+// Formats a real number for a message: 1e+300 instead of 301 digits, with a decimal point in every locale.
 // Used by: messages of the codecs and of the hdf5 plugin.
 #pragma once
 

@@ -10,10 +10,10 @@
 namespace damaris::codec {
 namespace {
 
-constexpr std::size_t kLongestStored = 65535;
-constexpr std::size_t kSlack = 384;  // what inner loops may read and write beyond the end: a longest match and 64 bytes
+constexpr std::size_t kMaxStored = 65535;
+constexpr std::size_t kSlack = 384;  // how far inner loops may access beyond the end: the longest match and 64 bytes
 
-// The header and each stored block take a few bytes more than their contents.
+// The header and each stored block add a few bytes.
 std::size_t bound(std::size_t bytes, std::size_t planes) { return bytes + 16 * (bytes / Survey::kUnit + planes + 4) + kSlack; }
 
 }  // namespace
@@ -22,7 +22,7 @@ Encoded PlaneDeflate::encode(const Chunk& chunk) {
   const std::size_t bytes = chunk.bytes();
   unsigned char* shuffled = shuffled_.at_least(bytes + kSlack);
   unsigned char* stream = stream_.at_least(bound(bytes, chunk.size));
-  symbols_.at_least(room_for(Survey::kLongestEncoded) * sizeof(Symbol));
+  symbols_.at_least(max_symbols(Survey::kMaxEncoded) * sizeof(Symbol));
   distances_ = Distances::of_row(chunk.row);
   shuffle(static_cast<const std::byte*>(chunk.data), chunk.count, chunk.size, reinterpret_cast<std::byte*>(shuffled), simd_);
   std::memset(shuffled + bytes, 0, kSlack);
@@ -59,13 +59,13 @@ void PlaneDeflate::encode_piece(const SurveySpan& piece, BitWriter& out) {
 void PlaneDeflate::store(std::size_t begin, std::size_t end, BitWriter& out) const {
   const unsigned char* data = shuffled_.get();
   for (std::size_t now = 0; begin < end; begin += now) {
-    now = std::min(end - begin, kLongestStored);
+    now = std::min(end - begin, kMaxStored);
     out.put(0, 3);
     unsigned char* place = out.align();
     const std::uint32_t lengths = static_cast<std::uint32_t>(now) | (~static_cast<std::uint32_t>(now) << 16);
     std::memcpy(place, &lengths, 4);
     std::memcpy(place + 4, data + begin, now);
-    out.go_to(place + 4 + now);
+    out.seek(place + 4 + now);
   }
 }
 

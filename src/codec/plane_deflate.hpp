@@ -1,5 +1,5 @@
-// The byte-plane deflate: a chunk as an ordinary zlib stream of its shuffled bytes, made plane by plane.
-// Used by: worker threads of the server, each with an encoder of its own.
+// The byte-plane deflate: encodes a chunk as an ordinary zlib stream of its shuffled bytes, plane by plane.
+// Used by: worker threads of the server, one encoder each.
 // Before it: a chunk of a dataset. After it: H5Dwrite_chunk on a dataset with the filters shuffle and deflate.
 #pragma once
 
@@ -14,13 +14,13 @@
 
 namespace damaris::codec {
 
-// Level 1: planes that do not compress are stored, the others get matches at the distances of a row and a Huffman code.
+// Level 1: incompressible planes are stored; the others are encoded with matches at row distances and a Huffman code.
 class PlaneDeflate {
  public:
   explicit PlaneDeflate(Simd simd = best_simd()) : simd_(at_most(simd)) {}
 
-  // The stream of the chunk. Owns: the bytes stay the encoder's, valid until its next call.
-  // Threads: one at a time for each encoder. Throws std::bad_alloc; allocates only for a larger chunk than all before.
+  // The stream of the chunk. Owns: the encoder owns the bytes, which are valid until its next call.
+  // Threads: one at a time per encoder. Throws std::bad_alloc; allocates only for a chunk larger than all previous ones.
   Encoded encode(const Chunk& chunk);
 
  private:
@@ -31,7 +31,7 @@ class PlaneDeflate {
   Simd simd_;
   Distances distances_;
   ScratchMemory shuffled_, stream_, symbols_;
-  std::array<std::uint64_t, start_words(Survey::kLongestEncoded)> starts_;
+  std::array<std::uint64_t, start_words(Survey::kMaxEncoded)> starts_;
   Block block_;
 };
 

@@ -9,7 +9,7 @@
 namespace damaris::codec {
 namespace {
 
-// Independent minima, so that the processor does many at once.
+// Independent minima, for instruction-level parallelism.
 template <class T>
 constexpr std::size_t kLanes = 128 / sizeof(T);
 
@@ -18,7 +18,7 @@ struct RangeLanes {
   T low[kLanes<T>], high[kLanes<T>];
 };
 
-// Comparisons with NaN are false, so NaN changes nothing. kOnlyFinite also passes over infinite values.
+// Comparisons with NaN are false, so NaN has no effect. kOnlyFinite also skips infinite values.
 template <bool kOnlyFinite, class T>
 inline __attribute__((always_inline)) void take(const T* values, RangeLanes<T>& lanes) noexcept {
   for (std::size_t k = 0; k < kLanes<T>; ++k) {
@@ -46,7 +46,7 @@ inline __attribute__((always_inline)) Extremes<T> extremes_with(const T* values,
   return {*std::min_element(lanes.low, lanes.low + kLanes<T>), *std::max_element(lanes.high, lanes.high + kLanes<T>)};
 }
 
-// Infinite values are rare: only where one is found the values are gone through again.
+// Infinite values are rare: a second pass is made only if there is one.
 template <class T>
 inline __attribute__((always_inline)) Range<T> range_with(const T* values, std::size_t count) noexcept {
   const Extremes<T> all = extremes_with<false>(values, count);
@@ -83,32 +83,32 @@ template Range<std::uint64_t> range_of(const std::uint64_t*, std::size_t) noexce
 
 namespace {
 
-constexpr std::size_t kNearBytes = std::size_t{16} << 10;  // half of the nearest cache
+constexpr std::size_t kNearBytes = std::size_t{16} << 10;  // half of the L1 cache
 
 }  // namespace
 
-// A part is still in the nearest cache when it is read again.
+// Each part is still in the L1 cache when it is read the second time.
 template <class T>
-Look<T> look_at(const T* values, std::size_t count) noexcept {
-  Look<T> look;
+ValueSummary<T> summarize(const T* values, std::size_t count) noexcept {
+  ValueSummary<T> summary;
   constexpr std::size_t kPart = kNearBytes / sizeof(T);
   for (std::size_t done = 0; done < count; done += kPart) {
     const std::size_t part = std::min(kPart, count - done);
-    look.checksum = crc32(values + done, part * sizeof(T), look.checksum);
-    look.range = both(look.range, range_of(values + done, part));
+    summary.checksum = crc32(values + done, part * sizeof(T), summary.checksum);
+    summary.range = merged(summary.range, range_of(values + done, part));
   }
-  return look;
+  return summary;
 }
 
-template Look<float> look_at(const float*, std::size_t) noexcept;
-template Look<double> look_at(const double*, std::size_t) noexcept;
-template Look<std::int8_t> look_at(const std::int8_t*, std::size_t) noexcept;
-template Look<std::uint8_t> look_at(const std::uint8_t*, std::size_t) noexcept;
-template Look<std::int16_t> look_at(const std::int16_t*, std::size_t) noexcept;
-template Look<std::uint16_t> look_at(const std::uint16_t*, std::size_t) noexcept;
-template Look<std::int32_t> look_at(const std::int32_t*, std::size_t) noexcept;
-template Look<std::uint32_t> look_at(const std::uint32_t*, std::size_t) noexcept;
-template Look<std::int64_t> look_at(const std::int64_t*, std::size_t) noexcept;
-template Look<std::uint64_t> look_at(const std::uint64_t*, std::size_t) noexcept;
+template ValueSummary<float> summarize(const float*, std::size_t) noexcept;
+template ValueSummary<double> summarize(const double*, std::size_t) noexcept;
+template ValueSummary<std::int8_t> summarize(const std::int8_t*, std::size_t) noexcept;
+template ValueSummary<std::uint8_t> summarize(const std::uint8_t*, std::size_t) noexcept;
+template ValueSummary<std::int16_t> summarize(const std::int16_t*, std::size_t) noexcept;
+template ValueSummary<std::uint16_t> summarize(const std::uint16_t*, std::size_t) noexcept;
+template ValueSummary<std::int32_t> summarize(const std::int32_t*, std::size_t) noexcept;
+template ValueSummary<std::uint32_t> summarize(const std::uint32_t*, std::size_t) noexcept;
+template ValueSummary<std::int64_t> summarize(const std::int64_t*, std::size_t) noexcept;
+template ValueSummary<std::uint64_t> summarize(const std::uint64_t*, std::size_t) noexcept;
 
 }  // namespace damaris::codec

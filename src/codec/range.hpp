@@ -1,7 +1,6 @@
-// The range of values, and all that the storage wants to know of them before it writes them, in one pass: memory that is in no cache is read
-// once.
+// The range and checksum of values, computed in one pass, so that uncached memory is read only once.
 // Used by: the server's dispatch thread and its workers.
-// Before it: values where the simulation put them. After it: scalings, the manifest, the index beside the dataset, the write.
+// Before it: values as the simulation wrote them. After it: scalings, the manifest, the index of the dataset, the write.
 #pragma once
 
 #include <algorithm>
@@ -12,15 +11,15 @@
 
 namespace damaris::codec {
 
-// Of the finite values.
+// The range of the finite values.
 template <class T>
 struct Range {
   T min = 0;
   T max = 0;
-  bool finite = false;  // whether there is one; else the others mean nothing
+  bool finite = false;  // whether there is a finite value; else min and max are meaningless
 };
 
-// With these nothing has been seen: no value is above the one or below the other.
+// Initial minimum and maximum: no value is above the one or below the other.
 template <class T>
 constexpr T kAbove = std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
 template <class T>
@@ -34,13 +33,13 @@ struct Extremes {
   bool has_infinite() const noexcept {
     return std::is_floating_point_v<T> && !is_empty() && (low == kBelow<T> || high == kAbove<T>);
   }
-  // Without infinite values.
+  // Only for extremes without infinite values.
   Range<T> range() const noexcept { return is_empty() ? Range<T>{} : Range<T>{low, high, true}; }
 };
 
-// Of the values of both.
+// The range of the union.
 template <class T>
-Range<T> both(const Range<T>& a, const Range<T>& b) noexcept {
+Range<T> merged(const Range<T>& a, const Range<T>& b) noexcept {
   if (!a.finite || !b.finite) return a.finite ? a : b;
   return {std::min(a.min, b.min), std::max(a.max, b.max), true};
 }
@@ -50,13 +49,13 @@ template <class T>
 Range<T> range_of(const T* values, std::size_t count) noexcept;
 
 template <class T>
-struct Look {
-  std::uint32_t checksum = 0;  // as crc32() takes it
-  Range<T> range;              // as range_of() finds it
+struct ValueSummary {
+  std::uint32_t checksum = 0;  // as by crc32()
+  Range<T> range;              // as by range_of()
 };
 
 // T: as for range_of. Units: `count` values. Threads: any; pure.
 template <class T>
-Look<T> look_at(const T* values, std::size_t count) noexcept;
+ValueSummary<T> summarize(const T* values, std::size_t count) noexcept;
 
 }  // namespace damaris::codec

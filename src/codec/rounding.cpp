@@ -27,7 +27,7 @@ struct FloatBits<double> {
   static constexpr int kMantissa = 52;
 };
 
-// Multiples of a power of two are exact; what is too large to be divided is already a multiple.
+// Multiples of a power of two are exact; a value too large to be divided is already a multiple.
 template <class T>
 inline __attribute__((always_inline)) double round_absolute(const T* values, std::size_t count, double step, T* out) noexcept {
   constexpr double kMost = std::numeric_limits<T>::max();
@@ -46,7 +46,7 @@ inline __attribute__((always_inline)) double round_absolute(const T* values, std
   return reached;
 }
 
-// Drops the last bits of the mantissa. The exponents of zeros and denormals, and of Inf and NaN, are left alone.
+// Rounds away the last bits of the mantissa. Zeros, denormals, Inf and NaN are left unchanged.
 template <class T>
 inline __attribute__((always_inline)) double round_relative(const T* values, std::size_t count, int drop, T* out) noexcept {
   using Bits = typename FloatBits<T>::Bits;
@@ -84,7 +84,7 @@ DAMARIS_TARGET_AVX2 double relative_avx2(const T* values, std::size_t count, int
 
 template <class T>
 double absolute(const T* values, std::size_t count, double bound, T* out) noexcept {
-  // The largest power of two not above twice the bound; with one so small that its inverse overflows nothing is rounded.
+  // The largest power of two not above twice the bound. If it is so small that its inverse overflows, nothing is rounded.
   const int power = std::ilogb(bound) + 1;
   if (power < -1020 || power < std::numeric_limits<T>::min_exponent - std::numeric_limits<T>::digits) {
     if (out != values) std::copy_n(values, count, out);
@@ -99,7 +99,7 @@ double absolute(const T* values, std::size_t count, double bound, T* out) noexce
 
 template <class T>
 double relative(const T* values, std::size_t count, double bound, T* out) noexcept {
-  // k bits of the mantissa kept: an error of at most 2^-(k + 1).
+  // Keeping k bits of the mantissa causes an error of at most 2^-(k + 1).
   const int kept = std::max(0, -std::ilogb(bound) - 1);
   const int drop = FloatBits<T>::kMantissa - kept;
   if (drop < 1) {

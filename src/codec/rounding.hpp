@@ -1,6 +1,6 @@
-// Rounds floating-point values to a declared error, so that their last bits become zeros and compress away.
+// Rounds floating-point values within a declared error bound, so that their last bits become zeros and compress well.
 // Used by: worker threads of the server, before an encoder.
-// Before it: a block, its bound from the XML. After it: an encoder; the error reached goes into the manifest.
+// Before it: a block, its bound from the XML. After it: an encoder; the manifest records the error reached.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ struct ErrorBound {
   double value = 0;
 };
 
-// Throws Error(DC_E_CONFIG) unless the bound is a positive finite number, for kRelative below 1.
+// Throws Error(DC_E_CONFIG) unless the bound is positive and finite, and below 1 for kRelative.
 void check_bound(const ErrorBound& bound);
 
-// Writes the rounded values to `out`, which may be `values`. NaN, Inf and zeros stay what they are, bit for bit; denormals too where
-// the bound is relative. No value becomes Inf. To nearest, ties to even.
-// Units: `count` values. Threads: any; pure. Throws as check_bound. Returns the largest error reached, of the kind of the bound,
-// never above it.
+// Writes the rounded values to `out`, which may be `values`. Rounds to nearest, ties to even. NaN, Inf and zeros are unchanged, bit
+// for bit; so are denormals if the bound is relative. No value becomes Inf.
+// Units: `count` values. Threads: any; pure. Throws like check_bound. Returns the largest error reached, of the bound's kind; it
+// never exceeds the bound.
 double round_to(const float* values, std::size_t count, const ErrorBound& bound, float* out);
 double round_to(const double* values, std::size_t count, const ErrorBound& bound, double* out);
 

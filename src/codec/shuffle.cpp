@@ -10,7 +10,7 @@
 namespace damaris::codec {
 namespace {
 
-// From element `first` on; in pieces that stay in the cache while their bytes are taken one after the other.
+// From element `first` on, in pieces that stay in the cache while each of their bytes is visited.
 void shuffle_rest(const std::byte* in, std::size_t first, std::size_t count, std::size_t size, std::byte* out) noexcept {
   constexpr std::size_t kPiece = 1024;
   for (std::size_t begin = first; begin < count; begin += kPiece) {
@@ -24,7 +24,7 @@ void shuffle_rest(const std::byte* in, std::size_t first, std::size_t count, std
 
 #ifdef DAMARIS_CODEC_X86
 
-// Each variant handles as many whole groups as there are and returns the number of elements done.
+// Each variant processes all whole groups and returns the number of elements processed.
 
 DAMARIS_TARGET_AVX2 std::size_t shuffle4_avx2(const std::byte* in, std::size_t count, std::byte* out) noexcept {
   const __m256i gather =
@@ -60,7 +60,7 @@ DAMARIS_TARGET_AVX2 std::size_t shuffle2_avx2(const std::byte* in, std::size_t c
   return i;
 }
 
-// 16 elements: an 8 by 8 transposition of bytes, twice.
+// 16 elements: two 8 x 8 byte transpositions.
 DAMARIS_TARGET_AVX2 std::size_t shuffle8_avx2(const std::byte* in, std::size_t count, std::byte* out) noexcept {
   const __m256i pair =
       _mm256_setr_epi8(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);

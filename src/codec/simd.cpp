@@ -12,7 +12,7 @@ namespace damaris::codec {
 namespace {
 
 #ifdef DAMARIS_CODEC_X86
-// Not every compiler's __builtin_cpu_supports knows it.
+// Not every compiler's __builtin_cpu_supports accepts "f16c".
 bool has_f16c() noexcept {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;

@@ -1,18 +1,17 @@
-// Which vector instructions the codecs use: the best this processor has, or fewer when asked.
+// Which vector instructions the codecs use: the best that this processor supports, unless limited.
 // Used by: the codecs, any thread of the server.
 // Before it: environment DAMARIS_SIMD. After it: the variant of each inner loop.
 #pragma once
 
 namespace damaris::codec {
 
-// Each contains the one before. kAvx512 means F, BW, VL, VBMI and VPCLMULQDQ, as in Ice Lake, Zen 4 and
-// later.
+// Each includes the previous one. kAvx512 means F, BW, VL, VBMI and VPCLMULQDQ, as in Ice Lake, Zen 4 and later.
 enum class Simd { kPortable, kAvx2, kAvx512 };
 
-// What this processor can do, capped by DAMARIS_SIMD=portable|avx2|avx512; other values are ignored.
-// Threads: any. Returns: the same for the whole run, whatever becomes of the environment.
+// What this processor supports, capped by DAMARIS_SIMD=portable|avx2|avx512; other values are ignored.
+// Threads: any. Returns: the same value for the whole run, even if the environment changes.
 Simd best_simd() noexcept;
-// The smaller of what is asked for and what best_simd() allows.
+// The lesser of `wanted` and best_simd().
 Simd at_most(Simd wanted) noexcept;
 const char* name_of(Simd simd) noexcept;
 

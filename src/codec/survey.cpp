@@ -9,11 +9,11 @@
 namespace damaris::codec {
 namespace {
 
-// Of each run of three equal bytes the third, so that only the word before has to be kept; the starts are these two bits back.
+// Marks the third of three equal bytes, so that only the previous word has to be kept; matches start two bits before the marks.
 template <class Equal>
 inline __attribute__((always_inline)) void find(const unsigned char* data, std::size_t begin, std::size_t end,
                                                 const Distances& distances, std::uint64_t* starts) noexcept {
-  std::uint64_t before[kMostDistances] = {};
+  std::uint64_t before[kMaxDistances] = {};
   std::uint64_t waiting = 0;  // ends of the word before
   std::size_t usable = 0;
   const std::size_t words = (end + 63) / 64;
@@ -21,8 +21,8 @@ inline __attribute__((always_inline)) void find(const unsigned char* data, std::
     std::uint64_t ends = 0;
     while (usable < distances.count && distances.values[usable] <= word * 64) ++usable;
     for (std::size_t d = 0; word < words && d < usable; ++d) {
-      if (d == 1 && ends == ~std::uint64_t{0}) {  // all the same byte: the other distances add nothing
-        std::fill_n(before + 1, kMostDistances - 1, std::uint64_t{0});
+      if (d == 1 && ends == ~std::uint64_t{0}) {  // a run of one byte: other distances add nothing
+        std::fill_n(before + 1, kMaxDistances - 1, std::uint64_t{0});
         break;
       }
       const std::uint64_t equal = Equal::at(data + word * 64, distances.values[d]);
@@ -50,7 +50,7 @@ DAMARIS_TARGET_AVX512 void find_avx512(const unsigned char* data, std::size_t be
 
 Distances Distances::of_row(std::uint64_t row) noexcept {
   Distances result;
-  const std::uint64_t wanted[kMostDistances] = {1, row - 2, row - 1, row, row + 1, row + 2};
+  const std::uint64_t wanted[kMaxDistances] = {1, row - 2, row - 1, row, row + 1, row + 2};
   for (const std::uint64_t distance : wanted) {
     const bool fits = distance >= 1 && distance <= 32768 && (row > 0 || distance == 1);
     if (fits && (result.count == 0 || distance > result.values[result.count - 1]))
@@ -71,9 +71,9 @@ void find_matches(const unsigned char* data, std::size_t begin, std::size_t end,
 
 namespace {
 
-constexpr std::size_t kGroup = 64;     // bytes looked at together
+constexpr std::size_t kGroup = 64;     // bytes examined together
 constexpr std::size_t kGroups = 4;     // of each unit
-constexpr double kManyPairs = 1.4;     // pairs of equal bytes, against as many as noise has
+constexpr double kManyPairs = 1.4;     // ratio of pairs of equal bytes to those in noise
 constexpr double kManyMatches = 0.02;  // share of the positions where a match begins
 
 }  // namespace
@@ -83,7 +83,7 @@ Survey::Survey(const unsigned char* data, std::size_t begin, std::size_t end, co
 
 std::size_t Survey::unit_end(std::size_t begin) const noexcept { return end_ - begin < kUnit + kUnit / 2 ? end_ : begin + kUnit; }
 
-// Noise of n bytes has n (n - 1) / 512 pairs of equal ones; what a Huffman code can shorten has clearly more.
+// Noise of n bytes has n (n - 1) / 512 pairs of equal bytes; data that a Huffman code can shorten has clearly more.
 bool Survey::worth_encoding(std::size_t begin, std::size_t end) const noexcept {
   if (end - begin < kGroups * kGroup) return true;
   constexpr std::size_t kBytes = kGroups * kGroup;
@@ -111,7 +111,7 @@ SurveySpan Survey::next() noexcept {
     if (!known_) next_is_encoded_ = worth_encoding(place_, end);
     known_ = true;
     if (piece.end == piece.begin) piece.encoded = next_is_encoded_;
-    if (next_is_encoded_ != piece.encoded || (piece.encoded && end - piece.begin > kLongestEncoded)) break;
+    if (next_is_encoded_ != piece.encoded || (piece.encoded && end - piece.begin > kMaxEncoded)) break;
     known_ = false;
     piece.end = place_ = end;
   }

@@ -1,6 +1,6 @@
-// Which parts of a byte plane are worth encoding, found from a sample of it; and where a byte of it repeats.
+// Estimates from samples which parts of a byte plane are worth encoding, and finds where its bytes repeat.
 // Used by: the byte-plane deflate, one worker thread each.
-// Before it: shuffled bytes. After it: pieces that are stored as they are and pieces that get a block with codes of its own.
+// Before it: shuffled bytes. After it: pieces that are stored unencoded, and pieces that become a block with its own codes.
 #pragma once
 
 #include <array>
@@ -11,24 +11,24 @@
 
 namespace damaris::codec {
 
-constexpr std::size_t kMostDistances = 6;
-constexpr std::size_t kShortestMatch = 3;
+constexpr std::size_t kMaxDistances = 6;
+constexpr std::size_t kMinMatch = 3;
 
-// Ascending, each once, 1 to 32768.
+// Strictly ascending, 1 to 32768.
 struct Distances {
-  std::array<std::uint32_t, kMostDistances> values = {};
+  std::array<std::uint32_t, kMaxDistances> values = {};
   std::size_t count = 0;
 
-  // Those worth a look in rows of `row` elements; 0: the row is not known.
+  // The distances worth searching in rows of `row` elements; 0: unknown row length.
   static Distances of_row(std::uint64_t row) noexcept;
 };
 
-// How many words find_matches() writes at most for a range of so many bytes, wherever it begins: those that it touches, and one more.
+// The most words that find_matches() writes for a range of `bytes`, wherever it begins: those that it touches, and one more.
 constexpr std::size_t start_words(std::size_t bytes) noexcept { return bytes / 64 + 3; }
 
-// Bit i of starts[w]: at data[64 (begin / 64 + w) + i] three bytes begin that are also there one of the distances before.
-// A distance counts only in words of 64 bytes that begin at it or behind it.
-// Reads 64 bytes beyond `end` and writes a word more than [begin, end) touches. Units: bytes from the beginning of `data`.
+// Sets bit i of starts[w] if the three bytes at data[64 (begin / 64 + w) + i] equal those at one of the distances before.
+// A distance is considered only in words of 64 bytes that begin at or after it.
+// Reads 64 bytes beyond `end` and writes one word more than [begin, end) touches. Units: byte offsets into `data`.
 void find_matches(const unsigned char* data, std::size_t begin, std::size_t end, const Distances& distances, std::uint64_t* starts,
                   Simd simd) noexcept;
 
@@ -38,15 +38,15 @@ struct SurveySpan {
   bool encoded = false;
 };
 
-// Goes through data[begin, end) piece by piece. Owns nothing.
+// Divides data[begin, end) into pieces. Owns nothing.
 class Survey {
  public:
   Survey(const unsigned char* data, std::size_t begin, std::size_t end, const Distances& distances, Simd simd) noexcept;
-  // The next piece; begin == end when there is none left. Encoded ones are at most kLongestEncoded long.
+  // The next piece; begin == end at the end. A piece to be encoded is at most kMaxEncoded long.
   SurveySpan next() noexcept;
 
-  static constexpr std::size_t kUnit = 4096;  // what one sample decides on
-  static constexpr std::size_t kLongestEncoded = 32768;
+  static constexpr std::size_t kUnit = 4096;  // the granularity of the decision: one sample per unit
+  static constexpr std::size_t kMaxEncoded = 32768;
 
  private:
   bool worth_encoding(std::size_t begin, std::size_t end) const noexcept;
@@ -56,7 +56,7 @@ class Survey {
   std::size_t place_, end_;
   const Distances& distances_;
   Simd simd_;
-  bool known_ = false, next_is_encoded_ = false;  // what the sample said about the unit at place_
+  bool known_ = false, next_is_encoded_ = false;  // the decision for the unit at place_
 };
 
 }  // namespace damaris::codec

@@ -9,12 +9,12 @@
 namespace damaris::codec {
 namespace {
 
-// The distances that do not reach before the data; those that do stand as 1, the first, instead.
-using Reach = std::array<std::uint32_t, kMostDistances>;
+// The distances that stay within the data; others are replaced by 1, the first.
+using Reach = std::array<std::uint32_t, kMaxDistances>;
 
 inline Reach reach_at(std::size_t place, const Distances& distances) noexcept {
   Reach reach;
-  for (std::size_t d = 0; d < kMostDistances; ++d)
+  for (std::size_t d = 0; d < kMaxDistances; ++d)
     reach[d] = d < distances.count && distances.values[d] <= place ? distances.values[d] : 1;
   return reach;
 }
@@ -24,7 +24,7 @@ struct Match {
   std::size_t index;
 };
 
-// Of matches of at least 63 bytes the nearest, as long as it goes.
+// Extends the nearest match of at least 63 bytes as far as possible.
 template <class Equal>
 inline __attribute__((always_inline)) std::size_t extend(const unsigned char* at, std::size_t distance, std::size_t most) noexcept {
   for (std::size_t length = 0; length < most; length += 64) {
@@ -34,27 +34,27 @@ inline __attribute__((always_inline)) std::size_t extend(const unsigned char* at
   return most;
 }
 
-// The longest match, the nearest of equally long ones. The next place depends on the length: it is found in few steps that wait for
-// one another, and without a branch up to 62 bytes; the distance may take longer.
+// The longest match, and of equally long ones the nearest. The next position depends on the length, so the length is computed in
+// few dependent steps, without a branch up to 62 bytes; the distance may take longer.
 template <class Equal>
 inline __attribute__((always_inline)) Match longest(const unsigned char* at, const Reach& reach, std::size_t most) noexcept {
-  std::uint64_t equal[kMostDistances];
+  std::uint64_t equal[kMaxDistances];
   std::uint64_t any = 0;  // bits 0 to length
 #pragma GCC unroll 8
-  for (std::size_t d = 0; d < kMostDistances; ++d) {
+  for (std::size_t d = 0; d < kMaxDistances; ++d) {
     equal[d] = Equal::at(at, reach[d]);
     any |= equal[d] ^ (equal[d] + 1);
   }
   const std::uint64_t mask = any >> 1;
   std::size_t index = 0;
 #pragma GCC unroll 8
-  for (std::size_t d = kMostDistances - 1; d > 0; --d) index = (~equal[d] & mask) == 0 ? d : index;
+  for (std::size_t d = kMaxDistances - 1; d > 0; --d) index = (~equal[d] & mask) == 0 ? d : index;
   index = (~equal[0] & mask) == 0 ? 0 : index;
   if (__builtin_expect(any == ~std::uint64_t{0}, 0)) return {extend<Equal>(at, reach[index], most), index};
   return {static_cast<std::size_t>(__builtin_ctzll(~mask)), index};
 }
 
-// The next position from `from` on where a match may start; `end` or more when there is none.
+// The first position from `from` on where a match may start; `end` or more if there is none.
 inline std::size_t next_start(const std::uint64_t* starts, std::size_t from, std::size_t end) noexcept {
   while (from < end) {
     std::uint64_t bits = 0;
@@ -66,13 +66,13 @@ inline std::size_t next_start(const std::uint64_t* starts, std::size_t from, std
   return end;
 }
 
-// How far one half is.
+// The progress of one half.
 struct Cursor {
   std::size_t place, end;
   Symbol* out;
 };
 
-// Literals up to the next match, and the match.
+// Parses the literals up to the next match, and the match.
 template <class Equal>
 inline __attribute__((always_inline)) void step(const unsigned char* data, const std::uint64_t* starts, std::size_t base,
                                                 const Distances& distances, bool near_begin, const Reach& far_reach,
@@ -82,14 +82,14 @@ inline __attribute__((always_inline)) void step(const unsigned char* data, const
   cursor.out += start - cursor.place;
   cursor.place = start;
   const std::size_t left = cursor.end - start;
-  if (__builtin_expect(left < kShortestMatch, 0)) {
+  if (__builtin_expect(left < kMinMatch, 0)) {
     while (cursor.place < cursor.end) *cursor.out++ = data[cursor.place++];
     return;
   }
-  const Match match = __builtin_expect(near_begin, 0) ? longest<Equal>(data + start, reach_at(start, distances), kLongestMatch)
-                                                      : longest<Equal>(data + start, far_reach, kLongestMatch);
-  const std::size_t length = std::min(match.length, std::min(kLongestMatch, left));
-  cursor.out[0] = static_cast<Symbol>(kLengthBase + length - kShortestMatch);
+  const Match match = __builtin_expect(near_begin, 0) ? longest<Equal>(data + start, reach_at(start, distances), kMaxMatch)
+                                                      : longest<Equal>(data + start, far_reach, kMaxMatch);
+  const std::size_t length = std::min(match.length, std::min(kMaxMatch, left));
+  cursor.out[0] = static_cast<Symbol>(kLengthBase + length - kMinMatch);
   cursor.out[1] = static_cast<Symbol>(kDistanceBase + match.index);
   cursor.out += 2;
   cursor.place += length;

@@ -10,7 +10,7 @@ constexpr std::size_t kMost = 10'000;
 dc_scope scope_of(const std::string& name) {
   if (name == "core") return DC_SCOPE_CORE;
   if (name == "global") return DC_SCOPE_GLOBAL;
-  return DC_SCOPE_NODE;  // node, and local: the paper does not define it, and its example runs on one node
+  return DC_SCOPE_NODE;  // node, and local: the paper leaves it undefined, and its example runs on one node
 }
 
 int plugin_index(Build& build, const Attribute& attribute) {
@@ -24,19 +24,19 @@ int plugin_index(Build& build, const Attribute& attribute) {
   return -1;
 }
 
-// Whether the element names something to do; what only half of it does is a problem.
+// Whether the element defines an action. Reports a problem for an incomplete definition.
 bool has_action(Build& build, const Element& element, const Attribute* library) {
   const Attribute* function = element.find("action");
   const Attribute* plugin = element.find("plugin");
-  const auto wrong = [&](const Attribute& attribute, const std::string& why) {
+  const auto report = [&](const Attribute& attribute, const std::string& why) {
     build.problems.add(attribute.where, format("event '{}': {}", element.value("name"), why));
   };
   if (plugin != nullptr && (function != nullptr || library != nullptr))
-    wrong(*plugin, "give either plugin=\"...\" or action=\"...\" using=\"...\", not both");
+    report(*plugin, "give either plugin=\"...\" or action=\"...\" using=\"...\", not both");
   else if (function != nullptr && library == nullptr)
-    wrong(*function, "action=\"...\" needs using=\"...\", the shared object that exports it");
+    report(*function, "action=\"...\" needs using=\"...\", the shared object that exports it");
   else if (library != nullptr && function == nullptr)
-    wrong(*library, format("{}=\"...\" needs action=\"...\", the function to call", library->name));
+    report(*library, format("{}=\"...\" needs action=\"...\", the function to call", library->name));
   return plugin != nullptr || function != nullptr;
 }
 
@@ -67,7 +67,7 @@ void add_event(Build& build, const Element& element, std::map<std::string, std::
 }
 
 void add_plugins(Build& build) {
-  Declared names;
+  DeclaredNames names;
   for (const model::Plugin& storage : build.model.plugins) names.add(build, "plugin", storage.name, storage.where, 0);
   for (const Element* element : build.all("plugin"))
     if (names.add(build, "plugin", element->value("name"), element->where, 0))
@@ -93,7 +93,7 @@ model::Plugin table_plugin(Build& build, const Element& element) {
     build.problems.add(element.where, format("plugin '{}' lacks using=\"...\", its shared object", plugin.name));
   else
     plugin.library = library->value;
-  Declared keys;
+  DeclaredNames keys;
   for (const Element& child : element.children) {
     const std::string& key = child.value("key");
     if (keys.add(build, "setting", key, child.where, 0)) plugin.settings.emplace_back(key, child.value("value"));

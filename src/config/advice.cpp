@@ -12,27 +12,27 @@
 namespace damaris::config {
 namespace {
 
-// Parameters that keep their value: constant ones, and those computed from such.
+// Parameters whose value cannot change: constants, and those computed only from constants.
 std::vector<bool> fixed_parameters(const model::Model& model) {
   std::map<std::string, bool> fixed;
   std::vector<bool> result;
   for (const model::Parameter& parameter : model.parameters) {
     const auto& names = parameter.expression.names();
-    const bool is =
+    const bool is_fixed =
         parameter.constant && std::all_of(names.begin(), names.end(), [&](const std::string& name) { return fixed[name]; });
-    fixed[parameter.name] = is;
-    result.push_back(is);
+    fixed[parameter.name] = is_fixed;
+    result.push_back(is_fixed);
   }
   return result;
 }
 
-// The message of an Error of resolve() without the place, which Problems adds.
+// The message of an Error from resolve() without its location, which Problems adds.
 std::string without_place(const model::Model& model, Location where, const std::string& sentence) {
   const std::string place = model::place(model, where) + ": ";
   return sentence.compare(0, place.size(), place) == 0 ? sentence.substr(place.size()) : sentence;
 }
 
-// Layouts that give no shape with the values of the start.
+// Layouts whose shape is invalid with the initial parameter values.
 void unresolved(const model::Model& model, std::vector<std::pair<const model::Layout*, std::string>>& wrong) {
   const auto values = model::initial_parameters(model);
   for (const model::Layout& layout : model.layouts) {
@@ -44,13 +44,13 @@ void unresolved(const model::Model& model, std::vector<std::pair<const model::La
   }
 }
 
-// What a dataset must fit into.
-std::uint64_t most_of_a_dataset(const model::Model& model, int clients) {
+// The memory that a dataset must fit into.
+std::uint64_t largest_dataset_bytes(const model::Model& model, int clients) {
   const model::Architecture& a = model.architecture;
   return a.pooled ? a.buffer_bytes : smallest_arena(model, clients);
 }
 
-std::string room(const model::Model& model, int clients) {
+std::string capacity_text(const model::Model& model, int clients) {
   const model::Architecture& a = model.architecture;
   if (a.pooled) return format("the {} clients share {}", clients, size_text(a.buffer_bytes));
   return format("one of {} clients{} gets {} of the buffer", clients, a.threads > 1 ? format(" with {} threads", a.threads) : "",
@@ -61,18 +61,18 @@ void check_datasets(Build& build) {
   const int clients = clients_per_server(build.model);
   if (clients == 0) return;
   const auto values = model::initial_parameters(build.model);
-  const std::uint64_t arena = most_of_a_dataset(build.model, clients);
+  const std::uint64_t arena = largest_dataset_bytes(build.model, clients);
   for (const model::Variable& variable : build.model.variables) {
     const model::Layout& layout = build.model.layouts[variable.layout];
     if (!variable.enabled || !is_fixed(build.model, layout)) continue;
     const std::uint64_t bytes = model::resolve(build.model, layout, values).bytes;
     if (shm::block_bytes(bytes, shm::form_of(layout)) > arena)
       build.problems.add(variable.where, format("variable '{}' has {}, but {}; give <buffer size=\"...\"> more", variable.path,
-                                                size_text(bytes), room(build.model, clients)));
+                                                size_text(bytes), capacity_text(build.model, clients)));
   }
 }
 
-bool overwrites_what_it_recovers(const model::Model& model) {
+bool overwrites_recovered_data(const model::Model& model) {
   if (model.architecture.stale != model::StalePolicy::recover) return false;
   for (const model::Plugin& plugin : model.plugins)
     for (const auto& [key, value] : plugin.settings)
@@ -85,7 +85,7 @@ void warn_of_buffer(const model::Model& model, std::vector<std::string>& advice)
   const std::uint64_t bytes = model::step_bytes(model, model::initial_parameters(model));
   if (clients == 0 || bytes <= smallest_arena(model, clients)) return;
   advice.push_back(format("{}: a step of all variables has {} per client, but {}; writing all of them in one step will fail",
-                          model.file, size_text(bytes), room(model, clients)));
+                          model.file, size_text(bytes), capacity_text(model, clients)));
 }
 
 }  // namespace
@@ -124,20 +124,20 @@ std::vector<std::string> warnings(const model::Model& model) {
     advice.push_back(
         format("{}: {} at the start; set the parameters before the first write", model::place(model, layout->where), sentence));
   if (wrong.empty()) warn_of_buffer(model, advice);
-  if (overwrites_what_it_recovers(model))
+  if (overwrites_recovered_data(model))
     advice.push_back(format(
-        "{}: stale=\"recover\" stores what a dead run had left, and exists=\"overwrite\" of <hdf5> removes it when this run stores "
-        "its first step; say exists=\"append\" to keep it",
+        "{}: stale=\"recover\" stores the data of a dead run, and exists=\"overwrite\" of <hdf5> removes it when this run stores "
+        "its first step; use exists=\"append\" to keep it",
         model.file));
   if (std::none_of(model.plugins.begin(), model.plugins.end(), [](const model::Plugin& plugin) { return plugin.storage; }))
     advice.push_back(format("{}: no <storage>: nothing will be stored, only actions see the data", model.file));
   return advice;
 }
 
-void check_whole(Build& build) {
+void check_model(Build& build) {
   std::vector<std::pair<const model::Layout*, std::string>> wrong;
   unresolved(build.model, wrong);
-  // A layout over parameters that the program will set may have no shape yet.
+  // A layout that depends on parameters set by the program may not have a valid shape yet.
   for (const auto& [layout, sentence] : wrong)
     if (is_fixed(build.model, *layout)) build.problems.add(layout->where, sentence);
   if (build.problems.empty() && wrong.empty()) check_datasets(build);

@@ -1,5 +1,5 @@
-// Sizes of a model against its buffer, and what is allowed but probably not meant.
-// Used by: parse (sizes that cannot work) at start-up, and damaris-check (the rest); no other library needed.
+// Checks a model against its buffer size, and warns about settings that are valid but probably unintended.
+// Used by: parse (impossible sizes) at start-up, and damaris-check (the rest); needs no other library.
 // Before it: a model. After it: errors and warnings.
 #pragma once
 
@@ -11,16 +11,16 @@
 
 namespace damaris::config {
 
-// Clients of the server with most of them, or 0 when it is known only at the start of the job.
+// The largest number of clients any server gets, or 0 when only the start of the job determines it.
 int clients_per_server(const model::Model& model);
 
-// The smallest part of the buffer that one thread of one client of `clients` gets. Bytes.
+// The smallest share of the buffer that one thread of one of `clients` clients gets. Units: bytes.
 std::uint64_t smallest_arena(const model::Model& model, int clients);
 
-// Whether the extents of `layout` cannot change while the job runs (except by dc_set_shape).
+// Whether the extents of `layout` stay the same throughout the job (unless dc_set_shape changes them).
 bool is_fixed(const model::Model& model, const model::Layout& layout);
 
-// Sentences "file:line:column: ..." about things that are allowed.
+// Warnings "file:line:column: ..." about valid settings.
 std::vector<std::string> warnings(const model::Model& model);
 
 }  // namespace damaris::config

@@ -19,9 +19,10 @@ void spill(Build& build, const Element& element, const Attribute& on_full, bool 
   if (!spills && folder != nullptr)
     return build.problems.add(folder->where, "spill=\"...\" has no effect without on-full=\"spill\"; add that or remove it");
   if (spills && a.dedicated_cores == 0)
-    return build.problems.add(on_full.value_where, format("{}: without dedicated cores nobody spills while a client waits; leave "
-                                                          "spill out",
-                                                          quoted(on_full)));
+    return build.problems.add(on_full.value_where,
+                              format("{}: without dedicated cores there is no server to spill while a client waits; remove "
+                                     "spill",
+                                     quoted(on_full)));
   if (folder != nullptr) a.spill = folder->value;
   const Attribute& most = *element.find("spill-size");
   const auto bytes = parse_size(most.value);
@@ -51,29 +52,29 @@ void weights(Build& build, const Element& buffer) {
   }
 }
 
-const std::vector<std::string> kRungs = {"reduce", "spill", "block", "skip", "drop"};
+const std::vector<std::string> kFullStages = {"reduce", "spill", "block", "skip", "drop"};
 
-// on-full="reduce spill skip": what is done besides waiting, and what becomes of a write that has waited in vain.
+// on-full="reduce spill skip": the measures taken besides waiting, and what happens to a write whose wait timed out.
 void back_pressure(Build& build, const Element& element) {
   model::Architecture& a = build.model.architecture;
   const Attribute& attribute = *element.find("on-full");
   bool spills = false;
-  int last_rungs = 0;
+  int final_stages = 0;
   for (const TextPart& piece : split(attribute.value, ' ')) {
     if (piece.text.empty()) continue;
-    if (std::find(kRungs.begin(), kRungs.end(), piece.text) == kRungs.end())
+    if (std::find(kFullStages.begin(), kFullStages.end(), piece.text) == kFullStages.end())
       build.problems.add(inside(attribute, piece.at), format("{}: no stage '{}'; there are reduce, spill, block, skip and drop{}",
-                                                             quoted(attribute), piece.text, name_hint(piece.text, kRungs)));
+                                                             quoted(attribute), piece.text, name_hint(piece.text, kFullStages)));
     a.reduces_on_full |= piece.text == "reduce";
     spills |= piece.text == "spill";
-    if (piece.text == "skip" || piece.text == "drop") ++last_rungs;
+    if (piece.text == "skip" || piece.text == "drop") ++final_stages;
     if (piece.text == "skip") a.on_full = model::OnFull::skip;
     if (piece.text == "drop") a.on_full = model::OnFull::drop;
   }
-  if (last_rungs > 1)
+  if (final_stages > 1)
     build.problems.add(attribute.value_where,
-                       format("{}: a write that has waited in vain is skipped or its step is dropped; say one here, and the other "
-                              "with on-full of the variables that differ",
+                       format("{}: skip and drop exclude each other; give one here, and the other as on-full of the variables that "
+                              "differ",
                               quoted(attribute)));
   spill(build, element, attribute, spills);
 }
@@ -111,7 +112,7 @@ void section(Build& build, const Element& element) {
   } else if (element.name == "buffer") {
     buffer(build, element);
   } else if (element.name == "lanes") {
-    a.lane_events = next_power_of_two(number(build, *element.find("events"), 16, 1 << 20));
+    a.lane_messages = next_power_of_two(number(build, *element.find("events"), 16, 1 << 20));
   } else if (element.name == "placement") {
     a.pin = element.is_true("pin");
   } else if (element.name == "plugins") {
@@ -135,7 +136,7 @@ void build_architecture(Build& build) {
 
 void build_log(Build& build) {
   const Element* log = build.only("log");
-  build.model.log.level = "warning";  // a run that loses something says so, also when nobody has asked
+  build.model.log.level = "warning";  // a run that loses data reports it without being asked
   if (log == nullptr) return;
   build.model.log.level = log->value("level");
   build.model.log.file = log->value_or_empty("file");

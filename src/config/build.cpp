@@ -23,7 +23,7 @@ const Element* Build::only(const std::string& name) const {
     if (first == nullptr)
       first = element;
     else
-      problems.add(element->where, format("a second <{}>; one is allowed, the first stands at line {}", name, first->where.line));
+      problems.add(element->where, format("a second <{}>; only one is allowed, the first is at line {}", name, first->where.line));
   }
   return first;
 }
@@ -39,20 +39,19 @@ Build start_build(const Element& root, model::Model& model, Problems& problems) 
   return build;
 }
 
-bool Declared::add(Build& build, const std::string& kind, const std::string& name, Location where, int index) {
+bool DeclaredNames::add(Build& build, const std::string& kind, const std::string& name, Location where, int index) {
   const auto [entry, fresh] = entries_.emplace(name, Entry{where, index});
   if (!fresh)
-    build.problems.add(where,
-                       format("{} '{}' is declared twice; the first one stands at line {}", kind, name, entry->second.where.line));
+    build.problems.add(where, format("{} '{}' is declared twice, first at line {}", kind, name, entry->second.where.line));
   return fresh;
 }
 
-int Declared::find(const std::string& name) const {
+int DeclaredNames::find(const std::string& name) const {
   const auto found = entries_.find(name);
   return found == entries_.end() ? -1 : found->second.index;
 }
 
-std::vector<std::string> Declared::names() const {
+std::vector<std::string> DeclaredNames::names() const {
   std::vector<std::string> names;
   for (const auto& [name, entry] : entries_) names.push_back(name);
   return names;

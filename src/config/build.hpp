@@ -1,6 +1,6 @@
-// From the valid tree to the model: what the builders of the single sections share.
+// Builds the model from the validated tree: what the builders of the individual sections share.
 // Used by: parse, one thread, at start-up.
-// Before it: the tree, valid by the schema. After it: model::Model, checked by meaning.
+// Before it: the tree, validated against the schema. After it: model::Model, semantically checked.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ struct Build {
   const Element& root;
   model::Model& model;
   Problems& problems;
-  std::vector<const Element*> flat;  // children of root, of <data> and of <actions>, in the order of the file
+  std::vector<const Element*> flat;  // children of root, of <data> and of <actions>, in file order
 
   std::vector<const Element*> all(const std::string& name) const;
-  // The element of that name, or nullptr; a second one is a problem.
+  // The element of that name, or nullptr. Reports a problem for each further one.
   const Element* only(const std::string& name) const;
 };
 
 Build start_build(const Element& root, model::Model& model, Problems& problems);
 
-// Each fills its part of the model; in this order, as later ones look up what earlier ones declared.
+// Each fills its part of the model. Call them in this order: later ones look up names that earlier ones declared.
 void build_architecture(Build& build);
 void build_log(Build& build);
 void build_parameters(Build& build);
@@ -37,15 +37,15 @@ void build_layouts(Build& build);
 void build_variables(Build& build);
 void build_storage(Build& build);
 void build_actions(Build& build);
-// After the others, and only without problems so far: what no part sees alone.
-void check_whole(Build& build);
+// Checks across sections. Call last, and only if no problem was found so far.
+void check_model(Build& build);
 
 // ---- Helpers of the builders.
 
-// What was declared under which name, to find it again and to refuse it twice.
-class Declared {
+// The declared names of one kind: looks them up and rejects duplicates.
+class DeclaredNames {
  public:
-  // Returns false, and adds a problem, when `name` stands there already.
+  // Returns false and reports a problem if `name` is already declared.
   bool add(Build& build, const std::string& kind, const std::string& name, Location where, int index);
   int find(const std::string& name) const;
   std::vector<std::string> names() const;
@@ -58,41 +58,41 @@ class Declared {
   std::map<std::string, Entry> entries_;
 };
 
-// A piece of an attribute that lists things, with its place in the value.
+// An item of a list-valued attribute, with its offset in the value.
 struct TextPart {
-  std::string text;  // without blanks around it
+  std::string text;  // without surrounding blanks
   std::size_t at = 0;
 };
 std::vector<TextPart> split(const std::string& value, char separator, std::size_t at = 0);
 
-// The expression in `piece` of `attribute`; a problem and nothing when it is none, or uses a parameter that is not declared.
+// Parses `piece` of `attribute`. Reports a problem and returns nothing for a malformed expression or an undeclared parameter.
 std::optional<model::Expression> expression(Build& build, const Attribute& attribute, const TextPart& piece,
                                             const std::vector<std::string>& parameters);
 
-// The whole number of `attribute`, or a problem and `lowest` when it is outside lowest..highest.
+// The integer in `attribute`. Reports a problem and returns `lowest` if it is outside lowest..highest.
 std::int64_t number(Build& build, const Attribute& attribute, std::int64_t lowest, std::int64_t highest);
 
-// The milliseconds of `attribute`; at least `lowest_ms`, at most 24 days (so that they fit into 32 bits).
+// The duration in `attribute`, from `lowest_ms` to 24 days (so that it fits into 32 bits). Units: milliseconds.
 std::int64_t duration(Build& build, const Attribute& attribute, std::int64_t lowest_ms);
 
 std::vector<std::string> parameter_names(const model::Model& model);
 
-// Adds a problem when `count` things of a kind are more than the model may have.
+// Reports a problem and returns true if `count` exceeds the limit `most` of the model.
 bool too_many(Build& build, const Element& element, const char* what, std::size_t count, std::size_t most);
 
-// ---- <plugin> elements, which stand among the actions and in the storage.
+// ---- <plugin> elements, which occur among the actions and in the storage.
 
 model::Plugin table_plugin(Build& build, const Element& element);
 
-// `using`, or `library`, its older name; nullptr when neither is given. Both at once are a problem.
+// `using`, or its older name `library`; nullptr if neither is given. Reports a problem if both are.
 const Attribute* library_attribute(Build& build, const Element& element);
 
-// ---- `reduce`: how exact the values of a variable stay and how they are compressed.
+// ---- `reduce`: the precision to which values are stored, and their compression.
 
-// A problem for each stage that is none; what is left then means nothing.
+// Reports a problem for each invalid stage; the result is meaningless then.
 dc_reduction_t reduction(Build& build, const Attribute& attribute);
 
-// A problem when `variable`, which has this reduction from `attribute`, holds no reals but is to be changed.
+// Reports a problem if the reduction that `attribute` gives `variable` changes values and its type is not a real.
 void check_reduction(Build& build, const Attribute& attribute, const model::Variable& variable);
 
 // ---- Element types, built-in and compound.
@@ -100,7 +100,8 @@ void check_reduction(Build& build, const Attribute& attribute, const model::Vari
 std::optional<dc_type> builtin_type(const std::string& name);
 bool is_integer(dc_type type);
 
-// Which types there are, for a message: "; did you mean 'x'?" (synonyms and `more` count too), else the list of all, each once.
+// The end of a message about an unknown type: "; did you mean 'x'?" (x may be a synonym or one of `more`), else a list of all
+// types without synonyms.
 std::string type_hint(const std::string& wrong, const std::vector<std::string>& more = {});
 std::string integer_type_hint(const std::string& wrong);
 

@@ -1,5 +1,6 @@
-// XML file -> model: schema validation, then meaning. The one place with Xerces-C.
-// Used by: damaris-server, clients that find no server, in-place processes, rank 0 of an MPI start, damaris-check; one thread, at start-up.
+// XML file -> model: schema validation, then semantic checks. The only folder that uses Xerces-C.
+// Used by: damaris-server, clients that find no server, in-place processes, rank 0 of an MPI start, damaris-check; one thread, at
+// start-up.
 // Before it: the user's XML. After it: model::Model.
 #pragma once
 
@@ -11,11 +12,11 @@ namespace damaris::config {
 
 class Schema;
 
-// Parses and checks `text`; `path` is for messages ("file:line:column: what; what is allowed; did you mean ...?").
-// Throws Error(DC_E_CONFIG) with every error found, one a line (at most 20).
+// Parses and checks `text`; messages name `path` ("file:line:column: what; what is allowed; did you mean ...?").
+// Throws Error(DC_E_CONFIG) with all errors found, one per line (at most 20).
 model::Model parse(const std::string& text, const std::string& path);
 
-// The same for callers that parse many texts: to compile the schema takes longer than to read a configuration.
+// The same for callers that parse many texts: compiling the schema takes longer than reading a configuration.
 model::Model parse(const std::string& text, const std::string& path, const Schema& schema);
 
 }  // namespace damaris::config

@@ -32,8 +32,8 @@ class Explainer {
   void inside(const Element& element, const ElementRule& rule) {
     attributes(element, rule);
     if (!element.text.empty())
-      problems_.add(element.text_where, format("text '{}' inside <{}>; everything is said by elements and attributes",
-                                               shown(element.text), element.name));
+      problems_.add(element.text_where, format("text '{}' inside <{}>; a configuration has only elements and attributes",
+                                               shortened(element.text), element.name));
     std::map<std::string, Location> seen;
     for (const Element& child : element.children) {
       if (problems_.many()) return;
@@ -45,7 +45,7 @@ class Explainer {
       }
       const auto [first, fresh] = seen.emplace(child.name, child.where);
       if (rule.children_once && !fresh)
-        problems_.add(child.where, format("a second <{}> inside <{}>; one is allowed, the first stands at line {}", child.name,
+        problems_.add(child.where, format("a second <{}> inside <{}>; only one is allowed, the first is at line {}", child.name,
                                           element.name, first->second.line));
       inside(child, schema_.rule(type->second));
     }
@@ -55,15 +55,15 @@ class Explainer {
     if (element.space.empty()) return false;
     problems_.add(element.where,
                   format("<{}> is in the XML namespace '{}'; the elements of Damaris are in none: remove xmlns=\"...\"",
-                         element.name, shown(element.space)));
+                         element.name, shortened(element.space)));
     return true;
   }
 
   void unknown(const Element& parent, const Element& child, const ElementRule& rule) {
-    const std::vector<std::string> homes = schema_.parents_of(child.name);
-    if (!homes.empty())
+    const std::vector<std::string> parents = schema_.parents_of(child.name);
+    if (!parents.empty())
       return problems_.add(child.where,
-                           format("<{}> is not allowed inside <{}>; it belongs into {}", child.name, parent.name, tags(homes)));
+                           format("<{}> is not allowed inside <{}>; it belongs in {}", child.name, parent.name, tags(parents)));
     if (rule.children.empty())
       return problems_.add(child.where,
                            format("<{}> is not known; <{}> holds no elements, only attributes", child.name, parent.name));
@@ -73,20 +73,20 @@ class Explainer {
   }
 
   void attributes(const Element& element, const ElementRule& rule) {
-    std::vector<std::string> meant;  // required ones that were probably misspelt
+    std::vector<std::string> intended;  // required attributes that were probably misspelt
     for (const Attribute& attribute : element.attributes) {
       const AttributeRule* known = rule.attribute(attribute.name);
       if (known == nullptr)
-        meant.push_back(unknown(element, attribute, rule));
+        intended.push_back(unknown(element, attribute, rule));
       else if (!schema_.matches(*known, attribute.value))
         wrong_value(attribute, *known);
     }
     for (const AttributeRule& known : rule.attributes)
-      if (known.required && element.find(known.name) == nullptr && std::count(meant.begin(), meant.end(), known.name) == 0)
+      if (known.required && element.find(known.name) == nullptr && std::count(intended.begin(), intended.end(), known.name) == 0)
         problems_.add(element.where, format("<{}> lacks its attribute '{}'", element.name, known.name));
   }
 
-  // Returns the name that was probably meant.
+  // Returns the name that was probably intended.
   std::string unknown(const Element& element, const Attribute& attribute, const ElementRule& rule) {
     const std::vector<std::string> names = rule.attribute_names();
     const std::string near = nearest_name(attribute.name, names);
@@ -112,7 +112,7 @@ class Explainer {
 void explain(const Document& document, const Schema& schema, Problems& problems) {
   Explainer(schema, problems).root(document.root);
   if (!problems.empty()) return;
-  for (const Objection& objection : document.objections) problems.add(objection.where, objection.sentence);
+  for (const SchemaError& error : document.schema_errors) problems.add(error.where, error.sentence);
 }
 
 }  // namespace damaris::config

@@ -25,7 +25,7 @@ void set_type(Build& build, const Attribute& attribute, model::Layout& layout) {
   build.problems.add(attribute.value_where, format("{}: no such type{}", quoted(attribute), type_hint(attribute.value, compounds)));
 }
 
-// One list of a layout. `dimensions` is their number, or 0 while it is not known.
+// Reads one list of a layout. `dimensions` is the number of dimensions, or 0 while it is unknown.
 class ListReader {
  public:
   ListReader(Build& build, const std::vector<std::string>& parameters) : build_(build), parameters_(parameters) {}
@@ -110,7 +110,7 @@ void build_layouts(Build& build) {
   if (!elements.empty() && too_many(build, *elements.front(), "layouts", elements.size(), kMost)) return;
   const std::vector<std::string> parameters = parameter_names(build.model);
   ListReader lists(build, parameters);
-  Declared names;
+  DeclaredNames names;
   for (const Element* element : elements) {
     if (build.problems.many()) return;
     model::Layout made = layout(build, *element, lists);

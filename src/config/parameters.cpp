@@ -8,15 +8,15 @@ namespace {
 
 constexpr std::size_t kMost = 10'000;
 
-// The parameters as declared, and the order in which they can be computed: each after those it uses.
-class Sorter {
+// Sorts parameters topologically: each after those it uses.
+class DependencySorter {
  public:
-  Sorter(Build& build, const std::vector<model::Parameter>& declared)
+  DependencySorter(Build& build, const std::vector<model::Parameter>& declared)
       : build_(build), declared_(declared), state_(declared.size(), State::fresh) {
     for (std::size_t i = 0; i < declared.size(); ++i) index_.emplace(declared[i].name, i);
   }
 
-  // Returns false, with a problem that names the circle, when there is no such order.
+  // Reports a problem that names the cycle and returns false if there is no such order.
   bool run() {
     for (std::size_t i = 0; i < declared_.size(); ++i)
       if (!visit(i)) return false;
@@ -30,7 +30,7 @@ class Sorter {
   bool visit(std::size_t i) {
     if (state_[i] == State::done) return true;
     path_.push_back(i);
-    if (state_[i] == State::open) return circle(i);
+    if (state_[i] == State::open) return report_cycle(i);
     state_[i] = State::open;
     for (const std::string& name : declared_[i].expression.names())
       if (const auto used = index_.find(name); used != index_.end() && !visit(used->second)) return false;
@@ -40,12 +40,12 @@ class Sorter {
     return true;
   }
 
-  bool circle(std::size_t i) {
-    constexpr std::size_t kMostTold = 20;
+  bool report_cycle(std::size_t i) {
+    constexpr std::size_t kMaxNames = 20;
     const auto begin = std::find(path_.begin(), path_.end(), i);
     std::vector<std::string> names;
     for (auto it = begin; it != path_.end(); ++it) names.push_back(declared_[*it].name);
-    if (names.size() > kMostTold) names.erase(names.begin() + kMostTold / 2, names.end() - kMostTold / 2);
+    if (names.size() > kMaxNames) names.erase(names.begin() + kMaxNames / 2, names.end() - kMaxNames / 2);
     build_.problems.add(declared_[*begin].where, format("parameters use each other in a circle: {}", join(names, " -> ")));
     return false;
   }
@@ -68,7 +68,7 @@ dc_type integer_type(Build& build, const Attribute& attribute) {
 std::vector<model::Parameter> declared_parameters(Build& build, const std::vector<const Element*>& elements) {
   std::vector<std::string> names;
   for (const Element* element : elements) names.push_back(element->value("name"));
-  Declared known;
+  DeclaredNames known;
   std::vector<model::Parameter> parameters;
   for (const Element* element : elements) {
     model::Parameter p;
@@ -81,14 +81,15 @@ std::vector<model::Parameter> declared_parameters(Build& build, const std::vecto
     const bool computed = !p.expression.names().empty();
     p.constant = computed || constant.value == "true";
     if (computed && constant.given && constant.value == "false")
-      build.problems.add(constant.where, format("parameter '{}' follows {}, so that it cannot be set; remove constant=\"false\"",
-                                                p.name, join(p.expression.names(), ", ")));
+      build.problems.add(constant.where,
+                         format("parameter '{}' is computed from {}, so it cannot be set; remove constant=\"false\"", p.name,
+                                join(p.expression.names(), ", ")));
     if (known.add(build, "parameter", p.name, p.where, 0)) parameters.push_back(std::move(p));
   }
   return parameters;
 }
 
-// The value at the start; problems name the parameter, its expression and what is wrong.
+// Computes the initial value. Problems name the parameter, its expression and the cause.
 void evaluate(Build& build, model::Parameter& parameter, std::map<std::string, std::int64_t>& values) {
   const auto wrong = [&](const std::string& why) {
     build.problems.add(parameter.where, format("parameter '{}': '{}': {}", parameter.name, parameter.expression.text(), why));
@@ -110,7 +111,7 @@ void build_parameters(Build& build) {
   if (!elements.empty() && too_many(build, *elements.front(), "parameters", elements.size(), kMost)) return;
   const std::size_t problems = build.problems.size();
   const std::vector<model::Parameter> declared = declared_parameters(build, elements);
-  Sorter sorter(build, declared);
+  DependencySorter sorter(build, declared);
   if (!sorter.run() || build.problems.size() != problems) {
     build.model.parameters = declared;
     return;

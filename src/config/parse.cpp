@@ -8,7 +8,7 @@ namespace {
 
 Element read_valid(const std::string& text, const Schema& schema, Problems& problems) {
   Document document = read_xml(text, schema, problems);
-  if (!document.objections.empty()) explain(document, schema, problems);
+  if (!document.schema_errors.empty()) explain(document, schema, problems);
   problems.throw_if_any();
   return std::move(document.root);
 }
@@ -32,7 +32,7 @@ model::Model parse(const std::string& text, const std::string& path, const Schem
   build_storage(build);
   build_actions(build);
   problems.throw_if_any();
-  check_whole(build);
+  check_model(build);
   problems.throw_if_any();
   return model;
 }

@@ -1,4 +1,5 @@
-// From the parser's position (just after a start tag) to the places that messages name: the '<' and each attribute in the raw text.
+// Maps the parser's position (just after a start tag) to the locations that messages name: the '<' and each attribute in the raw
+// text.
 // Used by: xml_reader, one thread, at start-up.
 // Before it: the text of the XML. After it: the locations in the tree.
 #pragma once
@@ -14,16 +15,16 @@ namespace damaris::config {
 
 class Positions {
  public:
-  // `text` must outlive this object. Columns count characters, as the parser and editors do (UTF-16 units), or bytes if it is not UTF-8.
+  // `text` must outlive this object. Columns count UTF-16 units, as the parser and editors do, or bytes if the text is not UTF-8.
   explicit Positions(std::string_view text);
 
   // The '<' of the tag that ends just before `end`.
   std::size_t tag(Location end) const;
-  // Where `offset` stands in the text.
+  // Line and column of `offset`.
   Location location(std::size_t offset) const;
-  // Fills in place, given and plain of `attribute` of the tag that starts at `tag`.
+  // Sets the locations, `given` and `plain` of `attribute` in the tag that starts at `tag`.
   void locate(std::size_t tag, Attribute& attribute) const;
-  // Where the text between two tags starts that ends just before `end`, or npos when there are only blanks.
+  // The start of the text between two tags that ends just before `end`, or npos if there are only blanks.
   std::size_t text_before(Location end) const;
   // From `offset` to the next blank or tag, at most 40 bytes.
   std::string word(std::size_t offset) const;
@@ -32,7 +33,7 @@ class Positions {
 
  private:
   std::size_t offset(Location where) const;
-  std::size_t units(char c) const;  // what a byte adds to the column: 0 inside a character
+  std::size_t units(char c) const;  // by which a byte advances the column: 0 for a UTF-8 continuation byte
   std::size_t units_before(std::size_t offset) const;
 
   std::string_view text_;

@@ -10,10 +10,11 @@
 namespace damaris::config {
 namespace {
 
-constexpr std::size_t kMostTold = 20;
-constexpr std::size_t kLongestSentence = 600;  // a value of a megabyte does not help to find it
+constexpr std::size_t kMaxReported = 20;
+constexpr std::size_t kLongestSentence = 600;  // a value may be a megabyte long
 
-// One line, whatever stands in a value: a problem is a line, and a terminal must not obey what a file says.
+// Makes one line of it whatever a value contains: each problem is one line, and control sequences from a file must not reach a
+// terminal.
 std::string one_line(std::string sentence) {
   if (sentence.size() > kLongestSentence) sentence = sentence.substr(0, kLongestSentence) + " ...";
   return without_controls(std::move(sentence));
@@ -29,10 +30,10 @@ void Problems::throw_if_any() {
     return a.where.line != b.where.line ? a.where.line < b.where.line : a.where.column < b.where.column;
   });
   std::string text;
-  for (std::size_t i = 0; i < std::min(list_.size(), kMostTold); ++i)
+  for (std::size_t i = 0; i < std::min(list_.size(), kMaxReported); ++i)
     text += format("{}{}:{}:{}: {}", i == 0 ? "" : "\n", path_, list_[i].where.line, list_[i].where.column, list_[i].sentence);
-  if (list_.size() > kMostTold)
-    text += format("\n{}: and {}{} more errors", path_, many() ? "at least " : "", list_.size() - kMostTold);
+  if (list_.size() > kMaxReported)
+    text += format("\n{}: and {}{} more errors", path_, many() ? "at least " : "", list_.size() - kMaxReported);
   throw Error(DC_E_CONFIG, text);
 }
 

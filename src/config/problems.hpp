@@ -1,6 +1,6 @@
-// The errors found so far, each with its place: all are reported together, in the order of the file.
+// The errors found so far, each with its location; they are reported together, in file order.
 // Used by: the process that reads the configuration, one thread, at start-up.
-// Before it: a builder or the reader finds something wrong. After it: Error(DC_E_CONFIG).
+// Before it: a builder or the reader detects an error. After it: Error(DC_E_CONFIG).
 #pragma once
 
 #include <string>
@@ -17,9 +17,9 @@ class Problems {
   void add(Location where, std::string sentence);
   bool empty() const noexcept { return list_.empty(); }
   std::size_t size() const noexcept { return list_.size(); }
-  // So many that reading on finds nothing new.
+  // There are so many problems that the rest of the file need not be checked.
   bool many() const noexcept { return list_.size() > 1000; }
-  // Throws Error(DC_E_CONFIG) with the first 20 problems, one a line, when there are any.
+  // Throws Error(DC_E_CONFIG) with the first 20 problems, one per line, if there are any.
   void throw_if_any();
 
  private:

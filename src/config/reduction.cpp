@@ -21,7 +21,7 @@ std::optional<double> real(const std::string& text) {
   return value;
 }
 
-// Reads one attribute, stage by stage.
+// Parses one attribute, stage by stage.
 class ReductionReader {
  public:
   ReductionReader(Build& build, const Attribute& attribute) : build_(build), attribute_(attribute) {}

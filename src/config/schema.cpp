@@ -25,7 +25,7 @@
 namespace damaris::config {
 namespace {
 
-// The schema is ours: whatever is wrong with it is a fault of this build.
+// The schema is embedded: any error in it is an internal error of this build.
 class SchemaFault : public xerces::DefaultHandler {
  public:
   void warning(const xerces::SAXParseException& wrong) override { error(wrong); }

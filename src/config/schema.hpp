@@ -1,4 +1,4 @@
-// The embedded schema, compiled, and what it says about elements, attributes and values: the words of error messages.
+// The embedded schema, compiled, and its rules for elements, attributes and values, from which error messages are made.
 // Used by: xml_reader (validation) and explain, one thread, at start-up.
 // Before it: config-schemas/damaris.xsd. After it: validation, explanations.
 #pragma once
@@ -27,15 +27,15 @@ class Problems;
 struct AttributeRule {
   std::string name;
   bool required = false;
-  std::vector<std::string> values;  // an enumeration, or empty
-  std::string must_be;              // ends the sentence "... must be"
+  std::vector<std::string> values;  // of an enumeration; else empty
+  std::string must_be;              // completes the sentence "... must be"
   xerces::DatatypeValidator* validator = nullptr;
 };
 
 struct ElementRule {
-  std::vector<std::string> children;               // in the order of the schema
-  std::map<std::string, std::string> child_types;  // name of a child -> name of its type
-  bool children_once = false;                      // each child at most once
+  std::vector<std::string> children;               // in schema order
+  std::map<std::string, std::string> child_types;  // child name -> type name
+  bool children_once = false;                      // each child may occur at most once
   std::vector<AttributeRule> attributes;
 
   const AttributeRule* attribute(const std::string& name) const;
@@ -51,9 +51,9 @@ class Schema {
 
   xerces::XMLGrammarPool* grammars() const { return grammars_.get(); }
   static constexpr const char* kRoot = "simulation";
-  // The rule of a type; "simulation" is the root's.
+  // The rule of a type; that of the root is "simulation".
   const ElementRule& rule(const std::string& type) const { return rules_.at(type); }
-  // The elements in which `name` is allowed: for "it belongs into ...".
+  // The elements that may contain `name`, for "it belongs in ...".
   std::vector<std::string> parents_of(const std::string& name) const;
   bool matches(const AttributeRule& rule, const std::string& value) const;
 
@@ -62,14 +62,14 @@ class Schema {
   std::string add(xerces::XSElementDeclaration& element);
   void add_children(ElementRule& rule, xerces::XSParticle& particle);
 
-  XercesUse use_;  // first: all others end before it
+  XercesUse use_;  // first member: Xerces must outlive the others
   std::unique_ptr<xerces::XMLGrammarPool> grammars_;
   std::map<std::string, ElementRule> rules_;                 // by type name
-  std::map<std::string, std::vector<std::string>> parents_;  // by name of the child
+  std::map<std::string, std::vector<std::string>> parents_;  // by child name
 };
 
-// Explains to the author of a document that the validation has refused what the schema objects to: unknown names, missing attributes, values
-// that do not fit. Adds at least one problem.
+// Translates the schema errors of an invalid document into messages for its author: unknown names, missing attributes, invalid
+// values. Adds at least one problem.
 void explain(const Document& document, const Schema& schema, Problems& problems);
 
 }  // namespace damaris::config

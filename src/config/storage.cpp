@@ -12,22 +12,22 @@ namespace {
 
 using hdf5::OtherSetting;
 
-// A basename must not end as the name of a file of one step, which another run could have: <basename>.s<server>.i<step>.
+// A basename must not end like the name of a step's file (<basename>.s<server>.i<step>), which another run could produce.
 void check_basename(Build& build, const Attribute& attribute) {
   const std::string& value = attribute.value;
-  if (const std::string why = hdf5::why_no_basename(value); !why.empty())
+  if (const std::string why = hdf5::basename_problem(value); !why.empty())
     build.problems.add(attribute.value_where, format("{}: {}", quoted(attribute), why));
   const std::size_t number = value.find_last_not_of("0123456789") + 1;
   if (number < value.size() && number >= 2 && value.compare(number - 2, 2, ".i") == 0)
     build.problems.add(attribute.value_where,
-                       format("{}: it ends as a file of one step does; leave out '{}', or write it in another way",
-                              quoted(attribute), value.substr(number - 2)));
+                       format("{}: it ends like the name of a step's file; remove '{}' or choose another name", quoted(attribute),
+                              value.substr(number - 2)));
 }
 
-// Variables that say nothing themselves. Of those that are no reals only the bytes are compressed.
-void reduce_the_others(Build& build, const Attribute& attribute) {
+// Applies to variables without a reduction of their own. Those that are not reals are only compressed.
+void apply_default_reduction(Build& build, const Attribute& attribute) {
   const dc_reduction_t reals = reduction(build, attribute);
-  if (build.model.layouts.empty()) return;  // a problem already, if there is a variable
+  if (build.model.layouts.empty()) return;  // already reported, if there is a variable
   for (model::Variable& variable : build.model.variables) {
     if (!variable.reduce.empty()) continue;
     const dc_type type = build.model.layouts[variable.layout].type;
@@ -38,7 +38,7 @@ void reduce_the_others(Build& build, const Attribute& attribute) {
   }
 }
 
-// Where the XML says what an attribute may exclude; each {} of the sentence is one of these.
+// The settings elsewhere in the XML that `other` matches; each replaces {} in the message.
 std::vector<std::string> conflicting_settings(const Build& build, const Element& element, OtherSetting other) {
   const auto variables_with = [&](auto&& is) {
     std::vector<std::string> found;
@@ -60,7 +60,7 @@ std::vector<std::string> conflicting_settings(const Build& build, const Element&
       return variables_with([](const dc_reduction_t& reduction) { return reduction.codec == DC_CODEC_ZSTD; });
     case OtherSetting::float16:
       return variables_with([](const dc_reduction_t& reduction) {
-        return reduction.precision == DC_FLOAT16 && reduction.codec != DC_CODEC_ZSTD;  // one problem a variable
+        return reduction.precision == DC_FLOAT16 && reduction.codec != DC_CODEC_ZSTD;  // one problem per variable
       });
   }
   return {};
@@ -95,7 +95,7 @@ void add_problem(Build& build, const Attribute& attribute, const hdf5::FilterPro
   build.problems.add(inside(attribute, problem.at), format("{}: {}{}", quoted(attribute), problem.why, hint));
 }
 
-// What the plugin gets of an attribute: checked, and in its unit.
+// The value of an attribute as handed to the plugin: checked, and converted to its unit.
 std::string checked_value(Build& build, const Attribute& attribute, const hdf5::StorageAttribute& rule) {
   switch (rule.kind) {
     case hdf5::ValueKind::basename:
@@ -112,7 +112,7 @@ std::string checked_value(Build& build, const Attribute& attribute, const hdf5::
       hdf5::parse_filters(attribute.value, [&](const hdf5::FilterProblem& problem) { add_problem(build, attribute, problem); });
       break;
     case hdf5::ValueKind::reduction:
-      reduce_the_others(build, attribute);
+      apply_default_reduction(build, attribute);
       break;
     case hdf5::ValueKind::choice:  // the schema knows the choices
       break;
@@ -120,7 +120,7 @@ std::string checked_value(Build& build, const Attribute& attribute, const hdf5::
   return attribute.value;
 }
 
-// A client that waits for the end gets the reason why a step was given up, and not a time-out.
+// Retries must end before finalize times out, so that a waiting client gets the cause of the failure and not a time-out.
 void bound_retry(const Build& build, model::Plugin& plugin) {
   for (auto& [key, value] : plugin.settings)
     if (key == "retry-ms")
@@ -150,7 +150,7 @@ model::Plugin hdf5_plugin(Build& build, const Element& element) {
 void build_storage(Build& build) {
   const Element* storage = build.only("storage");
   if (storage == nullptr) return;
-  Declared names;
+  DeclaredNames names;
   for (const Element& child : storage->children) {
     model::Plugin plugin = child.name == "hdf5" ? hdf5_plugin(build, child) : table_plugin(build, child);
     plugin.storage = true;

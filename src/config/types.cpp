@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMostTypes = 1000, kMostFields = 1000;
 constexpr std::uint64_t kLargest = 1u << 30;
 
-// The first name of a type is the one to recommend. `real` is 32 bits as in Fortran, and in the example every reader of the paper has.
+// The first name of a type is the recommended one. `real` has 32 bits, as in Fortran and in the example of the paper.
 constexpr std::pair<const char*, dc_type> kTypes[] = {
     {"int8", DC_INT8},     {"int16", DC_INT16},   {"int32", DC_INT32},     {"int64", DC_INT64},    {"uint8", DC_UINT8},
     {"uint16", DC_UINT16}, {"uint32", DC_UINT32}, {"uint64", DC_UINT64},   {"real32", DC_FLOAT32}, {"real64", DC_FLOAT64},
@@ -21,7 +21,7 @@ constexpr std::pair<const char*, dc_type> kTypes[] = {
     {"character", DC_CHAR}};
 constexpr std::size_t kRecommended = 11;
 
-// Appends a field where the alignment of C puts it, or without padding.
+// Appends a field at its C alignment, or without padding if `packed`.
 void place(model::Compound& compound, model::Field field, bool packed, std::uint64_t& alignment) {
   const std::uint64_t unit = model::type_bytes(field.type);
   const std::uint64_t align = packed ? 1 : unit;
@@ -46,7 +46,7 @@ model::Compound compound(Build& build, const Element& element) {
   model::Compound result;
   result.name = element.value("name");
   std::uint64_t alignment = 1;
-  Declared names;
+  DeclaredNames names;
   for (const Element& child : element.children) {
     model::Field field;
     field.name = child.value("name");
@@ -65,11 +65,11 @@ model::Compound compound(Build& build, const Element& element) {
   return result;
 }
 
-template <class Wanted>
-std::string hint(const std::string& wrong, Wanted wanted, const std::vector<std::string>& more) {
+template <class IsCandidate>
+std::string hint(const std::string& wrong, IsCandidate is_candidate, const std::vector<std::string>& more) {
   std::vector<std::string> all = more, recommended;
   for (std::size_t i = 0; i < std::size(kTypes); ++i) {
-    if (!wanted(kTypes[i].second)) continue;
+    if (!is_candidate(kTypes[i].second)) continue;
     all.emplace_back(kTypes[i].first);
     if (i < kRecommended) recommended.emplace_back(kTypes[i].first);
   }
@@ -98,7 +98,7 @@ std::string integer_type_hint(const std::string& wrong) { return hint(wrong, is_
 void build_types(Build& build) {
   const std::vector<const Element*> elements = build.all("type");
   if (!elements.empty() && too_many(build, *elements.front(), "types", elements.size(), kMostTypes)) return;
-  Declared names;
+  DeclaredNames names;
   for (const Element* element : elements) {
     const std::string& name = element->value("name");
     if (builtin_type(name))

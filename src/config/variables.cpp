@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMost = 100'000;
 constexpr int kDeepestGroup = 32;
 
-// Goes through the groups in the order of the file and appends to Model::variables.
+// Visits the groups in file order and appends to Model::variables.
 class VariableReader {
  public:
   explicit VariableReader(Build& build) : build_(build) {
@@ -22,8 +22,8 @@ class VariableReader {
     for (const Element* mesh : build.all("mesh")) meshes_.push_back(mesh->value("name"));
   }
 
-  // What the groups around a variable say.
-  struct Around {
+  // The settings that a variable inherits from its enclosing groups.
+  struct Inherited {
     std::string path;
     bool enabled = true, store = true;
     int depth = 0;
@@ -34,23 +34,23 @@ class VariableReader {
     model::OnFull on_full = model::OnFull::block;
   };
 
-  void group(const Element& element, const Around& around) {
-    const std::string path = around.path + element.value("name");
-    if (around.depth == kDeepestGroup)
+  void group(const Element& element, const Inherited& inherited) {
+    const std::string path = inherited.path + element.value("name");
+    if (inherited.depth == kDeepestGroup)
       return build_.problems.add(element.where, format("groups are nested deeper than {}", kDeepestGroup));
     check_clash(paths_, path, element, "a variable");
     groups_.emplace(path, element.where);
     const Attribute* reduce = element.find("reduce");
     const Attribute* reduce_on_full = element.find("reduce-on-full");
-    const Around inside{path + "/",
-                        around.enabled && element.is_true("enabled"),
-                        around.store && element.is_true("store"),
-                        around.depth + 1,
-                        reduce != nullptr ? reduce : around.reduce,
-                        schedule(element, around.schedule),
-                        priority(element, around.priority),
-                        reduce_on_full != nullptr ? reduce_on_full : around.reduce_on_full,
-                        on_full(element, around.on_full)};
+    const Inherited inside{path + "/",
+                           inherited.enabled && element.is_true("enabled"),
+                           inherited.store && element.is_true("store"),
+                           inherited.depth + 1,
+                           reduce != nullptr ? reduce : inherited.reduce,
+                           schedule(element, inherited.schedule),
+                           priority(element, inherited.priority),
+                           reduce_on_full != nullptr ? reduce_on_full : inherited.reduce_on_full,
+                           on_full(element, inherited.on_full)};
     for (const Element& child : element.children) {
       if (child.name == "group")
         group(child, inside);
@@ -59,24 +59,24 @@ class VariableReader {
     }
   }
 
-  void variable(const Element& element, const Around& around) {
+  void variable(const Element& element, const Inherited& inherited) {
     if (build_.problems.many()) return;
     model::Variable v;
     v.name = element.value("name");
-    v.path = around.path + v.name;
+    v.path = inherited.path + v.name;
     v.id = static_cast<std::uint32_t>(build_.model.variables.size());
     v.unit = element.value("unit");
     v.description = element.value("description");
     v.mesh = element.value_or_empty("mesh");
-    v.enabled = around.enabled && element.is_true("enabled");
-    v.store = around.store && element.is_true("store");
-    v.schedule = schedule(element, around.schedule);
-    v.priority = priority(element, around.priority);
-    v.on_full = on_full(element, around.on_full);
+    v.enabled = inherited.enabled && element.is_true("enabled");
+    v.store = inherited.store && element.is_true("store");
+    v.schedule = schedule(element, inherited.schedule);
+    v.priority = priority(element, inherited.priority);
+    v.on_full = on_full(element, inherited.on_full);
     v.where = element.where;
     v.layout = layout(element, v.path);
-    reduce(element, around, v);
-    reduce_on_full(element, around, v);
+    reduce(element, inherited, v);
+    reduce_on_full(element, inherited, v);
     v.chunk = chunk(element, v);
     check_mesh(element, v.path);
     check_clash(groups_, v.path, element, "a group");
@@ -84,8 +84,7 @@ class VariableReader {
     if (fresh)
       build_.model.variables.push_back(std::move(v));
     else
-      build_.problems.add(element.where,
-                          format("variable '{}' is declared twice; the first one stands at line {}", v.path, first->second.line));
+      build_.problems.add(element.where, format("variable '{}' is declared twice, first at line {}", v.path, first->second.line));
   }
 
  private:
@@ -98,7 +97,7 @@ class VariableReader {
     return 0;
   }
 
-  // What the element does not say stays as it is around it.
+  // Attributes that the element does not give are inherited.
   model::StepSelection schedule(const Element& element, model::StepSelection schedule) {
     constexpr std::int64_t kHighest = 999'999'999;
     if (const Attribute* every = element.find("every")) schedule.every = number(build_, *every, 1, kHighest);
@@ -136,35 +135,34 @@ class VariableReader {
     return extents;
   }
 
-  int priority(const Element& element, int around) {
+  int priority(const Element& element, int inherited) {
     const Attribute* own = element.find("priority");
-    return own == nullptr ? around : static_cast<int>(number(build_, *own, 0, 1000));
+    return own == nullptr ? inherited : static_cast<int>(number(build_, *own, 0, 1000));
   }
 
-  void reduce(const Element& element, const Around& around, model::Variable& variable) {
+  void reduce(const Element& element, const Inherited& inherited, model::Variable& variable) {
     const Attribute* own = element.find("reduce");
-    const Attribute* attribute = own != nullptr ? own : around.reduce;
+    const Attribute* attribute = own != nullptr ? own : inherited.reduce;
     if (attribute == nullptr || build_.model.layouts.empty()) return;
     variable.reduce = attribute->value;
     variable.reduction = reduction(build_, *attribute);
     check_reduction(build_, *attribute, variable);
   }
 
-  void reduce_on_full(const Element& element, const Around& around, model::Variable& variable) {
+  void reduce_on_full(const Element& element, const Inherited& inherited, model::Variable& variable) {
     const Attribute* own = element.find("reduce-on-full");
-    const Attribute* attribute = own != nullptr ? own : around.reduce_on_full;
+    const Attribute* attribute = own != nullptr ? own : inherited.reduce_on_full;
     if (attribute == nullptr || build_.model.layouts.empty()) return;
     if (!build_.model.architecture.reduces_on_full)
-      return build_.problems.add(attribute->where,
-                                 "reduce-on-full has no effect without <buffer on-full=\"reduce\"/>; say that, too");
+      return build_.problems.add(attribute->where, "reduce-on-full has no effect without <buffer on-full=\"reduce\"/>; add that");
     variable.reduce_on_full = attribute->value;
     variable.reduction_on_full = reduction(build_, *attribute);
     check_reduction(build_, *attribute, variable);
   }
 
-  static model::OnFull on_full(const Element& element, model::OnFull around) {
+  static model::OnFull on_full(const Element& element, model::OnFull inherited) {
     const Attribute* own = element.find("on-full");
-    if (own == nullptr) return around;
+    if (own == nullptr) return inherited;
     return own->value == "skip" ? model::OnFull::skip : own->value == "drop" ? model::OnFull::drop : model::OnFull::block;
   }
 
@@ -175,12 +173,12 @@ class VariableReader {
                         format("variable '{}': no mesh '{}' is declared{}", path, mesh->value, name_hint(mesh->value, meshes_)));
   }
 
-  // In files both would be the same path.
+  // Both would have the same path in a file.
   void check_clash(const std::map<std::string, Location>& others, const std::string& path, const Element& element,
                    const char* kind) {
     const auto other = others.find(path);
     if (other != others.end())
-      build_.problems.add(element.where, format("<{}> '{}' has the path of {}, which stands at line {}; rename one of them",
+      build_.problems.add(element.where, format("<{}> '{}' has the path of {}, declared at line {}; rename one of them",
                                                 element.name, path, kind, other->second.line));
   }
 
@@ -190,7 +188,7 @@ class VariableReader {
   std::map<std::string, Location> paths_, groups_;
 };
 
-// The variables of a mesh, in the order of the XML. Complains about unknown ones and returns none then.
+// The coordinate variables of a mesh, in XML order. Reports a problem and returns none if one is unknown.
 std::vector<std::uint32_t> coordinates_of(Build& build, const Element& mesh, const model::Names& names,
                                           const std::vector<std::string>& paths) {
   std::vector<std::uint32_t> ids;
@@ -206,7 +204,7 @@ std::vector<std::uint32_t> coordinates_of(Build& build, const Element& mesh, con
     const bool numbers = layout.type != DC_COMPOUND && layout.type != DC_CHAR;
     if (mesh.value("type") == "rectilinear" && (layout.dimensions.size() > 1 || !numbers)) {
       build.problems.add(name.value_where,
-                         format("mesh '{}': '{}' is no list of numbers, which a coordinate of a rectilinear mesh is",
+                         format("mesh '{}': '{}' is not a list of numbers, as a coordinate of a rectilinear mesh must be",
                                 mesh.value("name"), name.value));
       return {};
     }
@@ -215,8 +213,8 @@ std::vector<std::uint32_t> coordinates_of(Build& build, const Element& mesh, con
   return ids;
 }
 
-// The coordinates stand in the order of the dimensions of the variable's layout.
-void give_coordinates(Build& build, const std::string& mesh, const std::vector<std::uint32_t>& ids) {
+// The coordinates are in the order of the layout's dimensions.
+void assign_coordinates(Build& build, const std::string& mesh, const std::vector<std::uint32_t>& ids) {
   for (model::Variable& variable : build.model.variables) {
     if (variable.mesh != mesh) continue;
     const model::Layout& layout = build.model.layouts[variable.layout];
@@ -237,22 +235,22 @@ void build_meshes(Build& build) {
   const model::Names names(build.model);
   std::vector<std::string> paths;
   for (const model::Variable& variable : build.model.variables) paths.push_back(variable.path);
-  Declared meshes;
+  DeclaredNames meshes;
   for (const Element* mesh : build.all("mesh")) {
     meshes.add(build, "mesh", mesh->value("name"), mesh->where, 0);
     if (mesh->children.empty())
       build.problems.add(mesh->where, format("mesh '{}' has no <coord>; give it at least one", mesh->value("name")));
     const std::vector<std::uint32_t> ids = coordinates_of(build, *mesh, names, paths);
-    if (!ids.empty() && mesh->value("type") == "rectilinear") give_coordinates(build, mesh->value("name"), ids);
+    if (!ids.empty() && mesh->value("type") == "rectilinear") assign_coordinates(build, mesh->value("name"), ids);
   }
 }
 
-// dc_set_shape and dc_set_position take the name of either, and a variable goes first: the layout's other variables would stay as they are.
-// Where the variable is the only one of its layout both names mean the same.
+// dc_set_shape and dc_set_position accept the name of a layout or of a variable, and a variable takes precedence: the other
+// variables of the layout would keep their shape. If the variable is the only one of its layout, both names mean the same.
 void check_layout_names(Build& build) {
   const model::Model& model = build.model;
   const model::Names names(model);
-  std::vector<int> namesake;  // by layout: the variable that its name reaches, or less than 0
+  std::vector<int> namesake;  // by layout: the variable of the same name, or negative
   for (const model::Layout& layout : model.layouts) namesake.push_back(names.variable(layout.name));
   std::set<std::size_t> warned;
   for (const model::Variable& other : model.variables) {
@@ -262,7 +260,7 @@ void check_layout_names(Build& build) {
     const model::Layout& layout = model.layouts[other.layout];
     build.problems.add(
         variable.where,
-        format("variable '{}' has the name of the layout at line {}, which '{}' at line {} uses, too: a program that "
+        format("variable '{}' has the name of the layout at line {}, which '{}' at line {} also uses: a program that "
                "gives '{}' a shape or a position could mean either; rename one of them",
                variable.path, layout.where.line, other.path, other.where.line, layout.name));
   }
@@ -272,11 +270,11 @@ void check_layout_names(Build& build) {
 
 void build_variables(Build& build) {
   VariableReader reader(build);
-  VariableReader::Around outside;
-  outside.on_full = build.model.architecture.on_full;
+  VariableReader::Inherited top_level;
+  top_level.on_full = build.model.architecture.on_full;
   for (const Element* element : build.flat) {
-    if (element->name == "variable") reader.variable(*element, outside);
-    if (element->name == "group") reader.group(*element, outside);
+    if (element->name == "variable") reader.variable(*element, top_level);
+    if (element->name == "group") reader.group(*element, top_level);
   }
   if (too_many(build, build.root, "variables", build.model.variables.size(), kMost)) return;
   check_layout_names(build);

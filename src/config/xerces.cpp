@@ -8,7 +8,7 @@
 namespace damaris::config {
 namespace {
 
-// Xerces counts its users without a lock.
+// Xerces' user count is not thread-safe.
 std::mutex use_mutex;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What every use of Xerces-C needs: its start and end, and text between its UTF-16 and our UTF-8.
+// Initialization of Xerces-C, and conversion between its UTF-16 and our UTF-8.
 // Used by: xml_reader, schema and explain; one thread, at start-up.
 // Before it: nothing. After it: the parser.
 #pragma once
@@ -11,7 +11,7 @@ namespace damaris::config {
 
 namespace xerces = XERCES_CPP_NAMESPACE;
 
-// Xerces is usable while one of these lives. An application's own use of Xerces is not disturbed: it counts its users.
+// Xerces is initialized while an object of this class exists. It counts its users, so an application's own use is not disturbed.
 class XercesUse {
  public:
   XercesUse();

@@ -23,13 +23,13 @@ namespace damaris::config {
 namespace {
 
 constexpr std::size_t kLargestText = 64u << 20;
-constexpr std::size_t kDeepest = 64;  // elements inside each other
+constexpr std::size_t kMaxDepth = 64;  // of nested elements
 constexpr char kInstanceSpace[] = "http://www.w3.org/2001/XMLSchema-instance";
 
 constexpr char kNoDoctype[] =
-    "a document type (<!DOCTYPE ...>) is refused, with all entities it could declare; remove it: the schema is built in";
+    "a document type (<!DOCTYPE ...>) is refused, as it could declare entities; remove it: the schema is built in";
 
-// Leaves the parser; Problems has what is wrong.
+// Thrown to leave the parser; Problems holds the cause.
 struct StopReading {};
 
 class Handler : public xerces::DefaultHandler {
@@ -43,10 +43,10 @@ class Handler : public xerces::DefaultHandler {
                     const xerces::Attributes& attributes) override;
   void endElement(const XMLCh* const, const XMLCh* const, const XMLCh* const) override { open_.pop_back(); }
 
-  // LexicalHandler: check_text has refused it before; this is the second lock on that door.
+  // LexicalHandler: a second check, after check_text.
   void startDTD(const XMLCh* const, const XMLCh* const, const XMLCh* const) override { stop(position(), kNoDoctype); }
 
-  // EntityResolver: nothing outside the text is ever read, no file and no network.
+  // EntityResolver: nothing outside the text is ever read, neither files nor the network.
   xerces::InputSource* resolveEntity(const XMLCh* const, const XMLCh* const system) override {
     stop(position(), format("the external entity '{}' is refused; a configuration is one file", utf8(system)));
   }
@@ -80,7 +80,7 @@ void Handler::startElement(const XMLCh* const uri, const XMLCh* const, const XML
   element.name = utf8(name);
   element.space = utf8(uri);
   element.where = positions_.location(tag);
-  if (open_.size() >= kDeepest) stop(element.where, format("elements are nested deeper than {}", kDeepest));
+  if (open_.size() >= kMaxDepth) stop(element.where, format("elements are nested deeper than {}", kMaxDepth));
   for (XMLSize_t i = 0; i < attributes.getLength(); ++i) {
     if (utf8(attributes.getURI(i)) == kInstanceSpace) continue;  // a hint for editors
     Attribute attribute;
@@ -89,7 +89,7 @@ void Handler::startElement(const XMLCh* const uri, const XMLCh* const, const XML
     positions_.locate(tag, attribute);
     element.attributes.push_back(std::move(attribute));
   }
-  // Pointers stay good: while a child is open, its parent gets no other.
+  // Pointers stay valid: a parent gets no further child while one is open.
   Element& place = open_.empty() ? document_.root : open_.back()->children.emplace_back();
   place = std::move(element);
   open_.push_back(&place);
@@ -97,26 +97,26 @@ void Handler::startElement(const XMLCh* const uri, const XMLCh* const, const XML
 
 void Handler::error(const xerces::SAXParseException& wrong) {
   const Location where{static_cast<int>(wrong.getLineNumber()), static_cast<int>(wrong.getColumnNumber())};
-  // Text is not handed on where the schema allows none: what stands before the place of the error tells it.
+  // The parser does not report text where the schema allows none; take it from the raw text before the error.
   const std::size_t text = positions_.text_before(where);
   if (text != std::string::npos && !open_.empty() && open_.back()->text.empty()) {
     open_.back()->text = positions_.word(text);
     open_.back()->text_where = positions_.location(text);
   }
-  document_.objections.push_back({where, utf8(wrong.getMessage())});
-  if (document_.objections.size() > 1000) throw StopReading{};
+  document_.schema_errors.push_back({where, utf8(wrong.getMessage())});
+  if (document_.schema_errors.size() > 1000) throw StopReading{};
 }
 
 void Handler::fatalError(const xerces::SAXParseException& wrong) {
-  std::string sentence = "this is no well-formed XML: " + utf8(wrong.getMessage());
+  std::string sentence = "this is not well-formed XML: " + utf8(wrong.getMessage());
   if (open_.empty() && !document_.root.name.empty()) sentence += format("; nothing may follow </{}>", document_.root.name);
   if (!open_.empty())
     sentence += format("; the innermost open element is <{}> of line {}", open_.back()->name, open_.back()->where.line);
-  // A first line that cannot be decoded has no number yet.
+  // An error while decoding the first line has line number 0.
   stop({std::max(1, static_cast<int>(wrong.getLineNumber())), std::max(1, static_cast<int>(wrong.getColumnNumber()))}, sentence);
 }
 
-// Everything that could make the parser look outside the text, or beyond the schema, is set here.
+// Disables everything that would make the parser read outside the text or load another schema.
 void configure(xerces::SAX2XMLReader& reader, xerces::SecurityManager& security) {
   using xerces::XMLUni;
   reader.setFeature(XMLUni::fgSAX2CoreNameSpaces, true);
@@ -136,7 +136,7 @@ bool declares_encoding(const std::string& text) {
   return head.compare(0, 5, "<?xml") == 0 && head.find("encoding") != std::string::npos;
 }
 
-// Where a document type begins, or npos. It can stand only before the first element, after comments and processing instructions.
+// The offset of a document type, or npos. It can only precede the first element, after comments and processing instructions.
 std::size_t find_doctype(const std::string& text) {
   std::size_t at = text.find('<');
   while (at != std::string::npos) {
@@ -149,17 +149,17 @@ std::size_t find_doctype(const std::string& text) {
   return std::string::npos;
 }
 
-// What the parser would find, too, but explains in words that do not help.
+// Errors that the parser would detect too, but with less helpful messages.
 void check_text(const std::string& text, Problems& problems) {
   if (text.size() > kLargestText) problems.add({1, 1}, "it is larger than 64 MiB, the most a configuration may have");
   if (text.find('\0') != std::string::npos)
-    problems.add({1, 1}, "it holds zero bytes, so it is no text in UTF-8; save it as UTF-8");
+    problems.add({1, 1}, "it contains zero bytes, so it is not UTF-8 text; save it as UTF-8");
   problems.throw_if_any();
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos)
     problems.add({1, 1}, "it is empty; a configuration holds one <simulation> element");
   else if (text[first] != '<')
-    problems.add({1, 1}, "this is no XML: it does not start with '<'; a configuration holds one <simulation> element");
+    problems.add({1, 1}, "this is not XML: it does not start with '<'; a configuration holds one <simulation> element");
   const Positions positions(text);
   if (const std::size_t doctype = find_doctype(text); doctype != std::string::npos)
     problems.add(positions.location(doctype), kNoDoctype);
@@ -193,7 +193,7 @@ Document read_xml(const std::string& given, const Schema& schema, Problems& prob
   } catch (const xerces::XMLException& wrong) {
     problems.add({1, 1}, "this cannot be read as XML: " + utf8(wrong.getMessage()));
   }
-  if (document.objections.empty() || !problems.empty()) problems.throw_if_any();
+  if (document.schema_errors.empty() || !problems.empty()) problems.throw_if_any();
   return document;
 }
 

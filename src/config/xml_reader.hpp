@@ -1,6 +1,6 @@
-// Text -> tree, by Xerces-C's SAX2 parser with full schema validation; refuses DTDs and every external entity.
+// Text -> tree, with Xerces-C's SAX2 parser and full schema validation; rejects DTDs and external entities.
 // Used by: parse, one thread, at start-up.
-// Before it: the text of the file and the embedded schema. After it: the tree, and what the schema objects to.
+// Before it: the text of the file and the embedded schema. After it: the tree and the schema errors.
 #pragma once
 
 #include <string>
@@ -12,17 +12,17 @@
 
 namespace damaris::config {
 
-struct Objection {
+struct SchemaError {
   Location where;
-  std::string sentence;  // in the words of Xerces-C
+  std::string sentence;  // by Xerces-C
 };
 
 struct Document {
-  Element root;                       // without a name when nothing was read
-  std::vector<Objection> objections;  // of the schema; empty: the document is valid
+  Element root;                            // without a name if nothing was read
+  std::vector<SchemaError> schema_errors;  // empty: the document is valid
 };
 
-// Throws Error(DC_E_CONFIG) through `problems` when the text is no well-formed XML or holds what is refused.
+// Throws Error(DC_E_CONFIG) through `problems` if the text is not well-formed XML or contains a DTD or external entity.
 Document read_xml(const std::string& text, const Schema& schema, Problems& problems);
 
 }  // namespace damaris::config

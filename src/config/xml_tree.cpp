@@ -22,15 +22,15 @@ std::string Element::value_or_empty(const std::string& attribute) const {
   return found == nullptr ? "" : found->value;
 }
 
-std::string shown(const std::string& text) {
+std::string shortened(const std::string& text) {
   constexpr std::size_t kLongest = 80;
   if (text.size() <= kLongest) return text;
   std::size_t end = kLongest - 3;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // never inside a character
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // not inside a UTF-8 character
   return text.substr(0, end) + "...";
 }
 
-std::string quoted(const Attribute& attribute) { return format("{}=\"{}\"", attribute.name, shown(attribute.value)); }
+std::string quoted(const Attribute& attribute) { return format("{}=\"{}\"", attribute.name, shortened(attribute.value)); }
 
 Location inside(const Attribute& attribute, std::size_t index) {
   if (!attribute.plain) return attribute.value_where;

@@ -8,36 +8,36 @@
 namespace damaris::manifest {
 namespace {
 
-constexpr std::size_t kRemembered = 4;
-constexpr std::uint64_t kMarks[] = {10, 3, 1};  // steps
+constexpr std::size_t kRecentSteps = 4;
+constexpr std::uint64_t kThresholds[] = {10, 3, 1};  // steps
 
 std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
 }  // namespace
 
-DiskForecast::Said DiskForecast::stored(std::uint64_t bytes) {
+DiskForecast::Notice DiskForecast::stored(std::uint64_t bytes) {
   struct statvfs facts = {};
-  if (::statvfs(folder_.c_str(), &facts) != 0 || facts.f_blocks == 0) return {};  // a file system that does not say
+  if (::statvfs(folder_.c_str(), &facts) != 0 || facts.f_blocks == 0) return {};  // the file system does not report its size
   return stored(bytes, static_cast<std::uint64_t>(facts.f_bavail) * facts.f_frsize);
 }
 
-DiskForecast::Said DiskForecast::stored(std::uint64_t bytes, std::uint64_t free_bytes) {
+DiskForecast::Notice DiskForecast::stored(std::uint64_t bytes, std::uint64_t free_bytes) {
   last_.push_back(bytes);
-  if (last_.size() > kRemembered) last_.pop_front();
+  if (last_.size() > kRecentSteps) last_.pop_front();
   const std::uint64_t mean =
       std::max<std::uint64_t>(std::accumulate(last_.begin(), last_.end(), std::uint64_t{0}) / last_.size(), 1);
   const std::uint64_t fit = free_bytes / mean;
-  const auto passed =
-      static_cast<std::size_t>(std::count_if(std::begin(kMarks), std::end(kMarks), [&](auto mark) { return fit < mark; }));
+  const auto passed = static_cast<std::size_t>(
+      std::count_if(std::begin(kThresholds), std::end(kThresholds), [&](auto threshold) { return fit < threshold; }));
   const std::string room = "room for " + std::to_string(fit) + " more steps in '" + folder_ + "' (" + mebibytes(free_bytes) +
                            " free, " + mebibytes(mean) + " each)";
   if (passed > passed_) {
     passed_ = passed;
-    return {Tells::warning, room + "; free space there, or write less"};
+    return {NoticeKind::warning, room + "; free space there, or write less"};
   }
-  if (passed_ == 0 || fit < 2 * kMarks[0]) return {};
+  if (passed_ == 0 || fit < 2 * kThresholds[0]) return {};
   passed_ = 0;
-  return {Tells::relief, "there is room again: " + room};
+  return {NoticeKind::relief, "there is room again: " + room};
 }
 
 }  // namespace damaris::manifest

@@ -1,6 +1,6 @@
-// Foresight: how many more steps the file system of the output has room for.
+// Estimates how many more steps fit into the file system of the output.
 // Used by: the hdf5 plugin, on the dispatch thread of the server that keeps the manifest.
-// Before it: a step is stored. After it: a warning in the log and in the manifest.
+// Before it: a stored step. After it: a warning in the log and in the manifest.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@ namespace damaris::manifest {
 
 class DiskForecast {
  public:
-  enum class Tells { nothing, warning, relief };
-  struct Said {
-    Tells what = Tells::nothing;
+  enum class NoticeKind { none, warning, relief };
+  struct Notice {
+    NoticeKind kind = NoticeKind::none;
     std::string sentence;
   };
 
   explicit DiskForecast(std::string folder) : folder_(std::move(folder)) {}
 
-  // A step of so many bytes is stored. Speaks up when fewer than 10, 3 or 1 more of the size of the last ones fit, once at each of
-  // these marks, and when there is room again for twice as many. A quota is not seen, nor what other runs will take.
-  Said stored(std::uint64_t bytes);
-  // The same for a known free space.
-  Said stored(std::uint64_t bytes, std::uint64_t free_bytes);
+  // Takes note of a stored step of `bytes`. Returns a warning when fewer than 10, 3 or 1 more steps of the recent size fit, once
+  // per threshold, and an all-clear when there is room again for twice as many. Ignores quotas and the output of other runs.
+  Notice stored(std::uint64_t bytes);
+  // The same with a given free space.
+  Notice stored(std::uint64_t bytes, std::uint64_t free_bytes);
 
  private:
   std::string folder_;
-  std::deque<std::uint64_t> last_;  // bytes of a step
-  std::size_t passed_ = 0;          // marks that it has reported
+  std::deque<std::uint64_t> last_;  // bytes of the last steps
+  std::size_t passed_ = 0;          // thresholds reported
 };
 
 }  // namespace damaris::manifest

@@ -11,7 +11,7 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-constexpr int kMostServers = 1'000'000;  // more than any machine has nodes; a reader counts them
+constexpr int kMaxServers = 1'000'000;  // more than any machine has nodes; bounds what a reader allocates
 
 template <class T>
 void append_sorted(std::vector<T>& into, std::vector<T>&& more) {
@@ -30,7 +30,7 @@ std::string hex(std::uint32_t checksum) {
 std::uint32_t checksum_from(const std::string& text) {
   const std::string digits = text.substr(std::min<std::size_t>(6, text.size()));
   if (text.compare(0, 6, "crc32:") != 0 || digits.size() != 8 || digits.find_first_not_of("0123456789abcdef") != std::string::npos)
-    throw Error(DC_E_IO, "'" + text + "' is no checksum such as crc32:0123abcd");
+    throw Error(DC_E_IO, "'" + text + "' is not a checksum such as crc32:0123abcd");
   return static_cast<std::uint32_t>(std::stoul(digits, nullptr, 16));
 }
 
@@ -38,7 +38,7 @@ template <class T>
 void put(Json& json, const char* key, const std::optional<T>& value) {
   if (value) json[key] = *value;
 }
-// JSON has no other numbers: they would be null.
+// JSON has no NaN or Inf: they would become null.
 void put(Json& json, const char* key, const std::optional<double>& value) {
   if (value && std::isfinite(*value)) json[key] = *value;
 }
@@ -86,14 +86,14 @@ Json to_json(const DatasetEntry& dataset) {
   return json;
 }
 
-// What begins at `low` can be an array in memory: so that arithmetic with it stays within the range of the numbers.
+// Requires that the array at `low` could exist in memory, so that arithmetic with it does not overflow.
 void check_place(const Numbers& low, const Numbers& extents, const char* what) {
   std::int64_t elements = 1, end = 0;
   bool fits = extents.size() <= DC_MAX_DIMS && low.size() == extents.size();
   for (std::size_t d = 0; fits && d < extents.size(); ++d)
     fits = low[d] >= 0 && extents[d] >= 0 && !__builtin_add_overflow(low[d], extents[d], &end) &&
            !__builtin_mul_overflow(elements, std::max<std::int64_t>(extents[d], 1), &elements);
-  if (!fits) throw Error(DC_E_IO, std::string(what) + " and extents do not fit");
+  if (!fits) throw Error(DC_E_IO, std::string(what) + " and extents do not match");
 }
 
 Box box_from(const Json& json) {
@@ -114,7 +114,7 @@ Box box_from(const Json& json) {
 void check_stack(const DatasetEntry& dataset) {
   const auto layers = static_cast<std::size_t>(dataset.box.ndims == 0 ? 0 : dataset.box.extent(0));
   const bool fits = dataset.sources.size() == dataset.blocks.size() && (!dataset.is_stack() || dataset.sources.size() == layers);
-  if (!fits) throw Error(DC_E_IO, "sources, blocks and extents do not fit");
+  if (!fits) throw Error(DC_E_IO, "sources, blocks and extents do not match");
 }
 
 DatasetEntry dataset_from(const Json& json) {
@@ -167,7 +167,7 @@ FileEntry file_from(const Json& json) {
   return file;
 }
 
-// The library's own exceptions say which key, in its words.
+// The library's exceptions name the key.
 template <class Read>
 auto reading(const char* what, Read&& read) {
   try {
@@ -177,15 +177,15 @@ auto reading(const char* what, Read&& read) {
   }
 }
 
-// Servers that write together fail with one sentence.
+// Servers that write a file together report the same failure.
 void add_new(std::vector<std::string>& sentences, std::string&& more) {
   if (std::find(sentences.begin(), sentences.end(), more) == sentences.end()) sentences.push_back(std::move(more));
 }
 
-// How what a line says of a file goes together with what others have said.
-enum class Said { by_another, again, of_recovered };
+// The relation of a line to the lines that were merged before.
+enum class LineOrigin { another_server, repeated, recovery };
 
-// A line that was added twice, by two recoveries at once for instance.
+// Handles a line that was added twice, for instance by two concurrent recoveries.
 void add_datasets_once(FileEntry& file, std::vector<DatasetEntry>&& more) {
   const std::size_t known = file.datasets.size();
   for (DatasetEntry& dataset : more) {
@@ -197,14 +197,15 @@ void add_datasets_once(FileEntry& file, std::vector<DatasetEntry>&& more) {
   }
 }
 
-// A recovered file has taken the place of what the dead server had made.
-void add_file(std::vector<FileEntry>& files, FileEntry&& more, Said said) {
+// A recovered file replaces the dead server's file.
+void add_file(std::vector<FileEntry>& files, FileEntry&& more, LineOrigin origin) {
   const auto same = std::find_if(files.begin(), files.end(), [&](const FileEntry& file) { return file.name == more.name; });
   if (same == files.end()) return void(files.push_back(std::move(more)));
-  if (said == Said::of_recovered) return void(*same = std::move(more));
+  if (origin == LineOrigin::recovery) return void(*same = std::move(more));
   same->server = std::min(same->server, more.server);
-  if (said == Said::again && !more.is_shared()) return;  // one server wrote it, and the line that is there may be a recovery's
-  if (said == Said::again) return add_datasets_once(*same, std::move(more.datasets));
+  if (origin == LineOrigin::repeated && !more.is_shared())
+    return;  // one server wrote it, and the existing line may be from a recovery
+  if (origin == LineOrigin::repeated) return add_datasets_once(*same, std::move(more.datasets));
   std::move(more.datasets.begin(), more.datasets.end(), std::back_inserter(same->datasets));
 }
 
@@ -224,14 +225,14 @@ void put_in_order(std::vector<DatasetInFile>& datasets) {
 
 void merge(StepEntry& into, StepEntry&& other) {
   if (!into.time) into.time = other.time;
-  const bool again = std::any_of(other.tellers.begin(), other.tellers.end(), [&](const auto& teller) {
-    return std::find(into.tellers.begin(), into.tellers.end(), teller) != into.tellers.end();
+  const bool again = std::any_of(other.reporters.begin(), other.reporters.end(), [&](const auto& reporter) {
+    return std::find(into.reporters.begin(), into.reporters.end(), reporter) != into.reporters.end();
   });
   append_sorted(into.servers, std::move(other.servers));
-  append_sorted(into.tellers, std::move(other.tellers));
+  append_sorted(into.reporters, std::move(other.reporters));
   into.complete = into.complete && other.complete;
-  const Said said = other.recovered ? Said::of_recovered : again ? Said::again : Said::by_another;
-  for (FileEntry& file : other.files) add_file(into.files, std::move(file), said);
+  const LineOrigin origin = other.recovered ? LineOrigin::recovery : again ? LineOrigin::repeated : LineOrigin::another_server;
+  for (FileEntry& file : other.files) add_file(into.files, std::move(file), origin);
   into.recovered = into.recovered || other.recovered;
   std::sort(into.files.begin(), into.files.end(),
             [](const FileEntry& a, const FileEntry& b) { return std::tie(a.server, a.name) < std::tie(b.server, b.name); });
@@ -257,7 +258,7 @@ Json to_json(const StepEntry& record) {
   put(json, "time", record.time);
   json["complete"] = record.complete;
   json["servers"] = record.servers;
-  if (!record.tellers.empty() && !record.tellers.front().first.empty()) json["host"] = record.tellers.front().first;
+  if (!record.reporters.empty() && !record.reporters.front().first.empty()) json["host"] = record.reporters.front().first;
   if (record.recovered) json["recovered"] = true;
   std::uint64_t raw_bytes = 0, stored_bytes = 0;
   for (const FileEntry& file : record.files) {
@@ -314,7 +315,7 @@ StepEntry step_from_json(const Json& json) {
     read_value(json.at("servers"), record.servers);
     std::string host;
     take(json, "host", host);
-    for (const int server : record.servers) record.tellers.emplace_back(host, server);
+    for (const int server : record.servers) record.reporters.emplace_back(host, server);
     take(json, "recovered", record.recovered);
     take(json, "retries", record.retries);
     take(json, "waited_s", record.waited_s);
@@ -358,8 +359,8 @@ RunEntry run_from_json(const Json& json) {
     record.identity = json.value("identity", "");
     if (const auto variables = json.find("variables"); variables != json.end())
       record.declared = std::make_shared<const Declarations>(variables->get<Declarations>());
-    if (record.apart) record.servers = 1;  // no count: an earlier version's line has one more than the first server's index
-    if (record.servers < 1 || record.servers > kMostServers)
+    if (record.apart) record.servers = 1;  // not a count: a line of an earlier version has the first server's index plus one
+    if (record.servers < 1 || record.servers > kMaxServers)
       throw Error(DC_E_IO, "the line of the run is damaged: it names " + std::to_string(record.servers) + " servers");
     return record;
   });

@@ -20,11 +20,11 @@
 namespace damaris::manifest {
 namespace {
 
-constexpr char kAside[] = ".tmp.";  // in the name of a manifest that is being made
+constexpr char kAside[] = ".tmp.";  // in the name of a manifest that is being written
 
 std::uint64_t size_of(int descriptor, const std::string& path) {
   struct stat facts = {};
-  if (::fstat(descriptor, &facts) != 0) throw_system_failure(errno, "look at", path);
+  if (::fstat(descriptor, &facts) != 0) throw_system_failure(errno, "stat", path);
   return static_cast<std::uint64_t>(facts.st_size);
 }
 
@@ -43,14 +43,14 @@ bool copy_from(int source, std::uint64_t offset, int target) {
   return true;
 }
 
-// That servers took part and ended says nothing where none of them stored a step.
-bool has_only_words_after(const std::string& path, std::uint64_t offset) {
-  bool only_words = true;
+// Whether no step was recorded: lines about servers that joined or ended do not count.
+bool has_only_server_entries_after(const std::string& path, std::uint64_t offset) {
+  bool only_entries = true;
   const bool is_there = for_whole_lines(path, offset, [&](const std::string& line) {
     const Json json = Json::parse(line, nullptr, false);
-    return only_words = json.is_object() && (json.contains("joined") || json.contains("ended"));
+    return only_entries = json.is_object() && (json.contains("joined") || json.contains("ended"));
   });
-  return is_there && only_words;
+  return is_there && only_entries;
 }
 
 }  // namespace
@@ -58,31 +58,30 @@ bool has_only_words_after(const std::string& path, std::uint64_t offset) {
 Error earlier_record(const std::string& path) {
   return Error(DC_E_NO_OUTPUT, "'" + path +
                                    "' is the manifest of an earlier run and exists=\"refuse\"; move its files away, choose " +
-                                   "another basename, or say exists=\"overwrite\" or \"append\"");
+                                   "another basename, or use exists=\"overwrite\" or \"append\"");
 }
 
 Error other_run(const std::string& path) {
   return Error(DC_E_NO_OUTPUT, "'" + path +
-                                   "' has become the manifest of another run, whose files would be mixed with what is to be "
-                                   "recovered; give that another place (damaris recover --basename)");
+                                   "' is now the manifest of another run, whose files would be mixed with the recovered ones; "
+                                   "recover to another place (damaris recover --basename)");
 }
 
 void require_same_run(const Outline& found, const RunEntry& run) {
   if (found.is_unknown)
-    throw Failure("the line of its last run is damaged, so nobody knows whether that is this one; nothing of this one can be added",
-                  kNoRemedy);
+    throw Failure("the line of its last run is damaged, so it may belong to another run; nothing can be added", kNoRemedy);
   const bool is_it = (found.identity.empty() || found.identity == run.identity) && (found.run.empty() || found.run == run.run);
   if (is_it) return;
   throw Failure(
-      "it has become that of another run, which began when this one had lost its locks, as by closing descriptors that it "
-      "does not know, or was put in its place; nothing of this one can be added",
+      "it is now that of another run, which replaced it or began after this process lost its locks, for instance by closing "
+      "descriptors that are not its own; nothing can be added",
       kNoRemedy);
 }
 
-ManifestFile::ManifestFile(std::string path, Existing existing, RunHold& hold, const RunEntry& run, bool again,
+ManifestFile::ManifestFile(std::string path, Existing existing, RunLock& run_lock, const RunEntry& run, bool again,
                            const std::vector<Json>& of_earlier)
-    : path_(std::move(path)), hold_(hold), first_(hold.is_first()) {
-  const RunHold::Turn turn(hold_);
+    : path_(std::move(path)), lock_(run_lock), first_(run_lock.is_first()) {
+  const RunLock::Guard guard(lock_);
   try {
     open();
     const bool is_begun = (again || !first_) && size_of(descriptor_, path_) > 0;
@@ -98,22 +97,23 @@ ManifestFile::~ManifestFile() {
   close();
 }
 
-// With lines of the run whose server has died.
-void ManifestFile::go_on(const RunEntry& run) {
+// Continues the manifest of the run whose server has died.
+void ManifestFile::continue_run(const RunEntry& run) {
   if (outline_of(path_).regions != run.regions) throw other_run(path_);
   cut_broken_line();
 }
 
-// A run that stored nothing leaves no trace.
+// A run that stored nothing removes its lines.
 void ManifestFile::take_back() try {
   struct stat facts = {};
   if (is_gone() || ::fstat(descriptor_, &facts) != 0 || static_cast<std::uint64_t>(facts.st_size) < end_) return;
-  if (!has_only_words_after(path_, end_)) return;
-  if (!hold_.take_alone()) return;  // others are there
-  // What cannot be taken back stays: a line about a run without steps, which replaces nothing.
+  if (!has_only_server_entries_after(path_, end_)) return;
+  if (!lock_.take_alone())
+    return;  // other processes use the file
+             // If this fails, a line about a run without steps stays, which replaces nothing.
   [[maybe_unused]] const int result = begin_ == 0 ? ::unlink(path_.c_str()) : ::ftruncate(descriptor_, static_cast<off_t>(begin_));
 } catch (const Failure&) {
-  // Its content is unknown: it stays.
+  // The content is unknown: leave it.
 }
 
 void ManifestFile::open() {
@@ -129,14 +129,14 @@ void ManifestFile::close() {
 
 void ManifestFile::learn_identity() {
   struct stat facts = {};
-  if (::fstat(descriptor_, &facts) != 0) throw_system_failure(errno, "look at", path_);
+  if (::fstat(descriptor_, &facts) != 0) throw_system_failure(errno, "stat", path_);
   device_ = facts.st_dev;
   inode_ = facts.st_ino;
   struct stat named = {};
   has_name_ = ::stat(path_.c_str(), &named) == 0 && named.st_dev == device_ && named.st_ino == inode_;
 }
 
-// In place it is the simulation's process, which may close descriptors that it does not know and use their numbers for files of its own.
+// In place this is the simulation's process, which may close foreign descriptors and reuse their numbers.
 bool ManifestFile::is_ours() const {
   struct stat facts = {};
   return descriptor_ >= 0 && ::fstat(descriptor_, &facts) == 0 && facts.st_dev == device_ && facts.st_ino == inode_;
@@ -144,19 +144,19 @@ bool ManifestFile::is_ours() const {
 
 void ManifestFile::start(Existing existing, const RunEntry& run, const std::vector<Json>& of_earlier) {
   remove_leftovers();
-  if (existing == Existing::recover && size_of(descriptor_, path_) > 0) return go_on(run);
+  if (existing == Existing::recover && size_of(descriptor_, path_) > 0) return continue_run(run);
   if (existing == Existing::refuse && outline_of(path_).mentions_steps) throw earlier_record(path_);
   drop_replaced_lines();
   cut_broken_line();
   for (const Json& line : of_earlier)
-    if (!append(line)) throw_system_failure(ENOENT, "go on with the manifest", path_);
+    if (!append(line)) throw_system_failure(ENOENT, "continue the manifest", path_);
   begin_ = size_of(descriptor_, path_);
   if (!append(to_json(run))) throw_system_failure(ENOENT, "begin the manifest", path_);
   end_ = size_of(descriptor_, path_);
   sync_folder_of(path_);
 }
 
-// Their maker held the manifest, which is ours now.
+// Their creator held the lock, which is now ours.
 void ManifestFile::remove_leftovers() const {
   const std::filesystem::path record(path_);
   const std::string start = record.filename().string() + kAside;
@@ -168,7 +168,7 @@ void ManifestFile::remove_leftovers() const {
 
 void ManifestFile::drop_replaced_lines() {
   if (!is_ours()) return;
-  const RunHold::Turn turn(hold_);
+  const RunLock::Guard guard(lock_);
   const std::uint64_t from = is_gone() ? 0 : outline_of(path_).replaced_until;
   if (from == 0) return;
   std::string aside;
@@ -179,13 +179,13 @@ void ManifestFile::drop_replaced_lines() {
   if (moved) ::dup3(fresh, descriptor_, O_CLOEXEC);
   if (moved) learn_identity();
   ::close(fresh);
-  if (moved && end_ > 0) end_ = std::numeric_limits<std::uint64_t>::max();  // lines have been added: nothing is to be taken back
+  if (moved && end_ > 0) end_ = std::numeric_limits<std::uint64_t>::max();  // lines were added: do not take back the run's line
   if (moved) return;
   ::unlink(aside.c_str());
   throw_system_failure(error, "shorten the manifest", path_);
 }
 
-// What a process that was killed in the middle of a line left.
+// Removes the incomplete line of a killed process.
 void ManifestFile::cut_broken_line() {
   const std::uint64_t size = size_of(descriptor_, path_);
   std::uint64_t end = size;
@@ -196,7 +196,7 @@ void ManifestFile::cut_broken_line() {
   if (end < size && ::ftruncate(descriptor_, static_cast<off_t>(end)) != 0) throw_system_failure(errno, "shorten", path_);
 }
 
-// A file system that numbers a file otherwise by its name than by its descriptor can only say whether it was removed.
+// On a file system whose inode numbers differ between path and descriptor, only removal can be detected.
 bool ManifestFile::is_gone() const {
   struct stat facts = {};
   if (!is_ours() || (::fstat(descriptor_, &facts) == 0 && facts.st_nlink == 0)) return true;
@@ -205,9 +205,9 @@ bool ManifestFile::is_gone() const {
   return facts.st_dev != device_ || facts.st_ino != inode_;
 }
 
-// Of the line at the end of the file; the caller keeps others from adding to it.
+// The seal of the last line; the caller holds the lock.
 Seal ManifestFile::last_seal() const {
-  char bytes[kSealBytes + 1];  // and the end of the line
+  char bytes[kSealBytes + 1];  // and the newline
   const std::uint64_t size = size_of(descriptor_, path_);
   if (size < sizeof bytes) return "";
   const ssize_t got = ::pread(descriptor_, bytes, sizeof bytes, static_cast<off_t>(size - sizeof bytes));
@@ -218,10 +218,10 @@ Seal ManifestFile::last_seal() const {
 bool ManifestFile::append(const Json& line, const std::function<void()>& then) {
   std::string text = text_of(line);
   if (!is_ours()) return false;
-  const RunHold::Turn turn(hold_);
+  const RunLock::Guard guard(lock_);
   if (is_gone()) return false;
   take_back_line();
-  cut_broken_line();  // of another process: this line would be glued to it
+  cut_broken_line();  // of another process: this line would be appended to it
   text = sealed(std::move(text), last_seal()) + "\n";
   line_begin_ = size_of(descriptor_, path_);
   int error = write_all(descriptor_, text);
@@ -235,7 +235,8 @@ bool ManifestFile::append(const Json& line, const std::function<void()>& then) {
   throw_system_failure(error, "write to", path_);
 }
 
-// Of a line that could not be made durable. Where that fails too it is done before the next one, unless another process has gone on behind.
+// Removes a line that could not be made durable. If that fails too, the next append retries it, unless another process has
+// appended.
 void ManifestFile::take_back_line() {
   const bool is_last = line_end_ > line_begin_ && size_of(descriptor_, path_) == line_end_;
   if (is_last && ::ftruncate(descriptor_, static_cast<off_t>(line_begin_)) != 0) throw_system_failure(errno, "shorten", path_);

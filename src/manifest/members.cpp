@@ -12,7 +12,7 @@
 namespace damaris::manifest {
 namespace {
 
-// Most lines are about steps, long, and not to be parsed for this.
+// Most lines are about steps, and too long to be parsed for this.
 bool begins_with(const std::string& line, const char* start) { return line.rfind(start, 0) == 0; }
 
 }  // namespace
@@ -36,7 +36,7 @@ bool Members::has(const std::string& host, int server) {
   return joined_.count({host, server}) > 0;
 }
 
-bool Members::is_another_file() {
+bool Members::file_was_replaced() {
   struct stat now = {};
   if (::stat(path_.c_str(), &now) != 0) return false;
   const bool same = now.st_dev == device_ && now.st_ino == inode_ && static_cast<std::uint64_t>(now.st_size) >= offset_;
@@ -46,7 +46,7 @@ bool Members::is_another_file() {
 }
 
 void Members::read_on() try {
-  if (is_another_file()) {
+  if (file_was_replaced()) {
     offset_ = 0;
     joined_.clear();
     ended_.clear();
@@ -57,7 +57,7 @@ void Members::read_on() try {
     return true;
   });
 } catch (const Failure&) {
-  // What is known stays: the caller that needs the manifest itself reports that it cannot be read.
+  // Keep the known members: callers that need the manifest itself report the error.
 }
 
 void Members::take(const std::string& line) try {
@@ -67,19 +67,19 @@ void Members::take(const std::string& line) try {
     ended_.clear();
   }
   if (!is_run && !begins_with(line, "{\"joined\":") && !begins_with(line, "{\"ended\":")) return;
-  const Json json = Json::parse(may_be_believed(line) ? line : "");
+  const Json json = Json::parse(is_trustworthy(line) ? line : "");
   if (is_run) {
     const RunEntry run = run_from_json(json);
     if (run.apart) joined_.insert({run.host, run.first_server});
     return;
   }
-  const ServerEntry word = server_entry_from_json(json).value();
-  const std::pair<std::string, int> name = {word.host, word.server};
-  const bool has_ended = word.what == ServerEntry::What::ended;
+  const ServerEntry entry = server_entry_from_json(json).value();
+  const std::pair<std::string, int> name = {entry.host, entry.server};
+  const bool has_ended = entry.what == ServerEntry::What::ended;
   joined_.insert(name);
   has_ended ? void(ended_.insert(name)) : void(ended_.erase(name));
 } catch (const Json::exception&) {
-  // A damaged line counts nobody.
+  // A damaged line has no effect.
 } catch (const Error&) {
 }
 

@@ -1,7 +1,7 @@
-// Which processes take part in the last run of a manifest, where they do not know of each other: each has said that it joined, and says
-// when it ends.
+// The processes of the last run of a manifest, if they are independent: each records in the manifest that it joined, and that it
+// ended.
 // Used by: writer.hpp, on the server's dispatch thread.
-// Before it: the lines of a run and of its servers. After it: the forecast of a full disk, the warning about a process that comes late.
+// Before it: the lines of a run and of its servers. After it: the forecast of a full disk, the warning about a late process.
 #pragma once
 
 #include <sys/types.h>
@@ -19,25 +19,26 @@ class Members {
  public:
   explicit Members(std::string path) : path_(std::move(path)) {}
 
-  // Those that have joined and have not ended, as far as the manifest can be read; at least 1. Reads only what was added since the last
-  // call, or all where another file has taken the place of the one that was read.
+  // The number of those that have joined and not ended, as far as the manifest is readable; at least 1. Reads only the lines added
+  // since the last call, or all if the file was replaced.
   std::size_t count();
-  // As it was at most 30 s ago: each process writes lines that all would read, which is not worth it at every step.
+  // The count as of at most 30 s ago: every process adds lines, and reading those of all processes at every step would cost too
+  // much.
   std::size_t recent_count();
-  // Whether this one has joined, be it that it has ended.
+  // Whether this process has joined, even if it has ended.
   bool has(const std::string& host, int server);
 
  private:
   void read_on();
   void take(const std::string& line);
-  bool is_another_file();
+  bool file_was_replaced();
 
   std::string path_;
-  dev_t device_ = 0;  // of the file that was read
+  dev_t device_ = 0;  // of the file read
   ino_t inode_ = 0;
   std::uint64_t offset_ = 0;
   std::set<std::pair<std::string, int>> joined_, ended_;  // host and index
-  std::size_t counted_ = 0;                               // by recent_count(), at
+  std::size_t counted_ = 0;                               // by recent_count(), at counted_at_
   Clock::time_point counted_at_ = {};
 };
 

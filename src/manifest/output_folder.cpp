@@ -79,13 +79,13 @@ std::string remedy_for(int error, const std::string& folder) {
 
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
-  std::error_code unreadable;  // a folder one may write to but not list
+  std::error_code unreadable;  // the folder may be writable but not readable
   for (std::filesystem::directory_iterator next(folder, unreadable), end; !unreadable && next != end; next.increment(unreadable))
     names.push_back(next->path().filename().string());
   return names;
 }
 
-// A dead process keeps its number until its parent has asked how it ended, which some parents do late or never.
+// A dead process keeps its number until its parent waits for it, which some parents do late or never.
 bool is_dead(int process) {
   if (::kill(process, 0) != 0) return errno == ESRCH;
   std::ifstream stat("/proc/" + std::to_string(process) + "/stat");
@@ -98,7 +98,7 @@ bool is_dead(int process) {
 }  // namespace
 
 void check_can_write(const FileNames& names) {
-  // The longest name that can come, so that a name too long is found now.
+  // The longest possible name, so that a name that is too long is detected now.
   const std::int64_t longest = std::numeric_limits<std::int64_t>::max();
   try {
     OutputFile probe(names.temporary_path(longest), names.final_path(longest));

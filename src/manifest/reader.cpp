@@ -14,14 +14,14 @@
 namespace damaris::manifest {
 namespace {
 
-// About damaged lines: a forged manifest may have any number of them, of any length.
-constexpr std::size_t kMostSentences = 100, kMostOfSentence = 500;
+// Limits for messages about damaged lines: a forged manifest may have any number of them, of any length.
+constexpr std::size_t kMaxSentences = 100, kMaxSentenceLength = 500;
 
 int servers_of(const Json& run) {
   try {
     return run_from_json(run).servers;
   } catch (const Error&) {
-    return 0;  // reading the manifest says so
+    return 0;  // Reader reports the error
   }
 }
 
@@ -30,11 +30,11 @@ int servers_of(const Json& run) {
 Outline outline_of(const std::string& path) {
   Outline outline;
   std::uint64_t offset = 0;
-  bool replaces_all = false;  // the run does, once it has files
+  bool replaces_all = false;  // the run will, once it has files
   for_whole_lines(path, 0, [&](const std::string& line) {
     const std::uint64_t begin = offset;
     offset += line.size() + 1;
-    const Json json = may_be_believed(line) ? Json::parse(line, nullptr, false) : Json(Json::value_t::discarded);
+    const Json json = is_trustworthy(line) ? Json::parse(line, nullptr, false) : Json(Json::value_t::discarded);
     const auto text = [&](const char* key) {
       return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
     };
@@ -67,7 +67,7 @@ std::set<std::string> files_in_manifest(const std::string& path) {
   std::set<std::string> names;
   try {
     for_whole_lines(path, 0, [&](const std::string& line) {
-      if (const Json json = Json::parse(may_be_believed(line) ? line : ""); json.contains("step"))
+      if (const Json json = Json::parse(is_trustworthy(line) ? line : ""); json.contains("step"))
         for (const FileEntry& one : step_from_json(json).files) names.insert(one.name);
       return true;
     });
@@ -86,7 +86,9 @@ std::string Reader::folder() const {
   return slash == std::string::npos ? "." : path_.substr(0, slash);
 }
 
-std::string Reader::silent_servers(std::int64_t step) const { return completeness_[run_of_.at(step)].silent(steps_.at(step)); }
+std::string Reader::unreported_servers(std::int64_t step) const {
+  return completeness_[run_of_.at(step)].unreported_servers(steps_.at(step));
+}
 
 std::vector<std::string> Reader::why_partial(std::int64_t step) const {
   return completeness_[run_of_.at(step)].reasons(steps_.at(step));
@@ -100,13 +102,13 @@ std::map<std::int64_t, std::vector<std::string>> Reader::not_stored() const {
   return why;
 }
 
-// Anew each time: another line may now record what a server had not reported yet.
+// All steps are judged again: a new line may record what a server had not reported yet.
 void Reader::judge() {
   for (auto& [step, record] : steps_) record.complete = why_partial(step).empty();
 }
 
-// A run that replaces all that was there begins another file of that name, without the lines of the others.
-bool Reader::is_another_file() {
+// A run that replaces all earlier ones renames a new file into place, without their lines.
+bool Reader::file_was_replaced() {
   struct stat now = {};
   if (::stat(path_.c_str(), &now) != 0) return false;
   const bool same =
@@ -117,12 +119,12 @@ bool Reader::is_another_file() {
 }
 
 bool Reader::read_on(std::uint64_t end) try {
-  if (is_another_file()) {
+  if (file_was_replaced()) {
     *this = Reader(path_);
-    is_another_file();
+    file_was_replaced();
   }
   const std::uint64_t before = offset_;
-  // A line at a time: the whole of a long run may be larger than what its steps take in memory.
+  // Line by line: the text of a long run may be larger than its steps in memory.
   bool more = false;
   const bool is_there = for_whole_lines(path_, offset_, [&](const std::string& line) {
     if (offset_ >= end) return false;
@@ -143,16 +145,15 @@ bool Reader::read_on(std::uint64_t end) try {
   throw Error(DC_E_IO, "the run recorded in " + path_ + " cannot be read: " + std::strerror(failure.system_error()));
 }
 
-// Whatever has been reported may stand otherwise in a line that is not there any more, or replaced by a run that nobody
-// knows of.
+// The damaged or missing line may have contradicted any step read so far, or begun a run that replaces it.
 void Reader::leave_out(const std::string& why) {
   for (const std::int64_t step : std::exchange(undoubted_, {}))
     if (steps_.count(step) > 0) doubtful_.emplace(step, std::pair(line_, damaged_.size()));
-  if (damaged_.size() == kMostSentences) return void(++more_damaged_);
-  damaged_.push_back(path_ + ":" + std::to_string(line_ + 1) + ": " + why.substr(0, kMostOfSentence));
+  if (damaged_.size() == kMaxSentences) return void(++more_damaged_);
+  damaged_.push_back(path_ + ":" + std::to_string(line_ + 1) + ": " + why.substr(0, kMaxSentenceLength));
 }
 
-std::string Reader::doubt_about(std::int64_t step) const {
+std::string Reader::damage_since(std::int64_t step) const {
   const auto found = doubtful_.find(step);
   if (found == doubtful_.end()) return "";
   const auto [line, which] = found->second;
@@ -162,9 +163,9 @@ std::string Reader::doubt_about(std::int64_t step) const {
 }
 
 void Reader::take_line(const std::string& line) {
-  const SealedLines::Says says = seals_.take(line);
-  if (says != SealedLines::Says::fine) leave_out(SealedLines::sentence(says));
-  if (says != SealedLines::Says::changed)
+  const SealedLines::Verdict verdict = seals_.check(line);
+  if (verdict != SealedLines::Verdict::fine) leave_out(SealedLines::sentence(verdict));
+  if (verdict != SealedLines::Verdict::changed)
     take_content(line);
   else if (begins_run(line))
     begin_run({}, Completeness::of_unknown_run());
@@ -173,7 +174,7 @@ void Reader::take_line(const std::string& line) {
 void Reader::begin_run(RunEntry&& run, Completeness&& completeness) {
   runs_.push_back(std::move(run));
   completeness_.push_back(std::move(completeness));
-  last_run_told_ = false;
+  last_run_has_steps_ = false;
   first_.reset();
 }
 
@@ -191,14 +192,14 @@ void Reader::take_content(const std::string& line) {
       Completeness completeness(run);
       begin_run(std::move(run), std::move(completeness));
     }
-    // A run that replaces all of those before takes their lines away, and nobody else does.
+    // Only a run that replaces all earlier ones removes their lines.
     if (line_ == 0 && seals_.begins_in_the_middle() && !(is_run && runs_.back().replaces_all))
-      leave_out("this line is not the first that was written: the ones before it are missing");
+      leave_out("this line is not the first one written: earlier lines are missing");
     if (is_run) return;
-    if (const auto word = server_entry_from_json(json)) return completeness_.back().note(*word);
+    if (const auto entry = server_entry_from_json(json)) return completeness_.back().note(*entry);
     json.contains("view") ? take_view(view_from_json(json)) : take_step(step_from_json(json));
   } catch (const Json::exception&) {
-    leave_out_content(line, "this line is no JSON: it is damaged");
+    leave_out_content(line, "this line is damaged: it is not JSON");
   } catch (const Error& error) {
     if (error.code() == DC_E_VERSION) throw Error(DC_E_VERSION, path_ + ":" + std::to_string(line_ + 1) + ": " + error.what());
     leave_out_content(line, error.what());
@@ -213,7 +214,7 @@ void Reader::take_view(ViewEntry&& view) {
 }
 
 void Reader::take_step(StepEntry&& record) {
-  last_run_told_ = true;
+  last_run_has_steps_ = true;
   completeness_.back().note(record);
   const auto is_of_this_run = [&](const auto& entry) { return entry.second == runs_.size(); };
   const bool replaces = first_ && (record.step >= *first_ || (!runs_.empty() && runs_.back().replaces_all));
@@ -230,7 +231,8 @@ void Reader::wait_for_files(StepEntry&& record) {
   waiting_.insert_or_assign(step, Waiting{runs_.size(), false, std::move(record)});
 }
 
-// What earlier runs stored is of another future. Of several servers the one that is behind may record a lower step than the first line did.
+// Steps of earlier runs from here on belong to an abandoned course of the simulation. A server that lags behind may record a lower
+// step than the first line did.
 void Reader::replace_from(std::int64_t first_step) {
   first_ = first_step;
   const bool all = !runs_.empty() && runs_.back().replaces_all;

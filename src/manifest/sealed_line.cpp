@@ -26,10 +26,10 @@ bool is_digit(char one) { return (one >= '0' && one <= '9') || (one >= 'a' && on
 
 Seal checksum_of(std::string_view text) { return digits_of(codec::crc32(text.data(), text.size())); }
 
-// Of a line that has a seal: all before it.
+// The part of a sealed line before its seal.
 std::string_view body_of(std::string_view line) { return line.substr(0, line.size() - kSealBytes); }
 
-// What the line says of the one before.
+// The seal of the previous line, as recorded in this one.
 Seal after_of(std::string_view line) {
   const std::string_view body = body_of(line);
   constexpr std::size_t kBytes = kAfter.size() + kDigits + 1;
@@ -37,12 +37,12 @@ Seal after_of(std::string_view line) {
   return Seal(body.substr(body.size() - kDigits - 1, kDigits));
 }
 
-// A parser, or what copies its result, would recurse as deep as a line goes that somebody else made.
+// Bounds the recursion of the parser, and of copies of its result, for lines of untrusted origin.
 bool is_too_deep(std::string_view line) {
-  constexpr int kMost = 64;
+  constexpr int kMaxDepth = 64;
   int depth = 0;
   bool in_text = false;
-  for (std::size_t i = 0; i < line.size() && depth <= kMost; ++i) {
+  for (std::size_t i = 0; i < line.size() && depth <= kMaxDepth; ++i) {
     const char c = line[i];
     if (in_text && c == '\\') ++i;
     if (c == '"') in_text = !in_text;
@@ -50,7 +50,7 @@ bool is_too_deep(std::string_view line) {
     if (c == '[' || c == '{') ++depth;
     if (c == ']' || c == '}') --depth;
   }
-  return depth > kMost;
+  return depth > kMaxDepth;
 }
 
 }  // namespace
@@ -71,42 +71,43 @@ Seal seal_of(std::string_view line) {
   return has_one ? Seal(digits) : "";
 }
 
-bool may_be_believed(std::string_view line) {
+bool is_trustworthy(std::string_view line) {
   if (is_too_deep(line)) return false;
   const Seal seal = seal_of(line);
   return seal.empty() || seal == checksum_of(body_of(line));
 }
 
-// Inside a text the quotes would have a backslash before them, and no other line has such a key.
+// Within a string the quotes would be escaped, and no other line has such a key.
 bool begins_run(std::string_view line) {
   return line.find(R"("run":)") != std::string_view::npos || line.find(R"("format":"damaris-record")") != std::string_view::npos;
 }
 
-SealedLines::Says SealedLines::take(std::string_view line) {
+SealedLines::Verdict SealedLines::check(std::string_view line) {
   const Last before = last_;
   const Seal expected = std::exchange(seal_, seal_of(line));
   if (seal_.empty() && !is_too_deep(line) && (before == Last::none || before == Last::uncovered)) {
     last_ = Last::uncovered;
     ++uncovered_;
-    return Says::fine;
+    return Verdict::fine;
   }
-  const bool whole = !seal_.empty() && may_be_believed(line);
+  const bool whole = !seal_.empty() && is_trustworthy(line);
   last_ = whole ? Last::sealed : Last::unknown;
-  if (!whole) return Says::changed;
+  if (!whole) return Verdict::changed;
   const Seal after = after_of(line);
   if (before == Last::none) begins_in_the_middle_ = !after.empty();
   const bool follows = before == Last::none || before == Last::unknown || after == expected;
-  return follows ? Says::fine : Says::out_of_place;
+  return follows ? Verdict::fine : Verdict::out_of_place;
 }
 
-const char* SealedLines::sentence(Says says) {
-  switch (says) {
-    case Says::changed:
-      return "this line is damaged: it has not the checksum that it was written with";
-    case Says::out_of_place:
-      return "this line does not follow on the one before it: lines are missing, repeated or exchanged, or that one has lost its "
+const char* SealedLines::sentence(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::changed:
+      return "this line is damaged: its checksum does not match";
+    case Verdict::out_of_place:
+      return "this line does not follow the previous one: lines are missing, repeated or exchanged, or the previous one has lost "
+             "its "
              "checksum";
-    case Says::fine:
+    case Verdict::fine:
       break;
   }
   return "";
@@ -115,7 +116,7 @@ const char* SealedLines::sentence(Says says) {
 namespace {
 
 constexpr std::size_t kBlockBytes = std::size_t{64} << 10;
-constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // of a line, as of a step with a million datasets
+constexpr std::size_t kMaxLineBytes = std::size_t{256} << 20;  // enough for a step with a million datasets
 
 }  // namespace
 
@@ -141,7 +142,7 @@ bool for_whole_lines(const std::string& path, std::uint64_t from, const std::fun
       at = newline + 1;
     }
     line.append(at, end);
-    if (line.size() > kMostBytes) fail("a line has no end within 256 MiB, so it is no manifest, or damaged", EFBIG);
+    if (line.size() > kMaxLineBytes) fail("a line is longer than 256 MiB, so the file is damaged or not a manifest", EFBIG);
   }
 }
 

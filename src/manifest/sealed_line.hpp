@@ -1,7 +1,7 @@
-// The lines of the manifest: each sealed with a checksum of its own, read whole or not at all. What cannot be read is an error, and never a file
-// without lines: a manifest that seems to be empty is one to begin anew, or to remove.
-// Used by: writers and readers of the manifest and of what is not yet recorded, on any thread.
-// Before it: own_file.hpp opens the file. After it: entries.hpp, reader.hpp and unrecorded.hpp make sense of each line.
+// The lines of the manifest: each has a checksum and is read whole or not at all. A read error never looks like an empty file,
+// because callers begin an empty manifest anew, or remove it.
+// Used by: writers and readers of the manifest and of unrecorded steps, on any thread.
+// Before it: own_file.hpp opens the file. After it: entries.hpp, reader.hpp and unrecorded.hpp interpret each line.
 #pragma once
 
 #include <cstddef>
@@ -12,37 +12,38 @@
 
 namespace damaris::manifest {
 
-// CRC-32 as eight hexadecimal digits, in lower case.
+// A CRC-32 as eight lower-case hexadecimal digits.
 using Seal = std::string;
 
-// How many of a line's last bytes hold its seal.
+// The size of the seal at the end of a line.
 constexpr std::size_t kSealBytes = sizeof(R"(,"crc32":"01234567"})") - 1;
 
-// `object`: the text of a JSON object of at least one key. `after`: the seal of the line before; "": there is none, or it has none.
-// Returns the object with the keys "after", unless it is "", and "crc32": that of all bytes of the line before this key.
+// `object`: the text of a JSON object with at least one key. `after`: the seal of the previous line; "" if there is none.
+// Returns the object with the keys "after", unless it is "", and "crc32", the checksum of all preceding bytes of the line.
 std::string sealed(std::string object, const Seal& after);
 
-// Of a line without its end, or of its last kSealBytes. "": it has no seal. Whether the seal is right is not looked at.
+// The seal of a line without newline, or of its last kSealBytes; "" if it has none. Does not check the seal.
 Seal seal_of(std::string_view line);
 
-// False: the line has a seal, which is not that of its bytes.
-bool may_be_believed(std::string_view line);
+// False if the line has a seal that does not match its bytes, or is nested too deeply.
+bool is_trustworthy(std::string_view line);
 
-// Whether the line begins a run, be it that it is damaged in a part of its own: its lines must not count as those of the run before.
+// Whether the line begins a run, even if it is damaged: the lines after it must not count as those of the previous run.
 bool begins_run(std::string_view line);
 
-// Goes along lines in the order in which they stand. It finds each line that has changed, and each place where lines are missing,
-// repeated or exchanged; only lines that are missing at the end leave nothing to find them by.
+// Checks the lines of a file in order. Detects every changed line, and every place where lines are missing, repeated or exchanged;
+// only missing lines at the end cannot be detected.
 class SealedLines {
  public:
-  enum class Says { fine, changed, out_of_place };
-  // `changed`: nothing of the line may be believed. `out_of_place`: it is as it was written, but does not follow on the line before.
-  Says take(std::string_view line);
-  // What is wrong, for a user: "" for Says::fine.
-  static const char* sentence(Says says);
-  // Lines of the beginning that have no seal, as an earlier version wrote them: nobody can say whether they have changed.
+  enum class Verdict { fine, changed, out_of_place };
+  // `changed`: the contents of the line are not to be trusted. `out_of_place`: the line is unchanged, but does not follow the
+  // previous one.
+  Verdict check(std::string_view line);
+  // The verdict as a sentence for the user; "" for Verdict::fine.
+  static const char* sentence(Verdict verdict);
+  // The number of lines at the beginning without a seal, written by an earlier version: changes to them cannot be detected.
   std::uint64_t uncovered() const { return uncovered_; }
-  // The first line names one before it.
+  // The first line refers to a previous one.
   bool begins_in_the_middle() const { return begins_in_the_middle_; }
 
  private:
@@ -53,8 +54,8 @@ class SealedLines {
   bool begins_in_the_middle_ = false;
 };
 
-// Hands over each line from byte `from` on, without its end, until `take` returns false. A last line without an end is one that is being
-// written, and left out. Returns false where there is no such file. Throws Failure for one that is there and cannot be read.
+// Passes each line from byte `from` on to `take`, without newline, until it returns false. Ignores a last line without newline,
+// which is still being written. Returns false if the file does not exist. Throws Failure if it is unreadable.
 bool for_whole_lines(const std::string& path, std::uint64_t from, const std::function<bool(std::string& line)>& take);
 
 }  // namespace damaris::manifest

@@ -7,7 +7,7 @@
 
 namespace damaris::manifest {
 
-void Losses::name_in(StepEntry& record) const {
+void Losses::add_to(StepEntry& record) const {
   const std::uint64_t before = record.missing.size() + record.never_attached;
   for (const auto& [client, last] : last_steps)
     if (last < record.step) record.missing.push_back(client);
@@ -43,9 +43,9 @@ Losses losses_from(const Json& json) {
   return losses;
 }
 
-Json to_json(const ServerEntry& word) {
-  Json json = {{word.what == ServerEntry::What::joined ? "joined" : "ended", word.server}, {"host", word.host}};
-  json.update(to_json(word.losses));
+Json to_json(const ServerEntry& entry) {
+  Json json = {{entry.what == ServerEntry::What::joined ? "joined" : "ended", entry.server}, {"host", entry.host}};
+  json.update(to_json(entry.losses));
   return json;
 }
 
@@ -53,14 +53,14 @@ std::optional<ServerEntry> server_entry_from_json(const Json& json) {
   const bool ended = json.is_object() && json.contains("ended");
   if (!ended && !(json.is_object() && json.contains("joined"))) return std::nullopt;
   try {
-    ServerEntry word;
-    word.what = ended ? ServerEntry::What::ended : ServerEntry::What::joined;
-    read_value(json.at(ended ? "ended" : "joined"), word.server);
-    word.host = json.at("host").get<std::string>();
-    word.losses = losses_from(json);
-    return word;
+    ServerEntry entry;
+    entry.what = ended ? ServerEntry::What::ended : ServerEntry::What::joined;
+    read_value(json.at(ended ? "ended" : "joined"), entry.server);
+    entry.host = json.at("host").get<std::string>();
+    entry.losses = losses_from(json);
+    return entry;
   } catch (const Json::exception& error) {
-    throw Error(DC_E_IO, std::string("the word of a server is damaged: ") + error.what());
+    throw Error(DC_E_IO, std::string("the line of a server is damaged: ") + error.what());
   }
 }
 

@@ -1,4 +1,4 @@
-// What a server says in the manifest beside its steps: that it takes part in the run, and how it ended.
+// The lines of a server in the manifest other than its steps: that it joined the run, and how it ended.
 // Used by: the hdf5 plugin on the server's dispatch thread; `damaris verify`, restart.
 // Before it: writer.hpp, at the server's start and end. After it: completeness.hpp judges steps by it.
 #pragma once
@@ -14,13 +14,13 @@
 
 namespace damaris::manifest {
 
-// Clients of one server that died, were stopped, or never came: they deliver nothing of the later steps.
+// Clients of a server that died, were stopped or never attached: they deliver nothing for later steps.
 struct Losses {
   std::map<std::int32_t, std::int64_t> last_steps;  // by client: the last step that it ended; -1: none
   std::uint64_t never_attached = 0;
 
-  // Adds the clients that have not ended that step to `record`.
-  void name_in(StepEntry& record) const;
+  // Adds to `record` the clients that have not ended its step.
+  void add_to(StepEntry& record) const;
 };
 
 Losses losses_of(const dc_host_t& host);
@@ -33,11 +33,11 @@ struct ServerEntry {
   What what = What::joined;
   int server = 0;
   std::string host;
-  Losses losses;  // with `ended`, which says that the manifest has all that the server was given
+  Losses losses;  // with `ended`, which means that the manifest has all data that the server received
 };
 
-Json to_json(const ServerEntry& word);
-// None: the line is about something else. Throws damaris::Error(DC_E_IO) for a damaged one; the caller adds the place.
+Json to_json(const ServerEntry& entry);
+// Returns nothing for other lines. Throws damaris::Error(DC_E_IO) for a damaged one; the caller adds the place.
 std::optional<ServerEntry> server_entry_from_json(const Json& json);
 
 }  // namespace damaris::manifest

@@ -25,19 +25,19 @@ void StepCollector::pass(int server, std::int64_t step, Losses losses) {
   losses_.at(static_cast<std::size_t>(server)) = std::move(losses);
 }
 
-bool StepCollector::has_told_all(int server) const {
+bool StepCollector::is_finished(int server) const {
   return last_.at(static_cast<std::size_t>(server)) == std::numeric_limits<std::int64_t>::max();
 }
 
-// A server that has passed a step has reported it, too: as empty, but for clients that it had lost.
-void StepCollector::add_who_passed(StepEntry& record) const {
-  if (last_.size() == 1) return;  // a collector of one knows only its own number
+// To pass a step is to report it as empty, except for lost clients.
+void StepCollector::add_passed_servers(StepEntry& record) const {
+  if (last_.size() == 1) return;  // a single server is always 0 here, whatever its index
   std::vector<int> servers;
   for (int server = 0; server < static_cast<int>(last_.size()); ++server) {
     const bool reported = std::find(record.servers.begin(), record.servers.end(), server) != record.servers.end();
     const auto index = static_cast<std::size_t>(server);
     if (!reported && last_[index] < record.step) continue;
-    if (!reported) losses_[index].name_in(record);
+    if (!reported) losses_[index].add_to(record);
     servers.push_back(server);
   }
   record.servers = std::move(servers);
@@ -47,7 +47,7 @@ std::vector<StepEntry> StepCollector::ready() {
   const std::int64_t passed = *std::min_element(last_.begin(), last_.end());
   std::vector<StepEntry> steps;
   while (!open_.empty() && open_.begin()->first <= passed) {
-    add_who_passed(steps.emplace_back(std::move(open_.begin()->second)));
+    add_passed_servers(steps.emplace_back(std::move(open_.begin()->second)));
     open_.erase(open_.begin());
   }
   return steps;
@@ -57,7 +57,7 @@ std::vector<StepEntry> StepCollector::rest() {
   std::vector<StepEntry> steps;
   for (auto& [step, record] : open_) {
     record.complete = false;
-    add_who_passed(record);
+    add_passed_servers(record);
     steps.push_back(std::move(record));
   }
   open_.clear();

@@ -1,4 +1,4 @@
-// Which steps all servers have reported: the memory of the server that keeps the manifest.
+// Collects the reports of all servers, on the server that keeps the manifest.
 // Used by: the hdf5 plugin, on the server's dispatch thread.
 // Before it: reports of the servers, each in step order. After it: lines of the manifest, in step order.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace damaris::manifest {
 
-// How many, from which one to which.
+// The number of steps in a list, the first and the last.
 class StepSpan {
  public:
   void add(std::int64_t step) {
@@ -24,11 +24,11 @@ class StepSpan {
   }
   bool empty() const { return count_ == 0; }
   std::int64_t last() const { return last_; }
-  // "step 3", or "4 steps, of step 1 to step 7"; of at least one.
+  // "step 3", or "4 steps, step 1 to step 7"; requires at least one.
   std::string text() const {
     const std::string name = "step " + std::to_string(first_);
     if (first_ == last_) return name;
-    return std::to_string(count_) + " steps, of " + name + " to step " + std::to_string(last_);
+    return std::to_string(count_) + " steps, " + name + " to step " + std::to_string(last_);
   }
 
  private:
@@ -36,15 +36,15 @@ class StepSpan {
   std::int64_t first_ = 0, last_ = 0;
 };
 
-// The steps of at least one line.
-inline std::string named(const std::deque<StepEntry>& lines) {
+// Names the steps of `lines`, of which there is at least one.
+inline std::string steps_text(const std::deque<StepEntry>& lines) {
   StepSpan steps;
   for (const StepEntry& line : lines) steps.add(line.step);
   return steps.text();
 }
 
-// What became of the data, as far as the comma and the conjunction of a sentence.
-inline const char* fate_of(const StepEntry& step) {
+// The outcome of the step, to begin a sentence, up to the conjunction.
+inline const char* outcome_of(const StepEntry& step) {
   if (!step.failures.empty()) return step.files.empty() ? " is not stored, and" : " is stored in part, and";
   return step.files.empty() ? " has no data, and" : " is stored, but";
 }
@@ -53,23 +53,23 @@ class StepCollector {
  public:
   explicit StepCollector(int servers);
 
-  // A server that reports a step has nothing to say of earlier ones any more.
+  // A server that reports a step will not report earlier ones.
   void add(int server, StepEntry&& record);
-  // It has nothing to say of the steps up to `step` either; of these `losses` are missing.
+  // The server will report no step up to `step` any more; `losses` are missing from these steps.
   void pass(int server, std::int64_t step, Losses losses = {});
-  // Whether the server has passed all steps there can be.
-  bool has_told_all(int server) const;
-  // The steps that every server has reported or passed; each is returned once.
+  // Whether the server has passed every possible step.
+  bool is_finished(int server) const;
+  // Returns the steps that every server has reported or passed, each once.
   std::vector<StepEntry> ready();
-  // At the end: all that is left. Steps that some server has neither reported nor passed are not complete.
+  // Returns all remaining steps at the end. Those that some server has neither reported nor passed are incomplete.
   std::vector<StepEntry> rest();
 
  private:
-  // Of the servers that have passed the step without a report.
-  void add_who_passed(StepEntry& record) const;
+  // Adds the servers that have passed the step without reporting it.
+  void add_passed_servers(StepEntry& record) const;
 
   std::vector<std::int64_t> last_;  // by server: the last step it has reported
-  std::vector<Losses> losses_;      // by server: as it said when it passed something last
+  std::vector<Losses> losses_;      // by server: as of its last pass()
   std::map<std::int64_t, StepEntry> open_;
 };
 

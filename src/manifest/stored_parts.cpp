@@ -8,7 +8,7 @@
 namespace damaris::manifest {
 namespace {
 
-// At its position, or at zero if it has none.
+// At the block's position, or at zero if it has none.
 Box wanted_box(const dc_read_t& read) {
   Box box;
   box.ndims = read.variable->ndims;
@@ -44,11 +44,11 @@ std::string joined(const char* what, const std::vector<T>& list) {
   return text.empty() ? text : "; " + text;
 }
 
-// What the manifest knows of a step that is not whole.
+// Why the step is incomplete.
 std::string reasons(const StepEntry& step) {
   return joined("clients that never ended it: ", step.missing) +
          (step.never_attached > 0 ? "; clients that never attached: " + std::to_string(step.never_attached) : "") +
-         joined(step.dropped ? "dropped for want of room: " : "skipped for want of room: ", step.skipped) +
+         joined(step.dropped ? "dropped for lack of room: " : "skipped for lack of room: ", step.skipped) +
          joined("not stored: ", step.failures) + (step.complete ? "" : "; the step is not complete");
 }
 
@@ -63,7 +63,7 @@ std::vector<DatasetInFile> datasets_of(const StepEntry& step, const std::string&
 
 [[noreturn]] void refuse_shape(const std::string& what, const std::string& stored, const std::string& wanted) {
   throw Error(DC_E_SHAPE,
-              "it was stored with " + what + " " + stored + ", the client asks for " + wanted +
+              "it was stored with " + what + " " + stored + ", but the client requests " + wanted +
                   " (slowest dimension first, without ghost zones); set its parameters, shape and position as in that run");
 }
 
@@ -92,13 +92,13 @@ FoundParts parts_at_position(const StepEntry& step, const std::vector<DatasetInF
     }
     open = std::move(left);
   }
-  if (!open.empty())
-    throw Error(DC_E_NOT_STORED, "of the elements" + text_of(found.frame) + " nobody stored" + text_of(open.front()) +
-                                     (open.size() > 1 ? " and others" : "") + reasons(step));
-  return found;
+  if (open.empty()) return found;
+  const std::string missing = text_of(open.front()), wanted = text_of(found.frame);
+  throw Error(DC_E_NOT_STORED, "elements" + missing + (open.size() > 1 ? " and others" : "") +
+                                   (missing == wanted ? "" : " of" + wanted) + " were not stored" + reasons(step));
 }
 
-// The box of the dataset that holds this block; none: it does not hold it. Of a stack: one layer.
+// The box of the dataset that holds the block, one layer of a stack; none if the dataset does not hold it.
 std::optional<Box> box_of_block(const DatasetEntry& dataset, const dc_read_t& read) {
   if (!dataset.is_stack())
     return dataset.source == read.source && dataset.block == read.block ? std::optional<Box>(dataset.box) : std::nullopt;
@@ -135,7 +135,8 @@ FoundParts part_of_source(const StepEntry& step, const std::vector<DatasetInFile
   const bool all_joined = std::all_of(candidates.begin(), candidates.end(),
                                       [](const DatasetInFile& c) { return c.dataset->source < 0 && !c.dataset->is_stack(); });
   if (all_joined)
-    throw Error(DC_E_SHAPE, "it was stored as parts of a global array; say with dc_set_position which part this client wants");
+    throw Error(DC_E_SHAPE,
+                "it was stored as parts of a global array; give the position of this client's part with dc_set_position");
   throw Error(DC_E_NOT_STORED, "block " + std::to_string(read.block) + " of client " + std::to_string(read.source) +
                                    " is not among what was stored" + reasons(step));
 }
@@ -149,10 +150,7 @@ FoundParts find_parts(const StepEntry& step, const dc_read_t& read) {
       std::any_of(candidates.begin(), candidates.end(), [](const DatasetInFile& c) { return c.dataset->has_position; });
   if (read.has_position == 0) return part_of_source(step, candidates, read);
   if (by_position) return parts_at_position(step, candidates, read);
-  throw Error(
-      DC_E_SHAPE,
-      "it was stored without positions, so it is unknown which block lies where; read it without dc_set_position: each client "
-      "then gets its own block");
+  throw Error(DC_E_SHAPE, "it was stored without positions; read it without dc_set_position: each client then gets its own block");
 }
 
 std::string text_of(const Box& box) {

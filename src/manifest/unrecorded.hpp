@@ -1,8 +1,8 @@
-// What a server has stored, in a file of its own beside the others, for as long as only another server can record it: when that one dies
-// first, recovery finds here what stands in no line of the manifest.
-// Used by: the hdf5 plugin, on the server's dispatch thread; with several servers that reach each other.
-// Before it: a step is stored. After it: writer.hpp, at the end of the run, in the recovery of any of its servers, or in a run that
-// goes on in the same record.
+// A server's list of the steps that it has stored, in a file next to the others, until the server that keeps the manifest has
+// recorded them: if that server dies first, recovery finds here the steps that the manifest lacks.
+// Used by: the hdf5 plugin, on the server's dispatch thread, if there are several connected servers.
+// Before it: a stored step. After it: writer.hpp, at the end of the run, in the recovery of any of its servers, or in a run that
+// continues the same manifest.
 #pragma once
 
 #include <map>
@@ -17,32 +17,32 @@
 
 namespace damaris::manifest {
 
-// What the last run of a manifest has recorded: step -> servers.
-struct KnownSteps {
+// The steps recorded by the last run of a manifest: step -> servers.
+struct RecordedSteps {
   std::string regions;  // of the run
   std::map<std::int64_t, std::set<int>> servers;
 };
 
-// Goes through the file a line at a time and keeps nothing else of it.
-KnownSteps steps_of_last_run(const std::string& record);
+// Reads the file line by line and keeps nothing else.
+RecordedSteps steps_of_last_run(const std::string& record);
 
-class Unrecorded {
+class UnrecordedSteps {
  public:
-  // `regions` tells runs apart: RunEntry.
-  Unrecorded(const FileNames& names, int server, std::string regions)
+  // `regions` identifies the run: RunEntry.
+  UnrecordedSteps(const FileNames& names, int server, std::string regions)
       : path_(names.hidden(".s" + std::to_string(server) + ".unrecorded")), server_(server), regions_(std::move(regions)) {}
 
-  // Those of the run's servers that are there.
-  static std::vector<Unrecorded> all(const FileNames& names, const std::string& regions, int servers);
+  // The existing files of the run's servers.
+  static std::vector<UnrecordedSteps> find_all(const FileNames& names, const std::string& regions, int servers);
 
-  // The line of a step, or the server's last word. The first call takes away what an earlier run has left. Throws Failure; the line
-  // is kept and comes with the next: a later one says that all before it are recorded.
+  // Adds the line of a step, or the server's `ended` line. The first call removes the file of an earlier run. Throws Failure; the
+  // line is kept and added with the next one, because a later line implies that all earlier ones are recorded.
   void add(const Json& line);
-  // Whether the file is there, and of this run.
-  bool is_there() const;
-  // Those of this run that `recorded` lacks, in the order in which they were stored; none where it is of another run.
-  std::vector<StepEntry> missing_in(const KnownSteps& recorded) const;
-  // Its last word, if the server came to its end.
+  // Whether the file exists and belongs to this run.
+  bool exists() const;
+  // The steps that `recorded` lacks, in the order in which they were stored; none if `recorded` is of another run.
+  std::vector<StepEntry> missing_in(const RecordedSteps& recorded) const;
+  // The server's `ended` line, if it ended normally.
   std::optional<ServerEntry> end() const;
   void remove() const;
 
@@ -51,7 +51,7 @@ class Unrecorded {
   int server_;
   std::string regions_;
   bool begun_ = false;
-  std::string waiting_;  // lines that could not be added
+  std::string waiting_;  // lines that could not be added yet
 };
 
 }  // namespace damaris::manifest

@@ -71,7 +71,7 @@ std::vector<std::string> records_in(const fs::path& folder) {
   return found;
 }
 
-// With the dot that the names of its files go on with.
+// The stem of the names of its files, including the dot.
 std::string stem_of(const std::string& record) { return fs::path(record).stem().string() + "."; }
 
 bool begins_with(const std::string& text, const std::string& start) { return text.compare(0, start.size(), start) == 0; }
@@ -118,28 +118,28 @@ class Check {
 
  private:
   void damaged(std::int64_t step, const FileEntry& file, const std::string& dataset, const std::string& what) {
-    // Several servers may have a part in a dataset.
-    if (told_.emplace(step, file.name, dataset, what).second) result_.damaged.push_back({step, file.name, dataset, what});
+    // Report once: several servers may have parts of the same dataset.
+    if (reported_.emplace(step, file.name, dataset, what).second) result_.damaged.push_back({step, file.name, dataset, what});
   }
 
   void failed(std::int64_t step, const FileEntry& file, const std::string& dataset, const std::string& what, int error) {
     if (!lacks_means(error)) return damaged(step, file, dataset, what);
-    if (told_.emplace(step, file.name, dataset, what).second) result_.unread.push_back({step, file.name, dataset, what});
+    if (reported_.emplace(step, file.name, dataset, what).second) result_.unread.push_back({step, file.name, dataset, what});
   }
 
-  std::size_t reported() const { return result_.damaged.size() + result_.unread.size(); }
+  std::size_t problem_count() const { return result_.damaged.size() + result_.unread.size(); }
 
   void note_partial(std::int64_t step) {
     for (const std::string& why : run_.why_partial(step)) result_.partial.push_back({step, "", "", why});
   }
 
-  // A run replaces nothing before its first file: what it lost there would be hidden behind what an earlier one has stored.
+  // A run replaces nothing before its first file: an earlier run's data would hide what it failed to store.
   void note_not_stored() {
     for (const auto& [step, reasons] : run_.not_stored()) {
       const bool has_earlier = run_.steps().count(step) > 0;
       if (!has_earlier) ++result_.steps;
       for (const std::string& why : reasons)
-        result_.partial.push_back({step, "", "", why + (has_earlier ? "; the values shown are those of an earlier run" : "")});
+        result_.partial.push_back({step, "", "", why + (has_earlier ? "; its values are those of an earlier run" : "")});
     }
   }
 
@@ -149,17 +149,17 @@ class Check {
     const std::string path = run_.folder() + "/" + file.name;
     if (!StoredFileReader(path).is_open())
       return failed(step, file, "", std::string("it cannot be opened: ") + std::strerror(errno), errno);
-    const std::size_t before = reported();
+    const std::size_t before = problem_count();
     const bool same = has_checksum(step, file, path);
     if (options_.values || !same || !file.checksum) check_values(step, file, path);
-    if (!same && reported() == before) damaged(step, file, "", "its bytes have changed, outside the values of its datasets");
+    if (!same && problem_count() == before) damaged(step, file, "", "its bytes have changed, outside the values of its datasets");
   }
 
   bool has_checksum(std::int64_t step, const FileEntry& file, const std::string& path) {
     const std::uint64_t before = result_.bytes;
     result_.bytes += file.bytes;
     try {
-      // A byte more than there should be: a file may have terabytes and be nearly all holes.
+      // Read at most one byte more than expected: a damaged file may appear to have terabytes.
       const FileSum sum = sum_of_file(path, 0, std::max(file.bytes, file.bytes + 1), [&](std::uint64_t done) {
         if (options_.progress) options_.progress(before + std::min(done, file.bytes), all_bytes_);
       });
@@ -171,21 +171,21 @@ class Check {
     }
   }
 
-  // A view that is older than the manifest says is whole: it was not yet, or not any more, replaced by the newest.
+  // A view that matches an earlier line is intact but outdated: the newest was not put in place, or an old one was restored.
   void check_view(const ViewState& view) {
     const auto finding = [&](const std::string& what) { return Finding{-1, view.newest.name, "", what}; };
     const std::string path = run_.folder() + "/" + view.newest.name;
     std::error_code unknown;
     if (!fs::exists(path, unknown) && !unknown)
-      return result_.damaged.push_back(finding("it is missing: it was removed, or its writer was killed before it was there"));
+      return result_.damaged.push_back(finding("it is missing: it was removed, or its writer was killed before creating it"));
     try {
       const FileSum sum = sum_of_file(path);
       if (sum.bytes == view.newest.bytes && sum.checksum == view.newest.checksum) return;
       const auto& earlier = view.earlier;
       if (std::find(earlier.begin(), earlier.end(), sum.checksum) != earlier.end())
         return result_.partial.push_back(
-            finding("it shows less than the run has stored: its writer is at it or was killed, or an earlier "
-                    "state of it was put back"));
+            finding("it shows less than the run has stored: its writer is updating it or was killed, or an earlier "
+                    "version of it was restored"));
       result_.damaged.push_back(
           finding(sum.bytes == view.newest.bytes ? "its bytes have changed" : length_of(path, view.newest.bytes)));
     } catch (const Failure& failure) {
@@ -199,8 +199,7 @@ class Check {
       open = options_.open(path);
     } catch (const Failure& failure) {
       if (lacks_means(failure.system_error())) return failed(step, file, "", failure.what(), failure.system_error());
-      return damaged(step, file, "",
-                     std::string("HDF5 cannot open it any more: all its datasets are lost (") + failure.what() + ")");
+      return damaged(step, file, "", std::string("HDF5 cannot open it: all its datasets are lost (") + failure.what() + ")");
     }
     for (const DatasetEntry& dataset : file.datasets) check_values(step, file, *open, dataset);
   }
@@ -213,27 +212,27 @@ class Check {
     }
   }
 
-  // By servers of the last run that server 0 has not come to record, or not yet.
+  // Files that servers of the last run have stored and server 0 has not recorded.
   std::set<std::string> noted_files() const {
     std::set<std::string> noted;
     if (run_.runs().empty()) return noted;
     const RunEntry& run = run_.runs().back();
     const FileNames names((fs::path(run_.folder()) / fs::path(run_.path()).stem()).string(), "");
-    const KnownSteps recorded = steps_of_last_run(run_.path());
+    const RecordedSteps recorded = steps_of_last_run(run_.path());
     for (int server = 0; server < run.servers; ++server)
-      for (const StepEntry& step : Unrecorded(names, server, run.regions).missing_in(recorded))
+      for (const StepEntry& step : UnrecordedSteps(names, server, run.regions).missing_in(recorded))
         for (const FileEntry& file : step.files) noted.insert(file.name);
     return noted;
   }
 
-  // The dot of the stem may be that of ".i": a file of all servers.
+  // The dot of the stem may belong to ".i": a file of all servers.
   static bool is_of(const std::string& name, const std::string& stem) {
     return name.compare(0, stem.size(), stem) == 0 && name.find(".i", stem.size() - 1) != std::string::npos &&
            name.find(".h5", stem.size()) != std::string::npos;
   }
 
-  // Manifests of other runs in the folder with files whose names could be of this one, or the other way round. Only those of the user that
-  // made this one: another user may put anything there.
+  // Manifests of other runs in the folder whose files could be taken for this run's by name, or vice versa. Only those of the same
+  // user: other users may put anything there.
   std::vector<std::string> records_of_namesakes(const std::string& stem) const {
     struct stat own = {}, its = {};
     std::vector<std::string> records;
@@ -247,7 +246,7 @@ class Check {
     return records;
   }
 
-  // Files of a step that was never recorded, and what a killed server left.
+  // Files of steps that were never recorded, and those that a killed server left.
   void look_for_others() {
     std::set<std::string> known;
     for (const auto& [step, record] : run_.steps())
@@ -263,13 +262,13 @@ class Check {
     std::error_code unreadable;
     for (const auto& entry : fs::directory_iterator(run_.folder(), unreadable)) {
       const std::string name = entry.path().filename().string();
-      const std::string plain = name.substr(name.front() == '.' ? 1 : 0);  // a temporary file has a dot before it
+      const std::string plain = name.substr(name.front() == '.' ? 1 : 0);  // the name of a temporary file begins with a dot
       const auto is_its = [&](const std::string& record) {
         return begins_with(stem_of(record), stem) && is_of(plain, stem_of(record));
       };
-      const bool is_told = noted.count(name) > 0 || run_.replaced().count(name) > 0;
+      const bool is_listed = noted.count(name) > 0 || run_.replaced().count(name) > 0;
       const bool is_others = others.count(name) > 0 || std::any_of(namesakes.begin(), namesakes.end(), is_its);
-      const bool ours = is_of(plain, stem) && (is_told || !is_others);
+      const bool ours = is_of(plain, stem) && (is_listed || !is_others);
       if (ours && known.count(name) == 0) list_of(name).push_back(name);
     }
     for (auto* names : {&result_.not_recorded, &result_.noted, &result_.replaced}) std::sort(names->begin(), names->end());
@@ -278,19 +277,20 @@ class Check {
   const Reader& run_;
   const VerifyOptions& options_;
   std::uint64_t all_bytes_ = 0;
-  std::set<std::tuple<std::int64_t, std::string, std::string, std::string>> told_;
+  std::set<std::tuple<std::int64_t, std::string, std::string, std::string>> reported_;
   Verification result_;
 };
 
 }  // namespace
 
 std::string find_manifest(const std::string& run) {
-  const auto none = [&](const std::string& why) { return Error(DC_E_ARGUMENT, "'" + run + "' is no run: " + why); };
+  const auto none = [&](const std::string& why) { return Error(DC_E_ARGUMENT, "'" + run + "' is not a run: " + why); };
   if (fs::is_directory(run)) {
     const std::vector<std::string> found = records_in(run);
     if (found.empty()) throw none("there is no manifest (*.jsonl) in this folder");
     if (found.size() > 1)
-      throw none("there are " + std::to_string(found.size()) + " records in this folder, such as " + found.front() + "; name one");
+      throw none("there are " + std::to_string(found.size()) + " manifests in this folder, such as " + found.front() +
+                 "; name one");
     return found.front();
   }
   if (fs::is_regular_file(run) && fs::path(run).extension() == ".jsonl") return run;

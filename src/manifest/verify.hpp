@@ -1,6 +1,6 @@
 // Re-checks the files of a run against its manifest: files by their bytes, datasets by their values.
 // Used by: `damaris verify`, one thread.
-// Before it: the command line. After it: reader.hpp; what the storage reads values with.
+// Before it: the command line. After it: reader.hpp, and the storage's reader of values.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ namespace damaris::manifest {
 
 struct ViewFiles {
   std::string variable;
-  std::uint64_t steps = 0;        // in which it was stored
-  std::uint64_t all = 0;          // of all of them: what a read of the whole array opens
-  std::uint64_t in_one_step = 0;  // the most
+  std::uint64_t steps = 0;        // in which the variable was stored
+  std::uint64_t all = 0;          // files of all steps: those that a read of the whole array opens
+  std::uint64_t in_one_step = 0;  // files of one step: the maximum
 };
 
-// By the name of the variable.
+// Sorted by variable.
 std::vector<ViewFiles> files_of_views(const std::map<std::int64_t, StepEntry>& steps);
 
-// Something that is not as the manifest says. `file` is "" for what concerns a whole step, `dataset` for a whole file; `step` is -1 for
-// what belongs to none: the manifest itself, or with a `file` a view of the run.
+// A deviation from the manifest. `file` is "" if it concerns a whole step, `dataset` is "" if it concerns a whole file; `step` is
+// -1 for the manifest itself, or with a `file` for a view of the run.
 struct Finding {
   std::int64_t step = 0;
   std::string file, dataset;
@@ -36,36 +36,37 @@ struct Finding {
 struct Verification {
   std::uint64_t steps = 0, files = 0, datasets = 0, bytes = 0;
   std::vector<Finding> damaged;
-  std::vector<Finding> unread;            // what this process lacks the rights, descriptors or memory to look at: it may be whole
-  std::uint64_t uncovered = 0;            // lines of the manifest without a checksum: an earlier version wrote them
-  std::vector<Finding> partial;           // steps that are not complete, with the reason: so when they were written
-  std::vector<std::string> not_recorded;  // files of the run's name that no line names
-  std::vector<std::string> noted;         // files that no line names, while notes of their servers do: unrecorded.hpp
+  std::vector<Finding> unread;            // not checked for lack of rights, descriptors or memory: may be undamaged
+  std::uint64_t uncovered = 0;            // lines of the manifest without a checksum, written by an earlier version
+  std::vector<Finding> partial;           // steps that were incomplete when they were written, with the reason
+  std::vector<std::string> not_recorded;  // files with the run's name that no line names
+  std::vector<std::string> noted;         // files that no line names, but a server's list of unrecorded steps does: unrecorded.hpp
   std::vector<std::string> replaced;      // files whose steps a later run has replaced
-  std::vector<ViewFiles> views;           // what a read of each opens
-  std::vector<std::string> regions;       // how the names of its runs' regions begin
+  std::vector<ViewFiles> views;           // the files that a read of each variable opens
+  std::vector<std::string> regions;       // prefixes of the names of its runs' regions
 };
 
-// An open file of a run, whose datasets' values are read again.
+// An open file of a run, to read its datasets' values again.
 class ValueReader {
  public:
   virtual ~ValueReader() = default;
-  // The checksum of the values as they are now. Throws Failure.
+  // The current checksum of the values. Throws Failure.
   virtual std::uint32_t checksum_of(const DatasetEntry& dataset) = 0;
 };
 
 struct VerifyOptions {
-  bool values = true;  // read every dataset; else only those of files whose bytes have changed
+  bool values = true;  // read every dataset; else only those of changed files
   // Opens a file of the run. Throws Failure.
   std::function<std::unique_ptr<ValueReader>(const std::string& path)> open;
-  // Called now and then with the bytes checked so far and in all.
+  // Called now and then with the bytes checked so far and their total.
   std::function<void(std::uint64_t done, std::uint64_t all)> progress;
 };
 
-// `run`: the manifest, or the basename of a run, or a folder with one manifest. Throws damaris::Error(DC_E_ARGUMENT) naming what is there.
+// `run`: the manifest, the basename of a run, or a folder with one manifest. Throws damaris::Error(DC_E_ARGUMENT) naming what was
+// found.
 std::string find_manifest(const std::string& run);
 
-// Throws damaris::Error(DC_E_IO) for a manifest that cannot be read.
+// Throws damaris::Error(DC_E_IO) for an unreadable manifest.
 Verification verify(const std::string& record, const VerifyOptions& options);
 
 }  // namespace damaris::manifest

@@ -1,7 +1,7 @@
-// What shows a run as a whole, kept up to date with its manifest: the seam between the writer of the manifest and a storage's views. They show
-// together only what the XML declared alike.
+// The interface between the writer of the manifest and a storage's views, which show a run as a whole and follow its manifest. A
+// view combines only variables that all runs declare alike.
 // Used by: the writer, on the server's dispatch thread.
-// Before it: the XML; the manifest has a new line. After it: the storage's views, such as the master file.
+// Before it: the XML; a new line of the manifest. After it: the storage's views, such as the master file.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -14,26 +14,26 @@
 
 namespace damaris::manifest {
 
-// "float64 in K", "{x: float64, n: int32[3]}".
+// For example "float64 in K", "{x: float64, n: int32[3]}".
 std::string declared_as(const dc_variable_info_t& variable);
 
 std::shared_ptr<const Declarations> declarations_of(const dc_host_t& host);
 
-// Puts what a new view is into the manifest, and then the view into its place.
-using EnterView = std::function<void(const ViewEntry&, const std::function<void()>& put_in_place)>;
+// Records a new view in the manifest, and then puts it in place.
+using RecordView = std::function<void(const ViewEntry&, const std::function<void()>& put_in_place)>;
 
 class Views {
  public:
   enum class Work { none, more, later };
 
   virtual ~Views() = default;
-  // The manifest is another file: what was read of the one before does not count.
-  virtual void begin_again() = 0;
-  // The manifest has grown.
-  virtual void note() = 0;
-  // A piece of the work that nobody waits for; `later`: there is more, but it would take too much of the server's time now.
+  // The manifest was replaced: discard what was read of the old file.
+  virtual void reset() = 0;
+  // Lines were added to the manifest.
+  virtual void manifest_changed() = 0;
+  // Performs a piece of background work; `later`: there is more, but it would take too much of the server's time now.
   virtual Work work() = 0;
-  // The end of this server's part. Throws damaris::Error(DC_E_IO); the views before stay.
+  // This server's last update. Throws damaris::Error(DC_E_IO); the previous views stay.
   virtual void finish() = 0;
 };
 

@@ -121,8 +121,8 @@ class Handover {
   Ring<Job> jobs{128};
   Ring<Answer> answers{128};
   Lease lease;
-  std::atomic<bool> urgent{false};         // a client or another step waits for the step in hand
-  std::atomic<std::uint64_t> looks{0};     // how often the work side has looked for messages of other servers
+  std::atomic<bool> urgent{false};      // a client or another step waits for the step in hand
+  std::atomic<std::uint64_t> looks{0};  // how often the work side has looked for messages of other servers
   std::atomic<bool> work_has_failed{false};
   std::atomic<bool> intake_has_ended{false};
   Status work_error;  // stored before work_has_failed

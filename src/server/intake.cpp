@@ -42,8 +42,8 @@ bool is_handed_over(std::uint32_t state, shm::BlockState expected) {
   return given_up || state == static_cast<std::uint32_t>(expected);
 }
 
-std::string fault_of_block(const Copy& copy, const shm::LaneSpan& span, const shm::Message& event, shm::BlockState expected) {
-  const std::uint64_t room = span.arena_offset + span.arena_bytes - event.block_offset;
+std::string fault_of_block(const Copy& copy, const shm::LaneSpan& span, const shm::Message& message, shm::BlockState expected) {
+  const std::uint64_t room = span.arena_offset + span.arena_bytes - message.block_offset;
   if (copy.magic != shm::kBlockMagic || !is_handed_over(copy.state, expected)) return "it was not published";
   if (!copy.form.is_valid()) return "invalid block header";
   if (copy.size_bytes < shm::header_bytes(copy.form) || copy.size_bytes > room) return "its size is invalid";
@@ -53,9 +53,9 @@ std::string fault_of_block(const Copy& copy, const shm::LaneSpan& span, const sh
   return "";
 }
 
-std::string fault_of_labels(const Copy& copy, const shm::Message& event, std::int32_t source, const VariableInfos& infos) {
+std::string fault_of_labels(const Copy& copy, const shm::Message& message, std::int32_t source, const VariableInfos& infos) {
   if (copy.variable >= infos.all().size()) return format("there is no variable {}", copy.variable);
-  if (copy.step != event.step || copy.source != source || copy.block < 0)
+  if (copy.step != message.step || copy.source != source || copy.block < 0)
     return "its step, source or block differ from its message";
   if (copy.form.ndims != infos.all()[copy.variable].ndims) return "its dimensions are not those of the layout";
   return "";
@@ -150,22 +150,22 @@ VariableInfos::VariableInfos(const model::Model& model) {
   }
 }
 
-Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& event,
+Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& message,
                    const VariableInfos& infos) {
   Intake intake;
-  if (!place_is_sound(span, event.block_offset)) {
+  if (!place_is_sound(span, message.block_offset)) {
     intake.fault = "it lies outside the client's arena";
     return intake;
   }
-  const auto& header = *reinterpret_cast<const shm::BlockHeader*>(region.at(event.block_offset));
+  const auto& header = *reinterpret_cast<const shm::BlockHeader*>(region.at(message.block_offset));
   const Copy copy = copy_of(header);
-  intake.fault = fault_of_block(copy, span, event, shm::BlockState::published);
-  if (intake.fault.empty()) intake.fault = fault_of_labels(copy, event, source, infos);
+  intake.fault = fault_of_block(copy, span, message, shm::BlockState::published);
+  if (intake.fault.empty()) intake.fault = fault_of_labels(copy, message, source, infos);
   if (copy.magic == shm::kBlockMagic && copy.variable < infos.all().size()) intake.dataset.variable = &infos.all()[copy.variable];
   if (!intake.fault.empty()) return intake;
   intake.dataset = labels_of(copy, infos);
-  intake.dataset.data = region.at(event.block_offset + shm::header_bytes(copy.form));
-  intake.block = {static_cast<std::uint32_t>(span.arena), event.block_offset, copy.size_bytes};
+  intake.dataset.data = region.at(message.block_offset + shm::header_bytes(copy.form));
+  intake.block = {static_cast<std::uint32_t>(span.arena), message.block_offset, copy.size_bytes};
   intake.fault = fill_lists(header, copy, intake.dataset);
   return intake;
 }
@@ -173,10 +173,10 @@ Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::in
 Intake check_spilled(const shm::BlockHeader& header, const SpilledBlock& place, const VariableInfos& infos) {
   Intake intake;
   const Copy copy = copy_of(header);
-  shm::Message event = {};
-  event.step = copy.step;
+  shm::Message message = {};
+  message.step = copy.step;
   const bool is_valid = copy.step >= 0 && copy.step <= shm::kHighestStep && copy.source >= 0 && copy.form.is_valid();
-  intake.fault = is_valid ? fault_of_labels(copy, event, copy.source, infos) : "its step, source or lists are invalid";
+  intake.fault = is_valid ? fault_of_labels(copy, message, copy.source, infos) : "its step, source or lists are invalid";
   if (!intake.fault.empty()) return intake;
   intake.dataset = labels_of(copy, infos);
   intake.dataset.data = place.data();
@@ -185,27 +185,27 @@ Intake check_spilled(const shm::BlockHeader& header, const SpilledBlock& place, 
   return intake;
 }
 
-ReadRequest check_request(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& event,
+ReadRequest check_request(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& message,
                           const VariableInfos& infos) {
   ReadRequest asked;
-  asked.last_step = event.kind == shm::MessageKind::last_step;
-  if (!place_is_sound(span, event.block_offset)) {
+  asked.last_step = message.kind == shm::MessageKind::last_step;
+  if (!place_is_sound(span, message.block_offset)) {
     asked.fault = "it lies outside the client's arena";
     return asked;
   }
-  const auto& header = *reinterpret_cast<const shm::BlockHeader*>(region.at(event.block_offset));
+  const auto& header = *reinterpret_cast<const shm::BlockHeader*>(region.at(message.block_offset));
   const Copy copy = copy_of(header);
-  asked.fault = fault_of_block(copy, span, event, shm::BlockState::requested);
-  if (asked.fault.empty() && !asked.last_step) asked.fault = fault_of_labels(copy, event, source, infos);
+  asked.fault = fault_of_block(copy, span, message, shm::BlockState::requested);
+  if (asked.fault.empty() && !asked.last_step) asked.fault = fault_of_labels(copy, message, source, infos);
   if (!asked.fault.empty()) return asked;
-  asked.block = {static_cast<std::uint32_t>(span.arena), event.block_offset, copy.size_bytes};
-  asked.read.data = const_cast<std::byte*>(region.at(event.block_offset + shm::header_bytes(copy.form)));
+  asked.block = {static_cast<std::uint32_t>(span.arena), message.block_offset, copy.size_bytes};
+  asked.read.data = const_cast<std::byte*>(region.at(message.block_offset + shm::header_bytes(copy.form)));
   asked.read.bytes = copy.data_bytes;
   if (asked.last_step) {
-    const bool any = event.name == shm::kAnyVariable;
-    if ((!any && event.name >= infos.all().size()) || copy.data_bytes != sizeof(std::int64_t))
+    const bool any = message.name == shm::kAnyVariable;
+    if ((!any && message.name >= infos.all().size()) || copy.data_bytes != sizeof(std::int64_t))
       asked.fault = "invalid request for the last step";
-    if (asked.fault.empty() && !any) asked.read.variable = &infos.all()[event.name];
+    if (asked.fault.empty() && !any) asked.read.variable = &infos.all()[message.name];
     return asked;
   }
   dc_dataset_t dataset = labels_of(copy, infos);

@@ -42,14 +42,14 @@ struct ReadRequest {
 
 // `span`: the server's own copy of the location of a lane and its arena; `source`: the id of the client that owns the lane.
 // A valid result contains copies of everything except the data.
-Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& event,
+Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& message,
                    const VariableInfos& infos);
 
 // The same for a record in a dead server's spill file.
 Intake check_spilled(const shm::BlockHeader& header, const SpilledBlock& place, const VariableInfos& infos);
 
 // The same for a block to be filled: for the messages read and last_step.
-ReadRequest check_request(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& event,
+ReadRequest check_request(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& message,
                           const VariableInfos& infos);
 
 }  // namespace damaris::server

@@ -25,7 +25,8 @@ IntakeSide::IntakeSide(std::shared_ptr<const model::Model> model, std::shared_pt
       failures_(failures),
       ledger_(*region_, model_->architecture.spill_bytes),
       roster_(*region_),
-      signals_(model_, ledger_, roster_, [this](Job job) { submit(std::move(job)); }, handover.looks),
+      signals_(
+          model_, ledger_, roster_, [this](Job job) { submit(std::move(job)); }, handover.looks),
       back_pressure_(*region_, *model_, ledger_, roster_),
       attach_deadline_(Deadline::after_ms(model_->architecture.attach_timeout_ms)) {}
 
@@ -131,7 +132,8 @@ void IntakeSide::take_read_request(Member& member, Lane& lane, const shm::Messag
   const ReadRequest asked = check_request(*region_, lane.span, member.id, message, infos_);
   const bool held = asked.block.size_bytes > 0 && ledger_.is_held(asked.block);
   if (held || !asked.fault.empty())
-    return reject(member, lane, format("{}: {}", shm::to_string(message), held ? "the server already holds its block" : asked.fault));
+    return reject(member, lane,
+                  format("{}: {}", shm::to_string(message), held ? "the server already holds its block" : asked.fault));
   ledger_.hold(asked.block);
   reads_.emplace_back(ServeRead{asked});
 }
@@ -285,7 +287,8 @@ bool IntakeSide::hand_out(bool urgent) {
 }
 
 void IntakeSide::submit_leave() {
-  submit(PassSteps{kAllSteps, lost(), never_attached()});  // first, so that the plugins' messages are sent before the coordinator completes
+  submit(PassSteps{kAllSteps, lost(),
+                   never_attached()});  // first, so that the plugins' messages are sent before the coordinator completes
   signals_.complete(kAllSteps);
   submit(Leave{});
 }
@@ -386,7 +389,8 @@ void IntakeSide::release(std::int64_t step, bool durable) {
 
 void IntakeSide::publish_frontier() {
   shm::RegionHeader& header = region_->header();
-  if (completed_ > header.last_complete.load(std::memory_order_relaxed)) header.last_complete.store(completed_, std::memory_order_release);
+  if (completed_ > header.last_complete.load(std::memory_order_relaxed))
+    header.last_complete.store(completed_, std::memory_order_release);
   if (all_durable_) header.last_durable.store(completed_, std::memory_order_release);
   // In a recovery, blocks that could not be stored stay for another attempt.
   if (!adoption_ || all_durable_) header.last_processed.store(completed_, std::memory_order_release);
@@ -417,7 +421,7 @@ void IntakeSide::stop() {
   signals_.stop();
   stop_accepting();
   // Drains what the lanes hold now; bounded, because a client may keep sending.
-  for (std::uint64_t passes = region_->lane_events() / kMessagesPerVisit + 1; passes > 0 && drain(); --passes) {
+  for (std::uint64_t passes = region_->lane_messages() / kMessagesPerVisit + 1; passes > 0 && drain(); --passes) {
   }
   for (Member& member : roster_.members())
     if (member.presence == Member::Presence::attached || member.presence == Member::Presence::expected)

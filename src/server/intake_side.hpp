@@ -119,8 +119,8 @@ class IntakeSide {
   Signals signals_;
   BackPressure back_pressure_;
   std::optional<Adoption> adoption_;  // set when recovering a dead server's region
-  std::deque<Job> reads_, backlog_;    // not handed out yet
-  std::size_t reads_out_ = 0;          // handed out and not answered, as the next three
+  std::deque<Job> reads_, backlog_;   // not handed out yet
+  std::size_t reads_out_ = 0;         // handed out and not answered, as the next three
   bool actions_out_ = false;
   std::optional<std::int64_t> step_out_, passing_;
   bool all_servers_left_ = false;

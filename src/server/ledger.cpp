@@ -122,7 +122,9 @@ void Step::reduce_harder(const std::vector<dc_variable_info_t>& infos) {
 }
 
 std::optional<std::size_t> Step::find_block_of(std::uint32_t arena) const {
-  const auto lies_there = [&](const HeldBlock& block) { return block.arena == arena && block.spilled.record == nullptr && !block.shown; };
+  const auto lies_there = [&](const HeldBlock& block) {
+    return block.arena == arena && block.spilled.record == nullptr && !block.shown;
+  };
   const auto found = std::find_if(blocks_.begin(), blocks_.end(), lies_there);
   if (found == blocks_.end()) return std::nullopt;
   return static_cast<std::size_t>(found - blocks_.begin());

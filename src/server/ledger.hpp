@@ -143,7 +143,8 @@ class Ledger {
   shm::Region& region_;
   std::map<std::int64_t, Step> steps_;
   std::int64_t highest_step_ = shm::kNoStep;
-  std::int64_t complete_ = shm::kNoStep, processed_ = shm::kNoStep;  // the highest steps that are; a lane never goes back behind them
+  std::int64_t complete_ = shm::kNoStep,
+               processed_ = shm::kNoStep;  // the highest steps that are; a lane never goes back behind them
   Spill spill_;
   std::vector<std::unordered_set<std::uint64_t>> held_offsets_;  // by arena: offsets of held blocks; none may be published twice
   std::vector<std::uint64_t> held_bytes_;                        // by arena

@@ -31,7 +31,7 @@ std::shared_ptr<shm::Region> make_region(const model::Model& model, const std::s
   spec.model = model::to_json(stored);
   spec.clients = static_cast<std::uint32_t>(clients);
   spec.threads = static_cast<std::uint32_t>(model.architecture.threads);
-  spec.lane_events = model.architecture.lane_events;
+  spec.lane_messages = model.architecture.lane_messages;
   spec.buffer_bytes = model.architecture.buffer_bytes;
   spec.weights = model.architecture.weights;
   spec.pooled = model.architecture.pooled;

@@ -223,7 +223,8 @@ Status PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& call)
                                     plugin.name, what));
   if (busy_) busy_(waiting_);
   if (const double seconds = seconds_since(start); seconds > kLongSeconds)
-    log_line(LogLevel::warning, format("{} took {:.1f} s {}; meanwhile no step was stored and no action run", plugin.name, seconds, what));
+    log_line(LogLevel::warning,
+             format("{} took {:.1f} s {}; meanwhile no step was stored and no action run", plugin.name, seconds, what));
   if (result.code >= DC_OK) return result;
   const std::string why =
       plugin.failure.empty() ? format("it returned {} ({})", result.code, dc_strerror(result.code)) : plugin.failure;

@@ -92,7 +92,6 @@ class PluginHost {
 
  private:
   struct Loaded;
-  struct Function;
   void load_plugin(const model::Plugin& plugin);
   void load_function(const model::Action& action);
   void begin(const dc_step_t& step);

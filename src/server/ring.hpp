@@ -34,7 +34,9 @@ class Ring {
     return value;
   }
   // For the pushing side: once false it stays so until it pushes.
-  bool full() const noexcept { return head_.load(std::memory_order_relaxed) - tail_.load(std::memory_order_acquire) == slots_.size(); }
+  bool full() const noexcept {
+    return head_.load(std::memory_order_relaxed) - tail_.load(std::memory_order_acquire) == slots_.size();
+  }
   bool empty() const noexcept { return head_.load(std::memory_order_acquire) == tail_.load(std::memory_order_acquire); }
 
  private:

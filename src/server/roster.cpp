@@ -17,7 +17,7 @@ Roster::Roster(shm::Region& region) : region_(region), members_(region.client_co
       Lane lane;
       lane.index = slot * region.threads() + thread;
       lane.span = region.span(lane.index);
-      lane.reader = shm::LaneReader(reinterpret_cast<shm::LaneHeader*>(region.at(lane.span.lane_offset)), region.lane_events());
+      lane.reader = shm::LaneReader(reinterpret_cast<shm::LaneHeader*>(region.at(lane.span.lane_offset)), region.lane_messages());
       member.lanes.push_back(lane);
     }
   }

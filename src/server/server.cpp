@@ -31,6 +31,23 @@ void block_signals() noexcept {
   ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
 
+// What `work` has thrown; DC_OK if it returned.
+template <class Work>
+Status outcome_of(Work&& work) noexcept {
+  try {
+    work();
+    return {};
+  } catch (const Error& error) {
+    return {error.code(), error.what()};
+  } catch (const std::bad_alloc&) {
+    return {DC_E_MEMORY, "it is out of memory"};
+  } catch (const std::exception& error) {
+    return {DC_E_INTERNAL, error.what()};
+  } catch (...) {
+    return {DC_E_INTERNAL, "an exception of unknown type"};
+  }
+}
+
 }  // namespace
 
 Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::Region> region,
@@ -171,23 +188,6 @@ void Server::serve_with_one_thread(const std::atomic<bool>* stop) {
   }
 }
 
-// What a loop has thrown, as code and cause; DC_OK if it returned.
-template <class Loop>
-Status Server::outcome_of(Loop&& loop) noexcept {
-  try {
-    loop();
-    return {};
-  } catch (const Error& error) {
-    return {error.code(), error.what()};
-  } catch (const std::bad_alloc&) {
-    return {DC_E_MEMORY, "it is out of memory"};
-  } catch (const std::exception& error) {
-    return {DC_E_INTERNAL, error.what()};
-  } catch (...) {
-    return {DC_E_INTERNAL, "an exception of unknown type"};
-  }
-}
-
 // The work side has this thread, on which MPI was initialized.
 void Server::serve_with_two_threads(const std::atomic<bool>* stop) {
   const auto intake = [this, stop] {
@@ -215,10 +215,10 @@ Status Server::run(const std::atomic<bool>* stop) {
   if (!needs_one_thread) try {
       serve_with_two_threads(stop);
     } catch (const std::system_error& refused) {
-      log_line(LogLevel::warning,
-               format("no second thread for the server ({}; see ulimit -u, ulimit -v and pids.max of its control group): while it stores or "
-                      "runs a plugin it takes nothing from its clients",
-                      refused.what()));
+      log_line(LogLevel::warning, format("no second thread for the server ({}; see ulimit -u, ulimit -v and pids.max of its "
+                                         "control group): while it stores or "
+                                         "runs a plugin it takes nothing from its clients",
+                                         refused.what()));
       needs_one_thread = true;
     } catch (const Error& forked) {
       return {forked.code(), forked.what()};  // a fork of a plugin's: one server goes on, and it is not this process

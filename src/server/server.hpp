@@ -68,8 +68,6 @@ class Server final : public Serving {
   void intake_loop(const std::atomic<bool>* stop);
   void sleep_as_intake(std::int64_t& sleep_ms);
   void work_loop();
-  template <class Loop>
-  Status outcome_of(Loop&& loop) noexcept;
   void begin_close();
   void end_close();
   void fail(const Status& cause) noexcept;

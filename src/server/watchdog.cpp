@@ -35,8 +35,8 @@ class Watchdog::Checker {
     if (busy.since_ns == 0 || busy.since_ns == last_reported_ || busy.seconds < std::chrono::duration<double>(limit_).count())
       return;
     last_reported_ = busy.since_ns;
-    log_line(LogLevel::warning,
-             format("the server has been in {} for {:.1f} s; meanwhile it stores no step and runs no action", busy.what, busy.seconds));
+    log_line(LogLevel::warning, format("the server has been in {} for {:.1f} s; meanwhile it stores no step and runs no action",
+                                       busy.what, busy.seconds));
   }
 
   const shm::RegionHeader& header_;

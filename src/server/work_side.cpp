@@ -14,8 +14,8 @@
 namespace damaris::server {
 namespace {
 
-constexpr int kPostsPerVisit = 256;               // bounded, because a plugin may keep posting to itself
-constexpr int kJobsPerVisit = 64;                 // then the step in hand gets its turn
+constexpr int kPostsPerVisit = 256;                  // bounded, because a plugin may keep posting to itself
+constexpr int kJobsPerVisit = 64;                    // then the step in hand gets its turn
 constexpr std::int64_t kAwaitedLogDelayMs = 10'000;  // after which the wait for other servers is logged
 
 }  // namespace

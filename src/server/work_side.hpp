@@ -75,9 +75,9 @@ class WorkSide {
   PluginHost host_;
   Handover& handover_;
   State state_ = State::working;
-  std::deque<Answer> unsent_;        // the ring was full
-  std::optional<ProcessStep> step_;  // in hand
-  bool holds_lease_ = false;         // of its datasets
+  std::deque<Answer> unsent_;           // the ring was full
+  std::optional<ProcessStep> step_;     // in hand
+  bool holds_lease_ = false;            // of its datasets
   std::int64_t passed_ = shm::kNoStep;  // the last step that plugins have been notified of as passed
   std::optional<Deadline> awaited_log_deadline_;
 };

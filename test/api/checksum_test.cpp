@@ -47,7 +47,7 @@ TEST_CASE("a block that changes after its hand-over is not stored, the client he
   TempFolder folder;
   CHECK(change_after_commit(true, folder) == DC_E_EARLIER_IO);
   const std::string said = dc_last_error();
-  CHECK_THAT(said, Catch::Contains("'height' (block 0) of client 0 has changed in the buffer since it was handed over in step 1"));
+  CHECK_THAT(said, Catch::Contains("'height' (block 0) of client 0 has changed in the buffer since it was published in step 1"));
   CHECK(dc_finalize() == DC_OK);
   CHECK_THAT(record(folder), Catch::Contains("has changed in the buffer"));
   int files = 0;

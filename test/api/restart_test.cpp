@@ -239,7 +239,7 @@ TEST_CASE("an array of another shape than the stored one is refused, naming both
   REQUIRE(dc_set_parameter("p", 4) == DC_OK);
   double particles[4];
   CHECK(dc_read("particles", 1, particles) == DC_E_SHAPE);
-  said("it was stored with the extents (3), the client asks for (4)");
+  said("it was stored with the extents (3), but the client requests (4)");
 }
 
 TEST_CASE("a run that is missing, and one whose record is damaged, are named") {
@@ -260,9 +260,9 @@ TEST_CASE("a run that is missing, and one whose record is damaged, are named") {
     const Session session(folder, 0, "later", from(folder, "earlier"));
     REQUIRE(session.code == DC_OK);
     CHECK(dc_read("particles", 1, particles) == DC_E_IO);  // a run that stored it anew may be in that line
-    said("this line is damaged: it has not the checksum");
+    said("this line is damaged: its checksum");
     CHECK(dc_read("particles", 4, particles) == DC_E_NOT_STORED);
-    said("a line that may hold it cannot be read");
+    said("it may be in a damaged line");
     CHECK(dc_last_step(nullptr, &step) == DC_E_IO);
   }
 }
@@ -273,7 +273,7 @@ TEST_CASE("without restart in the XML a read says what to write there") {
   REQUIRE(session.code == DC_OK);
   double particles[3];
   CHECK(dc_read("particles", 1, particles) == DC_E_CONFIG);
-  said("say <hdf5 restart=\"out/storm\"/>");
+  said("<hdf5 restart=\"out/storm\"/>");
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ TEST_CASE("what the file system refuses for a while is stored when it takes it a
   run.store(0);
   run.rule(fault);
   run.write(1);
-  CHECK(run.waits_for(1, "in plugin 'hdf5', which tries step 1 again ("));
+  CHECK(run.waits_for(1, "in plugin 'hdf5', which retries step 1 ("));
   // What comes in meanwhile is taken.
   run.client.must("signal e 2");
   CHECK(wait_until([&] { return !run.run().lines("event e").empty(); }));
@@ -24,7 +24,7 @@ TEST_CASE("what the file system refuses for a while is stored when it takes it a
   run.client.must("finalize");
   CHECK(run.ends() == 0);
   CHECK(run.logged(".i1.h5 is not stored: ").size() == 1);
-  CHECK(run.logged("hdf5: step 1 is stored, after ").size() == 1);
+  CHECK(run.logged("hdf5: step 1 is stored after ").size() == 1);
   CHECK(recorded(run.folder(), 1).value("retries", 0) > 0);
   CHECK(recorded(run.folder(), 1).at("complete") == true);
   CHECK_FALSE(recorded(run.folder(), 2).contains("retries"));
@@ -41,8 +41,8 @@ TEST_CASE(
   run.write(1);
   const Answer lost = run.client("flush 1 60000");
   CHECK(lost.code == DC_E_EARLIER_IO);
-  CHECK_THAT(lost.sentence, Contains("cannot sync") && Contains("Input/output error; given up after ") &&
-                                Contains(" tries within ") && Contains("; look at that file system"));
+  CHECK_THAT(lost.sentence, Contains("cannot sync") && Contains("Input/output error; abandoned after ") &&
+                                Contains(" tries within ") && Contains("; check that file system"));
   run.rule("");
   run.store(2);
   run.client.must("finalize");
@@ -51,7 +51,7 @@ TEST_CASE(
   CHECK(record.at("complete") == false);
   CHECK(record.at("retries") > 0);
   CHECK(record.at("files").empty());
-  CHECK_THAT(record.at("failures").at(0).get<std::string>(), Contains("given up after"));
+  CHECK_THAT(record.at("failures").at(0).get<std::string>(), Contains("abandoned after"));
   CHECK(verified(run.folder()).at("damaged").empty());
   CHECK(verified(run.folder()).at("not_recorded").empty());
   CHECK(run.leftovers().empty());
@@ -131,7 +131,7 @@ TEST_CASE("a line of the manifest that cannot be made durable is taken back and 
   CHECK(count("write") == 3 + views);  // the line of the run, and twice that of the step
   CHECK(lines_of(run.file("out/run.jsonl"), "\"step\":0").size() == 1);
   CHECK(run.logged("cannot record step 0 yet").size() == 1);
-  CHECK(run.logged("has got its lines after 1 tries").size() == 1);
+  CHECK(run.logged("is up to date after 1 tries").size() == 1);
   CHECK(verified(run.folder()).at("damaged").empty());
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("a step that cannot be stored, nor be told of in the manifest, is both
   run.write(2);
   CHECK(run.client("flush 2 60000").code == DC_E_EARLIER_IO);
   const Answer end = run.client("finalize");
-  CHECK_THAT(end.sentence, Contains("the manifest misses 2 steps, of step 1 to step 2: "));
+  CHECK_THAT(end.sentence, Contains("the manifest lacks 2 steps, step 1 to step 2: "));
   run.ends();
 }
 
@@ -207,7 +207,7 @@ TEST_CASE("who finalizes hears what was given up before his own time is over, ho
   run.write(1);
   const Answer answer = run.client("finalize");
   CHECK(answer.code == DC_E_EARLIER_IO);
-  CHECK_THAT(answer.sentence, Contains("given up after"));
+  CHECK_THAT(answer.sentence, Contains("abandoned after"));
   run.rule("");
   CHECK(run.ends() == 1);
 }

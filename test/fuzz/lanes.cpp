@@ -120,7 +120,7 @@ class Node {
 // What the hostile client may write to: all of its own, and the part of the header that is constant.
 void scribble(Input& input, shm::Region& region) {
   const shm::LaneSpan& span = region.span(kHostile);
-  const std::uint64_t ring = shm::lane_bytes(region.lane_events());
+  const std::uint64_t ring = shm::lane_bytes(region.lane_messages());
   const auto place_of = [&](void* part) { return static_cast<std::uint64_t>(static_cast<std::byte*>(part) - region.at(0)); };
   const std::uint64_t pool = pooled ? place_of(region.pool()) : 0;  // not from the header, which may be scribbled on already
   const struct {
@@ -142,7 +142,7 @@ std::uint64_t block_place(Input& input) { return input.take<std::uint8_t>() * sh
 
 // An event whose place in the lane is right, and all else what it likes.
 void push(Input& input, shm::Region& region) {
-  shm::LaneWriter writer(region.lane(kHostile), region.lane_events());
+  shm::LaneWriter writer(region.lane(kHostile), region.lane_messages());
   shm::Message event = {};
   event.kind = static_cast<shm::MessageKind>(input.below(10));
   event.name = static_cast<std::uint32_t>(input.below(4)) - 1;

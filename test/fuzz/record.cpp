@@ -32,7 +32,7 @@ void check_line(const manifest::StepEntry& step) {
   const std::string line = manifest::to_json(step).dump(-1, ' ', false, Json::error_handler_t::replace);
   const std::string again = manifest::to_json(manifest::step_from_json(Json::parse(line))).dump();
   require(line == again, "a line of the manifest that is read and written is the same", line + "\n" + again);
-  require(manifest::may_be_believed(manifest::sealed(line, "01234567")), "a sealed line can be believed", line);
+  require(manifest::is_trustworthy(manifest::sealed(line, "01234567")), "a sealed line can be believed", line);
 }
 
 // What restart asks of a manifest: each dataset of it, by its place and by its client.
@@ -66,8 +66,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     manifest::Reader reader(file.path());
     reader.read_on();
     for (const auto& [number, step] : reader.steps()) {
-      reader.silent_servers(number);
-      require(reader.doubt_about(number).empty() || !reader.damaged().empty(), "nothing is doubted where nothing is damaged");
+      reader.unreported_servers(number);
+      require(reader.damage_since(number).empty() || !reader.damaged().empty(), "nothing is doubted where nothing is damaged");
       check_line(step);
       for (const manifest::FileEntry& one : step.files)
         for (const manifest::DatasetEntry& dataset : one.datasets) ask(step, dataset, true), ask(step, dataset, false);

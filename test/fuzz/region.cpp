@@ -46,7 +46,7 @@ shm::Region make_region(bool pooled) {
   spec.xml = "<simulation/>";
   spec.model = "{}";
   spec.clients = 2;
-  spec.lane_events = 4;
+  spec.lane_messages = 4;
   spec.buffer_bytes = 4 * shm::kPage;
   spec.pooled = pooled;
   shm::Region region = shm::Region::create(spec);
@@ -105,11 +105,11 @@ void look_at_lane(const shm::Region& region, std::uint32_t lane) {
     require(end <= span.arena_bytes, "a block lies in its arena");
     sum_of({reinterpret_cast<const char*>(&block), static_cast<std::size_t>(block.size_bytes.load())});
   });
-  shm::LaneReader reader(region.lane(lane), region.lane_events());
+  shm::LaneReader reader(region.lane(lane), region.lane_messages());
   shm::Message event;
   std::uint64_t taken = 0;
   while (reader.try_take(event)) ++taken;
-  require(taken <= region.lane_events(), "a lane holds no more than its ring");
+  require(taken <= region.lane_messages(), "a lane holds no more than its ring");
 }
 
 // What a client that lives gets of the pool, which it then fills.

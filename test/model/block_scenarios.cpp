@@ -39,7 +39,7 @@ model::Model model_of_bytes() {
 const std::vector<std::byte>& region_image() {
   static const std::vector<std::byte> image = [] {
     shm::RegionSpec spec;
-    spec.lane_events = kRing;
+    spec.lane_messages = kRing;
     spec.buffer_bytes = shm::kPage;
     const shm::Region region = shm::Region::create(spec);
     return std::vector<std::byte>(region.at(0), region.at(0) + region.header().total_bytes);
@@ -265,7 +265,7 @@ class QuestionScenario : public RegionScenario {
     const server::HeldBlock held = {0, event.block_offset, block->size_bytes.load()};
     ledger_.hold(held);
     shm::data_of(block, kForm)[0] = kAnswer;
-    ledger_.hand_back(held);
+    ledger_.answer(held);
   }
 };
 

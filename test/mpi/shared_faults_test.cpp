@@ -97,11 +97,11 @@ TEST_CASE("an output folder that vanishes under all servers fails the step on ea
       const std::string said = run.end(step);
       if (step != 1) CHECK(said.empty());
       if (step == 1)
-        CHECK_THAT(said, Catch::EndsWith("No such file or directory; the output folder was there at start-up: put it back"));
+        CHECK_THAT(said, Catch::EndsWith("No such file or directory; restore the output folder, which existed at start-up"));
     }
     CHECK(dc_finalize() == DC_OK);
   }
-  check_one_lost(run, "the output folder was there at start-up: put it back");
+  check_one_lost(run, "restore the output folder, which existed at start-up");
 }
 
 TEST_CASE("a folder that one server has lost fails the step on both, whoever of them leads") {
@@ -144,7 +144,7 @@ TEST_CASE("a block that has changed since its hand-over on one server fails the 
       const std::string said = run.end(step);
       if (step != 1) CHECK(said.empty());
       if (step == 1)
-        CHECK_THAT(said, Catch::Contains("'x' (block 0) of client 1 has changed in the buffer since it was handed over in step 1"));
+        CHECK_THAT(said, Catch::Contains("'x' (block 0) of client 1 has changed in the buffer since it was published in step 1"));
     }
     CHECK(dc_finalize() == DC_OK);
   }
@@ -175,13 +175,13 @@ TEST_CASE("a server that is later than the turn-timeout is named by both, and th
     run.both();
     if (run.rank() == 1) said = SharedRun::outcome(1);
     CHECK_THAT(same_on_all(run.started.clients, said),
-               Catch::EndsWith("server 1 has not come to it within 2000 ms, the turn-timeout, and the others do not wait longer; "
+               Catch::EndsWith("server 1 did not reach it within 2000 ms, the turn-timeout; "
                                "nothing of it is stored"));
     run.write(2);
     CHECK(run.end(2).empty());
     CHECK(dc_finalize() == DC_OK);
   }
-  check_one_lost(run, "server 1 has not come to it within 2000 ms");
+  check_one_lost(run, "server 1 did not reach it within 2000 ms");
 }
 
 // It has said that it has nothing of the step, and then does not come when the others write.
@@ -198,14 +198,14 @@ TEST_CASE("a server that does not come when it is called is not waited for for e
     if (run.rank() == 0) {
       run.write(first);
       CHECK_THAT(SharedRun::outcome(first),
-                 Catch::Contains("not all servers of the group came within 1000 ms, by the turn-timeout"));
+                 Catch::Contains("not all servers of the group came within 1000 ms, as set by turn-timeout"));
       run.job.write("log.go", "");
     }
     // The next one may find server 1 still at the one before.
     run.write(first + 1);
     CHECK_FALSE(run.end(first + 1).empty());
     run.write(first + 2);
-    CHECK_THAT(run.end(first + 2), Catch::EndsWith("a server of the group did not come to an earlier step; start the run again; "
+    CHECK_THAT(run.end(first + 2), Catch::EndsWith("a server of the group missed an earlier step; restart the run; "
                                                    "nothing of it is stored"));
     CHECK(dc_finalize() == DC_OK);
   }

@@ -74,7 +74,7 @@ TEST_CASE(
   if (other_values)
     CHECK_THAT(
         first.at("warnings").at(0).get<std::string>(),
-        Catch::Contains("'x' of client 1 (block 1) has the place of block 1 of client 0 and other values, which are not stored"));
+        Catch::Contains("'x' of client 1 (block 1) has the place of block 1 of client 0, and its different values are not stored"));
   CHECK_FALSE(run.record(1).contains("warnings"));  // once a variable
 }
 

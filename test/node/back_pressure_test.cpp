@@ -25,7 +25,7 @@ model::Model tight(model::OnFull on_full = model::OnFull::block) {
 // Four events, and no wait for more.
 model::Model short_lane() {
   model::Model model = node_model();
-  model.architecture.lane_events = 4;
+  model.architecture.lane_messages = 4;
   model.architecture.buffer_timeout_ms = 0;
   add_recorder(model);
   return model;

@@ -260,7 +260,7 @@ TEST_CASE("the server writes only where the region lay when it was made, whateve
 
 TEST_CASE("a step that no client can name ends its lane") {
   Node node(node_model(), 1);
-  shm::LaneWriter lane(node.region().lane(0), node.region().lane_events());
+  shm::LaneWriter lane(node.region().lane(0), node.region().lane_messages());
   shm::Message event = {};
   event.kind = shm::MessageKind::end_iteration;
   event.step = std::numeric_limits<std::int64_t>::max();
@@ -332,7 +332,7 @@ TEST_CASE(
   REQUIRE(node.client(1).end_iteration(0).code == DC_OK);
   shm::Message end = {};
   end.kind = shm::MessageKind::finalize;
-  REQUIRE(shm::LaneWriter(node.region().lane(0), node.region().lane_events()).try_push(end));
+  REQUIRE(shm::LaneWriter(node.region().lane(0), node.region().lane_messages()).try_push(end));
   const auto state = [&] { return static_cast<shm::SlotState>(node.region().slot(0).state.load()); };
   node.start();
   const Deadline deadline = Deadline::after_ms(30'000);

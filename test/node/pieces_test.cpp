@@ -9,7 +9,7 @@ namespace {
 
 model::Model pieces_model(const std::string& setting = "") {
   model::Model model = node_model();
-  model.architecture.lane_events = 4;
+  model.architecture.lane_messages = 4;
   model.architecture.buffer_timeout_ms = 20'000;
   model::Plugin plugin;
   plugin.name = "pieces";

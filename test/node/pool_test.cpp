@@ -112,7 +112,7 @@ TEST_CASE("the room of a question comes back also when its client dies before th
   event.kind = shm::MessageKind::last_step;
   event.name = shm::kAnyVariable;
   event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - node.region().at(0));
-  shm::LaneWriter lane(node.region().lane(1), node.region().lane_events());
+  shm::LaneWriter lane(node.region().lane(1), node.region().lane_messages());
   shm::publish_block(*block, shm::BlockState::requested, lane, event);
   node.region().slot(1).pid = dead;
   const Deadline deadline = Deadline::after_ms(30'000);

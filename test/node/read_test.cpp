@@ -159,7 +159,7 @@ TEST_CASE("a question that makes no sense ends its client, not the server") {
   Node node(reading_model(), 2);
   const shm::LaneSpan span = node.region().span(0);
   shm::Arena arena(node.region().at(span.arena_offset), span.arena_bytes, node.region().lane(0));
-  shm::LaneWriter lane(node.region().lane(0), node.region().lane_events());
+  shm::LaneWriter lane(node.region().lane(0), node.region().lane_messages());
   shm::BlockHeader* block = arena.try_reserve(shm::request_bytes(16), {1, 0});
   block->data_bytes = GENERATE(std::uint64_t{16}, std::uint64_t{17}, std::uint64_t{2000});
   block->step = 5;

@@ -100,7 +100,7 @@ TEST_CASE("waits for room lose no room: after thousands of them and a flush the 
 TEST_CASE("an end of step that finds one of several lanes full ends nothing, and can be called again") {
   model::Model model = node_model();
   model.architecture.threads = 2;
-  model.architecture.lane_events = 4;
+  model.architecture.lane_messages = 4;
   Node node(model, 1);
   const std::int32_t four[4] = {1, 2, 3, 4};
   REQUIRE(node.client(0).write(node.variable(0, "small"), 0, 0, four) == DC_OK);
@@ -118,7 +118,7 @@ TEST_CASE("an end of step that finds one of several lanes full ends nothing, and
 
 TEST_CASE("a full lane blocks for its time-out and loses nothing") {
   model::Model model = node_model();
-  model.architecture.lane_events = 4;
+  model.architecture.lane_messages = 4;
   add_recorder(model);
   Node node(model, 1);
   const std::int32_t four[4] = {1, 2, 3, 4};

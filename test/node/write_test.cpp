@@ -384,7 +384,7 @@ TEST_CASE("rule 14: with threads, each thread has a lane and an arena, and the e
   while (!all_wrote()) std::this_thread::yield();
   const Error refused = error_of([&] { (void)node.client(0).write(node.variable(0, "small"), 0, kThreads, kFour); });
   CHECK(refused.code() == DC_E_THREADS);
-  CHECK(refused.sentence().find("more than 4 threads call") == 0);
+  CHECK(refused.sentence().find("more than 4 live threads have called Damaris") == 0);
   over = true;
   for (std::thread& thread : threads) thread.join();
   CHECK(node.client(0).end_iteration(0).code == DC_OK);

@@ -21,7 +21,7 @@ from stored import expected, read_stored, same
 from times import wrong_times
 
 STEP = re.compile(r"step (\d+)")
-MISSES = re.compile(r"the manifest(?:, which server 0 keeps,)? misses \d+ steps, of step (\d+) to step (\d+)")
+MISSES = re.compile(r"the manifest(?:, which server 0 keeps,)? lacks \d+ steps, step (\d+) to step (\d+)")
 DIED = re.compile(r"client (\d+) died after")
 TOO_LATE = re.compile(r"the last (\d+) writes and signals of client (\d+) came too late")
 ENDED_BY = re.compile(r"exited on signal (\d+)")
@@ -217,7 +217,7 @@ class Check:
         if killed or any(call.code == SERVER_LOST and IN_ITS_LOG in call.sentence for call in ledger.calls):
             heard += [line for line in self.runner.log_lines() if " error: " in line and " failed at step " in line]
         if len(self.run.nodes) > 1:  # the one that keeps the manifest ends last: the clients of the others are gone then
-            heard += [line for line in self.runner.log_lines() if "failed in finalize: the manifest misses" in line]
+            heard += [line for line in self.runner.log_lines() if "failed in finalize: the manifest lacks" in line]
         told = {int(s) for sentence in heard for s in STEP.findall(sentence)}
         told |= {s for sentence in heard for first, last in MISSES.findall(sentence) for s in range(int(first), int(last) + 1)}
         return step in stored.failed_steps or step in told
@@ -263,7 +263,7 @@ class Check:
             unknown = [name for name in unknown if together.get(name) not in self.recorded]
         if unknown and not self.kind.storage and not (self.run.mode == "in-place" and self.kind.client_dies):
             self.broken(f"no line of the manifest tells of {unknown}")
-        lacking = [one for one in found["partial"] if "for want of room" not in one["what"]]
+        lacking = [one for one in found["partial"] if "for lack of room" not in one["what"]]
         if lacking and self.kind.name == "none":
             self.broken(f"damaris verify calls it partial: {lacking}")
 

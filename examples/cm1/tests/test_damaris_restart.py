@@ -66,7 +66,7 @@ def test_the_last_restart_is_found_where_it_is_complete(straight, tmp_path):
 @pytest.mark.parametrize("settings, sentence", [
     (dict(rstnum=9), "'restart/clock' of step 9 is not in"),
     (dict(rstnum=2), "the variable was not stored in that step"),
-    (dict(rstnum=3, nx=32), "it was stored with the global extents (20,26,31), the client asks for (20,26,33)"),
+    (dict(rstnum=3, nx=32), "it was stored with the global extents (20,26,31), but the client requests (20,26,33)"),
     (dict(rstnum=3, dtl=3.0), "has another time step (dtl)"),
 ])
 def test_a_restart_that_cannot_be_is_refused(straight, tmp_path, settings, sentence):

@@ -166,7 +166,7 @@ Architecture architecture(const Json& j) {
   read_value(j.at("reduces_on_full"), a.reduces_on_full);
   read_value(j.at("spill"), a.spill);
   read_value(j.at("spill_bytes"), a.spill_bytes);
-  read_value(j.at("lane_events"), a.lane_events);
+  read_value(j.at("lane_messages"), a.lane_messages);
   read_value(j.at("attach_timeout_ms"), a.attach_timeout_ms);
   read_value(j.at("finalize_timeout_ms"), a.finalize_timeout_ms);
   read_value(j.at("global_timeout_ms"), a.global_timeout_ms);

@@ -98,7 +98,7 @@ Json json(const Architecture& a) {
           {"reduces_on_full", a.reduces_on_full},
           {"spill", a.spill},
           {"spill_bytes", a.spill_bytes},
-          {"lane_events", a.lane_events},
+          {"lane_messages", a.lane_messages},
           {"attach_timeout_ms", a.attach_timeout_ms},
           {"finalize_timeout_ms", a.finalize_timeout_ms},
           {"global_timeout_ms", a.global_timeout_ms},

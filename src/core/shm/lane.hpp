@@ -9,7 +9,7 @@
 namespace damaris::shm {
 
 inline shm::Message* ring_of(LaneHeader* lane) noexcept { return reinterpret_cast<shm::Message*>(lane + 1); }
-constexpr std::uint64_t lane_bytes(std::uint64_t events) { return sizeof(LaneHeader) + events * sizeof(shm::Message); }
+constexpr std::uint64_t lane_bytes(std::uint64_t messages) { return sizeof(LaneHeader) + messages * sizeof(shm::Message); }
 
 class LaneWriter {
  public:
@@ -28,10 +28,10 @@ class LaneWriter {
   }
 
   // Enqueues a copy of the message. Returns false, with the lane unchanged, if the lane is full. Never blocks.
-  bool try_push(const shm::Message& event) noexcept {
+  bool try_push(const shm::Message& message) noexcept {
     if (!has_room()) return false;
     shm::Message& place = ring_of(lane_)[head_ & mask_];
-    place = event;
+    place = message;
     place.serial = head_;
     lane_->head.store(++head_, std::memory_order_release);
     prefetch_for_write(&ring_of(lane_)[head_ & mask_]);  // the line is in the server core's cache: fetch it before the next push
@@ -64,23 +64,23 @@ class LaneReader {
 
   bool empty() const noexcept { return lane_->head.load(std::memory_order_acquire) == tail_; }
 
-  // Copies the oldest message into `event` and leaves it in the lane. Returns false if the lane is empty. Never blocks.
-  // The caller checks event.serial against position(), because the contents of the lane are not trusted.
-  bool peek(shm::Message& event) const noexcept {
+  // Copies the oldest message into `message` and leaves it in the lane. Returns false if the lane is empty. Never blocks.
+  // The caller checks message.serial against position(), because the contents of the lane are not trusted.
+  bool peek(shm::Message& message) const noexcept {
     const std::uint64_t head = lane_->head.load(std::memory_order_acquire);
     if (head == tail_ || head - tail_ > mask_ + 1) return false;
-    event = ring_of(lane_)[tail_ & mask_];
+    message = ring_of(lane_)[tail_ & mask_];
     return true;
   }
   // Removes the oldest message; its entry belongs to the writer again.
   void pop() noexcept { lane_->tail.store(++tail_, std::memory_order_release); }
-  bool try_take(shm::Message& event) noexcept {
-    if (!peek(event)) return false;
+  bool try_take(shm::Message& message) noexcept {
+    if (!peek(message)) return false;
     pop();
     return true;
   }
 
-  // Calls `visit(event)` for each message in the lane, oldest first, without removing any.
+  // Calls `visit(message)` for each message in the lane, oldest first, without removing any.
   template <class Visit>
   void for_each_waiting(Visit&& visit) const {
     const std::uint64_t head = lane_->head.load(std::memory_order_acquire);

@@ -45,8 +45,8 @@ struct alignas(kLine) RegionHeader {
   std::uint64_t config_digest;
   std::uint64_t config_place;  // digest of the file's canonical path: another file with the same content is another run
   std::uint32_t client_count;
-  std::uint32_t threads;      // lanes per client
-  std::uint64_t lane_events;  // capacity of a lane, a power of two
+  std::uint32_t threads;        // lanes per client
+  std::uint64_t lane_messages;  // capacity of a lane, a power of two
   std::uint64_t slots_offset;
   std::uint64_t spans_offset;
   std::uint64_t xml_offset, xml_bytes;
@@ -137,11 +137,11 @@ struct LaneSpan {
 };
 
 struct LaneHeader {
-  alignas(kLine) std::atomic<std::uint64_t> head;  // C release, S acquire: events pushed
-  alignas(kLine) std::atomic<std::uint64_t> tail;  // S release, C acquire: events taken
+  alignas(kLine) std::atomic<std::uint64_t> head;  // C release, S acquire: messages pushed
+  alignas(kLine) std::atomic<std::uint64_t> tail;  // S release, C acquire: messages taken
   // S and C release, C acquire: bytes of released blocks in this lane's arena.
   alignas(kLine) std::atomic<std::uint64_t> released;
-  // shm::Message ring[lane_events] follows
+  // shm::Message ring[lane_messages] follows
 };
 
 inline constexpr std::uint64_t kMixedSpaces = ~0ull;

@@ -11,9 +11,9 @@ namespace damaris::shm {
 
 // `state`: published, or requested. Precondition: the lane has room, which the caller has checked; only its thread pushes to the lane. A
 // client killed between the two stores leaves a block that recovery finds.
-inline void publish_block(BlockHeader& block, BlockState state, LaneWriter& lane, const shm::Message& event) noexcept {
+inline void publish_block(BlockHeader& block, BlockState state, LaneWriter& lane, const shm::Message& message) noexcept {
   block.state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
-  lane.try_push(event);
+  lane.try_push(message);
 }
 
 // Client: abandons the read into a requested block. Returns false if the answer has already arrived.

@@ -37,7 +37,7 @@ Geometry geometry(const RegionSpec& spec, const std::vector<std::uint64_t>& shar
   g.xml = g.pool + sizeof(PoolHeader);
   g.model = round_up(g.xml + spec.xml.size(), kLine);
   g.lanes = round_up(g.model + spec.model.size(), kPage);
-  g.lane_stride = round_up(lane_bytes(spec.lane_events), kPage);
+  g.lane_stride = round_up(lane_bytes(spec.lane_messages), kPage);
   g.arenas = g.lanes + lanes * g.lane_stride;
   g.total = g.arenas;
   for (const std::uint64_t share : shares) g.total += share;
@@ -53,7 +53,7 @@ void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g
   header.run = spec.run;
   header.client_count = spec.clients;
   header.threads = spec.threads;
-  header.lane_events = spec.lane_events;
+  header.lane_messages = spec.lane_messages;
   header.slots_offset = g.slots;
   header.spans_offset = g.spans;
   header.pool_offset = is_pooled(spec.pooled, spec.clients, spec.threads) ? g.pool : 0;
@@ -78,12 +78,12 @@ void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g
   clear_open_steps(header);
 }
 
-constexpr std::uint64_t kMostLanes = 1u << 24, kMostEvents = 1u << 24;
+constexpr std::uint64_t kMostLanes = 1u << 24, kMostMessages = 1u << 24;
 
 bool fits(std::uint64_t offset, std::uint64_t bytes, std::uint64_t total) { return offset <= total && bytes <= total - offset; }
 
-bool is_sound(const LaneSpan& s, std::uint64_t lanes, std::uint64_t events, std::uint64_t total) {
-  return s.arena < lanes && fits(s.lane_offset, lane_bytes(events), total) && fits(s.arena_offset, s.arena_bytes, total) &&
+bool is_sound(const LaneSpan& s, std::uint64_t lanes, std::uint64_t messages, std::uint64_t total) {
+  return s.arena < lanes && fits(s.lane_offset, lane_bytes(messages), total) && fits(s.arena_offset, s.arena_bytes, total) &&
          s.lane_offset % kLine == 0 && s.arena_offset % kLine == 0 && s.arena_bytes >= kMinBlock && s.arena_bytes % kLine == 0;
 }
 
@@ -188,12 +188,12 @@ void Region::require_header() const {
 bool Region::load_constants() {
   const std::uint64_t size = memory_.size_bytes();
   RegionHeader& h = header();
-  constants_ = {h.client_count, h.threads, h.lane_events, h.slots_offset, h.pool_offset, {}, {}, {}};
+  constants_ = {h.client_count, h.threads, h.lane_messages, h.slots_offset, h.pool_offset, {}, {}, {}};
   const Text xml = {h.xml_offset, h.xml_bytes}, model = {h.model_offset, h.model_bytes};
-  const std::uint64_t spans = h.spans_offset, events = constants_.lane_events, slots = constants_.slots_offset;
+  const std::uint64_t spans = h.spans_offset, messages = constants_.lane_messages, slots = constants_.slots_offset;
   const std::uint64_t lanes = std::uint64_t{constants_.clients} * constants_.threads;
-  if (h.total_bytes > size || lanes == 0 || lanes >= kMostLanes || events == 0 || events > kMostEvents ||
-      (events & (events - 1)) != 0)
+  if (h.total_bytes > size || lanes == 0 || lanes >= kMostLanes || messages == 0 || messages > kMostMessages ||
+      (messages & (messages - 1)) != 0)
     return false;
   if (!fits(slots, constants_.clients * sizeof(ClientSlot), size) || slots % kLine != 0 ||
       !fits(spans, lanes * sizeof(LaneSpan), size) || spans % alignof(LaneSpan) != 0 || !fits(xml.offset, xml.bytes, size) ||
@@ -204,7 +204,7 @@ bool Region::load_constants() {
   const auto* span = reinterpret_cast<const LaneSpan*>(at(spans));
   constants_.spans.assign(span, span + lanes);
   return std::all_of(constants_.spans.begin(), constants_.spans.end(),
-                     [&](const LaneSpan& s) { return is_sound(s, lanes, events, size); });
+                     [&](const LaneSpan& s) { return is_sound(s, lanes, messages, size); });
 }
 
 std::string Region::spill_file() const {

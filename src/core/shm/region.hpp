@@ -25,7 +25,7 @@ struct RegionSpec {
   std::string model;               // compiled, JSON
   std::uint32_t clients = 1;
   std::uint32_t threads = 1;
-  std::uint64_t lane_events = 1024;      // a power of two
+  std::uint64_t lane_messages = 1024;    // a power of two
   std::uint64_t buffer_bytes = 1 << 20;  // all arenas together
   std::vector<std::int64_t> weights;     // of the clients' arenas; empty: equal; the last one repeats
   bool pooled = false;                   // one arena for all lanes, under a lock; no effect with a single lane
@@ -55,7 +55,7 @@ class Region {
   std::byte* at(std::uint64_t offset) const noexcept { return memory_.data() + offset; }
   std::uint32_t client_count() const noexcept { return constants_.clients; }
   std::uint32_t threads() const noexcept { return constants_.threads; }
-  std::uint64_t lane_events() const noexcept { return constants_.lane_events; }
+  std::uint64_t lane_messages() const noexcept { return constants_.lane_messages; }
   std::string_view xml() const noexcept { return constants_.xml; }
   std::string_view model() const noexcept { return constants_.model; }
   // The name of the machine that created the region. It becomes part of file names, so it never contains '/'.
@@ -87,7 +87,7 @@ class Region {
   // This process's validated copy of the constant fields: other processes can overwrite the originals, so they are read only once.
   struct Constants {
     std::uint32_t clients = 0, threads = 0;
-    std::uint64_t lane_events = 0, slots_offset = 0, pool = 0;
+    std::uint64_t lane_messages = 0, slots_offset = 0, pool = 0;
     std::string_view xml, model;
     std::vector<LaneSpan> spans;
   };

@@ -1,4 +1,4 @@
-// The edge between the server and the hdf5 plugin: the C table, and no exception beyond it.
+// The interface between the server and the hdf5 plugin: the C table, past which no exception may propagate.
 // Used by: the server's dispatch thread.
 // Before it: the server's plugin host. After it: storage.hpp.
 #include <damaris/plugin.h>
@@ -21,8 +21,8 @@ struct State {
   Storage storage;
 };
 
-// HDF5 is built without thread safety, and a process may hold several servers, each with a thread of its own.
-std::mutex one_at_a_time;
+// HDF5 is built without thread safety, and a process may contain several servers, each with its own thread.
+std::mutex hdf5_mutex;
 
 template <class Call>
 int caught(const dc_host_t& host, Call&& call) {
@@ -42,21 +42,21 @@ int caught(const dc_host_t& host, Call&& call) {
   } catch (const std::exception& error) {
     return fail(DC_E_PLUGIN, error.what());
   } catch (...) {
-    return fail(DC_E_PLUGIN, "the hdf5 plugin met an unknown exception");
+    return fail(DC_E_PLUGIN, "the hdf5 plugin caught an unknown exception");
   }
 }
 
 template <class Call>
 int guarded(const dc_host_t& host, Call&& call) {
   return caught(host, [&] {
-    const std::lock_guard<std::mutex> lock(one_at_a_time);
+    const std::lock_guard<std::mutex> lock(hdf5_mutex);
     const QuietErrors quiet;
     call();
   });
 }
 
 int init(const dc_host_t* host, void** state) {
-  // Before the first call of HDF5: it may be the program's, and another one.
+  // Before the first call of HDF5, which may be resolved to the program's own HDF5.
   if (const int code = caught(*host, [&] { check_can_share(*host); }); code != DC_OK) return code;
   return guarded(*host, [&] { *state = std::make_unique<State>(*host).release(); });
 }
@@ -70,7 +70,7 @@ int on_step(void* state, const dc_step_t* step) {
 
 int on_message(void* state, int from, const void* data, std::uint64_t bytes) {
   State& mine = *static_cast<State*>(state);
-  return guarded(mine.host, [&] { mine.storage.take(from, {static_cast<const char*>(data), static_cast<std::size_t>(bytes)}); });
+  return guarded(mine.host, [&] { mine.storage.receive(from, {static_cast<const char*>(data), static_cast<std::size_t>(bytes)}); });
 }
 
 int on_read(void* state, const dc_read_t* read) {

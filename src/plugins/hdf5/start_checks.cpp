@@ -15,7 +15,7 @@
 
 namespace damaris::hdf5 {
 
-// A variable "a" and a group "a" would be a dataset and a group of one name.
+// A variable "a" and a group "a" would be a dataset and a group of the same name.
 void check_names(const dc_host_t& host) {
   std::set<std::string> variables;
   for (std::size_t i = 0; i < host.variable_count; ++i) variables.insert(host.variables[i].path);
@@ -38,7 +38,7 @@ void warn_of_cut_chunks(const dc_host_t& host, MemoryBound memory) {
     if (variable.ndims == 0 || asked[0] == 0) continue;
     if (cut_to(asked, variable.ndims, variable.element_bytes, memory.codec_bytes()) == asked) continue;
     const std::string line = "hdf5: the chunk of '" + std::string(variable.path) +
-                             "' is cut where the data fill it: " + std::to_string(kCopiesOfChunk) +
+                             "' may be split: " + std::to_string(kCopiesOfChunk) +
                              " times a chunk must fit into a quarter of memory=\"...\", which is " +
                              std::to_string(memory.codec_bytes() >> 20) + " MiB; choose smaller chunks or more memory";
     host.log(host.self, 1, line.c_str());
@@ -55,7 +55,7 @@ void clean_up(const dc_host_t& host, const manifest::FileNames& names) {
 
 namespace {
 
-// One that is another user's, if there is any: this one may not know why it is there, and cannot always move it.
+// A file of another user, if there is one: this user may not expect it, and cannot always move it.
 std::string example_of(const std::vector<std::string>& earlier, const manifest::FileNames& names) {
   for (const std::string& name : earlier) {
     struct stat info = {};
@@ -76,16 +76,16 @@ void check_earlier_files(const dc_host_t& host, const Settings& settings, const 
   if (settings.existing == manifest::Existing::refuse)
     throw Error(
         DC_E_NO_OUTPUT,
-        found + " and exists=\"refuse\"; move them away, choose another basename or say exists=\"overwrite\" or \"append\"");
-  const std::string line = "hdf5: " + found + "; they go when this run stores its first step";
+        found + " and exists=\"refuse\"; move them away, choose another basename or use exists=\"overwrite\" or \"append\"");
+  const std::string line = "hdf5: " + found + "; they will be removed when this run stores its first step";
   host.log(host.self, 1, line.c_str());
 }
 
 void warn_of_fewer_threads(const dc_host_t& host, int wanted, int there) {
   if (there >= wanted) return;
   const std::string line =
-      "hdf5: the system gives " + std::to_string(there) + " threads of the " + std::to_string(wanted) +
-      " of threads=\"...\"; compression goes on with these (see ulimit -u, ulimit -v and pids.max of the control group)";
+      "hdf5: the system allows only " + std::to_string(there) + " of the " + std::to_string(wanted) +
+      " threads of threads=\"...\"; raise ulimit -u, ulimit -v or pids.max of the control group for faster compression";
   host.log(host.self, 1, line.c_str());
 }
 

@@ -1,6 +1,6 @@
-// What the storage checks once, before its first step, and what it says then of the folder, the chunks and the threads.
+// The storage's checks at start-up, and its warnings about the folder, the chunks and the threads.
 // Used by: storage.cpp, at its start.
-// Before it: the settings. After it: a storage whose names, types and folder are known to do.
+// Before it: the settings. After it: a storage whose names, types and folder are valid.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -11,11 +11,11 @@
 
 namespace damaris::hdf5 {
 
-// These throw Error(DC_E_CONFIG), for a name or a type that no file can hold.
+// Throw Error(DC_E_CONFIG) for a name or a type that a file cannot hold.
 void check_names(const dc_host_t& host);
 void check_types(const dc_host_t& host);
 
-// Throws Error(DC_E_NO_OUTPUT) for files of an earlier run under exists="refuse"; under "overwrite" it says that they will go.
+// Throws Error(DC_E_NO_OUTPUT) for files of an earlier run if exists="refuse"; warns that they will be removed if "overwrite".
 void check_earlier_files(const dc_host_t& host, const Settings& settings, const manifest::FileNames& names);
 
 // Removes the incomplete files of a killed server.

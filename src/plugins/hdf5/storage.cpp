@@ -39,9 +39,9 @@ std::string remedy_for(int error) {
     case ENFILE:
       return "raise the limit of open files (ulimit -n)";
     case ENOENT:
-      return "the output folder was there at start-up: put it back";
+      return "restore the output folder, which existed at start-up";
     case EEXIST:
-      return "move that file away, or say exists=\"overwrite\"";
+      return "move that file away, or use exists=\"overwrite\"";
     case EACCES:
     case EPERM:
     case EROFS:
@@ -49,19 +49,19 @@ std::string remedy_for(int error) {
     case kNoRemedy:
       return "nothing of it is stored";
     default:
-      return "look at that file system";
+      return "check that file system";
   }
 }
 
-// A block that was changed between its hand-over and now is stored by nobody, nor what was written with it: a step is whole or not there.
+// Refuses a step with a block that was modified since it was published: a step is stored whole or not at all.
 void check_blocks(const dc_step_t& step) {
   for (std::size_t i = 0; i < step.dataset_count; ++i) {
     const dc_dataset_t& block = step.datasets[i];
     if (block.has_checksum == 0 || codec::crc32(block.data, block.bytes) == block.checksum) continue;
     throw Error(DC_E_IO, "'" + std::string(block.variable->path) + "' (block " + std::to_string(block.block) + ") of client " +
-                             std::to_string(block.source) + " has changed in the buffer since it was handed over in step " +
+                             std::to_string(block.source) + " has changed in the buffer since it was published in step " +
                              std::to_string(block.step) +
-                             "; does the program write to what dc_alloc gave it after dc_commit, or is the memory, or the disk of "
+                             "; does the program write to the memory of dc_alloc after dc_commit, or is the memory, or the disk of "
                              "spill=\"...\", faulty?");
   }
 }
@@ -126,7 +126,7 @@ Storage::Storage(const dc_host_t& host)
   manifest::check_can_write(own);
   clean_up(host, own);
   check_earlier_files(host, settings_, names_);
-  const auto make_views = [this](const manifest::EnterView& enter) {
+  const auto make_views = [this](const manifest::RecordView& enter) {
     const std::uint64_t bytes = MemoryBound(settings_.memory_bytes).views_bytes();
     return std::make_unique<RunViews>(host_, names_.of_run(".jsonl"), bytes, Instant::clock::now, enter);
   };
@@ -138,7 +138,7 @@ Storage::Storage(const dc_host_t& host)
     share();
 }
 
-// The leader makes the files of its group, and removes what another one left.
+// The leader creates the files of its group, and removes those that another leader left.
 void Storage::share() {
   const Group group = group_of(host_, settings_);
   if (host_.server_index == group.leader()) clean_up(host_, names_);
@@ -150,16 +150,15 @@ void Storage::share() {
 void Storage::read(const dc_read_t& read) { restart().read(read); }
 
 RestartReader& Storage::restart() {
-  if (!restart_)
-    throw Error(DC_E_CONFIG, "the XML names no run to read from; say <hdf5 restart=\"out/storm\"/>, the basename of that run");
+  if (!restart_) throw Error(DC_E_CONFIG, "the XML names no run to read from; give its basename: <hdf5 restart=\"out/storm\"/>");
   return *restart_;
 }
 
-void Storage::take(int from, const std::string& message) {
+void Storage::receive(int from, const std::string& message) {
   if (message.rfind(WriteSchedule::kMessages, 0) == 0)
-    schedule_->take(from, message);
+    schedule_->receive(from, message);
   else
-    manifest_->take(from, message);
+    manifest_->receive(from, message);
 }
 
 void Storage::passed(std::int64_t step) {
@@ -169,92 +168,93 @@ void Storage::passed(std::int64_t step) {
 
 int Storage::store(const dc_step_t& step) {
   const Instant now = Clock::now();
-  if (!in_hand_) in_hand_.emplace(InHand{{}, completed(step, now), now});
+  if (!current_) current_.emplace(CurrentStep{{}, completed(step, now), now});
   int code = DC_OK;
   try {
-    if (!in_hand_->written) code = try_to_write(step, now);
+    if (!current_->written) code = try_to_write(step, now);
     if (code == DC_OK && !manifest_->write()) code = DC_WAIT;
   } catch (...) {
-    in_hand_.reset();
+    current_.reset();
     retry_.next_thing();
     throw;
   }
   if (code == DC_WAIT) return code;
-  const std::optional<Error> refused = in_hand_->refused;
-  in_hand_.reset();
+  const std::optional<Error> refused = current_->refused;
+  current_.reset();
   if (code != DC_OK) retry_.next_thing();
   if (code == DC_OK && refused) throw *refused;
   return code;
 }
 
-// Returns DC_OK when the manifest waits for its line, DC_WAIT when the step is not written yet, or as give_up().
+// Returns DC_OK if the step is written and only its line is due, DC_WAIT if it is not written yet, else like abandon().
 int Storage::try_to_write(const dc_step_t& step, Instant now) {
   if (retry_.resting(now) || (step.dataset_count > 0 && !schedule_->may_write(step, now))) return DC_WAIT;
-  if (!in_hand_->begun) in_hand_->begun = now;
-  manifest::StepEntry& record = in_hand_->record;
-  record = record_of(host_, step,
-                     settings_.existing == manifest::Existing::recover);  // anew: between two tries blocks may be spilled
-  record.waited_s = seconds_between(in_hand_->seen, *in_hand_->begun);
-  in_hand_->refused.reset();
+  if (!current_->begun) current_->begun = now;
+  manifest::StepEntry& record = current_->record;
+  record =
+      record_of(host_, step,
+                settings_.existing == manifest::Existing::recover);  // again: blocks may have been spilled since the last attempt
+  record.waited_s = seconds_between(current_->seen, *current_->begun);
+  current_->refused.reset();
   warn(place_warnings_.of(step));
   try {
     if (step.dataset_count > 0) record.files.push_back(write_file(step));
   } catch (const Failure& failure) {
     return failed(step, failure, now);
   } catch (const Error& error) {
-    return give_up(step, error.code(), error.sentence());
+    return abandon(step, error.code(), error.sentence());
   } catch (const std::bad_alloc&) {
-    return give_up(step, DC_E_MEMORY,
+    return abandon(step, DC_E_MEMORY,
                    names_.final_path(step.step) +
                        " is not stored: the server is out of memory; give the dedicated core more, or write less in one step");
   }
   if (retry_.failed() > 0) {
-    const std::string line = "hdf5: step " + std::to_string(step.step) + " is stored, after " + retry_.effort(Clock::now());
+    const std::string line = "hdf5: step " + std::to_string(step.step) + " is stored after " + retry_.effort(Clock::now());
     host_.log(host_.self, 2, line.c_str());
   }
   record.retries = retry_.failed();
   retry_.stored();
-  if (!record.files.empty() && continues_) restart_->replace_from(step.step);  // recorded or not: the file has taken its place
+  if (!record.files.empty() && continues_) restart_->replace_from(step.step);  // even if the line fails: the file is in place
   report(step);
-  in_hand_->written = true;
+  current_->written = true;
   return DC_OK;
 }
 
 void Storage::warn(std::vector<PlaceWarning>&& warnings) {
-  manifest::StepEntry& record = in_hand_->record;
+  manifest::StepEntry& record = current_->record;
   for (PlaceWarning& warning : warnings) {
     if (warning.is_new) host_.log(host_.self, 1, ("hdf5: step " + std::to_string(record.step) + ": " + warning.text).c_str());
     record.warnings.push_back(std::move(warning.text));
   }
 }
 
-// The turn is another's while this server rests.
+// Releases the grant while this server waits for the next attempt.
 int Storage::failed(const dc_step_t& step, const Failure& failure, Instant begun) {
   const Instant now = Clock::now();
   const std::string what = names_.final_path(step.step) + " is not stored: " + failure.what();
   const std::string remedy = "; " + remedy_for(failure.system_error());
-  if (retry_.again(failure.system_error(), in_hand_->complete, begun, now)) {
+  if (retry_.again(failure.system_error(), current_->complete, begun, now)) {
     schedule_->written(seconds_between(begun, now));
-    if (retry_.failed() == 1) host_.log(host_.self, 1, ("hdf5: " + what + "; it is tried again" + remedy).c_str());
-    const std::string waits = "which tries step " + std::to_string(step.step) + " again (" + retry_.effort(now) +
+    if (retry_.failed() == 1) host_.log(host_.self, 1, ("hdf5: " + what + "; retrying" + remedy).c_str());
+    const std::string waits = "which retries step " + std::to_string(step.step) + " (" + retry_.effort(now) +
                               "): " + std::strerror(failure.system_error());
     host_.waits(host_.self, waits.c_str());
     return DC_WAIT;
   }
-  in_hand_->record.retries = retry_.failed() - 1;
-  const std::string effort = retry_.failed() > 1 ? "; given up after " + retry_.effort(now) : "";
-  return give_up(step, DC_E_IO, what + effort + remedy);
+  current_->record.retries = retry_.failed() - 1;
+  const std::string effort = retry_.failed() > 1 ? "; abandoned after " + retry_.effort(now) : "";
+  return abandon(step, DC_E_IO, what + effort + remedy);
 }
 
-// Enters the sentence into the manifest and hands it to the host.
-int Storage::give_up(const dc_step_t& step, dc_code code, std::string sentence) {
-  in_hand_->record.complete = false;
-  std::vector<std::string>& failures = in_hand_->record.failures;  // a dataset that was refused stands there already
+// Records the sentence in the manifest and passes it to the host.
+int Storage::abandon(const dc_step_t& step, dc_code code, std::string sentence) {
+  current_->record.complete = false;
+  std::vector<std::string>& failures = current_->record.failures;  // a refused dataset is already listed
   if (std::find(failures.begin(), failures.end(), sentence) == failures.end()) failures.push_back(sentence);
   report(step);
   try {
     manifest_->write();
-  } catch (const std::exception& also) {  // a Failure, or the Error of another run that holds the manifest
+  } catch (const std::exception& also) {  // a Failure, or the Error of another run that has locked the manifest
     sentence += std::string("; also: ") + also.what();
   }
   host_.fail(host_.self, sentence.c_str());
@@ -262,15 +262,15 @@ int Storage::give_up(const dc_step_t& step, dc_code code, std::string sentence) 
 }
 
 void Storage::report(const dc_step_t& step) {
-  manifest::StepEntry& record = in_hand_->record;
-  record.stored_s = seconds_between(*in_hand_->begun, Clock::now());
+  manifest::StepEntry& record = current_->record;
+  record.stored_s = seconds_between(*current_->begun, Clock::now());
   record.memory_bytes = resident_bytes();
   record.at = utc_now_ms();
   if (step.dataset_count > 0)
     schedule_->written(record.stored_s);
   else
     schedule_->passed(step.step);
-  manifest_->report(std::move(record), in_hand_->complete);
+  manifest_->report(std::move(record), current_->complete);
 }
 
 manifest::FileEntry Storage::write_file(const dc_step_t& step) {
@@ -278,9 +278,9 @@ manifest::FileEntry Storage::write_file(const dc_step_t& step) {
   const auto check = [&] { check_blocks(step); };
   if (shared_) {
     manifest::FileEntry entry = shared_->write(step, check);
-    for (const Contest& contest : shared_->lost())
-      warn(place_warnings_.hidden(*contest.variable, step.step, {contest.hidden.source, contest.hidden.block},
-                                  {contest.shown.source, contest.shown.block}));
+    for (const Overlap& overlap : shared_->hidden_blocks())
+      warn(place_warnings_.hidden(*overlap.variable, step.step, {overlap.hidden.source, overlap.hidden.block},
+                                  {overlap.shown.source, overlap.shown.block}));
     return entry;
   }
   check();
@@ -319,7 +319,7 @@ void Storage::write_all(Hdf5File& file, const dc_step_t& step, manifest::FileEnt
     }
     entry.datasets.push_back(std::move(one));
   }
-  if (entry.datasets.empty() && in_hand_->refused) throw Error(*in_hand_->refused);
+  if (entry.datasets.empty() && current_->refused) throw Error(*current_->refused);
 }
 
 void Storage::write_piece(Hdf5File& file, const Piece& piece, const dc_step_t& step, manifest::DatasetEntry& entry) {
@@ -330,11 +330,11 @@ void Storage::write_piece(Hdf5File& file, const Piece& piece, const dc_step_t& s
   file.check();
 }
 
-// A dataset that cannot be stored as asked is left out alone: its step is partial, and its clients hear why.
+// Omits only the dataset that cannot be stored as declared: the step is partial, and its clients get the error.
 void Storage::refuse(const Refused& refused) {
-  if (!in_hand_->refused) in_hand_->refused.emplace(refused);
-  in_hand_->record.complete = false;
-  in_hand_->record.failures.push_back(refused.sentence());
+  if (!current_->refused) current_->refused.emplace(refused);
+  current_->record.complete = false;
+  current_->record.failures.push_back(refused.sentence());
 }
 
 }  // namespace damaris::hdf5

@@ -1,6 +1,6 @@
-// The storage of one server: a file for each step that has data.
+// The storage of one server: writes a file for each step with data.
 // Used by: the hdf5 plugin, on the server's dispatch thread.
-// Before it: plugin.cpp, the edge to the server. After it: the writer of datasets and the output file.
+// Before it: plugin.cpp, the interface to the server. After it: the dataset writer and the output file.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -27,40 +27,40 @@ namespace damaris::hdf5 {
 
 class Storage {
  public:
-  // Checks all that can be checked before the run: settings, types, names, the folder. Throws damaris::Error.
+  // Checks what can be checked before the run: settings, types, names, the folder. Throws damaris::Error.
   explicit Storage(const dc_host_t& host);
 
-  // Returns DC_OK when the step is durable under its final name, and host and manifest know of it; without datasets there is no file.
-  // DC_WAIT while another server has the turn, and while the file system refuses what it may take later: call again. Another code, with the
-  // sentence handed to the host: nothing of the step is stored, and no file left behind.
-  // Throws damaris::Error where all but the datasets that the manifest's `failures` name is stored, Failure where the manifest lacks the line.
+  // Returns DC_OK when the step is durable under its final name and recorded; a step without datasets has no file. Returns DC_WAIT while
+  // another server has the grant to write, or a failed write is to be retried: call again. Any other code, after its sentence was passed to
+  // the host, means that nothing of the step is stored and no file is left.
+  // Throws damaris::Error if only the datasets named in the manifest's `failures` are not stored, Failure if the manifest lacks the line.
   int store(const dc_step_t& step);
-  // A message of the storage of server `from`.
-  void take(int from, const std::string& message);
-  // Of the steps up to `step` no more comes than what store() was given.
+  // Handles a message of the storage of server `from`.
+  void receive(int from, const std::string& message);
+  // No further step up to `step` will be passed to store().
   void passed(std::int64_t step);
-  // A piece of what nobody waits for.
+  // Performs a piece of background work.
   manifest::Views::Work work() { return manifest_->work(); }
-  // After the last step. Throws Failure when the manifest is not complete, damaris::Error when the views are not.
+  // Call after the last step. Throws Failure if the manifest is incomplete, damaris::Error if the views are.
   void finish() { manifest_->finish(); }
-  // Fills what a client asks for from what an earlier run stored. Throws damaris::Error.
+  // Fills a client's block with data of an earlier run. Throws damaris::Error.
   void read(const dc_read_t& read);
-  // That run. Throws damaris::Error; DC_E_CONFIG when restart="..." names none.
+  // The reader of that run. Throws damaris::Error; DC_E_CONFIG without restart="...".
   RestartReader& restart();
 
  private:
-  // The step that is due, from when it was first seen until it is recorded.
-  struct InHand {
-    manifest::StepEntry record;  // as of the last try
+  // The step being stored, from the first call of store() until it is recorded.
+  struct CurrentStep {
+    manifest::StepEntry record;  // as of the last attempt
     Instant complete, seen;
-    std::optional<Instant> begun = {};  // the first try
-    bool written = false;               // its file is there, or it has none
-    std::optional<Error> refused = {};  // why the first dataset of the last try is not in it that cannot be stored as asked
+    std::optional<Instant> begun = {};  // the first attempt
+    bool written = false;               // its file is published, or it has none
+    std::optional<Error> refused = {};  // the error of the first dataset refused in the last attempt
   };
 
   int try_to_write(const dc_step_t& step, Instant now);
   int failed(const dc_step_t& step, const Failure& failure, Instant begun);
-  int give_up(const dc_step_t& step, dc_code code, std::string sentence);
+  int abandon(const dc_step_t& step, dc_code code, std::string sentence);
   void report(const dc_step_t& step);
   void warn(std::vector<PlaceWarning>&& warnings);
   manifest::FileEntry write_file(const dc_step_t& step);
@@ -74,12 +74,12 @@ class Storage {
   Settings settings_;
   manifest::FileNames names_;
   DatasetWriter writer_;
-  std::optional<manifest::ManifestWriter> manifest_;  // made when the folder has been looked at
+  std::optional<manifest::ManifestWriter> manifest_;  // created after the folder was checked
   std::optional<RestartReader> restart_;
-  bool continues_ = false;               // the run to read from has the basename of this one
+  bool continues_ = false;               // restart="..." is the basename of this run
   std::unique_ptr<SharedFiles> shared_;  // nullptr: this server writes its own files
   std::unique_ptr<WriteSchedule> schedule_;
-  std::optional<InHand> in_hand_;
+  std::optional<CurrentStep> current_;
   PlaceWarnings place_warnings_;
   Retry retry_;
 };

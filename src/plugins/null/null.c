@@ -1,4 +1,4 @@
-/* The template of a plugin: has the callbacks that most plugins need, stores nothing, counts what it gets. Copy it to start your own.
+/* The template of a plugin: implements the callbacks that most plugins need, stores nothing, and counts its input. Copy it to start your own.
  * Used by: the server's dispatch thread; nothing here runs in a simulation process.
  * Before it: the server's event engine. After it: nothing; a real plugin calls its own library here.
  */
@@ -17,7 +17,7 @@ typedef struct null_state_t {
   uint64_t steps, events, datasets, bytes;
 } null_state_t;
 
-/* Says why, then hands the code on: `return refuse(host, DC_E_CONFIG, "...")`. A sentence names place, cause and remedy. */
+/* Reports the error and returns the code: `return refuse(host, DC_E_CONFIG, "...")`. A message names place, cause and remedy. */
 static int refuse(const dc_host_t* host, int code, const char* key, const char* value, const char* remedy) {
   char sentence[256];
   snprintf(sentence, sizeof sentence, "%s=\"%.60s\" is not possible; %s", key, value, remedy);
@@ -25,8 +25,8 @@ static int refuse(const dc_host_t* host, int code, const char* key, const char* 
   return code;
 }
 
-/* The settings of the XML element that named the plugin. Refuse a setting that you do not know: a misspelled one that is ignored
- * looks as if it worked. */
+/* The settings of the XML element that named the plugin. Refuse unknown settings: if a misspelled one is ignored, it
+* seems to work. */
 static int read_settings(null_state_t* state) {
   const dc_host_t* host = state->host;
   for (size_t i = 0; i < host->setting_count; ++i) {
@@ -50,7 +50,7 @@ static void report(const null_state_t* state) {
 }
 
 /* Before the first client is served. Check here whatever could fail later: an error now costs nothing, one after a day of
- * computing costs the day. After an error no other callback follows, so free what was made. */
+* computing costs the day. No other callback follows an error, so free everything here. */
 static int null_init(const dc_host_t* host, void** state) {
   null_state_t* made = calloc(1, sizeof *made);
   if (made == NULL) return DC_E_MEMORY;
@@ -64,7 +64,7 @@ static int null_init(const dc_host_t* host, void** state) {
   return code;
 }
 
-/* For each event that the XML binds to this plugin; `step` may still be open and holds what has arrived so far. */
+/* For each event that the XML binds to this plugin; `step` may still be open and contains the data received so far. */
 static int null_on_event(void* state, const dc_event_t* event, const dc_step_t* step) {
   null_state_t* mine = state;
   (void)event;

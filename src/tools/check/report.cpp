@@ -67,7 +67,7 @@ std::string overview(const model::Model& model) {
   std::vector<Row> rows = {
       {"dedicated cores", none},  {"clients", clients + (a.threads > 1 ? format(", {} threads each", a.threads) : "")},
       {"buffer", buffer_text(a)}, {"", full_text(a)},
-      {"", stale_text(a.stale)},  {"lanes", format("{} events per client", a.lane_events)}};
+      {"", stale_text(a.stale)},  {"lanes", format("{} events per client", a.lane_messages)}};
   for (const model::Plugin& plugin : model.plugins) rows.push_back({plugin.storage ? "storage" : "plugin", plugin_text(plugin)});
   const std::string reason = model::mpi_reason(model);
   rows.push_back({"log", model.log.level == "off"

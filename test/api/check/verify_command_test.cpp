@@ -13,7 +13,7 @@ TEST_CASE("damaris verify names a run that is not there and exits with 2; a dama
   const TempFolder folder;
   Run run = run_program({"damaris", "verify", folder.file("storm")});
   CHECK(run.status == 2);
-  CHECK_THAT(run.err, Contains("damaris verify: '" + folder.file("storm") + "' is no run: there is no "));
+  CHECK_THAT(run.err, Contains("damaris verify: '" + folder.file("storm") + "' is not a run: there is no "));
   folder.write("storm.jsonl", "{}\n");
   run = run_program({"damaris", "verify", folder.file("storm")});
   CHECK(run.status == 1);

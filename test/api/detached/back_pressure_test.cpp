@@ -58,7 +58,7 @@ TEST_CASE("a step that was dropped or skipped in part is told by the code, the m
   CHECK(run.ends());
   const Output output = damaris({"verify", "out/x"});
   CHECK(output.status == 1);
-  CHECK_THAT(output.text, Catch::Contains("step 0") && Catch::Contains("'x' was " + word + "ped for want of room"));
+  CHECK_THAT(output.text, Catch::Contains("step 0") && Catch::Contains("'x' was " + word + "ped for lack of room"));
   CHECK_THAT(output.text, !Catch::Contains("step 1"));
   std::ifstream record("out/x.jsonl");
   const std::string text(std::istreambuf_iterator<char>(record), {});

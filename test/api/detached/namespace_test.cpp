@@ -35,7 +35,7 @@ TEST_CASE(
   const shm::FoundRegion region = run.region();
   const Output refused = damaris({"recover", region.name});
   CHECK(refused.status == 1);
-  CHECK_THAT(refused.text, Catch::Contains("lives"));
+  CHECK_THAT(refused.text, Catch::Contains("is alive"));
   CHECK_THAT(damaris({"recover"}).text, !Catch::Contains(region.name));  // other tests may have left some
   TestClient& client = run.attached(0);
   for (const char* command : {"write 0", "end 0", "flush 0 60000"}) client.must(command);

@@ -43,7 +43,7 @@ TEST_CASE("two runs without MPI of one basename: the second one is refused, in p
     TestClient other(place.folder().write("two.xml", second));
     const Answer answer = other("init 1");
     CHECK(answer.code == DC_E_NO_OUTPUT);
-    CHECK_THAT(answer.sentence, Catch::Contains("another run that still goes on"));
+    CHECK_THAT(answer.sentence, Catch::Contains("another run, which is still running"));
   }
   write_and_leave(one);
   ::setenv("DAMARIS_JOB", place.job().c_str(), 1);
@@ -61,7 +61,7 @@ TEST_CASE("in place two processes of one XML share a basename when DAMARIS_JOB s
   const Answer answer = other("init 1");
   INFO(answer.sentence);
   CHECK(answer.code == (with_job ? DC_OK : DC_E_NO_OUTPUT));
-  if (!with_job) CHECK_THAT(answer.sentence, Catch::Contains("set DAMARIS_JOB to one name in all of its processes"));
+  if (!with_job) CHECK_THAT(answer.sentence, Catch::Contains("set DAMARIS_JOB to the same name in all of its processes"));
   TestClient third(config);
   CHECK(third("init 0").code == DC_E_NO_OUTPUT);  // of an id that is taken
   for (const char* command : {"write 0", "end 0"}) {

@@ -90,6 +90,23 @@ TEST_CASE("a fork that a plugin lets come back is no second server: its call end
   CHECK(lines(folder.file("log.s0"), "finalize").size() == 1);
 }
 
+TEST_CASE("a fork that comes back in a server's process does not end that server") {
+  const TempFolder folder;
+  ::setenv("DAMARIS_TEST_LOG", folder.file("log").c_str(), 1);
+  ::setenv("DAMARIS_JOB", folder.path().filename().c_str(), 1);
+  const double values[16] = {};
+  REQUIRE(dc_initialize(folder.write("forks.xml", xml(folder, "1")).c_str(), 0) == DC_OK);
+  for (int step = 0; step < 20; ++step) {
+    CHECK(dc_write("x", step, values) == DC_OK);
+    if (step == 0) CHECK(dc_signal("fork", 0) == DC_OK);
+    CHECK(dc_end_iteration(step) == DC_OK);
+    CHECK(dc_flush(step, 20'000) == DC_OK);
+  }
+  CHECK(dc_finalize() == DC_OK);
+  CHECK(lines(folder.file("log.s0"), " complete 1 ").size() == 20);
+  CHECK(lines(folder.file("log.s0"), "finalize").size() == 1);
+}
+
 std::set<int> descriptors() {
   std::set<int> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {

@@ -56,7 +56,7 @@ TEST_CASE("a warning says when what is recovered at the start would be overwritt
   };
   REQUIRE(told("append").empty());
   REQUIRE(told("overwrite").size() == 1);
-  REQUIRE_THAT(told("overwrite")[0], Contains("say exists=\"append\" to keep it"));
+  REQUIRE_THAT(told("overwrite")[0], Contains("use exists=\"append\" to keep it"));
 }
 
 TEST_CASE("without a number of clients, and with enough room, there is nothing to say of the buffer") {

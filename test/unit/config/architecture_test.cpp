@@ -46,16 +46,16 @@ TEST_CASE("every attribute of the architecture arrives in the model") {
   REQUIRE(a.weights == std::vector<std::int64_t>{3, 1});
   REQUIRE(a.buffer_timeout_ms == 250);
   REQUIRE(a.stale == StalePolicy::discard);
-  REQUIRE(a.lane_events == 4096);
+  REQUIRE(a.lane_messages == 4096);
   REQUIRE_FALSE(a.pin);
   REQUIRE(a.plugin_policy == PluginPolicy::fail_step);
   REQUIRE(a.global_timeout_ms == 120000);
 }
 
 TEST_CASE("lanes are rounded up to a power of two") {
-  REQUIRE(architecture("<lanes events='1000'/>").lane_events == 1024);
-  REQUIRE(architecture("<lanes events='1025'/>").lane_events == 2048);
-  REQUIRE(architecture("<lanes events='16'/>").lane_events == 16);
+  REQUIRE(architecture("<lanes events='1000'/>").lane_messages == 1024);
+  REQUIRE(architecture("<lanes events='1025'/>").lane_messages == 2048);
+  REQUIRE(architecture("<lanes events='16'/>").lane_messages == 16);
 }
 
 TEST_CASE("zero dedicated cores and a buffer that never waits are allowed") {

@@ -28,7 +28,7 @@ class Record {
             std::vector<std::int32_t> missing = {}) const {
     StepEntry record;
     record.step = step;
-    for (const int server : servers) record.tellers.emplace_back(host, server);
+    for (const int server : servers) record.reporters.emplace_back(host, server);
     record.servers = std::move(servers);
     record.missing = std::move(missing);
     record.complete = record.missing.empty();
@@ -83,7 +83,7 @@ TEST_CASE("a line that says itself that it is not complete is believed once all 
   line.step = 2;
   line.servers = {0, 1};
   record.add(to_json(line));
-  CHECK(record.why(2) == Reasons{"its line says that it is not complete"});
+  CHECK(record.why(2) == Reasons{"its line marks it as incomplete"});
 }
 
 TEST_CASE("a server that tells of a later step with all its clients there had nothing of an earlier one that it does not name") {
@@ -210,9 +210,9 @@ TEST_CASE("of very many flaws of a step the first hundred of a kind are told of,
   record.add(to_json(line));
   const Reasons reasons = record.why(0);
   REQUIRE(reasons.size() == 202);
-  CHECK(reasons[100] == "and 1 failures more");
-  CHECK(reasons[101] == "'fields/v' was skipped for want of room");
-  CHECK(reasons[201] == "and 4900 variables more were skipped for want of room");
+  CHECK(reasons[100] == "and 1 more failures");
+  CHECK(reasons[101] == "'fields/v' was skipped for lack of room");
+  CHECK(reasons[201] == "and 4900 more variables were skipped for lack of room");
 }
 
 }  // namespace damaris::manifest

@@ -199,7 +199,7 @@ TEST_CASE("damage in a manifest is named with file, line and cause") {
   std::string cause;
   SECTION("no JSON") {
     file.add("{\"step\": 1,,}\n");
-    cause = "this line is no JSON";
+    cause = "this line is damaged: it is not JSON";
   }
   SECTION("a key is missing") {
     line.erase("files");
@@ -209,7 +209,7 @@ TEST_CASE("damage in a manifest is named with file, line and cause") {
   SECTION("a checksum") {
     line["files"][0]["checksum"] = "crc32:1234";
     file.add_line(line);
-    cause = "'crc32:1234' is no checksum";
+    cause = "'crc32:1234' is not a checksum";
   }
   SECTION("a file elsewhere") {
     line["files"][0]["name"] = "../other.h5";
@@ -219,12 +219,12 @@ TEST_CASE("damage in a manifest is named with file, line and cause") {
   SECTION("position and extents") {
     line["files"][0]["datasets"][0]["position"] = {1};
     file.add_line(line);
-    cause = "position and extents do not fit";
+    cause = "position and extents do not match";
   }
   SECTION("extents beyond all numbers") {
     line["files"][0]["datasets"][0]["extents"] = {std::int64_t{1} << 62, std::int64_t{1} << 62};
     file.add_line(line);
-    cause = "position and extents do not fit";
+    cause = "position and extents do not match";
   }
   SECTION("a number that is none of its kind") {
     line["step"] = 1e300;
@@ -247,7 +247,7 @@ TEST_CASE("damage in a manifest is named with file, line and cause") {
     line["files"][0]["datasets"][2]["sources"] = {1};
     line["files"][0]["datasets"][2]["blocks"] = {0};
     file.add_line(line);
-    cause = "sources, blocks and extents do not fit";
+    cause = "sources, blocks and extents do not match";
   }
   file.add_line(to_json(step(2, 0)));
   Reader reader(file.path());
@@ -302,10 +302,10 @@ TEST_CASE(
   CHECK(reader.runs().size() == 2);
   CHECK(reader.steps().size() == 2);  // the third was replaced
   CHECK(reader.steps().at(1).complete);
-  CHECK_FALSE(reader.doubt_about(1).empty());
+  CHECK_FALSE(reader.damage_since(1).empty());
   CHECK(reader.steps().at(2).files.at(0).bytes == 6000);
   CHECK_FALSE(reader.steps().at(2).complete);
-  CHECK_THAT(reader.why_partial(2).at(0), Catch::StartsWith("the line of its run cannot be read"));
+  CHECK_THAT(reader.why_partial(2).at(0), Catch::StartsWith("the line of its run is unreadable"));
   const Outline outline = outline_of(file.path());
   CHECK(outline.is_unknown);
   CHECK(outline.replaced_until == 0);
@@ -325,8 +325,8 @@ TEST_CASE("of many damaged lines the first are told of, each in a short sentence
   CHECK(reader.damaged().size() == 100);
   CHECK(reader.more_damaged() == 51);
   CHECK(reader.damaged().front().size() < 1000);
-  CHECK(reader.doubt_about(1) == reader.damaged().front());
-  CHECK(reader.doubt_about(2) == file.path() + ":153: this line is damaged, as are 100 before it");
+  CHECK(reader.damage_since(1) == reader.damaged().front());
+  CHECK(reader.damage_since(2) == file.path() + ":153: this line is damaged, as are 100 before it");
 }
 
 TEST_CASE("the manifest of a newer version is refused") {

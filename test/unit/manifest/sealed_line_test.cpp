@@ -27,8 +27,9 @@ Lines five_lines() {
 // How many of the lines are not as they were added.
 int objections(const Lines& lines) {
   manifest::SealedLines seals;
-  return static_cast<int>(std::count_if(
-      lines.begin(), lines.end(), [&](const std::string& line) { return seals.take(line) != manifest::SealedLines::Says::fine; }));
+  return static_cast<int>(std::count_if(lines.begin(), lines.end(), [&](const std::string& line) {
+    return seals.check(line) != manifest::SealedLines::Verdict::fine;
+  }));
 }
 
 }  // namespace
@@ -68,18 +69,18 @@ TEST_CASE("lines that are removed, repeated or exchanged are noticed, at the end
     CHECK(objections(exchanged) > 0);
   }
   manifest::SealedLines beheaded;
-  CHECK(beheaded.take(lines[1]) == manifest::SealedLines::Says::fine);
+  CHECK(beheaded.check(lines[1]) == manifest::SealedLines::Verdict::fine);
   CHECK(beheaded.begins_in_the_middle());
 }
 
 TEST_CASE("lines without a seal are counted as long as none with one has come, and are damage after it") {
   const Lines lines = five_lines();
   manifest::SealedLines seals;
-  for (const char* line : {"{\"step\":0}", "no JSON"}) CHECK(seals.take(line) == manifest::SealedLines::Says::fine);
+  for (const char* line : {"{\"step\":0}", "no JSON"}) CHECK(seals.check(line) == manifest::SealedLines::Verdict::fine);
   CHECK(seals.uncovered() == 2);
-  CHECK(seals.take(lines[0]) == manifest::SealedLines::Says::fine);
+  CHECK(seals.check(lines[0]) == manifest::SealedLines::Verdict::fine);
   CHECK_FALSE(seals.begins_in_the_middle());
-  CHECK(seals.take("{\"step\":0}") == manifest::SealedLines::Says::changed);
+  CHECK(seals.check("{\"step\":0}") == manifest::SealedLines::Verdict::changed);
   CHECK(seals.uncovered() == 2);
 }
 
@@ -87,6 +88,6 @@ TEST_CASE("a line nested deeper than a step's is not believed, with its seal or 
   const std::string deep = "{\"step\":" + std::string(1000, '[') + std::string(1000, ']') + "}";
   CHECK(objections({manifest::sealed(deep, "")}) == 1);
   CHECK(objections({deep}) == 1);
-  CHECK_FALSE(manifest::may_be_believed(manifest::sealed(deep, "")));
-  CHECK(manifest::may_be_believed(manifest::sealed("{\"text\":\"" + std::string(1000, '[') + "\\\"[\"}", "")));
+  CHECK_FALSE(manifest::is_trustworthy(manifest::sealed(deep, "")));
+  CHECK(manifest::is_trustworthy(manifest::sealed("{\"text\":\"" + std::string(1000, '[') + "\\\"[\"}", "")));
 }

@@ -92,7 +92,7 @@ TEST_CASE("what nobody stored is named with what the manifest knows of the reaso
   const Error error = refusal([&] { find_parts(step, Question<float>(kTheta, 5, {2, 8}).at({1, 4}).read); });
   CHECK(error.code() == DC_E_NOT_STORED);
   CHECK(std::string(error.what()) ==
-        "of the elements (1,4) to (2,11) nobody stored (1,9) to (2,11); clients that never ended it: 2, 3; clients that never "
+        "elements (1,9) to (2,11) of (1,4) to (2,11) were not stored; clients that never ended it: 2, 3; clients that never "
         "attached: 1; not stored: server 1: no space; the step is not complete");
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("a variable that the step does not hold is refused, saying whether it 
   step.skipped = {"particles"};
   const Error error = refusal([&] { find_parts(step, Question<double>(kParticles, 5, {3}).read); });
   CHECK(error.code() == DC_E_NOT_STORED);
-  CHECK(std::string(error.what()) == "the variable was not stored in that step; skipped for want of room: particles");
+  CHECK(std::string(error.what()) == "the variable was not stored in that step; skipped for lack of room: particles");
 }
 
 TEST_CASE("a global array of other extents is refused, and both are named") {
@@ -116,7 +116,7 @@ TEST_CASE("a global array of other extents is refused, and both are named") {
   theta.has_global = 1;
   const Error error = refusal([&] { find_parts(halves(), Question<float>(theta, 5, {2, 8}).at({1, 4}, {4, 32}).read); });
   CHECK(error.code() == DC_E_SHAPE);
-  CHECK_THAT(error.what(), Catch::StartsWith("it was stored with the global extents (4,16), the client asks for (4,32)"));
+  CHECK_THAT(error.what(), Catch::StartsWith("it was stored with the global extents (4,16), but the client requests (4,32)"));
 }
 
 TEST_CASE("a variable of another number of dimensions is refused") {
@@ -150,7 +150,7 @@ TEST_CASE("without positions each client gets its own blocks, in the same shape"
   question.read.block = 0;
   const Error shape = refusal([&] { find_parts(step, question.read); });
   CHECK(shape.code() == DC_E_SHAPE);
-  CHECK_THAT(shape.what(), Catch::StartsWith("it was stored with the extents (10), the client asks for (7)"));
+  CHECK_THAT(shape.what(), Catch::StartsWith("it was stored with the extents (10), but the client requests (7)"));
   question.read.source = 4;
   const Error source = refusal([&] { find_parts(step, question.read); });
   CHECK(source.code() == DC_E_NOT_STORED);
@@ -172,7 +172,7 @@ TEST_CASE("of a stack each client gets the layer of its block, in the shape that
   CHECK(found.frame == found.parts[0].box);
   const Error shape = refusal([&] { find_parts(step, Question<double>(kParticles, 5, {6}, 2).read); });
   CHECK(shape.code() == DC_E_SHAPE);
-  CHECK_THAT(shape.what(), Catch::StartsWith("it was stored with the extents (7), the client asks for (6)"));
+  CHECK_THAT(shape.what(), Catch::StartsWith("it was stored with the extents (7), but the client requests (6)"));
   CHECK(refusal([&] { find_parts(step, Question<double>(kParticles, 5, {7}, 4).read); }).code() == DC_E_NOT_STORED);
 }
 

@@ -1,6 +1,6 @@
-// The attributes of <hdf5>, described once: what each may be, what it is when nobody says, and what cannot go together.
+// The attributes of <hdf5>, defined once: valid values, defaults, and what they exclude.
 // Used by: config, at start-up and in `damaris check`, and the plugin's settings. Needs neither HDF5 nor Xerces-C.
-// Before it: config-schemas/damaris.xsd, which a test holds against this table. After it: config/storage.cpp checks, settings.hpp reads.
+// Before it: config-schemas/damaris.xsd, which a test compares with this table. After it: config/storage.cpp checks, settings.hpp reads.
 #pragma once
 
 #include <array>
@@ -15,14 +15,14 @@ enum class ValueKind { basename, choice, count, bytes, duration, filters, reduct
 struct StorageAttribute {
   std::string_view name;
   ValueKind kind;
-  std::int64_t preset;           // when the XML does not say: a number, bytes, milliseconds, or the index of a choice
-  std::int64_t lowest, highest;  // of a number, bytes or milliseconds, both allowed
+  std::int64_t preset;           // the default: a number, bytes, milliseconds, or the index of a choice
+  std::int64_t lowest, highest;  // inclusive limits of a number, bytes or milliseconds
   std::array<std::string_view, 3> choices;
   std::string_view meaning;
 };
 
 constexpr std::int64_t kMost = 1'000'000;                        // servers
-constexpr std::int64_t kLongest = 24ll * 24 * 3600 * 1000;       // milliseconds: 24 days, so that they fit into 32 bits
+constexpr std::int64_t kLongest = 24ll * 24 * 3600 * 1000;       // milliseconds: 24 days, which fit into 32 bits
 constexpr std::int64_t kLeastMemory = std::int64_t{16} << 20;    // bytes
 constexpr std::int64_t kUsualMemory = std::int64_t{1024} << 20;  // bytes
 
@@ -31,7 +31,7 @@ constexpr StorageAttribute kAttributes[] = {
     {"files", ValueKind::choice, 0, 0, 0, {"per-server", "per-group", "single"}, "who writes a file of each step"},
     {"group-size", ValueKind::count, 4, 1, kMost, {}, "per-group: servers that write a file together"},
     {"filters", ValueKind::filters, 0, 0, 0, {}, "filters of HDF5, in their order"},
-    {"reduce", ValueKind::reduction, 0, 0, 0, {}, "what variables without a reduce of their own get"},
+    {"reduce", ValueKind::reduction, 0, 0, 0, {}, "the reduce of variables without their own"},
     {"threads", ValueKind::count, 1, 1, 64, {}, "threads that compress chunks"},
     {"memory", ValueKind::bytes, kUsualMemory, kLeastMemory, INT64_MAX, {}, "what the plugin may take beyond the region"},
     {"restart", ValueKind::basename, 0, 0, 0, {}, "basename of the run that clients may read from"},
@@ -44,36 +44,35 @@ constexpr StorageAttribute kAttributes[] = {
      kLongest,
      {},
      "how long a server waits for its turn, or for the others of a file"},
-    {"retry", ValueKind::duration, 30'000, 0, kLongest, {}, "how long is tried again what the file system refuses"},
+    {"retry", ValueKind::duration, 30'000, 0, kLongest, {}, "how long to retry what the file system refuses"},
     {"exists", ValueKind::choice, 0, 0, 0, {"overwrite", "refuse", "append"}, "what happens to files of an earlier run"},
 };
 
-// Where else the XML says what an attribute cannot go together with.
+// Settings elsewhere in the XML that an attribute can exclude.
 enum class OtherSetting { no_dedicated_cores, schedule, reduce_on_full, zstd, float16 };
 
 struct Exclusion {
   std::string_view attribute;
-  std::string_view choice;  // of the attribute; empty: any but the preset
+  std::string_view choice;  // of the attribute; empty: any but the default
   OtherSetting other;
-  std::string_view why;  // with the remedy; {} is what the XML says beside
+  std::string_view why;  // with the remedy; {} is replaced by the other setting
 };
 
 constexpr Exclusion kExclusions[] = {
     {"schedule", "coordinated", OtherSetting::no_dedicated_cores,
-     "without dedicated cores there are no servers that could wait for each other; say immediate, or give <dedicated "
-     "cores=\"1\"/>"},
+     "without dedicated cores there are no servers to coordinate; use immediate, or give <dedicated cores=\"1\"/>"},
     {"files", "", OtherSetting::no_dedicated_cores,
-     "without dedicated cores there are no servers that could write together; say per-server, or give <dedicated cores=\"1\"/>"},
+     "without dedicated cores there are no servers to write together; use per-server, or give <dedicated cores=\"1\"/>"},
     {"files", "", OtherSetting::schedule,
-     "the servers of a file write it at the same time, which {} is not; say schedule=\"immediate\""},
+     "the servers of a file write it at the same time, which excludes {}; use schedule=\"immediate\""},
     {"files", "", OtherSetting::reduce_on_full,
-     "the servers of a file reduce alike, and on-full=\"reduce\" is each server's own; leave it out, or say per-server"},
-    {"files", "", OtherSetting::zstd, "{}: zstd, which HDF5 cannot run itself; say deflate, or per-server"},
+     "the servers of a file must reduce alike, but on-full=\"reduce\" is decided by each server; remove it, or use per-server"},
+    {"files", "", OtherSetting::zstd, "{}: HDF5 itself cannot compress with zstd; use deflate, or per-server"},
     {"files", "", OtherSetting::float16,
-     "{}: 16 bits, whose scale is found on each server; say absolute:ERROR or relative:ERROR, or per-server"},
+     "{}: the scale of float16 differs between servers; use absolute:ERROR or relative:ERROR, or per-server"},
 };
 
-// nullptr: there is none of that name.
+// nullptr if there is none of that name.
 constexpr const StorageAttribute* attribute_named(std::string_view name) {
   for (const StorageAttribute& attribute : kAttributes)
     if (attribute.name == name) return &attribute;
@@ -82,7 +81,7 @@ constexpr const StorageAttribute* attribute_named(std::string_view name) {
 
 constexpr std::int64_t preset_of(std::string_view name) { return attribute_named(name)->preset; }
 
-// The key under which config hands the value to the plugin: with its unit, where it has one.
+// The key under which config passes the value to the plugin, including its unit.
 inline std::string setting_key(const StorageAttribute& attribute) {
   const char* const unit = attribute.kind == ValueKind::bytes ? "-bytes" : attribute.kind == ValueKind::duration ? "-ms" : "";
   return std::string(attribute.name) + unit;

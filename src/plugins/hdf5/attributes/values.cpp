@@ -29,7 +29,7 @@ std::vector<Word> words_of(const std::string& text) {
 
 bool is_level(const std::string& text) { return text.size() == 1 && text[0] >= '0' && text[0] <= '9'; }
 
-// Adds the filter of one word. Shuffled after deflate the bytes would not compress; twice is never meant.
+// Adds the filter of one word. Rejects shuffle after deflate, as the bytes would not compress, and repeated filters.
 void add_filter(const Word& word, std::vector<Filter>& filters, const Wrong& wrong) {
   const std::size_t colon = word.text.find(':');
   const Word name = trimmed(word.text.substr(0, colon), word.at);
@@ -37,7 +37,7 @@ void add_filter(const Word& word, std::vector<Filter>& filters, const Wrong& wro
     return wrong({name.at, "no filter '" + name.text + "'; known are shuffle and deflate:LEVEL", name.text});
   const Filter::Kind kind = name.text == "shuffle" ? Filter::shuffle : Filter::deflate;
   for (const Filter& before : filters)
-    if (before.kind == kind) return wrong({name.at, "'" + name.text + "' stands twice", ""});
+    if (before.kind == kind) return wrong({name.at, "'" + name.text + "' is given twice", ""});
   unsigned level = kUsualLevel;
   if (colon != std::string::npos) {
     const Word given = trimmed(word.text.substr(colon + 1), word.at + colon + 1);
@@ -45,7 +45,7 @@ void add_filter(const Word& word, std::vector<Filter>& filters, const Wrong& wro
     if (!is_level(given.text)) return wrong({given.at, "the level of deflate must be 0 to 9", ""});
     level = static_cast<unsigned>(given.text[0] - '0');
   }
-  if (kind == Filter::shuffle && !filters.empty()) return wrong({name.at, "shuffle must stand before deflate", ""});
+  if (kind == Filter::shuffle && !filters.empty()) return wrong({name.at, "shuffle must precede deflate", ""});
   filters.push_back({kind, kind == Filter::deflate ? level : 0});
 }
 
@@ -58,12 +58,12 @@ std::vector<Filter> parse_filters(const std::string& text, const Wrong& wrong) {
   return filters;
 }
 
-std::string why_no_basename(const std::string& value) {
+std::string basename_problem(const std::string& value) {
   const std::string last = value.substr(value.rfind('/') + 1);
   if (last.empty() || last == "." || last == "..")
     return "it ends in '" + (last.empty() ? "/" : last) + "'; add the start of the file names";
-  // The manifest names the files, and is JSON.
-  return find_not_utf8(last) == std::string::npos ? "" : "it is not in UTF-8; give another name";
+  // The manifest names the files in JSON.
+  return find_not_utf8(last) == std::string::npos ? "" : "it is not UTF-8; choose another name";
 }
 
 }  // namespace damaris::hdf5

@@ -1,6 +1,6 @@
-// The values of <hdf5> that have a grammar of their own: the list of filters, and the start of file names.
+// Parsers for attributes of <hdf5> with a grammar: the list of filters, and the basename.
 // Used by: config, at start-up and in `damaris check`, and the plugin's settings. Needs neither HDF5 nor Xerces-C.
-// Before it: the text of an attribute. After it: a problem at a place of the XML, or what the plugin writes with.
+// Before it: the text of an attribute. After it: a problem with its location in the XML, or the parsed value.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +16,16 @@ struct Filter {
 };
 
 struct FilterProblem {
-  std::size_t at;       // byte of the text
+  std::size_t at;       // byte offset in the text
   std::string why;      // with the remedy
-  std::string unknown;  // the name that no filter has; empty: it is something else
+  std::string unknown;  // the unknown filter's name; empty: another problem
 };
 using Wrong = std::function<void(const FilterProblem&)>;
 
-// The filters of "shuffle, deflate:LEVEL"; an empty text means none. Calls `wrong` for each word that is none, and leaves it out.
+// Parses "shuffle, deflate:LEVEL"; an empty text means no filters. Calls `wrong` for each invalid word, and skips it.
 std::vector<Filter> parse_filters(const std::string& text, const Wrong& wrong);
 
-// Why no file's name can begin with the basename `value`, with the remedy; "": it can.
-std::string why_no_basename(const std::string& value);
+// Why `value` is invalid as a basename, with the remedy; "" if it is valid.
+std::string basename_problem(const std::string& value);
 
 }  // namespace damaris::hdf5

@@ -13,15 +13,15 @@ struct Cause {
   int system_error = 0;
 };
 
-// HDF5 prints errno into the text of the level that called the system: "... errno = 28, error message = '...', ...".
+// HDF5 includes errno in the text of the level that made the system call: "... errno = 28, error message = '...', ...".
 int errno_in(const char* text) {
   constexpr char kMark[] = "errno = ";
   const char* found = std::strstr(text, kMark);
   return found == nullptr ? 0 : std::atoi(found + sizeof kMark - 1);
 }
 
-// Called from the innermost level outwards; the first says most.
-herr_t look_at(unsigned level, const H5E_error2_t* error, void* data) {
+// Called from the innermost level outwards; the innermost text is the most specific.
+herr_t visit_error(unsigned level, const H5E_error2_t* error, void* data) {
   Cause& cause = *static_cast<Cause*>(data);
   const char* text = error->desc == nullptr ? "" : error->desc;
   if (level == 0) cause.text = text;
@@ -31,7 +31,7 @@ herr_t look_at(unsigned level, const H5E_error2_t* error, void* data) {
 
 Cause cause_of_last_failure() {
   Cause cause;
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look_at, &cause);
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, visit_error, &cause);
   if (cause.system_error != 0) cause.text = std::strerror(cause.system_error);
   if (cause.text.empty()) cause.text = "HDF5 gives no reason";
   return cause;
@@ -47,7 +47,7 @@ void throw_hdf5_failure(const char* doing, const std::string& object) {
 hid_t library_id(const hid_t& seen, const char* name) {
   checked(H5open(), "start the HDF5 library");
   if (seen > 0) return seen;
-  // The program's own symbols; RTLD_DEFAULT would look into this plugin's scope first.
+  // The program's own symbols; RTLD_DEFAULT would search this plugin's scope first.
   void* program = ::dlopen(nullptr, RTLD_NOW | RTLD_NOLOAD);
   const auto* copied = static_cast<const hid_t*>(program == nullptr ? nullptr : ::dlsym(program, name));
   if (copied != nullptr && *copied > 0) return *copied;
@@ -56,7 +56,7 @@ hid_t library_id(const hid_t& seen, const char* name) {
 
 namespace {
 
-// HDF5's own function for it is in no header, but in every version of the library: found there, or not.
+// HDF5's internal function is in no header, but in every version of the library; does nothing if it is not found.
 void forget(hid_t id) {
   using Remove = void* (*)(hid_t);
   Dl_info library = {};
@@ -72,7 +72,7 @@ void forget(hid_t id) {
 herr_t close_or_forget(herr_t (*close)(hid_t), hid_t id) {
   const herr_t closed = close(id);
   if (closed >= 0) return closed;
-  const hid_t cause = H5Eget_current_stack();  // any other call clears it
+  const hid_t cause = H5Eget_current_stack();  // any other call would clear it
   if (H5Iis_valid(id) > 0) forget(id);
   H5Eset_current_stack(cause);
   return closed;

@@ -1,7 +1,7 @@
-// Every call of HDF5 goes through here: a failed one becomes a Failure with the cause in plain words, identifiers close themselves, and those
-// that HDF5 keeps in variables (H5T_NATIVE_INT and its like) are found wherever the process has them.
+// Wrappers for all calls of HDF5: a failure becomes a Failure with its cause, identifiers are closed automatically, and those that HDF5
+// keeps in variables (such as H5T_NATIVE_INT) are looked up in the right symbol scope.
 // Used by: the hdf5 plugin, on the server's dispatch thread.
-// Before it: any call of HDF5. After it: storage.cpp makes the user's sentence of a Failure.
+// Before it: any call of HDF5. After it: storage.cpp, which turns a Failure into the user's message.
 #pragma once
 
 #include <hdf5.h>
@@ -18,17 +18,17 @@
 
 namespace damaris::hdf5 {
 
-// Throws what HDF5 says of its last failed call.
+// Throws a Failure with HDF5's description of its last failed call.
 [[noreturn]] void throw_hdf5_failure(const char* doing, const std::string& object);
 
-// Hands the result of an HDF5 call on, or throws: checked(H5Dwrite(...), "write the dataset", path).
+// Returns the result of an HDF5 call, or throws: checked(H5Dwrite(...), "write the dataset", path).
 template <class Result>
 Result checked(Result result, const char* doing, const std::string& object = {}) {
   if (result < 0) throw_hdf5_failure(doing, object);
   return result;
 }
 
-// Keeps HDF5 from printing while it lives. The setting may be shared with the application (in place), so it is put back.
+// Suppresses HDF5's error output for its lifetime. Restores the setting, which the application may share (in place).
 class QuietErrors {
  public:
   QuietErrors() {
@@ -44,15 +44,15 @@ class QuietErrors {
   void* data_ = nullptr;
 };
 
-// A program that links the same libhdf5 may have copied its variables into itself (a copy relocation): the library then sets the
-// program's, while this plugin, in a symbol scope of its own, sees the library's, which stay unset. Takes the one that is set.
+// A program that links the same libhdf5 may contain copies of its variables (copy relocations). The library then sets those, while this
+// plugin, with its own symbol scope, sees the library's originals, which stay unset. Returns the one that is set.
 hid_t library_id(const hid_t& seen, const char* name);
 
-// Closes `id` and returns what `close` returned. HDF5 1.10 frees an object that it cannot write and yet keeps its identifier, which it
-// closes once more at its end (in MPI_Finalize, if not before), and that ends the process: so the identifier goes here.
+// Closes `id` and returns the result of `close`. HDF5 1.10 frees an object that it cannot write but keeps its identifier, closes it again
+// at the end (at the latest in MPI_Finalize), and crashes; so this removes the identifier.
 herr_t close_or_forget(herr_t (*close)(hid_t), hid_t id);
 
-// Owns one identifier. Made from the result of the call that opened it: Dataset set(H5Dcreate2(...), "create the dataset", path).
+// Owns one identifier. Construct it from the result of the call that opened it: Dataset set(H5Dcreate2(...), "create the dataset", path).
 template <herr_t (*Close)(hid_t)>
 class Handle {
  public:
@@ -68,7 +68,7 @@ class Handle {
 
   hid_t id() const { return id_; }
 
-  // For objects whose closing writes: after it the handle is empty, also when it threw.
+  // For objects that write when closed. Afterwards the handle is empty, even if this throws.
   void close(const char* doing, const std::string& object = {}) {
     checked(close_or_forget(Close, std::exchange(id_, H5I_INVALID_HID)), doing, object);
   }

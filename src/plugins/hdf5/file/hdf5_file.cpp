@@ -11,7 +11,7 @@
 #include "handle.hpp"
 #include "new_dataset.hpp"
 
-// From HDF5 1.14 on drivers have a header of their own.
+// From HDF5 1.14 on, drivers have a separate header.
 #if H5_VERSION_GE(1, 13, 0)
 #include <H5FDdevelop.h>
 #endif
@@ -19,12 +19,12 @@
 namespace damaris::hdf5 {
 namespace {
 
-// What HDF5 copies from the access properties to the open file.
+// Copied by HDF5 from the access properties to the open file.
 struct Info {
   WriteTarget* target;
 };
 
-// An open file as HDF5 knows it: its own part comes first.
+// An open file as HDF5 sees it; HDF5's part comes first.
 struct DriverFile {
   H5FD_t base = {};
   WriteTarget* target = nullptr;
@@ -55,7 +55,7 @@ int compare(const H5FD_t* a, const H5FD_t* b) {
   return before(of(a).target, of(b).target) ? -1 : before(of(b).target, of(a).target) ? 1 : 0;
 }
 
-// Metadata is gathered into few writes. Raw data is not: it comes in bricks.
+// Metadata is aggregated into few writes; raw data is not, because it comes in bricks.
 herr_t query(const H5FD_t*, unsigned long* flags) {
   if (flags != nullptr)
     *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_AGGREGATE_SMALLDATA |
@@ -93,7 +93,7 @@ H5FD_class_t make_driver() {
   H5FD_class_t driver = {};
 #if H5_VERSION_GE(1, 13, 0)
   driver.version = H5FD_CLASS_VERSION;
-  driver.value = static_cast<H5FD_class_value_t>(600);  // any of those left to users of the library
+  driver.value = static_cast<H5FD_class_value_t>(600);  // from the range reserved for users of the library
 #endif
   driver.name = "damaris";
   driver.maxaddr = std::numeric_limits<std::int64_t>::max();
@@ -114,7 +114,7 @@ H5FD_class_t make_driver() {
   return driver;
 }
 
-// Registered once, and again after an application has shut HDF5 down.
+// Registered once, and again after an application has closed HDF5.
 hid_t driver_id() {
   static const H5FD_class_t driver = make_driver();
   static hid_t id = H5I_INVALID_HID;
@@ -135,10 +135,10 @@ constexpr hsize_t kAlignedFrom = hsize_t{256} << 10, kPage = 4096;  // bytes
 
 Properties access_properties(WriteTarget& target) {
   Properties access(H5Pcreate(DAMARIS_HDF5_CLASS(FILE_ACCESS)), "make the file's properties");
-  // Compact groups, and attributes larger than 64 KiB (lists of many clients); readable since HDF5 1.8.
+  // For compact groups and attributes larger than 64 KiB (lists of many clients); readable since HDF5 1.8.
   checked(H5Pset_libver_bounds(access.id(), H5F_LIBVER_V18, H5F_LIBVER_LATEST), "set the file's version");
   checked(H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG), "set the file's close degree");
-  // Whole pages: the kernel copies them faster than parts.
+  // The kernel copies whole pages faster.
   checked(H5Pset_alignment(access.id(), kAlignedFrom, kPage), "set the file's alignment");
   use_target(access, target);
   return access;

@@ -12,7 +12,7 @@ Type copy_of(hid_t native) { return Type(H5Tcopy(native), "copy a type"); }
 Type character() {
   Type type = copy_of(DAMARIS_HDF5_ID(H5T_C_S1));
   checked(H5Tset_size(type.id(), 1), "make the character type");
-  // The default would read the only byte as a terminator.
+  // The default would treat the only byte as a terminator.
   checked(H5Tset_strpad(type.id(), H5T_STR_NULLPAD), "make the character type");
   return type;
 }
@@ -77,7 +77,7 @@ Type half_type() {
 
 Properties link_properties() {
   Properties link(H5Pcreate(DAMARIS_HDF5_CLASS(LINK_CREATE)), "make the link's properties");
-  checked(H5Pset_create_intermediate_group(link.id(), 1), "ask for groups");
+  checked(H5Pset_create_intermediate_group(link.id(), 1), "set intermediate groups");
   checked(H5Pset_char_encoding(link.id(), H5T_CSET_UTF8), "set the encoding of names");
   return link;
 }
@@ -96,7 +96,7 @@ Sizes start_of(const Piece& piece, const Box& box) {
 
 Space space_of(const Box& box) { return Space(H5Screate_simple(box.ndims, sizes_of(box).data(), nullptr), "make a space"); }
 
-// Every element is written, so there is nothing to fill; and our attributes are few: keep them beside the header.
+// Every element is written, so no fill is needed; the attributes are few: keep them in the object header.
 Properties dataset_properties() {
   Properties properties(H5Pcreate(DAMARIS_HDF5_CLASS(DATASET_CREATE)), "make the dataset's properties");
   checked(H5Pset_fill_time(properties.id(), H5D_FILL_TIME_NEVER), "set the fill time");
@@ -140,7 +140,7 @@ Space simple(const std::vector<hsize_t>& extents) {
 
 void write(hid_t object, const char* name, hid_t type, const Space& space, const void* value) {
   const Attribute attribute(H5Acreate2(object, name, type, space.id(), H5P_DEFAULT, H5P_DEFAULT), "create the attribute", name);
-  const char nothing = 0;  // HDF5 refuses a null pointer, also for no values
+  const char nothing = 0;  // HDF5 rejects a null pointer even for zero values
   checked(H5Awrite(attribute.id(), type, value == nullptr ? &nothing : value), "write the attribute", name);
 }
 

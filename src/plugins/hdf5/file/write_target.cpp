@@ -17,10 +17,10 @@
 namespace damaris::hdf5 {
 namespace {
 
-constexpr std::size_t kWorthKnowing = 4096;  // bytes: smaller writes are mostly metadata, of which much is written twice
+constexpr std::size_t kWorthKnowing = 4096;  // bytes: smaller writes are mostly metadata, much of which is written twice
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 
-// Goes on with the checksum over `size_bytes` that have to be read.
+// Extends the checksum over `size_bytes` bytes by reading them.
 bool read_over(std::uint64_t offset, std::uint64_t size_bytes, const FileChecksum::Read& read, std::uint32_t& checksum) {
   std::vector<std::byte> buffer(static_cast<std::size_t>(std::min<std::uint64_t>(size_bytes, kReadBytes)));
   for (std::uint64_t done = 0; done < size_bytes;) {
@@ -54,7 +54,7 @@ bool FileChecksum::of_file(std::uint64_t size_bytes, const Read& read, std::uint
   checksum = 0;
   std::uint64_t end = 0;
   for (const auto& [offset, run] : runs_) {
-    if (offset + run.size_bytes > size_bytes) break;  // the file was cut
+    if (offset + run.size_bytes > size_bytes) break;  // the file was truncated
     if (!read_over(end, offset - end, read, checksum)) return false;
     checksum = codec::crc32_joined(checksum, run.checksum, run.size_bytes);
     end = offset + run.size_bytes;
@@ -66,7 +66,7 @@ namespace {
 
 constexpr std::size_t kWriteBackBytes = std::size_t{8} << 20;
 
-// 0, or the errno that kept it from being written whole.
+// Writes all bytes. Returns 0 or errno.
 int write_whole(int descriptor, const std::byte* data, std::size_t size, std::uint64_t offset) {
   while (size > 0) {
     const ssize_t written = ::pwrite(descriptor, data, size, static_cast<off_t>(offset));
@@ -81,7 +81,7 @@ int write_whole(int descriptor, const std::byte* data, std::size_t size, std::ui
 
 }  // namespace
 
-WriteTarget::WriteTarget(int descriptor) : maker_(::getpid()), descriptor_(descriptor) {}
+WriteTarget::WriteTarget(int descriptor) : creator_pid_(::getpid()), descriptor_(descriptor) {}
 
 template <class Note>
 void WriteTarget::note(Note&& note) noexcept {
@@ -92,9 +92,9 @@ void WriteTarget::note(Note&& note) noexcept {
   }
 }
 
-// HDF5 ends its files at the end of every process, also of a fork; but this one's are its maker's.
+// HDF5 finishes its files at the exit of every process, including forks; but only the creator may write this one.
 void WriteTarget::refuse_in_forks() noexcept {
-  if (error_ == 0 && maker_ != ::getpid()) error_ = EPERM;
+  if (error_ == 0 && creator_pid_ != ::getpid()) error_ = EPERM;
 }
 
 void WriteTarget::write(std::uint64_t offset, const void* data, std::size_t size) noexcept {
@@ -103,7 +103,7 @@ void WriteTarget::write(std::uint64_t offset, const void* data, std::size_t size
   behind_ += size;
   if (!early_ || behind_ < kWriteBackBytes) return;
   behind_ = 0;
-  ::sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WRITE);  // what fails will fail again in fsync
+  ::sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WRITE);  // a failure will occur again in fsync
 }
 
 void WriteTarget::write(Kind kind, std::uint64_t offset, const void* data, std::size_t size) noexcept {
@@ -117,7 +117,7 @@ void WriteTarget::write(std::uint64_t offset, const void* data, std::size_t size
   note([&] { checksum_.wrote(offset, size, checksum); });
 }
 
-// Any other failure will be met by the writes, if it is one.
+// Other failures will show up in the writes, if they matter.
 void WriteTarget::reserve(std::uint64_t size) noexcept {
   refuse_in_forks();
   if (error_ != 0) return;

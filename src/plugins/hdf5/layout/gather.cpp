@@ -24,7 +24,7 @@ std::size_t offset_of(const Box& box, const Box& region, const Strides& strides)
   return offset;
 }
 
-// The fastest dimensions over which the region is one run of both arrays: copies are as long as they can be.
+// The first of the fastest dimensions over which the region is contiguous in both arrays, to make copies as long as possible.
 int first_dimension_of_run(const Box& to, const Box& from, const Box& region) {
   int d = region.ndims - 1;
   while (d > 0 && region.extent(d) == to.extent(d) && region.extent(d) == from.extent(d)) --d;
@@ -64,7 +64,7 @@ bool is_contiguous(const Box& array, const Box& region, std::size_t element_byte
   offset_bytes = offset_of(array, region, strides_of(array, element_bytes));
   int d = 0;
   while (d < region.ndims && region.extent(d) == 1) ++d;
-  // From here on at most one dimension may be cut: the first.
+  // Of the remaining dimensions, only the first may be cut.
   for (++d; d < region.ndims; ++d)
     if (region.extent(d) != array.extent(d)) return false;
   return true;
@@ -80,8 +80,8 @@ std::byte* room_for(const Piece& piece, const Box& box, Staging& staging) {
   return staging.data();
 }
 
-// Blocks are small and lie apart, where the hardware does not look ahead.
-void fetch(const dc_dataset_t& block) {
+// Blocks are small and scattered, so the hardware does not prefetch them.
+void prefetch(const dc_dataset_t& block) {
   constexpr std::size_t kLine = 64, kMost = 4096;
   for (std::size_t i = 0; i < std::min<std::size_t>(block.bytes, kMost); i += kLine) __builtin_prefetch(bytes_of(block) + i);
 }
@@ -92,7 +92,7 @@ struct PartRange {
   const Part* end() const { return last; }
 };
 
-// Those that can have a share in the box: of a stack, its layers.
+// The parts that may intersect the box: of a stack, only the matching layers.
 PartRange parts_near(const Piece& piece, const Box& box) {
   const Part* const first = piece.parts.data();
   if (!piece.stacked) return {first, first + piece.parts.size()};
@@ -104,7 +104,7 @@ void gather(const Piece& piece, const Box& box, const Array& target) {
   for (const Part& part : parts) {
     const Box shared = intersection(part.box, box);
     if (volume(shared) == 0) continue;
-    if (&part + 1 != parts.end()) fetch(*(&part + 1)->block);
+    if (&part + 1 != parts.end()) prefetch(*(&part + 1)->block);
     copy_region(target, {bytes_of(*part.block), in_memory(piece, part)}, shared, piece.variable->element_bytes);
   }
 }

@@ -1,6 +1,6 @@
-// The elements of a box side by side: where they lie in the region, or gathered from several blocks.
+// Provides the elements of a box contiguously: in place in the region, or gathered from several blocks.
 // Used by: the hdf5 plugin, on the server's dispatch thread.
-// Before it: pieces.hpp says which part of which block goes where. After it: dataset_writer.hpp, chunk_writer.hpp.
+// Before it: pieces.hpp, which assigns parts of blocks to datasets. After it: dataset_writer.hpp, chunk_writer.hpp.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace damaris::hdf5 {
 
-// An array in memory, slowest dimension first, without gaps, and where it lies in the coordinates both arrays share.
+// A dense array in memory, slowest dimension first, with its box in the common coordinates.
 struct ConstArray {
   const std::byte* data;
   Box box;
@@ -21,22 +21,22 @@ struct Array {
   Box box;
 };
 
-// Copies the elements of `region`, which both arrays must hold.
+// Copies the elements of `region`, which both arrays must contain.
 void copy_region(const Array& to, const ConstArray& from, const Box& region, std::size_t element_bytes);
 
-// Whether `region` is one contiguous run of the array; `offset_bytes` then gets where it begins.
+// Whether `region` is contiguous in the array; sets `offset_bytes` if so.
 bool is_contiguous(const Box& array, const Box& region, std::size_t element_bytes, std::size_t& offset_bytes);
 
-// Elements of a piece's variable, kept for the next box: pages touched once are the cheap ones.
+// A buffer for gathered elements, reused for the next box because its pages are already mapped.
 using Staging = std::vector<std::byte>;
 
-// The box where it lies in the region, if a single part holds it as one run: then nothing is copied. Else nullptr.
+// The box in the region, if a single part contains it contiguously, so that no copy is needed; else nullptr.
 const std::byte* in_place(const Piece& piece, const Box& box);
 
-// The elements of `box`, in the region or in `staging`.
+// The elements of `box`, in the region or gathered in `staging`.
 const std::byte* elements_of(const Piece& piece, const Box& box, Staging& staging);
 
-// The same laid out as `frame`, which holds the box and begins where it begins; zeros beyond the box.
+// The same with the layout of `frame`, which contains the box and begins at the same corner; zeros beyond the box.
 const std::byte* framed_elements_of(const Piece& piece, const Box& box, const Box& frame, Staging& staging);
 
 }  // namespace damaris::hdf5

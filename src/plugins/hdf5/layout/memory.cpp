@@ -57,7 +57,7 @@ Extents brick_extents(const Box& box, std::size_t element_bytes, std::size_t lim
     const std::int64_t most = std::clamp<std::int64_t>(limit / bytes, 1, whole);
     const std::int64_t bricks = (whole + most - 1) / most;
     extents[d] = (whole + bricks - 1) / bricks;
-    // Once a dimension is cut the slower ones are 1 thick, or a brick would be several runs.
+    // Once a dimension is cut, the slower ones have extent 1, or a brick would not be contiguous.
     bytes = extents[d] == whole ? bytes * whole : limit;
   }
   return extents;
@@ -69,7 +69,7 @@ void for_each_brick(const Box& box, const Extents& extents, const std::function<
   for (int d = 0; d < box.ndims; ++d) brick.high[d] = std::min(box.high[d], box.low[d] + extents[d]);
   for (;;) {
     visit(brick);
-    // Counts like an odometer, the fastest dimension first.
+    // Increments like an odometer, the fastest dimension first.
     int d = box.ndims - 1;
     while (d >= 0 && brick.high[d] == box.high[d]) {
       brick.low[d] = box.low[d];

@@ -1,4 +1,4 @@
-// How large the parts are that the plugin takes at a time, chunks and bricks, and how much memory it may take beyond the region.
+// The sizes of chunks and bricks, and the plugin's limit of memory beyond the region.
 // Used by: the hdf5 plugin, on the server's dispatch thread.
 // Before it: memory="..." of <hdf5>, pieces.hpp. After it: the writers' buffers, one brick at a time; the views of the run; the manifest.
 #pragma once
@@ -16,39 +16,39 @@ class MemoryBound {
  public:
   explicit MemoryBound(std::uint64_t bytes) : bytes_(bytes) {}
 
-  // For the chunks that are compressed at the same time. Buffers stay: of small chunks for many threads, and of large ones for few, so that
-  // this is taken twice at most.
+  // For the chunks that are compressed at the same time. Buffers are kept, of small chunks for many threads and of large ones for few, so at
+  // most twice this amount is used.
   std::uint64_t codec_bytes() const { return bytes_ / 4; }
-  // For the manifest of the run, and what HDF5 needs to make the master file of it.
+  // For the manifest of the run, and HDF5's memory while it writes the master file.
   std::uint64_t views_bytes() const { return bytes_ / 2; }
 
  private:
   std::uint64_t bytes_;
 };
 
-// A chunk on its way: gathered, rounded, clipped, in byte planes, compressed.
+// The copies of a chunk while it is processed: gathered, rounded, clipped, in byte planes, compressed.
 constexpr std::uint64_t kCopiesOfChunk = 5;
 
-// Of `extents`, halved in its slowest dimensions until one chunk can be compressed within `codec_bytes`; at least one element.
+// `extents`, halved in the slowest dimensions until a chunk can be compressed within `codec_bytes`; at least one element.
 Extents cut_to(Extents extents, int ndims, std::size_t element_bytes, std::uint64_t codec_bytes);
-// How many chunks may be compressed at the same time: 1 to `most`.
+// The number of chunks that may be compressed at the same time: 1 to `most`.
 std::size_t lanes_within(std::uint64_t codec_bytes, std::uint64_t chunk_bytes, std::size_t most);
 
-// HDF5 crashes on an allocation that fails: throws Failure, ENOMEM, where the process can get too little for a file.
+// HDF5 crashes on a failed allocation, so this throws Failure with ENOMEM if too little memory is available to open a file.
 void require_memory_for_file(const std::string& path);
 
-// What the process holds beyond files and shared memory, in bytes; 0 where the system does not say.
+// The anonymous resident memory of the process, in bytes; 0 if unknown.
 std::uint64_t resident_bytes();
 
-// Fits the cache between copy, filter and write, and the chunk cache that readers have by default; large enough that the cost of a
-// write does not count.
+// Stays in the cache between copy, filter and write, and fits readers' default chunk cache; large enough to make the cost per write
+// negligible.
 constexpr std::size_t kBrickBytes = std::size_t{1} << 20;
 
-// Extents of the bricks of `box`: whole in the fastest dimensions, cut in the slower ones as evenly as goes, at most `limit_bytes`
-// unless one element is larger. So each brick of an unfiltered dataset is one run in the file. All are 1 or more.
+// The extents of the bricks of `box`: whole in the fastest dimensions, cut as evenly as possible in the slower ones, at most `limit_bytes`
+// unless one element is larger. So each brick of an unfiltered dataset is contiguous in the file. All extents are at least 1.
 Extents brick_extents(const Box& box, std::size_t element_bytes, std::size_t limit_bytes = kBrickBytes);
 
-// Calls `visit` for each brick in the order of the file; the last ones of a dimension may be smaller. No call for an empty box.
+// Calls `visit` for each brick in file order; the last ones of a dimension may be smaller. No calls for an empty box.
 void for_each_brick(const Box& box, const Extents& extents, const std::function<void(const Box&)>& visit);
 
 }  // namespace damaris::hdf5

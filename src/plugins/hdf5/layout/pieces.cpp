@@ -8,7 +8,7 @@
 namespace damaris::hdf5 {
 namespace {
 
-// The blocks of one variable stand side by side in a step.
+// The blocks of one variable, which are consecutive in a step.
 struct Blocks {
   const dc_dataset_t* begin;
   const dc_dataset_t* end;
@@ -23,7 +23,7 @@ bool can_be_joined(const Blocks& blocks) {
          std::all_of(blocks.begin, blocks.end, [](const dc_dataset_t& block) { return block.has_position != 0; });
 }
 
-// Larger blocks are worth a dataset of their own.
+// Larger blocks become separate datasets.
 constexpr std::uint64_t kStackedBytes = std::uint64_t{64} << 10;
 
 bool is_plain(const dc_variable_info_t& variable) {
@@ -86,7 +86,7 @@ std::vector<JoinedBox> joined_boxes(const Blocks& blocks) {
   interiors.reserve(static_cast<std::size_t>(blocks.end - blocks.begin));
   for (const dc_dataset_t* block = blocks.begin; block != blocks.end; ++block) interiors.push_back(interior(*block));
   std::vector<JoinedBox> boxes = join(interiors);
-  // Nothing but empty blocks: the file still shows the variable, with no element.
+  // All blocks are empty: the file still has the variable, without elements.
   if (boxes.empty()) boxes.push_back({interiors.front(), {{0, interiors.front()}}});
   return boxes;
 }

@@ -25,14 +25,14 @@ std::string name_of(const dc_variable_info_t& variable, std::int32_t source) {
 std::string hidden_text(const dc_variable_info_t& variable, PlaceWarnings::BlockName lost, PlaceWarnings::BlockName shown) {
   return name_of(variable, lost.source) + " (block " + std::to_string(lost.block) + ") has the place of block " +
          std::to_string(shown.block) + " of client " + std::to_string(shown.source) +
-         " and other values, which are not stored; does dc_set_position give each block its own place?";
+         ", and its different values are not stored; check that dc_set_position gives each block its own place";
 }
 
 }  // namespace
 
 void PlaceWarnings::add(What what, std::uint32_t variable, std::int64_t step, const std::string& text,
                         std::vector<PlaceWarning>& warnings) {
-  const auto [said, is_new] = said_.emplace(std::make_pair(what, variable), step);
+  const auto [said, is_new] = reported_.emplace(std::make_pair(what, variable), step);
   if (said->second == step) warnings.push_back({text, is_new});
 }
 
@@ -46,8 +46,8 @@ std::vector<PlaceWarning> PlaceWarnings::of(const dc_step_t& step) {
     if (is_unplaced(block) && seen.emplace(What::unplaced, variable).second)
       add(What::unplaced, variable, block.step,
           name_of(*block.variable, block.source) +
-              " has no position in its global array and is not joined; call dc_set_position for it, or leave out 'global' of "
-              "its layout '" +
+              " has no position in its global array and is not joined; call dc_set_position for it, or remove 'global' from its "
+              "layout '" +
               block.variable->layout + "'",
           warnings);
     if (block.has_position == 0 || block.bytes == 0 || block.variable->ndims == 0) continue;

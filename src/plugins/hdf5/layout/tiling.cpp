@@ -6,7 +6,7 @@
 namespace damaris::hdf5 {
 namespace {
 
-// The dimension with the most different low ends: sweeping along it meets the fewest neighbours.
+// The dimension with the most distinct low ends: a sweep along it has the fewest candidates.
 int sweep_dimension(const std::vector<Box>& blocks) {
   int best = 0;
   std::size_t most = 0;
@@ -30,7 +30,7 @@ std::vector<std::size_t> order_along(const std::vector<Box>& blocks, int d) {
   return order;
 }
 
-// For each block the earlier ones that overlap it.
+// For each block, the earlier ones that overlap it.
 std::vector<std::vector<std::size_t>> earlier_overlaps(const std::vector<Box>& blocks) {
   const int d = sweep_dimension(blocks);
   const std::vector<std::size_t> order = order_along(blocks, d);
@@ -65,7 +65,7 @@ std::vector<Tile> tiles_without_overlap(const std::vector<Box>& blocks) {
   return tiles;
 }
 
-// Orders boxes so that those which could be merged along `d` are neighbours.
+// Orders boxes so that those that may be merged along `d` are adjacent.
 bool before_along(const Box& a, const Box& b, int d) {
   for (int other = 0; other < a.ndims; ++other) {
     if (other == d) continue;
@@ -81,7 +81,7 @@ bool touch_along(const Box& a, const Box& b, int d) {
   return a.high[d] == b.low[d];
 }
 
-// Merges boxes that share a whole face across dimension `d`. Returns whether there were any.
+// Merges boxes that share a whole face perpendicular to dimension `d`. Returns whether any were merged.
 bool merge_along(std::vector<JoinedBox>& boxes, int d) {
   std::sort(boxes.begin(), boxes.end(), [d](const JoinedBox& a, const JoinedBox& b) { return before_along(a.box, b.box, d); });
   std::vector<JoinedBox> merged;
@@ -103,7 +103,7 @@ std::vector<JoinedBox> merge(const std::vector<Tile>& tiles) {
   for (const Tile& tile : tiles) boxes.push_back({tile.box, {tile}});
   for (bool again = true; again;) {
     again = false;
-    // The fastest dimension first: long rows are the cheapest to write and to read.
+    // The fastest dimension first: long rows are cheapest to write and read.
     for (int d = tiles.front().box.ndims - 1; d >= 0; --d) again = merge_along(boxes, d) || again;
   }
   return boxes;

@@ -12,8 +12,8 @@
 namespace damaris::hdf5 {
 namespace {
 
-// HDF5 keeps a chunk that deflate has made this much larger.
-std::size_t most_stored(std::size_t bytes) { return bytes + bytes / 1000 + 64; }
+// The largest stored size: HDF5 keeps a deflated chunk even if it is slightly larger.
+std::size_t max_stored(std::size_t bytes) { return bytes + bytes / 1000 + 64; }
 
 }  // namespace
 
@@ -24,7 +24,7 @@ std::byte* CompressedChunks::Buffer::at_least(std::size_t bytes) {
   try {
     memory_.reset(new std::byte[bytes]);
   } catch (const std::bad_alloc&) {
-    throw Failure("there is no memory for a chunk of " + std::to_string(bytes) + " bytes", 0);
+    throw Failure("out of memory for a chunk of " + std::to_string(bytes) + " bytes", 0);
   }
   bytes_ = bytes;
   return memory_.get();
@@ -42,7 +42,7 @@ void CompressedChunks::for_each_part(const Box& box, const std::function<void(co
   for_each_brick(aligned, *layout_.chunk, [&](const Box& chunk) { each(intersection(chunk, box)); });
 }
 
-// The chunk that holds all of the part: at the end of the dataset it reaches beyond.
+// The chunk that contains the part; at the end of the dataset it extends beyond.
 Box CompressedChunks::frame_of(const Box& part) const {
   Box frame = part;
   for (int d = 0; d < part.ndims; ++d) {
@@ -79,10 +79,10 @@ void CompressedChunks::decompress(const Box& frame) {
   Sizes start = {};
   for (int d = 0; d < frame.ndims; ++d) start[d] = static_cast<hsize_t>(frame.low[d]);
   hsize_t stored_bytes = 0;
-  checked(H5Dget_chunk_storage_size(dataset_.id(), start.data(), &stored_bytes), "look at a chunk of", path_);
+  checked(H5Dget_chunk_storage_size(dataset_.id(), start.data(), &stored_bytes), "find a chunk of", path_);
   if (stored_bytes == 0) refuse("is not in the file");
-  if (stored_bytes > most_stored(bytes)) refuse("has more bytes in the file than its values have");
-  std::uint32_t skipped = 0;  // a bit for each filter
+  if (stored_bytes > max_stored(bytes)) refuse("has more bytes in the file than its values");
+  std::uint32_t skipped = 0;  // one bit per filter
   checked(H5Dread_chunk(dataset_.id(), H5P_DEFAULT, start.data(), &skipped, stored_.at_least(stored_bytes)), "read a chunk of",
           path_);
   const std::byte* const values = decoded(stored_bytes, skipped, bytes);
@@ -96,7 +96,7 @@ void CompressedChunks::decompress(const Box& frame) {
 const std::byte* CompressedChunks::decoded(std::size_t stored_bytes, std::uint32_t skipped, std::size_t bytes) {
   const std::uint32_t codec_bit = layout_.is_shuffled ? 2U : 1U;
   if (!layout_.codec || (skipped & codec_bit) != 0) {
-    if (stored_bytes != bytes) refuse("has not as many bytes as its values");
+    if (stored_bytes != bytes) refuse("does not have as many bytes as its values");
     return stored_.get();
   }
   if (!codec::decode(*layout_.codec, stored_.get(), stored_bytes, decoded_.at_least(bytes), bytes))

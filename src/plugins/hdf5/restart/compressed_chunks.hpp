@@ -1,5 +1,5 @@
-// Reads chunks that filters have compressed, in the file's type. HDF5's own filters take as much memory as a file asks for: here a chunk
-// decompresses to the size that the dataset gives it, or not at all.
+// Reads compressed chunks in the file's type. HDF5's own filters allocate whatever a file demands; here a chunk must decompress to exactly
+// the size of the dataset's chunks.
 // Used by: `damaris verify`, one thread; restart on the server's dispatch thread.
 // Before it: stored_layout.hpp. After it: the checksum of the values, or the block of a client.
 #pragma once
@@ -16,18 +16,18 @@ namespace damaris::hdf5 {
 
 class CompressedChunks {
  public:
-  // `dataset` lives longer; layout.has_filters(), and its elements are plain bytes (no references or variable lengths).
+  // `dataset` must outlive this object. Requires layout.has_filters(), and plain elements (no references or variable lengths).
   CompressedChunks(const Dataset& dataset, const StoredLayout& layout, std::string path);
 
-  // Calls for what each chunk holds of `box`, which lies in the dataset.
+  // Calls `each` for the intersection of `box`, which must be within the dataset, with each chunk.
   void for_each_part(const Box& box, const std::function<void(const Box& part)>& each) const;
 
-  // The values of `box` in C order, until the next call. Takes memory for it, unless it is all of a chunk, and for two chunks. Throws Failure
-  // for a chunk that is not there, or that decompresses to anything else than the values of a chunk.
+  // The values of `box` in C order, valid until the next call. Allocates memory for two chunks, and for the box unless it is a whole chunk.
+  // Throws Failure for a missing chunk, or one that does not decompress to the size of a chunk.
   const std::byte* read(const Box& box);
 
  private:
-  // Not cleared: memory that nobody writes to costs nothing.
+  // Uninitialized memory: untouched pages cost nothing.
   class Buffer {
    public:
     std::byte* at_least(std::size_t bytes);
@@ -47,8 +47,8 @@ class CompressedChunks {
   StoredLayout layout_;
   std::string path_;
   Buffer stored_, decoded_, unshuffled_, gathered_;
-  Box frame_;                          // of the chunk that was decompressed last
-  const std::byte* values_ = nullptr;  // its values; nullptr: none was
+  Box frame_;                          // of the chunk decompressed last
+  const std::byte* values_ = nullptr;  // its values; nullptr: none yet
 };
 
 }  // namespace damaris::hdf5

@@ -17,7 +17,7 @@ namespace {
 
 bool equal(hid_t a, hid_t b) { return checked(H5Tequal(a, b), "compare types") > 0; }
 
-// Members of the same names and types, wherever they lie: HDF5 moves them.
+// Whether the members have the same names and types, at any offset: HDF5 moves them.
 bool same_members(hid_t stored, hid_t wanted) {
   const int count = H5Tget_nmembers(wanted);
   if (H5Tget_nmembers(stored) != count) return false;
@@ -26,8 +26,8 @@ bool same_members(hid_t stored, hid_t wanted) {
     const int there = H5Tget_member_index(stored, name);
     H5free_memory(name);
     if (there < 0) return false;
-    const Type one(H5Tget_member_type(wanted, static_cast<unsigned>(i)), "look at a member");
-    const Type other(H5Tget_member_type(stored, static_cast<unsigned>(there)), "look at a member");
+    const Type one(H5Tget_member_type(wanted, static_cast<unsigned>(i)), "inspect a member");
+    const Type other(H5Tget_member_type(stored, static_cast<unsigned>(there)), "inspect a member");
     if (!equal(one.id(), other.id())) return false;
   }
   return true;
@@ -35,7 +35,7 @@ bool same_members(hid_t stored, hid_t wanted) {
 
 bool is_real(dc_type type) { return type == DC_FLOAT32 || type == DC_FLOAT64; }
 
-// Whether the dataset holds 16-bit numbers that stand for the variable's reals.
+// Whether the dataset has 16-bit numbers that represent the variable's reals.
 bool is_quantized(const Type& stored, const dc_variable_info_t& variable) {
   return is_real(variable.type) && H5Tget_size(stored.id()) == 2 && H5Tget_class(stored.id()) == H5T_FLOAT;
 }
@@ -44,8 +44,8 @@ void check_type(const Type& stored, const Type& wanted, const dc_variable_info_t
   if (is_quantized(stored, variable) || equal(stored.id(), wanted.id())) return;
   const bool compounds = H5Tget_class(stored.id()) == H5T_COMPOUND && H5Tget_class(wanted.id()) == H5T_COMPOUND;
   if (compounds && same_members(stored.id(), wanted.id())) return;
-  throw Error(DC_E_TYPE, "the dataset '" + path + "' has elements of another type than '" + variable.type_name +
-                             "', which the XML says; give the layout the type that it had in that run");
+  throw Error(DC_E_TYPE, "the dataset '" + path + "' has another element type than '" + variable.type_name +
+                             "' in the XML; give the layout the type that it had in that run");
 }
 
 void check_extents(const Space& space, const manifest::DatasetEntry& dataset) {
@@ -57,10 +57,10 @@ void check_extents(const Space& space, const manifest::DatasetEntry& dataset) {
     fits = dataset.start->at(d) + dataset.box.extent(static_cast<int>(d)) <= static_cast<std::int64_t>(stored[d]);
   if (!fits)
     throw Error(DC_E_IO,
-                "the dataset '" + dataset.path + "' has other extents than the manifest of the run says: one of them is damaged");
+                "the dataset '" + dataset.path + "' has other extents than in the manifest of the run: one of them is damaged");
 }
 
-// Where the file's dataset begins, in the coordinates of the box.
+// The file's dataset in the coordinates of the box.
 Box frame_of(const manifest::DatasetEntry& dataset) {
   Box frame = dataset.box;
   if (dataset.start)
@@ -75,7 +75,7 @@ void select(const Space& space, const Box& frame, const Box& box) {
   checked(H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, sizes_of(box).data(), nullptr), "select a part");
 }
 
-// `box` as one that begins elsewhere: from coordinates with `from` as their origin's place to those of `to`.
+// Translates `box` from the coordinates of `from` to those of `to`.
 Box moved(Box box, const Box& from, const Box& to) {
   for (int d = 0; d < box.ndims; ++d) {
     box.low[d] += to.low[d] - from.low[d];
@@ -84,8 +84,8 @@ Box moved(Box box, const Box& from, const Box& to) {
   return box;
 }
 
-// In double precision, as the largest error was measured. Values that are not finite stay what they are, and finite ones are so in T: an
-// earlier version packed some that round beyond it.
+// Dequantizes in double precision, in which the largest error was measured. Non-finite values are unchanged, and finite ones are clamped to
+// T: an earlier version quantized some that would round to infinity.
 template <class T>
 void dequantize(std::byte* values, std::size_t count, const manifest::DatasetEntry& dataset) {
   const double scale = dataset.scale.value_or(1), offset = dataset.offset.value_or(0);
@@ -97,9 +97,9 @@ void dequantize(std::byte* values, std::size_t count, const manifest::DatasetEnt
   }
 }
 
-// As H5Dread does on the way to memory.
+// Converts like H5Dread.
 void convert(const Type& stored, const Type& wanted, std::size_t count, std::vector<std::byte>& values) {
-  std::vector<std::byte> background;  // where elements have members it is taken for what they leave out
+  std::vector<std::byte> background;  // supplies members that the stored compound lacks
   if (H5Tget_class(wanted.id()) == H5T_COMPOUND) background.resize(count * H5Tget_size(wanted.id()));
   checked(H5Tconvert(stored.id(), wanted.id(), count, values.data(), background.data(), H5P_DEFAULT), "convert values");
 }
@@ -111,9 +111,9 @@ DatasetReader::DatasetReader(const std::string& path) : file_(open_stored(path))
 void DatasetReader::read(const manifest::StoredPart& part, const dc_variable_info_t& variable, const Array& to) const {
   const std::string& path = part.dataset->path;
   const Dataset dataset = open_dataset(file_, path);
-  const Type stored(H5Dget_type(dataset.id()), "look at the type of", path), wanted = type_of(variable);
+  const Type stored(H5Dget_type(dataset.id()), "get the type of", path), wanted = type_of(variable);
   check_type(stored, wanted, variable, path);
-  const Space file(H5Dget_space(dataset.id()), "look at the extents of", path);
+  const Space file(H5Dget_space(dataset.id()), "get the extents of", path);
   check_extents(file, *part.dataset);
   const auto put = [&](std::byte* values, const Box& box) {
     const auto count = static_cast<std::size_t>(volume(box));

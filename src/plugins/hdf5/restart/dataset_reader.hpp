@@ -1,6 +1,6 @@
-// Reads a box of one stored dataset into a box of memory, with the values the simulation wrote.
+// Reads a box of one stored dataset into a box of memory, with the values that the simulation wrote.
 // Used by: restart on the server's dispatch thread.
-// Before it: stored_parts.hpp says which box of which dataset. After it: the block of the client that asked.
+// Before it: stored_parts.hpp, which selects boxes of datasets. After it: the block of the requesting client.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ namespace damaris::hdf5 {
 
 class DatasetReader {
  public:
-  // `path` of the file. Throws Failure when it cannot be opened as HDF5.
+  // `path`: of the file. Throws Failure if it cannot be opened as HDF5.
   explicit DatasetReader(const std::string& path);
 
-  // Fills the part's box of `to`, an array in the part's coordinates. Throws Failure, or damaris::Error: DC_E_TYPE for a dataset of other
-  // elements, DC_E_IO for one of other extents than the manifest says.
+  // Fills the part's box of `to`, an array in the part's coordinates. Throws Failure, or damaris::Error: DC_E_TYPE if the element type differs,
+  // DC_E_IO if the extents differ from the manifest.
   void read(const manifest::StoredPart& part, const dc_variable_info_t& variable, const Array& to) const;
 
  private:

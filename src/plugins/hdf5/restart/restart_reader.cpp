@@ -35,14 +35,14 @@ bool holds(const manifest::StepEntry& step, const std::string& variable) {
 }
 
 Error damaged(const std::string& path, const std::string& what) {
-  return Error(DC_E_IO, path + " " + what + ": it is damaged, or of another run; put it back, or go on from another step");
+  return Error(DC_E_IO, path + " " + what + ": it is damaged, or of another run; restore it, or continue from another step");
 }
 
 void check_values(const manifest::FileEntry& file, const std::string& path) {
   const File open = open_stored(path);
   for (const manifest::DatasetEntry& dataset : file.datasets)
     if (checksum_of(open, dataset) != dataset.checksum)
-      throw damaged(path, "has other values of /" + dataset.path + " than were stored");
+      throw damaged(path, "has other values of /" + dataset.path + " than those stored");
 }
 
 std::string nearest_steps(const std::map<std::int64_t, manifest::StepEntry>& steps, std::int64_t step) {
@@ -58,7 +58,7 @@ std::string nearest_steps(const std::map<std::int64_t, manifest::StepEntry>& ste
 RestartReader::RestartReader(const std::string& basename, bool without_last_run)
     : record_(record_path(basename)), without_last_run_(without_last_run) {}
 
-// Once: what is added later is of a run that goes on from this one.
+// Read once: lines added later belong to a run that continues this one.
 const std::map<std::int64_t, manifest::StepEntry>& RestartReader::steps() {
   try {
     if (!has_record_)
@@ -68,7 +68,7 @@ const std::map<std::int64_t, manifest::StepEntry>& RestartReader::steps() {
   }
   if (!has_record_)
     throw Error(DC_E_NOT_STORED, "no run is recorded in " + record_.path() +
-                                     "; restart=\"...\" must be what basename=\"...\" was in the run to go on from");
+                                     "; restart=\"...\" must be the basename=\"...\" of the run to continue");
   return record_.steps();
 }
 
@@ -76,23 +76,24 @@ const manifest::StepEntry& RestartReader::step_of(const dc_read_t& read) {
   const auto& all = steps();
   const auto found = all.find(read.step);
   if (found != all.end()) {
-    require_no_doubt(read.step);
+    require_undamaged(read.step);
     return found->second;
   }
   const std::string nearest = nearest_steps(all, read.step);
   throw Error(DC_E_NOT_STORED,
               name_of(read) + " is not in " + record_.path() + ": " +
                   (nearest.empty() ? "no step was stored" : "the nearest steps stored are " + nearest) +
-                  (record_.damaged().empty() ? "" : "; a line that may hold it cannot be read: " + record_.damaged().front()));
+                  (record_.damaged().empty() ? "" : "; it may be in a damaged line: " + record_.damaged().front()));
 }
 
-// A run that took up the step anew, or a server's part of it, may stand in what is damaged.
-void RestartReader::require_no_doubt(std::int64_t step) const {
-  const std::string doubt = record_.doubt_about(step);
-  if (!doubt.empty())
-    throw Error(DC_E_IO,
-                "step " + std::to_string(step) + " may be recorded otherwise where the manifest is damaged: " + doubt +
-                    "; put the manifest back from a copy, cut it before that line, or go on from a step that was stored after it");
+// A damaged line may have been about a run that replaced the step, or a server's part of it.
+void RestartReader::require_undamaged(std::int64_t step) const {
+  const std::string damage = record_.damage_since(step);
+  if (!damage.empty())
+    throw Error(
+        DC_E_IO,
+        "step " + std::to_string(step) + " may be affected by damage to the manifest: " + damage +
+            "; restore the manifest from a copy, cut it before that line, or continue from a step that was stored after it");
 }
 
 void RestartReader::replace_from(std::int64_t step) {
@@ -107,31 +108,31 @@ void RestartReader::read(const dc_read_t& read) {
   try {
     read_parts(step, read);
   } catch (const Error& error) {
-    const std::string silent = error.code() == DC_E_NOT_STORED ? record_.silent_servers(read.step) : "";
+    const std::string unreported = error.code() == DC_E_NOT_STORED ? record_.unreported_servers(read.step) : "";
     throw Error(error.code(), name_of(read) + " in " + record_.path() + ": " + error.what() +
-                                  (silent.empty() ? "" : "; servers that did not report it: " + silent));
+                                  (unreported.empty() ? "" : "; servers that did not report it: " + unreported));
   } catch (const Failure& failure) {
-    throw Error(DC_E_IO, name_of(read) + ": " + failure.what() + "; put the file back, or go on from another step");
+    throw Error(DC_E_IO, name_of(read) + ": " + failure.what() + "; restore the file, or continue from another step");
   }
 }
 
-RestartReader::Looked RestartReader::look_at(const std::string& path) {
+RestartReader::FileState RestartReader::state_of(const std::string& path) {
   struct stat facts = {};
-  if (::stat(path.c_str(), &facts) != 0) throw_system_failure(errno, "look at", path);
+  if (::stat(path.c_str(), &facts) != 0) throw_system_failure(errno, "stat", path);
   return {facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec};
 }
 
-// Once a file, and again when another one has its name: its size, as HDF5 may not notice, and its bytes; the values where the manifest has
-// no checksum of the file.
+// Checks each file once, and again if it was replaced: its size, as HDF5 may not notice, and its checksum; or its values, if the manifest
+// has no checksum of the file.
 void RestartReader::check_file(const manifest::FileEntry& file, const std::string& path) {
-  const Looked now = look_at(path);
+  const FileState now = state_of(path);
   if (const auto known = checked_.find(path); known != checked_.end() && known->second == now) return;
   if (static_cast<std::uint64_t>(now.bytes) != file.bytes)
     throw damaged(path, "has " + std::to_string(now.bytes) + " bytes, it was stored with " + std::to_string(file.bytes));
   if (!file.checksum)
     check_values(file, path);
   else if (manifest::sum_of_file(path).checksum != *file.checksum)
-    throw damaged(path, "has not the checksum that it was stored with");
+    throw damaged(path, "does not match its checksum");
   checked_[path] = now;
 }
 
@@ -141,7 +142,7 @@ void RestartReader::read_parts(const manifest::StepEntry& step, const dc_read_t&
   std::string path;
   std::unique_ptr<DatasetReader> reader;
   const auto require_unchanged = [&] {
-    if (open != nullptr && !(look_at(path) == checked_.at(path))) throw damaged(path, "was changed or replaced while it was read");
+    if (open != nullptr && !(state_of(path) == checked_.at(path))) throw damaged(path, "was changed or replaced while it was read");
   };
   for (const manifest::StoredPart& part : found.parts) {
     if (part.file != open) {
@@ -168,7 +169,7 @@ std::int64_t RestartReader::last_step(const dc_variable_info_t* variable) {
   };
   const auto found = std::find_if(all.rbegin(), all.rend(), good);
   if (found != all.rend()) {
-    require_no_doubt(found->first);
+    require_undamaged(found->first);
     return found->first;
   }
   throw Error(DC_E_NOT_STORED, "no complete step" + (variable == nullptr ? "" : " with '" + std::string(variable->path) + "'") +

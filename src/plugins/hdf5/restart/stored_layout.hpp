@@ -1,7 +1,7 @@
-// Opens what a manifest says is a file of Damaris, which somebody else may have made: nothing in it leads to another file, and its datasets lie
-// only as Damaris lays them out.
+// Opens files of a run as untrusted input, because anyone may have written them: they must not refer to other files, and their datasets must
+// have a layout that Damaris writes.
 // Used by: `damaris verify`, one thread; restart on the server's dispatch thread.
-// Before it: the manifest of a run. After it: compressed_chunks.hpp, or HDF5 where a dataset has no filters.
+// Before it: the manifest of a run. After it: compressed_chunks.hpp, or HDF5 for a dataset without filters.
 #pragma once
 
 #include <optional>
@@ -13,27 +13,27 @@
 
 namespace damaris::hdf5 {
 
-// For reading, without HDF5's lock: any user who may read the file could hold that. Throws Failure, for a named pipe too.
+// Opens for reading, without HDF5's lock, which any user with read access could hold. Throws Failure, also for a named pipe.
 File open_stored(const std::string& path);
 
-// A dataset whose values are in the file itself. Throws Failure for one behind an external link, in external storage, or put together from
-// other files: HDF5 would follow to any file of this user, and wait at a named pipe. Nor for one that layout_of refuses: what it costs to
-// read has a bound.
+// Opens a dataset whose values are in the file itself. Throws Failure for one behind an external link, in external storage, or virtual: HDF5
+// would open any file of this user, and block on a named pipe. Also throws for one that layout_of rejects, which bounds the cost of
+// reading.
 Dataset open_dataset(const File& file, const std::string& path);
 
 struct StoredLayout {
-  // Then HDF5 is not to read it: what its filters make of a chunk has no bound.
+  // Then HDF5 must not read it, because the output of its filters is unbounded.
   bool has_filters() const { return is_shuffled || codec; }
 
-  Box whole;                          // of the dataset, from zero on
+  Box whole;                          // of the dataset, starting at zero
   std::size_t element_bytes = 0;      // in the file's type
-  std::optional<Extents> chunk;       // none: it has no chunks
+  std::optional<Extents> chunk;       // none: not chunked
   bool is_shuffled = false;           // the first filter is HDF5's shuffle
-  std::optional<codec::Codec> codec;  // of the filter behind it, or of the only one
+  std::optional<codec::Codec> codec;  // of the filter after it, or of the only one
 };
 
-// Throws Failure that names `path`, the dataset's: for values in the dataset's header; for filters that Damaris does not write, or in another order or number; for chunks that
-// are larger than the dataset in some dimension; for extents beyond all numbers.
+// Throws Failure naming `path`, the dataset's, for values in the object header; for other filters, or another order or number of them, than
+// Damaris writes; for chunks larger than the dataset in a dimension; for extents that overflow.
 StoredLayout layout_of(const Dataset& dataset, const std::string& path);
 
 }  // namespace damaris::hdf5

@@ -13,14 +13,14 @@
 namespace damaris::hdf5 {
 namespace {
 
-// What lies elsewhere in the file has no bytes here, and HDF5 would hand out memory for it.
+// Variable-length elements and references store their data elsewhere in the file, and HDF5 would allocate memory for it.
 void require_plain(const Type& type) {
   if (H5Tdetect_class(type.id(), H5T_VLEN) != 0 || H5Tdetect_class(type.id(), H5T_REFERENCE) != 0 ||
       (H5Tget_class(type.id()) == H5T_STRING && H5Tis_variable_str(type.id()) != 0))
-    throw Failure("its elements are none that Damaris writes", 0);
+    throw Failure("its elements have a type that Damaris never writes", 0);
 }
 
-// Makes room for a brick, whose chunk and elements may be of any size that a damaged file can claim.
+// Allocates memory for a brick, whose size may be arbitrary in a damaged file.
 void make_room(std::vector<std::byte>& values, const Box& brick, std::size_t element_bytes) {
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(static_cast<std::size_t>(volume(brick)), element_bytes, &bytes) || bytes > values.max_size())
@@ -28,14 +28,14 @@ void make_room(std::vector<std::byte>& values, const Box& brick, std::size_t ele
   try {
     values.resize(bytes);
   } catch (const std::bad_alloc&) {
-    throw Failure("there is no memory for a chunk of " + std::to_string(bytes) + " bytes", 0);
+    throw Failure("out of memory for a chunk of " + std::to_string(bytes) + " bytes", 0);
   }
 }
 
-// The values of `brick` of a dataset whose values HDF5 need not decompress.
+// Reads the values of `brick` of a dataset without filters.
 void read_plain(const Dataset& dataset, const std::string& path, const Type& type, const Box& brick,
                 std::vector<std::byte>& values) {
-  const Space memory = space_of(brick), file(H5Dget_space(dataset.id()), "look at the extents of", path);
+  const Space memory = space_of(brick), file(H5Dget_space(dataset.id()), "inspect the extents of", path);
   if (brick.ndims > 0) {
     Sizes start = {};
     for (int d = 0; d < brick.ndims; ++d) start[d] = static_cast<hsize_t>(brick.low[d]);
@@ -46,12 +46,12 @@ void read_plain(const Dataset& dataset, const std::string& path, const Type& typ
   checked(H5Dread(dataset.id(), type.id(), memory.id(), file.id(), H5P_DEFAULT, values.data()), "read", path);
 }
 
-// Of the bricks of `part` one after the other.
+// The checksum of the bricks of `part` in order.
 std::uint32_t checksum_of(const Dataset& dataset, const std::string& path, const StoredLayout& layout, const Box& part,
                           const Extents& brick_extents) {
-  const Type type(H5Dget_type(dataset.id()), "look at a dataset");
+  const Type type(H5Dget_type(dataset.id()), "inspect a dataset");
   require_plain(type);
-  if (volume(part) > 0 && H5Dget_storage_size(dataset.id()) == 0) throw Failure("none of its values is in the file", 0);
+  if (volume(part) > 0 && H5Dget_storage_size(dataset.id()) == 0) throw Failure("none of its values are in the file", 0);
   CompressedChunks chunks(dataset, layout, path);
   std::vector<std::byte> values;
   std::uint32_t checksum = 0;
@@ -69,7 +69,7 @@ bool has_extents(const Box& whole, const Box& recorded) {
   return same;
 }
 
-// The box inside the dataset that holds it.
+// The box within its dataset.
 Box part_of(const manifest::DatasetEntry& dataset) {
   Box part = dataset.box;
   for (int d = 0; d < part.ndims; ++d) {
@@ -90,7 +90,7 @@ std::uint32_t checksum_of_values(const Dataset& dataset, const std::string& path
 std::uint32_t checksum_of_part(const Dataset& dataset, const std::string& path, const Box& part) {
   const StoredLayout layout = layout_of(dataset, path);
   if (layout.whole.ndims != part.ndims || !(intersection(part, layout.whole) == part))
-    throw Failure("it is smaller than it was", 0);
+    throw Failure("it is smaller than when it was stored", 0);
   return checksum_of(dataset, path, layout, part, brick_extents(part, layout.element_bytes));
 }
 
@@ -98,7 +98,7 @@ std::uint32_t checksum_of(const File& file, const manifest::DatasetEntry& datase
   const Dataset found = open_dataset(file, dataset.path);
   if (dataset.start) return checksum_of_part(found, dataset.path, part_of(dataset));
   if (!has_extents(layout_of(found, dataset.path).whole, dataset.box))
-    throw Failure("it has other extents than the manifest says", 0);
+    throw Failure("it has other extents than in the manifest", 0);
   return checksum_of_values(found, dataset.path);
 }
 

@@ -6,8 +6,8 @@
 namespace damaris::hdf5 {
 namespace {
 
-constexpr std::size_t kIntervals = 4;       // remembered
-constexpr double kForgetSlowWrites = 0.75;  // of the difference, with each faster one
+constexpr std::size_t kIntervals = 4;  // kept
+constexpr double kDecay = 0.75;        // of the difference, with each faster write
 
 const std::string kPrefix = WriteSchedule::kMessages;
 
@@ -38,7 +38,7 @@ void Slots::note_completed(const dc_step_t& step, Instant now) {
   completed_ = completed;
 }
 
-// The shortest of the last intervals: where they vary, a slot comes too early rather than too late.
+// Uses the shortest of the last intervals: if they vary, a slot should be too early rather than too late.
 double Slots::slot_begins() const {
   if (intervals_.empty() || count_ < 2) return 0;
   const double interval = *std::min_element(intervals_.begin(), intervals_.end());
@@ -47,7 +47,7 @@ double Slots::slot_begins() const {
   return std::max(0.0, interval - write_s_) * index_ / (count_ - 1);
 }
 
-void Slots::written(double seconds) { write_s_ = std::max(seconds, seconds + (write_s_ - seconds) * kForgetSlowWrites); }
+void Slots::written(double seconds) { write_s_ = std::max(seconds, seconds + (write_s_ - seconds) * kDecay); }
 
 Coordinated::Coordinated(const dc_host_t& host, const Settings& settings)
     : host_(host), timeout_(settings.turn_timeout_ms), free_(settings.writers) {}
@@ -60,48 +60,48 @@ void Coordinated::send(int server, const std::string& what, std::int64_t number)
 bool Coordinated::may_write(const dc_step_t& step, Instant now) {
   if (state_ == State::granted) return true;
   if (state_ == State::idle) {
-    state_ = State::asked;
-    asked_ = now;
+    state_ = State::requested;
+    requested_ = now;
     urgent_ = false;
-    send(0, "may I", ++number_);
+    send(0, "request", ++number_);
   }
   if (step.urgent != 0 && !std::exchange(urgent_, true)) send(0, "urgent", number_);
-  if (now - asked_ < timeout_) return false;
+  if (now - requested_ < timeout_) return false;
   const std::string line = "hdf5: server " + std::to_string(host_.server_index) + " waited " + std::to_string(timeout_.count()) +
-                           " ms in vain for its turn to write step " + std::to_string(step.step) + ", and writes without";
+                           " ms for the grant to write step " + std::to_string(step.step) + ", and writes without it";
   host_.log(host_.self, 1, line.c_str());
   return true;
 }
 
 void Coordinated::written(double) {
   if (state_ == State::granted) send(0, "done", number_);
-  if (state_ == State::asked) send(0, "never mind", number_);
+  if (state_ == State::requested) send(0, "cancel", number_);
   state_ = State::idle;
 }
 
-void Coordinated::take(int from, const std::string& message) {
+void Coordinated::receive(int from, const std::string& message) {
   const std::size_t space = message.rfind(' ');
   const std::string what = message.substr(kPrefix.size(), space - kPrefix.size());
   const std::int64_t number = std::stoll(message.substr(space));
-  if (what == "go") {
-    if (state_ == State::asked && number == number_) state_ = State::granted;
+  if (what == "grant") {
+    if (state_ == State::requested && number == number_) state_ = State::granted;
     return;
   }
-  const auto mine = [&](const Ask& ask) { return ask.server == from && ask.number == number; };
+  const auto mine = [&](const Request& request) { return request.server == from && request.number == number; };
   const auto waiting = std::find_if(queue_.begin(), queue_.end(), mine);
   const bool waits = waiting != queue_.end();
   if (waits) queue_.erase(waiting);
-  if (what == "may I") queue_.push_back({from, number});
+  if (what == "request") queue_.push_back({from, number});
   if (what == "urgent" && waits) queue_.push_front({from, number});
-  if (what == "done" || (what == "never mind" && !waits)) ++free_;  // a turn was given, and may be on its way still
+  if (what == "done" || (what == "cancel" && !waits)) ++free_;  // the grant may still be in flight
   grant();
 }
 
 void Coordinated::grant() {
   for (; free_ > 0 && !queue_.empty(); --free_) {
-    const Ask next = queue_.front();
+    const Request next = queue_.front();
     queue_.pop_front();
-    send(next.server, "go", next.number);
+    send(next.server, "grant", next.number);
   }
 }
 

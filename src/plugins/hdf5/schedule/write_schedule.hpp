@@ -1,4 +1,4 @@
-// When a server may write: at once, in its slot of the time between two steps, or when the servers have agreed that it may.
+// Decides when a server may write: at once, in its slot of the interval between two steps, or when server 0 grants it.
 // Used by: the hdf5 plugin, on the server's dispatch thread; none of it blocks.
 // Before it: a step is complete. After it: storage.hpp writes.
 // Source: the paper on dedicated cores, section 4 (slots) and its future work (coordination).
@@ -19,19 +19,19 @@ namespace damaris::hdf5 {
 
 class WriteSchedule {
  public:
-  static constexpr const char* kMessages = "turn:";  // how its messages begin
+  static constexpr const char* kMessages = "turn:";  // the prefix of its messages
 
   virtual ~WriteSchedule() = default;
-  // Whether the server may write this step now; asked again and again until it may, and then written() follows.
+  // Whether the server may write this step now; polled until it returns true, then followed by written().
   virtual bool may_write(const dc_step_t& step, Instant now) = 0;
-  // Before the step is written. Throws Failure when may_write() has waited in vain.
+  // Call before the step is written. Throws Failure if the wait of may_write() timed out.
   virtual void begin(std::int64_t step) { (void)step; }
-  // The step is written, which took `seconds`.
+  // The step was written, which took `seconds`.
   virtual void written(double seconds) = 0;
-  // This server brings nothing of the steps up to `step` that it has not brought yet.
+  // This server will write no further step up to `step`.
   virtual void passed(std::int64_t step) { (void)step; }
-  // A message of the schedule of server `from`: what send() of another server sent.
-  virtual void take(int from, const std::string& message) {
+  // Handles a message of the schedule of server `from`.
+  virtual void receive(int from, const std::string& message) {
     (void)from;
     (void)message;
   }
@@ -39,15 +39,15 @@ class WriteSchedule {
 
 std::unique_ptr<WriteSchedule> make_schedule(const dc_host_t& host, const Settings& settings);
 
-// As many slots as servers in the time between two steps. Where writing takes longer than a slot, the last server begins so
-// early that it is done by the next step; where it takes longer than the step, nobody waits. The first step has no
-// estimate and is written at once. An urgent step (`urgent`) does not wait for its slot.
+// Divides the interval between two steps into one slot per server. If writing takes longer than a slot, the last server begins so early
+// that it finishes before the next step; if it takes longer than the interval, no server waits. The first step is written at once, for
+// lack of an estimate. A step with `urgent` does not wait for its slot.
 class Slots : public WriteSchedule {
  public:
   Slots(int index, int count) : index_(index), count_(count) {}
   bool may_write(const dc_step_t& step, Instant now) override;
   void written(double seconds) override;
-  // Seconds from a step's end to the slot of this server.
+  // Seconds from the end of a step to this server's slot.
   double slot_begins() const;
 
  private:
@@ -56,21 +56,21 @@ class Slots : public WriteSchedule {
   int index_, count_;
   std::int64_t step_ = -1;
   Instant completed_ = {};
-  std::deque<double> intervals_;  // the last few between steps, seconds
-  double write_s_ = 0;            // the longest of late, forgotten slowly
+  std::deque<double> intervals_;  // the last few, in seconds
+  double write_s_ = 0;            // the longest recent write, decaying slowly
 };
 
-// Server 0 lets at most `writers` write at a time, in the order in which they asked; urgent ones first.
+// Server 0 grants at most `writers` servers at a time, in order of request, urgent ones first.
 class Coordinated : public WriteSchedule {
  public:
   Coordinated(const dc_host_t& host, const Settings& settings);
   bool may_write(const dc_step_t& step, Instant now) override;
   void written(double seconds) override;
-  void take(int from, const std::string& message) override;
+  void receive(int from, const std::string& message) override;
 
  private:
-  enum class State { idle, asked, granted };
-  struct Ask {
+  enum class State { idle, requested, granted };
+  struct Request {
     int server;
     std::int64_t number;
   };
@@ -80,12 +80,12 @@ class Coordinated : public WriteSchedule {
   const dc_host_t& host_;
   std::chrono::milliseconds timeout_;
   State state_ = State::idle;
-  std::int64_t number_ = 0;  // of the last question, so that a late answer is not taken for one to a later question
+  std::int64_t number_ = 0;  // of the last request, so that a late grant of an earlier request is ignored
   bool urgent_ = false;
-  Instant asked_ = {};
+  Instant requested_ = {};
   // Of server 0:
   int free_;
-  std::deque<Ask> queue_;
+  std::deque<Request> queue_;
 };
 
 }  // namespace damaris::hdf5

@@ -15,7 +15,7 @@ namespace {
 const StorageAttribute& attribute_of(const std::string& key, const std::string& value) {
   std::string known;
   for (const StorageAttribute& attribute : kAttributes) {
-    if (attribute.kind == ValueKind::reduction) continue;  // of the variables
+    if (attribute.kind == ValueKind::reduction) continue;  // applied to the variables by config
     if (setting_key(attribute) == key) return attribute;
     known += (known.empty() ? "" : ", ") + setting_key(attribute);
   }
@@ -34,19 +34,19 @@ std::int64_t number_of(const StorageAttribute& attribute, const std::string& val
 template <class Choice>
 Choice choice_from(const StorageAttribute& attribute, const std::string& value) {
   const int choice = choice_of(attribute, value);
-  if (choice < 0) refuse(setting_key(attribute), value, "it is none of the choices of that attribute");
+  if (choice < 0) refuse(setting_key(attribute), value, "it is not one of the choices of this attribute");
   return static_cast<Choice>(choice);
 }
 
 manifest::Existing existing_of(const StorageAttribute& attribute, const std::string& value) {
   constexpr manifest::Existing kChoices[] = {manifest::Existing::overwrite, manifest::Existing::refuse, manifest::Existing::append};
-  if (value == "recover") return manifest::Existing::recover;  // not in the XML: `damaris recover` says so
+  if (value == "recover") return manifest::Existing::recover;  // not in the XML: set by `damaris recover`
   return kChoices[choice_from<int>(attribute, value)];
 }
 
-// `damaris recover` may give another basename than the XML.
+// Checked here too, because `damaris recover` may give another basename than the XML.
 std::string basename_of(const StorageAttribute& attribute, const std::string& value) {
-  if (const std::string why = why_no_basename(value); !why.empty()) refuse(setting_key(attribute), value, why);
+  if (const std::string why = basename_problem(value); !why.empty()) refuse(setting_key(attribute), value, why);
   return value;
 }
 
@@ -72,26 +72,26 @@ void take(Settings& settings, const std::string& key, const std::string& value) 
   if (attribute.name == "retry") settings.retry_ms = number_of(attribute, value);
 }
 
-// What is read from must not be replaced while it is read.
+// A run that is read must not be replaced meanwhile.
 void check_restart(const Settings& settings) {
   if (settings.restart.empty() || settings.existing != manifest::Existing::overwrite) return;
   if (same_place(settings.restart, settings.basename))
     refuse("restart", settings.restart,
-           "it is the basename of this run, which replaces what is there (exists=\"overwrite\"); give this run another basename, "
-           "or say exists=\"append\"");
+           "it is the basename of this run, which overwrites the earlier run; give this run another basename, "
+           "or use exists=\"append\"");
 }
 
 }  // namespace
 
 bool same_place(const std::string& basename, const std::string& other) {
-  // What cannot be looked at fails when it is opened.
+  // An inaccessible path fails when it is opened.
   const auto place = [](const std::string& name) {
     const std::filesystem::path whole = std::filesystem::absolute(name);
     std::error_code unreadable;
     const std::filesystem::path known = std::filesystem::weakly_canonical(whole, unreadable);
     return unreadable ? whole.lexically_normal() : known;
   };
-  // Another way to the same record, such as a mount or a folder of links.
+  // Another path to the same manifest, such as a mount or a folder of links.
   std::error_code none;
   return place(basename) == place(other) || std::filesystem::equivalent(basename + ".jsonl", other + ".jsonl", none);
 }

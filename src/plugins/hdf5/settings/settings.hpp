@@ -1,4 +1,4 @@
-// What the XML says of the files: the attributes of <hdf5>, as config has checked them, and what only the plugin can know.
+// The values of the attributes of <hdf5>, checked by config, and the checks that only the plugin can make.
 // Used by: the hdf5 plugin's init, on the server's dispatch thread.
 // Before it: dc_host_t, attributes.hpp. After it: storage.hpp.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace damaris::hdf5 {
 
-// Both in the order of their choices in attributes.hpp.
+// Both in the order of the choices in attributes.hpp.
 enum class Files { per_server, per_group, single };
 
 enum class ScheduleKind { immediate, slots, coordinated };
@@ -30,15 +30,15 @@ struct Settings {
   manifest::Existing existing = manifest::Existing::overwrite;
   ScheduleKind schedule = ScheduleKind::immediate;
   int writers = static_cast<int>(preset_of("writers"));  // coordinated: servers that may write at the same time
-  std::int64_t retry_ms = preset_of("retry");            // how long is tried again what the file system refuses
-  // coordinated: after it a server writes without a turn; files of several: after it the step fails.
+  std::int64_t retry_ms = preset_of("retry");            // how long to retry what the file system refuses
+  // coordinated: afterwards a server writes without a grant; shared files: afterwards the step fails.
   std::int64_t turn_timeout_ms = preset_of("turn-timeout");
 };
 
-// Whether both mean the same run.
+// Whether both denote the same run.
 bool same_place(const std::string& basename, const std::string& other);
 
-// Throws damaris::Error(DC_E_CONFIG) that names the setting, for what config has not checked or cannot know.
+// Throws damaris::Error(DC_E_CONFIG) naming the setting, for what config has not checked or cannot check.
 Settings read_settings(const dc_host_t& host);
 
 }  // namespace damaris::hdf5

@@ -28,84 +28,85 @@ constexpr char kLate[] = "late:";
 }  // namespace
 
 Agreement::Agreement(const dc_host_t& host, const Group& group, std::int64_t timeout_ms, Attend attend)
-    : host_(host), group_(group), timeout_(timeout_ms), attend_(std::move(attend)), mine_(kNever), going_(kNever) {
+    : host_(host), group_(group), timeout_(timeout_ms), attend_(std::move(attend)), ready_(kNever), started_(kNever) {
   for (int server = group.first; server < group.first + group.size; ++server) reached_[server] = kNever;
 }
 
-void Agreement::tell(int server, const std::string& what, std::int64_t step) const {
+void Agreement::send(int server, const std::string& what, std::int64_t step) const {
   const std::string text = kMessages + what + " " + std::to_string(step);
   if (host_.send(host_.self, server, text.data(), text.size()) == DC_OK) return;
   const std::string line =
-      "hdf5: server " + std::to_string(server) + " does not get the message '" + text + "', and will wait in vain";
+      "hdf5: server " + std::to_string(server) + " cannot be sent the message '" + text + "', and will wait until its time-out";
   host_.log(host_.self, 0, line.c_str());
 }
 
 bool Agreement::may_write(const dc_step_t& step, Instant now) {
-  if (mine_ != step.step) {
-    mine_ = step.step;
-    asked_ = now;
-    tell(group_.leader(), "ready", mine_);
+  if (ready_ != step.step) {
+    ready_ = step.step;
+    ready_since_ = now;
+    send(group_.leader(), "ready", ready_);
   }
-  if (going_ != mine_ && given_up_.count(mine_) == 0) look_at_clock(now);
-  return going_ == mine_ || given_up_.count(mine_) > 0;
+  if (started_ != ready_ && abandoned_.count(ready_) == 0) check_timeout(now);
+  return started_ == ready_ || abandoned_.count(ready_) > 0;
 }
 
 void Agreement::begin(std::int64_t step) {
-  if (const auto found = given_up_.find(step); found != given_up_.end()) throw Failure(found->second, kNoRemedy);
+  if (const auto found = abandoned_.find(step); found != abandoned_.end()) throw Failure(found->second, kNoRemedy);
 }
 
-// The leader knows which servers are late, and names them to all. The others wait for its word a little longer: it may be late itself.
-void Agreement::look_at_clock(Instant now) {
+// The leader knows which servers are late, and sends their names to all. The others wait a little longer for its message, as it may be late
+// itself.
+void Agreement::check_timeout(Instant now) {
   const bool leads = host_.server_index == group_.leader();
-  if (now - asked_ <= (leads ? timeout_ : timeout_ + timeout_ / 2)) return;
+  if (now - ready_since_ <= (leads ? timeout_ : timeout_ + timeout_ / 2)) return;
   if (!leads) {
-    given_up_[mine_] = "server " + std::to_string(group_.leader()) + ", which leads the group, has not let it be written within " +
-                       std::to_string(timeout_.count()) + " ms, the turn-timeout";
+    abandoned_[ready_] = "server " + std::to_string(group_.leader()) + ", which leads the group, did not start the write within " +
+                         std::to_string(timeout_.count()) + " ms, the turn-timeout";
     return;
   }
-  for (const auto& [server, reached] : reached_) tell(server, kLate + late_servers(), mine_);
+  for (const auto& [server, reached] : reached_) send(server, kLate + late_servers(), ready_);
 }
 
 std::string Agreement::late_servers() const {
   std::string late;
   for (const auto& [server, reached] : reached_)
-    if (reached < mine_) late += (late.empty() ? "" : ",") + std::to_string(server);
+    if (reached < ready_) late += (late.empty() ? "" : ",") + std::to_string(server);
   return late;
 }
 
-void Agreement::passed(std::int64_t step) { tell(group_.leader(), "passed", step); }
+void Agreement::passed(std::int64_t step) { send(group_.leader(), "passed", step); }
 
-void Agreement::take(int from, const std::string& message) {
+void Agreement::receive(int from, const std::string& message) {
   const std::size_t space = message.rfind(' ');
   const std::string what = message.substr(std::string(kMessages).size(), space - std::string(kMessages).size());
   const std::int64_t step = std::stoll(message.substr(space));
   if (what == "go") return go(step);
   if (what.rfind(kLate, 0) == 0)
-    return void(given_up_[step] = "server " + what.substr(sizeof kLate - 1) + " has not come to it within " +
-                                  std::to_string(timeout_.count()) + " ms, the turn-timeout, and the others do not wait longer");
+    return void(abandoned_[step] = "server " + what.substr(sizeof kLate - 1) + " did not reach it within " +
+                                   std::to_string(timeout_.count()) + " ms, the turn-timeout");
   std::int64_t& reached = reached_[from];
   reached = std::max(reached, step);
   if (what == "ready") wanted_.insert(step);
-  let_go();
+  start_ready_steps();
 }
 
-// What this server has given up it attends all the same, to refuse it: a step is stored by all or by none.
+// This server takes part even in a step that it has abandoned, to refuse it: a step is stored by all servers or by none.
 void Agreement::go(std::int64_t step) {
-  going_ = step;
-  if (const auto found = given_up_.find(step); found != given_up_.end())
+  started_ = step;
+  if (const auto found = abandoned_.find(step); found != abandoned_.end())
     attend_(step, found->second);
-  else if (step != mine_)
+  else if (step != ready_)
     attend_(step, "");
 }
 
-void Agreement::let_go() {
+void Agreement::start_ready_steps() {
   const auto before = [](const auto& a, const auto& b) { return a.second < b.second; };
   const std::int64_t all = std::min_element(reached_.begin(), reached_.end(), before)->second;
   while (!wanted_.empty() && *wanted_.begin() <= all) {
     const std::int64_t step = *wanted_.begin();
     wanted_.erase(wanted_.begin());
-    if (given_up_.count(step) > 0) continue;  // all of them have
-    for (const auto& [server, reached] : reached_) tell(server, "go", step);
+    if (abandoned_.count(step) > 0) continue;  // all servers have abandoned it
+    for (const auto& [server, reached] : reached_) send(server, "go", step);
   }
 }
 

@@ -17,7 +17,7 @@
 namespace damaris::hdf5 {
 namespace {
 
-// Of one write: large, as each is a step of all servers; it bounds the memory that gathering takes.
+// Per write: large, as each write synchronizes all servers, but it bounds the memory for gathering.
 constexpr std::size_t kLoadBytes = std::size_t{32} << 20;
 
 Space part_of(const Box& whole, const Box& part) {
@@ -57,7 +57,7 @@ manifest::DatasetEntry record_of(const SharedDataset& dataset, const Piece& piec
   return entry;
 }
 
-// Its share of what the chunks take.
+// This member's share of the chunks' stored size.
 void note_stored_bytes(const Dataset& open, const SharedDataset& dataset, std::vector<manifest::DatasetEntry>& entries) {
   const auto all = static_cast<double>(H5Dget_storage_size(open.id()));
   for (manifest::DatasetEntry& one : entries)
@@ -94,7 +94,7 @@ void BoxWriter::write_dataset(hid_t file, const SharedDataset& dataset, const dc
   std::vector<manifest::DatasetEntry> entries;
   for (const Piece& piece : pieces) entries.push_back(record_of(dataset, piece));
   const std::vector<Load> loads = loads_of(dataset, pieces, entries);
-  const bool together = in_step(dataset);
+  const bool together = is_collective(dataset);
   const std::size_t rounds = together ? rounds_of(dataset) : loads.size();
   if (rounds > 0) {
     const Dataset open(H5Dopen2(file, dataset.path.c_str(), H5P_DEFAULT), "open the dataset", dataset.path);
@@ -107,7 +107,7 @@ void BoxWriter::write_dataset(hid_t file, const SharedDataset& dataset, const dc
   std::move(entries.begin(), entries.end(), std::back_inserter(result.boxes));
 }
 
-// A chunked box whole, so that each chunk is compressed once.
+// A chunked box is written whole, so that each chunk is compressed once.
 std::vector<Box> BoxWriter::bricks_of(const SharedDataset& dataset, const std::vector<Box>& boxes) const {
   std::vector<Box> bricks;
   for (const Box& box : boxes) {
@@ -130,8 +130,8 @@ std::vector<Box> BoxWriter::all_bricks(const SharedDataset& dataset, int member)
   return bricks;
 }
 
-// Where each write is one run of the file, nobody gains by waiting for the others. Else MPI joins what lies between each other.
-bool BoxWriter::in_step(const SharedDataset& dataset) const {
+// If each write is contiguous in the file, collective writes gain nothing. Else MPI merges the interleaved pieces.
+bool BoxWriter::is_collective(const SharedDataset& dataset) const {
   if (is_chunked(dataset, filters_)) return true;
   std::size_t offset = 0;
   for (int member = 0; member < team_.size(); ++member)
@@ -156,10 +156,10 @@ std::vector<BoxWriter::Load> BoxWriter::loads_of(const SharedDataset& dataset, c
   return loads;
 }
 
-void BoxWriter::put(const BoxTarget& target, const Load* load, bool in_step) {
+void BoxWriter::put(const BoxTarget& target, const Load* load, bool collective) {
   const void* values = nullptr;
   if (load != nullptr && !failure_) attempt([&] { values = values_of(*load, target); });
-  if (values == nullptr && !in_step) return;
+  if (values == nullptr && !collective) return;
   attempt([&] {
     const SharedDataset& dataset = target.dataset;
     const char nothing = 0;
@@ -167,8 +167,8 @@ void BoxWriter::put(const BoxTarget& target, const Load* load, bool in_step) {
     const Space file = values == nullptr ? nothing_of(dataset.whole) : part_of(dataset.whole, load->box);
     const Properties alone(H5Pcreate(DAMARIS_HDF5_CLASS(DATASET_XFER)), "make the properties of a write");
     const Properties together = Team::collective_write();
-    checked(H5Dwrite(target.open.id(), type_of(*dataset.variable).id(), memory.id(), file.id(), (in_step ? together : alone).id(),
-                     values == nullptr ? &nothing : values),
+    checked(H5Dwrite(target.open.id(), type_of(*dataset.variable).id(), memory.id(), file.id(),
+                     (collective ? together : alone).id(), values == nullptr ? &nothing : values),
             "write the dataset", dataset.path);
   });
 }

@@ -1,6 +1,6 @@
-// Writes what one server has of a file that several write: box by box, all servers in step where HDF5 asks for it.
+// Writes one server's part of a shared file, box by box; collectively where HDF5 requires it.
 // Used by: the hdf5 plugin, on the server's dispatch thread; collective over the group.
-// Before it: dataset_creator.hpp made the datasets. After it: what each server wrote goes into the manifest.
+// Before it: dataset_creator.hpp, which created the datasets. After it: the manifest records what each server wrote.
 #pragma once
 
 #include <exception>
@@ -19,15 +19,15 @@ class BoxWriter {
   BoxWriter(const Team& team, const std::vector<Filter>& filters) : team_(team), filters_(filters) {}
 
   struct Result {
-    std::vector<manifest::DatasetEntry> boxes;  // that this member wrote
+    std::vector<manifest::DatasetEntry> boxes;  // those that this member wrote
     std::vector<Found> found;                   // by dataset of the layout
   };
-  // Opens the file at `path`, writes this member's boxes of all datasets and closes it. A member whose values cannot be had goes on
-  // with the others, without data, and throws at the end: else they would wait for it for ever.
+  // Opens the file at `path`, writes this member's boxes of all datasets, and closes it. A member that fails to provide its values continues
+  // with the others, without data, and throws at the end, as they would otherwise wait for ever.
   Result write(const std::string& path, const SharedLayout& layout, const dc_step_t* step);
 
  private:
-  // What a member writes in one go: a brick of a box of its own, or of a hole.
+  // The data of one write: a brick of a box of this member, or of a hole.
   struct Load {
     Box box;
     const Piece* piece = nullptr;  // nullptr: a hole
@@ -42,14 +42,14 @@ class BoxWriter {
   void write_dataset(hid_t file, const SharedDataset& dataset, const dc_step_t* step, Result& result, Found& found);
   std::vector<Box> bricks_of(const SharedDataset& dataset, const std::vector<Box>& boxes) const;
   std::vector<Box> all_bricks(const SharedDataset& dataset, int member) const;
-  bool in_step(const SharedDataset& dataset) const;
+  bool is_collective(const SharedDataset& dataset) const;
   std::size_t rounds_of(const SharedDataset& dataset) const;
   std::vector<Load> loads_of(const SharedDataset& dataset, const std::vector<Piece>& pieces,
                              std::vector<manifest::DatasetEntry>& entries) const;
   const void* values_of(const Load& load, const BoxTarget& target);
   const void* rounded(const Load& load, const void* values, std::size_t count);
   const void* filling(const Load& load, const SharedDataset& dataset);
-  void put(const BoxTarget& target, const Load* load, bool in_step);
+  void put(const BoxTarget& target, const Load* load, bool collective);
   template <class Step>
   void attempt(Step&& step);
 

@@ -18,7 +18,7 @@
 namespace damaris::hdf5 {
 namespace {
 
-constexpr std::uint64_t kMetadataBytes = std::uint64_t{1} << 16;  // for the index of chunks and what else HDF5 may add
+constexpr std::uint64_t kMetadataBytes = std::uint64_t{1} << 16;  // for the chunk index and other metadata that HDF5 may add
 
 void set_filters(const Properties& properties, const dc_variable_info_t& variable, const std::vector<Filter>& filters) {
   const bool reduced = variable.reduction.precision != DC_EXACT;
@@ -55,13 +55,13 @@ void label_found(hid_t dataset, const dc_variable_info_t& variable, const Found&
 
 Piece piece_of(const SharedDataset& one) { return {one.path, one.variable, one.joined, one.has_position, one.whole, {}}; }
 
-// Where room cannot be reserved: what is free now may be gone later, but a full file system is seen.
-void look_for_room(const OutputFile& output, const struct stat& facts, std::uint64_t bytes) {
+// If space cannot be reserved: detects at least a file system that is already full.
+void check_free_space(const OutputFile& output, const struct stat& facts, std::uint64_t bytes) {
   constexpr std::uint64_t kStatBlock = 512;
   struct statvfs disk = {};
   if (::fstatvfs(output.descriptor(), &disk) != 0) return;
   const std::uint64_t there = static_cast<std::uint64_t>(facts.st_blocks) * kStatBlock, room = disk.f_bavail * disk.f_frsize;
-  if (bytes > there + room) throw_system_failure(ENOSPC, "find room for", output.temporary_path());
+  if (bytes > there + room) throw_system_failure(ENOSPC, "find space for", output.temporary_path());
 }
 
 void take_lower(std::optional<double>& into, const std::optional<double>& other) {
@@ -113,7 +113,7 @@ void DatasetCreator::label_file(hid_t file, std::int64_t step, const SharedLayou
   write_attribute(file, "never_attached", layout.never_attached);
 }
 
-// Holes of contiguous datasets are written like values; chunks are filled by HDF5 when all open the file.
+// Holes of contiguous datasets are written like values; HDF5 fills chunks when all servers open the file.
 Dataset DatasetCreator::create(hid_t file, const SharedDataset& one) const {
   const Properties properties = dataset_properties();
   const Piece piece = piece_of(one);
@@ -133,10 +133,10 @@ Dataset DatasetCreator::create(hid_t file, const SharedDataset& one) const {
   return dataset;
 }
 
-// What is contiguous lies inside the file already, as a hole of it; chunks come behind. A file system that cannot reserve writes without.
+// Contiguous datasets are already within the file, as holes; chunks follow. File systems that cannot reserve space do without.
 void DatasetCreator::reserve(const OutputFile& output, const SharedLayout& layout) const {
   struct stat facts = {};
-  if (::fstat(output.descriptor(), &facts) != 0) throw_system_failure(errno, "look at", output.temporary_path());
+  if (::fstat(output.descriptor(), &facts) != 0) throw_system_failure(errno, "stat", output.temporary_path());
   std::uint64_t bytes = static_cast<std::uint64_t>(facts.st_size);
   for (const SharedDataset& one : layout.datasets)
     if (is_chunked(one, filters_))
@@ -145,8 +145,8 @@ void DatasetCreator::reserve(const OutputFile& output, const SharedLayout& layou
   while (::fallocate(output.descriptor(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) != 0 && (error = errno) == EINTR) {
   }
   if (error == ENOSPC || error == EDQUOT || error == EIO || error == EFBIG)
-    throw_system_failure(error, "reserve room for", output.temporary_path());
-  if (error != 0 && error != EINTR) look_for_room(output, facts, bytes);
+    throw_system_failure(error, "reserve space for", output.temporary_path());
+  if (error != 0 && error != EINTR) check_free_space(output, facts, bytes);
 }
 
 void DatasetCreator::label(const OutputFile& output, const SharedLayout& layout, const std::vector<Found>& found) const {

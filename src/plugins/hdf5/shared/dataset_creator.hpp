@@ -1,6 +1,6 @@
-// A file of several servers before and after they fill it: groups, datasets, attributes; the values are others' work.
+// Creates the groups, datasets and attributes of a shared file, and completes it after the servers have written the values.
 // Used by: the hdf5 plugin of the group's leader, on its dispatch thread.
-// Before it: shared_layout.hpp, output_file.hpp. After it: box_writer.hpp fills it, label() adds what was found, and the file is published.
+// Before it: shared_layout.hpp, output_file.hpp. After it: box_writer.hpp fills it, label() adds ranges and errors, and the file is published.
 #pragma once
 
 #include <optional>
@@ -13,28 +13,28 @@
 
 namespace damaris::hdf5 {
 
-// Whether it has chunks, which all members must write together.
+// Whether the dataset has chunks, which all members must write collectively.
 bool is_chunked(const SharedDataset& dataset, const std::vector<Filter>& filters);
 // Of a chunked dataset.
 Extents chunk_of(const SharedDataset& dataset);
 
-// What the members found in the values of a dataset.
+// Properties of a dataset's values, computed by the members.
 struct Found {
   std::optional<double> min, max;
   std::optional<double> largest_error;
 };
 void merge(Found& into, const Found& other);
 
-// Made by one server alone: so whatever the storage refuses is known before the others begin, and HDF5 never meets a storage that
-// fails while several servers have the file open, which it does not survive.
+// One server alone creates the file, so that a refusal of the file system is detected before the others begin: HDF5 does not survive a
+// write error while several servers have the file open.
 class DatasetCreator {
  public:
   DatasetCreator(const dc_host_t& host, const Group& group, const std::vector<Filter>& filters)
       : host_(host), group_(group), filters_(filters) {}
 
-  // Creates all datasets and labels them; asks the file system for the room that their values need. Throws Failure.
+  // Creates and labels all datasets; preallocates the space of their values. Throws Failure.
   void make(const OutputFile& output, std::int64_t step, const SharedLayout& layout) const;
-  // Adds what is known only when the values are written; gives back room that they did not need. Throws Failure.
+  // Adds attributes that are known only when the values are written; releases unused space. Throws Failure.
   void label(const OutputFile& output, const SharedLayout& layout, const std::vector<Found>& found) const;
 
  private:

@@ -24,7 +24,7 @@ OfferedBlock block_from(const std::int64_t* row, int ndims) {
   for (int d = 0; d < ndims; ++d) {
     block.box.low[d] = row[3 + d];
     if (__builtin_add_overflow(row[3 + d], row[3 + ndims + d], &block.box.high[d]))
-      throw Error(DC_E_INTERNAL, "another server has a block that ends beyond all numbers");
+      throw Error(DC_E_INTERNAL, "another server has a block that ends beyond the range of 64 bits");
   }
   return block;
 }
@@ -97,10 +97,10 @@ Offer offer_from(const std::string& text, const dc_host_t& host) try {
     OfferedVariable& variable = offer.variables.emplace_back();
     read_value(entry.at(0), variable.id);
     read_value(entry.at(2), variable.global);
-    if (variable.id >= host.variable_count) throw Error(DC_E_INTERNAL, "another server has other variables");
+    if (variable.id >= host.variable_count) throw Error(DC_E_INTERNAL, "another server has different variables");
     const int ndims = host.variables[variable.id].ndims;
     if (!variable.global.empty() && variable.global.size() != static_cast<std::size_t>(ndims))
-      throw Error(DC_E_INTERNAL, "another server has a variable of other dimensions");
+      throw Error(DC_E_INTERNAL, "another server has a variable with different dimensions");
     std::size_t list = 0;
     Numbers rows;
     read_value(entry.at(1), list);
@@ -109,7 +109,7 @@ Offer offer_from(const std::string& text, const dc_host_t& host) try {
   }
   return offer;
 } catch (const Json::exception& error) {
-  throw Error(DC_E_INTERNAL, std::string("another server's list of datasets makes no sense: ") + error.what());
+  throw Error(DC_E_INTERNAL, std::string("another server's list of datasets is invalid: ") + error.what());
 }
 
 }  // namespace damaris::hdf5

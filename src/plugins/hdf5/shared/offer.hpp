@@ -1,6 +1,6 @@
-// What one server brings to a step that several write together, as the text of a message.
+// The blocks that one server contributes to a step of a shared file, as the text of a message.
 // Used by: the hdf5 plugin, on the server's dispatch thread.
-// Before it: the step's views. After it: shared_layout.hpp joins the offers of all.
+// Before it: the step's views. After it: shared_layout.hpp, which joins the offers of all servers.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -22,7 +22,7 @@ struct OfferedBlock {
 
 struct OfferedVariable {
   std::uint32_t id = 0;
-  std::vector<std::int64_t> global;  // extents; empty: not known
+  std::vector<std::int64_t> global;  // extents; empty: unknown
   std::vector<OfferedBlock> blocks;
 };
 
@@ -33,12 +33,12 @@ struct Offer {
   std::vector<OfferedVariable> variables;
 };
 
-// Without a step all clients are absent.
+// `step` may be nullptr: all clients are absent.
 Offer offer_of(const dc_host_t& host, const dc_step_t* step);
 
-// Short: variables whose blocks lie at the same places share the list of them.
+// Compact: variables whose blocks have the same boxes share one list.
 std::string to_text(const Offer& offer);
-// Throws damaris::Error(DC_E_INTERNAL) for what another version sent. Dimensions are the variables' of `host`.
+// Throws damaris::Error(DC_E_INTERNAL) for a message of another version. Takes the dimensions from the variables of `host`.
 Offer offer_from(const std::string& text, const dc_host_t& host);
 
 }  // namespace damaris::hdf5

@@ -16,7 +16,8 @@
 namespace damaris::hdf5 {
 namespace {
 
-// Each server makes sure of its own bytes: on other nodes nobody else can. Open from before the first write, it learns of all failures.
+// Each server syncs its own bytes: servers on other nodes cannot. The descriptor is open from before the first write, so fsync reports all
+// failures.
 class OwnSync {
  public:
   explicit OwnSync(const std::string& path) : path_(path), descriptor_(open_own(path, O_RDWR, 0666)) {
@@ -53,11 +54,11 @@ void merge_text(std::vector<Found>& into, const std::string& text) {
   }
 }
 
-std::uint32_t sum_of(const Contest& contest, const SharedPart& part, const dc_step_t& step) {
+std::uint32_t sum_of(const Overlap& overlap, const SharedPart& part, const dc_step_t& step) {
   Staging staging;
-  const Piece piece = {"", contest.variable, true, true, part.box, {{&block_of(*contest.variable, part, step), part.box}}, false};
+  const Piece piece = {"", overlap.variable, true, true, part.box, {{&block_of(*overlap.variable, part, step), part.box}}, false};
   const std::byte* values = elements_of(piece, part.box, staging);
-  return codec::crc32(values, static_cast<std::size_t>(volume(part.box)) * contest.variable->element_bytes);
+  return codec::crc32(values, static_cast<std::size_t>(volume(part.box)) * overlap.variable->element_bytes);
 }
 
 std::uint64_t raw_bytes_of(const SharedLayout& layout) {
@@ -92,19 +93,19 @@ void SharedFiles::attend(std::int64_t step, const std::string& why_not) try {
     if (!why_not.empty()) throw Failure(why_not, kNoRemedy);
   });
 } catch (const Failure& failure) {
-  const std::string line = "hdf5: " + names_.final_path(step) + ", to which this server gives nothing: " + failure.what();
+  const std::string line = "hdf5: " + names_.final_path(step) + ", to which this server contributes no data: " + failure.what();
   host_.log(host_.self, 1, line.c_str());
 }
 
-// Each step of it that may fail is a task of all: a server that left early would be waited for.
+// Each operation that may fail is run on all servers, because the others would wait for a server that left early.
 manifest::FileEntry SharedFiles::write_together(std::int64_t number, const dc_step_t* step, const std::function<void()>& check) {
   team_.gather();
-  const std::vector<std::string> offers = team_.together([&] {
+  const std::vector<std::string> offers = team_.run_on_all([&] {
     check();
     return to_text(offer_of(host_, step));
   });
   SharedLayout layout;
-  std::optional<OutputFile> output;  // of the leader: removed unless it is published
+  std::optional<OutputFile> output;  // on the leader: removed unless published
   const auto prepare = [&] {
     layout = layout_from(offers);
     if (!team_.leads()) return std::string();
@@ -113,27 +114,27 @@ manifest::FileEntry SharedFiles::write_together(std::int64_t number, const dc_st
     creator_.make(*output, number, layout);
     return output->temporary_path();
   };
-  const std::string path = team_.together(prepare).front();
+  const std::string path = team_.run_on_all(prepare).front();
   settle(layout, step);
   manifest::FileEntry entry;
   entry.name = names_.final_name(number);
   entry.server = host_.server_index;
   const std::vector<std::string> found = fill(path, layout, step, entry);
-  const std::uint64_t bytes = std::stoull(team_.by_leader([&] { return std::to_string(finish(*output, layout, found)); }));
+  const std::uint64_t bytes = std::stoull(team_.run_on_leader([&] { return std::to_string(finish(*output, layout, found)); }));
   entry.checksum = checksum_of(path, bytes);
-  entry.bytes = std::stoull(team_.by_leader([&] { return std::to_string(publish(*output, layout)); }));
+  entry.bytes = std::stoull(team_.run_on_leader([&] { return std::to_string(publish(*output, layout)); }));
   return entry;
 }
 
-// Servers that have the same values for one place lose nothing.
+// Overlapping blocks with equal values are not reported.
 void SharedFiles::settle(const SharedLayout& layout, const dc_step_t* step) {
-  lost_.clear();
-  if (layout.contests.empty()) return;
-  const std::vector<std::string> texts = team_.together([&] {
+  hidden_.clear();
+  if (layout.overlaps.empty()) return;
+  const std::vector<std::string> texts = team_.run_on_all([&] {
     Json sums = Json::array();
-    for (const Contest& contest : layout.contests)
-      for (const SharedPart* part : {&contest.shown, &contest.hidden})
-        sums.push_back(part->member == team_.member() ? sum_of(contest, *part, *step) : 0);
+    for (const Overlap& overlap : layout.overlaps)
+      for (const SharedPart* part : {&overlap.shown, &overlap.hidden})
+        sums.push_back(part->member == team_.member() ? sum_of(overlap, *part, *step) : 0);
     return text_of(sums);
   });
   std::vector<Json> sums;
@@ -141,22 +142,21 @@ void SharedFiles::settle(const SharedLayout& layout, const dc_step_t* step) {
   const auto sum = [&](const SharedPart& part, std::size_t place) {
     return sums[static_cast<std::size_t>(part.member)].at(place).get<std::uint32_t>();
   };
-  for (std::size_t i = 0; i < layout.contests.size(); ++i) {
-    const Contest& contest = layout.contests[i];
-    const bool is_told = !lost_.empty() && lost_.back().variable == contest.variable;  // a variable's follow each other
-    if (!is_told && contest.hidden.member == team_.member() && sum(contest.shown, 2 * i) != sum(contest.hidden, 2 * i + 1))
-      lost_.push_back(contest);
+  for (std::size_t i = 0; i < layout.overlaps.size(); ++i) {
+    const Overlap& overlap = layout.overlaps[i];
+    const bool is_known = !hidden_.empty() && hidden_.back().variable == overlap.variable;  // sorted by variable
+    if (!is_known && overlap.hidden.member == team_.member() && sum(overlap.shown, 2 * i) != sum(overlap.hidden, 2 * i + 1))
+      hidden_.push_back(overlap);
   }
 }
 
-// Once for each variable.
+// Warns once per variable.
 void SharedFiles::warn_of_scattered(const SharedLayout& layout, std::int64_t step) {
   for (const std::string& variable : layout.scattered) {
     if (!scattered_.insert(variable).second) continue;
     const std::string line =
         "hdf5: step " + std::to_string(step) + ": the positions of '" + variable +
-        "' are so far apart that its blocks are stored one by one, not as one array; is one of them wrong, or does "
-        "its layout lack 'global'?";
+        "' are so far apart that its blocks are stored separately; check the positions, and 'global' of its layout";
     host_.log(host_.self, 1, line.c_str());
   }
 }
@@ -167,15 +167,15 @@ SharedLayout SharedFiles::layout_from(const std::vector<std::string>& offers) co
   return shared_layout_of(all, host_);
 }
 
-// Returns what each server found in the values.
+// Returns the properties of the values that each server computed.
 std::vector<std::string> SharedFiles::fill(const std::string& path, const SharedLayout& layout, const dc_step_t* step,
                                            manifest::FileEntry& entry) {
   std::optional<OwnSync> own;
-  team_.together([&] {
+  team_.run_on_all([&] {
     own.emplace(path);
     return std::string();
   });
-  return team_.together([&] {
+  return team_.run_on_all([&] {
     BoxWriter::Result result = writer_.write(path, layout, step);
     own->sync();
     entry.datasets = std::move(result.boxes);
@@ -183,7 +183,7 @@ std::vector<std::string> SharedFiles::fill(const std::string& path, const Shared
   });
 }
 
-// Returns the size of the file, in which nothing changes any more.
+// Returns the size of the file, which is final.
 std::uint64_t SharedFiles::finish(OutputFile& output, const SharedLayout& layout, const std::vector<std::string>& texts) const {
   std::vector<Found> found(layout.datasets.size());
   for (const std::string& text : texts) merge_text(found, text);
@@ -192,13 +192,13 @@ std::uint64_t SharedFiles::finish(OutputFile& output, const SharedLayout& layout
   return std::filesystem::file_size(output.temporary_path());
 }
 
-// Each member reads as much of the file as the others: only HDF5 knows which member wrote which bytes.
+// Each member reads an equal part of the file, because only HDF5 knows which member wrote which bytes.
 std::uint32_t SharedFiles::checksum_of(const std::string& path, std::uint64_t bytes) {
   const auto begin_of = [&](int member) {
     return bytes / static_cast<std::uint64_t>(team_.size()) * static_cast<std::uint64_t>(member);
   };
   const auto end_of = [&](int member) { return member + 1 == team_.size() ? bytes : begin_of(member + 1); };
-  const std::vector<std::string> parts = team_.together([&] {
+  const std::vector<std::string> parts = team_.run_on_all([&] {
     const std::uint64_t begin = begin_of(team_.member()), end = end_of(team_.member());
     const manifest::FileSum sum = manifest::sum_of_file(path, begin, end);
     if (sum.bytes != end - begin) throw Failure("'" + path + "' is shorter than it was written", EIO);

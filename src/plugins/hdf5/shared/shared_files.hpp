@@ -1,6 +1,6 @@
-// The files that the servers of a group write together: a file for each step of which one of them has data.
+// Writes the shared files of a group of servers: one for each step of which a server has data.
 // Used by: the hdf5 plugin, on the server's dispatch thread; collective over the group.
-// Before it: agreement.hpp has brought all servers of the group to the same step. After it: the manifest.
+// Before it: agreement.hpp, which brings all servers of the group to the same step. After it: the manifest.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -16,25 +16,24 @@
 
 namespace damaris::hdf5 {
 
-// Throws damaris::Error(DC_E_CONFIG) where the settings ask for files of several servers and these cannot be. Calls nothing of HDF5.
+// Throws damaris::Error(DC_E_CONFIG) if the settings require shared files and they are impossible. Makes no call of HDF5.
 void check_can_share(const dc_host_t& host);
 
 class SharedFiles {
  public:
-  // `begin` is called on the leader with the name of each file that it has made. Where check_can_share() has nothing against it.
+  // Requires that check_can_share() succeeded. Calls `begin` on the leader with the name of each new file.
   SharedFiles(const dc_host_t& host, const Settings& settings, const manifest::FileNames& names,
               std::function<void(const std::string&)> begin);
 
-  // Writes the step with the others. Returns what this server has of the file, which is durable under its final name. Throws
-  // Failure on all of them when one cannot: then no file is left.
-  // `check` may refuse the step, by an exception.
+  // Writes the step together with the others. Returns this server's part of the file, which is durable under its final name. Throws Failure
+  // on all servers if one of them fails; then no file is left. `check` may refuse the step by throwing.
   manifest::FileEntry write(const dc_step_t& step, const std::function<void()>& check) {
     return write_together(step.step, &step, check);
   }
-  // Blocks of this server whose values are not in the file just written, as another server has other ones for their place; the first of
-  // each variable.
-  const std::vector<Contest>& lost() const { return lost_; }
-  // Takes part in a step of which only others have data. What fails is theirs to say. With `why_not` it refuses it, for all.
+  // Blocks of this server whose values are not in the file just written, because another server has different values for the same box; the
+  // first of each variable.
+  const std::vector<Overlap>& hidden_blocks() const { return hidden_; }
+  // Takes part in a step of which only other servers have data; they report failures. If `why_not` is not empty, refuses the step for all.
   void attend(std::int64_t step, const std::string& why_not);
 
  private:
@@ -55,8 +54,8 @@ class SharedFiles {
   Team team_;
   DatasetCreator creator_;
   BoxWriter writer_;
-  std::vector<Contest> lost_;
-  std::set<std::string> scattered_;  // variables of which that was said
+  std::vector<Overlap> hidden_;
+  std::set<std::string> scattered_;  // variables for which this was reported
 };
 
 }  // namespace damaris::hdf5

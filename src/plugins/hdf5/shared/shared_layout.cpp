@@ -9,18 +9,18 @@
 namespace damaris::hdf5 {
 namespace {
 
-// A variable is joined as long as the array is not so many times larger than its blocks and what is declared: one wrong position would
-// fill a disk with holes, and cost the other variables their file.
-constexpr std::int64_t kMostHoles = 16;
+// A variable is not joined if the array would be this many times larger than its blocks and its declaration: a single wrong position would
+// fill a disk with holes, and make the step fail for the other variables.
+constexpr std::int64_t kMaxHoleRatio = 16;
 
 struct MemberBlock {
   int member;
   OfferedBlock block;
 };
 
-// One variable, as all members have it.
+// A variable in the offers of all members.
 struct Offered {
-  std::vector<std::int64_t> global;  // around what they say
+  std::vector<std::int64_t> global;  // the maximum of the offers
   std::vector<MemberBlock> blocks;
 };
 
@@ -56,7 +56,7 @@ Box declared_box(const Offered& offered) {
   return declared;
 }
 
-// The declared array, and what lies beyond it when the declaration was too small.
+// The declared array, enlarged if a block lies beyond it.
 Box whole_of(const Offered& offered, const std::vector<Box>& blocks) {
   std::vector<Box> boxes;
   for (const Box& box : blocks)
@@ -76,7 +76,7 @@ bool is_scattered(const Offered& offered) {
   std::int64_t meant = 1;
   for (const Box& box : boxes) meant += volume(box);
   if (!offered.global.empty()) meant = std::max(meant, volume(declared_box(offered)));
-  return volume(whole_of(offered, boxes)) / kMostHoles > meant;
+  return volume(whole_of(offered, boxes)) / kMaxHoleRatio > meant;
 }
 
 std::vector<Box> holes_of(const Box& whole, const std::vector<JoinedBox>& joined) {
@@ -111,20 +111,20 @@ std::string source_name(const OfferedBlock& block) {
   return block.block == 0 ? source : source + "." + std::to_string(block.block);
 }
 
-void add_contests(std::vector<Contest>& contests, const dc_variable_info_t& variable, const Offered& offered) {
+void add_contests(std::vector<Overlap>& overlaps, const dc_variable_info_t& variable, const Offered& offered) {
   std::map<std::pair<Extents, Extents>, const MemberBlock*> placed;
   const auto part = [](const MemberBlock& one) { return SharedPart{one.member, one.block.source, one.block.block, one.block.box}; };
   for (const MemberBlock& one : offered.blocks) {
     const auto [first, is_alone] = placed.emplace(std::make_pair(one.block.box.low, one.block.box.high), &one);
     if (!is_alone && first->second->member != one.member && volume(one.block.box) > 0)
-      contests.push_back({&variable, part(*first->second), part(one)});
+      overlaps.push_back({&variable, part(*first->second), part(one)});
   }
 }
 
 void add_datasets(SharedLayout& layout, const dc_variable_info_t& variable, const Offered& offered) {
   const bool has_places = can_be_joined(variable, offered), scattered = has_places && is_scattered(offered);
   if (has_places && !scattered) {
-    add_contests(layout.contests, variable, offered);
+    add_contests(layout.overlaps, variable, offered);
     return layout.datasets.push_back(joined_dataset(variable, offered));
   }
   if (scattered) layout.scattered.push_back(variable.path);
@@ -155,7 +155,7 @@ std::vector<JoinedBox> joined_parts(const std::vector<const SharedPart*>& parts)
   std::vector<Box> boxes;
   for (const SharedPart* part : parts) boxes.push_back(part->box);
   std::vector<JoinedBox> joined = join(boxes);
-  // A block without elements is a dataset without elements.
+  // If no block has elements, the dataset has none.
   if (joined.empty() && !boxes.empty()) joined.push_back({boxes.front(), {{0, boxes.front()}}});
   return joined;
 }

@@ -19,11 +19,11 @@
 namespace damaris::hdf5 {
 namespace {
 
-// Over the plugins' communicator goes nothing else than these.
-constexpr int kConnectTag = 7;  // of the making of a communicator
+// The only messages on the plugins' communicator.
+constexpr int kConnectTag = 7;  // of the creation of a communicator
 constexpr int kMeetTag = 8;
 constexpr useconds_t kLookEveryUs = 20;
-constexpr std::int64_t kWorkTimes = 10;  // of the timeout: for what others may do between two exchanges
+constexpr std::int64_t kWorkTimes = 10;  // times the timeout: the limit between two exchanges
 
 void check(int result, const char* doing) {
   if (result == MPI_SUCCESS) return;
@@ -38,9 +38,9 @@ std::string file_of(const void* symbol) {
   return ::dladdr(symbol, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
 }
 
-// What went well, or a failure, as text.
-std::string outcome_of(const std::function<std::string()>& task) {
-  // A path need not be UTF-8, and a sentence must get through.
+// Runs the task and encodes its result or failure as text.
+std::string encoded_result_of(const std::function<std::string()>& task) {
+  // A path in the sentence need not be UTF-8.
   const auto failed = [](const std::string& why, int error) { return text_of({{"failed", why}, {"errno", error}}); };
   try {
     return text_of({{"done", task()}});
@@ -61,13 +61,13 @@ void check_can_write_together(const dc_host_t& host, const std::string& files) {
   const auto refuse = [&](const std::string& why) { throw Error(DC_E_CONFIG, "files=\"" + files + "\" is not possible: " + why); };
   const std::string parallel = file_of(reinterpret_cast<void*>(&H5Pset_fapl_mpio)),
                     used = file_of(reinterpret_cast<void*>(&H5open));
-  if (host.communicator == nullptr) refuse("the servers have no MPI; start with dc_mpi_initialize, or say per-server");
+  if (host.communicator == nullptr) refuse("the servers have no MPI; start with dc_mpi_initialize, or use per-server");
   if (parallel != used)
-    refuse("the program brings an HDF5 of its own (" + used + "), which hides the parallel one; link the program with " + parallel +
-           ", or say per-server");
+    refuse("the program has its own HDF5 (" + used + "), which hides the parallel one; link the program with " + parallel +
+           ", or use per-server");
 }
 
-// What is under way belongs to it: after a time-out it is never freed, as MPI may still write into it.
+// Owns the pending communication: after a time-out it is never freed, as MPI may still write to it.
 struct Team::Channel {
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Request request = MPI_REQUEST_NULL;
@@ -81,8 +81,8 @@ struct Team::Channel {
     if (finalized == 0 && comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
   }
   void connect(const void* servers, const Group& group);
-  // Before there is a communicator it is a message, over one that lives on and may be another run's next time.
-  void give_up() {
+  // Cancels a pending connect message, because its communicator persists and may serve another run later.
+  void abandon() {
     if (comm != MPI_COMM_NULL) return;
     MPI_Cancel(&request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -93,7 +93,7 @@ void Team::Channel::connect(const void* servers, const Group& group) {
   const MPI_Comm everywhere = *static_cast<const MPI_Comm*>(servers);
   MPI_Group everybody = MPI_GROUP_NULL, members = MPI_GROUP_NULL;
   int range[1][3] = {{group.first, group.first + group.size - 1, 1}};
-  check(MPI_Comm_group(everywhere, &everybody), "look at the servers");
+  check(MPI_Comm_group(everywhere, &everybody), "get the group of the servers");
   check(MPI_Group_range_incl(everybody, 1, range, &members), "choose the servers of a file");
   const int result = MPI_Comm_create_group(everywhere, members, kConnectTag, &comm);
   MPI_Group_free(&members);
@@ -105,25 +105,25 @@ void Team::Channel::connect(const void* servers, const Group& group) {
 Team::Team(const dc_host_t& host, const Group& group, std::int64_t timeout_ms)
     : host_(host), group_(group), timeout_ms_(timeout_ms) {}
 
-// Without the others the communicator cannot be freed: some of them may still wait in it.
+// After a time-out the communicator cannot be freed: other servers may still be waiting in it.
 Team::~Team() {
   if (broken_) (void)channel_.release();
 }
 
-// Looks now and then instead of spinning: the core may be needed by those one waits for.
+// Polls with sleeps instead of spinning, because the servers waited for may need the core.
 template <class Begin>
 void Team::bounded(std::int64_t timeout_ms, Begin&& begin) {
-  constexpr const char* kDoing = "talk to the servers of a file";
-  broken_ = true;  // unless it ends well
+  constexpr const char* kDoing = "communicate with the servers of a file";
+  broken_ = true;  // reset on success
   check(begin(channel_->request), kDoing);
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   for (int there = 0;;) {
     check(MPI_Test(&channel_->request, &there, MPI_STATUS_IGNORE), kDoing);
     if (there != 0) break;
     if (std::chrono::steady_clock::now() > until) {
-      channel_->give_up();
+      channel_->abandon();
       throw Failure("not all servers of the group came within " + std::to_string(timeout_ms) +
-                        " ms, by the turn-timeout; files of several servers end here, start the run again from what is stored",
+                        " ms, as set by turn-timeout; shared files cannot be continued: restart the run from the stored steps",
                     kNoRemedy);
     }
     ::usleep(kLookEveryUs);
@@ -131,27 +131,27 @@ void Team::bounded(std::int64_t timeout_ms, Begin&& begin) {
   broken_ = false;
 }
 
-// Nothing bounds the making of a communicator. So each server first reports to the leader, and the leader then answers all.
+// Creating a communicator has no time-out. So each server first reports to the leader, which then answers all.
 void Team::meet() {
   const MPI_Comm servers = *static_cast<const MPI_Comm*>(host_.communicator);
-  const auto hear = [&](int from) {
+  const auto receive_from = [&](int from) {
     bounded(timeout_ms_, [&](MPI_Request& it) { return MPI_Irecv(nullptr, 0, MPI_CHAR, from, kMeetTag, servers, &it); });
   };
-  const auto tell = [&](int to) {
+  const auto send_to = [&](int to) {
     bounded(timeout_ms_, [&](MPI_Request& it) { return MPI_Isend(nullptr, 0, MPI_CHAR, to, kMeetTag, servers, &it); });
   };
-  if (!leads()) return tell(group_.leader()), hear(group_.leader());
-  for (int other = group_.first + 1; other < group_.first + group_.size; ++other) hear(other);
-  for (int other = group_.first + 1; other < group_.first + group_.size; ++other) tell(other);
+  if (!leads()) return send_to(group_.leader()), receive_from(group_.leader());
+  for (int other = group_.first + 1; other < group_.first + group_.size; ++other) receive_from(other);
+  for (int other = group_.first + 1; other < group_.first + group_.size; ++other) send_to(other);
 }
 
 void Team::barrier() {
   bounded(timeout_ms_, [&](MPI_Request& it) { return MPI_Ibarrier(channel_->comm, &it); });
 }
 
-// Twice: a server that comes after the others have given it up finds the first barrier open, and nobody at the second.
+// Two barriers: a server that arrives after the others have timed out may pass the first one, but not the second.
 void Team::gather() {
-  if (broken_) throw Failure("a server of the group did not come to an earlier step; start the run again", kNoRemedy);
+  if (broken_) throw Failure("a server of the group missed an earlier step; restart the run", kNoRemedy);
   if (channel_ == nullptr) channel_ = std::make_unique<Channel>();
   if (channel_->comm == MPI_COMM_NULL) {
     meet();
@@ -182,18 +182,18 @@ std::vector<std::string> Team::exchange(const std::string& mine) {
   return texts;
 }
 
-std::vector<std::string> Team::together(const std::function<std::string()>& task) {
+std::vector<std::string> Team::run_on_all(const std::function<std::string()>& task) {
   std::vector<std::string> results;
-  for (const std::string& text : exchange(outcome_of(task))) {
-    const Json outcome = Json::parse(text);
-    if (outcome.contains("failed")) throw Failure(outcome.at("failed").get<std::string>(), outcome.at("errno").get<int>());
-    results.push_back(outcome.at("done").get<std::string>());
+  for (const std::string& text : exchange(encoded_result_of(task))) {
+    const Json result = Json::parse(text);
+    if (result.contains("failed")) throw Failure(result.at("failed").get<std::string>(), result.at("errno").get<int>());
+    results.push_back(result.at("done").get<std::string>());
   }
   return results;
 }
 
-std::string Team::by_leader(const std::function<std::string()>& task) {
-  return together([&] { return leads() ? task() : std::string(); }).front();
+std::string Team::run_on_leader(const std::function<std::string()>& task) {
+  return run_on_all([&] { return leads() ? task() : std::string(); }).front();
 }
 
 Properties Team::file_access() const {
@@ -206,7 +206,7 @@ Properties Team::file_access() const {
 
 Properties Team::collective_write() {
   Properties transfer(H5Pcreate(DAMARIS_HDF5_CLASS(DATASET_XFER)), "make the properties of a write");
-  checked(H5Pset_dxpl_mpio(transfer.id(), H5FD_MPIO_COLLECTIVE), "ask for a collective write");
+  checked(H5Pset_dxpl_mpio(transfer.id(), H5FD_MPIO_COLLECTIVE), "set a collective write");
   return transfer;
 }
 
@@ -217,7 +217,7 @@ Properties Team::collective_write() {
 namespace damaris::hdf5 {
 namespace {
 
-[[noreturn]] void refuse() { throw Error(DC_E_CONFIG, "this plugin was built with an HDF5 without MPI; say files=\"per-server\""); }
+[[noreturn]] void refuse() { throw Error(DC_E_CONFIG, "this plugin was built with an HDF5 without MPI; use files=\"per-server\""); }
 
 }  // namespace
 
@@ -228,8 +228,8 @@ Team::Team(const dc_host_t& host, const Group& group, std::int64_t timeout_ms)
     : host_(host), group_(group), timeout_ms_(timeout_ms) {}
 Team::~Team() = default;
 void Team::gather() { refuse(); }
-std::vector<std::string> Team::together(const std::function<std::string()>&) { refuse(); }
-std::string Team::by_leader(const std::function<std::string()>&) { refuse(); }
+std::vector<std::string> Team::run_on_all(const std::function<std::string()>&) { refuse(); }
+std::string Team::run_on_leader(const std::function<std::string()>&) { refuse(); }
 Properties Team::file_access() const { refuse(); }
 Properties Team::collective_write() { refuse(); }
 

@@ -1,6 +1,6 @@
-// The servers of a group as one: when one of them cannot do something, all of them learn of it, and none goes on alone.
-// Used by: the hdf5 plugin, on the server's dispatch thread; the only place of the plugin that calls MPI.
-// Before it: agreement.hpp has brought all of them here. After it: shared_files.hpp writes with them.
+// Coordinates the servers of a group: if an operation fails on one of them, all fail, and none continues alone.
+// Used by: the hdf5 plugin, on the server's dispatch thread; the only part of the plugin that calls MPI.
+// Before it: agreement.hpp, which brings all servers here. After it: shared_files.hpp.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -15,8 +15,8 @@
 
 namespace damaris::hdf5 {
 
-// Throws damaris::Error(DC_E_CONFIG) where servers cannot write together: an HDF5 without MPI, no MPI, another HDF5 in the program,
-// of which it calls nothing.
+// Throws damaris::Error(DC_E_CONFIG) if servers cannot write together: an HDF5 without MPI, no MPI, or another HDF5 in the program. Makes
+// no call of HDF5.
 void check_can_write_together(const dc_host_t& host, const std::string& files);
 
 class Team {
@@ -30,22 +30,19 @@ class Team {
   int member() const { return host_.server_index - group_.first; }
   int size() const { return group_.size; }
 
-  // All below is collective over the group.
-
-  // All below throws Failure when a server does not come in time, and from then on always: the state of the others is unknown then. The
-  // time is the timeout to come together, ten times as much for what the others do in between. In HDF5 itself nobody can be bounded.
-
-  // Waits for the others. Makes the communicator at the first call, as all servers are there then.
+  // All functions below are collective over the group. They throw Failure if a server is late, and always from then on, because the state of
+  // the others is unknown. The limit is the timeout for gather(), and ten times as much between exchanges. Calls within HDF5 have no limit.
+  // Waits for the others. The first call creates the communicator, as all servers are present then.
   void gather();
-  // Runs `task` on every member and returns what all of them returned. Throws Failure on all of them, with the sentence of the first
-  // one, when one of them throws.
-  std::vector<std::string> together(const std::function<std::string()>& task);
-  // The same for a task of the leader alone.
-  std::string by_leader(const std::function<std::string()>& task);
+  // Runs `task` on every member and returns the results of all. If any throws, throws Failure on all members, with the sentence of the first
+  // one that failed.
+  std::vector<std::string> run_on_all(const std::function<std::string()>& task);
+  // The same for a task that only the leader runs.
+  std::string run_on_leader(const std::function<std::string()>& task);
 
-  // Properties of a file that the group opens together.
+  // Access properties of a file that the group opens collectively.
   Properties file_access() const;
-  // Of one write in which all take part, with or without data.
+  // Transfer properties of a collective write.
   static Properties collective_write();
 
  private:

@@ -5,7 +5,7 @@
 namespace damaris::hdf5 {
 namespace {
 
-enum Fit { kNothing, kItsOffset, kItsScale };  // what must be the same
+enum Fit { kNothing, kItsOffset, kItsScale };  // what must be equal
 
 Fit fit_of(const manifest::DatasetEntry& dataset) {
   if (!dataset.scale) return kItsScale;
@@ -25,14 +25,14 @@ std::string why_not(const manifest::FileEntry& one, const manifest::DatasetEntry
                     const manifest::DatasetEntry& b) {
   if (a.scale && b.scale)
     return "its 16-bit parts have different scales and offsets (" + one.name + " and " + other.name +
-           "); float16:SCALE:OFFSET in the XML gives them the same ones";
+           "); give common ones with float16:SCALE:OFFSET in the XML";
   const manifest::FileEntry& wide_file = a.scale ? other : one;
   const manifest::DatasetEntry& wide = a.scale ? b : a;
   if (asked_for_16_bits(wide))
     return "its values overflow 16 bits in " + wide_file.name +
-           " and keep their type there (:keep); a larger SCALE in float16:SCALE:OFFSET holds them";
-  return "it is not of 16 bits in " + wide_file.name + ", but in " + (a.scale ? one : other).name +
-         "; the same reduce in the XML of all runs of a manifest gives it one type";
+           " and keep their type there (:keep); use a larger SCALE in float16:SCALE:OFFSET";
+  return "it has 16 bits in " + (a.scale ? one : other).name + ", but not in " + wide_file.name +
+         "; use the same reduce in the XML of all runs of a manifest";
 }
 
 }  // namespace

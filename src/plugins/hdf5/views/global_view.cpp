@@ -14,14 +14,14 @@
 namespace damaris::hdf5 {
 namespace {
 
-// A dataset of a variable, the file around it, and where it lies in the array: stacks of several servers one behind the other.
+// A dataset of a variable, its file, and its box in the array, in which stacks of several servers follow each other.
 struct PlacedDataset {
   const manifest::FileEntry* file;
   const manifest::DatasetEntry* dataset;
   Box box;
 };
 
-// What was stored of one variable, in the order of steps and clients.
+// The stored datasets of one variable, by step and client.
 using History = std::map<std::int64_t, std::vector<PlacedDataset>>;
 
 Box box_behind(const manifest::DatasetEntry& dataset, const std::vector<PlacedDataset>& places) {
@@ -53,14 +53,14 @@ void for_each_place(const History& history, Call&& call) {
     for (const PlacedDataset& place : places) call(places, place);
 }
 
-// A dataset without position begins at zero; alone in its step it is the whole array.
+// A dataset without position is the whole array if it is the only one of its step.
 bool has_place(const std::vector<PlacedDataset>& places, const PlacedDataset& place) {
   return place.dataset->has_position || places.size() == 1;
 }
 
 bool is_stacked(const History& history) { return history.begin()->second.front().dataset->is_stack(); }
 
-// The blocks of a step that only has stacks, as one list for sources and one for blocks; both empty if it has anything else.
+// The sources and the blocks of a step that has only stacks; both empty if it has other datasets.
 std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> layers_of(const std::vector<PlacedDataset>& places) {
   std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> layers;
   for (const PlacedDataset& place : places) {
@@ -71,7 +71,7 @@ std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> layers_of(const 
   return layers;
 }
 
-// The same blocks of the same shape in all steps; "" when it is so.
+// Checks that all steps have the same blocks with the same shape; "" if so.
 std::string obstacle_of_stacks(const dc_variable_info_t& variable, const History& history) {
   const std::vector<PlacedDataset>& first = history.begin()->second;
   const auto same_shape = [&](const PlacedDataset& place) {
@@ -82,11 +82,11 @@ std::string obstacle_of_stacks(const dc_variable_info_t& variable, const History
   for (const auto& [step, places] : history)
     if (layers_of(places) != layers_of(first) || layers_of(places).first.empty() ||
         !std::all_of(places.begin(), places.end(), same_shape))
-      return "its blocks have no position and are not the same in all steps; dc_set_position would place them";
+      return "its blocks have no position and differ between steps; place them with dc_set_position";
   return "";
 }
 
-// Why there is no common array; "" when there is one.
+// Why there is no common array; "" if there is one.
 std::string obstacle(const dc_variable_info_t& variable, const History& history) {
   if (is_stacked(history)) return obstacle_of_stacks(variable, history);
   std::string why;
@@ -94,17 +94,17 @@ std::string obstacle(const dc_variable_info_t& variable, const History& history)
     const manifest::DatasetEntry& dataset = *place.dataset;
     if (!why.empty()) return;
     if (dataset.is_stack())
-      why = "its blocks have no position and are not the same in all steps; dc_set_position would place them";
+      why = "its blocks have no position and differ between steps; place them with dc_set_position";
     else if (dataset.box.ndims != variable.ndims)
       why = "it has " + std::to_string(dataset.box.ndims) + " dimensions in " + place.file->name + " and " +
             std::to_string(variable.ndims) + " in the XML";
     else if (!has_place(places, place))
-      why = "several blocks without a position are in one step; dc_set_position would place them";
+      why = "a step has several blocks without a position; place them with dc_set_position";
   });
   return why;
 }
 
-// A run that goes on from another one may say something else of a variable; HDF5 would convert the earlier values to the last type.
+// A run that continues another one may declare a variable differently; HDF5 would convert the earlier values to the last type.
 std::string other_declaration(const dc_variable_info_t& variable, const History& history, const Steps& steps) {
   const std::string now = manifest::declared_as(variable);
   for (const auto& [step, places] : history) {
@@ -124,7 +124,7 @@ CommonScaling scaling_of(const History& history) {
   return scaling;
 }
 
-// Around the declared array and every part: so that nothing is left out when the declaration was too small.
+// The box of the declared array and every part, so that nothing is omitted if the declaration is too small.
 Box box_of(const History& history) {
   std::vector<Box> boxes;
   for_each_place(history, [&](const std::vector<PlacedDataset>&, const PlacedDataset& place) {
@@ -138,7 +138,7 @@ Box box_of(const History& history) {
   return bounding_box(boxes);
 }
 
-// Where servers share faces the first place wins, which is that of the lower client, as inside a server.
+// If servers share faces, the lower client wins, as within a server.
 void map_step(std::size_t time, const std::vector<PlacedDataset>& places, std::vector<Mapping>& mappings) {
   std::vector<Box> boxes;
   for (const PlacedDataset& place : places) boxes.push_back(place.box);
@@ -157,7 +157,7 @@ GlobalArray array_of(const dc_variable_info_t& variable, const History& history,
   return array;
 }
 
-// An axis of times is one only then.
+// A time axis must be strictly increasing.
 bool increase(const std::vector<double>& times) {
   const auto follows = [](double before, double time) { return !(before < time); };
   return std::all_of(times.begin(), times.end(), [](double time) { return std::isfinite(time); }) &&
@@ -178,7 +178,7 @@ std::vector<std::int64_t> steps_of(const History& history) {
   return steps;
 }
 
-// The one of the most variables first, then the longest, then the earliest: the same record always gives the same order.
+// Sorts by number of variables, then length, then earliest start, so that the same manifest always gives the same order.
 std::vector<std::vector<std::int64_t>> ordered(const std::map<std::vector<std::int64_t>, std::size_t>& users) {
   std::vector<std::vector<std::int64_t>> lists;
   for (const auto& [list, count] : users) lists.push_back(list);
@@ -188,7 +188,7 @@ std::vector<std::vector<std::int64_t>> ordered(const std::map<std::vector<std::i
   return lists;
 }
 
-// The coordinate of dimension `d`, if there is one for all of its extent; nullptr: none.
+// The coordinate of dimension `d`, if it covers the whole extent; else nullptr.
 const GlobalArray* coordinate_of(const GlobalArray& array, int d, const std::vector<GlobalArray>& arrays) {
   if (array.variable->coordinate_count != array.box.ndims) return nullptr;
   const std::uint32_t id = array.variable->coordinates[d];
@@ -197,7 +197,7 @@ const GlobalArray* coordinate_of(const GlobalArray& array, int d, const std::vec
   return found->box.low[0] == array.box.low[d] && found->box.high[0] == array.box.high[d] ? &*found : nullptr;
 }
 
-// Takes the arrays that label others out of the view's arrays.
+// Moves the arrays that label others to the view's coordinates.
 void find_coordinates(GlobalView& view) {
   std::map<std::uint32_t, int> places;  // variable -> index in view.coordinates
   for (const GlobalArray& array : view.arrays)
@@ -219,9 +219,9 @@ void find_coordinates(GlobalView& view) {
   }
 }
 
-// Gives each array its axis.
+// Assigns each array its axis.
 void find_axes(GlobalView& view, const std::map<std::string, History>& histories, const Steps& steps) {
-  std::map<std::vector<std::int64_t>, std::size_t> users;  // list of steps -> variables that have it
+  std::map<std::vector<std::int64_t>, std::size_t> users;  // list of steps -> number of variables with it
   for (const GlobalArray& array : view.arrays) ++users[steps_of(histories.at(array.variable->path))];
   const auto lists = ordered(users);
   for (const auto& list : lists) view.axes.push_back(axis_of(list, steps));
@@ -253,7 +253,7 @@ GlobalView global_view(const Steps& steps, const dc_host_t& host) {
       view.arrays.push_back(array_of(variable, found->second, scaling));
   }
   for (const auto& [variable, history] : histories)
-    if (known.count(variable) == 0) view.not_shown.push_back({variable, "the XML of this run does not know it"});
+    if (known.count(variable) == 0) view.not_shown.push_back({variable, "the XML of this run does not declare it"});
   find_coordinates(view);
   find_axes(view, histories, steps);
   return view;

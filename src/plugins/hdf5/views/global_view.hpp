@@ -1,6 +1,6 @@
-// Which variables of a run can be shown as one array over all files and steps, and where each part of them lies.
+// Determines which variables of a run can be shown as one array over all files and steps, and where their parts are.
 // Used by: the hdf5 plugin on the dispatch thread of the server that keeps the manifest.
-// Before it: the steps of the manifest. After it: master_file.hpp and xdmf.hpp write it down. Plain structs, no HDF5.
+// Before it: the steps of the manifest. After it: master_file.hpp and xdmf.hpp, which write it. Plain structs, no HDF5.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -17,29 +17,29 @@ namespace damaris::hdf5 {
 
 using Steps = std::map<std::int64_t, manifest::StepEntry>;
 
-// The steps in which a variable was stored. Variables with the same ones share an axis.
+// The steps in which a variable was stored. Variables with the same steps share an axis.
 struct TimeAxis {
   std::vector<std::int64_t> steps;
-  std::vector<double> times;  // physical, of each step; empty when one of them has none, or one is not later than that before
+  std::vector<double> times;  // physical, by step; empty if a step has none, or they are not strictly increasing
 };
 
-// A part of a global array that one dataset of one file holds.
+// The part of a global array in one dataset.
 struct Mapping {
   std::size_t time = 0;                       // index on the axis
-  const manifest::FileEntry* file = nullptr;  // both of the manifest
+  const manifest::FileEntry* file = nullptr;  // both belong to the manifest
   const manifest::DatasetEntry* dataset = nullptr;
-  Box whole;  // where the dataset's box lies in the array
-  Box box;    // what is shown of it; the mappings of one time do not overlap
+  Box whole;  // the dataset's box in the array
+  Box box;    // the part shown; mappings of the same time do not overlap
 };
 
 struct GlobalArray {
   const dc_variable_info_t* variable = nullptr;
   std::size_t axis = 0;  // in GlobalView::axes
-  Box box;               // that it shows; begins at zero where no part lies below
+  Box box;               // shown; begins at zero unless a part lies below
   std::vector<Mapping> mappings;
-  std::optional<double> scale, offset;  // all parts are of 16 bits: value = stored * scale + offset
+  std::optional<double> scale, offset;  // if all parts have 16 bits: value = stored * scale + offset
   std::vector<int> coordinates = {};    // by dimension: index in GlobalView::coordinates, or -1
-  // Of stacks: block k of the first dimension, which the variable has not; empty: it is none.
+  // Of a stack: source and block of layer k of its additional first dimension; empty: no stack.
   std::vector<std::int32_t> sources = {}, blocks = {};
 
   bool is_stack() const { return !sources.empty(); }
@@ -47,19 +47,19 @@ struct GlobalArray {
 
 struct NotShown {
   std::string variable;
-  std::string why;                  // a clause: "a block has no position"
-  bool because_of_16_bits = false;  // of what the XML asks for, not of how the simulation writes
+  std::string why;                  // a clause such as "a block has no position"
+  bool because_of_16_bits = false;  // due to the XML, not to how the simulation writes
 };
 
 struct GlobalView {
-  std::vector<TimeAxis> axes;  // the one of the most variables first
+  std::vector<TimeAxis> axes;  // the one with the most variables first
   std::vector<GlobalArray> arrays;
-  std::vector<GlobalArray> coordinates;  // lists that label dimensions of arrays, without time: as they were stored first
+  std::vector<GlobalArray> coordinates;  // lists that label dimensions of arrays, without time: as first stored
   std::vector<NotShown> not_shown;
 };
 
-// The view points into `steps` and at the host's variables. Steps of which a server has not reported yet are shown as far as
-// they are known: what is missing has no mapping.
+// The view points into `steps` and to the host's variables. Steps that a server has not reported yet are shown as far as they are known;
+// missing parts have no mapping.
 GlobalView global_view(const Steps& steps, const dc_host_t& host);
 
 }  // namespace damaris::hdf5

@@ -18,7 +18,7 @@ namespace {
 // "fields/" of "fields/theta", "" of "theta".
 std::string group_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
-// What netCDF calls a dimension that has no values.
+// netCDF's name for a dimension without values.
 std::string valueless_name(hsize_t size) {
   std::string digits = std::to_string(size);
   digits.insert(0, digits.size() < 10 ? 10 - digits.size() : 0, ' ');
@@ -36,7 +36,7 @@ class MasterWriter::Content {
     for (std::size_t k = 0; k < view_.coordinates.size(); ++k) coordinate_scale(group_of(view_.coordinates[k].variable->path), k);
   }
 
-  // Each group has the dimensions that its variables need, so that it can be opened alone.
+  // Each group has the dimensions of its variables, so that it can be opened on its own.
   void add_array(std::size_t number) {
     const GlobalArray& array = view_.arrays[number];
     const std::string group = group_of(array.variable->path);
@@ -45,7 +45,7 @@ class MasterWriter::Content {
     for (int d = 0; d < array.box.ndims; ++d)
       attach_scale(dataset, scale_of(group, number, static_cast<std::size_t>(d)), static_cast<unsigned>(d + 1));
     label(dataset, array);
-    if (!array.scale) label_fill(dataset.id(), *array.variable);  // netCDF knows no fill value of 16-bit reals
+    if (!array.scale) label_fill(dataset.id(), *array.variable);  // netCDF has no fill value for 16-bit reals
     write_attribute(dataset.id(), "coordinates", names_.step(array.axis));
   }
 
@@ -96,7 +96,7 @@ class MasterWriter::Content {
     if (const auto found = scales_.find(path); found != scales_.end()) return found->second;
     const auto size = static_cast<hsize_t>(extent);
     const Space space(H5Screate_simple(1, &size, nullptr), "make a space");
-    // Without values, so without room.
+    // It has no values, so no space is allocated.
     Dataset scale(H5Dcreate2(file_, path.c_str(), DAMARIS_HDF5_ID(H5T_IEEE_F32BE), space.id(), link_properties().id(), H5P_DEFAULT,
                              H5P_DEFAULT),
                   "create the dimension", path);
@@ -147,8 +147,8 @@ void label_master(hid_t file, const GlobalView& view, const dc_host_t& host) {
   write_attribute(file, "history", utc_now() + " Damaris " + DAMARIS_VERSION + " wrote this view of the run's files");
   write_attribute(
       file, "comment",
-      std::string("A read keeps each file open that it takes values from. Values of files that are gone, or beyond the limit of "
-                  "open files (ulimit -n), read as the fill value without an error; damaris verify --views counts them."));
+      std::string("A read keeps all files open that it reads from. Values of missing files, or beyond the limit of open files "
+                  "(ulimit -n), read as the fill value without an error; damaris verify --views counts them."));
   std::vector<std::string> not_shown;
   for (const NotShown& variable : view.not_shown) not_shown.push_back(variable.variable + ": " + variable.why);
   write_attribute(file, "not_shown", not_shown);

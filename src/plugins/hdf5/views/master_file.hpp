@@ -1,6 +1,6 @@
-// The master file of a run: each variable as one array over all files and steps, made of virtual datasets.
+// The master file of a run: each variable as one array over all files and steps, as virtual datasets.
 // Used by: the hdf5 plugin on the dispatch thread of the server that keeps the manifest.
-// Before it: global_view.hpp says what is where. After it: xarray, h5py, h5dump. docs/file-format.md lists what is in it.
+// Before it: global_view.hpp. After it: xarray, h5py, h5dump. docs/file-format.md describes its contents.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -15,20 +15,20 @@
 
 namespace damaris::hdf5 {
 
-// Writes <stem>.h5 aside and puts it in place of the one before: at every moment the name leads to a whole file. Opens none of the
-// files it points to; it names them without folder, so that the folder can be moved. It has no links into them: netCDF-C would follow
-// each when it opens the file, and opens nothing where one leads nowhere.
+// Writes <stem>.h5 to a temporary file and renames it into place, so that the name always refers to a complete file. Does not open the
+// files it refers to; it names them without folder, so that the folder can be moved. It has no external links: netCDF-C would follow each
+// when it opens the file, and fail at a dangling one.
 class MasterWriter {
  public:
-  // `complete`: the run has ended, and nothing of it is left out. All of it must outlive this object, unchanged. Throws Failure, as all
-  // below; then, and when it goes before all is written, no file stays behind.
+  // `complete`: the run has ended, and nothing is omitted. The arguments must outlive this object unchanged. All functions throw Failure.
+  // After a failure, or if this object is destroyed before all is written, no file is left.
   MasterWriter(const ViewPlace& place, const GlobalView& view, const ViewNames& names, const Steps& steps, const dc_host_t& host,
                bool complete);
   ~MasterWriter();
   MasterWriter(const MasterWriter&) = delete;
   MasterWriter& operator=(const MasterWriter&) = delete;
 
-  // An array, or something of that size. Returns whether there is more; the last piece puts the file in place.
+  // Writes an array, or something of comparable cost. Returns whether there is more; the last piece puts the file in place.
   bool write_piece();
 
  private:
@@ -38,7 +38,7 @@ class MasterWriter {
   OutputFile output_;
   Hdf5File file_;
   std::unique_ptr<Content> content_;
-  std::size_t next_ = 0;  // piece: the scales, each array, the end
+  std::size_t next_ = 0;  // the next piece: the scales, each array, the end
 };
 
 }  // namespace damaris::hdf5

@@ -14,11 +14,11 @@
 namespace damaris::hdf5 {
 namespace {
 
-// Measured with HDF5 1.10 and 1.14: what a dataset takes in the manifest and in the open master file, and once more while those of one
-// variable are mapped.
+// Measured with HDF5 1.10 and 1.14: the memory per dataset in the manifest and the open master file, and the additional memory while the
+// datasets of one variable are mapped.
 constexpr std::uint64_t kHeldBytes = 9 << 10, kMappedBytes = 32 << 10;
 
-// Of the steps given to it so far.
+// Estimates the memory needed for the steps added so far.
 class Need {
  public:
   void add(const manifest::StepEntry& record) {
@@ -53,19 +53,20 @@ void keep_what_fits(Steps& steps, std::uint64_t memory_bytes) {
 
 }  // namespace
 
-RunViews::RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now, manifest::EnterView tell)
+RunViews::RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now,
+                   manifest::RecordView record_view)
     : host_(host),
       record_(record),
-      place_{record_.folder(), std::filesystem::path(record).stem().string(), host.host_name, std::move(tell)},
+      place_{record_.folder(), std::filesystem::path(record).stem().string(), host.host_name, std::move(record_view)},
       memory_bytes_(memory_bytes),
       has_xdmf_(can_name(place_.stem)),
       now_(now) {
   require_places(place_);
   remove_leftovers(place_);
   if (has_xdmf_) return;
-  const std::string line = "hdf5: no XDMF file is made beside " + place_.final_path(kMasterSuffix) +
-                           ", as its readers cannot open '" + place_.stem +
-                           "'; choose a basename of ASCII letters without ':' and '\\' to see the run in ParaView";
+  const std::string line = "hdf5: no XDMF file is written for " + place_.final_path(kMasterSuffix) +
+                           ", as readers of XDMF cannot open '" + place_.stem +
+                           "'; choose a basename of ASCII letters without ':' and '\\' to open the run in ParaView";
   host_.log(host_.self, 1, line.c_str());
 }
 
@@ -74,26 +75,26 @@ RunViews::Writing::Writing(const RunViews& views, const Steps& steps, bool compl
       names(view, views.host_),
       master(views.place_, view, names, steps, views.host_, complete) {}
 
-// Asked for while a view is being written, too: its own line may be the one that finds the manifest gone.
-void RunViews::begin_again() { again_ = due_ = true; }
+// May be called while a view is being written, because adding its line may detect that the manifest was replaced.
+void RunViews::reset() { again_ = due_ = true; }
 
 void RunViews::read_on() {
   if (std::exchange(again_, false)) {
     record_ = manifest::Reader(record_.path());
-    damage_told_ = 0;
-    more_damage_told_ = false;
+    damage_reported_ = 0;
+    more_damage_reported_ = false;
   }
   record_.read_on();
-  damage_told_ = std::min(damage_told_, record_.damaged().size());
-  for (; damage_told_ < record_.damaged().size(); ++damage_told_)
-    host_.log(host_.self, 1, ("hdf5: the views leave out a line of the manifest: " + record_.damaged()[damage_told_]).c_str());
-  if (record_.more_damaged() == 0 || std::exchange(more_damage_told_, true)) return;
-  host_.log(host_.self, 1, "hdf5: the views leave out more lines of the manifest, which 'damaris verify' counts");
+  damage_reported_ = std::min(damage_reported_, record_.damaged().size());
+  for (; damage_reported_ < record_.damaged().size(); ++damage_reported_)
+    host_.log(host_.self, 1, ("hdf5: the views omit a line of the manifest: " + record_.damaged()[damage_reported_]).c_str());
+  if (record_.more_damaged() == 0 || std::exchange(more_damage_reported_, true)) return;
+  host_.log(host_.self, 1, "hdf5: the views omit more lines of the manifest; 'damaris verify' counts them");
 }
 
 RunViews::Work RunViews::work() {
-  constexpr int kShare = 20;  // one part of the time in so many
-  if (given_up_ || (!due_ && writing_ == nullptr)) return Work::none;
+  constexpr int kShare = 20;  // at most 1/kShare of the time
+  if (stopped_ || (!due_ && writing_ == nullptr)) return Work::none;
   if (again_) writing_.reset();
   const Clock::time_point begun = now_();
   if (writing_ == nullptr && begun - ended_ < took_ * kShare) return Work::later;
@@ -107,9 +108,8 @@ RunViews::Work RunViews::work() {
     return due_ ? Work::later : Work::none;
   } catch (const std::exception& error) {
     writing_.reset();
-    const std::string line =
-        "hdf5: the master file " + place_.final_path(kMasterSuffix) +
-        " does not show the last steps yet; they are stored, and it is written again after the next one: " + error.what();
+    const std::string line = "hdf5: the master file " + place_.final_path(kMasterSuffix) +
+                             " does not show the last steps yet, which are stored; retrying after the next step: " + error.what();
     host_.log(host_.self, 1, line.c_str());
     return Work::none;
   }
@@ -123,11 +123,11 @@ bool RunViews::begin() {
   const Steps& steps = record_.steps();
   if (steps.empty()) return false;
   if (const std::uint64_t needed = needed_bytes(steps); needed > memory_bytes_) {
-    give_up(needed);
+    stop_updates(needed);
     return false;
   }
   writing_ = std::make_unique<Writing>(*this, steps, false);
-  tell_of_16_bits(writing_->view);
+  warn_of_16_bits(writing_->view);
   return true;
 }
 
@@ -140,7 +140,7 @@ bool RunViews::write_piece(Writing& writing) const {
 void RunViews::show(const Steps& steps, bool complete) {
   const Clock::time_point begun = now_();
   Writing writing(*this, steps, complete);
-  tell_of_16_bits(writing.view);
+  warn_of_16_bits(writing.view);
   while (write_piece(writing)) {
   }
   ended_ = now_();
@@ -148,16 +148,16 @@ void RunViews::show(const Steps& steps, bool complete) {
 }
 
 void RunViews::finish() {
-  if (given_up_) return;
+  if (stopped_) return;
   writing_.reset();
   try {
     read_on();
-    if (!record_.last_run_told()) return;  // those of the run before show all there is, and are its own
-    // What another server has written meanwhile may have been replaced by less: then the manifest has more by now. One that goes on and
-    // on writes the views itself when it finishes.
+    if (!record_.last_run_has_steps()) return;  // the views of the previous run are complete
+    // This may have replaced newer views of another server; then the manifest has grown, and the views are written again. A server that keeps
+    // adding lines writes the views itself when it finishes.
     constexpr int kRounds = 10;
     for (int round = 0; round < kRounds && !record_.steps().empty(); ++round) {
-      if (const std::uint64_t needed = needed_bytes(record_.steps()); needed > memory_bytes_) return give_up(needed);
+      if (const std::uint64_t needed = needed_bytes(record_.steps()); needed > memory_bytes_) return stop_updates(needed);
       show(record_.steps(), true);
       if (again_)
         read_on();
@@ -166,33 +166,33 @@ void RunViews::finish() {
     }
   } catch (const std::exception& error) {
     throw Error(DC_E_IO, "the master file " + place_.final_path(kMasterSuffix) + " does not show the whole run: " + error.what() +
-                             "; look whether that folder is there, has room and is writable");
+                             "; check that the folder exists, is writable and has free space");
   }
 }
 
-// Once of each: 16 bits are asked for to be looked at.
-void RunViews::tell_of_16_bits(const GlobalView& view) {
+// Once per variable: warns that the declared 16 bits keep it out of the views.
+void RunViews::warn_of_16_bits(const GlobalView& view) {
   for (const NotShown& one : view.not_shown) {
-    if (!one.because_of_16_bits || !told_.insert(one.variable).second) continue;
+    if (!one.because_of_16_bits || !reported_.insert(one.variable).second) continue;
     const std::string line =
         "hdf5: the master file " + place_.final_path(kMasterSuffix) + " does not show '" + one.variable + "': " + one.why;
     host_.log(host_.self, 1, line.c_str());
   }
 }
 
-// The memory that the manifest holds goes first.
-void RunViews::give_up(std::uint64_t needed_bytes) {
+// Releases the memory of the manifest first.
+void RunViews::stop_updates(std::uint64_t needed_bytes) {
   Steps steps = std::move(record_).take_steps();
   record_ = manifest::Reader(record_.path());
   keep_what_fits(steps, memory_bytes_);
   if (!steps.empty()) show(steps, false);
-  given_up_ = true;
+  stopped_ = true;
   const auto mebibytes = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
   const std::string line =
       "hdf5: the master file " + place_.final_path(kMasterSuffix) +
-      (steps.empty() ? " is not made" : " and the XDMF file show the steps up to " + std::to_string(steps.rbegin()->first)) +
-      ", as the next would take " + mebibytes(needed_bytes) + " and half of memory=\"...\" is " + mebibytes(memory_bytes_) +
-      "; all is stored and recorded; to see it all give more memory, or write fewer files with files=\"per-group\" or \"single\"";
+      (steps.empty() ? " is not written" : " and the XDMF file show only steps up to " + std::to_string(steps.rbegin()->first)) +
+      ", as the next one needs " + mebibytes(needed_bytes) + " and half of memory=\"...\" is " + mebibytes(memory_bytes_) +
+      "; all steps are stored; raise memory, or write fewer files with files=\"per-group\" or \"single\"";
   host_.log(host_.self, 1, line.c_str());
 }
 

@@ -24,7 +24,7 @@ std::string numbered(const std::string& name, std::size_t number) {
   return number == 0 ? name : name + "_" + std::to_string(number);
 }
 
-// In three dimensions or fewer, the last is x. A stack has its blocks in front.
+// With at most three dimensions, the last is x. The first dimension of a stack is "block".
 std::string dimension_name(int dimension, int ndims) {
   if (ndims > 3) return std::to_string(dimension);
   return std::string(1, "zyx"[3 - ndims + dimension]);
@@ -35,7 +35,7 @@ std::string dimension_name(int dimension, const GlobalArray& array) {
   return dimension == 0 ? "block" : dimension_name(dimension - 1, array.box.ndims - 1);
 }
 
-// The last names of all groups and variables, and how many have each.
+// The last components of the paths of all groups and variables, with their numbers of occurrences.
 std::map<std::string, std::size_t> users_of_names(const dc_host_t& host) {
   std::set<std::string> paths;
   for (std::size_t i = 0; i < host.variable_count; ++i) {
@@ -49,7 +49,7 @@ std::map<std::string, std::size_t> users_of_names(const dc_host_t& host) {
   return users;
 }
 
-// What arrays with the same dimensions have in common. Lists of one length are often of different things.
+// The key of arrays that share dimensions. One-dimensional lists of equal length are often unrelated, so they share only within a layout.
 std::pair<std::string, std::vector<std::int64_t>> space_of(const GlobalArray& array) {
   std::vector<std::int64_t> numbers;
   for (int d = 0; d < array.box.ndims; ++d) {
@@ -74,7 +74,7 @@ ViewNames::ViewNames(const GlobalView& view, const dc_host_t& host) {
   }
   for (const GlobalArray& coordinate : view.coordinates) {
     const std::string name = coordinate.variable->name;
-    coordinates_.push_back(users.at(name) == 1 ? name : free(name));  // nothing else has it: then it stands for the same everywhere
+    coordinates_.push_back(users.at(name) == 1 ? name : free(name));  // unique, so it means the same everywhere
   }
   for (const GlobalArray& array : view.arrays) dimensions_.push_back(dimensions_of(array));
 }
@@ -101,7 +101,7 @@ std::string ViewNames::free(std::string wanted) {
 
 namespace {
 
-// Up to the process id.
+// The temporary name up to the process id.
 std::string temporary_start(const ViewPlace& place, const char* suffix) {
   return "." + place.stem + suffix + "." + place.host + ".tmp.";
 }
@@ -119,7 +119,7 @@ bool is_master(const std::string& path) {
   return H5Aexists(file.id(), "shown_until") > 0 && H5Aexists(file.id(), "damaris_version") > 0;
 }
 
-// An earlier version has named no domain: then by what it refers to.
+// Earlier versions did not name the domain: recognize their files by what they refer to.
 bool is_xdmf(const std::string& path, const std::string& stem) {
   std::string text(std::size_t{1} << 20, '\0');
   text.resize(static_cast<std::size_t>(std::max<std::ptrdiff_t>(StoredFileReader(path).read(text.data(), text.size(), 0), 0)));
@@ -142,10 +142,10 @@ void require_places(const ViewPlace& place) {
     const std::string path = place.final_path(suffix);
     const int descriptor = open_own(path, O_RDONLY, 0666);
     if (descriptor < 0 && errno == ENOENT) continue;
-    const std::string why = descriptor < 0 ? why_not_own(path, errno) : "it is none that Damaris has made";
+    const std::string why = descriptor < 0 ? why_not_own(path, errno) : "it was not written by Damaris";
     if (descriptor >= 0) ::close(descriptor);
     if (descriptor >= 0 && is_view(path, place, suffix)) continue;
-    throw Error(DC_E_NO_OUTPUT, "the file " + path + " is where the view of the whole run goes, and " + why +
+    throw Error(DC_E_NO_OUTPUT, "the file " + path + " is in the place of the view of the whole run, and " + why +
                                     "; move it away, or choose another basename");
   }
 }
@@ -157,10 +157,10 @@ std::string ViewPlace::temporary_path(const char* suffix) const {
 void put_in_place(OutputFile& view, const ViewPlace& place) {
   view.sync();
   const auto publish = [&] { view.publish(true); };
-  if (!place.tell) return publish();
+  if (!place.record_view) return publish();
   const std::string name = std::filesystem::path(view.final_path()).filename().string();
   const manifest::FileSum sum = manifest::sum_of_file(view.temporary_path());
-  place.tell({name, sum.bytes, sum.checksum}, publish);
+  place.record_view({name, sum.bytes, sum.checksum}, publish);
 }
 
 void remove_leftovers(const ViewPlace& place) {

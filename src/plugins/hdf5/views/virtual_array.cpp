@@ -20,7 +20,7 @@ void select(const Space& space, const std::vector<hsize_t>& start, const std::ve
   checked(H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), "select a part");
 }
 
-// The part of the source that is shown. Where the dataset holds more than the box, HDF5 asks the dataset itself how large it is.
+// The part of the source dataset that is shown. If it is larger than the box, HDF5 takes its extents from the source itself.
 Space source_space(const Mapping& mapping) {
   const Box& whole = mapping.whole;
   const std::vector<std::int64_t> inside = mapping.dataset->start.value_or(std::vector<std::int64_t>(DC_MAX_DIMS, 0));
@@ -36,14 +36,14 @@ Space source_space(const Mapping& mapping) {
   return space;
 }
 
-// In the name of a source HDF5 takes "%b" for a number that it finds itself, and "%%" for a percent sign.
+// In names of source files, HDF5 replaces "%b" by a number, and "%%" by a percent sign.
 std::string escaped(const std::string& name) {
   std::string text;
   for (const char one : name) text += one == '%' ? "%%" : std::string(1, one);
   return text;
 }
 
-// `space` is that of the array: with time in front, or a coordinate's.
+// `space`: that of the array, with time first, or of a coordinate.
 void map(const Properties& properties, const GlobalArray& array, const Mapping& mapping, const Space& space, bool in_time) {
   std::vector<hsize_t> start, count;
   if (in_time) {
@@ -92,8 +92,8 @@ Dataset create_virtual_coordinate(hid_t file, const std::string& path, const Glo
 
 namespace {
 
-// The high-level library reads HDF5's identifiers from the same variables as this plugin: unset where the program has its own copies
-// of them (file/handle.hpp). While this lives they are set; HDF5 itself does not look at them there.
+// The high-level library reads HDF5's identifiers from the same variables as this plugin, which are unset if the program has copies of them
+// (file/handle.hpp). Sets them for its lifetime; HDF5 itself does not read them there.
 class SetIdentifiers {
  public:
   SetIdentifiers() {

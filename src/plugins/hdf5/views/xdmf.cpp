@@ -10,14 +10,14 @@
 namespace damaris::hdf5 {
 namespace {
 
-// Elements of XML, each on a line of its own, indented.
+// Writes XML elements, each on its own line, indented.
 class XmlWriter {
  public:
   using Attributes = std::vector<std::pair<const char*, std::string>>;
 
   XmlWriter() : text_("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n") {}
 
-  // Elements that `inside` adds stand in the element.
+  // An element with the children that `inside` adds.
   template <class Inside>
   void element(const char* name, const Attributes& attributes, Inside&& inside) {
     begin(name, attributes, ">\n");
@@ -69,7 +69,7 @@ class XmlWriter {
 using Numbers = std::vector<std::int64_t>;
 
 std::string text_of(double value) {
-  std::array<char, 32> text = {};  // not snprintf, which obeys the locale
+  std::array<char, 32> text = {};  // not snprintf, which depends on the locale
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 17);
   return {text.data(), end.ptr};
 }
@@ -80,7 +80,7 @@ std::string listed(const Numbers& numbers) {
   return text;
 }
 
-// What XDMF calls the type of the values; nullptr: it has no name for it.
+// XDMF's name of the type; nullptr if it has none.
 const char* number_type(dc_type type) {
   switch (type) {
     case DC_INT8:
@@ -102,23 +102,23 @@ const char* number_type(dc_type type) {
   }
 }
 
-// A stack has no place in space.
+// Stacks have no position in space.
 bool is_drawable(const GlobalArray& array) {
   return !array.is_stack() && number_type(array.variable->type) != nullptr && array.box.ndims >= 1 && array.box.ndims <= 3 &&
          volume(array.box) > 0;
 }
 
-// In three dimensions: a plane and a line are one point thick.
+// Padded to three dimensions: a plane or a line is one point thick.
 Numbers filled(const Box& box, std::int64_t missing, bool extents) {
   Numbers numbers(static_cast<std::size_t>(3 - box.ndims), missing);
   for (int d = 0; d < box.ndims; ++d) numbers.push_back(extents ? box.extent(d) : box.low[d]);
   return numbers;
 }
 
-// The arrays of one shape, place and mesh.
+// The arrays of one shape, position and mesh.
 struct GridShape {
   Numbers extents, low;
-  std::vector<int> coordinates;  // of the arrays' own dimensions; empty: not every one of them has one that can be drawn
+  std::vector<int> coordinates;  // by dimension of the arrays; empty unless every dimension has a drawable one
   std::vector<const GlobalArray*> arrays;
 };
 
@@ -156,7 +156,7 @@ Times numbers_of(const GlobalView& view) {
   return times;
 }
 
-// Physical ones if all steps that are shown have one that is later than that before, else their numbers.
+// Physical times if all steps shown have one and they are strictly increasing; else step numbers.
 Times times_of(const GlobalView& view) {
   Times times;
   for (const TimeAxis& axis : view.axes)
@@ -191,7 +191,7 @@ class XdmfDocument {
     });
   }
 
-  // Nothing in steps in which none of the shape's arrays was stored.
+  // Adds nothing in steps in which none of the shape's arrays was stored.
   void grid(const GridShape& shape, const std::string& name, std::int64_t step, double time) {
     std::vector<std::pair<const GlobalArray*, std::size_t>> stored;
     for (const GlobalArray* array : shape.arrays) {
@@ -217,7 +217,7 @@ class XdmfDocument {
     });
   }
 
-  // x first; a plane and a line lie at zero.
+  // x first; planes and lines are at zero.
   void coordinates(const GridShape& shape) {
     for (auto number = shape.coordinates.rbegin(); number != shape.coordinates.rend(); ++number) {
       const auto index = static_cast<std::size_t>(*number);
@@ -229,7 +229,7 @@ class XdmfDocument {
     for (std::size_t d = shape.coordinates.size(); d < 3; ++d) xml_.leaf("DataItem", {{"Dimensions", "1"}, {"Format", "XML"}}, "0");
   }
 
-  // A whole dataset of the master file.
+  // Refers to a whole dataset of the master file.
   void values(const dc_variable_info_t& variable, const Numbers& extents, const std::string& path) {
     xml_.leaf("DataItem",
               {{"Dimensions", listed(extents)},
@@ -248,7 +248,7 @@ class XdmfDocument {
     });
   }
 
-  // One step of the array in the master file.
+  // Refers to one step of the array in the master file.
   void slab(const GridShape& shape, const GlobalArray& array, std::int64_t index) {
     Numbers start = {index}, count = {1}, whole = {static_cast<std::int64_t>(view_.axes[array.axis].steps.size())};
     for (int d = 0; d < array.box.ndims; ++d) {

@@ -1,6 +1,6 @@
-// The XDMF file of a run: what ParaView and VTK open to see the arrays of the master file as grids in time.
+// The XDMF file of a run, with which ParaView and VTK show the arrays of the master file as grids over time.
 // Used by: the hdf5 plugin on the dispatch thread of the server that keeps the manifest.
-// Before it: the master file, which it points into. After it: ParaView.
+// Before it: the master file, to which it refers. After it: ParaView.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace damaris::hdf5 {
 
-// Arrays of one to three dimensions, of numbers. Those of the same shape and place are one grid, with the steps in which any
-// of them was stored.
+// Includes numeric arrays of one to three dimensions. Arrays of the same shape and position form one grid, with the steps in which any of
+// them was stored.
 std::string xdmf_text(const std::string& stem, const GlobalView& view, const ViewNames& names);
 
-// Whether the readers of XDMF find a master file of this name: they split at a colon, and know neither backslashes nor letters beyond
-// ASCII.
+// Whether readers of XDMF can open a master file of this name: they split names at colons, and support neither backslashes nor non-ASCII
+// characters.
 bool can_name(const std::string& stem);
 
-// Writes <stem>.xmf aside and puts it in place of the one before. Throws Failure.
+// Writes <stem>.xmf to a temporary file and renames it into place. Throws Failure.
 void write_xdmf(const ViewPlace& place, const GlobalView& view, const ViewNames& names);
 
 }  // namespace damaris::hdf5

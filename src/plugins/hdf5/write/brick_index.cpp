@@ -14,7 +14,8 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// A double may be nearer to zero than the integer it stands for, and the range would leave that out. From 2^63 on no cast goes back.
+// A double may be closer to zero than the integer it was converted from, so that the range would exclude it. From 2^63 on the cast cannot
+// be reversed.
 template <class T>
 double not_above(T value) {
   const auto near = static_cast<double>(value);
@@ -34,7 +35,7 @@ BrickRange as_doubles(const codec::Range<T>& range) {
   return range.finite ? BrickRange{not_above(range.min), not_below(range.max)} : BrickRange{kNone, kNone};
 }
 
-// Calls `visit` with the values as what they are; for types without an order `otherwise`.
+// Calls `visit` with the values as a typed pointer, or `otherwise` for unordered types.
 template <class Visit, class Otherwise>
 auto with_type(dc_type type, const void* values, Visit&& visit, Otherwise&& otherwise) {
   switch (type) {
@@ -72,28 +73,28 @@ BrickRange range_of(dc_type type, const void* values, std::size_t count) {
       type, values, [&](const auto* typed) { return as_doubles(codec::range_of(typed, count)); }, no_range);
 }
 
-Seen look(const dc_variable_info_t& variable, const void* values, std::size_t count) {
+BrickSummary summarize(const dc_variable_info_t& variable, const void* values, std::size_t count) {
   const auto ordered = [&](const auto* typed) {
-    const auto found = codec::look_at(typed, count);
-    return Seen{found.checksum, as_doubles(found.range)};
+    const auto found = codec::summarize(typed, count);
+    return BrickSummary{found.checksum, as_doubles(found.range)};
   };
   return with_type(variable.type, values, ordered, [&] {
-    return Seen{codec::crc32(values, count * variable.element_bytes), no_range()};
+    return BrickSummary{codec::crc32(values, count * variable.element_bytes), no_range()};
   });
 }
 
 BrickRange no_range() { return {kNone, kNone}; }
 
-// std::fmin and fmax leave NaN out.
-BrickRange both(const BrickRange& a, const BrickRange& b) { return {std::fmin(a.min, b.min), std::fmax(a.max, b.max)}; }
+// std::fmin and fmax ignore NaN.
+BrickRange merged(const BrickRange& a, const BrickRange& b) { return {std::fmin(a.min, b.min), std::fmax(a.max, b.max)}; }
 
 BrickRange BrickIndex::all() const {
   BrickRange all = no_range();
-  for (const BrickRange& one : ranges_) all = both(all, one);
+  for (const BrickRange& one : ranges_) all = merged(all, one);
   return all;
 }
 
-void BrickIndex::tell(manifest::DatasetEntry& entry) const {
+void BrickIndex::fill_range(manifest::DatasetEntry& entry) const {
   const BrickRange range = all();
   if (std::isnan(range.min)) return;
   entry.min = range.min;

@@ -30,15 +30,15 @@ Properties properties_of(const Piece& piece, const Extents& chunk, const std::ve
   const auto level = static_cast<unsigned>(reduction.level);
   if (reduction.codec == DC_CODEC_DEFLATE)
     checked(H5Pset_deflate(properties.id(), std::min(level, 9U)), "set the deflate filter");
-  else  // optional: this library need not have it, as it never runs it
+  else  // optional: this HDF5 need not have the filter, as it never runs it
     checked(H5Pset_filter(properties.id(), codec::kZstdFilter, H5Z_FLAG_OPTIONAL, 1, &level), "set the zstd filter");
   return properties;
 }
 
-// CF's names where it has some: readers that know them dequantize.
+// Uses the names of the CF conventions where they exist, so that readers dequantize.
 void label(const Dataset& dataset, const Piece& piece, const Precision& precision, const manifest::DatasetEntry& entry) {
   const dc_reduction_t& asked = piece.variable->reduction;
-  if (asked.precision == DC_EXACT) return;  // as if it were not compressed: h5diff shall find nothing
+  if (asked.precision == DC_EXACT) return;  // no attributes, so that h5diff finds no difference from an uncompressed dataset
   write_attribute(dataset.id(), "reduce", std::string(piece.variable->reduce));
   if (precision.overflows) return write_attribute(dataset.id(), "overflowed_float16", std::int32_t{1});
   write_attribute(dataset.id(), precision.kind == DC_ROUND_RELATIVE ? "largest_relative_error" : "largest_error",
@@ -90,7 +90,7 @@ void ChunkWriter::write_all(const ChunkTarget& target) {
   });
   if (filled > 0) flush();
   index.label(target.dataset, target.piece.box.ndims);
-  index.tell(target.entry);
+  index.fill_range(target.entry);
 }
 
 void ChunkWriter::note(const ChunkLane& lane, const ChunkTarget& target, BrickIndex& index) {
@@ -106,9 +106,9 @@ void ChunkWriter::prepare(ChunkLane& lane, const ChunkTarget& target) const {
   const auto count = static_cast<std::size_t>(volume(frame));
   const auto inside = static_cast<std::size_t>(volume(lane.brick));
   lane.values = framed_elements_of(target.piece, lane.brick, frame, lane.gathered);
-  const Seen seen = look(variable, elements_inside(lane, frame, variable.element_bytes), inside);
-  lane.range = seen.range;
-  lane.checksum = seen.checksum;
+  const BrickSummary summary = summarize(variable, elements_inside(lane, frame, variable.element_bytes), inside);
+  lane.range = summary.range;
+  lane.checksum = summary.checksum;
   lane.error = 0;
   if (target.precision.kind != DC_EXACT) {
     lane.changed.resize(std::max(lane.changed.size(), count * target.precision.element_bytes));
@@ -120,7 +120,7 @@ void ChunkWriter::prepare(ChunkLane& lane, const ChunkTarget& target) const {
   if (is_compressed(target.piece)) encode(lane, target, frame);
 }
 
-// Those of lane.values without what lies beyond the brick.
+// The elements of lane.values within the brick.
 const void* ChunkWriter::elements_inside(ChunkLane& lane, const Box& frame, std::size_t element_bytes) {
   const auto* const values = static_cast<const std::byte*>(lane.values);
   std::size_t offset = 0;

@@ -1,5 +1,5 @@
-// Writes a piece that is to be reduced, chunk by chunk: rounds or quantizes where asked, and compresses outside HDF5.
-// Used by: the hdf5 plugin, on the server's dispatch thread, with workers that compress.
+// Writes a piece with a reduction, chunk by chunk: rounds or quantizes if declared, and compresses outside HDF5.
+// Used by: the hdf5 plugin, on the server's dispatch thread, with worker threads that compress.
 // Before it: dataset_writer.hpp. After it: H5Dwrite_chunk; any reader decompresses it with its filters.
 #pragma once
 
@@ -24,19 +24,19 @@ bool is_reduced(const Piece& piece);
 
 class ChunkWriter {
  public:
-  // `filters`: HDF5's own, for what is rounded and not compressed.
+  // `filters`: HDF5's own, for pieces that are rounded but not compressed.
   ChunkWriter(std::vector<Filter> filters, int threads, MemoryBound memory)
       : filters_(std::move(filters)), memory_(memory), workers_(threads), lanes_(static_cast<std::size_t>(workers_.threads())) {}
 
-  // At work together; fewer than asked for where the system refuses more.
+  // The number of threads; fewer than requested if the system refuses more.
   int threads() const { return workers_.threads(); }
 
-  // Creates the dataset with the groups above it, writes all parts and the attributes of the reduction and of the values,
-  // and fills `entry`. Throws Failure, or Refused for values that cannot be stored as asked.
+  // Creates the dataset and its parent groups, writes all parts and the attributes of reduction and range, and fills `entry`. Throws
+  // Failure, or Refused for values that cannot be stored as declared.
   Dataset write(const Hdf5File& file, const Piece& piece, manifest::DatasetEntry& entry);
 
  private:
-  // What one worker needs for one chunk; kept, so that nothing is allocated once it has its size.
+  // The state of one worker for one chunk; reused, so that memory is allocated only for larger chunks.
   struct ChunkLane {
     Staging gathered, changed, clipped;
     std::map<std::pair<dc_codec, int>, std::unique_ptr<codec::Encoder>> encoders;
@@ -44,10 +44,10 @@ class ChunkWriter {
     const void* values = nullptr;
     codec::Encoded encoded;
     BrickRange range = {};
-    std::uint32_t checksum = 0;  // of the values as stored, without what lies beyond the box
+    std::uint32_t checksum = 0;  // of the values as stored, without those beyond the box
     double error = 0;
   };
-  // One dataset that is being written.
+  // The dataset being written.
   struct ChunkTarget {
     const Piece& piece;
     const Precision& precision;

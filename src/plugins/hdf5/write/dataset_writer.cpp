@@ -11,9 +11,9 @@ namespace damaris::hdf5 {
 
 namespace {
 
-// In the machine's own byte order, which is that of the file: contiguous data can go there as it is.
+// Whether the host's byte order is that of the file, so that contiguous data can be written unconverted.
 constexpr bool kSameOrder = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-// From here on the file system is asked for the room of all values at once, not page by page.
+// From this size on, the space of all values is preallocated at once.
 constexpr std::size_t kWorthReserving = std::size_t{1} << 20;
 
 std::uint64_t offset_of(const Dataset& dataset, const std::string& path) {
@@ -27,7 +27,7 @@ std::uint64_t offset_of(const Dataset& dataset, const std::string& path) {
 Dataset DatasetWriter::write(Hdf5File& file, const Piece& piece, manifest::DatasetEntry& entry) {
   if (volume(piece.box) > 0 && is_reduced(piece)) return reducer_.write(file, piece, entry);
   const dc_variable_info_t& variable = *piece.variable;
-  // Without values nothing else is left of the reduction.
+  // A dataset without values keeps only the type of its reduction.
   const Type type = variable.reduction.precision == DC_FLOAT16 ? half_type() : type_of(variable);
   const Extents extents = chunk_of(piece, memory_.codec_bytes());
   Dataset dataset = create(file, piece, type, extents);
@@ -40,11 +40,11 @@ Dataset DatasetWriter::write(Hdf5File& file, const Piece& piece, manifest::Datas
   });
   out.flush();
   index.label(dataset, piece.box.ndims);
-  index.tell(entry);
+  index.fill_range(entry);
   return dataset;
 }
 
-// Contiguous in the file: bricks are runs of it, one after the other, and HDF5 would only pass them on.
+// The dataset is contiguous in the file and its bricks follow each other, so HDF5 would only pass them through.
 BrickRange DatasetWriter::write_run(AlignedWriter& out, const Piece& piece, const Box& brick, manifest::DatasetEntry& entry) {
   const std::size_t element_bytes = piece.variable->element_bytes;
   const std::byte* const values = elements_of(piece, brick, staging_);
@@ -53,13 +53,13 @@ BrickRange DatasetWriter::write_run(AlignedWriter& out, const Piece& piece, cons
   for (std::size_t done = 0; done < count;) {
     const std::size_t part = std::min(std::max<std::size_t>(out.room() / element_bytes, 1), count - done);
     const std::byte* const begin = values + done * element_bytes;
-    const Seen seen = look(*piece.variable, begin, part);
-    range = both(range, seen.range);
-    entry.checksum = codec::crc32_joined(entry.checksum, seen.checksum, part * element_bytes);
-    out.add(begin, part * element_bytes, seen.checksum);
+    const BrickSummary summary = summarize(*piece.variable, begin, part);
+    range = merged(range, summary.range);
+    entry.checksum = codec::crc32_joined(entry.checksum, summary.checksum, part * element_bytes);
+    out.add(begin, part * element_bytes, summary.checksum);
     done += part;
   }
-  if (values == staging_.data()) out.flush();  // the next brick needs the room
+  if (values == staging_.data()) out.flush();  // the next brick reuses the staging memory
   return range;
 }
 
@@ -67,10 +67,10 @@ BrickRange DatasetWriter::write_chunk(const Dataset& dataset, const Type& type, 
                                       manifest::DatasetEntry& entry) {
   const std::byte* const values = elements_of(piece, brick, staging_);
   const auto count = static_cast<std::size_t>(volume(brick));
-  const Seen seen = look(*piece.variable, values, count);
-  entry.checksum = codec::crc32_joined(entry.checksum, seen.checksum, count * piece.variable->element_bytes);
+  const BrickSummary summary = summarize(*piece.variable, values, count);
+  entry.checksum = codec::crc32_joined(entry.checksum, summary.checksum, count * piece.variable->element_bytes);
   write_box(dataset, piece, type, brick, values);
-  return seen.range;
+  return summary.range;
 }
 
 bool DatasetWriter::chunked(const Piece& piece) const {

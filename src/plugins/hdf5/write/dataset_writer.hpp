@@ -1,6 +1,6 @@
 // Writes one piece as an HDF5 dataset, brick by brick.
 // Used by: the hdf5 plugin, on the server's dispatch thread.
-// Before it: pieces.hpp says what goes where. After it: HDF5.
+// Before it: pieces.hpp, which assigns blocks to datasets. After it: HDF5.
 #pragma once
 
 #include <vector>
@@ -20,18 +20,18 @@ namespace damaris::hdf5 {
 
 class DatasetWriter {
  public:
-  // `threads` compress chunks of reduced variables at the same time, as many as `memory` has room for.
+  // Up to `threads` chunks of reduced variables are compressed at the same time, as far as `memory` allows.
   DatasetWriter(std::vector<Filter> filters, int threads,
                 MemoryBound memory = MemoryBound(static_cast<std::uint64_t>(preset_of("memory"))))
       : filters_(std::move(filters)), memory_(memory), reducer_(filters_, threads, memory) {}
 
   int threads() const { return reducer_.threads(); }
 
-  // Asks for the room of all values that will be written as they are.
+  // Preallocates the space of all values that will be written unreduced.
   void reserve(Hdf5File& file, const std::vector<Piece>& pieces) const;
 
-  // Creates the dataset with the groups above it, writes all parts and the index of its values, and enters into `entry` its
-  // content. Throws Failure, or Refused when nothing of it is in the file. The caller may add attributes.
+  // Creates the dataset and its parent groups, writes all parts and the index of its values, and fills `entry`. Throws Failure, or Refused
+  // before anything of it is in the file. The caller may add attributes.
   Dataset write(Hdf5File& file, const Piece& piece, manifest::DatasetEntry& entry);
 
  private:

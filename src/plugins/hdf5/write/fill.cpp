@@ -14,7 +14,7 @@ void check_available(const std::vector<Filter>& filters) {
   for (const Filter& filter : filters)
     if (H5Zfilter_avail(filter.kind == Filter::shuffle ? H5Z_FILTER_SHUFFLE : H5Z_FILTER_DEFLATE) <= 0)
       throw Error(DC_E_CONFIG, std::string("filters=\"...\": the HDF5 library of this plugin was built without ") +
-                                   (filter.kind == Filter::shuffle ? "shuffle" : "deflate") + "; leave it out");
+                                   (filter.kind == Filter::shuffle ? "shuffle" : "deflate") + "; remove it");
 }
 
 void add_filters(const Properties& dataset, const std::vector<Filter>& filters) {
@@ -31,7 +31,7 @@ void put(std::byte* at, T value) {
   std::memcpy(at, &value, sizeof value);
 }
 
-// The default fill values of netCDF. Returns the size of the element.
+// Writes netCDF's default fill value of the type. Returns its size.
 std::size_t put_fill(std::byte* at, dc_type type) {
   switch (type) {
     case DC_INT8:

@@ -48,8 +48,8 @@ void label_place(hid_t dataset, const Piece& piece) {
   if (piece.variable->has_global != 0) write_attribute(dataset, "global_extents", Numbers(global, global + ndims));
 }
 
-// What back-pressure has cost this file; nothing where there was none.
-void label_ladder(hid_t file, const dc_host_t& host, const dc_step_t& step) {
+// The effects of back-pressure on this file, if there were any.
+void label_back_pressure(hid_t file, const dc_host_t& host, const dc_step_t& step) {
   std::vector<std::string> variables;
   for (std::size_t i = 0; i < step.skipped_count; ++i) variables.emplace_back(host.variables[step.skipped[i]].path);
   if (!variables.empty()) write_attribute(file, step.dropped != 0 ? "dropped_variables" : "skipped_variables", variables);
@@ -97,7 +97,7 @@ void label_file(hid_t file, const dc_host_t& host, const dc_step_t& step) {
   write_attribute(file, "absent_clients", std::vector<std::int32_t>(step.absent, step.absent + step.absent_count));
   write_attribute(file, "missing_clients", std::vector<std::int32_t>(step.missing, step.missing + step.missing_count));
   write_attribute(file, "never_attached", static_cast<std::int64_t>(step.never_attached));
-  label_ladder(file, host, step);
+  label_back_pressure(file, host, step);
 }
 
 void label_variable(hid_t dataset, const dc_variable_info_t& variable) {

@@ -1,4 +1,4 @@
-// The attributes that explain a file and its datasets to a reader.
+// The attributes that describe a file and its datasets.
 // Used by: the hdf5 plugin, on the server's dispatch thread.
 // Before it: an open file or dataset. After it: new_dataset.hpp. docs/file-format.md lists them.
 #pragma once
@@ -16,16 +16,16 @@ namespace damaris::hdf5 {
 
 constexpr std::int32_t kFormatVersion = 2;
 
-// Nothing for an empty text.
+// Writes no attribute for an empty text.
 void label_text(hid_t object, const char* name, const char* text);
 
-// Which program wrote the file, on which server: the format and its version first.
+// Format and version, program and server.
 void label_writer(hid_t file, const dc_host_t& host);
 void label_step(hid_t object, std::int64_t step, const std::optional<double>& time);
 void label_variable(hid_t dataset, const dc_variable_info_t& variable);
 
-// Part k of a joined dataset: whose block it is (element k of two lists), where it lies in the global array and how large it is
-// (elements k * ndims and following of the two others: one dimension, as netCDF-C demands of attributes).
+// The parts of a joined dataset. Of part k: source and block (element k of two lists), position in the global array and extents (elements
+// from k * ndims on of two others, which are one-dimensional because netCDF-C requires that of attributes).
 class PartsTable {
  public:
   explicit PartsTable(int ndims) : ndims_(ndims) {}

@@ -30,7 +30,7 @@ codec::Range<T> range_of(const Piece& piece, Staging& staging) {
   for_each_brick(piece.box, brick_extents(piece.box, sizeof(T)), [&](const Box& brick) {
     const auto* values = reinterpret_cast<const T*>(elements_of(piece, brick, staging));
     const codec::Range<T> one = codec::range_of(values, static_cast<std::size_t>(volume(brick)));
-    all = codec::both(all, one);
+    all = codec::merged(all, one);
   });
   return all;
 }
@@ -45,8 +45,8 @@ bool fits(const codec::Range<T>& range, const codec::Scaling& scaling) {
 [[noreturn]] void refuse(const Piece& piece, double min, double max) {
   throw Refused("'" + std::string(piece.variable->path) + "' holds values from " + codec::number_text(min) + " to " +
                 codec::number_text(max) + ", which overflow 16 bits with reduce=\"" + piece.variable->reduce +
-                "\"; give another scale or none, or add :keep to keep its type then; '" + piece.path +
-                "' is not stored, what was written with it is");
+                "\"; give another scale or none, or add :keep to store it in its own type; only '" + piece.path +
+                "' is not stored");
 }
 
 template <class T>

@@ -1,7 +1,7 @@
-// What the values of a piece become before they are compressed: rounded, quantized to 16 bits, or unchanged; and the scale and offset of each
-// variable for which the XML gives none, the same for as long as they are good.
+// Rounds values or quantizes them to 16 bits before they are compressed. Chooses scale and offset of variables for which the XML gives
+// none, and keeps them as long as they are adequate.
 // Used by: the hdf5 plugin; plan on the server's dispatch thread, apply on its workers.
-// Before it: the variable's `reduce`. After it: chunk_writer.hpp stores the values and enters what was done into the manifest.
+// Before it: the variable's `reduce`. After it: chunk_writer.hpp, which stores the values and records the reduction in the manifest.
 #pragma once
 
 #include <damaris/error.hpp>
@@ -19,16 +19,16 @@ namespace damaris::hdf5 {
 
 class Float16Scales {
  public:
-  // That of the variable before while nothing overflows with it and the largest error is at most twice that of one made for this range;
-  // else this one, from now on. Zeros, values that are not finite, and those that no scale holds choose nothing for what
-  // comes later.
+  // Returns the variable's previous scaling if nothing overflows with it and its largest error is at most twice that of an optimal scaling
+  // for this range; else that optimal scaling, which is kept. Ranges of zeros, of no finite values, or beyond every scale do not affect
+  // later choices.
   codec::Scaling choose(std::uint32_t variable, const codec::Range<double>& range);
 
  private:
   std::map<std::uint32_t, codec::Scaling> chosen_;  // by id
 };
 
-// Values that cannot be stored as the XML asks. Thrown before anything of the dataset is in the file: the other ones are stored.
+// Values that cannot be stored as declared in the XML. Thrown before anything of the dataset is in the file; other datasets are stored.
 class Refused : public Error {
  public:
   explicit Refused(const std::string& sentence) : Error(DC_E_IO, sentence) {}
@@ -40,15 +40,15 @@ struct Precision {
   std::size_t element_bytes = 0;  // as stored
   codec::ErrorBound bound;
   codec::Scaling scaling;
-  bool overflows = false;  // 16 bits were asked for and cannot hold the values: they keep their type
+  bool overflows = false;  // 16 bits are declared but cannot hold the values, which keep their type
 };
 
-// Looks at all values where 16 bits are asked for. Throws Refused when they overflow the scale that the XML gives
-// and may not keep their type.
+// Determines the range of all values if 16 bits are declared. Throws Refused if they overflow the declared scale and may not keep their
+// type.
 Precision plan_precision(const Piece& piece, Staging& staging, Float16Scales& scales);
 
-// `count` values from `in` to `out`, of element_bytes each. Threads: any; pure. Returns the largest error, of the kind of the bound;
-// for 16 bits absolute.
+// Converts `count` values from `in` to `out`, with element_bytes each. Threads: any; pure. Returns the largest error, of the bound's kind,
+// or absolute for 16 bits.
 double apply(const Precision& precision, const void* in, std::size_t count, void* out);
 
 }  // namespace damaris::hdf5

@@ -11,7 +11,7 @@ Workers::Workers(int threads) {
     threads_.reserve(static_cast<std::size_t>(std::max(threads, 1)));
     for (int i = 1; i < threads; ++i) threads_.emplace_back([this] { work(); });
   } catch (const std::system_error&) {
-    // A limit of processes or of memory: those that there are do the work, at worst the caller alone.
+    // A limit of processes or memory: continue with the threads that exist, at worst the caller alone.
   }
 }
 
@@ -29,11 +29,11 @@ void Workers::work() {
   while (true) {
     begin_.wait(lock, [this] { return over_ || next_ < count_; });
     if (over_) return;
-    take_turns(lock);
+    run_tasks(lock);
   }
 }
 
-void Workers::take_turns(std::unique_lock<std::mutex>& lock) {
+void Workers::run_tasks(std::unique_lock<std::mutex>& lock) {
   while (next_ < count_) {
     const std::size_t mine = next_++;
     ++busy_;
@@ -57,7 +57,7 @@ void Workers::run(std::size_t count, const std::function<void(std::size_t)>& tas
   next_ = 0;
   count_ = count;
   if (count > 1) begin_.notify_all();
-  take_turns(lock);
+  run_tasks(lock);
   end_.wait(lock, [this] { return busy_ == 0; });
   count_ = next_ = 0;
   if (const std::exception_ptr thrown = std::exchange(thrown_, nullptr)) std::rethrow_exception(thrown);

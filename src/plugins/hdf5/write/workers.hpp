@@ -1,6 +1,6 @@
-// A few threads that do the same to several things at once, and a caller that takes part and waits.
-// Used by: the hdf5 plugin to compress chunks; the only threads of a server beside its dispatch thread and its watchdog.
-// Before it: chunks that were gathered. After it: the dispatch thread writes what came out, in order.
+// A small thread pool that runs a task in parallel; the caller takes part and waits.
+// Used by: the hdf5 plugin to compress chunks; the only threads of a server besides its dispatch thread and its watchdog.
+// Before it: gathered chunks. After it: the dispatch thread writes the results in order.
 #pragma once
 
 #include <condition_variable>
@@ -15,19 +15,19 @@ namespace damaris::hdf5 {
 
 class Workers {
  public:
-  // `threads` at work together, the caller's among them; 1 starts none. Fewer where the system refuses more: see threads().
+  // `threads` includes the caller's; 1 starts none. The pool has fewer if the system refuses more: see threads().
   explicit Workers(int threads);
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
   int threads() const { return static_cast<int>(threads_.size()) + 1; }
-  // Calls task(0) ... task(count - 1), each once, and returns when all are done. Throws what the first that threw has thrown.
+  // Calls task(0) ... task(count - 1), each once, and returns when all are done. Rethrows the first exception of a task.
   void run(std::size_t count, const std::function<void(std::size_t)>& task);
 
  private:
   void work();
-  void take_turns(std::unique_lock<std::mutex>& lock);
+  void run_tasks(std::unique_lock<std::mutex>& lock);
 
   std::mutex mutex_;
   std::condition_variable begin_, end_;

@@ -82,5 +82,5 @@ TEST_CASE("a number that does not fit is refused, not cut off") {
   REQUIRE_THAT(refusal(damaged("/variables/0/layout", 1e300)), Contains("does not fit"));
   REQUIRE_THAT(refusal(damaged("/variables/0/coordinates/0", std::int64_t{1} << 32)), Contains("does not fit"));
   REQUIRE_THAT(refusal(damaged("/architecture/threads", std::int64_t{1} << 40)), Contains("does not fit"));
-  REQUIRE_THAT(refusal(damaged("/architecture/lane_events", -1)), Contains("does not fit"));
+  REQUIRE_THAT(refusal(damaged("/architecture/lane_messages", -1)), Contains("does not fit"));
 }

@@ -114,7 +114,7 @@ TEST_CASE("where things lie is read once: what is written into the header later 
   const LaneSpan before = attached.span(2);
   RegionHeader& header = region.header();
   auto* spans = reinterpret_cast<LaneSpan*>(region.at(header.spans_offset));
-  header.slots_offset = header.spans_offset = header.xml_bytes = header.lane_events = ~0ull;
+  header.slots_offset = header.spans_offset = header.xml_bytes = header.lane_messages = ~0ull;
   header.client_count = header.threads = ~0u;
   spans[2] = {~0ull, ~0ull, ~0ull, ~0ull};
   for (const Region* one : {&std::as_const(region), &attached}) {

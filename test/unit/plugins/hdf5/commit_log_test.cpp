@@ -250,8 +250,8 @@ TEST_CASE("a block without a position in a layout with a global array is told of
     REQUIRE(server.plugin->on_step(blocks.view()) == DC_OK);
   }
   const std::string line =
-      "'fields/w' of client 0 has no position in its global array and is not joined; call dc_set_position for it, or leave out "
-      "'global' of its layout 'w'";
+      "'fields/w' of client 0 has no position in its global array and is not joined; call dc_set_position for it, or remove "
+      "'global' from its layout 'w'";
   const auto steps = steps_in(folder.file("storm.jsonl"));
   CHECK(steps.at(1).warnings == std::vector<std::string>{line});
   CHECK(steps.at(1).complete);
@@ -275,8 +275,8 @@ TEST_CASE("a block that another one hides with other values is told of once; the
   store(4, 0, 7);
   const auto steps = steps_in(folder.file("storm.jsonl"));
   const std::string line =
-      "'fields/w' of client 1 (block 0) has the place of block 0 of client 0 and other values, which are not stored; does "
-      "dc_set_position give each block its own place?";
+      "'fields/w' of client 1 (block 0) has the place of block 0 of client 0, and its different values are not stored; check "
+      "that dc_set_position gives each block its own place";
   for (const int step : {1, 2, 4}) CHECK(steps.at(step).warnings.empty());
   CHECK(steps.at(3).warnings == std::vector<std::string>{line});
   CHECK(std::count(server.host.lines.begin(), server.host.lines.end(), std::make_pair(1, "hdf5: step 3: " + line)) == 1);
@@ -345,11 +345,11 @@ TEST_CASE("lines that do not fit on a full disk are kept and added later; at the
     const auto [to, told] = host.sent.back();  // for the clients there
     CHECK(to == 1);
     CHECK(other.on_message(0, told) == DC_E_IO);
-    CHECK_THAT(other_host.failure, Catch::StartsWith("the manifest, which server 0 keeps, misses step 1: cannot write to "));
+    CHECK_THAT(other_host.failure, Catch::StartsWith("the manifest, which server 0 keeps, lacks step 1: cannot write to "));
     const bool room = GENERATE(true, false);
     if (room) std::filesystem::remove(folder.file("disk/filler"));
     CHECK(plugin.finalize() == (room ? DC_OK : DC_E_IO));
-    if (!room) CHECK_THAT(host.failure, Catch::StartsWith("the manifest misses step 1: cannot write to "));
+    if (!room) CHECK_THAT(host.failure, Catch::StartsWith("the manifest lacks step 1: cannot write to "));
     CHECK(steps_in(folder.file("disk/storm.jsonl")).size() == (room ? 1 : 0));
   }
   ::umount2(folder.file("disk").c_str(), MNT_DETACH);

@@ -69,7 +69,7 @@ TEST_CASE("an output folder that vanishes in the run fails the step with the pat
   std::filesystem::remove(folder.file("out"));
   REQUIRE(plugin.on_step(blocks.view()) == DC_E_IO);
   CHECK_THAT(host.failure, Contains(folder.file("out/storm.node7.s3.i0.h5") + " is not stored: cannot create the file"));
-  CHECK_THAT(host.failure, EndsWith("No such file or directory; the output folder was there at start-up: put it back"));
+  CHECK_THAT(host.failure, EndsWith("No such file or directory; restore the output folder, which existed at start-up"));
   CHECK(host.files.empty());
   std::filesystem::create_directory(folder.file("out"));
   REQUIRE(plugin.on_step(next.view()) == DC_OK);
@@ -97,7 +97,7 @@ TEST_CASE("exists=refuse does not replace a file that appeared in the run, the d
     REQUIRE(run.plugin.on_step(blocks.view()) == (refuse ? DC_E_IO : DC_OK));
     CHECK(run.listing().size() == 1);
     CHECK((std::filesystem::file_size(run.path(0)) == 8) == refuse);
-    if (refuse) CHECK_THAT(run.host.failure, EndsWith("File exists; move that file away, or say exists=\"overwrite\""));
+    if (refuse) CHECK_THAT(run.host.failure, EndsWith("File exists; move that file away, or use exists=\"overwrite\""));
   }
 }
 

@@ -29,7 +29,7 @@ manifest::StepEntry line_of(const std::string& host, std::int64_t step, const ma
   manifest::StepEntry line;
   line.step = step;
   line.servers = {0};
-  line.tellers = {{host, 0}};
+  line.reporters = {{host, 0}};
   manifest::FileEntry file;
   file.name = "run." + host + ".s0.i" + std::to_string(step) + ".h5";
   file.datasets = {dataset};

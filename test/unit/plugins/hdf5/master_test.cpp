@@ -241,7 +241,7 @@ TEST_CASE("an array without elements, and one of another run's XML, do no harm")
   run.write_views();
   const ReadFile master(folder.file("run.h5"));
   CHECK(master.extents("v") == std::vector<hsize_t>{1, 0, 4});
-  CHECK(master.texts("/", "not_shown") == std::vector<std::string>{"unknown: the XML of this run does not know it"});
+  CHECK(master.texts("/", "not_shown") == std::vector<std::string>{"unknown: the XML of this run does not declare it"});
 }
 
 TEST_CASE("a variable of other dimensions in an earlier run is not shown as one array") {

@@ -22,7 +22,7 @@ using namespace damaris::test;
 using damaris::hdf5::QuietErrors;
 using damaris::manifest::Existing;
 using damaris::manifest::ManifestFile;
-using damaris::manifest::RunHold;
+using damaris::manifest::RunLock;
 using damaris::manifest::StepEntry;
 
 TEST_CASE("a run that stores nothing leaves everything of the earlier run as it was") {
@@ -70,9 +70,9 @@ TEST_CASE("a run that is refused keeps no descriptor of the manifest of the earl
   const auto open = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
   };
-  RunHold hold(path, "run", "node7.s0", false, std::chrono::milliseconds(20));
+  RunLock run_lock(path, "run", "node7.s0", false, std::chrono::milliseconds(20));
   const auto before = open();
-  CHECK_THROWS_AS(ManifestFile(path, Existing::refuse, hold, {"a", "storm", 1, "local", false, ""}), damaris::Error);
+  CHECK_THROWS_AS(ManifestFile(path, Existing::refuse, run_lock, {"a", "storm", 1, "local", false, ""}), damaris::Error);
   CHECK(open() == before);
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("what a later run could not store before its first file is told, and a
   };
   const auto last_step = [&] { return damaris::hdf5::RestartReader(folder.file("storm")).last_step(nullptr); };
   using Numbers = std::vector<std::int64_t>;
-  const char* const kOfEarlier = "; the values shown are those of an earlier run";
+  const char* const kOfEarlier = "; its values are those of an earlier run";
   run("overwrite", {}, {1, 2, 3});
   SECTION("the first step") {
     run(exists, {1}, {2});
@@ -164,7 +164,7 @@ TEST_CASE("a run does not begin in the manifest of one that goes on, in another 
   other.set_job("4711");
   const RunningPlugin plugin("hdf5", other);
   CHECK(plugin.init_code == DC_E_NO_OUTPUT);
-  CHECK_THAT(other.failure, Catch::Contains("storm.jsonl' is the manifest of another run that still goes on"));
+  CHECK_THAT(other.failure, Catch::Contains("storm.jsonl' is the manifest of another run, which is still running"));
 }
 
 TEST_CASE("a process that adds to the manifest after the first one has given it another file and left hides nothing of that") {
@@ -244,15 +244,15 @@ TEST_CASE("exists=append keeps the earlier run and replaces it from the first st
 TEST_CASE("a process that holds the manifest for ever is not waited for for ever, and what it held up is added afterwards") {
   const TempFolder folder;
   const QuietErrors quiet;
-  RunHold hold(folder.file("storm.jsonl"), "run", "node7.s0", true, std::chrono::milliseconds(20));
-  ManifestFile record(folder.file("storm.jsonl"), Existing::overwrite, hold, {"a", "storm", 2, "local", true, ""});
-  hold.end_turn();
+  RunLock run_lock(folder.file("storm.jsonl"), "run", "node7.s0", true, std::chrono::milliseconds(20));
+  ManifestFile record(folder.file("storm.jsonl"), Existing::overwrite, run_lock, {"a", "storm", 2, "local", true, ""});
+  run_lock.unlock();
   const int other = ::open(folder.file(".storm.lock").c_str(), O_RDWR);
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_len = 1;
   REQUIRE(::fcntl(other, F_OFD_SETLK, &lock) == 0);
-  CHECK_THROWS_WITH(record.append(damaris::Json{{"step", 1}}), Catch::Contains("another process holds it"));
+  CHECK_THROWS_WITH(record.append(damaris::Json{{"step", 1}}), Catch::Contains("another process"));
   ::close(other);
   CHECK(record.append(damaris::Json{{"step", 2}}));
   CHECK(content(folder.file("storm.jsonl")).find("{\"step\":1,") == std::string::npos);
@@ -301,7 +301,7 @@ TEST_CASE("a process that comes when the others of its job have ended says that 
   CHECK(std::filesystem::exists(folder.file("storm.node7.s0.i0.h5")));
   const auto says_so = [&](int level) {
     return std::count_if(late.host.lines.begin(), late.host.lines.end(), [&](const auto& line) {
-      return line.first == level && line.second.find("replaces all of it") != std::string::npos;
+      return line.first == level && line.second.find("replaces it completely") != std::string::npos;
     });
   };
   CHECK(says_so(index == 1 ? 1 : 2) == (same_job ? 1 : 0));
@@ -330,7 +330,7 @@ TEST_CASE("a process that comes when the others of its job have ended says that 
   const bool same_job = GENERATE(true, false);
   const auto says_so = [&](const ServerOf& server, int level) {
     return std::count_if(server.host.lines.begin(), server.host.lines.end(), [&](const auto& line) {
-      return line.first == level && line.second.find("this one counts as a later run") != std::string::npos;
+      return line.first == level && line.second.find("this is a later run") != std::string::npos;
     });
   };
   {
@@ -354,8 +354,8 @@ TEST_CASE("a file in a view's place that no run has made is not replaced: the ru
     ServerOf server(folder, 0, 1, {{"exists", existing}});
     CHECK(server.plugin->init_code == DC_E_NO_OUTPUT);
     CHECK_THAT(server.host.failure,
-               Catch::Contains(folder.file(name) + " is where the view of the whole run goes, and it is none that "
-                                                   "Damaris has made; move it away"));
+               Catch::Contains(folder.file(name) + " is in the place of the view of the whole run, and it was not "
+                                                   "written by Damaris; move it away"));
   }
   CHECK(content(folder.file(name)) == "<Xdmf>my own</Xdmf>");
   CHECK_FALSE(std::filesystem::exists(folder.file("storm.jsonl")));

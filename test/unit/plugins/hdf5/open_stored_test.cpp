@@ -55,8 +55,8 @@ TEST_CASE("values behind a link or a mapping to another file are refused, and a 
   const File file = open_stored(path);
   CHECK_NOTHROW(open_dataset(file, "v"));
   CHECK_THROWS_AS(open_dataset(file, "link"), Failure);
-  CHECK_THROWS_WITH(open_dataset(file, "outside"), Catch::Contains("are in another file, where Damaris puts none"));
-  CHECK_THROWS_WITH(open_dataset(file, "mapped"), Catch::Contains("are in another file, where Damaris puts none"));
+  CHECK_THROWS_WITH(open_dataset(file, "outside"), Catch::Contains("are in another file, which Damaris never writes"));
+  CHECK_THROWS_WITH(open_dataset(file, "mapped"), Catch::Contains("are in another file, which Damaris never writes"));
   CHECK_THROWS_AS(open_stored(pipe), Failure);
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("values in the header of a dataset, of which HDF5 reads more than are 
     checked(H5Pset_layout(compact.id(), H5D_COMPACT), "set the layout");
     create(file, "compact", four, compact);
   });
-  CHECK_THROWS_WITH(open_dataset(open_stored(path), "compact"), Catch::Contains("in its header, where Damaris puts none"));
+  CHECK_THROWS_WITH(open_dataset(open_stored(path), "compact"), Catch::Contains("in its header, which Damaris never writes"));
 }
 
 TEST_CASE("a link to what the system makes up is neither read nor summed: it may wait for ever") {
@@ -98,5 +98,5 @@ TEST_CASE("a dataset without any value is not read, however large it says it is"
     create(file, "huge", space, chunked);
   });
   const File file = open_stored(path);
-  CHECK_THROWS_WITH(checksum_of_values(open_dataset(file, "huge"), "huge"), Catch::Contains("none of its values is in the file"));
+  CHECK_THROWS_WITH(checksum_of_values(open_dataset(file, "huge"), "huge"), Catch::Contains("none of its values are in the file"));
 }

@@ -46,7 +46,7 @@ TEST_CASE("a run that has lost its locks adds nothing to the manifest that anoth
     }
     for (int tries = 0; tries < 2; ++tries) {
       CHECK(first.store(1 + tries) == DC_E_IO);
-      CHECK_THAT(first.host.failure, Catch::Contains("it has become that of another run"));
+      CHECK_THAT(first.host.failure, Catch::Contains("it is now that of another run"));
       while (first.plugin->on_idle() == DC_AGAIN) {  // the views have a line, too
       }
     }
@@ -82,8 +82,8 @@ TEST_CASE("a manifest that was moved away is begun anew beside the files, and th
   CHECK(steps.count(2) == 1);
   const auto tells = [](const std::pair<int, std::string>& line) {
     return line.first == 1 && line.second.find(
-                                  "storm.jsonl was moved away or removed: it is begun anew, and only the one that was there "
-                                  "records 2 steps, of step 0 to step 1") != std::string::npos;
+                                  "storm.jsonl was moved or removed: a new one is begun, and only the old one "
+                                  "records 2 steps, step 0 to step 1") != std::string::npos;
   };
   CHECK(std::count_if(server.host.lines.begin(), server.host.lines.end(), tells) == 1);
   const auto found = damaris::hdf5::verify(folder.file("out/storm.jsonl"), {});
@@ -106,7 +106,7 @@ TEST_CASE("the manifest of an earlier run of the same kind that is put in place 
   std::filesystem::rename(folder.file("out"), folder.file("moved"));
   std::filesystem::rename(folder.file("earlier"), folder.file("out"));
   CHECK(server.store(1) == DC_E_IO);
-  CHECK_THAT(server.host.failure, Catch::Contains("it has become that of another run"));
+  CHECK_THAT(server.host.failure, Catch::Contains("it is now that of another run"));
 }
 
 TEST_CASE("a run whose folder goes while a view is written ends with an error, and not by a crash") {

@@ -24,7 +24,7 @@ TEST_CASE("a file that is gone, cut short or not HDF5 is named") {
   std::filesystem::resize_file(path, size / 2);
   CHECK_THAT(refusal(), Contains("it was stored with " + std::to_string(size)));
   std::ofstream(path, std::ios::trunc) << std::string(size, 'x');
-  CHECK_THAT(refusal(), Contains("has not the checksum that it was stored with"));
+  CHECK_THAT(refusal(), Contains("does not match its checksum"));
   std::filesystem::remove(path);
   CHECK_THAT(refusal(), Contains("No such file or directory"));
 }
@@ -52,8 +52,8 @@ TEST_CASE("a file of which a byte has changed is not read") {
   file.close();
   Later later(earlier.record, earlier.variables);
   CHECK(later.plugin.read(question.read) == DC_E_IO);
-  CHECK_THAT(later.host.failure, Contains(by_several ? "has other values of /fields/theta" : "has not the checksum") &&
-                                     Contains("go on from another step"));
+  CHECK_THAT(later.host.failure, Contains(by_several ? "has other values of /fields/theta" : "does not match its checksum") &&
+                                     Contains("continue from another step"));
 }
 
 TEST_CASE("a file that another one has taken the place of since it was read is looked at again") {
@@ -70,7 +70,7 @@ TEST_CASE("a file that another one has taken the place of since it was read is l
   file.close();
   std::filesystem::rename(path + ".new", path);
   CHECK(later.plugin.read(question.read) == DC_E_IO);
-  CHECK_THAT(later.host.failure, Contains("has not the checksum"));
+  CHECK_THAT(later.host.failure, Contains("does not match its checksum"));
 }
 
 TEST_CASE("a damaged line of the manifest is named where the step that it may hold is asked for, and later ones are read") {
@@ -82,7 +82,7 @@ TEST_CASE("a damaged line of the manifest is named where the step that it may ho
   later.reads(question.at({0, 0}));
   question.read.step = 3;
   CHECK(later.plugin.read(question.read) == DC_E_NOT_STORED);
-  CHECK_THAT(later.host.failure, Contains("earlier.jsonl:1: this line is no JSON"));
+  CHECK_THAT(later.host.failure, Contains("earlier.jsonl:1: this line is damaged: it is not JSON"));
 }
 
 TEST_CASE("a step is not read where a damaged line behind it may say something else of it") {
@@ -92,7 +92,8 @@ TEST_CASE("a step is not read where a damaged line behind it may say something e
   Later later(earlier.record, earlier.variables);
   Question<float> question(earlier.variables[0], 4, {2, 2});
   CHECK(later.plugin.read(question.at({0, 0}).read) == DC_E_IO);
-  CHECK_THAT(later.host.failure, Contains("earlier.jsonl:2: this line is no JSON") && Contains("put the manifest back"));
+  CHECK_THAT(later.host.failure,
+             Contains("earlier.jsonl:2: this line is damaged: it is not JSON") && Contains("restore the manifest"));
 }
 
 TEST_CASE("a dataset of other extents than the manifest says is refused") {
@@ -103,7 +104,7 @@ TEST_CASE("a dataset of other extents than the manifest says is refused") {
   Later later(earlier.record, earlier.variables);
   Question<float> question(earlier.variables[0], 4, {2, 2});
   CHECK(later.plugin.read(question.at({0, 0}).read) == DC_E_IO);
-  CHECK_THAT(later.host.failure, Contains("has other extents than the manifest"));
+  CHECK_THAT(later.host.failure, Contains("has other extents than in the manifest"));
 }
 
 // What the program lets HDF5 do with its errors, while it lives.

@@ -245,8 +245,10 @@ TEST_CASE("a partial step is refused where it has a hole") {
   Later later(earlier.record, earlier.variables);
   Question<float> question(earlier.variables[0], 4, {2, 4});
   CHECK(later.plugin.read(question.at({5, 0}).read) == DC_E_NOT_STORED);
-  CHECK_THAT(later.host.failure,
-             Contains("nobody stored (6,0) to (6,3); clients that never ended it: 1; the step is not complete"));
+  CHECK_THAT(
+      later.host.failure,
+      Contains(
+          "elements (6,0) to (6,3) of (5,0) to (6,3) were not stored; clients that never ended it: 1; the step is not complete"));
 }
 
 TEST_CASE("a type other than the stored one is refused") {
@@ -256,7 +258,7 @@ TEST_CASE("a type other than the stored one is refused") {
   Later later(earlier.record, variables);
   Question<double> question(variables[0], 4, {2, 2});
   CHECK(later.plugin.read(question.at({0, 0}).read) == DC_E_TYPE);
-  CHECK_THAT(later.host.failure, Contains("the dataset 'fields/theta' has elements of another type"));
+  CHECK_THAT(later.host.failure, Contains("the dataset 'fields/theta' has another element type"));
 }
 
 TEST_CASE("members of a compound type may lie elsewhere, but must be the same") {
@@ -351,8 +353,9 @@ TEST_CASE("a step that not all servers of the run have reported is not complete,
   CHECK(last == 4);
   Question<float> question(earlier.variables[0], 9, {2, 4});
   CHECK(later.plugin.read(question.at({6, 0}).read) == DC_E_NOT_STORED);
-  CHECK_THAT(later.host.failure,
-             Catch::EndsWith("nobody stored (6,0) to (7,3); the step is not complete; servers that did not report it: 2"));
+  CHECK_THAT(
+      later.host.failure,
+      Catch::EndsWith("elements (6,0) to (7,3) were not stored; the step is not complete; servers that did not report it: 2"));
 }
 
 TEST_CASE("a run may not replace the files it is to go on from") {

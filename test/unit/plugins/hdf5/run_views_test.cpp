@@ -65,7 +65,7 @@ struct Views {
 
 // As the server does when it has nothing else to do.
 RunViews::Work update(RunViews& views) {
-  views.note();
+  views.manifest_changed();
   RunViews::Work work = views.work();
   while (work == RunViews::Work::more) work = views.work();
   return work;
@@ -107,13 +107,13 @@ TEST_CASE("a view whose line finds that the manifest is another one is finished 
     if (!std::exchange(is_new, true)) {
       run.add_step();
       run.add_step();
-      views->begin_again();
+      views->reset();
     }
     put_in_place();
   };
   views = std::make_unique<RunViews>(*run.host.view(), run.record(), kMuch, look, tell);
   run.add_step();
-  views->note();
+  views->manifest_changed();
   const bool at_the_end = GENERATE(false, true);
   if (at_the_end) {
     views->finish();
@@ -134,13 +134,13 @@ TEST_CASE("the views are written in pieces, and what the manifest gets meanwhile
   RunViews views(*run.host.view(), run.record(), kMuch, look);
   CHECK(views.work() == RunViews::Work::none);
   run.add_step();
-  views.note();
+  views.manifest_changed();
   for (int piece = 0; piece < 3; ++piece) {
     CHECK(views.work() == RunViews::Work::more);
     CHECK_FALSE(std::filesystem::exists(run.folder.file("storm.h5")));
     if (piece > 0) continue;
     run.add_step();
-    views.note();
+    views.manifest_changed();
   }
   CHECK(views.work() == RunViews::Work::later);
   CHECK(run.shown() == 1);
@@ -148,7 +148,7 @@ TEST_CASE("the views are written in pieces, and what the manifest gets meanwhile
   CHECK(run.shown() == 2);
   CHECK(views.work() == RunViews::Work::none);
   run.add_step();
-  views.note();
+  views.manifest_changed();
   CHECK(views.work() == RunViews::Work::more);
   views.finish();  // in the middle of them
   CHECK(run.shown() == 3);
@@ -201,7 +201,7 @@ TEST_CASE("a damaged record is told to the log and does not stop the run") {
   RunViews views(*run.host.view(), run.record(), kMuch, look);
   update(views);
   REQUIRE(run.host.lines.size() == 1);
-  CHECK_THAT(run.host.lines[0].second, Contains("storm.jsonl:1: this line is no JSON"));
+  CHECK_THAT(run.host.lines[0].second, Contains("storm.jsonl:1: this line is damaged: it is not JSON"));
 }
 
 TEST_CASE("half-written views of a killed server are removed at the start, those of others are not") {
@@ -240,7 +240,7 @@ TEST_CASE("a manifest that outgrows its memory leaves views of what fitted, and 
   CHECK(ReadFile(run.folder.file("storm.h5")).attribute<std::int64_t>("/", "shown_until")[0] == 1);
   CHECK(run.complete() == 0);
   REQUIRE(run.host.lines.size() == 1);
-  CHECK_THAT(run.host.lines[0].second, Contains("show the steps up to 1") && Contains("memory=\"...\"") && Contains("per-group"));
+  CHECK_THAT(run.host.lines[0].second, Contains("show only steps up to 1") && Contains("memory=\"...\"") && Contains("per-group"));
 }
 
 TEST_CASE("views that are written at the end say that they are complete") {
@@ -279,7 +279,7 @@ TEST_CASE("a basename that the readers of XDMF cannot open has a master file and
     CHECK(std::filesystem::exists(run.folder.file(stem + ".h5")));
     CHECK_FALSE(std::filesystem::exists(run.folder.file(stem + ".xmf")));
     REQUIRE(run.host.lines.size() == 1);
-    CHECK_THAT(run.host.lines[0].second, Contains("no XDMF file is made") && Contains("'" + stem + "'"));
+    CHECK_THAT(run.host.lines[0].second, Contains("no XDMF file is written") && Contains("'" + stem + "'"));
   }
 }
 

@@ -48,7 +48,7 @@ int share_with(int scope, const TempFolder& folder) {
   const int code = load_plugin("hdf5", scope)->init(host.view(), &state);
   std::printf("%s\n", host.failure.c_str());
   const auto says = [&](const char* part) { return host.failure.find(part) != std::string::npos; };
-  return code == DC_E_CONFIG && (says("an HDF5 of its own") || says("an HDF5 without MPI")) && says("per-server") ? 0 : 1;
+  return code == DC_E_CONFIG && (says("its own HDF5") || says("an HDF5 without MPI")) && says("per-server") ? 0 : 1;
 }
 
 // The wait status of a child that does this.

@@ -40,8 +40,8 @@ TEST_CASE("filters: unknown names, levels and orders are refused, as config refu
       {"deflate:10", "the level of deflate must be 0 to 9"},
       {"deflate:-1", "the level of deflate must be 0 to 9"},
       {"deflate:", "the level of deflate must be 0 to 9"},
-      {"deflate:1,shuffle", "shuffle must stand before deflate"},
-      {"shuffle,shuffle", "'shuffle' stands twice"},
+      {"deflate:1,shuffle", "shuffle must precede deflate"},
+      {"shuffle,shuffle", "'shuffle' is given twice"},
   };
   for (const auto& [value, why] : cases) {
     const Refusal refusal = refusal_with("filters", value);
@@ -57,11 +57,11 @@ TEST_CASE("filters: none, one, both, blanks between them and a missing level are
 
 TEST_CASE("values beyond the table of attributes and unknown settings are refused, whatever host gives them") {
   const std::vector<std::array<std::string, 3>> cases = {
-      {"files", "one", "it is none of the choices of that attribute"},
+      {"files", "one", "it is not one of the choices of this attribute"},
       {"group-size", "0", "it must be a whole number from 1 to 1000000"},
       {"threads", "65", "it must be a whole number from 1 to 64"},
       {"retry-ms", "1s", "it must be a whole number from 0 to 2073600000"},
-      {"exists", "ask", "it is none of the choices of that attribute"},
+      {"exists", "ask", "it is not one of the choices of this attribute"},
       {"basename", "out/", "it ends in '/'; add the start of the file names"},
       {"restart", "out/..", "it ends in '..'; add the start of the file names"},
       {"basname", "out/storm",
@@ -178,11 +178,11 @@ TEST_CASE("exists: files of an earlier run are a warning by default and an error
   REQUIRE(RunningPlugin("hdf5", host).init_code == DC_OK);
   REQUIRE(host.lines.size() == 1);
   CHECK(host.lines[0].first == 1);
-  CHECK(host.lines[0].second == "hdf5: " + found + "; they go when this run stores its first step");
+  CHECK(host.lines[0].second == "hdf5: " + found + "; they will be removed when this run stores its first step");
   const Refusal refusal = refusal_of({{"basename", folder.file("storm")}, {"exists", "refuse"}});
   CHECK(refusal.code == DC_E_NO_OUTPUT);
   CHECK(refusal.sentence ==
-        found + " and exists=\"refuse\"; move them away, choose another basename or say exists=\"overwrite\" or \"append\"");
+        found + " and exists=\"refuse\"; move them away, choose another basename or use exists=\"overwrite\" or \"append\"");
 }
 
 TEST_CASE("exists: what another user has put there is named with its owner") {
@@ -205,7 +205,7 @@ TEST_CASE(
                            "\xc3", "\xed\xa0\x80", "\xe0\x80\xaf"}) {
     const Refusal refusal = refusal_of({{"basename", folder.file(name)}});
     CHECK(refusal.code == DC_E_CONFIG);
-    CHECK_THAT(refusal.sentence, EndsWith("\": it is not in UTF-8; give another name"));
+    CHECK_THAT(refusal.sentence, EndsWith("\": it is not UTF-8; choose another name"));
   }
   CHECK(refusal_of({{"basename", folder.file("n\xc3\xb6"
                                              "de")}})

@@ -57,7 +57,7 @@ struct Trio {
       any = false;
       for (std::size_t from = 0; from < hosts.size(); ++from)
         for (const auto& [to, text] : std::exchange(hosts[from]->sent, {})) {
-          agreements[static_cast<std::size_t>(to)]->take(static_cast<int>(from), text);
+          agreements[static_cast<std::size_t>(to)]->receive(static_cast<int>(from), text);
           any = true;
         }
     }
@@ -145,7 +145,7 @@ TEST_CASE("a server that is too late is named by all, its step is refused by it 
   CHECK_FALSE(trio.may_write(0, 4, 1000));
   CHECK(trio.may_write(0, 4, 1001));
   CHECK(trio.may_write(2, 4, 1001));
-  const std::string sentence = "server 1 has not come to it within 1000 ms, the turn-timeout, and the others do not wait longer";
+  const std::string sentence = "server 1 did not reach it within 1000 ms, the turn-timeout";
   CHECK(trio.objection(0, 4) == sentence);
   CHECK(trio.objection(2, 4) == sentence);
   CHECK_FALSE(trio.may_write(0, 5, 2000));
@@ -163,7 +163,7 @@ TEST_CASE("a leader that says nothing is not waited for either, and what a serve
   CHECK_FALSE(trio.may_write(1, 4, 0));
   CHECK_FALSE(trio.may_write(1, 4, 1500));
   CHECK(trio.may_write(1, 4, 1501));
-  CHECK(trio.objection(1, 4) == "server 0, which leads the group, has not let it be written within 1000 ms, the turn-timeout");
+  CHECK(trio.objection(1, 4) == "server 0, which leads the group, did not start the write within 1000 ms, the turn-timeout");
   CHECK_FALSE(trio.may_write(2, 4, 1600));
   CHECK(trio.may_write(0, 4, 1700));
   CHECK(trio.refused == std::vector<std::pair<int, std::int64_t>>{{1, 4}});

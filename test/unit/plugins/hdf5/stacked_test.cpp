@@ -160,7 +160,7 @@ TEST_CASE("the master file shows stacks of several servers as one array of block
   CHECK_FALSE(master.has("other"));
   const hdf5::GlobalView view = hdf5::global_view(run.records, *FakeHost(Settings{}, {count, other}).view());
   REQUIRE(view.not_shown.size() == 1);
-  CHECK_THAT(view.not_shown[0].why, Catch::Contains("are not the same in all steps; dc_set_position would place them"));
+  CHECK_THAT(view.not_shown[0].why, Catch::Contains("differ between steps; place them with dc_set_position"));
 }
 
 // A block of the property below, and what it holds.

@@ -64,11 +64,11 @@ TEST_CASE("a run that goes on where the manifest cannot be read does not begin")
 
 TEST_CASE("notes of what is not recorded that cannot be looked at are not taken for none") {
   const TempFolder folder;
-  damaris::manifest::Unrecorded notes(damaris::manifest::FileNames(folder.file("storm"), "node7", 1), 1, "");
+  damaris::manifest::UnrecordedSteps notes(damaris::manifest::FileNames(folder.file("storm"), "node7", 1), 1, "");
   damaris::manifest::StepEntry step;
   step.servers = {1};
   notes.add(to_json(step));
-  REQUIRE(notes.is_there());
+  REQUIRE(notes.exists());
   const NoMoreFiles limit;
-  CHECK_THROWS_AS(notes.is_there(), damaris::Failure);
+  CHECK_THROWS_AS(notes.exists(), damaris::Failure);
 }

@@ -14,7 +14,7 @@
 using namespace damaris::test;
 using damaris::manifest::StepEntry;
 using damaris::manifest::steps_of_last_run;
-using damaris::manifest::Unrecorded;
+using damaris::manifest::UnrecordedSteps;
 
 TEST_CASE("what a server has stored is kept until it is recorded, and a run that ends leaves nothing of that") {
   const TempFolder folder;
@@ -43,7 +43,7 @@ TEST_CASE("recovery finds the steps of its server that no line tells of, and no 
   untold.step = 4;
   untold.servers = {1};
   std::ofstream(kept) << "of an earlier run\n";
-  Unrecorded unrecorded(names, 1, "");
+  UnrecordedSteps unrecorded(names, 1, "");
   for (const StepEntry& step : {told, untold}) unrecorded.add(to_json(step));
   std::ofstream(kept, std::ios::app) << to_json(untold).dump().substr(0, 20);
   std::ofstream(record) << to_json(damaris::manifest::RunEntry{"id", "storm", 2, "", false, ""}).dump() << "\n"
@@ -55,7 +55,7 @@ TEST_CASE("recovery finds the steps of its server that no line tells of, and no 
   // A link is somebody else's.
   std::filesystem::rename(kept, folder.file("planted"));
   std::filesystem::create_symlink(folder.file("planted"), kept);
-  CHECK_FALSE(unrecorded.is_there());
+  CHECK_FALSE(unrecorded.exists());
   CHECK(unrecorded.missing_in(steps_of_last_run(record)).empty());
 }
 
@@ -66,7 +66,7 @@ TEST_CASE("that an earlier run in the same record had recorded a step too says n
   old.step = fresh.step = 5;
   old.servers = {0, 1};
   fresh.servers = {1};
-  Unrecorded unrecorded(names, 1, "");
+  UnrecordedSteps unrecorded(names, 1, "");
   unrecorded.add(to_json(fresh));
   std::ofstream(folder.file("storm.jsonl")) << to_json(damaris::manifest::RunEntry{"run1", "storm", 2, "", false, ""}).dump()
                                             << "\n"
@@ -82,7 +82,7 @@ TEST_CASE("the line of a step for which there is no room leaves no part of it, a
   StepEntry step;
   step.step = 5;
   step.servers = {1};
-  Unrecorded unrecorded(names, 1, "");
+  UnrecordedSteps unrecorded(names, 1, "");
   unrecorded.add(to_json(step));
   const auto size = std::filesystem::file_size(folder.file(".storm.s1.unrecorded"));
   struct rlimit before = {};
@@ -100,7 +100,7 @@ TEST_CASE("the line of a step for which there is no room leaves no part of it, a
   }
   ::setrlimit(RLIMIT_FSIZE, &before);
   ::signal(SIGXFSZ, handler);
-  CHECK_THAT(failure, Catch::Contains("keep what is not yet recorded"));
+  CHECK_THAT(failure, Catch::Contains("add an unrecorded step"));
   CHECK(std::filesystem::file_size(folder.file(".storm.s1.unrecorded")) == size);
   step.step = 7;
   unrecorded.add(to_json(step));
@@ -177,7 +177,7 @@ TEST_CASE("a line that was added twice counts once, also behind that of a recove
   StepEntry line;
   line.step = 1;
   line.servers = {1};
-  line.tellers = {{"", 1}};
+  line.reporters = {{"", 1}};
   line.waits = 3;
   damaris::manifest::FileEntry file;
   file.name = "storm.h5";

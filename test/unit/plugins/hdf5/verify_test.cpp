@@ -85,7 +85,7 @@ TEST_CASE("damage is named with its step, file and dataset") {
   }
   SECTION("the signature") {
     replace_bytes(folder.file(kFirst), "HDF", "XYZ");
-    what = "HDF5 cannot open it any more: all its datasets are lost";
+    what = "HDF5 cannot open it: all its datasets are lost";
   }
   SECTION("a file gone") {
     std::filesystem::remove(folder.file(kFirst));
@@ -236,7 +236,7 @@ TEST_CASE("a line of the manifest that cannot be read is damage, one that is cut
   CHECK(found.steps == 1);
   CHECK(found.files == 1);
   REQUIRE(found.damaged.size() == 1);
-  CHECK(found.damaged[0].what.find("storm.jsonl:5: this line is damaged: it has not the checksum") != std::string::npos);
+  CHECK(found.damaged[0].what.find("storm.jsonl:5: this line is damaged: its checksum") != std::string::npos);
   REQUIRE(found.partial.size() == 1);
   CHECK(found.partial[0].what.find("its last line is cut off") != std::string::npos);
 }
@@ -250,5 +250,5 @@ TEST_CASE("a run is found by its basename, record, master file or folder, else w
   CHECK_THROWS_WITH(damaris::manifest::find_manifest(folder.file("strom")), Catch::EndsWith("in its folder there is " + record));
   folder.write("other.jsonl", "");
   CHECK_THROWS_WITH(damaris::manifest::find_manifest(folder.path().string()),
-                    Catch::Contains("there are 2 records in this folder"));
+                    Catch::Contains("there are 2 manifests in this folder"));
 }

@@ -57,7 +57,7 @@ struct Servers {
       any = false;
       for (std::size_t from = 0; from < hosts.size(); ++from)
         for (const auto& [to, text] : std::exchange(hosts[from]->sent, {})) {
-          turns[static_cast<std::size_t>(to)]->take(static_cast<int>(from), text);
+          turns[static_cast<std::size_t>(to)]->receive(static_cast<int>(from), text);
           any = true;
         }
     }
@@ -150,8 +150,8 @@ TEST_CASE("a server gives its turn back as soon as its step is stored") {
     return said;
   };
   CHECK(server.store(4) == DC_WAIT);
-  CHECK(turns() == std::vector<std::string>{"turn:may I 1"});
-  REQUIRE(server.plugin->on_message(0, "turn:go 1") == DC_OK);
+  CHECK(turns() == std::vector<std::string>{"turn:request 1"});
+  REQUIRE(server.plugin->on_message(0, "turn:grant 1") == DC_OK);
   CHECK(server.store(4) == DC_OK);
   CHECK(turns() == std::vector<std::string>{"turn:done 1"});
 }
@@ -169,11 +169,10 @@ TEST_CASE("who waits in vain writes without a turn and says so, and neither an e
   REQUIRE(servers.who_may() == std::vector<int>{0});
   CHECK(servers.who_may(1.1) == std::vector<int>{0, 1});
   REQUIRE_FALSE(servers.hosts[1]->lines.empty());
-  CHECK(servers.hosts[1]->lines[0].second ==
-        "hdf5: server 1 waited 1000 ms in vain for its turn to write step 1, and writes without");
+  CHECK(servers.hosts[1]->lines[0].second == "hdf5: server 1 waited 1000 ms for the grant to write step 1, and writes without it");
   // The turn is given while server 1 says that it needs none any more.
   servers.turns[0]->written(0);
-  for (const auto& [to, text] : std::exchange(servers.hosts[0]->sent, {})) servers.turns[0]->take(0, text);
+  for (const auto& [to, text] : std::exchange(servers.hosts[0]->sent, {})) servers.turns[0]->receive(0, text);
   servers.turns[1]->written(0);
   servers.deliver();
   for (int round = 0; round < 3; ++round) {

@@ -1,4 +1,4 @@
-#include "manifest/run_hold.hpp"
+#include "manifest/run_lock.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -17,8 +17,8 @@ namespace {
 
 using test::TempFolder;
 
-RunHold hold_of(const std::string& record, const std::string& run, const std::string& member, bool shared = true) {
-  return RunHold(record, run, member, shared, std::chrono::milliseconds(20));
+RunLock lock_of(const std::string& record, const std::string& run, const std::string& member, bool shared = true) {
+  return RunLock(record, run, member, shared, std::chrono::milliseconds(20));
 }
 
 struct Folder : TempFolder {
@@ -30,24 +30,24 @@ TEST_CASE("a basename belongs to one run until its last process has ended") {
   const Folder folder;
   const bool shared = GENERATE(true, false);
   {
-    RunHold first = hold_of(folder.record(), "run a", "node.s0", shared);
+    RunLock first = lock_of(folder.record(), "run a", "node.s0", shared);
     CHECK(first.is_first());
-    first.end_turn();
-    CHECK_THROWS_WITH(hold_of(folder.record(), "run b", "node.s1"), Catch::Contains("another run that still goes on"));
-    CHECK_THROWS_WITH(hold_of(folder.record(), "run b", "node.s1", false), Catch::Contains("set DAMARIS_JOB"));
+    first.unlock();
+    CHECK_THROWS_WITH(lock_of(folder.record(), "run b", "node.s1"), Catch::Contains("another run, which is still running"));
+    CHECK_THROWS_WITH(lock_of(folder.record(), "run b", "node.s1", false), Catch::Contains("set DAMARIS_JOB"));
   }
   CHECK_FALSE(std::filesystem::exists(folder.lock()));
-  CHECK(hold_of(folder.record(), "run b", "node.s1").is_first());
+  CHECK(lock_of(folder.record(), "run b", "node.s1").is_first());
 }
 
 TEST_CASE("processes of one run share its basename, but only one of them is each server") {
   const Folder folder;
-  RunHold first = hold_of(folder.record(), "run", "node.s0");
-  first.end_turn();
-  RunHold second = hold_of(folder.record(), "run", "node.s1");
-  second.end_turn();
+  RunLock first = lock_of(folder.record(), "run", "node.s0");
+  first.unlock();
+  RunLock second = lock_of(folder.record(), "run", "node.s1");
+  second.unlock();
   CHECK_FALSE(second.is_first());
-  CHECK_THROWS_WITH(hold_of(folder.record(), "run", "node.s1"), Catch::Contains("already is 'node.s1'"));
+  CHECK_THROWS_WITH(lock_of(folder.record(), "run", "node.s1"), Catch::Contains("already 'node.s1'"));
   CHECK_FALSE(second.take_alone());
 }
 
@@ -55,26 +55,26 @@ TEST_CASE("a basename is the same one whatever way leads to its folder") {
   const Folder folder;
   std::filesystem::create_directory(folder.file("real"));
   std::filesystem::create_directory_symlink(folder.file("real"), folder.file("link"));
-  RunHold first = hold_of(folder.file("real/storm.jsonl"), "run a", "node.s0");
-  first.end_turn();
-  CHECK_THROWS_AS(hold_of(folder.file("link/storm.jsonl"), "run b", "node.s1"), Error);
+  RunLock first = lock_of(folder.file("real/storm.jsonl"), "run a", "node.s0");
+  first.unlock();
+  CHECK_THROWS_AS(lock_of(folder.file("link/storm.jsonl"), "run b", "node.s1"), Error);
 }
 
-TEST_CASE("who has a turn keeps the others waiting, and only for their time") {
+TEST_CASE("a process that holds the lock makes the others wait, but only until their time-out") {
   const Folder folder;
-  RunHold first = hold_of(folder.record(), "run", "node.s0");
-  CHECK_THROWS_WITH(hold_of(folder.record(), "run", "node.s1"), Catch::Contains("another process holds it"));
-  { const RunHold::Turn within(first); }
-  CHECK_THROWS_AS(hold_of(folder.record(), "run", "node.s1"), Failure);  // the turn around it goes on
-  first.end_turn();
-  CHECK_NOTHROW(hold_of(folder.record(), "run", "node.s1"));
+  RunLock first = lock_of(folder.record(), "run", "node.s0");
+  CHECK_THROWS_WITH(lock_of(folder.record(), "run", "node.s1"), Catch::Contains("another process"));
+  { const RunLock::Guard within(first); }
+  CHECK_THROWS_AS(lock_of(folder.record(), "run", "node.s1"), Failure);  // the outer lock is still held
+  first.unlock();
+  CHECK_NOTHROW(lock_of(folder.record(), "run", "node.s1"));
 }
 
 TEST_CASE("a file of locks that others were given access to is closed to them again, and who holds it may be one of them") {
   const Folder folder;
-  RunHold first = hold_of(folder.record(), "run", "node.s0");
+  RunLock first = lock_of(folder.record(), "run", "node.s0");
   REQUIRE(::chmod(folder.lock().c_str(), 0644) == 0);
-  CHECK_THROWS_AS(hold_of(folder.record(), "run", "node.s1"), Failure);
+  CHECK_THROWS_AS(lock_of(folder.record(), "run", "node.s1"), Failure);
   struct stat info = {};
   REQUIRE(::stat(folder.lock().c_str(), &info) == 0);
   CHECK((info.st_mode & 0777) == 0600);
@@ -82,35 +82,35 @@ TEST_CASE("a file of locks that others were given access to is closed to them ag
   struct flock lock = {};
   lock.l_type = F_RDLCK;
   lock.l_len = 1;
-  first.end_turn();
+  first.unlock();
   REQUIRE(::fcntl(reader, F_OFD_SETLK, &lock) == 0);
   REQUIRE(::chmod(folder.lock().c_str(), 0644) == 0);
-  CHECK_THROWS_WITH(first.take_turn(), Catch::Contains("which may be another user's") && Catch::Contains("fuser"));
+  CHECK_THROWS_WITH(first.lock(), Catch::Contains("possibly of another user") && Catch::Contains("fuser"));
   ::close(reader);
 }
 
 TEST_CASE("nobody else can open the file of locks, and what others have planted in its place is refused at once") {
   const Folder folder;
   SECTION("ours") {
-    const RunHold hold = hold_of(folder.record(), "run", "node.s0");
+    const RunLock run_lock = lock_of(folder.record(), "run", "node.s0");
     struct stat info = {};
     REQUIRE(::stat(folder.lock().c_str(), &info) == 0);
     CHECK((info.st_mode & 0777) == 0600);
   }
   SECTION("a named pipe") {
     REQUIRE(::mkfifo(folder.lock().c_str(), 0666) == 0);
-    CHECK_THROWS_WITH(hold_of(folder.record(), "run", "node.s0"), Catch::Contains("it is not a regular file"));
+    CHECK_THROWS_WITH(lock_of(folder.record(), "run", "node.s0"), Catch::Contains("it is not a regular file"));
   }
   SECTION("another user's folder") {
     std::filesystem::create_directory(folder.lock());
     const bool given = ::chown(folder.lock().c_str(), 65534, 65534) == 0;
-    CHECK_THROWS_WITH(hold_of(folder.record(), "run", "node.s0"),
+    CHECK_THROWS_WITH(lock_of(folder.record(), "run", "node.s0"),
                       Catch::EndsWith(given ? ": Is a directory; it belongs to user 65534" : ": Is a directory"));
   }
   SECTION("a link") {
     std::ofstream(folder.file("victim")) << "text";
     std::filesystem::create_symlink(folder.file("victim"), folder.lock());
-    CHECK_THROWS_WITH(hold_of(folder.record(), "run", "node.s0"), Catch::Contains("it is a symbolic link"));
+    CHECK_THROWS_WITH(lock_of(folder.record(), "run", "node.s0"), Catch::Contains("it is a symbolic link"));
     CHECK(std::filesystem::file_size(folder.file("victim")) == 4);
   }
 }
@@ -119,7 +119,7 @@ TEST_CASE("what a killed run has left of its locks holds nobody up") {
   const Folder folder;
   std::ofstream(folder.lock()) << "run a";
   std::filesystem::permissions(folder.lock(), std::filesystem::perms(0600));
-  CHECK(hold_of(folder.record(), "run b", "node.s0").is_first());
+  CHECK(lock_of(folder.record(), "run b", "node.s0").is_first());
 }
 
 }  // namespace

@@ -30,30 +30,30 @@ template <class T>
 Range<T> slow_range(const T* values, std::size_t count) {
   Range<T> range;
   for (std::size_t i = 0; i < count; ++i)
-    if (std::isfinite(static_cast<double>(values[i]))) range = both(range, {values[i], values[i], true});
+    if (std::isfinite(static_cast<double>(values[i]))) range = merged(range, {values[i], values[i], true});
   return range;
 }
 
 template <class T>
-void require_same(const Look<T>& look, const std::vector<T>& values, std::size_t count) {
+void require_same(const ValueSummary<T>& summary, const std::vector<T>& values, std::size_t count) {
   const Range<T> range = slow_range(values.data(), count);
-  REQUIRE(look.checksum == crc32(values.data(), count * sizeof(T)));
-  REQUIRE(look.range.finite == range.finite);
+  REQUIRE(summary.checksum == crc32(values.data(), count * sizeof(T)));
+  REQUIRE(summary.range.finite == range.finite);
   if (!range.finite) return;
-  REQUIRE(look.range.min == range.min);
-  REQUIRE(look.range.max == range.max);
+  REQUIRE(summary.range.min == range.min);
+  REQUIRE(summary.range.max == range.max);
 }
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a look finds the checksum and the finite ends of values of any number", "", float, double, std::int8_t,
+TEMPLATE_TEST_CASE("a summary has the checksum and the finite ends of values of any number", "", float, double, std::int8_t,
                    std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t) {
   std::mt19937_64 random(74);
   for (const bool wild : {false, true})
     for (int round = 0; round < 60; ++round) {
       std::vector<TestType> values(round % 4 == 0 ? random() % 50 : random() % 30000);
       for (TestType& value : values) value = random_value<TestType>(random, wild);
-      require_same(look_at(values.data(), values.size()), values, values.size());
+      require_same(summarize(values.data(), values.size()), values, values.size());
     }
 }
 
@@ -61,7 +61,7 @@ TEMPLATE_TEST_CASE("one extreme value is found wherever it stands", "", float, d
   std::vector<TestType> values(4096 / sizeof(TestType) * 3 + 5, TestType{7});
   for (std::size_t place = 0; place < values.size(); ++place) {
     values[place] = place % 2 == 0 ? TestType{3} : TestType{9};
-    const Range<TestType> range = look_at(values.data(), values.size()).range;
+    const Range<TestType> range = summarize(values.data(), values.size()).range;
     if (range.min != std::min(values[place], TestType{7}) || range.max != std::max(values[place], TestType{7}))
       FAIL("place " << place);
     values[place] = TestType{7};
@@ -72,6 +72,6 @@ TEST_CASE("values that are all infinite or no numbers have no range") {
   for (const double value : {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
                              std::numeric_limits<double>::quiet_NaN()}) {
     const std::vector<double> values(2000, value);
-    REQUIRE_FALSE(look_at(values.data(), values.size()).range.finite);
+    REQUIRE_FALSE(summarize(values.data(), values.size()).range.finite);
   }
 }

@@ -1,0 +1,180 @@
+#include "run_lock.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <thread>
+
+#include "core/base/failure.hpp"
+#include "core/base/own_file.hpp"
+
+namespace damaris::manifest {
+namespace {
+
+// The locked bytes of the file. Each member locks a further one.
+constexpr long kExclusive = 0, kRun = 1, kMembers = 2;
+constexpr std::size_t kMaxRunName = 4096;
+
+long byte_of(const std::string& member) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : member) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return kMembers + static_cast<long>(hash >> 2);
+}
+
+bool is_taken(int error) { return error == EAGAIN || error == EACCES || error == EINTR; }
+
+std::string lock_path(const std::string& record) {
+  const std::size_t name = record.rfind('/') + 1, end = record.rfind('.');
+  return record.substr(0, name) + "." + record.substr(name, end - name) + ".lock";
+}
+
+std::string text_in(int descriptor) {
+  std::string text(kMaxRunName, '\0');
+  const ssize_t got = ::pread(descriptor, text.data(), text.size(), 0);
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
+}
+
+}  // namespace
+
+Error locked_by_other_run(const std::string& path) {
+  return Error(
+      DC_E_NO_OUTPUT,
+      "'" + path +
+          "' is the manifest of another run, which is still running; wait for its end, or choose another basename; if this "
+          "process belongs to that run, set DAMARIS_JOB to the same name in all of its processes");
+}
+
+Error locked_by_same_member(const std::string& path, const std::string& member) {
+  return Error(
+      DC_E_NO_OUTPUT,
+      "'" + path + "' is the manifest of a run in which another process is already '" + member +
+          "', so both would write the same files; wait for its end, choose another basename, or give each process an id of "
+          "its own");
+}
+
+RunLock::RunLock(std::string path, std::string run, std::string member, bool shared, std::chrono::milliseconds timeout)
+    : record_(std::move(path)),
+      path_(lock_path(record_)),
+      run_(std::move(run)),
+      member_(std::move(member)),
+      timeout_(timeout),
+      shared_(shared) {
+  try {
+    open();
+    join();
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+// The last process removes the file. Locks are released explicitly, because a forked process may have the descriptor open.
+RunLock::~RunLock() {
+  if (!has_descriptor()) return;
+  if (depth_ == 0 && set(kExclusive, F_WRLCK) == 0) depth_ = 1;
+  if (depth_ > 0 && take_alone() && !is_gone()) ::unlink(path_.c_str());
+  for (const long byte : {byte_of(member_), kRun, kExclusive}) set(byte, F_UNLCK);
+  close();
+}
+
+// In place this is the simulation's process, which may close foreign descriptors and reuse their numbers.
+bool RunLock::has_descriptor() const {
+  struct stat facts = {};
+  return descriptor_ >= 0 && ::fstat(descriptor_, &facts) == 0 && facts.st_dev == device_ && facts.st_ino == inode_;
+}
+
+void RunLock::close() {
+  if (has_descriptor()) ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+// A process that ends removes the file: the opened file may be unlinked by the time it is locked. Then open it again.
+void RunLock::open() {
+  while (true) {
+    descriptor_ = open_own(path_, O_RDWR | O_CREAT, 0600);
+    if (descriptor_ < 0) throw Failure("cannot open the lock file " + path_ + ": " + why_not_own(path_, errno), errno);
+    struct stat facts = {};
+    if (::fstat(descriptor_, &facts) != 0) throw_system_failure(errno, "stat", path_);
+    device_ = facts.st_dev;
+    inode_ = facts.st_ino;
+    if ((facts.st_mode & 077) != 0)
+      ::fchmod(descriptor_, 0600);  // for instance after `chmod -R` of the folder: any reader could lock it
+    lock();
+    if (!is_gone()) return;
+    close();
+    depth_ = 0;
+  }
+}
+
+void RunLock::join() {
+  first_ = set(kRun, F_WRLCK) == 0;
+  if (!first_ && !is_taken(errno)) {  // a file system without locks
+    if (shared_) throw_system_failure(errno, "lock (required to share a manifest without MPI)", path_);
+    first_ = true;
+    return;
+  }
+  if (!first_ && (!shared_ || set(kRun, F_RDLCK) != 0 || text_in(descriptor_) != run_)) throw locked_by_other_run(record_);
+  if (set(byte_of(member_), F_WRLCK) != 0) throw locked_by_same_member(record_, member_);
+  if (!first_) return;
+  const bool written =
+      ::ftruncate(descriptor_, 0) == 0 && ::pwrite(descriptor_, run_.data(), run_.size(), 0) == static_cast<ssize_t>(run_.size());
+  if (!written) throw_system_failure(errno, "write to", path_);
+  if (shared_) set(kRun, F_RDLCK);  // an atomic downgrade: no other process finds it unlocked
+}
+
+bool RunLock::take_alone() { return set(kRun, F_WRLCK) == 0 || !is_taken(errno); }
+
+bool RunLock::is_gone() const {
+  struct stat ours = {}, named = {};
+  if (::fstat(descriptor_, &ours) != 0 || ours.st_nlink == 0) return true;
+  return ::lstat(path_.c_str(), &named) != 0 || named.st_ino != ours.st_ino || named.st_dev != ours.st_dev;
+}
+
+void RunLock::lock() {
+  if (depth_ == 0 && !wait_for(kExclusive, F_WRLCK)) throw_locked();
+  ++depth_;
+}
+
+void RunLock::throw_locked() const {
+  struct stat facts = {};
+  if (::fstat(descriptor_, &facts) != 0 || (facts.st_mode & 077) == 0)
+    throw_system_failure(ETIMEDOUT, "lock (held by another process)", path_);
+  ::fchmod(descriptor_, 0600);
+  throw Failure(
+      "cannot lock " + path_ +
+          ": another process holds the lock, possibly of another user, as the file was readable until now; end the process that "
+          "'fuser " +
+          path_ + "' names, and share the folder without its hidden files",
+      ETIMEDOUT);
+}
+
+void RunLock::unlock() {
+  if (depth_ > 0 && --depth_ == 0) set(kExclusive, F_UNLCK);
+}
+
+int RunLock::set(long byte, short type) const {
+  if (!has_descriptor()) return errno = EBADF, -1;
+  struct flock lock = {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = byte;
+  lock.l_len = 1;
+  return ::fcntl(descriptor_, F_OFD_SETLK, &lock);
+}
+
+// Polls until the time-out, because a stopped process may hold the lock for ever. Succeeds on a file system without locks.
+bool RunLock::wait_for(long byte, short type) const {
+  const auto until = std::chrono::steady_clock::now() + timeout_;
+  while (set(byte, type) != 0) {
+    if (!is_taken(errno)) return true;
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+}  // namespace damaris::manifest

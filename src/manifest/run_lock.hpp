@@ -1,0 +1,72 @@
+// Ensures that only one run at a time writes under a basename, with locks on "<folder>/.<basename>.lock". The kernel releases them
+// when their process ends; other users can neither open nor lock the file.
+// Used by: the hdf5 plugin on the server's dispatch thread, in each process that adds to the manifest, from its start to its end.
+// Before it: output_folder.hpp. After it: manifest_file.hpp begins the manifest, or joins it.
+#pragma once
+
+#include <damaris/error.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+namespace damaris::manifest {
+
+// The errors for a run that cannot begin because of another one.
+Error locked_by_other_run(const std::string& path);
+Error locked_by_same_member(const std::string& path, const std::string& member);
+
+class RunLock {
+ public:
+  // `path`: the manifest. `run`: identifies the run, common to all of its processes; `member`: identifies the process within the
+  // run, such as "host.s0". `shared`: other processes of the run may lock the basename too. Waits up to `timeout` for another
+  // process that is starting. The exclusive lock is held on return: call unlock().
+  // Throws damaris::Error(DC_E_NO_OUTPUT) if another run, or a process with the same member, holds the lock; Failure if locking
+  // fails. On a file system without locks a run of one process is not protected, and a shared run cannot begin.
+  RunLock(std::string path, std::string run, std::string member, bool shared, std::chrono::milliseconds timeout);
+  ~RunLock();
+  RunLock(const RunLock&) = delete;
+  RunLock& operator=(const RunLock&) = delete;
+
+  // No other process had the basename locked when this one locked it.
+  bool is_first() const { return first_; }
+  // Returns whether no other process has the basename locked; then none can lock it until this one ends. Requires lock().
+  bool take_alone();
+  // Whether the lock file was removed, for instance with its folder, so that the locks are void.
+  bool is_gone() const;
+
+  // Locks the manifest against the other processes that share it; recursive. Throws Failure if that takes longer than `timeout`.
+  void lock();
+  [[noreturn]] void throw_locked() const;
+  void unlock();
+  class Guard {
+   public:
+    explicit Guard(RunLock& run_lock) : lock_(run_lock) { lock_.lock(); }
+    // Adopts a lock that is already held.
+    Guard(RunLock& run_lock, std::adopt_lock_t) : lock_(run_lock) {}
+    ~Guard() { lock_.unlock(); }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    RunLock& lock_;
+  };
+
+ private:
+  void open();
+  void close();
+  bool has_descriptor() const;
+  void join();
+  int set(long byte, short type) const;
+  bool wait_for(long byte, short type) const;
+
+  std::string record_, path_, run_, member_;
+  std::chrono::milliseconds timeout_;
+  int descriptor_ = -1;
+  std::uint64_t device_ = 0, inode_ = 0;  // of the open file
+  bool shared_, first_ = false;
+  int depth_ = 0;  // depth of the recursive lock
+};
+
+}  // namespace damaris::manifest
