@@ -168,7 +168,7 @@ TEST_CASE("a run may go on under its own name when it appends") {
   {
     const Session refused(folder, 0, "earlier", from(folder, "earlier"));
     CHECK(refused.code == DC_E_CONFIG);
-    said("it is the basename of this run, which replaces what is there");
+    said("it is the basename of this run, which overwrites the earlier run");
   }
   double particles[3] = {};
   {

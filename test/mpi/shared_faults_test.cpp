@@ -118,12 +118,13 @@ TEST_CASE("a folder that one server has lost fails the step on both, whoever of 
       const std::string said = run.end(step);
       if (step != 1) CHECK(said.empty());
       if (step == 1)
-        CHECK_THAT(said, Catch::Contains("cannot open " + run.out + "/.storm.i1.h5.tmp.") && Catch::EndsWith("put it back"));
+        CHECK_THAT(
+            said, Catch::Contains("cannot open " + run.out + "/.storm.i1.h5.tmp.") && Catch::EndsWith("which existed at start-up"));
     }
     CHECK(dc_finalize() == DC_OK);
   }
   // Server 0 has also lost the place of the manifest's line meanwhile.
-  if (loser == 1) check_one_lost(run, "put it back");
+  if (loser == 1) check_one_lost(run, "restore the output folder");
 }
 
 TEST_CASE("a block that has changed since its hand-over on one server fails the step on both") {

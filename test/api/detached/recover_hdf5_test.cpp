@@ -138,8 +138,8 @@ TEST_CASE("recovery refuses to mix its data with another run's, and stores them 
   const std::string before = text_of("out/x.jsonl");
   Output output = damaris({"recover", region.name});
   CHECK(output.status == 1);
-  CHECK_THAT(output.text, Catch::Contains("out/x.jsonl' is now the manifest of another run") &&
-                              Catch::Contains("damaris recover --basename"));
+  CHECK_THAT(output.text,
+             Catch::Contains("out/x.jsonl' is now the manifest of another run") && Catch::Contains("damaris recover --basename"));
   CHECK(text_of("out/x.jsonl") == before);
   output = damaris({"recover", "--basename", "out/rest", region.name});
   INFO(output.text);

@@ -46,7 +46,8 @@ TEST_CASE("a step that is lost is printed by the client of a server in the backg
   const int ended = ask(client, "end 1", printed);  // a quick server has told it by then
   const int flushed = ask(client, "flush 1 60000", printed);
   CHECK(std::min(ended, flushed) == DC_E_EARLIER_IO);
-  CHECK_THAT(printed, Catch::Contains("client 0 error: plugin 'hdf5' failed at step 1") && Catch::Contains("put it back"));
+  CHECK_THAT(printed,
+             Catch::Contains("client 0 error: plugin 'hdf5' failed at step 1") && Catch::Contains("restore the output folder"));
   std::filesystem::rename(away, folder);
   (void)ask(client, "finalize", printed);
   CHECK(run.ends());

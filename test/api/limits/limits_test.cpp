@@ -222,7 +222,7 @@ TEST_CASE("where the system gives no thread the codec compresses with the one th
     const server::Watchdog none(*header, std::chrono::seconds(1));
   });
   CHECK(simulation.stored_steps() == 1);
-  CHECK(simulation.content("server.log").find("the system gives 1 threads of the 4 of threads=\"...\"") != std::string::npos);
+  CHECK(simulation.content("server.log").find("the system allows only 1 of the 4 threads of threads=\"...\"") != std::string::npos);
 }
 #endif
 
