@@ -100,13 +100,13 @@ void Server::release_clients() {
     intake_.stop_accepting();
     if (holds_clients()) return;
   }
-  intake_.release_clients(intake_.finalize_result().has_value());
+  intake_.release_clients(end_reported_);
 }
 
 // The last clients wait until the plugins have finalized, so that they get the result and everything is on disk. Bounded, because other
 // servers may run for much longer.
 bool Server::holds_clients() {
-  if (state_ == State::polled || intake_.finalize_result()) return false;
+  if (state_ == State::polled || end_reported_) return false;
   if (!hold_deadline_) hold_deadline_ = Deadline::after_ms(std::min(model_->architecture.finalize_timeout_ms / 2, kHoldMs));
   return !hold_deadline_->passed();
 }
@@ -267,6 +267,7 @@ void Server::end_close() {
   if (end_failure_.code < DC_OK) failures_.record_logged(end_failure_);
   if (end_failure_.code != DC_OK) intake_.notify_all_clients(end_failure_);
   if (was_stopped_) note_stopped();
+  end_reported_ = true;
   release_clients();
   intake_.spill_file().end();
   region_->header().state.store(static_cast<std::uint32_t>(shm::RegionState::closed), std::memory_order_release);

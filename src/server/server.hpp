@@ -85,6 +85,7 @@ class Server final : public Serving {
   IntakeSide intake_;
   State state_ = State::polled;  // the intake side's, as all that follows
   bool leave_submitted_ = false, was_stopped_ = false;
+  bool end_reported_ = false;  // clients have the result of the plugins' finalize in their mailboxes
   Status end_failure_;
   std::optional<Deadline> hold_deadline_;  // set when all clients have left
 };
