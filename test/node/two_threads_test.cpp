@@ -1,0 +1,93 @@
+// A server whose work side is held up: its intake side goes on, whatever a plugin does.
+#include <atomic>
+#include <chrono>
+#include <fstream>
+
+#include "node.hpp"
+
+namespace damaris::test {
+namespace {
+
+constexpr std::int32_t kFour[4] = {1, 2, 3, 4};
+const std::vector<double> kVec(100, 1.0);  // 800 bytes
+
+// `slow` holds the work side until let_go(); `go` only records.
+model::Model held_model(const TempFolder& spill) {
+  model::Model model = node_model();
+  model.architecture.buffer_bytes = 64 * 1024;
+  model.architecture.buffer_timeout_ms = 20'000;
+  model.architecture.finalize_timeout_ms = 20'000;
+  model.architecture.spill = spill.path();
+  model.architecture.spill_bytes = 1 << 30;
+  add_recorder(model, true);
+  add_event(model, "slow", {DC_SCOPE_CORE}, "hold");
+  add_event(model, "go", {DC_SCOPE_CORE});
+  return model;
+}
+
+void let_go(const Node& node) { std::ofstream(node.folder().file("log.go")).put('\n'); }
+
+template <class Done>
+bool within_10_s(Done&& done) {
+  const Deadline deadline = Deadline::after_ms(10'000);
+  while (!done() && !deadline.passed()) std::this_thread::yield();
+  return done();
+}
+
+}  // namespace
+
+TEST_CASE("rule 4: while an action sleeps, ten times the buffer is accepted and spilled; afterwards every step is stored") {
+  constexpr int kSteps = 100, kBlocks = 8;
+  const TempFolder spill;
+  Node node(held_model(spill), 1);
+  node.start();
+  node.client(0).signal("slow", 0);
+  for (int step = 0; step < kSteps; ++step) {
+    for (int block = 0; block < kBlocks; ++block)
+      REQUIRE(node.client(0).write(node.variable(0, "vec"), step, block, kVec.data()) == DC_OK);
+    REQUIRE(node.client(0).end_iteration(step).code == DC_OK);
+  }
+  CHECK(node.region().header().spilled_bytes.load() > 0);
+  CHECK(node.lines(" complete 1 ").empty());
+  let_go(node);
+  CHECK(node.client(0).flush(kSteps - 1, 20'000).code == DC_OK);
+  CHECK(node.stop().code == DC_OK);
+  const auto stored = node.lines(" complete 1 time -1 datasets 8 vec:0.0=800:100 ");
+  CHECK(stored.size() == kSteps);
+}
+
+TEST_CASE("rule 4: while an action sleeps, ends of steps are taken, and a step that is complete is known to be") {
+  const TempFolder spill;
+  Node node(held_model(spill));
+  node.start();
+  node.client(0).signal("slow", 0);
+  for (int id : {0, 1}) {
+    CHECK(node.client(id).write(node.variable(id, "small"), 0, 0, kFour) == DC_OK);
+    CHECK(node.client(id).end_iteration(5).code == DC_OK);
+  }
+  CHECK(within_10_s([&] { return node.region().slot(1).ended_step.load() == 5; }));
+  CHECK(within_10_s([&] { return node.region().header().last_complete.load() == 5; }));
+  CHECK(node.lines(" complete 1 ").empty());
+  let_go(node);
+  node.stop();
+}
+
+TEST_CASE("an action that has waited for another one sees the datasets that had come before its signal, and no later ones") {
+  const TempFolder spill;
+  Node node(held_model(spill), 1);
+  node.start();
+  node.client(0).signal("slow", 0);
+  CHECK(node.client(0).write(node.variable(0, "small"), 0, 0, kFour) == DC_OK);
+  node.client(0).signal("go", 0);
+  CHECK(node.client(0).write(node.variable(0, "small"), 0, 1, kFour) == DC_OK);
+  CHECK(node.client(0).write(node.variable(0, "vec"), 0, 0, kVec.data()) == DC_OK);
+  CHECK(node.client(0).end_iteration(0).code == DC_OK);
+  CHECK(within_10_s([&] { return node.region().header().last_complete.load() == 0; }));
+  let_go(node);
+  node.stop();
+  REQUIRE(node.lines("event go").size() == 1);
+  CHECK_THAT(node.lines("event go")[0], Catch::Contains("datasets 1 small:0.0=16:10"));
+  CHECK_THAT(node.lines("step 0 complete")[0], Catch::Contains("datasets 3 "));
+}
+
+}  // namespace damaris::test
