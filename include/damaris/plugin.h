@@ -1,5 +1,5 @@
 /* The interface of plugins: read-only views of datasets and steps, and a versioned table of callbacks.
- * Used by: shared objects that the server loads at start-up, on its one dispatch thread; in place on a thread of the simulation.
+ * Used by: shared objects that the server loads at start-up, on its work thread; in place on a thread of the simulation.
  * Before it: the event engine. After it: the plugin's own library (HDF5, a statistics code, ...).
  *
  * Two forms. The shortest plugin is one exported function, named in the XML (`action="do_something" using="my_plugin.so"`):
@@ -8,7 +8,7 @@
  * storage element. A plugin needs this header only and links none of the libraries of Damaris.
  *
  * Rules that hold for every callback
- *   Threads  One callback at a time, never one inside another: on the dispatch thread of the server. In place (`dedicated cores="0"`) on
+ *   Threads  One callback at a time, never one inside another: on the work thread of the server. In place (`dedicated cores="0"`) on
  *            whichever thread of the simulation is in a call of Damaris, which takes that much longer.
  *   Calls    A callback may call the functions of the host, and of damaris.h only dc_strerror and dc_last_error: all others return
  *            DC_E_NOT_INITIALIZED. It may use MPI only over host->communicator. If it forks, the child must end with _exit before the

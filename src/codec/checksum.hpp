@@ -1,5 +1,5 @@
 // CRC-32 (of zlib, gzip and PNG) of blocks, values and files.
-// Used by: clients at hand-over, any thread; the server's dispatch thread and its workers; `damaris verify`.
+// Used by: clients at hand-over, any thread; the server's work thread and its workers; `damaris verify`.
 // Before it: bytes of a block or a file. After it: the block's header, the manifest.
 #pragma once
 

@@ -1,6 +1,6 @@
 // Whether a step is complete: compares what all servers of its run had to deliver with the lines of the manifest. No other code
 // decides this.
-// Used by: Reader, and so the views on the server's dispatch thread, restart and `damaris verify`.
+// Used by: Reader, and so the views on the server's work thread, restart and `damaris verify`.
 // Before it: the lines of one run, in order. After it: StepEntry::complete of the steps that the reader returns.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Estimates how many more steps fit into the file system of the output.
-// Used by: the hdf5 plugin, on the dispatch thread of the server that keeps the manifest.
+// Used by: the hdf5 plugin, on the work thread of the server that keeps the manifest.
 // Before it: a stored step. After it: a warning in the log and in the manifest.
 #pragma once
 

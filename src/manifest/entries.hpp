@@ -1,5 +1,5 @@
 // The lines of the manifest as plain structs, and their JSON.
-// Used by: the hdf5 plugin on the server's dispatch thread; `damaris verify`.
+// Used by: the hdf5 plugin on the server's work thread; `damaris verify`.
 // Before it: the files that each server wrote for a step. After it: the manifest, the master file, XDMF, restart.
 // docs/file-format.md describes the text; readers must ignore unknown keys.
 #pragma once

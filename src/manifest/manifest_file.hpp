@@ -1,5 +1,5 @@
 // The text file of the manifest, open for appending: each line is written whole, and durable when append returns.
-// Used by: the hdf5 plugin on the server's dispatch thread, of one process or of several that share the file.
+// Used by: the hdf5 plugin on the server's work thread, of one process or of several that share the file.
 // Before it: run_lock.hpp and writer.hpp. After it: reader.hpp reads it.
 #pragma once
 

@@ -1,6 +1,6 @@
 // The processes of the last run of a manifest, if they are independent: each records in the manifest that it joined, and that it
 // ended.
-// Used by: writer.hpp, on the server's dispatch thread.
+// Used by: writer.hpp, on the server's work thread.
 // Before it: the lines of a run and of its servers. After it: the forecast of a full disk, the warning about a late process.
 #pragma once
 

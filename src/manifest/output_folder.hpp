@@ -1,5 +1,5 @@
 // The names of a run's files, and the start-up checks of the output folder: is it writable, and what is left of an earlier run?
-// Used by: the hdf5 plugin on the server's dispatch thread; tools.
+// Used by: the hdf5 plugin on the server's work thread; tools.
 // Before it: the settings. After it: storage.hpp, the manifest.
 #pragma once
 

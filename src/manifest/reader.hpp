@@ -1,5 +1,5 @@
 // Reads a run's manifest: what was stored, step by step.
-// Used by: the master file and XDMF on the server's dispatch thread, restart, `damaris verify`.
+// Used by: the master file and XDMF on the server's work thread, restart, `damaris verify`.
 // Before it: the text file <basename>.jsonl, which writer.hpp writes. After it: consumers of the data of a step.
 #pragma once
 

@@ -1,6 +1,6 @@
 // Ensures that only one run at a time writes under a basename, with locks on "<folder>/.<basename>.lock". The kernel releases them
 // when their process ends; other users can neither open nor lock the file.
-// Used by: the hdf5 plugin on the server's dispatch thread, in each process that adds to the manifest, from its start to its end.
+// Used by: the hdf5 plugin on the server's work thread, in each process that adds to the manifest, from its start to its end.
 // Before it: output_folder.hpp. After it: manifest_file.hpp begins the manifest, or joins it.
 #pragma once
 

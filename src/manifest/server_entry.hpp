@@ -1,5 +1,5 @@
 // The lines of a server in the manifest other than its steps: that it joined the run, and how it ended.
-// Used by: the hdf5 plugin on the server's dispatch thread; `damaris verify`, restart.
+// Used by: the hdf5 plugin on the server's work thread; `damaris verify`, restart.
 // Before it: writer.hpp, at the server's start and end. After it: completeness.hpp judges steps by it.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Collects the reports of all servers, on the server that keeps the manifest.
-// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Used by: the hdf5 plugin, on the server's work thread.
 // Before it: reports of the servers, each in step order. After it: lines of the manifest, in step order.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Finds the stored datasets that hold a requested block, and detects missing elements: boxes of the manifest, no HDF5.
-// Used by: restart on the server's dispatch thread.
+// Used by: restart on the server's work thread.
 // Before it: a step of the manifest, and the request. After it: dataset_reader.hpp reads each part.
 #pragma once
 

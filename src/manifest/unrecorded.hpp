@@ -1,6 +1,6 @@
 // A server's list of the steps that it has stored, in a file next to the others, until the server that keeps the manifest has
 // recorded them: if that server dies first, recovery finds here the steps that the manifest lacks.
-// Used by: the hdf5 plugin, on the server's dispatch thread, if there are several connected servers.
+// Used by: the hdf5 plugin, on the server's work thread, if there are several connected servers.
 // Before it: a stored step. After it: writer.hpp, at the end of the run, in the recovery of any of its servers, or in a run that
 // continues the same manifest.
 #pragma once

@@ -1,6 +1,6 @@
 // The interface between the writer of the manifest and a storage's views, which show a run as a whole and follow its manifest. A
 // view combines only variables that all runs declare alike.
-// Used by: the writer, on the server's dispatch thread.
+// Used by: the writer, on the server's work thread.
 // Before it: the XML; a new line of the manifest. After it: the storage's views, such as the master file.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Merges the reports of all servers about a step into one line of the manifest.
-// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Used by: the hdf5 plugin, on the server's work thread.
 // Before it: storage.hpp, and messages of other servers. After it: manifest_file.hpp, run_views.hpp.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Agreement between several servers over MPI: server 0 assigns every global event its position in one total order.
-// Used by: the server's dispatch thread (the only thread that calls MPI, FUNNELED); never blocks.
+// Used by: the server's work thread (the only thread that calls MPI, FUNNELED); never blocks.
 // Before it: announcements of the servers. After it: the same decisions in the same order on every server.
 //
 //   server k -> 0   announce(key)   all its clients have sent it        complete(step)  no more announcements up to step

@@ -1,5 +1,5 @@
 // Validates a published block before the server uses any of its values, and turns its header into a dataset view.
-// Used by: the server's dispatch thread, and recovery; the header lies in memory that a client may have damaged.
+// Used by: the server's intake thread, and recovery; the header lies in memory that a client may have damaged.
 // Before it: a write message. After it: the ledger.
 #pragma once
 

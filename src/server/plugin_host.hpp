@@ -1,5 +1,5 @@
 // The plugin host: finds, loads and calls plugins, and catches their exceptions. No other code loads plugins.
-// Used by: the server's dispatch thread; damaris-check --load-plugins without a server.
+// Used by: the server's work thread; damaris-check --load-plugins without a server.
 // Before it: the action table of the model. After it: a plugin's own library.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The clients of one server: their presence, their progress, and the reports pending for each.
-// Used by: the server's dispatch thread only.
+// Used by: the server's intake thread only.
 // Before it: client slots in the region. After it: the completion of steps; errors in the clients' mailboxes.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The spill file: holds blocks that were moved out of a full buffer to a disk of the node, until they are stored.
-// Used by: the server's dispatch thread; recovery, which reads the blocks that a dead server had spilled.
+// Used by: the server's intake thread; recovery, which reads the blocks that a dead server had spilled.
 // Before it: back-pressure chooses a block. After it: the storage reads the block through a mapping of the file.
 #pragma once
 

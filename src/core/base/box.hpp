@@ -1,5 +1,5 @@
 // A box of array elements, and the arithmetic of boxes: plain numbers, no HDF5.
-// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Used by: the hdf5 plugin, on the server's work thread.
 // Before it: the views of plugin.h. After it: tiling.hpp, pieces.hpp, gather.hpp.
 #pragma once
 

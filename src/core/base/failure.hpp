@@ -1,5 +1,5 @@
 // A failed system or library call as an exception: what could not be done, and why.
-// Used by: the manifest and the hdf5 plugin, on the server's dispatch thread or in a tool.
+// Used by: the manifest and the hdf5 plugin, on the server's work thread or in a tool.
 // Before it: the failed call. After it: the storage turns it into the user's message.
 #pragma once
 

@@ -1,5 +1,5 @@
 // A file that gets its final name only when it is complete and durable.
-// Used by: the manifest and the hdf5 plugin, on the server's dispatch thread.
+// Used by: the manifest and the hdf5 plugin, on the server's work thread.
 // Before it: the file's name. After it: the code that writes into it, and publishes it.
 #pragma once
 

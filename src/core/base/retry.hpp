@@ -1,5 +1,5 @@
 // The retry policy of the storage for operations that the file system refused.
-// Used by: the manifest's writer and the hdf5 plugin, on the server's dispatch thread; never blocks.
+// Used by: the manifest's writer and the hdf5 plugin, on the server's work thread; never blocks.
 // Before it: a failed try. After it: the next try, or the error for the clients.
 #pragma once
 

@@ -1,5 +1,5 @@
 // What the server is doing, for the messages of processes that wait for it.
-// Used by: the server's dispatch thread sets it; clients and the watchdog read it, possibly torn.
+// Used by: the server's work thread sets it; clients and the watchdog read it, possibly torn.
 // Before it: a plugin's callback. After it: the message of a time-out, or a line in the log.
 #pragma once
 

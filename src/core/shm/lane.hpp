@@ -1,5 +1,5 @@
 // A lane: one client thread's single-producer single-consumer ring of messages. All lanes together form the event queue.
-// Used by: LaneWriter by one client thread, LaneReader by the server's dispatch thread.
+// Used by: LaneWriter by one client thread, LaneReader by the server's intake thread.
 // Before it: a published block or a signal. After it: the server's intake side.
 #pragma once
 

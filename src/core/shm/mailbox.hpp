@@ -1,5 +1,5 @@
 // The server's reports to one client: errors and notices, each delivered once (rule 8 of docs/rules.md).
-// Used by: try_post by the server's dispatch thread; try_take_mail by the client's thread at end of step, flush and finalize, and when
+// Used by: try_post by the server's intake thread; try_take_mail by the client's thread at end of step, flush and finalize, and when
 // it has lost its server.
 // Before it: a failure in the ledger, the roster or a plugin. After it: dc_last_error.
 #pragma once

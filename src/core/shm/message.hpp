@@ -1,5 +1,5 @@
 // The messages of a lane: the closed set of what a client sends to its server, 64 bytes each.
-// Used by: clients (one writer per lane) and the server's dispatch thread (the only reader), or a recovery in its place.
+// Used by: clients (one writer per lane) and the server's intake thread (the only reader), or a recovery in its place.
 // Before it: dc_write, dc_signal, ... After it: a lane, then the server's intake.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The region: the shared memory of a server and its clients. Created by the server, attached by clients, described by its own header.
-// Used by: the server's dispatch thread, each client, recovery; constant after start-up except for the shared fields of layout.hpp.
+// Used by: the server's intake thread, each client, recovery; constant after start-up except for the shared fields of layout.hpp.
 // Before it: the compiled model. After it: lanes, arenas and mailboxes.
 #pragma once
 

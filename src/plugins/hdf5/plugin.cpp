@@ -1,5 +1,5 @@
 // The interface between the server and the hdf5 plugin: the C table, past which no exception may propagate.
-// Used by: the server's dispatch thread.
+// Used by: the server's work thread.
 // Before it: the server's plugin host. After it: storage.hpp.
 #include <damaris/plugin.h>
 #include <damaris/error.hpp>

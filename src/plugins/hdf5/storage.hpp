@@ -1,5 +1,5 @@
 // The storage of one server: writes a file for each step with data.
-// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Used by: the hdf5 plugin, on the server's work thread.
 // Before it: plugin.cpp, the interface to the server. After it: the dataset writer and the output file.
 #pragma once
 

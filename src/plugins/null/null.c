@@ -1,5 +1,5 @@
 /* The template of a plugin: implements the callbacks that most plugins need, stores nothing, and counts its input. Copy it to start your own.
- * Used by: the server's dispatch thread; nothing here runs in a simulation process.
+ * Used by: the server's work thread; nothing here runs in a simulation process.
  * Before it: the server's event engine. After it: nothing; a real plugin calls its own library here.
  */
 #include <damaris/plugin.h>

@@ -1,5 +1,5 @@
 // Agreement between the servers of a run: one total order of global events, and a common end.
-// Used by: the server's dispatch thread only; never blocks. src/mpi/coordinator.hpp implements it for several servers.
+// Used by: the server's work thread only; never blocks. src/mpi/coordinator.hpp implements it for several servers.
 // Before it: all clients of this server have sent an event. After it: the event's global actions.
 #pragma once
 

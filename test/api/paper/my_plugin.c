@@ -1,5 +1,5 @@
 /* The plugin of the paper's example: tells what it was given in my_result.txt.
- * Used by: the detached server, on its dispatch thread.
+ * Used by: the detached server, on its work thread.
  * Before it: my_event. After it: paper_test reads the file.
  */
 #include <stdio.h>

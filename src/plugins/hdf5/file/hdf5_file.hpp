@@ -1,5 +1,5 @@
 // An output file as HDF5 sees it: HDF5 writes it through a virtual file driver to a WriteTarget.
-// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Used by: the hdf5 plugin, on the server's work thread.
 // Before it: output_file.hpp, which created the file. After it: dataset_writer.hpp, labels.hpp; write_target.hpp.
 #pragma once
 

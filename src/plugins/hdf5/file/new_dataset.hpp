@@ -1,5 +1,5 @@
 // Creates the dataset of a piece: the HDF5 type of its elements, its path, dataspace, properties and attributes.
-// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Used by: the hdf5 plugin, on the server's work thread.
 // Before it: pieces.hpp; the variable's declaration. After it: dataset_writer.hpp, chunk_writer.hpp fill it, labels.hpp labels it.
 #pragma once
 

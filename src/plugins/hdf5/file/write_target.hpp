@@ -1,6 +1,6 @@
 // The destination of an HDF5 file: a descriptor, or memory once a write has failed. Writes contiguous data in aligned pieces, and computes
 // the checksum of the file, reading back only what was written in small pieces.
-// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Used by: the hdf5 plugin, on the server's work thread.
 // Before it: HDF5's writes through the file driver, values from dataset_writer.hpp. After it: the temporary file of output_file.hpp, the
 // manifest.
 #pragma once

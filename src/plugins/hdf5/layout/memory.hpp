@@ -1,5 +1,5 @@
 // The sizes of chunks and bricks, and the plugin's limit of memory beyond the region.
-// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Used by: the hdf5 plugin, on the server's work thread.
 // Before it: memory="..." of <hdf5>, pieces.hpp. After it: the writers' buffers, one brick at a time; the views of the run; the manifest.
 #pragma once
 

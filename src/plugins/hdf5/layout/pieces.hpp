@@ -1,5 +1,5 @@
 // Decides which datasets the file of a step has: whole arrays, boxes of them, or one per source.
-// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Used by: the hdf5 plugin, on the server's work thread.
 // Before it: the step's views. After it: dataset_writer.hpp, which writes each piece.
 #pragma once
 

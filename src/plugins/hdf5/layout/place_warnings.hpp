@@ -1,5 +1,5 @@
 // Warnings about suspicious positions of blocks, which lose values or prevent a joined array: once per variable.
-// Used by: storage.cpp, on the server's dispatch thread.
+// Used by: storage.cpp, on the server's work thread.
 // Before it: the blocks of a step. After it: the log, and the warnings of the manifest.
 #pragma once
 

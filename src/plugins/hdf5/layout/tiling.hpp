@@ -1,5 +1,5 @@
 // Joins the blocks of one variable into as few boxes as possible.
-// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Used by: the hdf5 plugin, on the server's work thread.
 // Before it: the interiors of all blocks, in source order. After it: pieces.hpp, which names the datasets.
 #pragma once
 

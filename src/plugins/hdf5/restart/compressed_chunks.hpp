@@ -1,6 +1,6 @@
 // Reads compressed chunks in the file's type. HDF5's own filters allocate whatever a file demands; here a chunk must decompress to exactly
 // the size of the dataset's chunks.
-// Used by: `damaris verify`, one thread; restart on the server's dispatch thread.
+// Used by: `damaris verify`, one thread; restart on the server's work thread.
 // Before it: stored_layout.hpp. After it: the checksum of the values, or the block of a client.
 #pragma once
 

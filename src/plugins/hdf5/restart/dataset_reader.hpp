@@ -1,5 +1,5 @@
 // Reads a box of one stored dataset into a box of memory, with the values that the simulation wrote.
-// Used by: restart on the server's dispatch thread.
+// Used by: restart on the server's work thread.
 // Before it: stored_parts.hpp, which selects boxes of datasets. After it: the block of the requesting client.
 #pragma once
 

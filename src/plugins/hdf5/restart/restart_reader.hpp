@@ -1,5 +1,5 @@
 // Reads the data of an earlier run, for clients that continue it.
-// Used by: the hdf5 plugin's on_read and on_last_step, on the server's dispatch thread; each server reads independently.
+// Used by: the hdf5 plugin's on_read and on_last_step, on the server's work thread; each server reads independently.
 // Before it: the manifest and the files of the run named by restart="...". After it: the block of the requesting client.
 #pragma once
 

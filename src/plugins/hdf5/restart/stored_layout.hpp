@@ -1,6 +1,6 @@
 // Opens files of a run as untrusted input, because anyone may have written them: they must not refer to other files, and their datasets must
 // have a layout that Damaris writes.
-// Used by: `damaris verify`, one thread; restart on the server's dispatch thread.
+// Used by: `damaris verify`, one thread; restart on the server's work thread.
 // Before it: the manifest of a run. After it: compressed_chunks.hpp, or HDF5 for a dataset without filters.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Computes the checksum of a dataset's stored values, to compare with the one that the writers recorded in the manifest.
-// Used by: `damaris verify`, one thread; restart on the server's dispatch thread.
+// Used by: `damaris verify`, one thread; restart on the server's work thread.
 // Before it: an open file. After it: HDF5, with its filters.
 #pragma once
 

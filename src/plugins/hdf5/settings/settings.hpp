@@ -1,5 +1,5 @@
 // The values of the attributes of <hdf5>, checked by config, and the checks that only the plugin can make.
-// Used by: the hdf5 plugin's init, on the server's dispatch thread.
+// Used by: the hdf5 plugin's init, on the server's work thread.
 // Before it: dc_host_t, attributes.hpp. After it: storage.hpp.
 #pragma once
 

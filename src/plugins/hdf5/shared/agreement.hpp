@@ -1,6 +1,6 @@
 // Decides when the servers of a group write a step together: as soon as each has the step, or has passed it without data; never if one of
 // them exceeds the time-out.
-// Used by: the hdf5 plugin, on the server's dispatch thread; only messages, none of it blocks.
+// Used by: the hdf5 plugin, on the server's work thread; only messages, none of it blocks.
 // Before it: a complete step on this server. After it: shared_files.hpp, on all servers of the group at the same time.
 //
 //   server -> leader   ready k    it has data of step k, and has finished all earlier steps

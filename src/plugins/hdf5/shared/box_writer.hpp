@@ -1,5 +1,5 @@
 // Writes one server's part of a shared file, box by box; collectively where HDF5 requires it.
-// Used by: the hdf5 plugin, on the server's dispatch thread; collective over the group.
+// Used by: the hdf5 plugin, on the server's work thread; collective over the group.
 // Before it: dataset_creator.hpp, which created the datasets. After it: the manifest records what each server wrote.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Creates the groups, datasets and attributes of a shared file, and completes it after the servers have written the values.
-// Used by: the hdf5 plugin of the group's leader, on its dispatch thread.
+// Used by: the hdf5 plugin of the group's leader, on its work thread.
 // Before it: shared_layout.hpp, output_file.hpp. After it: box_writer.hpp fills it, label() adds ranges and errors, and the file is published.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The blocks that one server contributes to a step of a shared file, as the text of a message.
-// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Used by: the hdf5 plugin, on the server's work thread.
 // Before it: the step's views. After it: shared_layout.hpp, which joins the offers of all servers.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Writes the shared files of a group of servers: one for each step of which a server has data.
-// Used by: the hdf5 plugin, on the server's dispatch thread; collective over the group.
+// Used by: the hdf5 plugin, on the server's work thread; collective over the group.
 // Before it: agreement.hpp, which brings all servers of the group to the same step. After it: the manifest.
 #pragma once
 

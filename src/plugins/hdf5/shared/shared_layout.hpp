@@ -1,5 +1,5 @@
 // The layout of a shared file, computed identically on all servers from their offers. Plain structs, no HDF5, no MPI.
-// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Used by: the hdf5 plugin, on the server's work thread.
 // Before it: the offers of all servers of the group. After it: dataset_creator.hpp, which creates the datasets; box_writer.hpp.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Coordinates the servers of a group: if an operation fails on one of them, all fail, and none continues alone.
-// Used by: the hdf5 plugin, on the server's dispatch thread; the only part of the plugin that calls MPI.
+// Used by: the hdf5 plugin, on the server's work thread; the only part of the plugin that calls MPI.
 // Before it: agreement.hpp, which brings all servers here. After it: shared_files.hpp.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Keeps the views of a run, the master file and the XDMF file, up to date with the manifest at a bounded cost.
-// Used by: the hdf5 plugin on the dispatch thread of each server that adds to the manifest, one plugin call at a time.
+// Used by: the hdf5 plugin on the work thread of each server that adds to the manifest, one plugin call at a time.
 // Before it: a new line in the manifest. After it: master_file.hpp, xdmf.hpp.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The paths of a run's views, next to its files and named after the basename; and the names within them.
-// Used by: the hdf5 plugin on the dispatch thread of the server that keeps the manifest.
+// Used by: the hdf5 plugin on the work thread of the server that keeps the manifest.
 // Before it: output_folder.hpp. After it: master_file.hpp, xdmf.hpp.
 #pragma once
 

@@ -1,6 +1,6 @@
 // A global array as a virtual dataset over the files of all servers, and the dimension scales that name its dimensions for h5py, netCDF and
 // xarray.
-// Used by: the hdf5 plugin on the dispatch thread of the server that keeps the manifest.
+// Used by: the hdf5 plugin on the work thread of the server that keeps the manifest.
 // Before it: global_view.hpp. After it: master_file.hpp; the high-level library of HDF5.
 #pragma once
 

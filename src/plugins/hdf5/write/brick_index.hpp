@@ -1,5 +1,5 @@
 // The minimum and maximum of each brick of a dataset, an index to find values without reading everything.
-// Used by: the hdf5 plugin; summarize() on the server's workers, the rest on its dispatch thread.
+// Used by: the hdf5 plugin; summarize() on the server's workers, the rest on its work thread.
 // Before it: the values of a brick as the simulation wrote them. After it: attributes of the dataset, the manifest.
 #pragma once
 

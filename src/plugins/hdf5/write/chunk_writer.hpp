@@ -1,5 +1,5 @@
 // Writes a piece with a reduction, chunk by chunk: rounds or quantizes if declared, and compresses outside HDF5.
-// Used by: the hdf5 plugin, on the server's dispatch thread, with worker threads that compress.
+// Used by: the hdf5 plugin, on the server's work thread, with worker threads that compress.
 // Before it: dataset_writer.hpp. After it: H5Dwrite_chunk; any reader decompresses it with its filters.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Writes one piece as an HDF5 dataset, brick by brick.
-// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Used by: the hdf5 plugin, on the server's work thread.
 // Before it: pieces.hpp, which assigns blocks to datasets. After it: HDF5.
 #pragma once
 

@@ -1,6 +1,6 @@
 // The creation properties of a dataset other than its shape: filters and fill value, which is a number that a simulation is unlikely to
 // write.
-// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Used by: the hdf5 plugin, on the server's work thread.
 // Before it: settings.hpp; a variable with holes, or with parts in files that may be missing. After it: dataset_writer.hpp, the views, shared
 // files.
 #pragma once

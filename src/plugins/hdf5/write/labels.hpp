@@ -1,5 +1,5 @@
 // The attributes that describe a file and its datasets.
-// Used by: the hdf5 plugin, on the server's dispatch thread.
+// Used by: the hdf5 plugin, on the server's work thread.
 // Before it: an open file or dataset. After it: new_dataset.hpp. docs/file-format.md lists them.
 #pragma once
 

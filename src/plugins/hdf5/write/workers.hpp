@@ -1,6 +1,6 @@
 // A small thread pool that runs a task in parallel; the caller takes part and waits.
-// Used by: the hdf5 plugin to compress chunks; the only threads of a server besides its dispatch thread and its watchdog.
-// Before it: gathered chunks. After it: the dispatch thread writes the results in order.
+// Used by: the hdf5 plugin to compress chunks; the only threads of a server besides its work thread and its watchdog.
+// Before it: gathered chunks. After it: the work thread writes the results in order.
 #pragma once
 
 #include <condition_variable>
