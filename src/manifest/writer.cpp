@@ -166,8 +166,14 @@ void ManifestWriter::open(const CheckEarlier& check_earlier) {
   if (again) warn_of_moved(path);
   if (goes_on && file_->is_first()) remove_unrecorded(earlier.regions, earlier.servers);
   if (begins && file_->is_first()) warn_of_own_job(earlier, took_part);
-  if (apart() && !file_->is_first())
-    file_->append(to_json(ServerEntry{ServerEntry::What::joined, host_.server_index, host_.host_name, {}}));
+  if (joins(path, again)) file_->append(to_json(ServerEntry{ServerEntry::What::joined, host_.server_index, host_.host_name, {}}));
+}
+
+// A recovery is none of the run's processes. One that opens the manifest again has joined it before, unless it is a new manifest: a
+// second line would say that it came back without having ended.
+bool ManifestWriter::joins(const std::string& record, bool again) const {
+  if (!apart() || file_->is_first() || existing_ == Existing::recover) return false;
+  return !again || !Members(record).has(host_.host_name, host_.server_index);
 }
 
 // No warning if another process of the run has copied the lines into the current file.

@@ -69,6 +69,7 @@ class ManifestWriter {
   bool keeps_manifest() const { return !connected_ || host_.server_index == 0; }
   // Without MPI there may be unknown servers on other nodes.
   bool shared() const { return !connected_ || host_.communicator == nullptr; }
+  bool joins(const std::string& record, bool again) const;
   bool needs_end_line() const;
   void append_end();
   void open(const CheckEarlier& check_earlier = {});
