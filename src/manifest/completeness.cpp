@@ -21,6 +21,8 @@ std::string list(const Items& items) {
 
 constexpr std::size_t kMaxNamed = 20;  // servers: a run may have thousands, and a damaged manifest may name any number
 
+constexpr std::int64_t kOpen = std::numeric_limits<std::int64_t>::max();  // a gap up to a step that is not known yet
+
 constexpr std::size_t kMaxFlaws = 100;  // per kind; a damaged manifest may have millions
 
 std::string more_sentence(std::size_t all, const char* what) { return "and " + std::to_string(all - kMaxFlaws) + what; }
@@ -53,17 +55,43 @@ Completeness Completeness::of_unknown_run() {
   return unknown;
 }
 
+std::int64_t Completeness::Delivery::delivered_until() const {
+  if (!ended || losses.never_attached > 0) return whole_until;
+  std::int64_t last = kOpen;
+  for (const auto& [client, its_last] : losses.last_steps) last = std::min(last, its_last);
+  return std::max(whole_until, last);
+}
+
+// A server that had ended delivered all of it, but had to deliver nothing of the steps that others stored during its absence.
+void Completeness::Delivery::come_back(std::int64_t highest) {
+  const std::int64_t delivered = delivered_until();
+  const bool has_open_gap = !gaps.empty() && gaps.back().second == kOpen;
+  if (delivered == kOpen)
+    whole_until = std::max(whole_until, highest);
+  else if (!has_open_gap)
+    gaps.emplace_back(delivered, kOpen);
+  ended = false;
+}
+
+bool Completeness::Delivery::is_in_gap(std::int64_t step) const {
+  return std::any_of(gaps.begin(), gaps.end(), [&](const auto& gap) { return gap.first < step && step < gap.second; });
+}
+
 void Completeness::note(const StepEntry& line) {
   highest_ = std::max(highest_, line.step);
   const bool all_there = line.missing.empty() && line.never_attached == 0;
-  for (const auto& [host, server] : line.reporters)
-    if (Delivery* one = delivery_of(name_of(host, server)); one != nullptr && all_there)
-      one->whole_until = std::max(one->whole_until, line.step);
+  for (const auto& [host, server] : line.reporters) {
+    Delivery* const one = delivery_of(name_of(host, server));
+    if (one == nullptr) continue;
+    if (!one->gaps.empty() && one->gaps.back().second == kOpen) one->gaps.back().second = line.step;
+    if (all_there) one->whole_until = std::max(one->whole_until, line.step);
+  }
   // A step that other servers have not reported yet is judged again later.
   if (!line.complete && flaws_of(line).empty() && (apart_ || line.reporters.size() >= all())) flawed_.insert(line.step);
 }
 
 void Completeness::note(const ServerEntry& entry) {
+  const bool comes_back = is_known(name_of(entry.host, entry.server));
   Delivery* one = delivery_of(name_of(entry.host, entry.server));
   if (one == nullptr) return;
   if (entry.what == ServerEntry::What::ended) {
@@ -71,10 +99,7 @@ void Completeness::note(const ServerEntry& entry) {
     one->losses = entry.losses;
     return;
   }
-  // A server that rejoins must deliver again, but not the steps that others stored during its absence.
-  const bool was_whole = one->ended && one->losses.last_steps.empty() && one->losses.never_attached == 0;
-  if (was_whole) one->whole_until = std::max(one->whole_until, highest_);
-  one->ended = false;
+  if (comes_back) one->come_back(highest_);
 }
 
 Completeness::Delivery* Completeness::delivery_of(const Name& name) {
@@ -93,8 +118,9 @@ void Completeness::for_each_absent(const StepEntry& step, Each&& each) const {
   const std::set<Name> reporters = reporters_of(step);
   if (reporters.size() >= all()) return;
   for (const auto& [name, server] : servers_) {
-    if (server.whole_until >= step.step || reporters.count(name) > 0) continue;
-    each(name, server.ended ? &server.losses : nullptr);
+    const bool in_gap = server.is_in_gap(step.step);
+    if ((server.whole_until >= step.step && !in_gap) || reporters.count(name) > 0) continue;
+    each(name, server.ended && !in_gap ? &server.losses : nullptr);
   }
 }
 

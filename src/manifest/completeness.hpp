@@ -39,17 +39,25 @@ class Completeness {
 
  private:
   // Servers report their steps in order. So a server that has reported a later step with all its clients had nothing to deliver for
-  // steps that it does not name; nor had a server that has ended, except for its lost clients.
+  // steps that it does not name; nor had a server that has ended, except for its lost clients. Neither holds for steps in a gap:
+  // those after what a server had delivered when it was killed, up to its first one after it came back.
   struct Delivery {
+    // Up to which step it has delivered all it had.
+    std::int64_t delivered_until() const;
+    void come_back(std::int64_t highest);
+    bool is_in_gap(std::int64_t step) const;
+
     std::int64_t whole_until = std::numeric_limits<std::int64_t>::min();
     bool ended = false;
     Losses losses;
+    std::vector<std::pair<std::int64_t, std::int64_t>> gaps;  // the steps around them; the last may be open
   };
   using Name = std::pair<std::string, int>;  // host and index; where the number of servers is known, the index alone
 
   Name name_of(const std::string& host, int server) const { return {apart_ ? host : "", server}; }
   // nullptr if the server is not part of the run.
   Delivery* delivery_of(const Name& name);
+  bool is_known(const Name& name) const { return servers_.count(name) > 0; }
   std::set<Name> reporters_of(const StepEntry& step) const;
   template <class Each>
   void for_each_absent(const StepEntry& step, Each&& each) const;

@@ -50,6 +50,7 @@ ManifestWriter::ManifestWriter(const dc_host_t& host, const WriterOptions& optio
            options.existing == Existing::overwrite,
            host.regions != nullptr ? host.regions : ""},
       connected_(greet(host, names)),
+      own_files_(names, options.existing == Existing::overwrite),
       collector_(connected_ ? host.server_count : 1),
       unrecorded_(names, host.server_index, run_.regions),
       retry_(options.retry_ms),
@@ -63,11 +64,14 @@ ManifestWriter::ManifestWriter(const dc_host_t& host, const WriterOptions& optio
   const std::string identity = identity_of(host);
   run_.identity = std::to_string(codec::crc32(identity.data(), identity.size()));
   run_.declared = declarations_of(host);
-  if (!keeps_manifest()) return;
+  if (!keeps_manifest()) {
+    options.check_earlier(own_files_.of_earlier_runs());
+    return;
+  }
   const auto record_view = [this](const ViewEntry& view, const std::function<void()>& then) { append(to_json(view), then); };
   views_ = options.make_views(record_view);
   try {
-    open();
+    open(options.check_earlier);
     if (existing_ == Existing::recover) record_recovered_steps();
   } catch (const Failure& failure) {
     throw Error(DC_E_NO_OUTPUT, failure.what());
@@ -144,22 +148,13 @@ void ManifestWriter::add_unrecorded(const Json& line) {
   }
 }
 
-// Only now, because a run that stores nothing must not destroy data.
-void ManifestWriter::begin(const std::string& stored) {
-  if (!std::exchange(begun_, true) && existing_ == Existing::overwrite)
-    for (std::string& name : files_of_earlier_run(names_)) earlier_.insert(std::move(name));
-  earlier_.erase(stored);
-}
-
-void ManifestWriter::remove_earlier() {
-  for (const std::string& name : std::exchange(earlier_, {})) ::unlink((names_.folder() + "/" + name).c_str());
-}
-
-void ManifestWriter::open() {
+void ManifestWriter::open(const CheckEarlier& check_earlier) {
   const std::string path = names_.of_run(".jsonl");
   acquire_lock(path);
   const RunLock::Guard guard(*lock_, std::adopt_lock);
   const bool again = was_open_, goes_on = existing_ == Existing::append && !again;
+  if (!again && !lock_->is_first()) own_files_.join(path, outline_of(path).begins_at);
+  if (!again) check_earlier(own_files_.of_earlier_runs());
   const bool begins = goes_on || (existing_ == Existing::overwrite && !again);
   const Outline earlier = begins || again ? outline_of(path) : Outline{};
   const bool took_part = begins && Members(path).has(host_.host_name, host_.server_index);
@@ -171,8 +166,14 @@ void ManifestWriter::open() {
   if (again) warn_of_moved(path);
   if (goes_on && file_->is_first()) remove_unrecorded(earlier.regions, earlier.servers);
   if (begins && file_->is_first()) warn_of_own_job(earlier, took_part);
-  if (apart() && !file_->is_first())
-    file_->append(to_json(ServerEntry{ServerEntry::What::joined, host_.server_index, host_.host_name, {}}));
+  if (joins(path, again)) file_->append(to_json(ServerEntry{ServerEntry::What::joined, host_.server_index, host_.host_name, {}}));
+}
+
+// A recovery is none of the run's processes. One that opens the manifest again has joined it before, unless it is a new manifest: a
+// second line would say that it came back without having ended.
+bool ManifestWriter::joins(const std::string& record, bool again) const {
+  if (!apart() || file_->is_first() || existing_ == Existing::recover) return false;
+  return !again || !Members(record).has(host_.host_name, host_.server_index);
 }
 
 // No warning if another process of the run has copied the lines into the current file.
@@ -208,7 +209,7 @@ void ManifestWriter::acquire_lock(const std::string& record) {
 // Removes the files of earlier runs once the first line of this run has replaced theirs.
 void ManifestWriter::replace_earlier_runs() {
   if (std::exchange(replaced_, true) || existing_ != Existing::overwrite) return;
-  remove_earlier();
+  own_files_.remove_earlier();
   send_to_others({{"replaced", true}});  // a server that misses the message removes them at its end
   if (!file_->is_first()) return;
   for (const char* suffix : {".h5", ".xmf"}) ::unlink(names_.of_run(suffix).c_str());
@@ -266,7 +267,7 @@ void ManifestWriter::passed(std::int64_t step) {
 
 void ManifestWriter::receive(int from, const std::string& message) {
   const Json json = Json::parse(message);
-  if (json.contains("replaced")) return remove_earlier();
+  if (json.contains("replaced")) return own_files_.remove_earlier();
   if (json.contains("misses"))
     throw Error(DC_E_IO, "the manifest, which server 0 keeps, lacks " + json.at("misses").get<std::string>());
   if (json.contains("prefix")) return void(prefixes_.insert(json.at("prefix").get<std::string>()));
@@ -376,7 +377,7 @@ void ManifestWriter::append_end() {
 }
 
 void ManifestWriter::finish() {
-  if (!keeps_manifest()) return remove_earlier();
+  if (!keeps_manifest()) return own_files_.remove_earlier();
   add_due(collector_.rest(), Clock::now());
   try {
     const auto write_all_lines = [&] {

@@ -16,6 +16,7 @@
 #include "manifest_file.hpp"
 #include "members.hpp"
 #include "output_folder.hpp"
+#include "own_files.hpp"
 #include "reader.hpp"
 #include "step_collector.hpp"
 #include "unrecorded.hpp"
@@ -23,9 +24,13 @@
 
 namespace damaris::manifest {
 
+using CheckEarlier = std::function<void(const std::vector<std::string>& names)>;
+
 struct WriterOptions {
   Existing existing = Existing::overwrite;
   std::int64_t retry_ms = 0;  // how long to retry a line that the file system refuses
+  // Gets the names of this server's files of earlier runs before this run has a line; may refuse to start by throwing.
+  CheckEarlier check_earlier;
   // Creates the views, on the server that keeps the manifest.
   std::function<std::unique_ptr<Views>(const RecordView&)> make_views;
 };
@@ -40,7 +45,7 @@ class ManifestWriter {
 
   // Call after storing each file `name`. The remaining files of an earlier run that is to be overwritten are removed when the
   // manifest has a line of this run. Until then the earlier lines are valid, and a crash must leave the files that they name.
-  void begin(const std::string& name);
+  void begin(const std::string& name) { own_files_.stored(name); }
   // Reports what this server stored of a step that was complete at `since`, in step order. If its line is due, write() adds it.
   void report(StepEntry&& record, Instant since);
   // Adds the lines that are due. Returns false if a line could not be added and will be retried: call it again. Throws Failure when
@@ -64,9 +69,10 @@ class ManifestWriter {
   bool keeps_manifest() const { return !connected_ || host_.server_index == 0; }
   // Without MPI there may be unknown servers on other nodes.
   bool shared() const { return !connected_ || host_.communicator == nullptr; }
+  bool joins(const std::string& record, bool again) const;
   bool needs_end_line() const;
   void append_end();
-  void open();
+  void open(const CheckEarlier& check_earlier = {});
   void acquire_lock(const std::string& record);
   void add_unrecorded(const Json& line);
   std::vector<StepEntry> unrecorded_of(const std::string& regions, int servers) const;
@@ -77,7 +83,6 @@ class ManifestWriter {
   std::vector<Json> lines_of_earlier(const Outline& earlier) const;
   void warn_of_moved(const std::string& record);
   void warn_of_own_job(const Outline& earlier, bool took_part) const;
-  void remove_earlier();
   void replace_earlier_runs();
   void send_to_keeper(const Json& message, const std::string& of) const;
   void send_to_others(const Json& message) const;
@@ -96,10 +101,9 @@ class ManifestWriter {
   Existing existing_;
   RunEntry run_;
   bool connected_;  // to the other servers by messages
-  bool begun_ = false;
   bool was_open_ = false;
-  bool replaced_ = false;          // the files and lines of earlier runs
-  std::set<std::string> earlier_;  // this server's files of an earlier run that are to be removed; not those that it has replaced
+  bool replaced_ = false;  // the files and lines of earlier runs
+  OwnFiles own_files_;
   std::unique_ptr<RunLock> lock_;
   std::unique_ptr<ManifestFile> file_;  // after lock_: it is closed before the lock is released
   std::unique_ptr<Views> views_;        // on the server that keeps the manifest

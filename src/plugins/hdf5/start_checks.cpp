@@ -67,8 +67,8 @@ std::string example_of(const std::vector<std::string>& earlier, const manifest::
 
 }  // namespace
 
-void check_earlier_files(const dc_host_t& host, const Settings& settings, const manifest::FileNames& names) {
-  const std::vector<std::string> earlier = manifest::files_of_earlier_run(names);
+void check_earlier_files(const dc_host_t& host, const Settings& settings, const manifest::FileNames& names,
+                         const std::vector<std::string>& earlier) {
   if (earlier.empty()) return;
   if (settings.existing == manifest::Existing::append || settings.existing == manifest::Existing::recover) return;
   const std::string found = std::to_string(earlier.size()) + " files of an earlier run are in '" + names.folder() + "' (such as " +

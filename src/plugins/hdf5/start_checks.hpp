@@ -5,6 +5,9 @@
 
 #include <damaris/plugin.h>
 
+#include <string>
+#include <vector>
+
 #include "layout/memory.hpp"
 #include "manifest/output_folder.hpp"
 #include "settings/settings.hpp"
@@ -15,8 +18,9 @@ namespace damaris::hdf5 {
 void check_names(const dc_host_t& host);
 void check_types(const dc_host_t& host);
 
-// Throws Error(DC_E_NO_OUTPUT) for files of an earlier run if exists="refuse"; warns that they will be removed if "overwrite".
-void check_earlier_files(const dc_host_t& host, const Settings& settings, const manifest::FileNames& names);
+// Throws Error(DC_E_NO_OUTPUT) for files of an earlier run, `earlier`, if exists="refuse"; warns that they will be removed if "overwrite".
+void check_earlier_files(const dc_host_t& host, const Settings& settings, const manifest::FileNames& names,
+                         const std::vector<std::string>& earlier);
 
 // Removes the incomplete files of a killed server.
 void clean_up(const dc_host_t& host, const manifest::FileNames& names);

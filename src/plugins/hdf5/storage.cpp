@@ -125,12 +125,14 @@ Storage::Storage(const dc_host_t& host)
   const manifest::FileNames own(settings_.basename, host.host_name, host.server_index);
   manifest::check_can_write(own);
   clean_up(host, own);
-  check_earlier_files(host, settings_, names_);
   const auto make_views = [this](const manifest::RecordView& enter) {
     const std::uint64_t bytes = MemoryBound(settings_.memory_bytes).views_bytes();
     return std::make_unique<RunViews>(host_, names_.of_run(".jsonl"), bytes, Instant::clock::now, enter);
   };
-  manifest_.emplace(host, manifest::WriterOptions{settings_.existing, settings_.retry_ms, make_views}, names_);
+  const auto check_earlier = [this](const std::vector<std::string>& earlier) {
+    check_earlier_files(host_, settings_, names_, earlier);
+  };
+  manifest_.emplace(host, manifest::WriterOptions{settings_.existing, settings_.retry_ms, check_earlier, make_views}, names_);
   if (!settings_.restart.empty()) restart_.emplace(settings_.restart, continues_ && (manifest_->apart() || host.server_count > 1));
   if (settings_.files == Files::per_server)
     schedule_ = make_schedule(host, settings_);

@@ -118,6 +118,74 @@ TEST_CASE("a server that has ended and comes back has to deliver again, but noth
   CHECK(record.why(5) == Reasons{"servers that did not report it: 1"});
 }
 
+TEST_CASE("a server that comes back without having ended may have lost what lies between what it told of before and after") {
+  const Record record;
+  record.run_apart("node1");
+  record.joined("node2");
+  for (const int step : {0, 1, 2, 3, 4, 5, 6}) record.told(step, {0}, "node1");
+  for (const int step : {0, 2}) record.told(step, {0}, "node2");
+  record.joined("node2");
+  const Reasons lost = {"servers that did not report it: node2/0"};
+  SECTION("it has told of nothing yet") {
+    for (const int step : {0, 1, 2}) CHECK(record.whole(step));
+    for (const int step : {3, 6}) CHECK(record.why(step) == lost);
+  }
+  SECTION("it goes on behind a gap") {
+    record.told(5, {0}, "node2");
+    for (const int step : {0, 1, 2, 5}) CHECK(record.whole(step));
+    for (const int step : {3, 4, 6}) CHECK(record.why(step) == lost);
+    record.ended(0, {}, "node2");
+    for (const int step : {3, 4}) CHECK(record.why(step) == lost);
+    CHECK(record.whole(6));
+  }
+  SECTION("it stores once more what it had stored, and goes on: from there on nothing is lost") {
+    record.told(2, {0}, "node2");
+    record.told(4, {0}, "node2");
+    for (const int step : {0, 1, 2, 3, 4}) CHECK(record.whole(step));
+  }
+  SECTION("it ends without having told of anything: nobody knows up to where it was lost") {
+    record.ended(0, {}, "node2");
+    CHECK(record.whole(2));
+    for (const int step : {3, 6}) CHECK(record.why(step) == lost);
+  }
+  SECTION("it comes back twice, with a gap each time") {
+    record.told(4, {0}, "node2");
+    record.joined("node2");
+    record.told(6, {0}, "node2");
+    for (const int step : {2, 4, 6}) CHECK(record.whole(step));
+    for (const int step : {3, 5}) CHECK(record.why(step) == lost);
+  }
+}
+
+TEST_CASE("a server that had lost clients before it ended and comes back has not delivered what they were to, before it goes on") {
+  const Record record;
+  record.run_apart("node1");
+  record.joined("node2");
+  for (const int step : {1, 2, 3, 4, 5}) record.told(step, {0}, "node1");
+  record.told(1, {0}, "node2");
+  Losses losses = {{{7, 2}}, 0};
+  if (GENERATE(false, true)) losses = {{}, 1};  // one had never come
+  const bool died = losses.never_attached == 0;
+  record.ended(0, losses, "node2");
+  record.joined("node2");
+  record.told(5, {0}, "node2");
+  CHECK(record.whole(2) == died);
+  for (const int step : {1, 5}) CHECK(record.whole(step));
+  for (const int step : {3, 4}) CHECK(record.why(step) == Reasons{"servers that did not report it: node2/0"});
+}
+
+TEST_CASE("the server that began the run is one that comes back, too, when it joins it later") {
+  const Record record;
+  record.run_apart("node1");
+  record.joined("node2");
+  for (const int step : {0, 1, 2}) record.told(step, {0}, "node2");
+  record.told(0, {0}, "node1");
+  record.joined("node1");
+  record.told(2, {0}, "node1");
+  CHECK(record.why(1) == Reasons{"servers that did not report it: node1/0"});
+  for (const int step : {0, 2}) CHECK(record.whole(step));
+}
+
 TEST_CASE("a server that has ended had nothing of what it does not name, but for the clients that it had lost") {
   const Record record;
   record.run(2);

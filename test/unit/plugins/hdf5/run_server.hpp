@@ -15,11 +15,12 @@ namespace damaris::test {
 struct ServerOf {
   enum class In { place };
   ServerOf(const TempFolder& folder, int index, int count, Settings more = {}, bool connected = true, const char* regions = "",
-           const char* job = "local")
+           const char* job = "local", const char* node = "node7")
       : host(with_basename(std::move(more), folder.file("storm")), {}) {
     host.place(index, count);
     host.set_regions(regions);
     host.set_job(job);
+    host.set_name(node);
     if (!connected) host.cut_off();
     plugin.emplace("hdf5", host);
   }

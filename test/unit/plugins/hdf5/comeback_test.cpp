@@ -1,0 +1,175 @@
+// A process that comes back into its own run while others of it go on: what it had stored before stays, and counts as it should.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+
+#include "plugins/hdf5/restart/verify_values.hpp"
+#include "unit/plugins/hdf5/record_text.hpp"
+#include "unit/plugins/hdf5/run_server.hpp"
+
+using namespace damaris::test;
+
+namespace {
+
+constexpr int kProcesses = 2;
+
+void store_all(ServerOf& process, const std::vector<int>& steps) {
+  for (const int step : steps) REQUIRE(process.store(step) == DC_OK);
+}
+
+// In a process that ends without a word.
+void store_and_be_killed(const std::function<std::unique_ptr<ServerOf>()>& start, const std::vector<int>& steps) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto server = start();
+    const bool stored = std::all_of(steps.begin(), steps.end(), [&](int step) { return server->store(step) == DC_OK; });
+    ::_exit(stored ? 0 : 1);
+  }
+  int status = 1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(status == 0);
+}
+
+// Process 0 of a run goes on; process 1 stores the steps 0 to 2 and ends, comes back, and may be killed.
+class Run {
+ public:
+  explicit Run(const char* exists = "overwrite")
+      : settings_({{"exists", exists}}), first_(folder, 0, kProcesses, settings_, false) {
+    REQUIRE(first_.plugin->init_code == DC_OK);
+  }
+
+  void first_stores(std::int64_t step) { REQUIRE(first_.store(step) == DC_OK); }
+  // Process 1 between its start and its end.
+  void second(const std::function<void(ServerOf&)>& work) const {
+    ServerOf process(folder, 1, kProcesses, settings_, false);
+    INFO(process.host.failure);
+    REQUIRE(process.plugin->init_code == DC_OK);
+    work(process);
+    REQUIRE(process.plugin->finalize() == DC_OK);
+  }
+  void second_stores(const std::vector<int>& steps) const {
+    second([&](ServerOf& process) { store_all(process, steps); });
+  }
+  void killed_second_stores(const std::vector<int>& steps) const {
+    store_and_be_killed([&] { return std::make_unique<ServerOf>(folder, 1, kProcesses, settings_, false); }, steps);
+  }
+  bool has(int process, int step) const {
+    return std::filesystem::exists(folder.file("storm.node7.s" + std::to_string(process) + ".i" + std::to_string(step) + ".h5"));
+  }
+  void end() { REQUIRE(first_.plugin->finalize() == DC_OK); }
+  damaris::manifest::Verification verified() const { return damaris::hdf5::verify(folder.file("storm.jsonl"), {}); }
+  std::vector<std::int64_t> partial() const {
+    std::vector<std::int64_t> steps;
+    for (const auto& one : verified().partial) steps.push_back(one.step);
+    return steps;
+  }
+
+  TempFolder folder;
+
+ private:
+  Settings settings_;
+  ServerOf first_;
+};
+
+long told(const ServerOf& process, int level, const std::string& text) {
+  return std::count_if(process.host.lines.begin(), process.host.lines.end(),
+                       [&](const auto& line) { return line.first == level && line.second.find(text) != std::string::npos; });
+}
+
+using Steps = std::vector<std::int64_t>;
+
+}  // namespace
+
+TEST_CASE("a process that comes back into its run removes nothing that the run has stored, and says nothing of an earlier one") {
+  Run run(GENERATE("overwrite", "append", "refuse"));
+  for (const int step : {0, 1, 2}) run.first_stores(step);
+  SECTION("after it ended") { run.second_stores({0, 1, 2}); }
+  SECTION("after it was killed") { run.killed_second_stores({0, 1, 2}); }
+  run.second([&](ServerOf& process) {
+    CHECK(told(process, 1, "of an earlier run") == 0);
+    store_all(process, {3});
+  });
+  run.first_stores(3);
+  run.end();
+  for (const int step : {0, 1, 2, 3}) CHECK(run.has(1, step));
+  CHECK(run.verified().damaged.empty());
+  CHECK(run.verified().not_recorded.empty());
+  CHECK(run.partial().empty());
+}
+
+TEST_CASE("a process that comes back before it had stored anything still removes what an earlier run has left") {
+  const TempFolder folder;
+  {
+    ServerOf earlier(folder, 1, kProcesses, {}, false);
+    for (const int step : {0, 7}) REQUIRE(earlier.store(step) == DC_OK);
+  }
+  ServerOf first(folder, 0, kProcesses, {}, false);
+  { ServerOf idle(folder, 1, kProcesses, {}, false); }
+  CHECK(std::filesystem::exists(folder.file("storm.node7.s1.i7.h5")));
+  ServerOf back(folder, 1, kProcesses, {}, false);
+  CHECK(told(back, 1, "2 files of an earlier run are in") == 1);
+  REQUIRE(back.store(0) == DC_OK);
+  CHECK(std::filesystem::exists(folder.file("storm.node7.s1.i0.h5")));
+  CHECK_FALSE(std::filesystem::exists(folder.file("storm.node7.s1.i7.h5")));
+}
+
+TEST_CASE("a process that comes back into a run with damaged lines removes no file") {
+  Run run;
+  run.first_stores(0);
+  run.second_stores({0, 1, 2});
+  std::string lines = content(run.folder.file("storm.jsonl"));
+  lines[lines.find("s1.i1.h5")] = 'x';
+  run.folder.write("storm.jsonl", lines);
+  run.second_stores({3});
+  for (const int step : {0, 1, 2, 3}) CHECK(run.has(1, step));
+}
+
+TEST_CASE("what a process has lost between its death and its return is partial, and what it had ended before is not") {
+  const bool killed = GENERATE(true, false);
+  Run run(GENERATE("overwrite", "append"));
+  for (const int step : {0, 1, 2, 3, 4, 5}) run.first_stores(step);
+  killed ? run.killed_second_stores({0, 1, 2}) : run.second_stores({0, 1, 2});
+  run.second_stores({5});
+  run.end();
+  CHECK(run.partial() == (killed ? Steps{3, 4} : Steps{}));
+}
+
+TEST_CASE("a process that opens the manifest once more, as another one has replaced it, has not come back and lost nothing") {
+  const TempFolder folder;
+  {
+    ServerOf earlier(folder, 0, kProcesses, {}, false);
+    REQUIRE(earlier.store(9) == DC_OK);
+  }
+  ServerOf first(folder, 0, kProcesses, {}, false), second(folder, 1, kProcesses, {}, false);
+  REQUIRE(second.store(0) == DC_OK);
+  for (const int step : {0, 1, 2, 3}) REQUIRE(first.store(step) == DC_OK);  // the lines of the earlier run go
+  REQUIRE(second.store(3) == DC_OK);
+  for (const auto& [number, step] : steps_in(folder.file("storm.jsonl"))) CHECK(step.complete);
+  CHECK(content(folder.file("storm.jsonl")).find("{\"joined\":1") == content(folder.file("storm.jsonl")).rfind("{\"joined\":1"));
+}
+
+TEST_CASE("the recovery of a server's data into its run is no return of it: it leaves no gap, nor does a later return") {
+  const TempFolder folder;
+  const auto server_on = [&](const char* node, const char* exists) {
+    auto server = std::make_unique<ServerOf>(folder, 0, 1, Settings{{"exists", exists}}, false, "", "local", node);
+    INFO(server->host.failure);
+    REQUIRE(server->plugin->init_code == DC_OK);
+    return server;
+  };
+  const auto first = server_on("node7", "append");
+  store_all(*first, {0, 1, 2, 3, 4, 5});
+  store_and_be_killed([&] { return server_on("node8", "append"); }, {0, 1});
+  store_all(*server_on("node8", "recover"), {4});  // of the steps between it has nothing
+  store_all(*server_on("node8", "append"), {5});
+  REQUIRE(first->plugin->finalize() == DC_OK);
+  for (const auto& [number, step] : steps_in(folder.file("storm.jsonl"))) {
+    INFO(number);
+    CHECK(step.complete);
+    CHECK(step.files.size() == (number == 2 || number == 3 ? 1 : 2));
+  }
+}
