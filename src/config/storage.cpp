@@ -12,16 +12,28 @@ namespace {
 
 using hdf5::OtherSetting;
 
-// A basename must not end like the name of a step's file (<basename>.s<server>.i<step>), which another run could produce.
-void check_basename(Build& build, const Attribute& attribute) {
-  const std::string& value = attribute.value;
-  if (const std::string why = hdf5::basename_problem(value); !why.empty())
+void check_name(Build& build, const Attribute& attribute) {
+  if (const std::string why = hdf5::basename_problem(attribute.value); !why.empty())
     build.problems.add(attribute.value_where, format("{}: {}", quoted(attribute), why));
-  const std::size_t number = value.find_last_not_of("0123456789") + 1;
-  if (number < value.size() && number >= 2 && value.compare(number - 2, 2, ".i") == 0)
-    build.problems.add(attribute.value_where,
-                       format("{}: it ends like the name of a step's file; remove '{}' or choose another name", quoted(attribute),
-                              value.substr(number - 2)));
+}
+
+// ".s<server>", ".g<group>" or ".i<step>" at the end of a basename, as names of a step's files have them; "" if there is none.
+std::string part_of_a_file_name(const std::string& basename) {
+  const std::size_t number = basename.find_last_not_of("0123456789") + 1;
+  if (number == basename.size() || number < 2 || basename[number - 2] != '.') return "";
+  return std::string("sgi").find(basename[number - 1]) == std::string::npos ? "" : basename.substr(number - 2);
+}
+
+// Whatever `files` says in either run: with files="single" the files of a run 'storm.g0' have the names of those of a run 'storm' with
+// files="per-group", and the master file of a run 'storm.g0.i1' has the name of a file of the latter.
+void check_end_of_basename(Build& build, const Attribute& attribute, const char* meaning) {
+  const std::string part = part_of_a_file_name(attribute.value);
+  if (part.empty()) return;
+  build.problems.add(
+      attribute.value_where,
+      format("{}{}: it ends in '{}', as names of a step's files do, so another run's files could have the names of this "
+             "run's; remove '{}' or choose another name",
+             quoted(attribute), meaning, part, part));
 }
 
 // Applies to variables without a reduction of their own. Those that are not reals are only compressed.
@@ -99,7 +111,7 @@ void add_problem(Build& build, const Attribute& attribute, const hdf5::FilterPro
 std::string checked_value(Build& build, const Attribute& attribute, const hdf5::StorageAttribute& rule) {
   switch (rule.kind) {
     case hdf5::ValueKind::basename:
-      check_basename(build, attribute);
+      check_name(build, attribute);
       break;
     case hdf5::ValueKind::count:
       number(build, attribute, rule.lowest, rule.highest);
@@ -139,7 +151,12 @@ model::Plugin hdf5_plugin(Build& build, const Element& element) {
     const std::string value = checked_value(build, *attribute, rule);
     if (rule.kind != hdf5::ValueKind::reduction) plugin.settings.emplace_back(hdf5::setting_key(rule), value);
   }
-  if (element.find("basename") == nullptr) plugin.settings.emplace_back("basename", build.model.simulation);
+  if (const Attribute* basename = element.find("basename"); basename != nullptr) {
+    check_end_of_basename(build, *basename, "");
+  } else {
+    check_end_of_basename(build, *build.root.find("name"), " is the basename of <hdf5>, too");
+    plugin.settings.emplace_back("basename", build.model.simulation);
+  }
   bound_retry(build, plugin);
   check_exclusions(build, element);
   return plugin;

@@ -91,3 +91,12 @@ TEST_CASE("what the table excludes names attributes and choices that there are")
     if (!exclusion.choice.empty()) CHECK(choice_of(*attribute, exclusion.choice) > attribute->preset);
   }
 }
+
+TEST_CASE("only a basename to write to must not end like the name of a step's file") {
+  for (const char* basename : {"storm.s", "storm.g", "storm.i", "storm7", "storm.7", "storm-s0", "storms0", "run.g0/storm"}) {
+    INFO(basename);
+    CHECK_NOTHROW(model_of(std::string("<storage><hdf5 basename='") + basename + "'/></storage>"));
+  }
+  CHECK_NOTHROW(model_of("<storage><hdf5 restart='storm.g0'/></storage>"));  // of an earlier version: reading harms nobody
+  CHECK_NOTHROW(model_of("<storage><hdf5 basename='storm'/></storage>", " name='storm.g0'"));
+}

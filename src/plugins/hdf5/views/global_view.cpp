@@ -53,9 +53,22 @@ void for_each_place(const History& history, Call&& call) {
     for (const PlacedDataset& place : places) call(places, place);
 }
 
-// A dataset without position is the whole array if it is the only one of its step.
-bool has_place(const std::vector<PlacedDataset>& places, const PlacedDataset& place) {
-  return place.dataset->has_position || places.size() == 1;
+// Whether values of any step have a position; a scalar needs none.
+bool has_positions(const History& history) {
+  bool any = false;
+  for_each_place(history, [&](const std::vector<PlacedDataset>&, const PlacedDataset& place) {
+    any = any || (place.dataset->has_position && place.box.ndims > 0 && volume(place.box) > 0);
+  });
+  return any;
+}
+
+// Why the values of a dataset have no place in the array; "" if they have one. `placed`: those of some step have positions. A dataset
+// without a position is the whole array if each step has only one, none of them with a position.
+std::string why_no_place(const std::vector<PlacedDataset>& places, const PlacedDataset& place, bool placed) {
+  if (place.dataset->has_position) return "";
+  if (places.size() > 1) return "a step has several blocks without a position; place them with dc_set_position";
+  if (!placed || volume(place.box) == 0) return "";
+  return "it has a position in some steps and none in " + place.file->name + "; place it with dc_set_position in every step";
 }
 
 bool is_stacked(const History& history) { return history.begin()->second.front().dataset->is_stack(); }
@@ -90,6 +103,7 @@ std::string obstacle_of_stacks(const dc_variable_info_t& variable, const History
 std::string obstacle(const dc_variable_info_t& variable, const History& history) {
   if (is_stacked(history)) return obstacle_of_stacks(variable, history);
   std::string why;
+  const bool placed = has_positions(history);
   for_each_place(history, [&](const std::vector<PlacedDataset>& places, const PlacedDataset& place) {
     const manifest::DatasetEntry& dataset = *place.dataset;
     if (!why.empty()) return;
@@ -98,8 +112,8 @@ std::string obstacle(const dc_variable_info_t& variable, const History& history)
     else if (dataset.box.ndims != variable.ndims)
       why = "it has " + std::to_string(dataset.box.ndims) + " dimensions in " + place.file->name + " and " +
             std::to_string(variable.ndims) + " in the XML";
-    else if (!has_place(places, place))
-      why = "a step has several blocks without a position; place them with dc_set_position";
+    else
+      why = why_no_place(places, place, placed);
   });
   return why;
 }
@@ -129,12 +143,13 @@ Box box_of(const History& history) {
   std::vector<Box> boxes;
   for_each_place(history, [&](const std::vector<PlacedDataset>&, const PlacedDataset& place) {
     const manifest::DatasetEntry& dataset = *place.dataset;
-    if (volume(place.box) > 0 || boxes.empty()) boxes.push_back(place.box);
+    if (volume(place.box) > 0) boxes.push_back(place.box);
     if (dataset.global.size() != static_cast<std::size_t>(dataset.box.ndims)) return;
     Box declared = {dataset.box.ndims, {}, {}};
     std::copy(dataset.global.begin(), dataset.global.end(), declared.high.begin());
     boxes.push_back(declared);
   });
+  if (boxes.empty()) boxes.push_back(history.begin()->second.front().box);
   return bounding_box(boxes);
 }
 

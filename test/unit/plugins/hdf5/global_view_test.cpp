@@ -9,6 +9,7 @@
 
 using namespace damaris;
 using namespace damaris::test;
+using Catch::Matchers::Contains;
 
 namespace {
 
@@ -57,6 +58,25 @@ manifest::DatasetEntry stack_of(std::int32_t source) {
   return stack;
 }
 
+// Steps of one file each, which has these datasets of the variable "a".
+hdf5::Steps steps_of(const std::vector<std::vector<manifest::DatasetEntry>>& datasets) {
+  hdf5::Steps steps;
+  for (std::size_t number = 0; number < datasets.size(); ++number) {
+    const auto step = static_cast<std::int64_t>(number);
+    steps[step] = line_of("a", step, {});
+    steps[step].files[0].datasets = datasets[number];
+  }
+  return steps;
+}
+
+// Why the variable "a" is not shown; "" if it is.
+std::string why_not_shown(const hdf5::Steps& steps, int ndims = 1) {
+  const FakeHost host({}, {variable_info(0, "a", DC_INT32, ndims)});
+  const hdf5::GlobalView view = hdf5::global_view(steps, *host.view());
+  CHECK(view.arrays.size() + view.not_shown.size() == 1);
+  return view.not_shown.empty() ? "" : view.not_shown[0].why;
+}
+
 }  // namespace
 
 TEST_CASE("rule 11: where files of servers overlap the lower client wins, whichever server was the first to tell of the step") {
@@ -82,6 +102,31 @@ TEST_CASE("stacks of servers follow each other by their clients, whichever serve
   CHECK(view.not_shown.empty());
   REQUIRE(view.arrays.size() == 1);
   CHECK(view.arrays[0].sources == std::vector<std::int32_t>{3, 3, 8, 8});
+}
+
+TEST_CASE("a variable that has a position in one step and none in another is not shown: the latter's place is not known") {
+  const manifest::DatasetEntry placed = joined_dataset("a", {8}, {4}, {16}), alone = source_dataset("a", 0, {4});
+  const bool first_is_placed = GENERATE(true, false);
+  const hdf5::Steps steps = first_is_placed ? steps_of({{placed}, {alone}}) : steps_of({{alone}, {placed}});
+  CHECK_THAT(why_not_shown(steps),
+             Contains("has a position in some steps and none in run.a.s0.i" + std::string(first_is_placed ? "1" : "0") +
+                      ".h5; place it with dc_set_position in every step"));
+}
+
+TEST_CASE("one block a step without a position is shown, and blocks without elements need none") {
+  const manifest::DatasetEntry alone = source_dataset("a", 0, {4}), placed = joined_dataset("a", {8}, {4});
+  CHECK(why_not_shown(steps_of({{alone}, {alone}})).empty());
+  CHECK(why_not_shown(steps_of({{source_dataset("a", 0, {0})}, {placed}})).empty());
+  CHECK(why_not_shown(steps_of({{alone}, {joined_dataset("a", {8}, {0})}})).empty());
+}
+
+TEST_CASE("the place of a block without elements does not widen the array, whichever step it is of") {
+  const manifest::DatasetEntry some = joined_dataset("a", {0}, {4}), none = joined_dataset("a", {8}, {0});
+  const hdf5::Steps steps = GENERATE(true, false) ? steps_of({{none}, {some}}) : steps_of({{some}, {none}});
+  const FakeHost host({}, {variable_info(0, "a", DC_INT32, 1)});
+  const hdf5::GlobalView view = hdf5::global_view(steps, *host.view());
+  REQUIRE(view.arrays.size() == 1);
+  CHECK(view.arrays[0].box == some.box);
 }
 
 TEST_CASE("the axis of the most variables is the first, then the longest, then the one that begins first") {
