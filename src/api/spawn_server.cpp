@@ -2,11 +2,15 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 
@@ -40,6 +44,39 @@ constexpr char kNoProcess = 'p', kNoProgram = 'x';
   ::_exit(127);
 }
 
+// An entry of a folder as the kernel writes it, because readdir allocates.
+struct Entry {
+  std::uint64_t inode;
+  std::int64_t next;
+  unsigned short bytes;
+  unsigned char type;
+  char name[1];
+};
+
+// Returns false where /proc cannot be read.
+bool close_listed_from(int first) {
+  const int folder = ::open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return false;
+  alignas(Entry) char entries[4096];
+  long length = 0;
+  while ((length = ::syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
+    for (long at = 0; at < length; at += reinterpret_cast<const Entry*>(entries + at)->bytes) {
+      const int descriptor = std::atoi(entries + at + offsetof(Entry, name));
+      if (descriptor >= first && descriptor != folder) ::close(descriptor);
+    }
+  ::close(folder);
+  return length == 0;
+}
+
+// A kernel before Linux 5.9, or a sandbox, has no close_range.
+void close_from(int first) {
+  if (::syscall(SYS_close_range, first, ~0u, 0) == 0 || close_listed_from(first)) return;
+  constexpr rlim_t kMost = rlim_t{1} << 20;
+  struct rlimit limit = {kMost, kMost};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  for (int descriptor = first; descriptor < static_cast<int>(std::min(limit.rlim_cur, kMost)); ++descriptor) ::close(descriptor);
+}
+
 // Only async-signal-safe calls, because the parent may have threads. The second fork makes init the parent, so that no process has to
 // reap it.
 [[noreturn]] void become_server(const char* program, const char* config, const char* clients, int ready, int null) {
@@ -54,19 +91,20 @@ constexpr char kNoProcess = 'p', kNoProgram = 'x';
     ::dup2(ready, kReadyDescriptor);
   else
     ::fcntl(ready, F_SETFD, 0);
-  ::syscall(SYS_close_range, kReadyDescriptor + 1, ~0u, 0);
+  close_from(kReadyDescriptor + 1);
   ::execl(program, "damaris-server", config, "--ready-fd", "3", clients, static_cast<char*>(nullptr));
   report_and_exit(kReadyDescriptor, kNoProgram);
 }
 
 // Returns the server's reply through the pipe: "ok", or "<code> <message>"; or the text of report_and_exit().
-std::string read_reply(int pipe, std::int64_t timeout_ms) {
+std::string read_reply(int pipe, const std::string& program, std::int64_t timeout_ms) {
+  constexpr std::size_t kMostBytes = std::size_t{64} << 10;
   const Deadline deadline = Deadline::after_ms(timeout_ms);
   std::string reply;
   while (true) {
     pollfd look = {pipe, POLLIN, 0};
     const int ready = ::poll(&look, 1, static_cast<int>(deadline.left_ms(timeout_ms)));
-    if (ready == 0)
+    if (ready == 0 || (!reply.empty() && deadline.passed()))
       throw Error(DC_E_TIMEOUT, format("the damaris-server that this client started is not ready after {} ms", timeout_ms));
     if (ready < 0) {  // nothing to read: the read would block without bound
       if (errno == EINTR) continue;
@@ -77,6 +115,10 @@ std::string read_reply(int pipe, std::int64_t timeout_ms) {
     if (length < 0 && errno == EINTR) continue;
     if (length <= 0) return reply;
     reply.append(text, static_cast<std::size_t>(length));
+    if (reply.size() > kMostBytes)
+      throw Error(DC_E_SERVER_LOST, format("{} answers its start with more than 64 KiB, so it is no damaris-server; set "
+                                           "DAMARIS_SERVER to the path of one",
+                                           program));
   }
 }
 
@@ -110,7 +152,7 @@ void spawn_server(const std::string& config, int clients, std::int64_t timeout_m
   if (child < 0) throw no_process(fork_errno);
   while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
-  const std::string reply = read_reply(ends[0], timeout_ms);
+  const std::string reply = read_reply(ends[0], program, timeout_ms);
   if (reply.rfind("ok", 0) == 0) return;
   if (!reply.empty() && reply[0] == kNoProcess) throw no_process(std::atoi(reply.c_str() + 1));
   if (!reply.empty() && reply[0] == kNoProgram)

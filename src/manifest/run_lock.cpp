@@ -94,20 +94,28 @@ void RunLock::close() {
 
 // A process that ends removes the file: the opened file may be unlinked by the time it is locked. Then open it again.
 void RunLock::open() {
-  while (true) {
-    descriptor_ = open_own(path_, O_RDWR | O_CREAT, 0600);
-    if (descriptor_ < 0) throw Failure("cannot open the lock file " + path_ + ": " + why_not_own(path_, errno), errno);
-    struct stat facts = {};
-    if (::fstat(descriptor_, &facts) != 0) throw_system_failure(errno, "stat", path_);
-    device_ = facts.st_dev;
-    inode_ = facts.st_ino;
-    if ((facts.st_mode & 077) != 0)
-      ::fchmod(descriptor_, 0600);  // for instance after `chmod -R` of the folder: any reader could lock it
-    lock();
-    if (!is_gone()) return;
+  const auto until = std::chrono::steady_clock::now() + timeout_;
+  for (open_file(); is_gone(); open_file()) {
     close();
     depth_ = 0;
+    if (std::chrono::steady_clock::now() > until)
+      throw Failure("cannot lock " + path_ +
+                        ": it is removed again and again; find out what removes it, or choose a basename in another folder",
+                    ETIMEDOUT);
   }
+}
+
+void RunLock::open_file() {
+  descriptor_ = open_own(path_, O_RDWR | O_CREAT, 0600);
+  if (descriptor_ < 0) throw Failure("cannot open the lock file " + path_ + ": " + why_not_own(path_, errno), errno);
+  struct stat facts = {}, named = {};
+  if (::fstat(descriptor_, &facts) != 0) throw_system_failure(errno, "stat", path_);
+  device_ = facts.st_dev;
+  inode_ = facts.st_ino;
+  has_name_ = ::lstat(path_.c_str(), &named) == 0 && named.st_dev == device_ && named.st_ino == inode_;
+  if ((facts.st_mode & 077) != 0)
+    ::fchmod(descriptor_, 0600);  // for instance after `chmod -R` of the folder: any reader could lock it
+  lock();
 }
 
 void RunLock::join() {
@@ -128,10 +136,12 @@ void RunLock::join() {
 
 bool RunLock::take_alone() { return set(kRun, F_WRLCK) == 0 || !is_taken(errno); }
 
+// On a file system whose inode numbers differ between path and descriptor, only removal can be detected.
 bool RunLock::is_gone() const {
-  struct stat ours = {}, named = {};
-  if (::fstat(descriptor_, &ours) != 0 || ours.st_nlink == 0) return true;
-  return ::lstat(path_.c_str(), &named) != 0 || named.st_ino != ours.st_ino || named.st_dev != ours.st_dev;
+  struct stat facts = {};
+  if (::fstat(descriptor_, &facts) != 0 || facts.st_nlink == 0) return true;
+  if (::lstat(path_.c_str(), &facts) != 0) return true;
+  return has_name_ && (facts.st_ino != inode_ || facts.st_dev != device_);
 }
 
 void RunLock::lock() {

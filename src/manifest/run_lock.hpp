@@ -55,6 +55,7 @@ class RunLock {
 
  private:
   void open();
+  void open_file();
   void close();
   bool has_descriptor() const;
   void join();
@@ -65,6 +66,7 @@ class RunLock {
   std::chrono::milliseconds timeout_;
   int descriptor_ = -1;
   std::uint64_t device_ = 0, inode_ = 0;  // of the open file
+  bool has_name_ = false;                 // the path shows that file's device and inode number
   bool shared_, first_ = false;
   int depth_ = 0;  // depth of the recursive lock
 };

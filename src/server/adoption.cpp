@@ -5,7 +5,6 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
-#include "core/shm/arena.hpp"
 #include "core/shm/omission.hpp"
 #include "core/shm/open_steps.hpp"
 
@@ -134,9 +133,7 @@ void Adoption::take_arena(Member& keeper, Lane& lane, const std::unordered_set<s
     member->last_step = std::max(member->last_step, message.step);
     take_block(*member, lane, message);
   };
-  if (shm::walk_arena(region_.at(lane.span.arena_offset), lane.span.arena_bytes, take) ||
-      region_.arena_never_initialized(lane.index))
-    return;
+  if (region_.walk_blocks(lane.index, take)) return;
   lost_sentence_ =
       format("the arena of client {} is damaged: the blocks behind the damage are lost, and may belong to this step", keeper.id);
 }

@@ -3,6 +3,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "core/base/format.hpp"
 #include "core/base/module_path.hpp"
 #include "core/base/own_file.hpp"
+#include "core/base/process_guard.hpp"
 
 namespace damaris::server {
 namespace {
@@ -26,6 +28,17 @@ void require_trusted(const std::string& path, const std::string& depends_on, con
               format("{}: {} is not loaded: {} may be written or replaced by anyone; take that right away ('chmod o-w' of it and "
                      "of the folder it is in) or put the plugin elsewhere",
                      place, path, part));
+}
+
+// dlopen would wait for the writer of a named pipe. Nobody whom require_trusted does not trust can exchange the file afterwards.
+void require_regular_file(const std::string& path, const std::string& place) {
+  const StoredFileReader file(path);
+  if (file.is_open()) return;
+  const int reason = errno;
+  const bool irregular = reason == EINVAL || reason == EISDIR || reason == ENXIO;
+  throw Error(DC_E_PLUGIN,
+              format("{}: {} is not loaded: {}; {}", place, path, irregular ? "it is not a regular file" : text_of_errno(reason),
+                     irregular ? "name the shared object of the plugin" : "check it, and the limit of open files (ulimit -n)"));
 }
 
 std::string installed_folder() { return (fs::path(library_folder()) / "damaris" / "plugins").string(); }
@@ -63,6 +76,7 @@ std::string find_plugin(const std::string& library, const model::Model& model, c
   for (const std::string& path : tried) {
     if (::access(path.c_str(), R_OK) != 0) continue;
     require_trusted(path, path, place);
+    require_regular_file(path, place);
     if (is_installed(path)) return path;
     require_trusted(path, model.file, place);
     if (::getauxval(AT_SECURE) != 0)  // the configuration is the caller's, the rights are not

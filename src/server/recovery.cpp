@@ -12,7 +12,6 @@
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/model/json.hpp"
-#include "core/shm/arena.hpp"
 #include "core/shm/open_steps.hpp"
 #include "server/server.hpp"
 
@@ -32,13 +31,12 @@ shm::Region open_dead(const std::string& name) {
 
 void count_blocks(const shm::Region& region, Leftover& found) {
   for (std::uint32_t lane = 0; lane < region.client_count() * region.threads(); ++lane) {
-    const shm::LaneSpan span = region.span(lane);
     if (!region.owns_arena(lane)) continue;
-    shm::walk_arena(region.at(span.arena_offset), span.arena_bytes, [&](shm::BlockHeader& block, std::uint64_t) {
+    region.walk_blocks(lane, [&](shm::BlockHeader& block, std::uint64_t) {
       if (block.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(shm::BlockState::published)) return;
       found.first_step = found.datasets == 0 ? block.step : std::min(found.first_step, block.step);
       found.last_step = found.datasets == 0 ? block.step : std::max(found.last_step, block.step);
-      found.bytes += std::min(block.data_bytes, span.arena_bytes);
+      found.bytes += std::min(block.data_bytes, region.span(lane).arena_bytes);
       ++found.datasets;
     });
   }

@@ -1,16 +1,15 @@
 #include "core/base/log_target.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
+#include "core/base/line_writer.hpp"
 #include "core/base/own_file.hpp"
 #include "core/base/process_guard.hpp"
 
@@ -23,33 +22,9 @@ bool is_device(const std::string& file) {
   return folder == "/dev" || folder == "/dev/fd" || folder == "/dev/pts";
 }
 
-// Writes to a descriptor that may be a pipe without a reader, or a stopped terminal: a line waits briefly and is then dropped, because it
-// blocks the simulation. Later lines do not wait at all until the descriptor is writable again.
-class LineWriter {
- public:
-  // Returns the rest that could not be written, for example to a full disk: the caller may retry it.
-  std::string_view write(int descriptor, std::string_view line) {
-    constexpr std::size_t kAtOnce = 4096;  // a pipe that polls ready accepts this much
-    while (!line.empty() && is_ready(descriptor)) {
-      const ssize_t written = ::write(descriptor, line.data(), std::min(line.size(), kAtOnce));
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) return line;
-      line.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return {};
-  }
-
- private:
-  bool is_ready(int descriptor) {
-    constexpr int kPollTimeoutMs = 200;
-    pollfd place = {descriptor, POLLOUT, 0};
-    const int ready = ::poll(&place, 1, is_stuck_ ? 0 : kPollTimeoutMs);
-    is_stuck_ = ready == 0;
-    return ready > 0 || (ready < 0 && errno == EINTR);
-  }
-
-  bool is_stuck_ = false;
-};
+std::string why_not_opened(const std::string& path, int reason) {
+  return is_device(path) && reason == ENXIO ? "no process reads this pipe, or it is a socket" : why_not_own(path, reason);
+}
 
 class StandardError final : public LogTarget {
  public:
@@ -80,7 +55,8 @@ class LogFile final : public LogTarget {
     if (!lazy_) make_folder();
     constexpr int kHow = O_WRONLY | O_CREAT | O_APPEND;
     const int mode = lazy_ ? 0644 : 0666;
-    descriptor_ = is_device(path_) ? ::open(path_.c_str(), kHow | O_CLOEXEC, mode) : open_own(path_, kHow, mode);
+    constexpr int kDevice = O_CLOEXEC | O_NOCTTY | O_NONBLOCK;  // /dev/stderr may be a named pipe that nobody reads
+    descriptor_ = is_device(path_) ? ::open(path_.c_str(), kHow | kDevice, mode) : open_own(path_, kHow, mode);
     if (descriptor_ < 0 && lazy_) open_beside();
     return descriptor_ < 0 || ::fstat(descriptor_, &facts_) != 0 ? errno : 0;
   }
@@ -128,7 +104,7 @@ std::unique_ptr<LogTarget> log_file(const std::string& path) {
   auto file = std::make_unique<LogFile>(path, false);
   if (const int reason = file->open(); reason != 0)
     throw Error(DC_E_CONFIG, format("the log file '{}' cannot be opened: {}; name another one in <log file=\"...\">", path,
-                                    why_not_own(path, reason)));
+                                    why_not_opened(path, reason)));
   return file;
 }
 

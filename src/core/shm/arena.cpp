@@ -161,12 +161,13 @@ std::uint64_t Arena::largest_hole_bytes(Form form) noexcept {
   return largest < header_bytes(form) ? 0 : largest - header_bytes(form);
 }
 
-bool walk_arena(std::byte* base, std::uint64_t bytes, const std::function<void(BlockHeader&, std::uint64_t)>& visit) {
+bool walk_arena(std::byte* base, std::uint64_t bytes, std::uint64_t readable, const VisitBlock& visit) {
   for (std::uint64_t offset = 0; offset < bytes;) {
-    if (bytes - offset < sizeof(BlockHeader)) return false;
+    if (offset >= readable || readable - offset < sizeof(BlockHeader)) return false;
     auto& block = *reinterpret_cast<BlockHeader*>(base + offset);
     const std::uint64_t size = block.size_bytes.load(std::memory_order_acquire);
     if (block.magic != kBlockMagic || !size_is_sound(size, bytes - offset)) return false;
+    if (size > readable - offset && state_of(block, std::memory_order_acquire) != BlockState::free) return false;
     visit(block, offset);
     offset += size;
   }

@@ -82,8 +82,13 @@ inline void release_block(BlockHeader& block, std::uint64_t size_bytes, LaneHead
   lane.released.fetch_add(size_bytes, std::memory_order_release);
 }
 
-// Calls `visit(header, offset)` for each block of an arena in address order, as long as the headers are valid.
+using VisitBlock = std::function<void(BlockHeader&, std::uint64_t)>;
+// Calls `visit(header, offset)` for each block of an arena in address order, as long as the headers are valid. Reads only the first
+// `readable` bytes, and no block that is not free extends beyond them.
 // Returns false at an invalid block header, having visited the blocks before it.
-bool walk_arena(std::byte* base, std::uint64_t bytes, const std::function<void(BlockHeader&, std::uint64_t)>& visit);
+bool walk_arena(std::byte* base, std::uint64_t bytes, std::uint64_t readable, const VisitBlock& visit);
+inline bool walk_arena(std::byte* base, std::uint64_t bytes, const VisitBlock& visit) {
+  return walk_arena(base, bytes, bytes, visit);
+}
 
 }  // namespace damaris::shm

@@ -9,7 +9,6 @@
 #include "core/base/format.hpp"
 #include "core/base/process.hpp"
 #include "core/base/units.hpp"
-#include "core/shm/arena.hpp"
 #include "core/shm/lane.hpp"
 #include "core/shm/open_steps.hpp"
 #include "core/shm/peer_watch.hpp"
@@ -176,12 +175,17 @@ Region Region::attach(SharedMemory memory) {
 
 void Region::require_header() const {
   const RegionHeader& h = header();
-  if (memory_.size_bytes() < sizeof(RegionHeader) || h.magic != kMagic)
+  if (!is_there(0, sizeof(RegionHeader)) || h.magic != kMagic)
     throw Error(DC_E_SHM, format("{} is not a finished region of Damaris", name()));
   if (h.abi != kAbi || h.header_bytes != sizeof(RegionHeader))
     throw Error(DC_E_VERSION,
                 format("the region {} has ABI version {}, this library has {}; use the same Damaris for server and clients", name(),
                        h.abi, kAbi));
+}
+
+// Within the memory, and allocated: the server that made the region may have died before that, or its file was cut.
+bool Region::is_there(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  return fits(offset, bytes, memory_.size_bytes()) && memory_.is_backed(offset, bytes);
 }
 
 // Reads each field once and validates the value read. Returns false if the header is invalid.
@@ -195,16 +199,17 @@ bool Region::load_constants() {
   if (h.total_bytes > size || lanes == 0 || lanes >= kMostLanes || messages == 0 || messages > kMostMessages ||
       (messages & (messages - 1)) != 0)
     return false;
-  if (!fits(slots, constants_.clients * sizeof(ClientSlot), size) || slots % kLine != 0 ||
-      !fits(spans, lanes * sizeof(LaneSpan), size) || spans % alignof(LaneSpan) != 0 || !fits(xml.offset, xml.bytes, size) ||
-      !fits(model.offset, model.bytes, size) || !fits(constants_.pool, sizeof(PoolHeader), size) || constants_.pool % kLine != 0)
+  if (slots % kLine != 0 || spans % alignof(LaneSpan) != 0 || constants_.pool % kLine != 0) return false;
+  if (!is_there(slots, constants_.clients * sizeof(ClientSlot)) || !is_there(spans, lanes * sizeof(LaneSpan)) ||
+      !is_there(xml.offset, xml.bytes) || !is_there(model.offset, model.bytes) || !is_there(constants_.pool, sizeof(PoolHeader)))
     return false;
   constants_.xml = text_at(memory_, xml);
   constants_.model = text_at(memory_, model);
   const auto* span = reinterpret_cast<const LaneSpan*>(at(spans));
   constants_.spans.assign(span, span + lanes);
-  return std::all_of(constants_.spans.begin(), constants_.spans.end(),
-                     [&](const LaneSpan& s) { return is_sound(s, lanes, messages, size); });
+  return std::all_of(constants_.spans.begin(), constants_.spans.end(), [&](const LaneSpan& s) {
+    return is_sound(s, lanes, messages, size) && memory_.is_backed(s.lane_offset, lane_bytes(messages));
+  });
 }
 
 std::string Region::spill_file() const {
@@ -226,12 +231,19 @@ ClientSlot& Region::slot(std::uint32_t client) const noexcept {
   return *reinterpret_cast<ClientSlot*>(at(constants_.slots_offset + client * sizeof(ClientSlot)));
 }
 
-// A client initializes its arenas between claiming a slot and attaching; the server may declare the slot dead in between.
-bool Region::arena_never_initialized(std::uint32_t lane) const noexcept {
+// A client allocates and initializes its arenas between claiming a slot and attaching; the server may declare the slot dead in between.
+bool Region::arena_never_initialized(std::uint32_t lane, std::uint64_t readable) const noexcept {
   if (pool() != nullptr) return false;
   const auto state = static_cast<SlotState>(slot(lane / threads()).state.load(std::memory_order_acquire));
   if (state == SlotState::free || state == SlotState::claimed) return true;
-  return state == SlotState::dead && reinterpret_cast<const BlockHeader*>(at(span(lane).arena_offset))->magic == 0;
+  if (state != SlotState::dead) return false;
+  return readable < sizeof(BlockHeader) || reinterpret_cast<const BlockHeader*>(at(span(lane).arena_offset))->magic == 0;
+}
+
+bool Region::walk_blocks(std::uint32_t lane, const VisitBlock& visit) const {
+  const LaneSpan& s = span(lane);
+  const std::uint64_t readable = memory_.backed_bytes(s.arena_offset, s.arena_bytes);
+  return walk_arena(at(s.arena_offset), s.arena_bytes, readable, visit) || arena_never_initialized(lane, readable);
 }
 
 bool Region::server_lives() const { return PeerWatch(*this, kServerPart).alive(); }
@@ -241,12 +253,11 @@ bool Region::client_lives(std::uint32_t client) const { return PeerWatch(*this, 
 std::size_t Region::unreleased_blocks() const {
   std::size_t count = header().spilled_blocks.load(std::memory_order_acquire);
   for (std::uint32_t lane = 0; lane < client_count() * threads(); ++lane) {
-    const LaneSpan& s = span(lane);
     if (!owns_arena(lane)) continue;
-    const bool sound = walk_arena(at(s.arena_offset), s.arena_bytes, [&](BlockHeader& block, std::uint64_t) {
+    const bool sound = walk_blocks(lane, [&](BlockHeader& block, std::uint64_t) {
       count += block.state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(BlockState::published) ? 1 : 0;
     });
-    if (!sound && !arena_never_initialized(lane)) ++count;
+    if (!sound) ++count;
   }
   return count;
 }

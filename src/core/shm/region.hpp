@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/shm/arena.hpp"
 #include "core/shm/layout.hpp"
 #include "core/shm/shared_memory.hpp"
 
@@ -74,11 +75,14 @@ class Region {
   // Number of published blocks that no server has released, in all arenas and the spill file: the data of a dead job to be recovered. The
   // space behind a damaged block header counts as one block.
   std::size_t unreleased_blocks() const;
-  // True if the client died, or was declared dead, before it initialized its arena: there is nothing to walk.
-  bool arena_never_initialized(std::uint32_t lane) const noexcept;
+  // Calls `visit` for each block of the lane's arena, as walk_arena does, without touching memory that was never allocated: a dead region
+  // is read also when /dev/shm is full. Returns false if the arena is damaged; one that its client never initialized has no blocks.
+  bool walk_blocks(std::uint32_t lane, const VisitBlock& visit) const;
 
  private:
   explicit Region(SharedMemory memory) : memory_(std::move(memory)) {}
+  bool is_there(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  bool arena_never_initialized(std::uint32_t lane, std::uint64_t readable) const noexcept;
   void require_header() const;
   bool load_constants();
   void make_lanes(std::uint64_t lanes, std::uint64_t stride, std::uint64_t arenas, const std::vector<std::uint64_t>& shares);

@@ -9,6 +9,7 @@
 #include <boost/interprocess/shared_memory_object.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -254,6 +255,28 @@ void SharedMemory::allocate(std::uint64_t offset, std::uint64_t bytes, bool in_u
 void SharedMemory::populate(std::uint64_t offset, std::uint64_t bytes) noexcept {
   const std::uint64_t begin = offset / kPage * kPage;
   ::madvise(data_ + begin, offset + bytes - begin, MADV_POPULATE_READ);
+}
+
+// A page that is swapped out is not a hole. Without a descriptor or on a file system that does not know holes nothing counts as one.
+bool SharedMemory::is_hole(std::uint64_t offset) const noexcept {
+  if (!has_descriptor()) return false;
+  const off_t at = static_cast<off_t>(offset), data = ::lseek(descriptor_, at, SEEK_DATA);
+  return data < 0 ? errno == ENXIO : data > at;
+}
+
+// mincore first: it is bounded by the range, whereas SEEK_HOLE would scan all pages behind it, once for each arena.
+std::uint64_t SharedMemory::backed_bytes(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  if (name_.empty() || bytes == 0) return bytes;
+  static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  std::array<unsigned char, 4096> resident;
+  const std::uint64_t end = offset + bytes;
+  for (std::uint64_t begin = offset / page * page; begin < end; begin += resident.size() * page) {
+    const std::uint64_t pages = std::min<std::uint64_t>(resident.size(), (end - begin + page - 1) / page);
+    if (::mincore(data_ + begin, pages * page, resident.data()) != 0) resident.fill(0);
+    for (std::uint64_t i = 0; i < pages; ++i)
+      if ((resident[i] & 1) == 0 && is_hole(begin + i * page)) return std::max(offset, begin + i * page) - offset;
+  }
+  return bytes;
 }
 
 bool SharedMemory::try_lock(std::uint64_t part) noexcept {

@@ -54,6 +54,11 @@ class SharedMemory {
   // Maps the pages of a range that another process has allocated, so that the first read does not fault. Best effort.
   void populate(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
+  // Length of the part of [offset, offset+bytes), from its start, whose pages exist. Reading beyond it would allocate a page, which raises
+  // SIGBUS when /dev/shm is full. Does not read the memory. Not for a file that another process shortens at this moment.
+  std::uint64_t backed_bytes(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  bool is_backed(std::uint64_t offset, std::uint64_t bytes) const noexcept { return backed_bytes(offset, bytes) == bytes; }
+
   std::byte* data() const noexcept { return data_; }
   std::uint64_t size_bytes() const noexcept { return bytes_; }
   const std::string& name() const noexcept { return name_; }  // "" if private or borrowed
@@ -77,6 +82,7 @@ class SharedMemory {
   void take_descriptor(int descriptor) noexcept;
   bool is_file(const struct stat& info) const noexcept;
   bool has_descriptor() const noexcept;
+  bool is_hole(std::uint64_t offset) const noexcept;
   void close_descriptor() noexcept;
 
   std::unique_ptr<boost::interprocess::mapped_region> mapping_;  // none if borrowed

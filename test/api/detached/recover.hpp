@@ -35,10 +35,11 @@ inline Output damaris(const std::vector<std::string>& words) {
   return {process.wait(), text};
 }
 
-// A server that is killed with step 0 stored and step 1 in hand: complete, but never stored.
-inline shm::FoundRegion kill_with_data(Run& run) {
+// A server that is killed with step 0 stored and step 1 in hand: never stored. `complete`: no other client is waited for.
+inline shm::FoundRegion kill_with_data(Run& run, bool complete = true) {
   TestClient& client = run.attached(0);
-  for (const char* command : {"write 0", "end 0", "flush 0 60000"}) client.must(command);
+  if (complete)
+    for (const char* command : {"write 0", "end 0", "flush 0 60000"}) client.must(command);
   const shm::FoundRegion region = run.region();
   const ProcessWatch watch(region.server);
   ::kill(region.server.pid, SIGSTOP);

@@ -4,6 +4,8 @@
 #include "core/shm/shared_memory.hpp"
 #include "core/shm/start_lock.hpp"
 
+#include <sys/stat.h>
+
 namespace damaris::test {
 namespace {
 
@@ -33,6 +35,22 @@ TEST_CASE("damaris recover stores what a killed server had in hand, once its cli
   CHECK(run.regions().empty());
   CHECK(run.lines("step 0 complete 1 ").size() == 1);
   CHECK_THAT(run.lines("step 1 complete 1 ").at(0), Catch::EndsWith("datasets 1 x:0.0=128:16"));
+}
+
+// Reading a hole of a mapped file in /dev/shm allocates a page: where there is none left, by SIGBUS.
+TEST_CASE("a region is listed and recovered without memory for the arena of a client that never came") {
+  Run run("<clients count='2'/><server attach-timeout='60s'/>", kStorage);
+  const shm::FoundRegion region = kill_with_data(run, false);
+  run.drop(0);
+  const int file = ::open(("/dev/shm" + region.name).c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat before = {}, after = {};
+  REQUIRE(::fstat(file, &before) == 0);
+  CHECK_THAT(damaris({"recover", "--list", region.name}).text, Catch::Contains("1 dataset of step 1"));
+  const Output output = damaris({"recover", region.name});
+  CHECK(output.text == region.name + ": 1 dataset stored, step 1, region removed\n");
+  REQUIRE(::fstat(file, &after) == 0);
+  ::close(file);
+  CHECK(after.st_blocks == before.st_blocks);
 }
 
 TEST_CASE("a region that another process is recovering is left to it") {

@@ -3,20 +3,40 @@
 #include <catch2/catch.hpp>
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdarg>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 
 #include "support/errors.hpp"
 #include "support/temp_folder.hpp"
 
 namespace {
 int forks_allowed = -1;  // any number
+bool has_close_range = true;
+}  // namespace
+
+// The library's, or as of a kernel before Linux 5.9.
+extern "C" long syscall(long number, ...) noexcept {
+  static const auto real = reinterpret_cast<long (*)(long, ...)>(::dlsym(RTLD_NEXT, "syscall"));
+  if (number == SYS_close_range && !has_close_range) {
+    errno = ENOSYS;
+    return -1;
+  }
+  va_list list;
+  va_start(list, number);
+  long given[6];
+  for (long& argument : given) argument = va_arg(list, long);
+  va_end(list);
+  return real(number, given[0], given[1], given[2], given[3], given[4], given[5]);
 }
 
 // The library's, unless a case wants it refused: what the code under test calls is looked for in the program first.
@@ -86,6 +106,39 @@ TEST_CASE("where the system gives no process, or only the first of two, the clie
   }
   ::unsetenv("DAMARIS_SERVER");
   ::signal(SIGCHLD, SIG_DFL);
+}
+
+// A program in the place of damaris-server.
+std::string program(const TempFolder& folder, const std::string& text) {
+  std::string path = folder.write("program", "#!/bin/sh\n" + text);
+  ::chmod(path.c_str(), 0700);
+  ::setenv("DAMARIS_SERVER", path.c_str(), 1);
+  return path;
+}
+
+TEST_CASE("a server that says more than a server would is not listened to any longer") {
+  const TempFolder folder;
+  program(folder, "exec yes 'ok? no' >&3\n");
+  const Error error = error_of([] { spawn_server("run.xml", 1, 60'000); });
+  CHECK(error.code() == DC_E_SERVER_LOST);
+  CHECK_THAT(error.sentence(), Catch::Contains(folder.file("program")) && Catch::Contains("more than 64 KiB"));
+  ::unsetenv("DAMARIS_SERVER");
+}
+
+TEST_CASE("a server gets none of the simulation's descriptors, also where the kernel has no close_range") {
+  has_close_range = GENERATE(true, false);
+  const TempFolder folder;
+  program(folder, "ls -l /proc/$$/fd > '" + folder.file("open") + "'; exec >&3; echo ok\n");
+  const std::string file = folder.write("result", "");
+  int many[200];
+  for (int& descriptor : many) descriptor = ::open(file.c_str(), O_RDONLY);  // no O_CLOEXEC, as in programs that know of none
+  CHECK_NOTHROW(spawn_server("run.xml", 1, 60'000));
+  has_close_range = true;
+  for (const int descriptor : many) ::close(descriptor);
+  ::unsetenv("DAMARIS_SERVER");
+  std::stringstream open;
+  open << std::ifstream(folder.file("open")).rdbuf();
+  CHECK_THAT(open.str(), Catch::Contains(" 0 -> /dev/null") && !Catch::Contains(file));
 }
 
 TEST_CASE("a server's program that cannot be run is named with the reason") {

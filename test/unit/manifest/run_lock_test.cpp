@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +12,20 @@
 
 #include "core/base/failure.hpp"
 #include "support/temp_folder.hpp"
+
+namespace {
+unsigned long inode_mask = 0;  // by which numbers of paths differ from those of descriptors
+bool removes_locks = false;    // as a clean-up that knows no lock would
+}  // namespace
+
+// The library's, but as some FUSE and network file systems answer it: what the code under test calls is looked for in the program first.
+extern "C" int lstat(const char* path, struct stat* facts) noexcept {
+  static const auto real = reinterpret_cast<int (*)(const char*, struct stat*)>(::dlsym(RTLD_NEXT, "lstat"));
+  if (removes_locks && std::string(path).find(".lock") != std::string::npos) ::unlink(path);
+  const int result = real(path, facts);
+  if (result == 0) facts->st_ino ^= inode_mask;
+  return result;
+}
 
 namespace damaris::manifest {
 namespace {
@@ -58,6 +73,28 @@ TEST_CASE("a basename is the same one whatever way leads to its folder") {
   RunLock first = lock_of(folder.file("real/storm.jsonl"), "run a", "node.s0");
   first.unlock();
   CHECK_THROWS_AS(lock_of(folder.file("link/storm.jsonl"), "run b", "node.s1"), Error);
+}
+
+TEST_CASE("on a file system that numbers a file otherwise by its path a basename is locked, too") {
+  const Folder folder;
+  inode_mask = 1ul << 40;
+  {
+    RunLock first = lock_of(folder.record(), "run a", "node.s0");
+    CHECK(first.is_first());
+    CHECK_FALSE(first.is_gone());
+    first.unlock();
+    CHECK_THROWS_WITH(lock_of(folder.record(), "run b", "node.s1"), Catch::Contains("another run, which is still running"));
+    std::filesystem::remove(folder.lock());
+    CHECK(first.is_gone());
+  }
+  inode_mask = 0;
+}
+
+TEST_CASE("a lock file that is removed whenever it is made is an error, and not tried for ever") {
+  const Folder folder;
+  removes_locks = true;
+  CHECK_THROWS_WITH(lock_of(folder.record(), "run", "node.s0"), Catch::Contains(folder.lock() + ": it is removed again and again"));
+  removes_locks = false;
 }
 
 TEST_CASE("a process that holds the lock makes the others wait, but only until their time-out") {

@@ -1,11 +1,15 @@
 #include "core/base/log.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -32,6 +36,36 @@ struct QuietAfterwards {
     damaris::configure_log(LogLevel::off, "", "test");
   }
 };
+
+// Whether a child with that standard error ends `work` within some seconds.
+template <class Work>
+bool ends_with_stderr(int descriptor, const Work& work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(descriptor, STDERR_FILENO);
+    work();
+    ::_exit(0);
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  int status = -1;
+  while (::waitpid(child, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > end) ::kill(child, SIGKILL);
+    ::usleep(2'000);
+  }
+  return WIFEXITED(status);
+}
+
+void log_many_lines() {
+  damaris::configure_log(LogLevel::warning, "", "test");
+  for (int line = 0; line < 30; ++line) damaris::log_line(LogLevel::error, std::string(200, 'x'));
+}
+
+// Writes until there is no room.
+void fill(int descriptor) {
+  const std::string piece(200, 'x');
+  while (::write(descriptor, piece.data(), piece.size()) > 0) {
+  }
+}
 
 }  // namespace
 
@@ -151,4 +185,47 @@ TEST_CASE("standard error that nobody reads holds nobody up: lines are dropped u
   REQUIRE(bytes > 0);
   text.resize(static_cast<std::size_t>(bytes));
   CHECK_THAT(text, Contains("somebody reads again"));
+}
+
+TEST_CASE("a terminal that takes part of a line holds nobody up, and stays as blocking as it was for who shares it") {
+  const int screen = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  REQUIRE(screen >= 0);
+  REQUIRE((::grantpt(screen) == 0 && ::unlockpt(screen) == 0));
+  const int terminal = ::open(::ptsname(screen), O_RDWR | O_NOCTTY | O_CLOEXEC);
+  const int filler = ::open(::ptsname(screen), O_WRONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+  REQUIRE((terminal >= 0 && filler >= 0));
+  fill(filler);
+  char text[256];
+  for (int got = 0; got < 700;) got += static_cast<int>(::read(screen, text, sizeof text));
+  CHECK(ends_with_stderr(terminal, log_many_lines));
+  CHECK((::fcntl(terminal, F_GETFL) & O_NONBLOCK) == 0);
+  for (const int descriptor : {filler, terminal, screen}) ::close(descriptor);
+}
+
+TEST_CASE("a socket that nobody reads holds nobody up") {
+  int ends[2] = {};
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+  const int least = 1;
+  ::setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &least, sizeof least);
+  CHECK(ends_with_stderr(ends[1], log_many_lines));
+  for (const int end : ends) ::close(end);
+}
+
+TEST_CASE("a log to /dev/stderr does not wait for a reader of a named pipe, and says that there is none") {
+  const TempFolder folder;
+  const std::string pipe = folder.file("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  const int writer = ::open(pipe.c_str(), O_WRONLY | O_CLOEXEC);
+  const auto is_refused = [] {
+    const auto error = damaris::test::error_of([] { damaris::configure_log(LogLevel::warning, "/dev/stderr", "test"); });
+    if (error.code() != DC_E_CONFIG || error.sentence().find("no process reads this pipe") == std::string::npos) ::raise(SIGABRT);
+  };
+  CHECK(ends_with_stderr(writer, [] {
+    damaris::configure_log(LogLevel::warning, "/dev/stderr", "test");
+    log_many_lines();
+  }));
+  ::close(reader);
+  CHECK(ends_with_stderr(writer, is_refused));
+  ::close(writer);
 }

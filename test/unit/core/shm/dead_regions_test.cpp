@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -114,6 +115,85 @@ TEST_CASE(
   clear_dead_regions("dead", StalePolicy::recover, [&](const std::string& region) { recovered.push_back(region); });
   CHECK(recovered == (servers == 1 ? std::vector<std::string>{} : std::vector<std::string>{dead.name}));
   CHECK(exists(dead.name) == (servers > 1));  // the recovery takes it away
+}
+
+// In 512 bytes: what the file has in memory.
+long blocks_of(const std::string& name) {
+  struct stat info = {};
+  return ::stat(("/dev/shm" + name).c_str(), &info) == 0 ? static_cast<long>(info.st_blocks) : -1;
+}
+
+// Takes memory of a region away: reading it would allocate a page, and end in SIGBUS where /dev/shm is full.
+void punch(const std::string& path, std::uint64_t from, std::uint64_t bytes) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(from), static_cast<off_t>(bytes)) == 0);
+  ::close(file);
+}
+
+void cut_and_grow(const std::string& path, off_t left) {
+  struct stat info = {};
+  REQUIRE(::stat(path.c_str(), &info) == 0);
+  REQUIRE(::truncate(path.c_str(), left) == 0);
+  REQUIRE(::truncate(path.c_str(), info.st_size) == 0);
+}
+
+// Two clients with arenas of 32 KiB, of which one has come: a block of one page, one of three, the rest is free.
+struct HalfAttended {
+  explicit HalfAttended(SlotState second) {
+    RegionSpec spec;
+    spec.name = name = region_name("half", make_nonce(), 0, 0);
+    spec.simulation = "half";
+    spec.clients = 2;
+    spec.buffer_bytes = 64 * 1024;
+    Region region = Region::create(spec);
+    const LaneSpan span = region.span(0);
+    arena_offset = span.arena_offset;
+    region.memory().allocate(span.arena_offset, span.arena_bytes);
+    Arena arena(region.at(span.arena_offset), span.arena_bytes, region.lane(0));
+    for (const std::uint64_t pages : {1, 3})
+      arena.try_reserve(pages * kPage - kLine)->state.store(static_cast<std::uint32_t>(BlockState::published));
+    region.slot(0).state.store(static_cast<std::uint32_t>(SlotState::attached));
+    region.slot(1).state.store(static_cast<std::uint32_t>(second));
+    region.header().server_pid = 0x7ffffff0;
+    region.memory().release_name();
+  }
+  ~HalfAttended() { ::unlink(path().c_str()); }
+  std::string path() const { return "/dev/shm" + name; }
+  std::string name;
+  std::uint64_t arena_offset = 0;
+};
+
+TEST_CASE("looking at a dead region allocates nothing, whatever is missing of it, and what is missing of its data is known") {
+  const SlotState second = GENERATE(SlotState::free, SlotState::claimed, SlotState::dead);
+  const HalfAttended dead(second);
+  std::size_t datasets = 2;
+  bool readable = true;
+  SECTION("an arena whose client never came") {}
+  SECTION("the free space behind the blocks") { punch(dead.path(), dead.arena_offset + 5 * kPage, 3 * kPage); }
+  SECTION("a page of a block's data: it counts as damaged") { punch(dead.path(), dead.arena_offset + 2 * kPage, kPage); }
+  SECTION("the start of the arena") {
+    punch(dead.path(), dead.arena_offset, kPage);
+    datasets = 1;
+  }
+  SECTION("everything behind the header, of a file that was cut and grew again") {
+    cut_and_grow(dead.path(), static_cast<off_t>(kPage));
+    readable = false;
+  }
+  SECTION("everything: its server died before it allocated any of it") {
+    cut_and_grow(dead.path(), 0);
+    readable = false;
+  }
+  const long blocks = blocks_of(dead.name);
+  const auto found = find_regions(region_prefix("half"));
+  CHECK(blocks_of(dead.name) == blocks);
+  REQUIRE(found.size() == (readable ? 1 : 0));
+  if (readable) CHECK(found[0].unreleased_blocks == datasets);
+  try {
+    clear_dead_regions("half", StalePolicy::refuse);
+  } catch (const Error& error) {
+    CHECK(error.code() == DC_E_STALE_REGION);
+  }
+  CHECK((!exists(dead.name) || blocks_of(dead.name) == blocks));
 }
 
 // Changes a dead region as a server of another version, or damage, would have left it.
