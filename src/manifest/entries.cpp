@@ -183,7 +183,7 @@ void add_new(std::vector<std::string>& sentences, std::string&& more) {
 }
 
 // The relation of a line to the lines that were merged before.
-enum class LineOrigin { another_server, repeated, recovery };
+enum class LineOrigin { another_server, repeated, replacing };
 
 // Handles a line that was added twice, for instance by two concurrent recoveries.
 void add_datasets_once(FileEntry& file, std::vector<DatasetEntry>&& more) {
@@ -197,16 +197,24 @@ void add_datasets_once(FileEntry& file, std::vector<DatasetEntry>&& more) {
   }
 }
 
-// A recovered file replaces the dead server's file.
 void add_file(std::vector<FileEntry>& files, FileEntry&& more, LineOrigin origin) {
   const auto same = std::find_if(files.begin(), files.end(), [&](const FileEntry& file) { return file.name == more.name; });
   if (same == files.end()) return void(files.push_back(std::move(more)));
-  if (origin == LineOrigin::recovery) return void(*same = std::move(more));
+  if (origin == LineOrigin::replacing) return void(*same = std::move(more));
   same->server = std::min(same->server, more.server);
   if (origin == LineOrigin::repeated && !more.is_shared())
     return;  // one server wrote it, and the existing line may be from a recovery
   if (origin == LineOrigin::repeated) return add_datasets_once(*same, std::move(more.datasets));
   std::move(more.datasets.begin(), more.datasets.end(), std::back_inserter(same->datasets));
+}
+
+// A recovered file replaces the dead server's. So does the later one of an independent server, which has come back into its run. One
+// of connected servers cannot come back: its second line repeats the first.
+LineOrigin origin_of(const StepEntry& line, bool again) {
+  if (line.recovered) return LineOrigin::replacing;
+  if (!again) return LineOrigin::another_server;
+  const bool is_independent = !line.reporters.front().first.empty();
+  return is_independent ? LineOrigin::replacing : LineOrigin::repeated;
 }
 
 std::int32_t lowest_source_of(const DatasetEntry& dataset) {
@@ -228,10 +236,10 @@ void merge(StepEntry& into, StepEntry&& other) {
   const bool again = std::any_of(other.reporters.begin(), other.reporters.end(), [&](const auto& reporter) {
     return std::find(into.reporters.begin(), into.reporters.end(), reporter) != into.reporters.end();
   });
+  const LineOrigin origin = origin_of(other, again);
   append_sorted(into.servers, std::move(other.servers));
   append_sorted(into.reporters, std::move(other.reporters));
   into.complete = into.complete && other.complete;
-  const LineOrigin origin = other.recovered ? LineOrigin::recovery : again ? LineOrigin::repeated : LineOrigin::another_server;
   for (FileEntry& file : other.files) add_file(into.files, std::move(file), origin);
   into.recovered = into.recovered || other.recovered;
   std::sort(into.files.begin(), into.files.end(),

@@ -101,7 +101,8 @@ struct DatasetInFile {
 // it does not depend on which server reported first; if lines do not give that, by server, then by name.
 void put_in_order(std::vector<DatasetInFile>& datasets);
 
-// Merges another line about the same step. Entries for the same file are joined.
+// Merges another, later line about the same step. Entries for the same file are joined, unless the later one replaces the file. What
+// is missing according to one of the lines is missing.
 void merge(StepEntry& into, StepEntry&& other);
 
 // A line about the run, before its steps.

@@ -44,10 +44,11 @@ std::vector<std::string> OwnFiles::of_earlier_runs() const {
 }
 
 // Only now, because a run that stores nothing must not destroy data.
-void OwnFiles::stored(const std::string& name) {
+bool OwnFiles::stored(const std::string& name) {
   if (!std::exchange(has_stored_, true) && replaces_all_)
     for (std::string& earlier : of_earlier_runs()) earlier_.insert(std::move(earlier));
   earlier_.erase(name);
+  return of_this_run_.erase(name) > 0;
 }
 
 void OwnFiles::remove_earlier() {

@@ -23,8 +23,9 @@ class OwnFiles {
   void join(const std::string& record, std::uint64_t begins_at);
   // Names (without folder) of the files of earlier runs, sorted.
   std::vector<std::string> of_earlier_runs() const;
-  // Call after each file is stored: it is none of an earlier run's any more. From the first one on the others may be removed.
-  void stored(const std::string& name);
+  // Call after each file is stored: it is none of an earlier run's any more. From the first one on the others may be removed. Returns
+  // whether it has replaced a file of this run, which this server had stored before it came back.
+  bool stored(const std::string& name);
   // Removes the files of earlier runs, if they are to be removed and this server has stored a file.
   void remove_earlier();
 

@@ -44,8 +44,9 @@ class ManifestWriter {
   ManifestWriter(const dc_host_t& host, const WriterOptions& options, const FileNames& names);
 
   // Call after storing each file `name`. The remaining files of an earlier run that is to be overwritten are removed when the
-  // manifest has a line of this run. Until then the earlier lines are valid, and a crash must leave the files that they name.
-  void begin(const std::string& name) { own_files_.stored(name); }
+  // manifest has a line of this run. Until then the earlier lines are valid, and a crash must leave the files that they name. Returns
+  // whether it has replaced a file that this server had stored in this run before it came back.
+  bool begin(const std::string& name) { return own_files_.stored(name); }
   // Reports what this server stored of a step that was complete at `since`, in step order. If its line is due, write() adds it.
   void report(StepEntry&& record, Instant since);
   // Adds the lines that are due. Returns false if a line could not be added and will be retried: call it again. Throws Failure when

@@ -230,6 +230,13 @@ void Storage::warn(std::vector<PlaceWarning>&& warnings) {
   }
 }
 
+void Storage::warn_of_replaced(const std::string& file) {
+  manifest::StepEntry& record = current_->record;
+  record.warnings.push_back("step " + std::to_string(record.step) + " is stored once more: " + file +
+                            ", which this server had stored in this run before it came back, is replaced");
+  host_.log(host_.self, 1, ("hdf5: " + record.warnings.back()).c_str());
+}
+
 // Releases the grant while this server waits for the next attempt.
 int Storage::failed(const dc_step_t& step, const Failure& failure, Instant begun) {
   const Instant now = Clock::now();
@@ -300,7 +307,7 @@ manifest::FileEntry Storage::write_own_file(const dc_step_t& step) {
   file.close();
   entry.checksum = file.checksum();
   entry.bytes = output.publish(settings_.existing != manifest::Existing::refuse);
-  manifest_->begin(entry.name);
+  if (manifest_->begin(entry.name)) warn_of_replaced(entry.name);
   std::uint64_t raw_bytes = 0;
   for (const manifest::DatasetEntry& dataset : entry.datasets) raw_bytes += dataset.raw_bytes;
   host_.stored(host_.self, output.final_path().c_str(), entry.bytes, raw_bytes);

@@ -63,6 +63,7 @@ class Storage {
   int abandon(const dc_step_t& step, dc_code code, std::string sentence);
   void report(const dc_step_t& step);
   void warn(std::vector<PlaceWarning>&& warnings);
+  void warn_of_replaced(const std::string& file);
   manifest::FileEntry write_file(const dc_step_t& step);
   void share();
   manifest::FileEntry write_own_file(const dc_step_t& step);

@@ -124,6 +124,23 @@ TEST_CASE("what several servers say of a failure in the same words stands there 
   CHECK(record.failures == std::vector<std::string>{"no room", "no folder"});
 }
 
+TEST_CASE("a file that an independent server names again is the one of its later line, and those of others stay") {
+  StepEntry first = step(3, 1), again = first, other = step(3, 0), none = first;
+  for (StepEntry* one : {&first, &again, &none}) one->reporters = {{"node7", 1}};
+  other.reporters = {{"node8", 0}};
+  first.recovered = GENERATE(false, true);  // it may come back after a recovery
+  again.files[0].checksum = 7;
+  again.files[0].datasets.pop_back();
+  none.files.clear();  // it could not be stored once more: the file of before is still there
+  merge(first, std::move(other));
+  merge(first, std::move(again));
+  merge(first, std::move(none));
+  REQUIRE(first.files.size() == 2);
+  CHECK(first.files[0].datasets.size() == 3);
+  CHECK(first.files[1].checksum == 7);
+  CHECK(first.files[1].datasets.size() == 2);
+}
+
 TEST_CASE("a later run in the same record replaces what the earlier one stored from its first step on") {
   const RecordText file;
   file.add_line(kRun);

@@ -173,3 +173,36 @@ TEST_CASE("the recovery of a server's data into its run is no return of it: it l
     CHECK(step.files.size() == (number == 2 || number == 3 ? 1 : 2));
   }
 }
+
+TEST_CASE("a step that a process stores once more after it came back is the one that it stored last, and the log says so") {
+  Run run(GENERATE("overwrite", "append"));
+  for (const int step : {1, 2, 3}) run.first_stores(step);
+  GENERATE(true, false) ? run.killed_second_stores({1, 2}) : run.second_stores({1, 2});
+  const char* const sentence =
+      "step 2 is stored once more: storm.node7.s1.i2.h5, which this server had stored in this run before it came";
+  run.second([&](ServerOf& process) {
+    REQUIRE(process.store(2, 100) == DC_OK);
+    store_all(process, {3});
+    CHECK(told(process, 1, sentence) == 1);
+    CHECK(told(process, 1, "is stored once more") == 1);
+  });
+  run.end();
+  const auto steps = steps_in(run.folder.file("storm.jsonl"));
+  CHECK(steps.at(2).files.at(1).datasets.at(0).raw_bytes == 400);
+  CHECK_THAT(steps.at(2).warnings.at(0), Catch::StartsWith(sentence));
+  CHECK(run.verified().damaged.empty());
+  CHECK(run.partial().empty());
+}
+
+TEST_CASE("with exists=refuse a process that comes back cannot store a step once more, and the file of before stays") {
+  Run run("refuse");
+  run.first_stores(2);
+  run.second_stores({2});
+  run.second([&](ServerOf& process) {
+    CHECK(process.store(2, 100) == DC_E_IO);
+    CHECK_THAT(process.host.failure, Catch::Contains("storm.node7.s1.i2.h5 is not stored"));
+  });
+  run.end();
+  CHECK(run.verified().damaged.empty());
+  CHECK(run.partial() == Steps{2});
+}
