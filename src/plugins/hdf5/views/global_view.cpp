@@ -166,8 +166,8 @@ const std::string& farthest_file(const History& history) {
   return farthest->file->name;
 }
 
-// HDF5 computes the size of an array, and of a dimension with 4 bytes an element, in 64 bits, and does not always notice an overflow. One such
-// array must not cost the others their view.
+// HDF5 computes the size of an array, and of a dimension with 4 bytes an element, in 64 bits, and does not always notice an overflow. One
+// such array must not cost the others their view.
 std::string too_large(const dc_variable_info_t& variable, const History& history) {
   constexpr std::int64_t kLeastElement = 8;
   const std::int64_t element_bytes = std::max(static_cast<std::int64_t>(variable.element_bytes), kLeastElement);
