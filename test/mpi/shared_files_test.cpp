@@ -78,5 +78,35 @@ TEST_CASE(
   CHECK_FALSE(run.record(1).contains("warnings"));  // once a variable
 }
 
+// Of a variable without elements, at a place; its values are read in the same way.
+void be_empty(std::int64_t place) {
+  REQUIRE(dc_set_parameter("n", 0) == DC_OK);
+  REQUIRE(dc_set_position("line", 1, &place) == DC_OK);
+}
+
+TEST_CASE("a step in which no client has elements of a variable can be read again, as from files of single servers") {
+  const std::string whole = GENERATE("", "global='16'"), filters = GENERATE("", " filters='deflate:1'");
+  SharedRun run(filters, "size='16MiB'", whole);
+  double nothing = 0;
+  if (run.start()) {
+    be_empty(run.rank() == 0 ? 8 : 0);
+    CHECK(dc_write("x", 0, &nothing) == DC_OK);
+    CHECK(run.end(0).empty());
+    CHECK(dc_finalize() == DC_OK);
+  }
+  run.job.together();
+  if (rank_in(MPI_COMM_WORLD) == 0) CHECK_THAT(run.verified(), Catch::Contains(": all as recorded"));
+  SharedRun next("restart='" + run.out + "/storm'", "size='16MiB'", whole);
+  if (next.start()) {
+    be_empty(next.rank() == 0 ? 8 : 0);
+    std::int64_t step = -1;
+    CHECK(dc_last_step("x", &step) == DC_OK);
+    CHECK(step == 0);
+    CHECK(dc_read("x", 0, &nothing) == DC_OK);
+    CHECK(dc_finalize() == DC_OK);
+  }
+  next.job.together();
+}
+
 }  // namespace
 }  // namespace damaris::test

@@ -128,12 +128,4 @@ const std::byte* elements_of(const Piece& piece, const Box& box, Staging& stagin
   return room;
 }
 
-const std::byte* framed_elements_of(const Piece& piece, const Box& box, const Box& frame, Staging& staging) {
-  if (box == frame) return elements_of(piece, box, staging);
-  std::byte* room = room_for(piece, frame, staging);
-  std::fill_n(room, static_cast<std::size_t>(volume(frame)) * piece.variable->element_bytes, std::byte{0});
-  gather(piece, box, {room, frame});
-  return room;
-}
-
 }  // namespace damaris::hdf5

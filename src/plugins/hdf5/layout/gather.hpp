@@ -36,7 +36,4 @@ const std::byte* in_place(const Piece& piece, const Box& box);
 // The elements of `box`, in the region or gathered in `staging`.
 const std::byte* elements_of(const Piece& piece, const Box& box, Staging& staging);
 
-// The same with the layout of `frame`, which contains the box and begins at the same corner; zeros beyond the box.
-const std::byte* framed_elements_of(const Piece& piece, const Box& box, const Box& frame, Staging& staging);
-
 }  // namespace damaris::hdf5

@@ -93,6 +93,17 @@ std::vector<Box> holes_of(const Box& whole, const std::vector<JoinedBox>& joined
   return holes;
 }
 
+// If no block has elements, each member still records that it has the variable, as with a file of its own: by its first block, at a place
+// within the dataset.
+std::vector<SharedPart> parts_without_elements(const Offered& offered, const Box& whole) {
+  std::map<int, SharedPart> first;  // by member
+  for (const auto& [member, block] : offered.blocks)
+    first.insert({member, {member, block.source, block.block, volume(whole) == 0 ? whole : block.box}});
+  std::vector<SharedPart> parts;
+  for (const auto& [member, part] : first) parts.push_back(part);
+  return parts;
+}
+
 SharedDataset joined_dataset(const dc_variable_info_t& variable, const Offered& offered) {
   const std::vector<Box> boxes = boxes_of(offered);
   SharedDataset dataset = {variable.path, &variable, true, true, whole_of(offered, boxes), offered.global, {}, {}};
@@ -102,6 +113,7 @@ SharedDataset joined_dataset(const dc_variable_info_t& variable, const Offered& 
       const MemberBlock& from = offered.blocks[tile.block];
       dataset.parts.push_back({from.member, from.block.source, from.block.block, tile.box});
     }
+  if (joined.empty()) dataset.parts = parts_without_elements(offered, dataset.whole);
   dataset.holes = holes_of(dataset.whole, joined);
   return dataset;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <stdexcept>
 #include <tuple>
@@ -153,6 +154,29 @@ Box box_of(const History& history) {
   return bounding_box(boxes);
 }
 
+// The file whose part lies farthest from zero.
+const std::string& farthest_file(const History& history) {
+  const PlacedDataset* farthest = &history.begin()->second.front();
+  const auto reach = [](const PlacedDataset& place) {
+    return *std::max_element(place.box.high.begin(), place.box.high.begin() + std::max(place.box.ndims, 1));
+  };
+  for_each_place(history, [&](const std::vector<PlacedDataset>&, const PlacedDataset& place) {
+    if (reach(place) > reach(*farthest)) farthest = &place;
+  });
+  return farthest->file->name;
+}
+
+// HDF5 computes the size of an array, and of a dimension with 4 bytes an element, in 64 bits, and does not always notice an overflow. One
+// such array must not cost the others their view.
+std::string too_large(const dc_variable_info_t& variable, const History& history) {
+  constexpr std::int64_t kLeastElement = 8;
+  const std::int64_t element_bytes = std::max(static_cast<std::int64_t>(variable.element_bytes), kLeastElement);
+  const auto steps = static_cast<std::int64_t>(history.size());
+  if (volume(box_of(history)) <= std::numeric_limits<std::int64_t>::max() / element_bytes / steps) return "";
+  return "one array of its global extents and all positions would be larger than HDF5 can address; the farthest part is in " +
+         farthest_file(history) + "; check dc_set_position, and global in the XML";
+}
+
 // If servers share faces, the lower client wins, as within a server.
 void map_step(std::size_t time, const std::vector<PlacedDataset>& places, std::vector<Mapping>& mappings) {
   std::vector<Box> boxes;
@@ -260,6 +284,7 @@ GlobalView global_view(const Steps& steps, const dc_host_t& host) {
     const CommonScaling scaling = scaling_of(found->second);
     std::string why = obstacle(variable, found->second);
     if (why.empty()) why = other_declaration(variable, found->second, steps);
+    if (why.empty()) why = too_large(variable, found->second);
     if (!why.empty())
       view.not_shown.push_back({variable.path, why});
     else if (!scaling.obstacle().empty())

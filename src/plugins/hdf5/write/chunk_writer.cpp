@@ -101,33 +101,33 @@ void ChunkWriter::note(const ChunkLane& lane, const ChunkTarget& target, BrickIn
 }
 
 void ChunkWriter::prepare(ChunkLane& lane, const ChunkTarget& target) const {
-  const dc_variable_info_t& variable = *target.piece.variable;
-  const Box frame = is_compressed(target.piece) ? frame_of(lane.brick, target.chunk) : lane.brick;
-  const auto count = static_cast<std::size_t>(volume(frame));
-  const auto inside = static_cast<std::size_t>(volume(lane.brick));
-  lane.values = framed_elements_of(target.piece, lane.brick, frame, lane.gathered);
-  const BrickSummary summary = summarize(variable, elements_inside(lane, frame, variable.element_bytes), inside);
+  const auto count = static_cast<std::size_t>(volume(lane.brick));
+  lane.values = elements_of(target.piece, lane.brick, lane.gathered);
+  const BrickSummary summary = summarize(*target.piece.variable, lane.values, count);
   lane.range = summary.range;
   lane.checksum = summary.checksum;
   lane.error = 0;
   if (target.precision.kind != DC_EXACT) {
-    lane.changed.resize(std::max(lane.changed.size(), count * target.precision.element_bytes));
+    const std::size_t bytes = count * target.precision.element_bytes;
+    lane.changed.resize(std::max(lane.changed.size(), bytes));
     lane.error = apply(target.precision, lane.values, count, lane.changed.data());
     lane.values = lane.changed.data();
-    const std::size_t stored_bytes = target.precision.element_bytes;
-    lane.checksum = codec::crc32(elements_inside(lane, frame, stored_bytes), inside * stored_bytes);
+    lane.checksum = codec::crc32(lane.values, bytes);
   }
-  if (is_compressed(target.piece)) encode(lane, target, frame);
+  if (!is_compressed(target.piece)) return;
+  const Box frame = frame_of(lane.brick, target.chunk);
+  fill_up(lane, frame, target.precision.element_bytes);
+  encode(lane, target, frame);
 }
 
-// The elements of lane.values within the brick.
-const void* ChunkWriter::elements_inside(ChunkLane& lane, const Box& frame, std::size_t element_bytes) {
-  const auto* const values = static_cast<const std::byte*>(lane.values);
-  std::size_t offset = 0;
-  if (is_contiguous(frame, lane.brick, element_bytes, offset)) return values + offset;
-  lane.clipped.resize(std::max(lane.clipped.size(), static_cast<std::size_t>(volume(lane.brick)) * element_bytes));
-  copy_region({lane.clipped.data(), lane.brick}, {values, frame}, lane.brick, element_bytes);
-  return lane.clipped.data();
+// Adds zeros to a chunk that is cut off by the end of the dataset: last, so that they count in no error, range or checksum.
+void ChunkWriter::fill_up(ChunkLane& lane, const Box& frame, std::size_t element_bytes) {
+  if (lane.brick == frame) return;
+  const std::size_t bytes = static_cast<std::size_t>(volume(frame)) * element_bytes;
+  lane.framed.resize(std::max(lane.framed.size(), bytes));
+  std::fill_n(lane.framed.data(), bytes, std::byte{0});
+  copy_region({lane.framed.data(), frame}, {static_cast<const std::byte*>(lane.values), lane.brick}, lane.brick, element_bytes);
+  lane.values = lane.framed.data();
 }
 
 void ChunkWriter::encode(ChunkLane& lane, const ChunkTarget& target, const Box& frame) const {

@@ -38,7 +38,7 @@ class ChunkWriter {
  private:
   // The state of one worker for one chunk; reused, so that memory is allocated only for larger chunks.
   struct ChunkLane {
-    Staging gathered, changed, clipped;
+    Staging gathered, changed, framed;
     std::map<std::pair<dc_codec, int>, std::unique_ptr<codec::Encoder>> encoders;
     Box brick;
     const void* values = nullptr;
@@ -60,7 +60,7 @@ class ChunkWriter {
   void prepare(ChunkLane& lane, const ChunkTarget& target) const;
   void encode(ChunkLane& lane, const ChunkTarget& target, const Box& frame) const;
   void put(const ChunkLane& lane, const ChunkTarget& target) const;
-  static const void* elements_inside(ChunkLane& lane, const Box& frame, std::size_t element_bytes);
+  static void fill_up(ChunkLane& lane, const Box& frame, std::size_t element_bytes);
   static void note(const ChunkLane& lane, const ChunkTarget& target, BrickIndex& index);
   void write_all(const ChunkTarget& target);
 

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <limits>
+
 #include "unit/manifest/hand_manifest.hpp"
 #include "unit/plugins/fake_host.hpp"
 #include "unit/plugins/hdf5/blocks.hpp"
@@ -127,6 +129,15 @@ TEST_CASE("the place of a block without elements does not widen the array, which
   const hdf5::GlobalView view = hdf5::global_view(steps, *host.view());
   REQUIRE(view.arrays.size() == 1);
   CHECK(view.arrays[0].box == some.box);
+}
+
+TEST_CASE("a variable whose array HDF5 could not address is not shown, and the reason names its farthest part") {
+  constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max() - 4, kMost = std::int64_t{1} << 60;
+  const manifest::DatasetEntry near = joined_dataset("a", {0, 0}, {4, 4}), far = joined_dataset("a", {kFar - 1, kFar}, {4, 4});
+  CHECK_THAT(why_not_shown(steps_of({{near}, {far}}), 2), Contains("run.a.s0.i1.h5") && Contains("dc_set_position"));
+  CHECK_FALSE(why_not_shown(steps_of({{joined_dataset("a", {kMost - 1}, {1})}, {joined_dataset("a", {0}, {1})}})).empty());
+  CHECK(why_not_shown(steps_of({{joined_dataset("a", {0}, {1}), joined_dataset("a", {kMost / 2 - 1}, {1})}})).empty());
+  CHECK_THAT(why_not_shown(steps_of({{joined_dataset("a", {0}, {4}, {kFar})}})), Contains("global"));
 }
 
 TEST_CASE("the axis of the most variables is the first, then the longest, then the one that begins first") {

@@ -203,6 +203,31 @@ TEST_CASE("16 bits are read by HDF5 as they are, and undone by scale and offset"
   CHECK(file.attribute<double>("v", "largest_error").at(0) == Approx(error).margin(1e-4));
 }
 
+TEST_CASE("what fills up the last chunk counts in no error and no range") {
+  auto list = variable_info(0, "list", DC_FLOAT64, 1), plane = variable_info(1, "plane", DC_FLOAT32, 2);
+  const double scale = GENERATE(0.3, 1e-3);  // with the latter a zero would overflow
+  for (dc_variable_info_t* const variable : {&list, &plane}) {
+    variable->reduction = changed(DC_FLOAT16);
+    variable->reduction.has_packing = 1;
+    variable->reduction.scale = scale;
+    variable->reduction.offset = 1000;
+    variable->chunk[0] = variable->chunk[1] = 4;
+  }
+  Fixture run({list, plane});
+  Blocks blocks(0);
+  blocks.add(list, 0, {5}, std::vector<double>(5, 1000));
+  for (std::int32_t half : {0, 1})  // chunks of two blocks
+    place(blocks.add(plane, half, {3, 5}, std::vector<float>(15, 1000 + static_cast<float>(half) / 1024)), {3 * half, 0});
+  const ReadFile file = run.stored(blocks);
+  CHECK(file.attribute<double>("list/0", "largest_error").at(0) == 0);
+  CHECK(file.attribute<double>("list/0", "value_range") == std::vector<double>{1000, 1000});
+  CHECK(file.converted<double>("list/0") == std::vector<double>(5, 0));
+  CHECK(file.attribute<double>("plane", "largest_error").at(0) < 1e-5);
+  CHECK(file.attribute<double>("plane", "value_range") == std::vector<double>{1000, 1000 + 1.0 / 1024});
+  const std::vector<double> stored = file.converted<double>("plane");
+  for (std::size_t k = 0; k < 30; ++k) CHECK(stored[k] * scale == Approx(k < 15 ? 0 : 1.0 / 1024).margin(1e-5));
+}
+
 TEST_CASE("values that overflow 16 bits are refused with their range, or keep their type where the XML says so") {
   dc_reduction_t reduction = changed(DC_FLOAT16);
   reduction.has_packing = 1;

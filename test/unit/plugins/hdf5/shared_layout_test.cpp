@@ -213,6 +213,32 @@ TEST_CASE("one block without a position anywhere makes one dataset for each bloc
   CHECK(boxes_of(layout.datasets[1], 1).empty());
 }
 
+TEST_CASE("of a variable without elements on any server each server that has blocks of it writes none, within the dataset") {
+  const bool global = GENERATE(true, false);
+  const dc_variable_info_t variable = line(global);
+  const dc_host_t host = host_with(variable);
+  const std::vector<std::int64_t> whole = global ? std::vector<std::int64_t>{10} : std::vector<std::int64_t>();
+  const Offer first = offer(whole, {{0, 0, true, box(7, 7)}, {2, 0, true, box(8, 8)}}),
+              last = offer(whole, {{1, 0, true, box(3, 3)}});
+  const SharedLayout layout = shared_layout_of({first, Offer(), last}, host);
+  REQUIRE(layout.datasets.size() == 1);
+  const SharedDataset& dataset = layout.datasets[0];
+  CHECK(dataset.whole == (global ? box(0, 10) : box(7, 7)));
+  CHECK(boxes_of(dataset, 0) == std::vector<Box>{box(7, 7)});
+  CHECK(boxes_of(dataset, 1).empty());
+  CHECK(boxes_of(dataset, 2) == std::vector<Box>{global ? box(3, 3) : box(7, 7)});  // never before the dataset
+  CHECK(dataset.holes == (global ? std::vector<Box>{box(0, 10)} : std::vector<Box>()));
+}
+
+TEST_CASE("a server without elements writes nothing of a variable of which another one has some") {
+  const dc_variable_info_t variable = line(true);
+  const dc_host_t host = host_with(variable);
+  const SharedLayout layout =
+      shared_layout_of({offer({10}, {{0, 0, true, box(2, 4)}}), offer({10}, {{1, 0, true, box(4, 4)}})}, host);
+  REQUIRE(layout.datasets.size() == 1);
+  CHECK(boxes_of(layout.datasets[0], 1).empty());
+}
+
 TEST_CASE("a shared file tells of the clients of all servers, and of the first time that one of them has") {
   const dc_variable_info_t variable = line(false);
   const dc_host_t host = host_with(variable);
