@@ -112,7 +112,7 @@ class Check {
           {-1, "", "", run_.path() + ": its last line is cut off: a step may be missing, or is being recorded"});
     look_for_others();
     for (const RunEntry& run : run_.runs())
-      if (!run.regions.empty()) result_.regions.push_back(run.regions);
+      if (!run.regions.empty()) result_.regions.insert(run.regions);
     return std::move(result_);
   }
 
