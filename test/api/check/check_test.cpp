@@ -182,3 +182,14 @@ TEST_CASE("rule 12: a relative plugin is not sought in the working directory") {
   elsewhere.write("mine.so", "no code");
   CHECK_THAT(check({file}, elsewhere.path().string()).err, Contains("no plugin 'mine.so'"));
 }
+
+TEST_CASE("what damaris check shows costs in proportion to its length, and not to its square") {
+  const TempFolder folder;
+  const std::string config = folder.write(
+      "long.xml", "<simulation name='s'><data><layout name='l' type='int' dimensions='1'/><variable name='v' layout='l' unit='" +
+                      std::string(8 << 20, 'u') + "'/></data></simulation>");
+  const Run run = run_program({"sh", "-c", "ulimit -t 60; exec damaris check \"$0\"", config});
+  CHECK(run.status == 0);
+  CHECK(std::count(run.out.begin(), run.out.end(), 'u') > 8 << 20);
+  CHECK(widest(run.out) <= 80);
+}
