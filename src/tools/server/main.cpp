@@ -36,13 +36,25 @@ struct Options {
   int ready_fd = -1;
 };
 
+// The number of processes on this node that the launcher's environment gives; 1 if it gives none.
+int clients_of_launcher() {
+  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"}) {
+    const char* value = std::getenv(variable);
+    const long long clients = value == nullptr ? 0 : std::strtoll(value, nullptr, 10);
+    if (clients > damaris::model::kMostClients)
+      throw Error(DC_E_CONFIG,
+                  format("{}={} in the environment gives the server more clients than the {} that it may have; unset it, "
+                         "or set <clients count=\"N\"> in the XML",
+                         variable, value, damaris::model::kMostClients));
+    if (clients > 0) return static_cast<int>(clients);
+  }
+  return 1;
+}
+
 // The number of clients to wait for: --clients, the XML, the launcher's local size, else one.
 int expected_clients(const Options& options, const damaris::model::Model& model) {
   if (options.clients > 0) return options.clients;
-  if (model.architecture.clients > 0) return model.architecture.clients;
-  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"})
-    if (const char* value = std::getenv(variable); value != nullptr && std::atoi(value) > 0) return std::atoi(value);
-  return 1;
+  return model.architecture.clients > 0 ? model.architecture.clients : clients_of_launcher();
 }
 
 void check_startable(const damaris::model::Model& model) {

@@ -286,6 +286,31 @@ TEST_CASE("what keeps a server from starting comes back to the client that start
   CHECK_THAT(refusing.client(0)("init 0").sentence, Catch::Contains("run.xml:1:") && Catch::Contains("it was asked to refuse"));
 }
 
+TEST_CASE(
+    "more clients than a server may have are refused where the launcher's environment gives them, and the variable is named") {
+  Run run("");
+  const std::pair<const char*, const char*> given[] = {{"OMPI_COMM_WORLD_LOCAL_SIZE", "1048577"},
+                                                       {"MPI_LOCALNRANKS", "99999999999999999999"},
+                                                       {"SLURM_NTASKS_PER_NODE", "500000000"}};
+  const auto [variable, value] = given[GENERATE(0, 1, 2)];
+  for (const auto& [name, unused] : given) ::unsetenv(name);
+  ::setenv(variable, value, 1);
+  const auto server = run.start_server();
+  ::unsetenv(variable);
+  CHECK(server->wait() == 1);
+  CHECK_THAT(server->line(), Catch::StartsWith(std::string("damaris server: ") + variable + "=" + value + " in the environment") &&
+                                 Catch::Contains("1048576"));
+}
+
+#ifndef __SANITIZE_ADDRESS__  // which needs more address space than the limit leaves
+TEST_CASE("clients and threads without room in the buffer are refused before anything is made for them") {
+  Run run("<clients threads='256'/>", "");
+  Process server({"sh", "-c", "ulimit -v 1000000; exec damaris-server --clients 1048576 \"$0\"", run.config()}, true);
+  CHECK(server.wait() == 1);
+  CHECK_THAT(server.line(), Catch::Contains("is too small for 1048576 clients with 256 threads"));
+}
+#endif
+
 TEST_CASE("rule 5: without MPI an action of scope global is a configuration error, detached and in place") {
   const std::string event = "<event name='e' action='record' using='damaris_test_recorder.so' scope='global'/>";
   const std::string cores = GENERATE("1", "0");
