@@ -106,14 +106,17 @@ void StartLock::take(std::int64_t timeout_ms, const std::atomic<bool>* stop) {
   const Deadline deadline = Deadline::after_ms(timeout_ms);
   while (!try_take()) {
     const bool stopped = stop != nullptr && stop->load();
-    if (stopped || deadline.passed())
-      throw Error(
-          DC_E_TIMEOUT,
-          format("another start of '{}' on this node is under way and holds /dev/shm{} ({}); let it finish, or end the process "
-                 "that 'fuser /dev/shm{}' names",
-                 simulation_, name_, stopped ? "asked to stop while waiting" : format("waited {} ms", timeout_ms), name_));
+    if (stopped || deadline.passed()) throw held(stopped ? "asked to stop while waiting" : format("waited {} ms", timeout_ms));
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
+}
+
+Error StartLock::held(const std::string& how_long) const {
+  return Error(
+      DC_E_TIMEOUT,
+      format("another start of '{}' on this node is under way and holds /dev/shm{} ({}); let it finish, or end the process "
+             "that 'fuser /dev/shm{}' names",
+             simulation_, name_, how_long, name_));
 }
 
 }  // namespace damaris::shm

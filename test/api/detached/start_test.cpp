@@ -177,7 +177,11 @@ TEST_CASE("a client does not start a server while the start lock cannot be had")
   {
     shm::StartLock other(run.key());
     REQUIRE(other.try_take());
-    CHECK(run.client(0)("init 0").code == DC_E_TIMEOUT);
+    const Answer late = run.client(0)("init 0");
+    CHECK(late.code == DC_E_TIMEOUT);
+    CHECK_THAT(late.sentence,
+               Catch::StartsWith("another start of 'run' on this node is under way and holds /dev/shm" + other.name()) &&
+                   Catch::Contains("client 0 waited 200 ms") && Catch::Contains("fuser"));
     CHECK(run.regions().size() == 1);
   }
   CHECK(run.regions().empty());
