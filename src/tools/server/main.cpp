@@ -113,12 +113,22 @@ void start_in_background(const Options& options) {
   damaris::api::spawn_server(options.config, options.clients, 60'000);
 }
 
+void report_to_starter(const Options& options, dc_code code, const std::string& sentence) {
+  report_to_starter(options, format("{} {}", static_cast<int>(code), sentence));
+}
+
 int serve(const Options& options) {
   std::unique_ptr<damaris::server::Serving> server;
   try {
     server = start(options);
   } catch (const Error& error) {
-    report_to_starter(options, format("{} {}", static_cast<int>(error.code()), error.sentence()));
+    report_to_starter(options, error.code(), error.sentence());
+    throw;
+  } catch (const std::bad_alloc&) {
+    report_to_starter(options, DC_E_MEMORY, "damaris-server is out of memory; give it more (ulimit -v, the job's memory)");
+    throw;
+  } catch (const std::exception& error) {
+    report_to_starter(options, DC_E_INTERNAL, format("damaris-server cannot start: {}", error.what()));
     throw;
   }
   report_to_starter(options, "ok");

@@ -290,6 +290,19 @@ TEST_CASE("what keeps a server from starting comes back to the client that start
   CHECK_THAT(refusing.client(0)("init 0").sentence, Catch::Contains("run.xml:1:") && Catch::Contains("it was asked to refuse"));
 }
 
+TEST_CASE("a client in a folder that was removed hears that as the reason, with a server of its own and in place") {
+  const std::string cores = GENERATE("1", "0");
+  Run run("<dedicated cores='" + cores + "'/><clients count='1'/>");
+  const std::string script = "cd \"$1\" && mkdir gone && cd gone && rmdir ../gone && exec \"$0\" ../run.xml";
+  TestClient client(std::vector<std::string>{"sh", "-c", script, std::getenv("DAMARIS_TEST_CLIENT"), run.folder().path().string()});
+  const Answer answer = client("init 0");
+  INFO(answer.sentence);
+  CHECK(answer.code != DC_OK);
+  CHECK(answer.code != DC_E_INTERNAL);
+  CHECK_THAT(answer.sentence, Catch::Contains("../run.xml: ") && Catch::Contains("the working folder is gone") &&
+                                  Catch::Contains("start in a folder that is there"));
+}
+
 TEST_CASE(
     "more clients than a server may have are refused where the launcher's environment gives them, and the variable is named") {
   Run run("");
