@@ -80,15 +80,26 @@ void refuse_other_run(const model::Model& model, const Identity& run) {
   }
 }
 
+Error no_server(const model::Model& model, int id, bool started) {
+  const std::string server = format("start 'damaris server {}'", model.file);
+  std::string remedy = server + " or set <server start=\"auto\"/>";
+  if (model.architecture.start_server) remedy = "give <server attach-timeout=...> more";
+  if (started) remedy = format("this client started one, so see its log, or {} by hand", server);
+  return Error(DC_E_TIMEOUT, format("client {} found no server of '{}' on this node within {} ms; {}", id, model.simulation,
+                                    model.architecture.attach_timeout_ms, remedy));
+}
+
 // The client that holds the start lock starts the server.
 std::unique_ptr<Session> attach_to_server(const model::Model& model, const Identity& run, int id) {
   const Deadline deadline = Deadline::after_ms(model.architecture.attach_timeout_ms);
   shm::StartLock lock(shm::run_key(model));
-  bool started = false, is_leaving = false;
+  bool started = false, is_leaving = false, is_held = false;  // is_held: by another start
   while (true) {
     if (auto session = try_attach(run, id, &is_leaving)) return session;
     if (deadline.passed()) break;
-    if (model.architecture.start_server && !started && !is_leaving && lock.try_take()) {
+    const bool may_start = model.architecture.start_server && !started && !is_leaving;
+    is_held = may_start && !lock.try_take();
+    if (may_start && !is_held) {
       if (auto session = try_attach(run, id)) return session;
       refuse_other_run(model, run);
       spawn_server(model.file, 0, deadline.left_ms(model.architecture.attach_timeout_ms));
@@ -103,11 +114,8 @@ std::unique_ptr<Session> attach_to_server(const model::Model& model, const Ident
                 format("client {}: the server of '{}' on this node has lost all of its clients, and has not ended within {} ms; "
                        "start again when it has",
                        id, model.simulation, model.architecture.attach_timeout_ms));
-  throw Error(
-      DC_E_TIMEOUT,
-      format(
-          "client {} found no server of '{}' on this node within {} ms; start 'damaris server {}' or set <server start=\"auto\"/>",
-          id, model.simulation, model.architecture.attach_timeout_ms, model.file));
+  if (is_held) throw lock.held(format("client {} waited {} ms", id, model.architecture.attach_timeout_ms));
+  throw no_server(model, id, started);
 }
 
 }  // namespace

@@ -96,11 +96,15 @@ int clients_per_server(const model::Model& model) {
   return (a.clients + a.dedicated_cores - 1) / a.dedicated_cores;
 }
 
+// Of the clients' shares, as the threads of a client have equal ones: all together may be hundreds of millions.
+std::uint64_t smallest_share(const model::Architecture& architecture, std::uint64_t total_bytes, int clients) {
+  const auto shares = shm::arena_shares(total_bytes, static_cast<std::uint32_t>(clients), 1, architecture.weights);
+  return *std::min_element(shares.begin(), shares.end()) / static_cast<std::uint64_t>(architecture.threads) / shm::kPage *
+         shm::kPage;
+}
+
 std::uint64_t smallest_arena(const model::Model& model, int clients) {
-  const model::Architecture& a = model.architecture;
-  const auto shares =
-      shm::arena_shares(a.buffer_bytes, static_cast<std::uint32_t>(clients), static_cast<std::uint32_t>(a.threads), a.weights);
-  return *std::min_element(shares.begin(), shares.end());
+  return smallest_share(model.architecture, model.architecture.buffer_bytes, clients);
 }
 
 bool is_fixed(const model::Model& model, const model::Layout& layout) {

@@ -14,6 +14,9 @@ namespace damaris::config {
 // The largest number of clients any server gets, or 0 when only the start of the job determines it.
 int clients_per_server(const model::Model& model);
 
+// The smallest share of `total_bytes` that one thread of one of `clients` clients gets, in whole pages. Units: bytes.
+std::uint64_t smallest_share(const model::Architecture& architecture, std::uint64_t total_bytes, int clients);
+
 // The smallest share of the buffer that one thread of one of `clients` clients gets. Units: bytes.
 std::uint64_t smallest_arena(const model::Model& model, int clients);
 

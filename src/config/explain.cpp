@@ -110,7 +110,9 @@ class Explainer {
 }  // namespace
 
 void explain(const Document& document, const Schema& schema, Problems& problems) {
-  Explainer(schema, problems).root(document.root);
+  // The parser reports an element only after its attributes: with too many wrong ones reading ends before.
+  const bool has_root = !document.root.name.empty();
+  if (has_root) Explainer(schema, problems).root(document.root);
   if (!problems.empty()) return;
   for (const SchemaError& error : document.schema_errors) problems.add(error.where, error.sentence);
 }

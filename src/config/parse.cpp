@@ -1,6 +1,7 @@
 #include "config/build.hpp"
 #include "config/config.hpp"
 #include "config/schema.hpp"
+#include "config/xerces.hpp"
 #include "config/xml_reader.hpp"
 
 namespace damaris::config {
@@ -13,11 +14,7 @@ Element read_valid(const std::string& text, const Schema& schema, Problems& prob
   return std::move(document.root);
 }
 
-}  // namespace
-
-model::Model parse(const std::string& text, const std::string& path) { return parse(text, path, Schema()); }
-
-model::Model parse(const std::string& text, const std::string& path, const Schema& schema) {
+model::Model read(const std::string& text, const std::string& path, const Schema& schema) {
   Problems problems(path);
   const Element root = read_valid(text, schema, problems);
   model::Model model;
@@ -35,6 +32,18 @@ model::Model parse(const std::string& text, const std::string& path, const Schem
   check_model(build);
   problems.throw_if_any();
   return model;
+}
+
+}  // namespace
+
+model::Model parse(const std::string& text, const std::string& path) try { return read(text, path, Schema()); } catch (...) {
+  throw_without_xerces(path);
+}
+
+model::Model parse(const std::string& text, const std::string& path, const Schema& schema) try {
+  return read(text, path, schema);
+} catch (...) {
+  throw_without_xerces(path);
 }
 
 }  // namespace damaris::config

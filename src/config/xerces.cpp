@@ -1,9 +1,18 @@
 #include "config/xerces.hpp"
 
+#include <xercesc/sax/SAXException.hpp>
+#include <xercesc/util/OutOfMemoryException.hpp>
+#include <xercesc/util/PanicHandler.hpp>
 #include <xercesc/util/PlatformUtils.hpp>
 #include <xercesc/util/TransService.hpp>
+#include <xercesc/util/XMLException.hpp>
+#include <xercesc/util/XMLUni.hpp>
 
 #include <mutex>
+#include <new>
+
+#include "core/base/error.hpp"
+#include "core/base/format.hpp"
 
 namespace damaris::config {
 namespace {
@@ -11,16 +20,50 @@ namespace {
 // Xerces' user count is not thread-safe.
 std::mutex use_mutex;
 
+// Its own would end the process. It gives the reason below where an allocation failed, too.
+class Panic : public xerces::PanicHandler {
+ public:
+  void panic(const PanicReasons reason) override {
+    if (reason == Panic_AllStaticInitErr) throw std::bad_alloc();
+    throw Error(DC_E_INTERNAL, format("the XML parser cannot start: {}", getPanicReasonString(reason)));
+  }
+};
+
+Error out_of_memory(const std::string& path) {
+  return Error(
+      DC_E_MEMORY,
+      format("out of memory while the configuration {} was read; give the process more (ulimit -v, the job's memory)", path));
+}
+
 }  // namespace
 
+// A start that fails leaves Xerces half made and counted as made, so it is not tried again.
 XercesUse::XercesUse() {
+  static Panic panic;
+  static bool has_failed = false;
   const std::lock_guard<std::mutex> lock(use_mutex);
-  xerces::XMLPlatformUtils::Initialize();
+  if (has_failed)
+    throw Error(
+        DC_E_MEMORY,
+        "the XML parser could not be started before in this process, for want of memory; start the process again with more");
+  has_failed = true;
+  xerces::XMLPlatformUtils::Initialize(xerces::XMLUni::fgXercescDefaultLocale, nullptr, &panic);
+  has_failed = false;
 }
 
 XercesUse::~XercesUse() {
   const std::lock_guard<std::mutex> lock(use_mutex);
   xerces::XMLPlatformUtils::Terminate();
+}
+
+void throw_without_xerces(const std::string& path) try { throw; } catch (const xerces::OutOfMemoryException&) {
+  throw out_of_memory(path);
+} catch (const std::bad_alloc&) {
+  throw out_of_memory(path);
+} catch (const xerces::XMLException& fault) {
+  throw Error(DC_E_INTERNAL, format("{}: the XML parser failed: {}", path, utf8(fault.getMessage())));
+} catch (const xerces::SAXException& fault) {
+  throw Error(DC_E_INTERNAL, format("{}: the XML parser failed: {}", path, utf8(fault.getMessage())));
 }
 
 std::string utf8(const XMLCh* text) {

@@ -20,6 +20,11 @@ class XercesUse {
   XercesUse& operator=(const XercesUse&) = delete;
 };
 
+// Throws again, from a catch clause, what came out of reading the configuration `path`: exceptions of Xerces are of types of their own,
+// which nobody else knows, and end here. Throws Error(DC_E_MEMORY) when memory is short, Error(DC_E_INTERNAL) for a fault of the parser,
+// and any other exception as it is.
+[[noreturn]] void throw_without_xerces(const std::string& path);
+
 std::string utf8(const XMLCh* text);
 std::basic_string<XMLCh> utf16(const std::string& text);
 

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <limits>
 
+#include "core/base/errno_text.hpp"
 #include "core/base/output_file.hpp"
 
 namespace damaris::manifest {
@@ -72,6 +73,15 @@ std::string remedy_for(int error, const std::string& folder) {
       return "free space there or choose another basename";
     case ENAMETOOLONG:
       return "choose a shorter basename";
+    case EFBIG:
+      return "raise the limit (ulimit -f)";
+    case EMFILE:
+      return "raise the limit (ulimit -n)";
+    case ENFILE:
+    case ENOMEM:
+      return "start again when the system has more to spare";
+    case EROFS:
+      return "mount it for writing or choose another basename";
     default:
       return "make it writable or choose another basename";
   }
@@ -106,7 +116,7 @@ void check_can_write(const FileNames& names) {
     probe.sync();
   } catch (const Failure& failure) {
     throw Error(DC_E_NO_OUTPUT, "the output folder '" + names.folder() +
-                                    "' cannot be used: " + std::strerror(failure.system_error()) + "; " +
+                                    "' cannot be used: " + text_of_errno(failure.system_error()) + "; " +
                                     remedy_for(failure.system_error(), names.folder()));
   }
 }

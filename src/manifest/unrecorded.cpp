@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <filesystem>
 
 #include "core/base/failure.hpp"
 #include "core/base/output_file.hpp"
@@ -53,9 +55,40 @@ RecordedSteps steps_of_last_run(const std::string& record) {
   return recorded;
 }
 
+namespace {
+
+constexpr char kEnding[] = ".unrecorded";
+
+// The number in the name of a server's list, or -1.
+int server_in(const std::string& name, const std::string& start) {
+  const std::size_t end = name.size() - std::min(name.size(), sizeof kEnding - 1);
+  if (name.compare(0, start.size(), start) != 0 || end <= start.size() || name.compare(end, std::string::npos, kEnding) != 0)
+    return -1;
+  const std::string number = name.substr(start.size(), end - start.size());
+  const bool is_number = number.size() < 10 && number.find_first_not_of("0123456789") == std::string::npos;
+  return is_number && (number[0] != '0' || number == "0") ? std::stoi(number) : -1;
+}
+
+// Those of which the folder has a list. The number of servers is what a manifest says, and may be anybody's: it costs nothing.
+std::set<int> servers_with_lists(const FileNames& names, int servers) {
+  namespace fs = std::filesystem;
+  const std::string start = fs::path(names.hidden(".s")).filename().string();
+  std::set<int> found;
+  std::error_code unreadable;
+  fs::directory_iterator next(names.folder(), unreadable);
+  for (const fs::directory_iterator end; !unreadable && next != end; next.increment(unreadable))
+    if (const int server = server_in(next->path().filename().string(), start); server >= 0 && server < servers)
+      found.insert(server);
+  if (unreadable)  // then each name is tried
+    for (int server = 0; server < servers; ++server) found.insert(found.end(), server);
+  return found;
+}
+
+}  // namespace
+
 std::vector<UnrecordedSteps> UnrecordedSteps::find_all(const FileNames& names, const std::string& regions, int servers) {
   std::vector<UnrecordedSteps> there;
-  for (int server = 0; server < servers; ++server)
+  for (const int server : servers_with_lists(names, servers))
     if (UnrecordedSteps one(names, server, regions); one.exists()) there.push_back(std::move(one));
   return there;
 }

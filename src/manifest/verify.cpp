@@ -112,7 +112,7 @@ class Check {
           {-1, "", "", run_.path() + ": its last line is cut off: a step may be missing, or is being recorded"});
     look_for_others();
     for (const RunEntry& run : run_.runs())
-      if (!run.regions.empty()) result_.regions.push_back(run.regions);
+      if (!run.regions.empty()) result_.regions.insert(run.regions);
     return std::move(result_);
   }
 
@@ -219,8 +219,8 @@ class Check {
     const RunEntry& run = run_.runs().back();
     const FileNames names((fs::path(run_.folder()) / fs::path(run_.path()).stem()).string(), "");
     const RecordedSteps recorded = steps_of_last_run(run_.path());
-    for (int server = 0; server < run.servers; ++server)
-      for (const StepEntry& step : UnrecordedSteps(names, server, run.regions).missing_in(recorded))
+    for (const UnrecordedSteps& list : UnrecordedSteps::find_all(names, run.regions, run.servers))
+      for (const StepEntry& step : list.missing_in(recorded))
         for (const FileEntry& file : step.files) noted.insert(file.name);
     return noted;
   }

@@ -6,14 +6,33 @@
 #include <filesystem>
 
 #include "core/base/ascii.hpp"
+#include "core/base/error.hpp"
 #include "core/base/file.hpp"
+#include "core/base/format.hpp"
 #include "core/base/run_identity.hpp"
+#include "core/base/units.hpp"
 #include "core/model/json.hpp"
 #include "server/spill.hpp"
 
 namespace damaris::server {
 
+namespace {
+
+// Before anything is made for each of them: there may be hundreds of millions.
+void require_pages(const model::Architecture& a, int clients) {
+  const std::uint64_t lanes = static_cast<std::uint64_t>(clients) * static_cast<std::uint64_t>(a.threads);
+  if (!a.pooled && a.buffer_bytes / shm::kPage < lanes)
+    throw Error(
+        DC_E_CONFIG,
+        format("a buffer of {} is too small for {} clients with {} threads, at {} for each; give <buffer size=...> more, or set "
+               "fewer clients",
+               size_text(a.buffer_bytes), clients, a.threads, size_text(shm::kPage)));
+}
+
+}  // namespace
+
 std::shared_ptr<shm::Region> make_region(const model::Model& model, const std::string& xml, int clients, const RegionPlace& place) {
+  require_pages(model.architecture, clients);
   shm::RegionSpec spec;
   spec.name = place.name;
   spec.simulation = model.simulation;

@@ -1,6 +1,7 @@
 #include "server/start.hpp"
 
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <optional>
 
@@ -55,11 +56,20 @@ std::shared_ptr<const model::Model> parse(const std::string& xml, const std::str
   return std::make_shared<const model::Model>(config::parse(xml, path));
 }
 
+// The standard library's word for a path that cannot be resolved, for instance a relative one in a folder that was removed.
+Error unresolved(const model::Model& model, const std::filesystem::filesystem_error& error) {
+  std::error_code gone;
+  (void)std::filesystem::current_path(gone);
+  const std::string what = gone ? format("the working folder is gone ({})", gone.message()) : std::string(error.what());
+  const std::string remedy = gone ? "start in a folder that is there" : "check that path";
+  return Error(DC_E_IO, format("{}: its paths cannot be resolved, as {}; {}", model.file, what, remedy));
+}
+
 constexpr Library kLibrary = {parse, start_server};
 
 }  // namespace
 
-std::unique_ptr<Serving> start_server(const Configuration& configuration, StartOptions options) {
+std::unique_ptr<Serving> start_server(const Configuration& configuration, StartOptions options) try {
   constexpr int kMost = std::numeric_limits<int>::max();  // index + 1 would overflow
   const int index = options.index;
   if (options.coordinator == nullptr)
@@ -84,6 +94,8 @@ std::unique_ptr<Serving> start_server(const Configuration& configuration, StartO
   // keeps it: clients that got the lock before this server is ready would start another one.
   if (options.mode == ServerMode::split) lock.reset();
   return make(region);
+} catch (const std::filesystem::filesystem_error& error) {
+  throw unresolved(*configuration.model, error);
 }
 
 }  // namespace damaris::server

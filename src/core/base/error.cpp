@@ -1,7 +1,7 @@
 #include "core/base/error.hpp"
 
+#include "core/base/errno_text.hpp"
 #include "core/base/format.hpp"
-#include "core/base/process_guard.hpp"
 
 namespace damaris {
 namespace {

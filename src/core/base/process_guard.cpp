@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <ctime>
 #include <mutex>
-#include <system_error>
 
 namespace damaris {
 namespace {
@@ -96,20 +95,6 @@ void reset_inherited_signals() noexcept {
   sigset_t none;
   ::sigemptyset(&none);
   ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
-}
-
-std::string text_of_errno(int error) {
-  const std::string text = std::generic_category().message(error);
-  switch (error) {
-    case EFBIG:
-      return text + " (the limit of a file's size, see ulimit -f)";
-    case EMFILE:
-      return text + " (the limit of a process's open files, see ulimit -n)";
-    case ENFILE:
-      return text + " (the limit of the system's open files)";
-    default:
-      return text;
-  }
 }
 
 }  // namespace damaris

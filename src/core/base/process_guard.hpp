@@ -5,7 +5,8 @@
 #pragma once
 
 #include <csignal>
-#include <string>
+
+#include "core/base/errno_text.hpp"
 
 namespace damaris {
 
@@ -44,8 +45,5 @@ void prepare_own_process() noexcept;
 // For our own programs, which another program may have started: resets inherited blocked and ignored signals, except that SIGHUP stays
 // ignored, as nohup requires. Call it after installing handlers, which then receive pending signals, and before starting threads.
 void reset_inherited_signals() noexcept;
-
-// The system's error text, and the limit that may have caused it: "File too large (the limit of a file's size, see ulimit -f)".
-std::string text_of_errno(int error);
 
 }  // namespace damaris

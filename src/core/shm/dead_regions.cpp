@@ -36,6 +36,12 @@ std::string safe(std::string text) {
   return text.substr(0, 48);
 }
 
+bool is_safe_name(const std::string& text) { return !text.empty() && safe(text) == text; }
+
+bool is_hex(const std::string& text, std::size_t digits) {
+  return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
 // Appends a digest of the original to a changed name, so that different names stay different.
 std::string safe_and_unique(const std::string& text) {
   constexpr std::size_t kKept = 40;
@@ -301,6 +307,19 @@ std::string run_prefix(const RunKey& key, std::uint64_t nonce) {
   return format("{}{:08x}.", region_prefix(key), nonce & 0xffffffffu);
 }
 
+bool is_run_prefix(const std::string& text) {
+  const std::string user = user_prefix();
+  if (!begins_with(text, user)) return false;
+  std::vector<std::string> parts(1);  // job, simulation, digest, nonce, and nothing behind the last dot
+  for (std::size_t at = user.size(); at < text.size(); ++at)
+    if (text[at] == '.')
+      parts.emplace_back();
+    else
+      parts.back() += text[at];
+  return parts.size() == 5 && is_safe_name(parts[0]) && is_safe_name(parts[1]) && is_hex(parts[2], 16) && is_hex(parts[3], 8) &&
+         parts[4].empty();
+}
+
 std::string region_name(const RunKey& key, std::uint64_t nonce, int node, int server) {
   return format("{}n{}.s{}", run_prefix(key, nonce), node, server);
 }
@@ -310,9 +329,11 @@ std::uint64_t make_nonce() {
   return (static_cast<std::uint64_t>(source()) << 32) | source();
 }
 
-std::vector<FoundRegion> find_regions(const std::string& prefix, std::vector<UnreadRegion>* unread) {
+namespace {
+
+std::vector<FoundRegion> inspect_all(const std::vector<std::string>& names, std::vector<UnreadRegion>* unread) {
   std::vector<FoundRegion> regions;
-  for (const std::string& name : names_where([&](const std::string& name) { return begins_with(name, prefix); })) try {
+  for (const std::string& name : names) try {
       regions.push_back(inspect(name));
     } catch (const std::exception& error) {  // being created, another user's, or of another version
       log_line(LogLevel::debug, error.what());
@@ -322,6 +343,20 @@ std::vector<FoundRegion> find_regions(const std::string& prefix, std::vector<Unr
         unread->push_back({name, sentence_of(name, obstacle, error.what())});
     }
   return regions;
+}
+
+}  // namespace
+
+std::vector<FoundRegion> find_regions(const std::string& prefix, std::vector<UnreadRegion>* unread) {
+  return inspect_all(names_where([&](const std::string& name) { return begins_with(name, prefix); }), unread);
+}
+
+std::vector<FoundRegion> find_regions_of_runs(const std::set<std::string>& runs, std::vector<UnreadRegion>* unread) {
+  const auto is_of_a_run = [&](const std::string& name) {
+    const std::string run = run_of_region(name);
+    return runs.count(run) > 0 && is_run_prefix(run);
+  };
+  return inspect_all(names_where(is_of_a_run), unread);
 }
 
 std::optional<FoundRegion> wait_until_clear(const std::string& prefix, std::int64_t timeout_ms,

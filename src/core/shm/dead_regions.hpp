@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,8 @@ std::string run_of_region(const std::string& region);
 std::string job_prefix();
 // The prefix of all regions of one run; `nonce` distinguishes runs.
 std::string run_prefix(const RunKey& key, std::uint64_t nonce);
+// Whether `text` is such a prefix, complete, of this user: a manifest names its runs' regions by it, and may be anybody's.
+bool is_run_prefix(const std::string& text);
 // The full name.
 std::string region_name(const RunKey& key, std::uint64_t nonce, int node, int server);
 std::uint64_t make_nonce();
@@ -76,6 +79,8 @@ struct UnreadRegion {
 // that may hold data of a dead server.
 // Throws Error(DC_E_SHM) if /dev/shm cannot be listed.
 std::vector<FoundRegion> find_regions(const std::string& prefix, std::vector<UnreadRegion>* unread = nullptr);
+// The same for the regions of several runs, by their prefixes; what is no prefix of a run names none. Looks into /dev/shm once.
+std::vector<FoundRegion> find_regions_of_runs(const std::set<std::string>& runs, std::vector<UnreadRegion>* unread = nullptr);
 
 // Waits until `is_blocking` holds for no living region with that prefix: one that is leaving may still store the last data of the previous
 // run, and has up to `timeout_ms` for that. Returns a region that still blocks, or nothing; returns early once `stop` is set.

@@ -29,6 +29,33 @@ bool is_still_named(int descriptor, const std::string& name) {
   return ::fstat(descriptor, &ours) == 0 && ::stat(("/dev/shm" + name).c_str(), &named) == 0 && ours.st_ino == named.st_ino;
 }
 
+// What helps where the lock cannot be made: against somebody's file at its name, or against what is wrong with /dev/shm.
+std::string remedy_for(int error, const std::string& path) {
+  struct stat info = {};
+  const bool is_there = ::lstat(path.c_str(), &info) == 0;
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return "remove what is not needed there; 'df -h /dev/shm' and 'df -i /dev/shm' show what is full";
+    case EROFS:
+      return "have it mounted for writing: mount -o remount,rw /dev/shm";
+    case EMFILE:
+      return "raise the limit (ulimit -n)";
+    case ENFILE:
+    case ENOMEM:
+      return "start again when the system has more to spare";
+    case ENOENT:
+    case ENOTDIR:
+      return "mount a tmpfs at /dev/shm";
+    case EACCES:
+      if (is_there) break;
+      return "check the permissions of /dev/shm, normally 1777";
+    default:
+      break;
+  }
+  return "have it removed, or set DAMARIS_JOB to another name";
+}
+
 }  // namespace
 
 bool is_start_lock(const std::string& name) {
@@ -59,11 +86,12 @@ StartLock::~StartLock() {
 bool StartLock::try_take() {
   if (descriptor_ >= 0) return true;
   const int descriptor = open_own("/dev/shm" + name_, O_CREAT | O_RDWR, 0600);
-  if (descriptor < 0)
-    throw Error(DC_E_SHM,
-                format("cannot make the start lock /dev/shm{}: {}; no server of this run can start; have it removed, or set "
-                       "DAMARIS_JOB to another name",
-                       name_, why_not_own("/dev/shm" + name_, errno)));
+  if (descriptor < 0) {
+    const int error = errno;
+    const std::string path = "/dev/shm" + name_;
+    throw Error(DC_E_SHM, format("cannot make the start lock {}: {}; no server of this run can start; {}", path,
+                                 why_not_own(path, error), remedy_for(error, path)));
+  }
   const int failure = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
   if (failure == 0 && is_still_named(descriptor, name_)) {
     descriptor_ = descriptor;
@@ -78,14 +106,17 @@ void StartLock::take(std::int64_t timeout_ms, const std::atomic<bool>* stop) {
   const Deadline deadline = Deadline::after_ms(timeout_ms);
   while (!try_take()) {
     const bool stopped = stop != nullptr && stop->load();
-    if (stopped || deadline.passed())
-      throw Error(
-          DC_E_TIMEOUT,
-          format("another start of '{}' on this node is under way and holds /dev/shm{} ({}); let it finish, or end the process "
-                 "that 'fuser /dev/shm{}' names",
-                 simulation_, name_, stopped ? "asked to stop while waiting" : format("waited {} ms", timeout_ms), name_));
+    if (stopped || deadline.passed()) throw held(stopped ? "asked to stop while waiting" : format("waited {} ms", timeout_ms));
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
+}
+
+Error StartLock::held(const std::string& how_long) const {
+  return Error(
+      DC_E_TIMEOUT,
+      format("another start of '{}' on this node is under way and holds /dev/shm{} ({}); let it finish, or end the process "
+             "that 'fuser /dev/shm{}' names",
+             simulation_, name_, how_long, name_));
 }
 
 }  // namespace damaris::shm

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/base/creator_process.hpp"
+#include "core/base/error.hpp"
 #include "core/shm/dead_regions.hpp"
 
 namespace damaris::shm {
@@ -27,6 +28,9 @@ class StartLock {
   bool try_take();
   // Waits for the lock. Throws Error(DC_E_TIMEOUT) naming the file after `timeout_ms`, or once `stop` is set.
   void take(std::int64_t timeout_ms, const std::atomic<bool>* stop = nullptr);
+
+  // The error of a wait for it that is over; `how_long` goes on "... holds FILE (".
+  Error held(const std::string& how_long) const;
 
   const std::string& name() const noexcept { return name_; }  // of the file, below /dev/shm
 

@@ -10,7 +10,6 @@
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
 #include "core/shm/block.hpp"
-#include "core/shm/region.hpp"
 
 namespace damaris::check {
 namespace {
@@ -25,9 +24,7 @@ std::uint64_t up_to_page(double bytes) {
 // The fraction of the buffer available to one thread of the client with the smallest share.
 double smallest_share(const model::Architecture& a, int clients) {
   constexpr std::uint64_t kWhole = std::uint64_t{1} << 50;  // large enough to make rounding to pages negligible
-  const auto shares =
-      shm::arena_shares(kWhole, static_cast<std::uint32_t>(clients), static_cast<std::uint32_t>(a.threads), a.weights);
-  return static_cast<double>(*std::min_element(shares.begin(), shares.end())) / static_cast<double>(kWhole);
+  return static_cast<double>(config::smallest_share(a, kWhole, clients)) / static_cast<double>(kWhole);
 }
 
 // Sums all variables of one client, each written once: as data, and as blocks in its arena with headers of full length. Returns false if a

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
+#include <utility>
 
 namespace damaris::check {
 namespace {
@@ -10,38 +12,35 @@ constexpr std::size_t kIndent = 2, kGap = 2, kNarrowest = 8;
 
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
 
-std::size_t columns(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_character));
-}
-
-// Bytes of the first `count` characters.
-std::size_t bytes_of(const std::string& text, std::size_t count) {
+// Bytes of the first `count` characters. Looks no further: a value may be megabytes long.
+std::size_t bytes_of(std::string_view text, std::size_t count) {
   std::size_t at = 0;
   for (; at < text.size(); ++at)
     if (begins_character(text[at]) && count-- == 0) break;
   return at;
 }
 
+// Characters, `most` if there are more.
+std::size_t columns(std::string_view text, std::size_t most = kWidth) {
+  const std::string_view head = text.substr(0, bytes_of(text, most));
+  return static_cast<std::size_t>(std::count_if(head.begin(), head.end(), begins_character));
+}
+
 // Removes the first line from `text` and returns it.
-std::string take_line(std::string& text, std::size_t width) {
-  if (columns(text) <= width) {
-    std::string line;
-    line.swap(text);
-    return line;
-  }
+std::string_view take_line(std::string_view& text, std::size_t width) {
   const std::size_t end = bytes_of(text, width);
+  if (end == text.size()) return std::exchange(text, {});
   std::size_t cut = text[end] == ' ' ? end : text.find_last_of(" ,/", end - 1);
-  if (cut == std::string::npos || cut == 0)
+  if (cut == std::string_view::npos || cut == 0)
     cut = end;
   else if (text[cut] != ' ')
     ++cut;
-  std::string line = text.substr(0, cut);
-  text.erase(0, text.find_first_not_of(' ', cut));
-  while (!line.empty() && line.back() == ' ') line.pop_back();
-  return line;
+  const std::string_view line = text.substr(0, cut);
+  text.remove_prefix(std::min(text.find_first_not_of(' ', cut), text.size()));
+  return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
-// Natural widths; while the sum is too large, the widest column shrinks by one.
+// Natural widths, at most that of the page; while the sum is too large, the widest column shrinks by one.
 std::vector<std::size_t> widths(const Row& header, const std::vector<Row>& rows) {
   std::vector<std::size_t> result(rows.empty() ? header.size() : rows.front().size(), 0);
   const auto grow = [&result](const Row& row) {
@@ -58,19 +57,20 @@ std::vector<std::size_t> widths(const Row& header, const std::vector<Row>& rows)
   return result;
 }
 
-std::string lines_of(Row cells, const std::vector<std::size_t>& width, const std::vector<std::size_t>& right) {
+std::string lines_of(const Row& row, const std::vector<std::size_t>& width, const std::vector<std::size_t>& right) {
   std::string text;
+  std::vector<std::string_view> cells(row.begin(), row.end());  // what is left of them
   do {
     std::string line(kIndent, ' ');
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      const std::string part = take_line(cells[i], width[i]);
+      const std::string part(take_line(cells[i], width[i]));
       const std::string padding(width[i] - std::min(width[i], columns(part)), ' ');
       const bool flush_right = std::count(right.begin(), right.end(), i) != 0;
       line += (flush_right ? padding + part : part + padding) + std::string(kGap, ' ');
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
-  } while (std::any_of(cells.begin(), cells.end(), [](const std::string& cell) { return !cell.empty(); }));
+  } while (std::any_of(cells.begin(), cells.end(), [](std::string_view cell) { return !cell.empty(); }));
   return text;
 }
 
@@ -102,10 +102,12 @@ std::string table(Row header, std::vector<Row> rows, std::vector<std::size_t> ri
 }
 
 std::string wrapped(const std::string& given, std::size_t width, std::size_t indent) {
-  std::string text = given, result;
+  std::string_view text = given;
+  std::string result;
   while (!text.empty()) {
     const std::string margin(result.empty() ? 0 : indent, ' ');
-    result += (result.empty() ? "" : "\n") + margin + take_line(text, width - margin.size());
+    result += (result.empty() ? "" : "\n") + margin;
+    result += take_line(text, width - margin.size());
   }
   return result;
 }

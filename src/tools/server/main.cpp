@@ -36,13 +36,25 @@ struct Options {
   int ready_fd = -1;
 };
 
+// The number of processes on this node that the launcher's environment gives; 1 if it gives none.
+int clients_of_launcher() {
+  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"}) {
+    const char* value = std::getenv(variable);
+    const long long clients = value == nullptr ? 0 : std::strtoll(value, nullptr, 10);
+    if (clients > damaris::model::kMostClients)
+      throw Error(DC_E_CONFIG,
+                  format("{}={} in the environment gives the server more clients than the {} that it may have; unset it, "
+                         "or set <clients count=\"N\"> in the XML",
+                         variable, value, damaris::model::kMostClients));
+    if (clients > 0) return static_cast<int>(clients);
+  }
+  return 1;
+}
+
 // The number of clients to wait for: --clients, the XML, the launcher's local size, else one.
 int expected_clients(const Options& options, const damaris::model::Model& model) {
   if (options.clients > 0) return options.clients;
-  if (model.architecture.clients > 0) return model.architecture.clients;
-  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"})
-    if (const char* value = std::getenv(variable); value != nullptr && std::atoi(value) > 0) return std::atoi(value);
-  return 1;
+  return model.architecture.clients > 0 ? model.architecture.clients : clients_of_launcher();
 }
 
 void check_startable(const damaris::model::Model& model) {
@@ -101,12 +113,22 @@ void start_in_background(const Options& options) {
   damaris::api::spawn_server(options.config, options.clients, 60'000);
 }
 
+void report_to_starter(const Options& options, dc_code code, const std::string& sentence) {
+  report_to_starter(options, format("{} {}", static_cast<int>(code), sentence));
+}
+
 int serve(const Options& options) {
   std::unique_ptr<damaris::server::Serving> server;
   try {
     server = start(options);
   } catch (const Error& error) {
-    report_to_starter(options, format("{} {}", static_cast<int>(error.code()), error.sentence()));
+    report_to_starter(options, error.code(), error.sentence());
+    throw;
+  } catch (const std::bad_alloc&) {
+    report_to_starter(options, DC_E_MEMORY, "damaris-server is out of memory; give it more (ulimit -v, the job's memory)");
+    throw;
+  } catch (const std::exception& error) {
+    report_to_starter(options, DC_E_INTERNAL, format("damaris-server cannot start: {}", error.what()));
     throw;
   }
   report_to_starter(options, "ok");

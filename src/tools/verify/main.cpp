@@ -54,9 +54,8 @@ struct Surroundings {
 Surroundings inspect_surroundings(const manifest::Verification& found) {
   Surroundings surroundings;
   try {
-    for (const std::string& run : found.regions)
-      for (shm::FoundRegion& region : shm::find_regions(run, &surroundings.unread))
-        if (!region.alive && region.holds_data()) surroundings.regions.push_back(std::move(region));
+    for (shm::FoundRegion& region : shm::find_regions_of_runs(found.regions, &surroundings.unread))
+      if (!region.alive && region.holds_data()) surroundings.regions.push_back(std::move(region));
   } catch (const Error& error) {  // still report the files
     surroundings.unread.push_back({"/dev/shm", error.sentence()});
   }

@@ -182,3 +182,27 @@ TEST_CASE("rule 12: a relative plugin is not sought in the working directory") {
   elsewhere.write("mine.so", "no code");
   CHECK_THAT(check({file}, elsewhere.path().string()).err, Contains("no plugin 'mine.so'"));
 }
+
+TEST_CASE("what damaris check shows costs in proportion to its length, and not to its square") {
+  const TempFolder folder;
+  const std::string config = folder.write(
+      "long.xml", "<simulation name='s'><data><layout name='l' type='int' dimensions='1'/><variable name='v' layout='l' unit='" +
+                      std::string(8 << 20, 'u') + "'/></data></simulation>");
+  const Run run = run_program({"sh", "-c", "ulimit -t 60; exec damaris check \"$0\"", config});
+  CHECK(run.status == 0);
+  CHECK(std::count(run.out.begin(), run.out.end(), 'u') > 8 << 20);
+  CHECK(widest(run.out) <= 80);
+}
+
+#ifndef __SANITIZE_ADDRESS__  // which needs more address space than the limit leaves
+TEST_CASE("damaris check needs no memory for clients and threads whose buffer has no room for them") {
+  const TempFolder folder;
+  const std::string config =
+      folder.write("many.xml",
+                   "<simulation name='s'><architecture><clients count='1048576' threads='256'/></architecture><data><layout "
+                   "name='l' type='int' dimensions='1'/><variable name='v' layout='l'/></data></simulation>");
+  const Run run = run_program({"sh", "-c", "ulimit -v 1000000; exec damaris check \"$0\"", config});
+  CHECK(run.status == 1);
+  CHECK_THAT(run.err, Contains("one of 1048576 clients with 256 threads gets 0 B of the buffer"));
+}
+#endif

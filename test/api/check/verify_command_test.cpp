@@ -1,6 +1,13 @@
 // The damaris verify command; what it finds is tested with the plugin.
 #include <catch2/catch.hpp>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "core/shm/dead_regions.hpp"
 #include "support/run_program.hpp"
 
 using Catch::Matchers::Contains;
@@ -90,4 +97,56 @@ TEST_CASE("damaris verify --views tells of a view whose files are more than may 
                  Contains("say 'ulimit -n 184' before reading, or read at most 2 steps before the file is closed"));
   CHECK_THAT(verify("150", "").out, !Contains("files    "));
   CHECK_THAT(verify("184", "--views").out, !Contains("files    "));
+}
+
+namespace {
+
+std::string line_of_run(const std::string& regions, int servers = 1) {
+  return R"({"run":"x","format":"damaris-record","format_version":2,"simulation":"s","servers":)" + std::to_string(servers) +
+         R"(,"job":"j","regions":")" + regions + "\"}\n";
+}
+
+// A closed file of this user in /dev/shm that holds no region.
+class ShmFile {
+ public:
+  explicit ShmFile(std::string name) : name_(std::move(name)) {
+    const int descriptor = ::open(path().c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+    REQUIRE(descriptor >= 0);
+    REQUIRE(::write(descriptor, "pages of a database", 19) == 19);
+    ::close(descriptor);
+  }
+  ~ShmFile() { ::unlink(path().c_str()); }
+  std::string path() const { return "/dev/shm" + name_; }
+
+ private:
+  std::string name_;
+};
+
+}  // namespace
+
+TEST_CASE("a foreign manifest cannot make damaris verify look at files in /dev/shm that are no regions of its runs") {
+  namespace shm = damaris::shm;
+  const TempFolder folder;
+  const std::string mark = folder.path().filename().string();
+  const std::string run = shm::run_prefix({"verify", folder.path().string()}, 7);
+  const ShmFile precious("/precious_" + mark), own(run + "n0.s0"), other(shm::user_prefix() + mark);
+  std::string text;
+  for (const std::string& regions :
+       {std::string("/"), "/precious_" + mark, shm::user_prefix(), shm::user_prefix() + mark, std::string("/damaris."),
+        run.substr(0, run.size() - 1), run.substr(0, run.size() - 4) + ".", run + "n0.", std::string("/damaris.*.")})
+    text += line_of_run(regions);
+  folder.write("m.jsonl", text);
+  Run report = run_program({"damaris", "verify", folder.file("m")});
+  INFO(report.out << report.err);
+  CHECK(report.status == 0);
+  CHECK_THAT(report.out, !Contains("/dev/shm"));
+
+  text += line_of_run(run);
+  for (int i = 0; i < 3; ++i) text += line_of_run(run);  // listed once
+  folder.write("m.jsonl", text);
+  report = run_program({"damaris", "verify", folder.file("m")});
+  CHECK(report.status == 1);
+  const std::size_t first = report.out.find("rm " + own.path());
+  CHECK(first != std::string::npos);
+  CHECK(report.out.find("rm ", first + 1) == std::string::npos);
 }

@@ -177,7 +177,11 @@ TEST_CASE("a client does not start a server while the start lock cannot be had")
   {
     shm::StartLock other(run.key());
     REQUIRE(other.try_take());
-    CHECK(run.client(0)("init 0").code == DC_E_TIMEOUT);
+    const Answer late = run.client(0)("init 0");
+    CHECK(late.code == DC_E_TIMEOUT);
+    CHECK_THAT(late.sentence,
+               Catch::StartsWith("another start of 'run' on this node is under way and holds /dev/shm" + other.name()) &&
+                   Catch::Contains("client 0 waited 200 ms") && Catch::Contains("fuser"));
     CHECK(run.regions().size() == 1);
   }
   CHECK(run.regions().empty());
@@ -285,6 +289,44 @@ TEST_CASE("what keeps a server from starting comes back to the client that start
                "<plugin name='p' using='damaris_test_recorder.so'><setting key='refuse' value='1'/></plugin>");
   CHECK_THAT(refusing.client(0)("init 0").sentence, Catch::Contains("run.xml:1:") && Catch::Contains("it was asked to refuse"));
 }
+
+TEST_CASE("a client in a folder that was removed hears that as the reason, with a server of its own and in place") {
+  const std::string cores = GENERATE("1", "0");
+  Run run("<dedicated cores='" + cores + "'/><clients count='1'/>");
+  const std::string script = "cd \"$1\" && mkdir gone && cd gone && rmdir ../gone && exec \"$0\" ../run.xml";
+  TestClient client(std::vector<std::string>{"sh", "-c", script, std::getenv("DAMARIS_TEST_CLIENT"), run.folder().path().string()});
+  const Answer answer = client("init 0");
+  INFO(answer.sentence);
+  CHECK(answer.code != DC_OK);
+  CHECK(answer.code != DC_E_INTERNAL);
+  CHECK_THAT(answer.sentence, Catch::Contains("../run.xml: ") && Catch::Contains("the working folder is gone") &&
+                                  Catch::Contains("start in a folder that is there"));
+}
+
+TEST_CASE(
+    "more clients than a server may have are refused where the launcher's environment gives them, and the variable is named") {
+  Run run("");
+  const std::pair<const char*, const char*> given[] = {{"OMPI_COMM_WORLD_LOCAL_SIZE", "1048577"},
+                                                       {"MPI_LOCALNRANKS", "99999999999999999999"},
+                                                       {"SLURM_NTASKS_PER_NODE", "500000000"}};
+  const auto [variable, value] = given[GENERATE(0, 1, 2)];
+  for (const auto& [name, unused] : given) ::unsetenv(name);
+  ::setenv(variable, value, 1);
+  const auto server = run.start_server();
+  ::unsetenv(variable);
+  CHECK(server->wait() == 1);
+  CHECK_THAT(server->line(), Catch::StartsWith(std::string("damaris server: ") + variable + "=" + value + " in the environment") &&
+                                 Catch::Contains("1048576"));
+}
+
+#ifndef __SANITIZE_ADDRESS__  // which needs more address space than the limit leaves
+TEST_CASE("clients and threads without room in the buffer are refused before anything is made for them") {
+  Run run("<clients threads='256'/>", "");
+  Process server({"sh", "-c", "ulimit -v 1000000; exec damaris-server --clients 1048576 \"$0\"", run.config()}, true);
+  CHECK(server.wait() == 1);
+  CHECK_THAT(server.line(), Catch::Contains("is too small for 1048576 clients with 256 threads"));
+}
+#endif
 
 TEST_CASE("rule 5: without MPI an action of scope global is a configuration error, detached and in place") {
   const std::string event = "<event name='e' action='record' using='damaris_test_recorder.so' scope='global'/>";

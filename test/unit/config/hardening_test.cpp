@@ -115,6 +115,17 @@ TEST_CASE("depth, breadth and size are bounded") {
                Contains("10001 parameters; at most 10000 are allowed"));
 }
 
+TEST_CASE("an element with more wrong attributes than are reported is told by its name and place") {
+  std::string many;
+  for (int i = 0; i < 3000; ++i) many += " a" + std::to_string(i) + "='1'";
+  const std::string root = error_text("\n<simulation" + many + "/>"),
+                    inner = error_text("<simulation>\n<data" + many + "/></simulation>");
+  CHECK_THAT(root,
+             Catch::Matchers::StartsWith("x.xml:2:") && Contains("'simulation'") && Contains("'a0'") && Contains("more errors"));
+  CHECK_THAT(inner, Catch::Matchers::StartsWith("x.xml:2:") && Contains("'data'") && Contains("'a0'") && Contains("more errors"));
+  for (const std::string& error : {root, inner}) CHECK_THAT(error, !Contains("outermost") && !Contains("<>"));
+}
+
 TEST_CASE("many layouts and variables are read in reasonable time") {
   std::string xml = "<simulation><parameter name='n' value='4'/>";
   for (int i = 0; i < 2000; ++i) xml += "<layout name='l" + std::to_string(i) + "' type='real' dimensions='n,n'/>";

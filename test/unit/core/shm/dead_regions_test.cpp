@@ -47,6 +47,27 @@ struct DeadRegion {
   std::string name;
 };
 
+TEST_CASE("only the whole name of a run as we make it names its regions") {
+  const std::string run = run_prefix({"s", "/out/x"}, 0x12345678);
+  CHECK(is_run_prefix(run));
+  CHECK(run_of_region(region_name({"s", "/out/x"}, 0x12345678, 3, 1)) == run);
+  CHECK(is_run_prefix(run_prefix("a name with/odd letters, longer than fifty characters in all", 0)));
+  const std::string stranger = "/damaris." + std::to_string(::geteuid() + 1) + run.substr(run.find('.', 9));
+  for (const std::string& wrong : {std::string(), std::string("/"), std::string("/damaris."), user_prefix(), job_prefix(),
+                                   simulation_prefix("s"), region_prefix({"s", "/out/x"}), run + "n0.s0", run + ".", stranger,
+                                   run.substr(0, run.size() - 1), "x" + run, user_prefix() + "../x.0123456789abcdef.01234567."})
+    CHECK_FALSE(is_run_prefix(wrong));
+}
+
+TEST_CASE("the regions of many runs are found by one look, each once, and by no other prefix") {
+  const DeadRegion one(true), two(true);
+  const auto found = find_regions_of_runs({run_of_region(one.name), run_of_region(two.name), user_prefix(), "/"});
+  std::set<std::string> names;
+  for (const FoundRegion& region : found) names.insert(region.name);
+  CHECK(found.size() == 2);
+  CHECK(names == std::set<std::string>{one.name, two.name});
+}
+
 TEST_CASE("rule 16: a dead job's region without unreleased data is taken away") {
   const DeadRegion dead(false);
   clear_dead_regions("dead", StalePolicy::refuse);

@@ -3,7 +3,9 @@
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -87,6 +89,48 @@ TEST_CASE("a start lock that cannot be made is an error, not a lock") {
   ::rmdir(path_of(lock).c_str());
   CHECK(error.code() == DC_E_SHM);
   CHECK_THAT(error.sentence(), Catch::Contains("cannot make the start lock " + path_of(lock)));
+}
+
+namespace {
+
+// What try_take says where a new tmpfs with these options is mounted at /dev/shm, in a process with a mount namespace of its own; "" where
+// none can be made.
+std::string refusal_on(unsigned long flags, const char* options) {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool is_there = ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                          ::mount("none", "/dev/shm", "tmpfs", flags, options) == 0;
+    std::string said;
+    try {
+      StartLock lock("lock");
+      if (is_there) said = lock.try_take() ? "taken" : "held";
+    } catch (const Error& error) {
+      said = error.sentence();
+    }
+    (void)!::write(ends[1], said.data(), said.size());
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  char text[2000];
+  const ssize_t length = ::read(ends[0], text, sizeof text);
+  ::close(ends[0]);
+  ::waitpid(child, nullptr, 0);
+  return std::string(text, static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+}
+
+}  // namespace
+
+TEST_CASE("a start lock that cannot be made says what is wrong with /dev/shm, and advises nothing that does not help") {
+  const std::string full = refusal_on(0, "nr_inodes=1"), fixed = refusal_on(MS_RDONLY, "");
+  if (full.empty()) {
+    WARN("skipped: only root can mount");
+    return;
+  }
+  CHECK_THAT(full, Catch::Contains("No space left on device") && Catch::Contains("df -i /dev/shm"));
+  CHECK_THAT(fixed, Catch::Contains("Read-only file system") && Catch::Contains("mount -o remount,rw /dev/shm"));
+  for (const std::string& refusal : {full, fixed}) CHECK_THAT(refusal, !Catch::Contains("DAMARIS_JOB"));
 }
 
 TEST_CASE("a start lock that another user has made first is not trusted") {
