@@ -81,6 +81,21 @@ std::set<std::string> files_in_manifest(const std::string& path) {
   return names;
 }
 
+std::optional<std::int64_t> first_stored_step_of_last_run(const std::string& path) try {
+  std::optional<std::int64_t> first;
+  for_whole_lines(path, outline_of(path).begins_at, [&](const std::string& line) {
+    const Json json = is_trustworthy(line) ? Json::parse(line, nullptr, false) : Json(Json::value_t::discarded);
+    if (!json.is_object() || !json.contains("step")) return true;
+    if (const StepEntry step = step_from_json(json); !step.files.empty()) first = std::min(first.value_or(step.step), step.step);
+    return true;
+  });
+  return first;
+} catch (const Failure&) {
+  return std::nullopt;
+} catch (const Error&) {
+  return std::nullopt;
+}
+
 std::string Reader::folder() const {
   const std::size_t slash = path_.rfind('/');
   return slash == std::string::npos ? "." : path_.substr(0, slash);

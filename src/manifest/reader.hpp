@@ -36,6 +36,9 @@ Outline outline_of(const std::string& path);
 // All files that the manifest names, of any run; none if it is unreadable.
 std::set<std::string> files_in_manifest(const std::string& path);
 
+// The lowest step that the last run has stored, as far as its lines are readable; none if there is none.
+std::optional<std::int64_t> first_stored_step_of_last_run(const std::string& path);
+
 // The lines about a view of the whole run: the newest one counts.
 struct ViewState {
   ViewEntry newest;

@@ -96,6 +96,15 @@ void RestartReader::require_undamaged(std::int64_t step) const {
             "; restore the manifest from a copy, cut it before that line, or continue from a step that was stored after it");
 }
 
+// The likely cause of a file that does not match: another process of this run, or this one before it came back, has replaced it.
+std::string RestartReader::why_changed(std::int64_t step) const {
+  if (!without_last_run_) return "";
+  const std::optional<std::int64_t> first = manifest::first_stored_step_of_last_run(record_.path());
+  if (!first || step < *first) return "";
+  return "; this run has stored steps from " + std::to_string(*first) +
+         " on under the same basename: read before any of its processes writes";
+}
+
 void RestartReader::replace_from(std::int64_t step) {
   if (!replaced_from_) replaced_from_ = step;
 }
@@ -110,7 +119,8 @@ void RestartReader::read(const dc_read_t& read) {
   } catch (const Error& error) {
     const std::string unreported = error.code() == DC_E_NOT_STORED ? record_.unreported_servers(read.step) : "";
     throw Error(error.code(), name_of(read) + " in " + record_.path() + ": " + error.what() +
-                                  (unreported.empty() ? "" : "; servers that did not report it: " + unreported));
+                                  (unreported.empty() ? "" : "; servers that did not report it: " + unreported) +
+                                  (error.code() == DC_E_IO ? why_changed(read.step) : ""));
   } catch (const Failure& failure) {
     throw Error(DC_E_IO, name_of(read) + ": " + failure.what() + "; restore the file, or continue from another step");
   }

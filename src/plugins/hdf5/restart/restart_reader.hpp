@@ -33,6 +33,7 @@ class RestartReader {
   const manifest::StepEntry& step_of(const dc_read_t& read);
   bool is_replaced(std::int64_t step) const { return replaced_from_ && step >= *replaced_from_; }
   void require_undamaged(std::int64_t step) const;
+  std::string why_changed(std::int64_t step) const;
   void read_parts(const manifest::StepEntry& step, const dc_read_t& read);
   void check_file(const manifest::FileEntry& file, const std::string& path);
 

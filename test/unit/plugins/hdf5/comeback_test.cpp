@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "plugins/hdf5/restart/verify_values.hpp"
+#include "unit/manifest/hand_manifest.hpp"
 #include "unit/plugins/hdf5/record_text.hpp"
 #include "unit/plugins/hdf5/run_server.hpp"
 
@@ -205,4 +206,32 @@ TEST_CASE("with exists=refuse a process that comes back cannot store a step once
   run.end();
   CHECK(run.verified().damaged.empty());
   CHECK(run.partial() == Steps{2});
+}
+
+TEST_CASE("what a process can no longer read of an earlier run, as another one of its run has replaced it, is named as that") {
+  const TempFolder folder;
+  {
+    ServerOf first(folder, 0, kProcesses, {}, false), second(folder, 1, kProcesses, {}, false);
+    for (const int step : {5, 6}) {
+      REQUIRE(first.store(step) == DC_OK);
+      REQUIRE(second.store(step) == DC_OK);
+    }
+  }
+  const Settings goes_on = {{"exists", "append"}, {"restart", folder.file("storm")}};
+  ServerOf first(folder, 0, kProcesses, goes_on, false), second(folder, 1, kProcesses, goes_on, false);
+  REQUIRE(first.store(6, 100) == DC_OK);
+  const dc_variable_info_t variable = variable_info(0, "fields/v", DC_FLOAT32, 1);
+  const auto code = [&](std::int64_t step, std::int32_t source) {
+    Question<float> question(variable, step, {4}, source);
+    return second.plugin->read(question.read);
+  };
+  const char* const cause =
+      "; this run has stored steps from 6 on under the same basename: read before any of its processes writes";
+  for (const int source : {0, 1}) CHECK(code(5, source) == DC_OK);
+  CHECK(code(6, 1) == DC_OK);  // its own part is still there
+  CHECK(code(6, 0) == DC_E_IO);
+  CHECK_THAT(second.host.failure, Catch::Contains("storm.node7.s0.i6.h5 has ") && Catch::Contains(cause));
+  std::filesystem::resize_file(folder.file("storm.node7.s0.i5.h5"), 10);  // nobody has replaced it
+  CHECK(code(5, 0) == DC_E_IO);
+  CHECK_THAT(second.host.failure, !Catch::Contains("this run has stored"));
 }
