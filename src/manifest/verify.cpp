@@ -9,10 +9,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <tuple>
 
+#include "core/base/errno_text.hpp"
 #include "core/base/failure.hpp"
 #include "core/base/own_file.hpp"
 #include "file_sum.hpp"
@@ -85,7 +87,15 @@ bool is_record(const std::string& path) {
   }
 }
 
-bool lacks_means(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM || error == EACCES || error == EPERM; }
+// Errors that say nothing of the file. EAGAIN: another user has a lease on it.
+bool lacks_means(int error) {
+  constexpr int kErrors[] = {EMFILE, ENFILE, ENOMEM, EACCES, EPERM, EAGAIN, EBUSY, EINTR, ETIMEDOUT};
+  return std::find(std::begin(kErrors), std::end(kErrors), error) != std::end(kErrors);
+}
+
+std::string why_not_opened(const std::string& path, int error) {
+  return error == EAGAIN ? why_not_own(path, error) : text_of_errno(error);
+}
 
 class Check {
  public:
@@ -148,7 +158,7 @@ class Check {
     result_.datasets += file.datasets.size();
     const std::string path = run_.folder() + "/" + file.name;
     if (!StoredFileReader(path).is_open())
-      return failed(step, file, "", std::string("it cannot be opened: ") + std::strerror(errno), errno);
+      return failed(step, file, "", "it cannot be opened: " + why_not_opened(path, errno), errno);
     const std::size_t before = problem_count();
     const bool same = has_checksum(step, file, path);
     if (options_.values || !same || !file.checksum) check_values(step, file, path);
