@@ -6,13 +6,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <tuple>
 
+#include "core/base/errno_text.hpp"
 #include "core/base/failure.hpp"
 #include "core/base/own_file.hpp"
 #include "file_sum.hpp"
@@ -85,7 +86,15 @@ bool is_record(const std::string& path) {
   }
 }
 
-bool lacks_means(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM || error == EACCES || error == EPERM; }
+// Errors that say nothing of the file. EAGAIN: another user has a lease on it.
+bool lacks_means(int error) {
+  constexpr int kErrors[] = {EMFILE, ENFILE, ENOMEM, EACCES, EPERM, EAGAIN, EBUSY, EINTR, ETIMEDOUT};
+  return std::find(std::begin(kErrors), std::end(kErrors), error) != std::end(kErrors);
+}
+
+std::string why_not_opened(const std::string& path, int error) {
+  return error == EAGAIN ? why_not_own(path, error) : text_of_errno(error);
+}
 
 class Check {
  public:
@@ -148,7 +157,7 @@ class Check {
     result_.datasets += file.datasets.size();
     const std::string path = run_.folder() + "/" + file.name;
     if (!StoredFileReader(path).is_open())
-      return failed(step, file, "", std::string("it cannot be opened: ") + std::strerror(errno), errno);
+      return failed(step, file, "", "it cannot be opened: " + why_not_opened(path, errno), errno);
     const std::size_t before = problem_count();
     const bool same = has_checksum(step, file, path);
     if (options_.values || !same || !file.checksum) check_values(step, file, path);
@@ -283,20 +292,49 @@ class Check {
 
 }  // namespace
 
+namespace {
+
+bool is_there(const std::string& path) {
+  struct stat info = {};
+  return ::lstat(path.c_str(), &info) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+// Why what is at the path is no manifest; "" for a file that may be one.
+std::string why_no_manifest(const std::string& path) {
+  struct stat info = {};
+  if (::stat(path.c_str(), &info) == 0) return S_ISREG(info.st_mode) ? "" : path + " is not a regular file";
+  if (errno == ENOENT) return path + " is a link to a file that is not there";
+  return path + " cannot be looked at: " + text_of_errno(errno);
+}
+
+// Where the manifest of `run` may be, the best first.
+std::vector<std::string> manifests_of(const std::string& run) {
+  std::vector<std::string> paths;
+  if (fs::path(run).extension() == ".jsonl") paths.push_back(run);
+  paths.push_back(run + ".jsonl");
+  if (fs::path(run).extension() == ".h5") paths.push_back(fs::path(run).replace_extension(".jsonl").string());
+  return paths;
+}
+
+}  // namespace
+
 std::string find_manifest(const std::string& run) {
+  std::error_code unknown;
   const auto none = [&](const std::string& why) { return Error(DC_E_ARGUMENT, "'" + run + "' is not a run: " + why); };
-  if (fs::is_directory(run)) {
+  const auto known = [&](const std::string& path) {
+    if (const std::string why = why_no_manifest(path); !why.empty()) throw none(why);
+    return path;
+  };
+  if (fs::is_directory(run, unknown)) {
     const std::vector<std::string> found = records_in(run);
     if (found.empty()) throw none("there is no manifest (*.jsonl) in this folder");
     if (found.size() > 1)
       throw none("there are " + std::to_string(found.size()) + " manifests in this folder, such as " + found.front() +
                  "; name one");
-    return found.front();
+    return known(found.front());
   }
-  if (fs::is_regular_file(run) && fs::path(run).extension() == ".jsonl") return run;
-  if (fs::is_regular_file(run + ".jsonl")) return run + ".jsonl";
-  if (fs::path(run).extension() == ".h5" && fs::is_regular_file(fs::path(run).replace_extension(".jsonl")))
-    return fs::path(run).replace_extension(".jsonl");
+  for (const std::string& path : manifests_of(run))
+    if (is_there(path)) return known(path);
   fs::path folder = fs::path(run).parent_path();
   if (folder.empty()) folder = ".";
   const std::vector<std::string> near = records_in(folder);

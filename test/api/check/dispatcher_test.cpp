@@ -117,3 +117,18 @@ TEST_CASE("damaris works through a symbolic link") {
   std::filesystem::create_symlink(std::filesystem::absolute(target), folder.file("dam aris"));
   CHECK(run_program({folder.file("dam aris"), "check", "--help"}).status == 0);
 }
+
+TEST_CASE("what damaris does not know comes back without control characters, also where the shell would make some of a backslash") {
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"damaris", "-x\x1b[31m\xc2\x9bm"},
+                                                  {"damaris", "x\x1b[31m\xc2\x9bm"},
+                                                  {"damaris", "-x\\033[31m\\007"},
+                                                  {"damaris", "x\\033[31m\\007"},
+                                                  {"damaris", "help", "x\x1b[31m\xc2\x9bm"}}) {
+    INFO(command.back());
+    const Run run = run_program(command);
+    CHECK(run.status == 2);
+    CHECK_THAT(run.err, Contains("[31m"));
+    for (const char* one : {"\x1b", "\a", "\x9b"}) CHECK_THAT(run.err, !Contains(one));
+  }
+  CHECK_THAT(run_program({"damaris", "-\xc3\xa4"}).err, Contains("'-\xc3\xa4'"));
+}

@@ -150,3 +150,41 @@ TEST_CASE("a foreign manifest cannot make damaris verify look at files in /dev/s
   CHECK(first != std::string::npos);
   CHECK(report.out.find("rm ", first + 1) == std::string::npos);
 }
+
+TEST_CASE("damaris verify says what is in the place of a manifest, and does not wait for it") {
+  const TempFolder folder;
+  const std::string path = folder.file("b.jsonl");
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  for (const std::string& run : {folder.file("b"), path, folder.file("b.h5")}) {
+    const Run report = run_program({"damaris", "verify", run});
+    INFO(run);
+    CHECK(report.status == 2);
+    CHECK_THAT(report.err, Contains(path + " is not a regular file"));
+    CHECK_THAT(report.err, !Contains("there is no"));
+  }
+  CHECK_THAT(run_program({"damaris", "verify", folder.path()}).err, Contains(path + " is not a regular file"));
+  REQUIRE(::unlink(path.c_str()) == 0);
+  REQUIRE(::symlink("nowhere", path.c_str()) == 0);
+  CHECK_THAT(run_program({"damaris", "verify", folder.file("b")}).err, Contains(path + " is a link to a file that is not there"));
+}
+
+TEST_CASE("a file that another process holds by a lease could not be looked at, and is not damaged") {
+  const TempFolder folder;
+  folder.write("m.jsonl", line_of_run("") + R"({"step":0,"complete":true,"servers":[0],"files":[{"name":"m.n.s0.i0.h5","server":0,)"
+                                            R"("bytes":5,"datasets":[]}]})"
+                                            "\n");
+  const std::string file = folder.write("m.n.s0.i0.h5", "bytes");
+  const auto before = ::signal(SIGIO, SIG_IGN);  // the kernel asks the holder to give it back
+  const int descriptor = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
+  const bool is_leased = ::fcntl(descriptor, F_SETLEASE, F_WRLCK) == 0;
+  const Run report = run_program({"damaris", "verify", folder.file("m")});
+  ::close(descriptor);
+  ::signal(SIGIO, before);
+  if (!is_leased) {
+    WARN("skipped: this file system has no leases");
+    return;
+  }
+  CHECK(report.status == 1);
+  CHECK_THAT(report.out, Contains("unread   step 0: m.n.s0.i0.h5: it cannot be opened: another process holds a lease on it") &&
+                             Contains("1 could not be looked at") && !Contains("damaged"));
+}

@@ -51,6 +51,18 @@ void keep_what_fits(Steps& steps, std::uint64_t memory_bytes) {
   steps.erase(next, steps.end());
 }
 
+// The sentence of views that could not be written. `remedy` is for a reason that has none of its own.
+std::string lagging(const ViewPlace& place, const std::string& what_is_missing, const std::exception& error,
+                    const char* remedy = "") {
+  for (const char* suffix : {kMasterSuffix, kXdmfSuffix}) {
+    const std::string path = place.final_path(suffix), why = why_taken(path);
+    if (why.empty()) continue;
+    return "the view " + path + " does not show " + what_is_missing + ": something else has its name, and " + why +
+           "; have it moved away, or choose another basename";
+  }
+  return "the master file " + place.final_path(kMasterSuffix) + " does not show " + what_is_missing + ": " + error.what() + remedy;
+}
+
 }  // namespace
 
 RunViews::RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now,
@@ -108,8 +120,8 @@ RunViews::Work RunViews::work() {
     return due_ ? Work::later : Work::none;
   } catch (const std::exception& error) {
     writing_.reset();
-    const std::string line = "hdf5: the master file " + place_.final_path(kMasterSuffix) +
-                             " does not show the last steps yet, which are stored; retrying after the next step: " + error.what();
+    const std::string line =
+        "hdf5: " + lagging(place_, "the last steps yet, which are stored; retrying after the next step", error);
     host_.log(host_.self, 1, line.c_str());
     return Work::none;
   }
@@ -165,8 +177,7 @@ void RunViews::finish() {
         break;
     }
   } catch (const std::exception& error) {
-    throw Error(DC_E_IO, "the master file " + place_.final_path(kMasterSuffix) + " does not show the whole run: " + error.what() +
-                             "; check that the folder exists, is writable and has free space");
+    throw Error(DC_E_IO, lagging(place_, "the whole run", error, "; check that the folder exists, is writable and has free space"));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <damaris/error.hpp>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <signal.h>
@@ -148,6 +149,15 @@ void require_places(const ViewPlace& place) {
     throw Error(DC_E_NO_OUTPUT, "the file " + path + " is in the place of the view of the whole run, and " + why +
                                     "; move it away, or choose another basename");
   }
+}
+
+std::string why_taken(const std::string& path) {
+  struct stat info = {};
+  if (::lstat(path.c_str(), &info) != 0 || (info.st_uid == ::geteuid() && !S_ISDIR(info.st_mode))) return "";
+  const int descriptor = open_own(path, O_RDONLY, 0666);
+  const int error = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  return descriptor >= 0 || error == EMFILE || error == ENFILE ? "" : why_not_own(path, error);
 }
 
 std::string ViewPlace::temporary_path(const char* suffix) const {

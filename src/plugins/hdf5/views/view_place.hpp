@@ -58,6 +58,9 @@ struct ViewPlace {
 // another user, which cannot be.
 void require_places(const ViewPlace& place);
 
+// Why the name of a view cannot be taken from what has it: another user's file, or a folder; "" if neither has it.
+std::string why_taken(const std::string& path);
+
 constexpr char kMasterSuffix[] = ".h5";
 constexpr char kXdmfSuffix[] = ".xmf";
 constexpr char kXdmfDomain[] = "Damaris";  // identifies the file as ours

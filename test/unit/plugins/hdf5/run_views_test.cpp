@@ -175,6 +175,39 @@ TEST_CASE("views that cannot be written are told to the log, tried again, and an
         3);  // with the manifest
 }
 
+TEST_CASE("a view whose name another user takes in mid-run is named with its owner as the cause, and no other remedy") {
+  if (::geteuid() != 0) {
+    WARN("skipped: only root can be two users");
+    return;
+  }
+  const std::string suffix = GENERATE(".h5", ".xmf");
+  const bool is_folder = GENERATE(false, true);
+  constexpr uid_t kOwn = 54321, kOther = 65534;
+  Views run;
+  each_look = seconds(0);
+  std::filesystem::permissions(run.folder.path(), std::filesystem::perms(01777));
+  REQUIRE(::seteuid(kOwn) == 0);
+  RunViews views(*run.host.view(), run.record(), kMuch, look);
+  REQUIRE(::seteuid(0) == 0);
+  run.add_step();
+  const std::string taken = is_folder ? run.folder.file("storm" + suffix) : run.folder.write("storm" + suffix, "");
+  if (is_folder) std::filesystem::create_directory(taken);
+  REQUIRE(::chown(taken.c_str(), kOther, kOther) == 0);
+  REQUIRE(::seteuid(kOwn) == 0);
+  update(views);
+  std::string refusal;
+  try {
+    views.finish();
+  } catch (const Error& error) {
+    refusal = error.sentence();
+  }
+  REQUIRE(::seteuid(0) == 0);
+  REQUIRE(run.host.lines.size() == 1);
+  for (const std::string& told : {run.host.lines[0].second, refusal})
+    CHECK_THAT(told, Contains("the view " + taken) && Contains("belongs to user 65534") && Contains("have it moved away") &&
+                         !Contains("free space"));
+}
+
 TEST_CASE("the views of a server that finishes first are replaced by those of the last, also when both write at once") {
   Views run;
   each_look = seconds(0);
