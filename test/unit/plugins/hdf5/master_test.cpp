@@ -287,25 +287,6 @@ TEST_CASE("a variable that a run that goes on declares otherwise is not shown: n
   if (again == "unit") CHECK_THAT(master.texts("/", "not_shown").at(0), Contains("as float32 in degC in this run"));
 }
 
-TEST_CASE("a position that makes an array too large for HDF5 keeps that variable out of the views, and no other one") {
-  const TempFolder folder;
-  const auto v = variable_info(0, "v", DC_FLOAT32, 2), w = variable_info(1, "w", DC_INT8, 1);
-  MadeRun run(folder.path(), 1, {v, w});
-  Blocks blocks(0);
-  constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max() - 1, kLargest = (std::int64_t{1} << 60) - 2;
-  place(blocks.add(v, 0, {1, 1}, std::vector<float>{1}), {0, 0});
-  place(blocks.add(v, 0, {1, 1}, std::vector<float>{2}, 1), {kFar, kFar});
-  place(blocks.add(w, 0, {1}, std::vector<char>{3}), {0});
-  place(blocks.add(w, 0, {1}, std::vector<char>{4}, 1), {kLargest});  // as large as possible, with a dimension of four bytes each
-  run.store(0, blocks);
-  run.finish();
-  const ReadFile master(folder.file("storm.h5"));
-  CHECK(master.extents("w") == std::vector<hsize_t>{1, static_cast<hsize_t>(kLargest) + 1});
-  CHECK_FALSE(master.has("v"));
-  REQUIRE(master.texts("/", "not_shown").size() == 1);
-  CHECK_THAT(master.texts("/", "not_shown")[0], Contains("v: ") && Contains("storm.node7.s0.i0.h5"));
-}
-
 TEST_CASE("a run without any data has views without arrays") {
   const TempFolder folder;
   MadeRun run(folder.path(), 1, {variable_info(0, "v", DC_INT32, 1)});
