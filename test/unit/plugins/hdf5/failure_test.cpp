@@ -112,7 +112,7 @@ TEST_CASE("a read-only file system is refused by init and fails a step, also for
   disk.make_read_only();
   FakeHost late_host(Settings{{"basename", folder.file("disk/storm")}, {"retry-ms", "0"}});
   REQUIRE(RunningPlugin("hdf5", late_host).init_code == DC_E_NO_OUTPUT);
-  CHECK_THAT(late_host.failure, EndsWith("Read-only file system; make it writable or choose another basename"));
+  CHECK_THAT(late_host.failure, EndsWith("Read-only file system; mount it for writing or choose another basename"));
   Blocks blocks(0);
   add_bytes(blocks, variable, 0, 100);
   REQUIRE(plugin.on_step(blocks.view()) == DC_E_IO);
