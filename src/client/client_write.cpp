@@ -55,7 +55,8 @@ void Client::require_type(const Variable& variable, dc_type type) const {
   if (type != DC_ANY && type != variable.type) refuse_type(*model_, variable, type);
 }
 
-// A scratch allocation also has the shape of the step.
+// For a block that will not be stored: its scratch memory has the size that the block has in the new step, so the shapes of that step
+// must be valid.
 void Client::require_shapes() {
   const auto lock = lock_step();
   shapes_.require_next();
@@ -132,7 +133,7 @@ shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64
 }
 
 // The slow path: no hole is large enough. Refuses at once what can never fit; otherwise waits for the server, within the buffer's time-out,
-// and then applies back-pressure for the whole node group.
+// and then, as on-full says, omits variables or the rest of the step for all clients of this server.
 shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variable, std::int64_t step, int& notice) {
   const ThreadStateGuard thread_state;
   const std::uint64_t bytes = variable.shape.bytes;
@@ -161,7 +162,7 @@ shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variabl
   throw_full(writer, variable, step, alone());
 }
 
-// The server spills for clients that wait.
+// Counts this thread as waiting meanwhile: the server spills more for a client that waits.
 template <class Done>
 void Client::wait_for_room(Done&& done) {
   std::atomic<std::uint32_t>& waiting = region_->slot(slot_).waits_for_room;
@@ -210,7 +211,7 @@ void Client::wait_for_lane_to_write(Writer& writer, const Variable& variable, st
   }
 }
 
-// Ending the previous step may require a message over a full lane.
+// Ends the previous step, for which the lane may have no room.
 void Client::change_step_to_write(const Wanted& wanted, std::int64_t step) {
   change_step(step, notice_for(wanted.variable, step) == DC_OK ? &wanted : nullptr);
 }
@@ -226,7 +227,7 @@ void Client::publish(Writer& writer, shm::BlockHeader* block, std::int64_t step,
     block->checksum = codec::crc32(data, bytes);
     block->flags |= shm::kHasChecksum;
   }
-  shm::publish_block(*block, shm::BlockState::published, writer.lane, message);  // reserve() has ensured room in the lane
+  shm::publish_block(*block, shm::BlockState::published, writer.lane, message);  // the caller has ensured room in the lane
   writer.count_write();
   const bool half = writer.lane.more_than_half_full() || writer.arena.more_than_half_full();
   if (half && !writer.woke_server) link_.ring();

@@ -72,7 +72,7 @@ std::vector<std::string> conflicting_settings(const Build& build, const Element&
       return variables_with([](const dc_reduction_t& reduction) { return reduction.codec == DC_CODEC_ZSTD; });
     case OtherSetting::float16:
       return variables_with([](const dc_reduction_t& reduction) {
-        return reduction.precision == DC_FLOAT16 && reduction.codec != DC_CODEC_ZSTD;  // one problem per variable
+        return reduction.precision == DC_FLOAT16 && reduction.codec != DC_CODEC_ZSTD;  // zstd is reported already
       });
   }
   return {};

@@ -19,11 +19,11 @@ std::string list(const Items& items) {
   return text;
 }
 
-constexpr std::size_t kMaxNamed = 20;  // servers: a run may have thousands, and a damaged manifest may name any number
+constexpr std::size_t kMaxNamed = 20;  // servers in a message: a run may have thousands, a damaged manifest any number
 
-constexpr std::int64_t kOpen = std::numeric_limits<std::int64_t>::max();  // a gap up to a step that is not known yet
+constexpr std::int64_t kOpen = std::numeric_limits<std::int64_t>::max();  // the end of a gap whose last step is not known yet
 
-constexpr std::size_t kMaxFlaws = 100;  // per kind; a damaged manifest may have millions
+constexpr std::size_t kMaxFlaws = 100;  // of each kind in a step; a damaged manifest may have millions
 
 std::string more_sentence(std::size_t all, const char* what) { return "and " + std::to_string(all - kMaxFlaws) + what; }
 
@@ -62,7 +62,8 @@ std::int64_t Completeness::Delivery::delivered_until() const {
   return std::max(whole_until, last);
 }
 
-// A server that had ended delivered all of it, but had to deliver nothing of the steps that others stored during its absence.
+// Called when the server starts again. One that had ended without losses has nothing to deliver of the steps that others stored in its
+// absence. For any other a gap begins after what it has delivered, open until it reports its next step.
 void Completeness::Delivery::come_back(std::int64_t highest) {
   const std::int64_t delivered = delivered_until();
   const bool has_open_gap = !gaps.empty() && gaps.back().second == kOpen;
@@ -112,7 +113,8 @@ std::set<Completeness::Name> Completeness::reporters_of(const StepEntry& step) c
   return names;
 }
 
-// Visits each server that has a line but has not reported the step, with its losses; nullptr if it should still report the step.
+// Visits each known server that has not reported the step although it may have had data of it. `each` gets the losses of one that has
+// ended, and nullptr for one that still has to report.
 template <class Each>
 void Completeness::for_each_absent(const StepEntry& step, Each&& each) const {
   const std::set<Name> reporters = reporters_of(step);

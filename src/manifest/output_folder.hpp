@@ -9,7 +9,7 @@
 
 namespace damaris::manifest {
 
-// <folder>/<stem><part>.i<step>.h5, where the part is .<host>.s<server>, .g<group> or empty: shared/agreement.hpp
+// <folder>/<stem><part>.i<step>.h5, where <part> is .<host>.s<server>, .g<group> or empty (name_part of shared/agreement.hpp).
 class FileNames {
  public:
   // `basename` is relative to the current working directory; a later change of directory does not affect the names.
@@ -25,13 +25,13 @@ class FileNames {
   // The same for hidden files.
   std::string hidden(const std::string& suffix) const { return folder_ + "/." + stem_ + suffix; }
   std::string final_path(std::int64_t step) const { return folder_ + "/" + final_name(step); }
-  // The prefix of the temporary name: next to the final one, hidden, and with the process id, so that it is unique.
+  // The start of the temporary file's path, to which OutputFile adds letters: next to the final one, hidden, with the process id.
   std::string temporary_path(std::int64_t step) const;
-  // Whether `name` is that of a final file of this server, of any step.
+  // Whether `name` is that of a finished file of this server, of any step.
   bool is_final_name(const std::string& name) const;
   // Whether `name` is that of a file of the run, of any server and step.
   bool is_of_run(const std::string& name) const;
-  // The process that created the temporary file `name`; 0 if it is not one of this server's.
+  // The id of the process that created the temporary file `name`; 0 if `name` is not that of a temporary file of this server.
   int owner_of_temporary(const std::string& name) const;
 
   std::string final_name(std::int64_t step) const { return prefix_ + std::to_string(step) + ".h5"; }
@@ -40,8 +40,8 @@ class FileNames {
   std::string folder_, stem_, prefix_;
 };
 
-// Creates a file, writes to it and removes it: permission bits are not conclusive for root, on read-only file systems or with
-// quotas.
+// Creates a file with the longest possible name, writes to it and removes it: permission bits say nothing about root, read-only file
+// systems or quotas.
 // Throws damaris::Error(DC_E_NO_OUTPUT) with cause and remedy.
 void check_can_write(const FileNames& names);
 

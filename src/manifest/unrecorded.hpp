@@ -1,5 +1,5 @@
-// A server's list of the steps that it has stored, in a file next to the others, until the server that keeps the manifest has
-// recorded them: if that server dies first, recovery finds here the steps that the manifest lacks.
+// A server's list of the steps that it has stored, in a hidden file of its own next to the manifest, until the server that keeps the
+// manifest has recorded them: if that server dies first, recovery finds here the steps that the manifest lacks.
 // Used by: the hdf5 plugin, on the server's work thread, if there are several connected servers.
 // Before it: a stored step. After it: writer.hpp, at the end of the run, in the recovery of any of its servers, or in a run that
 // continues the same manifest.
@@ -23,7 +23,7 @@ struct RecordedSteps {
   std::map<std::int64_t, std::set<int>> servers;
 };
 
-// Reads the file line by line and keeps nothing else.
+// `record`: the path of the manifest. Reads it line by line, and keeps only what it returns.
 RecordedSteps steps_of_last_run(const std::string& record);
 
 class UnrecordedSteps {
@@ -36,7 +36,7 @@ class UnrecordedSteps {
   static std::vector<UnrecordedSteps> find_all(const FileNames& names, const std::string& regions, int servers);
 
   // Adds the line of a step, or the server's `ended` line. The first call removes the file of an earlier run. Throws Failure; the
-  // line is kept and added with the next one, because a later line implies that all earlier ones are recorded.
+  // line is then kept and added with the next one, because readers conclude from a line that all earlier ones are recorded.
   void add(const Json& line);
   // Whether the file exists and belongs to this run.
   bool exists() const;

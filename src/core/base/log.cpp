@@ -25,7 +25,7 @@ struct Log {
   std::unique_ptr<LogTarget> target;
 };
 
-// log_enabled reads this without a lock; only writing a line locks the log.
+// Read without a lock: only writing a line locks the log.
 std::atomic<int> current_level{static_cast<int>(LogLevel::off)};
 
 Log& the_log() {
@@ -85,13 +85,13 @@ bool log_enabled(LogLevel level) noexcept {
 
 void log_line(LogLevel level, std::string_view text) noexcept try {
   if (!log_enabled(level)) return;
-  const SignalGuard quiet;  // standard error may be a pipe without a reader
+  const SignalGuard quiet;  // against SIGPIPE: standard error may be a pipe without a reader
   Log& log = the_log();
   const std::lock_guard<std::mutex> lock(log.mutex);
   if (log.target == nullptr) return;
   log.target->write(format("{} damaris {} {}: {}\n", now(), log.process_name, kNames[static_cast<std::size_t>(level)],
                            lines_without_controls(std::string(text))));
-} catch (...) {  // no memory for the line
+} catch (...) {  // no memory for the line: it is lost
 }
 
 }  // namespace damaris

@@ -1,5 +1,7 @@
 // Serializes the compiled model: the server stores it in the region, so that attaching clients and recovery parse no XML.
-// Used by: to_json by servers, rank 0 of an MPI start and damaris-check; from_json by clients, the other ranks and recovery; at start-up.
+// Used by: servers, rank 0 of an MPI start and damaris-check (to_json); clients, the other ranks and recovery (from_json); one thread, at
+// start-up.
+// Before it: config::parse. After it: the region, or a broadcast of MPI.
 #pragma once
 
 #include <string>
@@ -9,7 +11,8 @@
 
 namespace damaris::model {
 
-// The format version: incremented with every change, so that a reader rejects text of another version.
+// The version of the text: incremented when its members or their meaning change, so that a reader rejects text of another version. The
+// enumerators that a reader accepts are bounded in json_read.cpp.
 constexpr int kJsonVersion = 8;
 
 std::string to_json(const Model& model);

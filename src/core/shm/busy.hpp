@@ -1,5 +1,5 @@
 // What the server is doing, for the messages of processes that wait for it.
-// Used by: the server's work thread sets it; clients and the watchdog read it, possibly torn.
+// Used by: the server's work thread, which sets it; clients and the watchdog, which may read a torn text.
 // Before it: a plugin's callback. After it: the message of a time-out, or a line in the log.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace damaris::shm {
 
-// `what` "": neither inside a plugin nor waiting for one.
+// `what`: the plugin's call that runs or is awaited; "" for none.
 void show_busy(RegionHeader& header, const std::string& what) noexcept;
 
 struct Busy {

@@ -1,6 +1,7 @@
-// Names of regions, look-up of this user's regions, and clean-up after dead jobs.
+// The names of regions, the search for this user's regions, and the removal or recovery of those that dead servers left.
 // Used by: servers at start-up (remove, recover or refuse the regions of dead jobs), clients of a detached server (find it),
 // damaris-recover, damaris-verify; one thread.
+// Before it: the model, and /dev/shm. After it: region.hpp opens what was found; recovery.
 #pragma once
 
 #include <atomic>
@@ -45,7 +46,7 @@ std::string run_of_region(const std::string& region);
 std::string job_prefix();
 // The prefix of all regions of one run; `nonce` distinguishes runs.
 std::string run_prefix(const RunKey& key, std::uint64_t nonce);
-// Whether `text` is such a prefix, complete, of this user: a manifest names its runs' regions by it, and may be anybody's.
+// Whether `text` is a complete prefix of this kind, with this user's id. It comes from a manifest, which another user may have written.
 bool is_run_prefix(const std::string& text);
 // The full name.
 std::string region_name(const RunKey& key, std::uint64_t nonce, int node, int server);
@@ -70,7 +71,7 @@ struct FoundRegion {
 // "writes of step 7 were left out for want of room".
 std::string omission_text(const StepRange& steps);
 
-// A region that no process uses any more, and that may or may not hold data.
+// A region that no process uses any more and that cannot be read; it may hold data.
 struct UnreadRegion {
   std::string name, why;  // why: a message with the region's name and the remedy
 };
@@ -79,11 +80,11 @@ struct UnreadRegion {
 // that may hold data of a dead server.
 // Throws Error(DC_E_SHM) if /dev/shm cannot be listed.
 std::vector<FoundRegion> find_regions(const std::string& prefix, std::vector<UnreadRegion>* unread = nullptr);
-// The same for the regions of several runs, by their prefixes; what is no prefix of a run names none. Looks into /dev/shm once.
+// The same for several runs, in one pass over /dev/shm. `runs` are prefixes; those that are not of a run (is_run_prefix) are ignored.
 std::vector<FoundRegion> find_regions_of_runs(const std::set<std::string>& runs, std::vector<UnreadRegion>* unread = nullptr);
 
 // Waits until `is_blocking` holds for no living region with that prefix: one that is leaving may still store the last data of the previous
-// run, and has up to `timeout_ms` for that. Returns a region that still blocks, or nothing; returns early once `stop` is set.
+// run, and has up to `timeout_ms` for that. Returns a region that still blocks, or std::nullopt; returns early once `stop` is set.
 std::optional<FoundRegion> wait_until_clear(const std::string& prefix, std::int64_t timeout_ms,
                                             const std::function<bool(const FoundRegion&)>& is_blocking,
                                             const std::atomic<bool>* stop = nullptr);

@@ -92,7 +92,7 @@ struct alignas(kLine) RegionHeader {
   std::atomic<std::int64_t> releasing;  // S only: the processed step whose blocks are being released, else kNoStep
   std::atomic<std::int32_t> first_error;
   // What the server is doing, for the message of a client's time-out: S writes, C reads, both relaxed; the text may be torn.
-  std::atomic<std::int64_t> busy_since_ns;  // steady clock, 0: not in a plugin
+  std::atomic<std::int64_t> busy_since_ns;  // steady clock, 0: not busy
   std::atomic<char> busy_with[96];
 };
 

@@ -1,6 +1,6 @@
 // Wrappers for all calls of HDF5: a failure becomes a Failure with its cause, identifiers are closed automatically, and those that HDF5
 // keeps in variables (such as H5T_NATIVE_INT) are looked up in the right symbol scope.
-// Used by: the hdf5 plugin, on the server's work thread.
+// Used by: the hdf5 plugin, on the server's work thread; `damaris verify`.
 // Before it: any call of HDF5. After it: storage.cpp, which turns a Failure into the user's message.
 #pragma once
 

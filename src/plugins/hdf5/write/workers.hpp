@@ -1,5 +1,5 @@
 // A small thread pool that runs a task in parallel; the caller takes part and waits.
-// Used by: the hdf5 plugin to compress chunks; the only threads of a server besides its work thread and its watchdog.
+// Used by: the hdf5 plugin to compress chunks, from the work thread. A server has no other threads but intake, work and watchdog.
 // Before it: gathered chunks. After it: the work thread writes the results in order.
 #pragma once
 
@@ -22,7 +22,7 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
 
   int threads() const { return static_cast<int>(threads_.size()) + 1; }
-  // Calls task(0) ... task(count - 1), each once, and returns when all are done. Rethrows the first exception of a task.
+  // Calls task(0) ... task(count - 1), each once, and returns when all are done; then rethrows the first exception of a task.
   void run(std::size_t count, const std::function<void(std::size_t)>& task);
 
  private:
