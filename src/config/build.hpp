@@ -92,8 +92,8 @@ const Attribute* library_attribute(Build& build, const Element& element);
 // Reports a problem for each invalid stage; the result is meaningless then.
 dc_reduction_t reduction(Build& build, const Attribute& attribute);
 
-// Reports a problem if the reduction that `attribute` gives `variable` changes values and its type is not a real.
-void check_reduction(Build& build, const Attribute& attribute, const model::Variable& variable);
+// Reports a problem if `reduction`, which `attribute` gives `variable`, changes values and its type is not a real.
+void check_reduction(Build& build, const Attribute& attribute, const model::Variable& variable, const dc_reduction_t& reduction);
 
 // ---- Element types, built-in and compound.
 

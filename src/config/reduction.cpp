@@ -103,9 +103,9 @@ class ReductionReader {
 
 dc_reduction_t reduction(Build& build, const Attribute& attribute) { return ReductionReader(build, attribute).read(); }
 
-void check_reduction(Build& build, const Attribute& attribute, const model::Variable& variable) {
+void check_reduction(Build& build, const Attribute& attribute, const model::Variable& variable, const dc_reduction_t& reduction) {
   const model::Layout& layout = build.model.layouts[variable.layout];
-  if (variable.reduction.precision == DC_EXACT || layout.type == DC_FLOAT32 || layout.type == DC_FLOAT64) return;
+  if (reduction.precision == DC_EXACT || layout.type == DC_FLOAT32 || layout.type == DC_FLOAT64) return;
   build.problems.add(attribute.value_where, format("{}: '{}' holds {}; only reals can be rounded or stored in 16 bits",
                                                    quoted(attribute), variable.path, model::type_name(layout.type)));
 }

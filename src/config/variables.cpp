@@ -146,7 +146,7 @@ class VariableReader {
     if (attribute == nullptr || build_.model.layouts.empty()) return;
     variable.reduce = attribute->value;
     variable.reduction = reduction(build_, *attribute);
-    check_reduction(build_, *attribute, variable);
+    check_reduction(build_, *attribute, variable, variable.reduction);
   }
 
   void reduce_on_full(const Element& element, const Inherited& inherited, model::Variable& variable) {
@@ -157,7 +157,7 @@ class VariableReader {
       return build_.problems.add(attribute->where, "reduce-on-full has no effect without <buffer on-full=\"reduce\"/>; add that");
     variable.reduce_on_full = attribute->value;
     variable.reduction_on_full = reduction(build_, *attribute);
-    check_reduction(build_, *attribute, variable);
+    check_reduction(build_, *attribute, variable, variable.reduction_on_full);
   }
 
   static model::OnFull on_full(const Element& element, model::OnFull inherited) {
