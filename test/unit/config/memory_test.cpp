@@ -17,12 +17,16 @@ constexpr long kNone = -1;
 long left = kNone;
 long taken = 0;
 
-void* take(std::size_t bytes) {
+void* try_take(std::size_t bytes) noexcept {
   ++taken;
   if (left > 0) --left;
   const bool fails = left == 0;
   if (fails) left = kNone;
-  void* memory = fails ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
+  return fails ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
+}
+
+void* take(std::size_t bytes) {
+  void* memory = try_take(bytes);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
@@ -31,6 +35,8 @@ void* take(std::size_t bytes) {
 
 void* operator new(std::size_t bytes) { return take(bytes); }
 void* operator new[](std::size_t bytes) { return take(bytes); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return try_take(bytes); }
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept { return try_take(bytes); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
