@@ -377,7 +377,7 @@ Status PluginHost::deliver(const Post& post) {
     return unknown;
   }
   Loaded& plugin = *plugins_[post.plugin];
-  if (plugin.disabled || plugin.table.on_message == nullptr) return {};
+  if (plugin.disabled || !plugin.initialized || plugin.table.on_message == nullptr) return {};
   const Status call = guarded(plugin, format("at a message of server {}", post.from), [&] {
     return plugin.table.on_message(plugin.state, post.from, post.bytes.data(), post.bytes.size());
   });

@@ -48,6 +48,7 @@ bool WorkSide::pass() {
   bool worked = send_answers();
   if (state_ == State::finalized) return worked;
   worked |= take_jobs();
+  if (state_ == State::finalized) return worked | send_answers();  // no plugin is called any more
   worked |= forward_decisions();
   worked |= deliver_posts();
   worked |= work_at_step();
