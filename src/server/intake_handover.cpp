@@ -1,0 +1,180 @@
+// What the intake side hands to the work side, and what it does with the answers. The rest of it is in intake_side.cpp.
+#include <algorithm>
+
+#include "core/base/format.hpp"
+#include "core/base/log.hpp"
+#include "core/shm/doorbell.hpp"
+#include "server/intake_side.hpp"
+
+namespace damaris::server {
+
+// No call of a plugin delays a read more than one.
+bool IntakeSide::hand_out_reads() {
+  bool any = false;
+  for (; !reads_.empty() && handover_.jobs.try_push(reads_.front()); any = true) {
+    reads_.pop_front();
+    ++reads_out_;
+  }
+  return any;
+}
+
+// In order; but while one action's view is out, what no action waits for passes the next actions.
+bool IntakeSide::hand_out_backlog(bool& action_waits) {
+  bool any = false;
+  for (auto job = backlog_.begin(); job != backlog_.end() && !handover_.jobs.full();) {
+    if (auto* const actions = std::get_if<RunActions>(&*job)) {
+      if (action_waits || actions_out_) {
+        action_waits = true;
+        ++job;
+        continue;
+      }
+      actions->step = ledger_.open(actions->key.step).show(roster_.size(), actions->seen);
+      actions_out_ = true;
+    }
+    any = handover_.jobs.try_push(*job) || any;
+    job = backlog_.erase(job);
+  }
+  return any;
+}
+
+bool IntakeSide::hand_out_step(bool urgent) {
+  if (handover_.jobs.full() || passing_) return false;
+  bool another = false;
+  Step* const next = ledger_.next_unprocessed(another);
+  handover_.urgent.store(urgent || another || client_waits(), std::memory_order_relaxed);
+  if (step_out_) return false;
+  if (next != nullptr) {
+    Job job = ProcessStep{begin(*next), *next->complete_since};
+    step_out_ = next->step();
+    return handover_.jobs.try_push(job);
+  }
+  // Complete steps that nothing was written in.
+  const std::int64_t complete = std::min(roster_.frontier(), ledger_.highest_step());
+  if (complete <= completed_) return false;
+  passing_ = complete;
+  Job job = PassSteps{complete, lost(), never_attached()};
+  return handover_.jobs.try_push(job);
+}
+
+bool IntakeSide::hand_out(bool urgent) {
+  bool action_waits = false;
+  bool any = hand_out_reads();
+  any |= hand_out_backlog(action_waits);
+  // A step's actions run before the step is stored.
+  if (!action_waits) any |= hand_out_step(urgent);
+  if (any) handover_.wake_work();
+  return any;
+}
+
+void IntakeSide::submit_leave() {
+  submit(PassSteps{kAllSteps, lost(),
+                   never_attached()});  // first, so that the plugins' messages are sent before the coordinator completes
+  signals_.complete(kAllSteps);
+  submit(Leave{});
+}
+
+bool IntakeSide::take_answers() {
+  bool any = false;
+  while (std::optional<Answer> answer = handover_.answers.try_pop()) {
+    std::visit([this](auto& one) { take(one); }, *answer);
+    any = true;
+  }
+  return any;
+}
+
+void IntakeSide::take(ActionsRun& answer) {
+  actions_out_ = false;
+  if (Step* step = ledger_.find(answer.key.step)) step->end_showing();
+  for (const Status& report : answer.reports) {
+    if (report.code < DC_OK) failures_.record_logged(report);
+    roster_.notify_all_clients({answer.key.step, report});
+  }
+  signals_.end_actions(answer.key, answer.scope);
+}
+
+void IntakeSide::take(StepsPassed& answer) {
+  passing_.reset();
+  if (answer.step == kAllSteps) return;
+  completed_ = answer.step;
+  publish_frontier();
+}
+
+void IntakeSide::take(PluginReport& answer) {
+  if (answer.status.code < DC_OK) failures_.record_logged(answer.status);
+  if (answer.status.is_notice()) notify_all_clients(answer.status);
+}
+
+void IntakeSide::take(Decision& answer) { signals_.decide(answer); }
+
+void IntakeSide::take(ReadServed& answer) {
+  --reads_out_;
+  ledger_.answer(answer.block);
+  shm::notify_progress(region_->header());
+}
+
+void IntakeSide::take(AllLeft&) { all_servers_left_ = true; }
+
+void IntakeSide::take(PluginsFinalized& answer) { finalize_result_ = std::move(answer.status); }
+
+dc_step_t IntakeSide::begin(Step& step) {
+  if (adoption_) adoption_->restore(step);
+  if (!adoption_ && back_pressure_.should_reduce()) {
+    step.reduce_harder(infos_.on_full());
+    region_->header().reduced_steps.fetch_add(1, std::memory_order_relaxed);
+  }
+  dc_step_t view = step.view(roster_.size());
+  view.complete = 1;
+  return view;
+}
+
+void IntakeSide::account_for(Step& step) const {
+  for (const Member& member : roster_.members()) {
+    if (member.id < 0)
+      ++step.never_attached;
+    else if (member.own_frontier < step.step())
+      step.missing.push_back(member.id);
+    else if (!step.has_source(member.id))
+      step.absent.push_back(member.id);
+  }
+  std::sort(step.missing.begin(), step.missing.end());  // detached clients take slots in the order of their arrival
+  std::sort(step.absent.begin(), step.absent.end());
+}
+
+void IntakeSide::take(StepProcessed& answer) {
+  step_out_.reset();
+  const PluginHost::StepResult& result = answer.result;
+  for (const StoredFile& file : result.files)
+    log_line(LogLevel::info, format("step {}: {} ({} bytes)", answer.step, file.path, file.bytes));
+  if (result.first_failure.code != DC_OK) {
+    failures_.record_logged(result.first_failure);
+    roster_.notify_all_clients({answer.step, result.first_failure});
+  }
+  for (const Status& notice : result.notices) roster_.notify_all_clients({answer.step, notice});
+  all_durable_ &= result.durable;
+  ledger_.mark_processed(*ledger_.find(answer.step));
+  completed_ = answer.step;
+  // Before releasing and advancing: a client that leaves, or whose flush returns, finds the error in its mailbox.
+  roster_.deliver();
+  release(answer.step, result.durable);
+  publish_frontier();
+}
+
+// `releasing` tells the recovery of a server killed in here that the step's remaining blocks are not all of them.
+void IntakeSide::release(std::int64_t step, bool durable) {
+  if (adoption_ && !durable) return ledger_.drop(step);
+  region_->header().releasing.store(step, std::memory_order_release);
+  ledger_.try_release(step);
+  region_->header().releasing.store(shm::kNoStep, std::memory_order_release);
+}
+
+void IntakeSide::publish_frontier() {
+  shm::RegionHeader& header = region_->header();
+  if (completed_ > header.last_complete.load(std::memory_order_relaxed))
+    header.last_complete.store(completed_, std::memory_order_release);
+  if (all_durable_) header.last_durable.store(completed_, std::memory_order_release);
+  // In a recovery, blocks that could not be stored stay for another attempt.
+  if (!adoption_ || all_durable_) header.last_processed.store(completed_, std::memory_order_release);
+  shm::notify_progress(header);
+}
+
+}  // namespace damaris::server
