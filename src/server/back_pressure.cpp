@@ -22,6 +22,10 @@ bool BackPressure::should_reduce() const {
 
 bool BackPressure::spill_one(const MayMove& may_move) {
   if (model_.architecture.spill.empty()) return false;
+  if (const auto copy = ledger_.copy_in_progress()) {
+    if (may_move(*copy->first)) return ledger_.spill(*copy->first, copy->second);
+    ledger_.abandon_copy();  // a plugin has been given the block, perhaps for long: move another one
+  }
   for (const Member& member : roster_.members()) {
     if (member.presence != Member::Presence::attached) continue;
     const bool waits = region_.slot(member.slot).waits_for_room.load(std::memory_order_acquire) != 0;

@@ -19,8 +19,8 @@ class BackPressure {
 
   // True if more than half of an arena is held and the XML allows stronger reduction.
   bool should_reduce() const;
-  // Moves a block to the spill file if an arena is more than three quarters full or its client waits for room. `may_move` is
-  // asked about a step before one of its blocks moves. Returns whether it moved one.
+  // Moves a block, or some MiB of it, to the spill file if an arena is more than three quarters full or its client waits for room. `may_move` is
+  // asked about a step before one of its blocks moves. Returns whether anything moved.
   using MayMove = std::function<bool(const Step&)>;
   bool spill_one(const MayMove& may_move);
 

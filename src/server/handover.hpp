@@ -35,6 +35,7 @@ struct RunActions {
   InstanceKey key;
   dc_scope scope = DC_SCOPE_CORE;
   std::int32_t source = -1;  // the client, of scope core
+  std::uint32_t slot = 0;    // its
   std::uint64_t order = 0;
   std::size_t seen = 0;  // datasets that had come when the signal did
   StepCopy step;         // made when the job is handed over
@@ -76,6 +77,7 @@ using Job = std::variant<SetClients, RunActions, ProcessStep, PassSteps, Complet
 struct ActionsRun {
   InstanceKey key;
   dc_scope scope = DC_SCOPE_CORE;
+  std::uint32_t slot = 0;
   std::vector<Status> reports;  // failures and notices
 };
 struct StepProcessed {

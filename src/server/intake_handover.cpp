@@ -18,38 +18,50 @@ bool IntakeSide::hand_out_reads() {
   return any;
 }
 
-// In order; but while one action's view is out, what no action waits for passes the next actions.
-bool IntakeSide::hand_out_backlog(bool& action_waits) {
-  bool any = false;
-  for (auto job = backlog_.begin(); job != backlog_.end() && !handover_.jobs.full();) {
-    if (auto* const actions = std::get_if<RunActions>(&*job)) {
-      if (action_waits || actions_out_) {
-        action_waits = true;
-        ++job;
-        continue;
-      }
-      actions->step = ledger_.open(actions->key.step).show(roster_.size(), actions->seen);
-      actions_out_ = true;
-    }
-    any = handover_.jobs.try_push(*job) || any;
-    job = backlog_.erase(job);
+void IntakeSide::submit(Job job) {
+  if (auto* const actions = std::get_if<RunActions>(&job)) {
+    ++actions_of_[actions->key.step];
+    actions_.push_back(std::move(*actions));
+  } else {
+    backlog_.push_back(std::move(job));
   }
+}
+
+bool IntakeSide::hand_out_backlog() {
+  bool any = false;
+  for (; !backlog_.empty() && handover_.jobs.try_push(backlog_.front()); any = true) backlog_.pop_front();
   return any;
 }
 
+// One at a time: only what the work side may read at this moment cannot be spilled.
+bool IntakeSide::hand_out_action() {
+  if (actions_out_ || actions_.empty() || handover_.jobs.full()) return false;
+  RunActions actions = std::move(actions_.front());
+  actions_.pop_front();
+  const auto of_step = actions_of_.find(actions.key.step);
+  if (--of_step->second == 0) actions_of_.erase(of_step);
+  actions.step = ledger_.open(actions.key.step).show(roster_.size(), actions.seen);
+  actions_out_ = true;
+  Job job = std::move(actions);
+  return handover_.jobs.try_push(job);
+}
+
+// A step's actions run before the step is stored.
 bool IntakeSide::hand_out_step(bool urgent) {
   if (handover_.jobs.full() || passing_) return false;
   bool another = false;
   Step* const next = ledger_.next_unprocessed(another);
   handover_.urgent.store(urgent || another || client_waits(), std::memory_order_relaxed);
   if (step_out_) return false;
+  const std::int64_t first_with_actions = actions_of_.empty() ? kAllSteps : actions_of_.begin()->first;
   if (next != nullptr) {
+    if (first_with_actions <= next->step()) return false;
     Job job = ProcessStep{begin(*next), *next->complete_since};
     step_out_ = next->step();
     return handover_.jobs.try_push(job);
   }
   // Complete steps that nothing was written in.
-  const std::int64_t complete = std::min(roster_.frontier(), ledger_.highest_step());
+  const std::int64_t complete = std::min({roster_.frontier(), ledger_.highest_step(), first_with_actions - 1});
   if (complete <= completed_) return false;
   passing_ = complete;
   Job job = PassSteps{complete, lost(), never_attached()};
@@ -57,18 +69,17 @@ bool IntakeSide::hand_out_step(bool urgent) {
 }
 
 bool IntakeSide::hand_out(bool urgent) {
-  bool action_waits = false;
   bool any = hand_out_reads();
-  any |= hand_out_backlog(action_waits);
-  // A step's actions run before the step is stored.
-  if (!action_waits) any |= hand_out_step(urgent);
+  any |= hand_out_backlog();
+  any |= hand_out_action();
+  any |= hand_out_step(urgent);
   if (any) handover_.wake_work();
   return any;
 }
 
 void IntakeSide::submit_leave() {
-  submit(PassSteps{kAllSteps, lost(),
-                   never_attached()});  // first, so that the plugins' messages are sent before the coordinator completes
+  // First, so that the plugins' messages are sent before the coordinator completes.
+  submit(PassSteps{kAllSteps, lost(), never_attached()});
   signals_.complete(kAllSteps);
   submit(Leave{});
 }
@@ -89,7 +100,7 @@ void IntakeSide::take(ActionsRun& answer) {
     if (report.code < DC_OK) failures_.record_logged(report);
     roster_.notify_all_clients({answer.key.step, report});
   }
-  signals_.end_actions(answer.key, answer.scope);
+  signals_.end_actions(answer.key, answer.scope, answer.slot);
 }
 
 void IntakeSide::take(StepsPassed& answer) {

@@ -13,6 +13,9 @@ namespace {
 
 constexpr auto kWatchInterval = std::chrono::milliseconds(50);  // between checks of the clients' processes
 constexpr int kMessagesPerVisit = 256;                          // per lane, so that no client starves the others
+// What one client may have queued for the work side. Beyond it the client's lanes fill, and back-pressure reaches the simulation: the memory
+// of a server whose plugin or storage hangs stays bounded.
+constexpr std::size_t kMostQueuedSignals = 65'536, kMostQueuedSteps = 4'096;
 
 }  // namespace
 
@@ -45,10 +48,14 @@ std::vector<std::int32_t> IntakeSide::ids() const {
   return ids;
 }
 
-bool IntakeSide::drain() {
+bool IntakeSide::rests(const Member& member) const {
+  return signals_.queued(member) >= kMostQueuedSignals || ledger_.has_unprocessed(member.last_step, kMostQueuedSteps);
+}
+
+bool IntakeSide::drain_lanes(bool even_resting) {
   bool worked = false;
   for (Member& member : roster_.members()) {
-    if (member.presence != Member::Presence::attached) continue;
+    if (member.presence != Member::Presence::attached || (!even_resting && rests(member))) continue;
     for (Lane& lane : member.lanes) worked |= drain_lane(member, lane);
   }
   if (worked) shm::notify_lane_room(region_->header());
@@ -252,7 +259,7 @@ void IntakeSide::stop() {
   signals_.stop();
   stop_accepting();
   // Drains what the lanes hold now; bounded, because a client may keep sending.
-  for (std::uint64_t passes = region_->lane_messages() / kMessagesPerVisit + 1; passes > 0 && drain(); --passes) {
+  for (std::uint64_t passes = region_->lane_messages() / kMessagesPerVisit + 1; passes > 0 && drain_lanes(true); --passes) {
   }
   for (Member& member : roster_.members())
     if (member.presence == Member::Presence::attached || member.presence == Member::Presence::expected)
@@ -271,15 +278,17 @@ void IntakeSide::release_clients(bool all) {
 }
 
 bool IntakeSide::has_messages() const {
-  for (const Member& member : roster_.members())
-    for (const Lane& lane : member.lanes)
-      if (member.presence == Member::Presence::attached && !lane.broken && !lane.reader.empty()) return true;
-  return false;
+  const auto has_one = [](const Lane& lane) { return !lane.broken && !lane.reader.empty(); };
+  const auto& members = roster_.members();
+  return std::any_of(members.begin(), members.end(), [&](const Member& member) {
+    return member.presence == Member::Presence::attached && std::any_of(member.lanes.begin(), member.lanes.end(), has_one) &&
+           !rests(member);
+  });
 }
 
 bool IntakeSide::busy() const {
   const bool handed_out = reads_out_ > 0 || actions_out_ || step_out_ || passing_;
-  return handed_out || !reads_.empty() || !backlog_.empty() || signals_.pending() || ledger_.has_unprocessed();
+  return handed_out || !reads_.empty() || !backlog_.empty() || !actions_.empty() || signals_.pending() || ledger_.has_unprocessed();
 }
 
 bool IntakeSide::client_waits() const { return region_->header().clients_waiting.load(std::memory_order_relaxed) != 0; }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,7 +40,7 @@ class IntakeSide {
   // Ids of the admitted clients, ascending.
   std::vector<std::int32_t> ids() const;
   // Each returns whether something was done.
-  bool drain();
+  bool drain() { return drain_lanes(false); }
   bool watch_clients();
   bool check_signals() { return signals_.check(); }
   bool deliver_mail() { return roster_.deliver(); }
@@ -48,7 +49,7 @@ class IntakeSide {
   // Marks steps as complete that every client has ended.
   bool complete_steps();
 
-  void submit(Job job) { backlog_.push_back(std::move(job)); }
+  void submit(Job job);
   // Passes on what the work side can take: reads first, one action's view and one step at a time. `urgent`: the server is to end.
   bool hand_out(bool urgent);
   // Takes the answers of the work side: releases blocks, advances the frontier, reports errors.
@@ -79,6 +80,8 @@ class IntakeSide {
   bool all_stored() const noexcept { return all_durable_; }
 
  private:
+  bool drain_lanes(bool even_resting);
+  bool rests(const Member& member) const;
   bool drain_lane(Member& member, Lane& lane);
   void dispatch(Member& member, Lane& lane, const shm::Message& message);
   void take_read_request(Member& member, Lane& lane, const shm::Message& message);
@@ -90,7 +93,8 @@ class IntakeSide {
   void account_for(Step& step) const;
   void release(std::int64_t step, bool durable);
   bool hand_out_reads();
-  bool hand_out_backlog(bool& action_waits);
+  bool hand_out_backlog();
+  bool hand_out_action();
   bool hand_out_step(bool urgent);
   dc_step_t begin(Step& step);
   void publish_frontier();
@@ -119,8 +123,10 @@ class IntakeSide {
   Signals signals_;
   BackPressure back_pressure_;
   std::optional<Adoption> adoption_;  // set when recovering a dead server's region
-  std::deque<Job> reads_, backlog_;   // not handed out yet
-  std::size_t reads_out_ = 0;         // handed out and not answered, as the next three
+  std::deque<Job> reads_, backlog_;   // not handed out yet, as the next two
+  std::deque<RunActions> actions_;
+  std::map<std::int64_t, std::size_t> actions_of_;  // how many, by step
+  std::size_t reads_out_ = 0;                       // handed out and not answered, as the next three
   bool actions_out_ = false;
   std::optional<std::int64_t> step_out_, passing_;
   bool all_servers_left_ = false;

@@ -121,13 +121,20 @@ void Step::reduce_harder(const std::vector<dc_variable_info_t>& infos) {
   }
 }
 
-std::optional<std::size_t> Step::find_block_of(std::uint32_t arena) const {
-  const auto lies_there = [&](const HeldBlock& block) {
-    return block.arena == arena && block.spilled.record == nullptr && !block.shown;
-  };
-  const auto found = std::find_if(blocks_.begin(), blocks_.end(), lies_there);
+template <class Matches>
+std::optional<std::size_t> Step::find_block(Matches&& matches) const {
+  const auto may_move = [&](const HeldBlock& block) { return block.spilled.record == nullptr && !block.shown && matches(block); };
+  const auto found = std::find_if(blocks_.begin(), blocks_.end(), may_move);
   if (found == blocks_.end()) return std::nullopt;
   return static_cast<std::size_t>(found - blocks_.begin());
+}
+
+std::optional<std::size_t> Step::find_block_of(std::uint32_t arena) const {
+  return find_block([&](const HeldBlock& block) { return block.arena == arena; });
+}
+
+std::optional<std::size_t> Step::find_block_at(std::uint64_t offset) const {
+  return find_block([&](const HeldBlock& block) { return block.offset == offset; });
 }
 
 void Step::move_to(std::size_t index, const SpilledBlock& place) {
@@ -172,10 +179,30 @@ std::vector<Step*> Ledger::newest_first() {
 bool Ledger::spill(Step& step, std::size_t index) {
   const HeldBlock block = step.block(index);
   SpilledBlock place;
-  if (!spill_.store(step.dataset(index), place)) return false;
+  const Spill::Copied copied = spill_.copy(step.dataset(index), place);
+  copying_.reset();
+  if (copied == Spill::Copied::refused) return false;
+  if (copied == Spill::Copied::unfinished) {
+    copying_ = {step.step(), block.offset};
+    return true;
+  }
   step.move_to(index, place);
   release(block);
   return true;
+}
+
+std::optional<std::pair<Step*, std::size_t>> Ledger::copy_in_progress() {
+  if (!copying_) return std::nullopt;
+  Step* const step = find(copying_->first);
+  const auto index = step == nullptr || step->processed ? std::nullopt : step->find_block_at(copying_->second);
+  if (index) return std::pair(step, *index);
+  abandon_copy();
+  return std::nullopt;
+}
+
+void Ledger::abandon_copy() noexcept {
+  copying_.reset();
+  spill_.abandon_copy();
 }
 
 Step& Ledger::open(std::int64_t step) {
@@ -216,6 +243,12 @@ Step* Ledger::next_unprocessed(bool& another) {
 bool Ledger::has_unprocessed() const {
   const auto next = steps_.upper_bound(processed_);
   return next != steps_.end() && next->first <= complete_;
+}
+
+bool Ledger::has_unprocessed(std::int64_t last, std::size_t count) const {
+  if (steps_.size() < count) return false;
+  const auto waiting = std::distance(steps_.upper_bound(processed_), steps_.upper_bound(std::max(last, processed_)));
+  return static_cast<std::size_t>(waiting) >= count;
 }
 
 void Ledger::mark_processed(Step& step) {

@@ -59,8 +59,9 @@ class Step {
   // Switches the datasets to `infos`, which contain the stronger reductions.
   void reduce_harder(const std::vector<dc_variable_info_t>& infos);
 
-  // The index of a dataset in that arena that may be moved, if any.
+  // The index of a dataset in that arena that may be moved, if any; the second one: of the dataset at that place, if it still may.
   std::optional<std::size_t> find_block_of(std::uint32_t arena) const;
+  std::optional<std::size_t> find_block_at(std::uint64_t offset) const;
   const HeldBlock& block(std::size_t index) const { return blocks_[index]; }
   const dc_dataset_t& dataset(std::size_t index) const { return datasets_[index]; }
   void move_to(std::size_t index, const SpilledBlock& place);
@@ -75,6 +76,8 @@ class Step {
   std::size_t dataset_count() const noexcept { return datasets_.size(); }
 
  private:
+  template <class Matches>
+  std::optional<std::size_t> find_block(Matches&& matches) const;
   void sort();
   void update_lost_texts();
 
@@ -113,6 +116,8 @@ class Ledger {
   // The lowest complete step that is not processed, or nullptr; `another` is set if at least one more is complete.
   Step* next_unprocessed(bool& another);
   bool has_unprocessed() const;
+  // True if at least `count` steps up to `last` wait for the plugins, complete or not.
+  bool has_unprocessed(std::int64_t last, std::size_t count) const;
   void mark_processed(Step& step);
   // Releases all blocks of a processed step without pending global instances and removes its record. Returns whether it did.
   bool try_release(std::int64_t step);
@@ -126,8 +131,12 @@ class Ledger {
 
   std::uint64_t held_bytes(std::uint32_t arena) const { return held_bytes_[arena]; }
   std::vector<Step*> newest_first();
-  // Moves a dataset to the spill file and releases its block. Returns false, with nothing changed, if the file has no room.
+  // Copies a dataset to the spill file, some MiB a call, and releases its block when it is whole there. Returns false if the file has no
+  // room; the block is as before then.
   bool spill(Step& step, std::size_t index);
+  // The step and block that spill() is to go on with; none while no copy is in progress. Drops a copy whose block is needed no more.
+  std::optional<std::pair<Step*, std::size_t>> copy_in_progress();
+  void abandon_copy() noexcept;
   Spill& spill_file() noexcept { return spill_; }
   bool empty() const noexcept { return steps_.empty(); }
   bool is_held(const HeldBlock& block) const { return held_offsets_[block.arena].count(block.offset) != 0; }
@@ -146,8 +155,9 @@ class Ledger {
   std::int64_t complete_ = shm::kNoStep,
                processed_ = shm::kNoStep;  // the highest steps that are; a lane never goes back behind them
   Spill spill_;
-  std::vector<std::unordered_set<std::uint64_t>> held_offsets_;  // by arena: offsets of held blocks; none may be published twice
-  std::vector<std::uint64_t> held_bytes_;                        // by arena
+  std::optional<std::pair<std::int64_t, std::uint64_t>> copying_;  // step and offset of the block that is partly in the spill file
+  std::vector<std::unordered_set<std::uint64_t>> held_offsets_;    // by arena: offsets of held blocks; none may be published twice
+  std::vector<std::uint64_t> held_bytes_;                          // by arena
 };
 
 }  // namespace damaris::server

@@ -9,6 +9,8 @@
 namespace damaris::server {
 namespace {
 
+constexpr std::size_t kMostIncomplete = 65'536;  // instances that wait for other clients, which may never send them
+
 std::string describe(const model::Model& model, const InstanceKey& key) {
   return format("event '{}' (instance {}) of step {}", model.events[key.event].name, key.instance, key.step);
 }
@@ -24,7 +26,12 @@ bool is_expected_to_send(const Member& member, std::int64_t step) {
 
 Signals::Signals(std::shared_ptr<const model::Model> model, Ledger& ledger, Roster& roster, Submit submit,
                  const std::atomic<std::uint64_t>& looks)
-    : model_(std::move(model)), ledger_(ledger), roster_(roster), submit_(std::move(submit)), looks_(looks) {}
+    : model_(std::move(model)),
+      ledger_(ledger),
+      roster_(roster),
+      submit_(std::move(submit)),
+      looks_(looks),
+      core_queued_(roster.size()) {}
 
 bool Signals::has_scope(std::uint32_t event, dc_scope scope) const {
   const auto& actions = model_->events[event].actions;
@@ -35,8 +42,9 @@ void Signals::receive(const Member& member, std::uint32_t event, std::int64_t st
   if (model_->events[event].actions.empty()) return;
   const std::uint32_t instance = counts_[{InstanceKey{event, step, 0}, member.slot}]++;
   const InstanceKey key{event, step, instance};
-  if (has_scope(event, DC_SCOPE_CORE)) submit_scope(key, DC_SCOPE_CORE, member.id, core_order_++);
+  if (has_scope(event, DC_SCOPE_CORE)) submit_scope(key, DC_SCOPE_CORE, core_order_++, &member);
   if (!has_scope(event, DC_SCOPE_NODE) && !has_scope(event, DC_SCOPE_GLOBAL)) return;
+  if (senders_.size() >= kMostIncomplete && senders_.count(key) == 0) return drop_excess(key);
   std::set<std::uint32_t>& senders = senders_[key];
   senders.insert(member.slot);
   if (sent_by_all(key, senders)) submit_node(key);
@@ -45,7 +53,7 @@ void Signals::receive(const Member& member, std::uint32_t event, std::int64_t st
 // All clients of the server that are still expected to send the signal have sent it.
 void Signals::submit_node(const InstanceKey& key) {
   senders_.erase(key);
-  if (has_scope(key.event, DC_SCOPE_NODE)) submit_scope(key, DC_SCOPE_NODE, -1, node_order_++);
+  if (has_scope(key.event, DC_SCOPE_NODE)) submit_scope(key, DC_SCOPE_NODE, node_order_++);
   if (!has_scope(key.event, DC_SCOPE_GLOBAL)) return;
   ++ledger_.open(key.step).pending_globals;
   waiting_.emplace(key, Waiting{Deadline::after_ms(model_->architecture.global_timeout_ms), {}});
@@ -73,8 +81,14 @@ bool Signals::submit_ready_instances() {
 }
 
 // The actions see the datasets that have come so far, however late they run.
-void Signals::submit_scope(const InstanceKey& key, dc_scope scope, std::int32_t source, std::uint64_t order) {
-  RunActions job{key, scope, source, order, ledger_.open(key.step).dataset_count(), {}};
+void Signals::submit_scope(const InstanceKey& key, dc_scope scope, std::uint64_t order, const Member* sender) {
+  RunActions job{key, scope, -1, 0, order, ledger_.open(key.step).dataset_count(), {}};
+  if (sender != nullptr) {
+    job.source = sender->id;
+    job.slot = sender->slot;
+    ++core_queued_[sender->slot];
+  }
+  if (scope == DC_SCOPE_NODE) ++node_queued_;
   submit_(std::move(job));
 }
 
@@ -93,14 +107,16 @@ void Signals::decide(const Decision& decision) {
   }
   if (decision.run) {
     running_.insert(decision.key);
-    submit_scope(decision.key, DC_SCOPE_GLOBAL, -1, decision.order);
+    submit_scope(decision.key, DC_SCOPE_GLOBAL, decision.order);
     return;
   }
   drop(decision.key, "another server abandoned it, or did not receive it from all its clients");
   release_hold(decision.key);
 }
 
-void Signals::end_actions(const InstanceKey& key, dc_scope scope) {
+void Signals::end_actions(const InstanceKey& key, dc_scope scope, std::uint32_t slot) {
+  if (scope == DC_SCOPE_CORE) --core_queued_[slot];
+  if (scope == DC_SCOPE_NODE) --node_queued_;
   if (scope == DC_SCOPE_GLOBAL && running_.erase(key) != 0) release_hold(key);
 }
 
@@ -140,6 +156,13 @@ void Signals::complete(std::int64_t step) {
   }
   while (!counts_.empty() && counts_.begin()->first.first.step <= step) counts_.erase(counts_.begin());
   submit_(CompleteStep{step});
+}
+
+// Reported once a step: a client in a loop would fill every mailbox.
+void Signals::drop_excess(const InstanceKey& key) {
+  if (std::exchange(step_in_excess_, key.step) == key.step) return;
+  drop(key,
+       format("{} signals wait for other clients already; so are the next ones that no other client has sent", kMostIncomplete));
 }
 
 void Signals::drop(const InstanceKey& key, const std::string& why) {

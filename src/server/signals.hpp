@@ -33,8 +33,12 @@ class Signals {
   void receive(const Member& member, std::uint32_t event, std::int64_t step);
   // A decision of the servers, in the common order.
   void decide(const Decision& decision);
-  // The actions of an instance have run.
-  void end_actions(const InstanceKey& key, dc_scope scope);
+  // The actions of an instance have run. `slot`: of the client that sent it, of scope core.
+  void end_actions(const InstanceKey& key, dc_scope scope, std::uint32_t slot);
+  // Signals of this client that the work side, or the agreement of the servers, has still to answer.
+  std::size_t queued(const Member& member) const {
+    return core_queued_[member.slot] + node_queued_ + waiting_.size() + running_.size();
+  }
   // Submits instances that wait for members that have left, and discards those older than the global time-out. Returns whether anything
   // was done.
   bool check();
@@ -52,9 +56,10 @@ class Signals {
     std::optional<std::uint64_t> late_at_look;
   };
 
-  void submit_scope(const InstanceKey& key, dc_scope scope, std::int32_t source, std::uint64_t order);
+  void submit_scope(const InstanceKey& key, dc_scope scope, std::uint64_t order, const Member* sender = nullptr);
   bool has_scope(std::uint32_t event, dc_scope scope) const;
   void drop(const InstanceKey& key, const std::string& why);
+  void drop_excess(const InstanceKey& key);
   void release_hold(const InstanceKey& key);
   bool expired(Waiting& waiting) const;
   bool expire();
@@ -74,6 +79,9 @@ class Signals {
   std::map<InstanceKey, Waiting> waiting_;                                 // announced, undecided
   std::set<InstanceKey> running_;                                          // decided; their actions are submitted
   std::uint64_t core_order_ = 0, node_order_ = 0;
+  std::vector<std::size_t> core_queued_;  // by slot, as the next: submitted and not run
+  std::size_t node_queued_ = 0;
+  std::int64_t step_in_excess_ = -1;  // the last step of which incomplete instances were discarded for their number
 };
 
 }  // namespace damaris::server

@@ -22,6 +22,11 @@
 namespace damaris::server {
 namespace {
 
+constexpr std::uint64_t kBite = 4 << 20;
+
+// The client took none, so it is made while the data are copied.
+bool needs_checksum(const dc_dataset_t& dataset) { return dataset.has_checksum == 0; }
+
 // Returns false with errno set.
 bool write_all(int descriptor, const std::byte* data, std::uint64_t bytes, std::uint64_t offset) {
   while (bytes > 0) {
@@ -57,7 +62,7 @@ void fill(shm::BlockHeader& header, const dc_dataset_t& dataset) {
   if (dataset.variable->has_global != 0) header.flags |= shm::kHasGlobal;
   if (dataset.has_position != 0) header.flags |= shm::kHasPosition;
   header.flags |= shm::kHasChecksum;  // detects corruption on the disk
-  header.checksum = dataset.has_checksum != 0 ? dataset.checksum : codec::crc32(dataset.data, dataset.bytes);
+  header.checksum = dataset.has_checksum != 0 ? dataset.checksum : 0;
   const shm::Form form{header.ndims, header.flags};
   const shm::Lists lists(header, form);
   for (int d = 0; d < form.ndims; ++d) {
@@ -111,19 +116,45 @@ SpilledBlock Spill::map(std::uint64_t offset, std::uint64_t bytes) const {
   return {offset, bytes, memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory)};
 }
 
-bool Spill::store(const dc_dataset_t& dataset, SpilledBlock& place) {
-  const std::uint64_t bytes = record_bytes(dataset.bytes);
-  if (bytes_ + bytes > most_bytes_) return fail(format("spill-size ({}) is reached", size_text(most_bytes_)));
+// Before anything is written there: with a full disk, reading the mapping would otherwise raise SIGBUS.
+bool Spill::allocate(std::uint64_t begin, std::uint64_t end) {
+  const int refused = ::posix_fallocate(descriptor_, static_cast<off_t>(end_ + begin), static_cast<off_t>(end - begin));
+  errno = refused;
+  return refused == 0;
+}
+
+bool Spill::begin_copy(const dc_dataset_t& dataset) {
+  if (bytes_ + record_bytes(dataset.bytes) > most_bytes_) return fail(format("spill-size ({}) is reached", size_text(most_bytes_)));
   if (descriptor_ < 0 && !open(O_CREAT | O_EXCL)) return fail(format("cannot make the file ({})", std::strerror(errno)));
   shm::LongHeader header;
   fill(header.get(), dataset);
-  // Allocate first: with a full disk, reading the mapping would otherwise raise SIGBUS.
-  const int refused = ::posix_fallocate(descriptor_, static_cast<off_t>(end_), static_cast<off_t>(bytes));
-  if (refused != 0 || !write_all(descriptor_, header.bytes, sizeof header, end_) ||
-      !write_all(descriptor_, static_cast<const std::byte*>(dataset.data), dataset.bytes, end_ + sizeof header))
-    return fail(format("cannot write ({})", std::strerror(refused != 0 ? refused : errno)));
+  checksum_ = header.get().checksum;
+  if (!allocate(0, std::min(record_bytes(dataset.bytes), kBite)) || !write_all(descriptor_, header.bytes, sizeof header, end_))
+    return fail(format("cannot write ({})", std::strerror(errno)));
+  copied_ = sizeof header;
+  return true;
+}
+
+bool Spill::copy_bite(const dc_dataset_t& dataset) {
+  const std::uint64_t done = copied_ - shm::kLongestHeader;
+  const std::uint64_t end = std::min(record_bytes(dataset.bytes), (copied_ / kBite + 1) * kBite);
+  const std::uint64_t bytes = std::min(dataset.bytes - done, end - copied_);
+  const std::byte* const data = static_cast<const std::byte*>(dataset.data) + done;
+  const bool is_allocated = copied_ % kBite != 0 || allocate(copied_, end);
+  if (!is_allocated || !write_all(descriptor_, data, bytes, end_ + copied_))
+    return fail(format("cannot write ({})", std::strerror(errno)));
+  if (needs_checksum(dataset)) checksum_ = codec::crc32(data, bytes, checksum_);
+  copied_ += bytes;
+  return true;
+}
+
+bool Spill::end_copy(const dc_dataset_t& dataset, SpilledBlock& place) {
+  const std::uint64_t bytes = record_bytes(dataset.bytes), checksum_at = end_ + offsetof(shm::BlockHeader, checksum);
+  const auto* const checksum = reinterpret_cast<const std::byte*>(&checksum_);
+  if (needs_checksum(dataset) && !write_all(descriptor_, checksum, sizeof checksum_, checksum_at))
+    return fail(format("cannot write ({})", std::strerror(errno)));
   place = map(end_, bytes);
-  place.checksum = header.get().checksum;
+  place.checksum = checksum_;
   if (place.record == nullptr || !write_state(descriptor_, end_, shm::BlockState::published))
     return fail(format("cannot map ({})", std::strerror(errno)));
   end_ += bytes;
@@ -133,6 +164,24 @@ bool Spill::store(const dc_dataset_t& dataset, SpilledBlock& place) {
   header_.spilled_blocks.fetch_add(1, std::memory_order_release);
   header_.spilled_bytes.fetch_add(dataset.bytes, std::memory_order_relaxed);
   return true;
+}
+
+Spill::Copied Spill::copy(const dc_dataset_t& dataset, SpilledBlock& place) {
+  bool goes_on = copied_ > 0 || begin_copy(dataset);
+  goes_on = goes_on && copy_bite(dataset);
+  if (goes_on && copied_ < shm::kLongestHeader + dataset.bytes) return Copied::unfinished;
+  if (goes_on && end_copy(dataset, place)) {
+    copied_ = 0;
+    return Copied::whole;
+  }
+  abandon_copy();
+  return Copied::refused;
+}
+
+// Its bytes as well: a recovery must not take them for records.
+void Spill::abandon_copy() noexcept {
+  if (std::exchange(copied_, 0) > 0 && ::ftruncate(descriptor_, static_cast<off_t>(end_)) != 0)
+    log_line(LogLevel::warning, format("cannot shorten {}: {}", path_, std::strerror(errno)));
 }
 
 void Spill::forget(const SpilledBlock& block) noexcept {

@@ -35,8 +35,12 @@ class Spill {
   Spill(const Spill&) = delete;
   Spill& operator=(const Spill&) = delete;
 
-  // Copies a dataset to the file. Returns false if there is no room, and logs the reason once.
-  bool store(const dc_dataset_t& dataset, SpilledBlock& place);
+  // Copies a dataset to the file, some MiB a call so that a large one does not keep the server from its lanes: call again, with the same
+  // dataset, while `unfinished`. `refused`: there is no room, and the reason is logged once.
+  enum class Copied { whole, unfinished, refused };
+  Copied copy(const dc_dataset_t& dataset, SpilledBlock& place);
+  // Removes an unfinished copy.
+  void abandon_copy() noexcept;
   void release(const SpilledBlock& block);
 
   // Takes over a dead server's file: maps every complete record and passes it to `visit`. A damaged one counts as missing.
@@ -61,6 +65,10 @@ class Spill {
  private:
   std::uint64_t walk(const Visit& visit, std::vector<SpilledBlock>& obsolete);
   bool open(int flags);
+  bool begin_copy(const dc_dataset_t& dataset);
+  bool copy_bite(const dc_dataset_t& dataset);
+  bool end_copy(const dc_dataset_t& dataset, SpilledBlock& place);
+  bool allocate(std::uint64_t begin, std::uint64_t end);
   void forget(const SpilledBlock& block) noexcept;
   bool reset_if_empty();
   bool fail(const std::string& what);
@@ -75,8 +83,10 @@ class Spill {
   std::uint64_t missing_ = 0;  // see missing()
   std::uint64_t records_ = 0;  // current records; the count in the region's header is not trusted
   int descriptor_ = -1;
-  std::string refusal_;  // see refusal()
-  bool failed_ = false;  // the last store failed, which has been logged
+  std::uint64_t copied_ = 0;    // bytes of the record in progress behind end_, its header included; 0: none
+  std::uint32_t checksum_ = 0;  // of its data so far
+  std::string refusal_;         // see refusal()
+  bool failed_ = false;         // the last store failed, which has been logged
   bool keep_file_ = false;
 };
 

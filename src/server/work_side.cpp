@@ -155,7 +155,7 @@ void WorkSide::log_awaited_servers() {
 void WorkSide::take(SetClients& job) { host_.set_clients(std::move(job.ids)); }
 
 void WorkSide::take(RunActions& job) {
-  ActionsRun done{job.key, job.scope, {}};
+  ActionsRun done{job.key, job.scope, job.slot, {}};
   const model::Event& declared = model_->events[job.key.event];
   for (const model::Action& action : declared.actions) {
     if (action.scope != job.scope || (action.on_root && index() != 0)) continue;

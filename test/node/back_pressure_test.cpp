@@ -222,8 +222,39 @@ TEST_CASE("what a disk changes of a spilled block can be told, also where the cl
   dataset.bytes = sizeof kFour;
   dataset.extents[0] = 4;
   server::SpilledBlock place;
-  REQUIRE(spill.store(dataset, place));
+  REQUIRE(spill.copy(dataset, place) == server::Spill::Copied::whole);
   CHECK(place.checksum == codec::crc32(kFour, sizeof kFour));
+  spill.release(place);
+}
+
+TEST_CASE("a large dataset is spilled in pieces, and its checksum is that of the whole; a copy that is abandoned leaves nothing") {
+  const TempFolder folder;
+  model::Model model = node_model();
+  model.architecture.spill = folder.path();
+  auto region = server::make_region(model, "<simulation/>", 1, {"", "host", 0, false});
+  server::Spill spill(*region, 1 << 30);
+  const server::VariableInfos infos(model);
+  std::vector<unsigned char> data((9 << 20) + 13);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<unsigned char>(i * 7 + i / 4093);
+  dc_dataset_t dataset = {};
+  dataset.variable = &infos.all()[0];
+  dataset.data = data.data();
+  dataset.bytes = data.size();
+  server::SpilledBlock place;
+  REQUIRE(spill.copy(dataset, place) == server::Spill::Copied::unfinished);
+  CHECK(region->header().spilled_blocks.load() == 0);
+  spill.abandon_copy();
+  CHECK(std::filesystem::file_size(region->spill_file()) == 0);
+
+  int calls = 1;
+  while (spill.copy(dataset, place) == server::Spill::Copied::unfinished) ++calls;
+  CHECK(calls == 3);
+  CHECK(region->header().spilled_blocks.load() == 1);
+  CHECK(place.checksum == codec::crc32(data.data(), data.size()));
+  REQUIRE(std::memcmp(place.data(), data.data(), data.size()) == 0);
+  shm::LongHeader header;
+  std::memcpy(header.bytes, place.record, sizeof header);
+  CHECK(header.get().checksum == place.checksum);
   spill.release(place);
 }
 

@@ -119,7 +119,7 @@ TEST_CASE("a record in a spill file is of the same form, its data behind room fo
 
   server::Spill spill(node.region(), 1 << 20);
   server::SpilledBlock record;
-  REQUIRE(spill.store(written.dataset, record));
+  REQUIRE(spill.copy(written.dataset, record) == server::Spill::Copied::whole);
   shm::LongHeader header;
   std::memcpy(header.bytes, record.record, sizeof header);
   const server::Intake spilled = server::check_spilled(header.get(), record, infos);

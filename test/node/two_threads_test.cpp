@@ -72,6 +72,56 @@ TEST_CASE("rule 4: while an action sleeps, ends of steps are taken, and a step t
   node.stop();
 }
 
+TEST_CASE("while an action sleeps, a client can queue only so many signals: the rest waits in its lane, and the server sleeps") {
+  constexpr std::uint32_t kQueued = 65'536;
+  const TempFolder spill;
+  model::Model model = held_model(spill);
+  model.architecture.lane_messages = 1024;
+  model.architecture.buffer_timeout_ms = 50;
+  Node node(model, 1);
+  node.start();
+  node.client(0).signal("slow", 0);
+  std::uint32_t sent = 0;
+  try {
+    for (; sent < 2 * kQueued; ++sent) node.client(0).signal("go", 0);
+  } catch (const Error& full) {
+    CHECK(full.code() == DC_E_FULL);
+  }
+  CHECK(sent > kQueued);
+  CHECK(sent < kQueued + 2048);
+  CHECK(within_10_s([&] { return node.region().header().server_sleeping.load() != 0; }));
+  let_go(node);
+  const shm::LaneHeader& lane = *node.region().lane(0);
+  CHECK(within_10_s([&] { return lane.tail.load() == lane.head.load(); }));
+  CHECK(node.client(0).end_iteration(0).code == DC_OK);
+  node.stop();
+  CHECK(node.lines("event go").size() == sent);
+}
+
+TEST_CASE(
+    "while an action sleeps, a client can be only so many steps ahead; the others are still served, and all steps come in order") {
+  constexpr int kAhead = 4096;
+  const TempFolder spill;
+  model::Model model = held_model(spill);
+  model.architecture.lane_messages = 1024;
+  Node node(model);
+  node.start();
+  node.client(1).signal("slow", 0);
+  std::thread runner([&] {
+    for (int step = 0; step < 3 * kAhead; ++step) REQUIRE(node.client(0).end_iteration(step).code == DC_OK);
+  });
+  CHECK(within_10_s([&] { return node.region().slot(0).ended_step.load() >= kAhead - 1; }));
+  CHECK(within_10_s([&] { return node.region().header().server_sleeping.load() != 0; }));
+  CHECK(node.region().slot(0).ended_step.load() < kAhead + 512);
+  CHECK(node.client(1).write(node.variable(1, "small"), 7, 0, kFour) == DC_OK);
+  CHECK(within_10_s([&] { return node.region().slot(1).ended_step.load() == 6; }));
+  let_go(node);
+  CHECK(node.client(1).end_iteration(3 * kAhead).code == DC_OK);
+  runner.join();
+  node.stop();
+  CHECK(node.lines("step 7 complete")[0].find("datasets 1 ") != std::string::npos);
+}
+
 TEST_CASE("an action that has waited for another one sees the datasets that had come before its signal, and no later ones") {
   const TempFolder spill;
   Node node(held_model(spill), 1);
