@@ -1,7 +1,6 @@
 #include "server/server.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <exception>
 #include <limits>
 #include <new>
@@ -10,6 +9,7 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
+#include "core/base/process_guard.hpp"
 #include "core/shm/doorbell.hpp"
 #include "server/fork_proof_thread.hpp"
 #include "server/watchdog.hpp"
@@ -22,14 +22,6 @@ constexpr std::int64_t kLongSleepMs = 10;                 // after idle polls: a
 constexpr std::int64_t kHoldMs = 10'000;                  // how long clients wait for other servers at the end
 constexpr std::int64_t kIdleWorkMs = 1'000;               // of a work side that nothing but a job can need
 constexpr auto kLongCallback = std::chrono::seconds(10);  // a longer callback is logged
-
-// All but those that a fault of the thread's own raises. The main thread's handlers set a flag, which this one looks at.
-void block_signals() noexcept {
-  sigset_t all;
-  ::sigfillset(&all);
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) ::sigdelset(&all, own);
-  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
-}
 
 // What `work` has thrown; DC_OK if it returned.
 template <class Work>
@@ -209,6 +201,7 @@ void Server::serve_with_two_threads(const std::atomic<bool>* stop) {
 Status Server::run(const std::atomic<bool>* stop) {
   if (state_ != State::polled) return failures_.first();
   state_ = State::serving;
+  const LogThread log_thread;
   const Watchdog watchdog(region_->header(), kLongCallback);
   bool needs_one_thread = intake_.adoption().has_value();
   Status outcome;

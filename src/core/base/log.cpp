@@ -11,6 +11,7 @@
 
 #include "core/base/ascii.hpp"
 #include "core/base/format.hpp"
+#include "core/base/log_queue.hpp"
 #include "core/base/log_target.hpp"
 #include "core/base/process_guard.hpp"
 
@@ -81,6 +82,23 @@ void configure_log(LogLevel level, const std::string& file, const std::string& p
 
 bool log_enabled(LogLevel level) noexcept {
   return level != LogLevel::off && static_cast<int>(level) <= current_level.load(std::memory_order_relaxed);
+}
+
+LogThread::LogThread() noexcept try {
+  Log& log = the_log();
+  const std::lock_guard<std::mutex> lock(log.mutex);
+  if (log.target == nullptr || dynamic_cast<LogQueue*>(log.target.get()) != nullptr) return;
+  auto queue = std::make_unique<LogQueue>(log.target);
+  queue_ = queue.get();
+  log.target = std::move(queue);
+} catch (...) {
+}
+
+LogThread::~LogThread() {
+  Log& log = the_log();
+  const std::lock_guard<std::mutex> lock(log.mutex);
+  if (queue_ == nullptr || log.target.get() != queue_) return;
+  if (auto target = queue_->end(1000)) log.target = std::move(target);
 }
 
 void log_line(LogLevel level, std::string_view text) noexcept try {

@@ -85,6 +85,13 @@ void prepare_own_process() noexcept {
   for (const int signal : kQuiet) ::sigaction(signal, &action, nullptr);
 }
 
+void block_signals() noexcept {
+  sigset_t all;
+  ::sigfillset(&all);
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) ::sigdelset(&all, own);
+  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+
 void reset_inherited_signals() noexcept {
   for (int signal = 1; signal <= SIGRTMAX; ++signal) {
     struct sigaction action = {};

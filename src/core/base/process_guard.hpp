@@ -38,6 +38,9 @@ struct ProcessGuard {
   StdioGuard stdio;
 };
 
+// For a thread of ours: all signals but those that a fault of its own raises go to the threads of the simulation, or the main thread.
+void block_signals() noexcept;
+
 // For the main function of our own programs: the same protection until the process ends. Programs that it starts get both signals with
 // their default disposition.
 void prepare_own_process() noexcept;

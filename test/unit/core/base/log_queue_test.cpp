@@ -1,0 +1,83 @@
+// Lines that a thread writes, to a destination that may hang.
+#include <catch2/catch.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <future>
+#include <string>
+
+#include "core/base/log_queue.hpp"
+
+namespace damaris::test {
+namespace {
+
+struct Written {
+  std::promise<void> opened;
+  std::shared_future<void> gate = opened.get_future().share();
+  std::string text;
+};
+
+// Each line waits for the gate.
+class GatedTarget final : public LogTarget {
+ public:
+  explicit GatedTarget(std::shared_ptr<Written> written) : written_(std::move(written)) {}
+  void write(std::string_view line) override {
+    written_->gate.wait();
+    written_->text.append(line);
+  }
+
+ private:
+  std::shared_ptr<Written> written_;
+};
+
+}  // namespace
+
+TEST_CASE("a log whose disk hangs stops no writer: 1 MiB of lines is kept in order, and the number of the lost ones is written") {
+  const auto written = std::make_shared<Written>();
+  std::unique_ptr<LogTarget> target = std::make_unique<GatedTarget>(written);
+  LogQueue queue(target);
+  CHECK(target == nullptr);
+  queue.write("first\n");
+  const std::string long_line = std::string((256 << 10) - 1, 'x') + "\n";
+  for (int line = 0; line < 9; ++line) queue.write(long_line);
+  CHECK(queue.end(1) == nullptr);
+  written->opened.set_value();
+}
+
+TEST_CASE("once its disk goes on, a log holds every line that was kept and says how many are missing") {
+  const auto written = std::make_shared<Written>();
+  std::unique_ptr<LogTarget> target = std::make_unique<GatedTarget>(written);
+  {
+    LogQueue queue(target);
+    const std::string long_line = std::string((512 << 10) - 1, 'x') + "\n";
+    for (int line = 0; line < 9; ++line) queue.write(long_line);
+    written->opened.set_value();
+    CHECK(queue.end(10'000) != nullptr);
+  }
+  const std::string& text = written->text;
+  const std::size_t kept = text.size() / (512 << 10);
+  CHECK(kept >= 2);
+  CHECK(kept <= 4);  // two of them taken by the thread at most
+  CHECK(text.find(std::to_string(9 - kept) + " lines of the log are missing here") != std::string::npos);
+}
+
+TEST_CASE("a fork, which has no thread that writes, writes its lines itself") {
+  const auto written = std::make_shared<Written>();
+  written->opened.set_value();
+  std::unique_ptr<LogTarget> target = std::make_unique<GatedTarget>(written);
+  LogQueue queue(target);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    queue.write("of the child\n");
+    const bool is_written = written->text == "of the child\n";
+    ::_exit(is_written && queue.end(1000) == nullptr ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(queue.end(10'000) != nullptr);
+}
+
+}  // namespace damaris::test
