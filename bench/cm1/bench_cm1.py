@@ -2,7 +2,7 @@
 
 The same storm with several multipliers of its compute work, so that the output is a larger or smaller part of it.
 The grid is the same for all: with a dedicated core the others have larger tiles. Every process has a core of its own,
-or an equal part of one where more are asked for than there are.
+or an equal part of one if more are requested than exist.
 """
 
 import argparse
