@@ -6,7 +6,7 @@ using Catch::Matchers::Contains;
 using damaris::test::error_text;
 using damaris::test::model_of;
 
-TEST_CASE("an error names line and column of the value, whatever stands before it") {
+TEST_CASE("an error names line and column of the value, whatever precedes it") {
   const std::string bad = "<log level='loud'/></simulation>";
   REQUIRE_THAT(error_text("<simulation>" + bad), Contains("x.xml:1:25: "));
   REQUIRE_THAT(error_text("<simulation>\n" + bad), Contains("x.xml:2:13: "));

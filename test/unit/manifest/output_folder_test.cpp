@@ -51,7 +51,7 @@ TEST_CASE("an output folder that a limit of the process keeps from being written
   CHECK_THAT(error.sentence(), !Contains("basename") && !Contains("writable"));
 }
 
-TEST_CASE("an output folder that is not there is to be made, one that is none to be replaced") {
+TEST_CASE("the remedy for a missing output folder is to create it, for one that is not a folder to replace it") {
   const test::TempFolder folder;
   folder.write("file", "");
   const auto refusal = [&](const std::string& basename) {

@@ -92,7 +92,7 @@ TEST_CASE("a line of the manifest says the same after it was written and read") 
   CHECK(line["never_attached"] == 3);
 }
 
-TEST_CASE("what a server has written of a dataset that others share lies at its place inside it, also after it was read") {
+TEST_CASE("the part that a server wrote of a shared dataset keeps its position in it when the manifest is read") {
   StepEntry record = step(7, 1);
   record.files[0].datasets[0].start = {0, 8};
   const Json line = to_json(record);
@@ -115,7 +115,7 @@ TEST_CASE("lines of several servers about one step become one entry, ordered by 
   CHECK(third.stored_s == 0.5);
 }
 
-TEST_CASE("what several servers say of a failure in the same words stands there once") {
+TEST_CASE("a failure that several servers report in the same words is listed once") {
   StepEntry record = step(3, 0), same = record, other = record;
   record.failures = same.failures = {"no room"};
   other.failures = {"no folder"};
@@ -124,7 +124,7 @@ TEST_CASE("what several servers say of a failure in the same words stands there 
   CHECK(record.failures == std::vector<std::string>{"no room", "no folder"});
 }
 
-TEST_CASE("a file that an independent server names again is the one of its later line, and those of others stay") {
+TEST_CASE("a file that an independent server names again is that of its later line, and the files of others stay") {
   StepEntry first = step(3, 1), again = first, other = step(3, 0), none = first;
   for (StepEntry* one : {&first, &again, &none}) one->reporters = {{"node7", 1}};
   other.reporters = {{"node8", 0}};
@@ -243,7 +243,7 @@ TEST_CASE("damage in a manifest is named with file, line and cause") {
     file.add_line(line);
     cause = "position and extents do not match";
   }
-  SECTION("a number that is none of its kind") {
+  SECTION("a number of the wrong kind") {
     line["step"] = 1e300;
     file.add_line(line);
     cause = "does not fit";
@@ -274,7 +274,7 @@ TEST_CASE("damage in a manifest is named with file, line and cause") {
   CHECK(reader.steps().size() == 1);  // what stands behind it
 }
 
-TEST_CASE("of a run whose servers do not know of each other the number of servers is no count, and may be any") {
+TEST_CASE("if the servers of a run do not know each other, the number of servers is not a count, and may be any") {
   const RecordText file;
   Json run = to_json(RunEntry{"a", "storm", 1, "local", false, "", true, "node7", 1'000'000});
   run["servers"] = GENERATE(1'000'001, 2147483647, -2147483647 - 1);
@@ -328,7 +328,7 @@ TEST_CASE(
   CHECK(outline.replaced_until == 0);
 }
 
-TEST_CASE("of many damaged lines the first are told of, each in a short sentence, and the rest is counted") {
+TEST_CASE("of many damaged lines the first ones are reported, each in a short sentence, and the rest are counted") {
   const RecordText file;
   file.add_line(to_json(step(1, 0)));
   Json line = to_json(step(1, 0));

@@ -84,7 +84,7 @@ TEST_CASE("lines without a seal are counted as long as none with one has come, a
   CHECK(seals.uncovered() == 2);
 }
 
-TEST_CASE("a line nested deeper than a step's is not believed, with its seal or without: to read it would need as deep a stack") {
+TEST_CASE("a line nested deeper than a step's is rejected, with or without its seal: reading it would need as deep a stack") {
   const std::string deep = "{\"step\":" + std::string(1000, '[') + std::string(1000, ']') + "}";
   CHECK(objections({manifest::sealed(deep, "")}) == 1);
   CHECK(objections({deep}) == 1);

@@ -47,7 +47,7 @@ std::int64_t elements(const manifest::FoundParts& found) {
   return sum;
 }
 
-TEST_CASE("a box over two files is made of both, and of what both hold the first file's is taken") {
+TEST_CASE("a box over two files is made of both, and where they overlap the first file's values are taken") {
   const manifest::StepEntry step = halves();
   const auto parts = find_parts(step, Question<float>(kTheta, 5, {2, 8}).at({1, 4}).read).parts;
   REQUIRE(parts.size() == 2);
@@ -57,7 +57,7 @@ TEST_CASE("a box over two files is made of both, and of what both hold the first
   CHECK(parts[1].box == Box{2, {1, 9}, {3, 12}});
 }
 
-TEST_CASE("rule 11: of what two files hold that of the lower client is taken, in whichever order the files stand") {
+TEST_CASE("rule 11: where two files overlap, the values of the lower client are taken, whatever the order of the files") {
   manifest::StepEntry step = halves();
   step.files[0].datasets[0].lowest_source = 4;
   step.files[1].datasets[0].lowest_source = 3;
@@ -78,11 +78,11 @@ TEST_CASE("every box inside the stored array is covered once, whatever its place
       CHECK(elements(find_parts(step, Question<float>(kTheta, 5, {3, high - low}).at({1, low}).read)) == 3 * (high - low));
 }
 
-TEST_CASE("a box without elements needs nobody") {
+TEST_CASE("a box without elements needs no part") {
   CHECK(find_parts(halves(), Question<float>(kTheta, 5, {0, 8}).at({1, 4}).read).parts.empty());
 }
 
-TEST_CASE("what nobody stored is named with what the manifest knows of the reason") {
+TEST_CASE("data that no server stored are named with the reason in the manifest") {
   manifest::StepEntry step = halves();
   step.files.pop_back();
   step.complete = false;
@@ -96,7 +96,7 @@ TEST_CASE("what nobody stored is named with what the manifest knows of the reaso
         "attached: 1; not stored: server 1: no space; the step is not complete");
 }
 
-TEST_CASE("a step that is not complete is good enough for who asks only for what was stored") {
+TEST_CASE("an incomplete step is sufficient for a reader that requests only what was stored") {
   manifest::StepEntry step = halves();
   step.files.pop_back();
   step.complete = false;

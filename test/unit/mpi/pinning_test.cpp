@@ -52,7 +52,7 @@ TEST_CASE("a dedicated core has all its hardware threads where each rank can hav
   CHECK(machine.of(8, 2, 1) == Processors{14, 15});
 }
 
-TEST_CASE("with a rank on each hardware thread it has one of them") {
+TEST_CASE("with a rank on each hardware thread the server has one of them") {
   const Machine machine("pack:2 core:4 pu:2");
   CHECK(machine.of(9) == Processors{15});
   CHECK(machine.of(16, 2, 0) == Processors{7});

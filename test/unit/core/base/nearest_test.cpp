@@ -27,6 +27,6 @@ TEST_CASE("a hint guesses one name, or lists at most eight") {
           "; known: aa, bb, cc, dd, ee, ff, gg, hh and 2 more");
 }
 
-TEST_CASE("a word of a million letters is near to nothing and costs no time") {
+TEST_CASE("a word of a million letters is near to no name and costs no time") {
   REQUIRE(nearest_name(std::string(1000000, 'a'), {std::string(1000000, 'b'), "wind"}).empty());
 }

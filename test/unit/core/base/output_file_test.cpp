@@ -13,7 +13,7 @@ using damaris::OutputFile;
 using damaris::test::FileLimit;
 using damaris::test::TempFolder;
 
-TEST_CASE("a file that is given up leaves nothing, also where its folder has been moved meanwhile") {
+TEST_CASE("a file that is given up leaves nothing, even if its folder has been moved in the meantime") {
   const TempFolder place;
   const fs::path out = place.path() / "out", elsewhere = place.path() / "elsewhere";
   const bool moved = GENERATE(false, true);

@@ -140,7 +140,7 @@ TEST_CASE("a watch whose descriptor the program has closed, or uses for a file o
   }
 }
 
-TEST_CASE("who has no descriptor left does not take a living process for dead") {
+TEST_CASE("a process without free descriptors does not take a living process for dead") {
   Sleeper sleeper;
   const int ended = in_child([&] {
     const damaris::ProcessId process = {sleeper.pid, 0};

@@ -56,7 +56,7 @@ TEST_CASE("rule 6: layouts of the compiled form resolve as those of the XML") {
     REQUIRE(resolve(back, back.layouts[i], {9, 5, 18}).bytes == resolve(model, model.layouts[i], {9, 5, 18}).bytes);
 }
 
-TEST_CASE("what is no compiled model is refused in words") {
+TEST_CASE("what is not a compiled model is refused with a message") {
   for (const char* text : {"", "{", "[]", "{}", "null", "{\"damaris_model\":999}"})
     REQUIRE_THAT(refusal(text), Contains("the compiled model cannot be used"));
   REQUIRE_THAT(refusal("{\"damaris_model\":999}"), Contains("not of this version"));

@@ -72,7 +72,7 @@ TEST_CASE("rule 10: what is larger than the arena can never be held, what fits e
   CHECK(f.arena.largest_hole_bytes() == 0);
 }
 
-TEST_CASE("data of a block are aligned to 64 bytes, also for sizes that are not") {
+TEST_CASE("data of a block are aligned to 64 bytes, even for sizes that are not") {
   Fixture f(64 * 1024);
   for (const std::uint64_t bytes : {0u, 1u, 63u, 64u, 65u, 1000u}) {
     BlockHeader* block = f.arena.try_reserve(bytes);
@@ -127,7 +127,7 @@ TEST_CASE("when everything is back the arena starts over, whatever the order of 
   CHECK(f.arena.try_reserve(64 * 1024 - sizeof(BlockHeader)) == reinterpret_cast<BlockHeader*>(f.base()));
 }
 
-TEST_CASE("half-full is told without a walk and goes away with releases") {
+TEST_CASE("half-full is known without a walk and ends with releases") {
   Fixture f(64 * 1024);
   BlockHeader* block = f.arena.try_reserve(40 * 1024);
   CHECK(f.arena.more_than_half_full());

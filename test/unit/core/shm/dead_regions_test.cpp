@@ -84,7 +84,7 @@ TEST_CASE("rule 16: a dead job's region with data is refused by default, naming 
   CHECK(exists(dead.name));
 }
 
-TEST_CASE("a dead region without data whose server had heard of refused writes is recovered, so that its step is recorded") {
+TEST_CASE("a dead region without data whose server knew of refused writes is recovered, so that its step is recorded") {
   const DeadRegion dead(false);
   record_omission(Region::attach(dead.name).header(), 7);
   std::vector<std::string> recovered;
@@ -94,8 +94,8 @@ TEST_CASE("a dead region without data whose server had heard of refused writes i
 
 TEST_CASE("rule 16: a dead region that alone knows of refused writes is refused by default, and given up with stale=discard") {
   const DeadRegion dead(false);
-  SECTION("as its server had heard") { record_omission(Region::attach(dead.name).header(), 7); }
-  SECTION("as its clients had decided, before the server heard of it") {
+  SECTION("as reported to its server") { record_omission(Region::attach(dead.name).header(), 7); }
+  SECTION("as decided by its clients, before it was reported to the server") {
     Region region = Region::attach(dead.name);
     omit(region.header(), 7, GENERATE(Omission::drop(7), Omission::skip(7, 0)));
   }
@@ -263,11 +263,11 @@ TEST_CASE("an arena that is damaged counts as holding data, one that no client h
   };
   SECTION("overwritten while the client was attached") { leave(SlotState::attached, 0); }
   SECTION("overwritten, and the client died") { leave(SlotState::dead, 77); }
-  SECTION("never made: nobody came") {
+  SECTION("never created: no client came") {
     leave(SlotState::free, 0);
     expected = 0;
   }
-  SECTION("never made: the server gave the slot up") {
+  SECTION("never created: the server gave up the slot") {
     leave(SlotState::dead, 0);
     expected = 0;
   }
@@ -318,7 +318,7 @@ TEST_CASE("rule 16: what a dead server of another job left is refused, recovered
   CHECK_FALSE(exists(dead.name));
 }
 
-TEST_CASE("rule 16: of another job neither a living server's region is touched, nor one of another simulation or place") {
+TEST_CASE("rule 16: a start in another job touches no region of a living server, nor one of another simulation or place") {
   const RunKey key("again", "/data/a/x");
   const InJob job("1001");
   RegionSpec spec;
@@ -330,7 +330,7 @@ TEST_CASE("rule 16: of another job neither a living server's region is touched, 
   for (const std::string& name : {spec.name, elsewhere.name, other.name}) CHECK(exists(name));
 }
 
-TEST_CASE("a dead region that a start in another job has cleared meanwhile hinders nobody") {
+TEST_CASE("a dead region that a start in another job has cleared in the meantime is no obstacle") {
   const DeadRegion dead(true);
   const Recover too_late = [](const std::string& region) {
     ::unlink(("/dev/shm" + region).c_str());
@@ -396,7 +396,7 @@ TEST_CASE("a living region in the way is named at once, one that is leaving only
   CHECK(wait_until_clear(region_prefix("way"), 3'600'000, always, &stop));
 }
 
-TEST_CASE("a region that is leaving is no longer in the way once it is closed and its server has given it back") {
+TEST_CASE("a region that is leaving is no longer an obstacle once it is closed and its server has released it") {
   RegionSpec spec;
   spec.name = region_name("way", make_nonce(), 0, 0);
   Region region = Region::create(spec);

@@ -117,7 +117,7 @@ TEST_CASE("what a client has written over the state of a pool makes no other one
   CHECK(client.try_reserve(100) == before);
 }
 
-TEST_CASE("who holds the lock and does not go on makes the others wait for a while, not for ever") {
+TEST_CASE("a stopped owner of the lock makes the others wait for a while, not forever") {
   SharedPool shared;
   int ready[2];
   REQUIRE(::pipe(ready) == 0);

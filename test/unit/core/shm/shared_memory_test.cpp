@@ -69,7 +69,7 @@ TEST_CASE("an object is mode 0600 whatever the umask, of the size asked for, and
   for (const int descriptor : descriptors) CHECK((::fcntl(descriptor, F_GETFD) & FD_CLOEXEC) != 0);
 }
 
-TEST_CASE("whether a region has its name is known also without a descriptor, and another region's name is not taken for it") {
+TEST_CASE("whether a region has its name is known even without a descriptor, and another region's name is not mistaken for it") {
   const auto closed = GENERATE(false, true);
   const std::string name = fresh_name();
   const auto memory = SharedMemory::create(name, 4096, 0);
@@ -83,7 +83,7 @@ TEST_CASE("whether a region has its name is known also without a descriptor, and
   CHECK(other.has_name());
 }
 
-TEST_CASE("a descriptor that the program has closed and used anew is left alone") {
+TEST_CASE("a descriptor that the program has closed and reused is left alone") {
   const std::string name = fresh_name();
   int number = -1;
   {
@@ -97,7 +97,7 @@ TEST_CASE("a descriptor that the program has closed and used anew is left alone"
   ::close(number);
 }
 
-TEST_CASE("what stands at a region's name and is no file of this user alone is neither opened nor written") {
+TEST_CASE("what is at a region's name and not a file of this user alone is neither opened nor written") {
   const Planted target, planted;
   const std::string path = path_of(planted.name);
   auto victim = SharedMemory::create(target.name, kPage, kPage);

@@ -150,7 +150,7 @@ TEST_CASE("a start lock that another user has made first is not trusted") {
              Catch::Contains(path_of(lock)) && (Catch::Contains(" belongs to user 65534") || Catch::Contains("whose")));
 }
 
-TEST_CASE("a start lock is no region") {
+TEST_CASE("a start lock is not a region") {
   StartLock lock("lock");
   REQUIRE(lock.try_take());
   clear_dead_regions("lock", model::StalePolicy::discard);

@@ -154,7 +154,7 @@ TEST_CASE("a process that opens the manifest once more, as another one has repla
   CHECK(content(folder.file("storm.jsonl")).find("{\"joined\":1") == content(folder.file("storm.jsonl")).rfind("{\"joined\":1"));
 }
 
-TEST_CASE("the recovery of a server's data into its run is no return of it: it leaves no gap, nor does a later return") {
+TEST_CASE("the recovery of a server's data into its run is not a return: it leaves no gap, nor does a later return") {
   const TempFolder folder;
   const auto server_on = [&](const char* node, const char* exists) {
     auto server = std::make_unique<ServerOf>(folder, 0, 1, Settings{{"exists", exists}}, false, "", "local", node);
@@ -208,7 +208,7 @@ TEST_CASE("with exists=refuse a process that comes back cannot store a step once
   CHECK(run.partial() == Steps{2});
 }
 
-TEST_CASE("what a process can no longer read of an earlier run, as another one of its run has replaced it, is named as that") {
+TEST_CASE("data of an earlier run that another process of the run has replaced are reported as replaced when they are read") {
   const TempFolder folder;
   {
     ServerOf first(folder, 0, kProcesses, {}, false), second(folder, 1, kProcesses, {}, false);

@@ -162,7 +162,7 @@ TEST_CASE("files that were exchanged between steps or between runs are found") {
   CHECK_FALSE(run.verify_objects());
 }
 
-TEST_CASE("a view that an earlier state was put back of is told from one that is damaged") {
+TEST_CASE("a view whose earlier state was restored is distinguished from a damaged one") {
   const TempFolder folder;
   ServerOf server(folder, 0, 1);
   REQUIRE(server.store(1) == DC_OK);

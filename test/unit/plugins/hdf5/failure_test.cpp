@@ -101,7 +101,7 @@ TEST_CASE("exists=refuse does not replace a file that appeared in the run, the d
   }
 }
 
-TEST_CASE("a read-only file system is refused by init and fails a step, also for root") {
+TEST_CASE("a read-only file system is refused by init and fails a step, even for root") {
   const auto variable = variable_info(0, "v", DC_UINT8, 1);
   const TempFolder folder;
   const Mount disk(folder.file("disk"), "size=256k");

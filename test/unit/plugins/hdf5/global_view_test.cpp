@@ -81,7 +81,7 @@ std::string why_not_shown(const hdf5::Steps& steps, int ndims = 1) {
 
 }  // namespace
 
-TEST_CASE("rule 11: where files of servers overlap the lower client wins, whichever server was the first to tell of the step") {
+TEST_CASE("rule 11: where files of servers overlap the lower client wins, whichever server was the first to report the step") {
   const bool lower_comes_first = GENERATE(true, false);
   manifest::DatasetEntry low = joined_dataset("a", {0}, {5}), high = joined_dataset("a", {4}, {5});
   low.lowest_source = lower_comes_first ? 1 : 7;
@@ -97,7 +97,7 @@ TEST_CASE("rule 11: where files of servers overlap the lower client wins, whiche
   CHECK(view.arrays[0].mappings.size() == 4);
 }
 
-TEST_CASE("stacks of servers follow each other by their clients, whichever server was the first to tell of the step") {
+TEST_CASE("stacks of servers follow each other by their clients, whichever server was the first to report the step") {
   const hdf5::Steps steps = told_in_either_order(stack_of(8), stack_of(3));
   const FakeHost host({}, {variable_info(0, "a", DC_INT32, 1)});
   const hdf5::GlobalView view = hdf5::global_view(steps, *host.view());

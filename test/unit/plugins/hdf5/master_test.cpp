@@ -159,7 +159,7 @@ TEST_CASE("an array without declared extents spans its parts and says where it b
   CHECK(master.attribute<std::int64_t>("v", "position") == std::vector<std::int64_t>{-3});
 }
 
-TEST_CASE("declared extents are shown whole, and grow where a part lies outside") {
+TEST_CASE("declared extents are shown in full, and grow if a part is outside") {
   const TempFolder folder;
   auto variable = variable_info(0, "v", DC_INT32, 1);
   variable.has_global = 1;
@@ -229,7 +229,7 @@ TEST_CASE("as many dimensions as a layout may have leave room for time") {
   CHECK(master.values<int>("v") == values);
 }
 
-TEST_CASE("an array without elements, and one of another run's XML, do no harm") {
+TEST_CASE("an array without elements, and one of another run's XML, are harmless") {
   const TempFolder folder;
   const auto variable = variable_info(0, "v", DC_INT32, 2);
   MadeRun run(folder.path(), 1, {variable});
@@ -258,7 +258,7 @@ TEST_CASE("a variable of other dimensions in an earlier run is not shown as one 
   CHECK_THAT(master.texts("/", "not_shown")[0], Contains("1 dimensions in storm.node7.s0.i0.h5 and 2 in the XML"));
 }
 
-TEST_CASE("a variable that a run that goes on declares otherwise is not shown: not converted, nor under another unit") {
+TEST_CASE("a variable that a continuing run declares differently is not shown: not converted, nor under another unit") {
   const TempFolder folder;
   const auto run = [&](dc_type type, const char* unit, std::int64_t step) {
     auto v = variable_info(0, "v", type, 1), w = variable_info(1, "w", DC_FLOAT32, 1);
@@ -344,7 +344,7 @@ TEST_CASE("a coordinate whose name something else has labels under another one")
   CHECK(master.values<float>("places/x_") == std::vector<float>{0.5F, 2.5F});
 }
 
-TEST_CASE("times that do not increase make no axis: it has the steps' numbers then, also in XDMF") {
+TEST_CASE("times that do not increase are not used as an axis: it then has the steps' numbers, in XDMF too") {
   const TempFolder folder;
   const std::vector<double> times =
       GENERATE(std::vector<double>{0.5, 1.5, 2.5}, std::vector<double>{0.5, 1.5, 1.5}, std::vector<double>{0.5, 2.5, 1.5},

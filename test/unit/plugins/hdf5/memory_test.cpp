@@ -15,7 +15,7 @@ using damaris::hdf5::kCopiesOfChunk;
 using damaris::hdf5::lanes_within;
 using damaris::hdf5::require_memory_for_file;
 
-TEST_CASE("a chunk that is too large is halved in its slowest dimensions, whatever stands behind its last one") {
+TEST_CASE("a chunk that is too large is halved in its slowest dimensions, whatever follows its last one") {
   const Extents extents = {8, 4, 7, 9};
   CHECK(cut_to(extents, 2, 8, 8 * 4 * 8 * kCopiesOfChunk) == extents);
   CHECK(cut_to(extents, 2, 8, 8 * 4 * 8 * kCopiesOfChunk - 1) == Extents{4, 4, 7, 9});

@@ -76,7 +76,7 @@ TEST_CASE("a run that is refused keeps no descriptor of the manifest of the earl
   CHECK(open() == before);
 }
 
-TEST_CASE("the master shows the run that has replaced an earlier one, also when it was at work before its first file") {
+TEST_CASE("the master file shows the run that has replaced an earlier one, even if it was updated before that run's first file") {
   const TempFolder folder;
   for (const std::int64_t first : {2, 7}) {
     ServerOf server(folder, 0, 1);
@@ -94,7 +94,8 @@ TEST_CASE("the master shows the run that has replaced an earlier one, also when 
   }
 }
 
-TEST_CASE("what a later run could not store before its first file is told, and an earlier run's values do not hide it") {
+TEST_CASE(
+    "steps that a later run could not store before its first file are reported, and an earlier run's values do not hide them") {
   const TempFolder folder;
   const QuietErrors quiet;
   const char* const exists = GENERATE("append", "overwrite");
@@ -241,7 +242,7 @@ TEST_CASE("exists=append keeps the earlier run and replaces it from the first st
   CHECK(steps.at(2).files[0].datasets[0].raw_bytes == 400);
 }
 
-TEST_CASE("a process that holds the manifest for ever is not waited for for ever, and what it held up is added afterwards") {
+TEST_CASE("a process that holds the manifest forever is not waited for forever, and the delayed lines are added afterwards") {
   const TempFolder folder;
   const QuietErrors quiet;
   RunLock run_lock(folder.file("storm.jsonl"), "run", "node7.s0", true, std::chrono::milliseconds(20));
@@ -324,7 +325,7 @@ TEST_CASE(
   CHECK(reader.steps().at(0).complete);
 }
 
-TEST_CASE("a process that comes when the others of its job have ended says that it begins a later run, one of several warns") {
+TEST_CASE("a process that comes when the others of its job have ended logs that it begins a later run, one of several warns") {
   const TempFolder folder;
   const int servers = GENERATE(1, 3);
   const bool same_job = GENERATE(true, false);
@@ -361,7 +362,7 @@ TEST_CASE("a file in a view's place that no run has made is not replaced: the ru
   CHECK_FALSE(std::filesystem::exists(folder.file("storm.jsonl")));
 }
 
-TEST_CASE("the views of an earlier run are no obstacle, also without any array") {
+TEST_CASE("the views of an earlier run are no obstacle, even without any array") {
   const TempFolder folder;
   for (const std::size_t values : {4, 0}) {
     ServerOf server(folder, 0, 1);

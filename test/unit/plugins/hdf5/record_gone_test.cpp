@@ -56,7 +56,7 @@ TEST_CASE("a run that has lost its locks adds nothing to the manifest that anoth
   }
 }
 
-TEST_CASE("a manifest that was moved away is begun anew beside the files, and the log tells what stands in the one before") {
+TEST_CASE("a manifest that was moved away is begun again beside the files, and the log names the steps in the old one") {
   const TempFolder folder;
   std::filesystem::create_directory(folder.file("out"));
   ServerOf server(folder.file("out/storm"));
@@ -121,7 +121,7 @@ TEST_CASE("a run whose folder goes while a view is written ends with an error, a
   CHECK(server.plugin->finalize() == DC_E_IO);
 }
 
-TEST_CASE("the views show what stands in a manifest that had to be begun anew") {
+TEST_CASE("the views show the contents of a manifest that had to be begun again") {
   const TempFolder folder;
   ServerOf server(folder, 0, 1);
   for (const int step : {0, 1}) REQUIRE(server.store(step) == DC_OK);

@@ -86,7 +86,7 @@ TEST_CASE("deflate outside HDF5 is read by HDF5's own filter, bit for bit, with 
   CHECK(run.host.files.back().bytes < field.values.size() * 4);
 }
 
-TEST_CASE("chunks that are too large for the memory are cut, the values are the same, and the log tells it once", "[threads]") {
+TEST_CASE("chunks that are too large for the memory are split, the values are the same, and the log says so once", "[threads]") {
   Field field(compressed(DC_CODEC_DEFLATE, 1));
   std::copy_n(std::array<std::int64_t, 2>{4000, 4000}.begin(), 2, field.variable.chunk);
   Fixture run({field.variable}, {{"threads", "3"}, {"memory-bytes", std::to_string(16 << 20)}});
@@ -175,7 +175,7 @@ TEST_CASE("noise that does not become smaller is stored as it is") {
   CHECK(run.stored(blocks).values<std::uint8_t>("v/0") == noise);
 }
 
-TEST_CASE("rounding stays within the declared error and tells the one it reached") {
+TEST_CASE("rounding stays within the declared error and records the actual one") {
   const bool relative = GENERATE(false, true);
   const double bound = relative ? 1e-4 : 0.02;
   const Field field(changed(relative ? DC_ROUND_RELATIVE : DC_ROUND_ABSOLUTE, bound));
@@ -270,7 +270,7 @@ TEST_CASE("a value that no scale of 16 bits holds costs its own dataset the 16 b
   }
 }
 
-TEST_CASE("a dataset that may not overflow is left out of its step alone, which the manifest and the caller hear of") {
+TEST_CASE("a dataset that must not overflow is omitted only from its step, as the manifest and the caller are notified") {
   auto narrow = variable_info(0, "narrow", DC_FLOAT32, 1), plain = variable_info(1, "plain", DC_INT32, 1);
   narrow.reduction = changed(DC_FLOAT16);
   narrow.reduction.has_packing = 1;

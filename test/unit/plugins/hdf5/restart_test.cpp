@@ -74,7 +74,7 @@ TEST_CASE("a client with a position gets nothing of a run that knew no positions
   CHECK_THAT(later.host.failure, Catch::Contains("it was stored without positions"));
 }
 
-TEST_CASE("compressed chunks are decompressed, also those of zstd") {
+TEST_CASE("compressed chunks are decompressed, including those of zstd") {
   auto codec = GENERATE(DC_CODEC_DEFLATE, DC_CODEC_ZSTD);
   std::vector<dc_variable_info_t> variables = {theta()};
   variables[0].reduction.codec = codec;
@@ -94,7 +94,7 @@ TEST_CASE("compressed chunks are decompressed, also those of zstd") {
   CHECK(question.values == values);
 }
 
-TEST_CASE("16 bits come back as the values they stand for") {
+TEST_CASE("16 bits are read back as the values that they represent") {
   std::vector<dc_variable_info_t> variables = {theta()};
   variables[0].reduction.precision = DC_FLOAT16;
   variables[0].reduction.has_packing = 1;
@@ -116,7 +116,8 @@ TEST_CASE("16 bits come back as the values they stand for") {
   CHECK(question.values == std::vector<float>{302.5F, 290});
 }
 
-TEST_CASE("16 bits that stand for more than the largest number of their type come back as that, as an earlier version packed it") {
+TEST_CASE(
+    "16 bits that represent more than the largest number of their type are read back as that, as an earlier version quantized it") {
   constexpr float kMost = std::numeric_limits<float>::max(), kInf = std::numeric_limits<float>::infinity();
   std::vector<dc_variable_info_t> variables = {theta()};
   variables[0].reduction.precision = DC_FLOAT16;
@@ -167,7 +168,7 @@ std::vector<Value> through_16_bits(dc_type type, const std::vector<Value>& value
 
 }  // namespace
 
-TEST_CASE("the largest numbers of a type keep it where 16 bits would stand for more") {
+TEST_CASE("the largest numbers of a type keep it if 16 bits would represent more") {
   constexpr float kMost = std::numeric_limits<float>::max();
   CHECK(through_16_bits<float>(DC_FLOAT32, {kMost, 0, -kMost}) == std::vector<float>{kMost, 0, -kMost});
 }

@@ -154,7 +154,7 @@ TEST_CASE("the views are written in pieces, and what the manifest gets meanwhile
   CHECK(run.shown() == 3);
 }
 
-TEST_CASE("views that cannot be written are told to the log, tried again, and an error only at the end") {
+TEST_CASE("views that cannot be written are logged, tried again, and an error only at the end") {
   Views run;
   each_look = seconds(0);
   RunViews views(*run.host.view(), run.record(), kMuch, look);
@@ -208,7 +208,7 @@ TEST_CASE("a view whose name another user takes in mid-run is named with its own
                          !Contains("free space"));
 }
 
-TEST_CASE("the views of a server that finishes first are replaced by those of the last, also when both write at once") {
+TEST_CASE("the views of a server that finishes first are replaced by those of the last, even if both write at once") {
   Views run;
   each_look = seconds(0);
   static Views* other;
@@ -227,7 +227,7 @@ TEST_CASE("the views of a server that finishes first are replaced by those of th
   CHECK(run.shown() == 2);
 }
 
-TEST_CASE("a damaged record is told to the log and does not stop the run") {
+TEST_CASE("a damaged manifest is logged and does not stop the run") {
   Views run;
   each_look = seconds(0);
   run.folder.write("storm.jsonl", "no JSON\n");
@@ -287,7 +287,7 @@ TEST_CASE("views that are written at the end say that they are complete") {
   CHECK(run.host.lines.empty());
 }
 
-TEST_CASE("a variable of 16 bits that cannot be shown is told to the log once") {
+TEST_CASE("a variable of 16 bits that cannot be shown is logged once") {
   Views run;
   each_look = seconds(0);
   RunViews views(*run.host.view(), run.record(), kMuch, look);
@@ -302,7 +302,7 @@ TEST_CASE("a variable of 16 bits that cannot be shown is told to the log once") 
              Contains("storm.h5 does not show 'v': its 16-bit parts have different scales") && Contains("float16:SCALE:OFFSET"));
 }
 
-TEST_CASE("a basename that the readers of XDMF cannot open has a master file and no XDMF file, and the log tells") {
+TEST_CASE("a basename that the readers of XDMF cannot open has a master file and no XDMF file, and the log says so") {
   for (const std::string stem : {"12:30", "a\\b", "St\xc3\xb6rme", " storm"}) {
     Views run;
     each_look = seconds(0);

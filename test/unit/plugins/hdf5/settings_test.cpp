@@ -141,7 +141,7 @@ TEST_CASE("a file in place of the output folder is refused") {
   CHECK_THAT(refusal.sentence, EndsWith("Not a directory; a part of this path is a file; choose another basename"));
 }
 
-TEST_CASE("an output folder without the right to write is refused, but for root, who has it") {
+TEST_CASE("an output folder without the right to write is refused, except for root, which has it") {
   const TempFolder folder;
   std::filesystem::create_directory(folder.file("out"));
   std::filesystem::permissions(folder.file("out"), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
@@ -242,7 +242,7 @@ TEST_CASE("incomplete files of a killed server are removed at the next start, a 
   CHECK(host.lines[0].second == "hdf5: removed 1 incomplete files that a killed server left in '" + folder.path().string() + "'");
 }
 
-TEST_CASE("incomplete files are removed under the names that a server gives them, with letters that nobody can foretell") {
+TEST_CASE("incomplete files are removed by the names that a server gives them, with unpredictable letters") {
   const TempFolder folder;
   const std::string start = ".storm.node7.s3.i5.h5.tmp.";
   const std::string dead = start + std::to_string(dead_process()) + ".k3abx7qwerty";
@@ -254,7 +254,7 @@ TEST_CASE("incomplete files are removed under the names that a server gives them
   CHECK(std::filesystem::exists(folder.file(alive)));
 }
 
-TEST_CASE("incomplete files of a killed server are removed also while nobody has asked how it ended") {
+TEST_CASE("incomplete files of a killed server are removed even if no process has yet waited for it") {
   const TempFolder folder;
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);

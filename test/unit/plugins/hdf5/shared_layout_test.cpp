@@ -158,7 +158,7 @@ TEST_CASE("a server that is too late is named by all, its step is refused by it 
   CHECK(trio.attended.empty());
 }
 
-TEST_CASE("a leader that says nothing is not waited for either, and what a server gave up is written by nobody") {
+TEST_CASE("a silent leader is not waited for either, and what a server gave up is not written by any server") {
   Trio trio;
   CHECK_FALSE(trio.may_write(1, 4, 0));
   CHECK_FALSE(trio.may_write(1, 4, 1500));
@@ -170,7 +170,7 @@ TEST_CASE("a leader that says nothing is not waited for either, and what a serve
   CHECK(trio.attended.empty());
 }
 
-TEST_CASE("a message that does not reach another server is an error in the log, as that one is waited for in vain") {
+TEST_CASE("a message that does not reach another server is an error in the log, as waiting for that server is useless") {
   Trio trio;
   trio.hosts[1]->connected = false;
   CHECK_FALSE(trio.may_write(1, 4));
@@ -239,7 +239,7 @@ TEST_CASE("a server without elements writes nothing of a variable of which anoth
   CHECK(boxes_of(layout.datasets[0], 1).empty());
 }
 
-TEST_CASE("a shared file tells of the clients of all servers, and of the first time that one of them has") {
+TEST_CASE("a shared file lists the clients of all servers, and has the first time that one of them has") {
   const dc_variable_info_t variable = line(false);
   const dc_host_t host = host_with(variable);
   std::vector<Offer> offers(3);

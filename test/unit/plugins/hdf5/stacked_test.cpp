@@ -113,7 +113,7 @@ TEST_CASE("blocks are kept apart when they are not alike, large, reduced, cut or
   CHECK(run.stored(largest_small).extents("v") == std::vector<hsize_t>{2, 65536});
 }
 
-TEST_CASE("the manifest tells whose blocks a stack holds; it verifies, and each client gets its own back") {
+TEST_CASE("the manifest names the clients of a stack's blocks; it verifies, and each client gets its own back") {
   const TempFolder folder;
   const auto theta = variable_info(0, "fields/theta", DC_INT32, 2);
   {

@@ -164,7 +164,7 @@ TEST_CASE("an urgent server is next") {
   CHECK(servers.who_may() == std::vector<int>{3});
 }
 
-TEST_CASE("who waits in vain writes without a turn and says so, and neither an early nor a late answer is lost or counted twice") {
+TEST_CASE("a server that gets no turn in time writes without one and logs that; no early or late answer is lost or counted twice") {
   Servers servers(2, 1, 1000);
   REQUIRE(servers.who_may() == std::vector<int>{0});
   CHECK(servers.who_may(1.1) == std::vector<int>{0, 1});

@@ -53,7 +53,7 @@ TEST_CASE("report-every gives a line each so many steps") {
   REQUIRE(host.lines[1].second == "null: 4 steps, 0 events, 0 datasets, 0 bytes");
 }
 
-TEST_CASE("the null plugin refuses a setting it does not know and a value that is no number, with the remedy") {
+TEST_CASE("the null plugin refuses an unknown setting and a value that is not a number, with the remedy") {
   FakeHost unknown(Settings{{"report-evry", "2"}});
   REQUIRE(RunningPlugin("null", unknown).init_code == DC_E_CONFIG);
   REQUIRE(unknown.failure == "report-evry=\"2\" is not possible; the null plugin knows only report-every");
