@@ -56,7 +56,7 @@ void poll_all(Node& node) {
 
 }  // namespace
 
-TEST_CASE("rule 9: a variable that may be skipped is skipped for all of the node, for that step, and recorded") {
+TEST_CASE("rule 9: a variable that may be skipped is skipped for the whole node, for that step, and recorded") {
   Node node(tight(model::OnFull::skip));
   CHECK(fill(node, 0, 0) == DC_N_SKIPPED);
   CHECK(write_vec(node, 1, 0) == DC_N_SKIPPED);  // it has room, but the node has decided
@@ -111,7 +111,7 @@ TEST_CASE("what a full lane has refused makes its step partial, even a step that
   CHECK_THAT(node.lines("step 2 ").at(0), Catch::Contains("datasets 1 ") && !Catch::Contains("skipped"));
 }
 
-TEST_CASE("what a full lane has kept from being committed makes its step partial, unless it is committed again") {
+TEST_CASE("a block that a full lane has kept from being committed makes its step partial, unless it is committed again") {
   Node node(short_lane(), 1);
   void* data = nullptr;
   const bool again = GENERATE(false, true);
@@ -139,7 +139,7 @@ TEST_CASE("priority: a variable is skipped with those below it, not with those a
   CHECK(write_small(node, 1, 0) == (model.variables[0].priority > 1 ? DC_OK : DC_N_SKIPPED));
 }
 
-TEST_CASE("an alloc that is skipped hands out memory, and its commit says the same") {
+TEST_CASE("an alloc that is skipped returns memory, and its commit returns the same notice") {
   Node node(tight(model::OnFull::skip), 1);
   while (write_vec(node, 0, 0, static_cast<int>(node.client(0).status().writes)) == DC_OK) {
   }
@@ -234,7 +234,7 @@ TEST_CASE("the name of a spill file cannot be predicted from that of its region"
   CHECK(path != server::Spill::path_for(folder.path(), "/damaris.0.region"));
 }
 
-TEST_CASE("when the spill file may grow no more, a write waits and is refused as without one") {
+TEST_CASE("when the spill file must not grow further, a write waits and is refused as without one") {
   const TempFolder folder;
   model::Model model = tight();
   model.architecture.spill = folder.path();

@@ -11,7 +11,7 @@ namespace {
 const std::int32_t kFour[4] = {1, 2, 3, 4};
 
 TEST_CASE(
-    "rule 8: a storage error reaches the end of the step or the flush with its sentence, once, and last durable stays before it") {
+    "rule 8: a storage error reaches the end of the step or the flush with its message, once, and last durable stays before it") {
   model::Model model = node_model();
   add_recorder(model, true, {{"fail_at", "1"}});
   Node node(model, 1);
@@ -59,7 +59,7 @@ TEST_CASE("rule 4: a client that waits for a server that is blocked in a plugin 
   CHECK(node.lines("small:0.0=16:10").size() == 1);
 }
 
-TEST_CASE("rule 7: a client that comes after the server has given up is refused, and the run goes on without it") {
+TEST_CASE("rule 7: a client that comes after the server has given up is refused, and the run continues without it") {
   model::Model model = node_model();
   model.architecture.attach_timeout_ms = 0;
   add_recorder(model);
@@ -84,7 +84,7 @@ TEST_CASE("rule 7: a client that comes after the server has given up is refused,
   CHECK(line == "step 0 complete 1 time -1 datasets 0 absent:0 never_attached:1");
 }
 
-TEST_CASE("a client that ends while it attaches leaves its place and its id to the next one, whatever it had done") {
+TEST_CASE("a client that ends while it attaches leaves its slot and its id to the next one, whatever it had done") {
   const std::string name = shm::region_name("node", shm::make_nonce(), 0, 0);
   const auto region = server::make_region(node_model(), "<simulation/>", 2, {name, "host", 0, false});
   const auto in_child = [&](auto&& call) {
@@ -232,7 +232,7 @@ TEST_CASE("of many refused blocks the first and the number are reported to the s
   CHECK(node.lines("datasets 50").size() == 1);
 }
 
-TEST_CASE("a slot whose id another client has, or that has none, is not served, and the rest goes on") {
+TEST_CASE("a slot whose id another client has, or that has none, is not served, and the others are") {
   model::Model model = node_model();
   add_recorder(model);
   Node node(model, 2);
@@ -245,7 +245,7 @@ TEST_CASE("a slot whose id another client has, or that has none, is not served, 
   CHECK(node.lines("step 0 complete 1 time -1 datasets 1 small:0.0=16:10").size() == 1);
 }
 
-TEST_CASE("the server writes only where the region lay when it was made, whatever a client writes into the header") {
+TEST_CASE("the server writes only within the original region, whatever a client writes into the header") {
   Node node(node_model(), 1);
   auto* spans = reinterpret_cast<shm::LaneSpan*>(node.region().at(node.region().header().spans_offset));
   node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
@@ -258,7 +258,7 @@ TEST_CASE("the server writes only where the region lay when it was made, whateve
   CHECK(node.server().first_failure().code == DC_OK);
 }
 
-TEST_CASE("a step that no client can name ends its lane") {
+TEST_CASE("a step number that is impossible ends its lane") {
   Node node(node_model(), 1);
   shm::LaneWriter lane(node.region().lane(0), node.region().lane_messages());
   shm::Message event = {};
@@ -289,7 +289,7 @@ TEST_CASE("a mailbox that another client has damaged is reported once, and delay
   CHECK(client.finalize().code == DC_OK);
 }
 
-TEST_CASE("a client process that dies is noticed, its published data are kept, the step names it as missing") {
+TEST_CASE("the death of a client process is detected, its published data are kept, the step lists it as missing") {
   model::Model model = node_model();
   add_recorder(model);
   const std::string name = shm::region_name("node", shm::make_nonce(), 0, 0);

@@ -152,7 +152,7 @@ TEST_CASE("no text at all, blanks, and text that is not XML are distinguished") 
   REQUIRE_THAT(error_text("[simulation]"), Contains("this is not XML: it does not start with '<'"));
 }
 
-TEST_CASE("an example cut off anywhere is a model or a configuration error, nothing else") {
+TEST_CASE("an example that is truncated anywhere is a model or a configuration error, nothing else") {
   const std::string text = read_text(schema_files("examples").front());
   for (std::size_t length = 0; length < text.size(); length += 17) survive(text.substr(0, length));
 }

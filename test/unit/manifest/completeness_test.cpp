@@ -107,7 +107,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a server that has ended and comes back has to deliver again, but nothing of the time between") {
+TEST_CASE("a server that has ended and comes back has to deliver again, but no step of the time between") {
   const Record record;
   record.run(2);
   record.told(3, {0, 1});
@@ -158,7 +158,7 @@ TEST_CASE("a server that comes back without having ended may have lost the steps
   }
 }
 
-TEST_CASE("a server that had lost clients before it ended and comes back has not delivered what they were to, before it goes on") {
+TEST_CASE("a server that had lost clients, ended and comes back has not delivered their steps from before its return") {
   const Record record;
   record.run_apart("node1");
   record.joined("node2");
@@ -175,7 +175,7 @@ TEST_CASE("a server that had lost clients before it ended and comes back has not
   for (const int step : {3, 4}) CHECK(record.why(step) == Reasons{"servers that did not report it: node2/0"});
 }
 
-TEST_CASE("the server that began the run is one that comes back, too, when it joins it later") {
+TEST_CASE("the server that began the run also counts as one that comes back when it joins the run later") {
   const Record record;
   record.run_apart("node1");
   record.joined("node2");
@@ -208,7 +208,7 @@ TEST_CASE("a server that has ended had no data of steps that it does not name, e
   }
 }
 
-TEST_CASE("servers that do not know of each other are those that have joined, each with its host") {
+TEST_CASE("independent servers are those that have joined, each with its host") {
   const Record record;
   record.run_apart("node1");
   record.joined("node2");
@@ -221,7 +221,7 @@ TEST_CASE("servers that do not know of each other are those that have joined, ea
   CHECK(record.whole(2));
 }
 
-TEST_CASE("a run that goes on with another number of servers is judged by its own, the earlier one by its own") {
+TEST_CASE("a run that continues with another number of servers is judged by its own number, the earlier one by its own") {
   const Record record;
   record.run(2);
   record.told(1, {0, 1});

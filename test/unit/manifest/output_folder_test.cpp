@@ -36,7 +36,8 @@ class LowerLimit {
 
 }  // namespace
 
-TEST_CASE("an output folder that a limit of the process keeps from being written names the limit, and not the folder's rights") {
+TEST_CASE(
+    "if a limit of the process prevents writing to the output folder, the error names the limit, and not the folder's rights") {
   const test::TempFolder folder;
   const manifest::FileNames names(folder.file("storm"), ".n.s0");
   const auto [kind, most, option] = GENERATE(table<__rlimit_resource, rlim_t, const char*>(

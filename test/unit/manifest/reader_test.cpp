@@ -76,7 +76,7 @@ StepEntry step(std::int64_t number, int server) {
 
 const Json kRun = to_json(RunEntry{"a", "storm", 2, "local", false, ""});
 
-TEST_CASE("a line of the manifest says the same after it was written and read") {
+TEST_CASE("a line of the manifest has the same contents after it was written and read") {
   StepEntry record = step(7, 1);
   record.complete = false;
   record.missing = {2};
@@ -141,7 +141,7 @@ TEST_CASE("a file that an independent server names again is that of its later li
   CHECK(first.files[1].datasets.size() == 2);
 }
 
-TEST_CASE("a later run in the same record replaces what the earlier one stored from its first step on") {
+TEST_CASE("a later run in the same manifest replaces what the earlier one stored from its first step on") {
   const RecordText file;
   file.add_line(kRun);
   for (int number : {1, 2, 3, 4}) file.add_line(to_json(step(number, 0)));
@@ -155,7 +155,7 @@ TEST_CASE("a later run in the same record replaces what the earlier one stored f
   CHECK(reader.runs().size() == 2);
 }
 
-TEST_CASE("from which step on a run replaces the earlier one does not depend on which of its servers was first") {
+TEST_CASE("the step from which a run replaces the earlier one does not depend on which of its servers was first") {
   const RecordText file;
   file.add_line(kRun);
   for (int number : {0, 1, 2, 3, 4}) file.add_line(to_json(step(number, 0)));
@@ -178,7 +178,7 @@ TEST_CASE("from which step on a run replaces the earlier one does not depend on 
   for (int number : {1, 2, 3, 4}) CHECK(reader.replaced().count(step(number, 0).files[0].name) == 1);
 }
 
-TEST_CASE("a manifest that another file has taken the place of is read from its beginning") {
+TEST_CASE("a manifest that another file has replaced is read from its beginning") {
   const RecordText file;
   Reader reader(file.path());
   file.add_line(kRun);
@@ -194,7 +194,7 @@ TEST_CASE("a manifest that another file has taken the place of is read from its 
   CHECK_FALSE(reader.read_on());
 }
 
-TEST_CASE("a manifest is read on from where it ended, and a line that is being written is left for later") {
+TEST_CASE("reading a manifest continues where it ended, and a line that is being written is left for later") {
   const RecordText file;
   Reader reader(file.path());
   CHECK_FALSE(reader.read_on());
@@ -291,7 +291,8 @@ TEST_CASE("if the servers of a run do not know each other, the number of servers
 }
 
 TEST_CASE(
-    "behind a run's line that cannot be read another run begins: its steps are none of the run before, nor known to be whole") {
+    "a run's line that cannot be read begins another run: its steps do not belong to the run before, and are not known to be "
+    "whole") {
   const RecordText file;
   auto add = [&, seal = Seal()](const Json& line, bool change = false) mutable {
     std::string text = sealed(text_of(line), seal);
@@ -355,7 +356,7 @@ TEST_CASE("the manifest of a newer version is refused") {
   CHECK_THROWS_WITH(reader.read_on(), Catch::StartsWith(file.path() + ":1: ") && Catch::Contains("use a newer Damaris"));
 }
 
-TEST_CASE("a run that stores no files replaces nothing, one that does replaces what it says") {
+TEST_CASE("a run that stores no files replaces nothing, one that does replaces what it declares") {
   const bool all = GENERATE(false, true);
   const RecordText file;
   Json run = kRun;
@@ -382,7 +383,7 @@ TEST_CASE("a run that stores no files replaces nothing, one that does replaces w
   CHECK(outline.mentions_steps);
 }
 
-TEST_CASE("numbers that JSON does not have are left out, and null is taken for not there") {
+TEST_CASE("numbers that JSON does not have are omitted, and null counts as missing") {
   StepEntry record = step(1, 0);
   record.time = std::numeric_limits<double>::quiet_NaN();
   Json line = to_json(record);

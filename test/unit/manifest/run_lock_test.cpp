@@ -66,7 +66,7 @@ TEST_CASE("processes of one run share its basename, but only one of them is each
   CHECK_FALSE(second.take_alone());
 }
 
-TEST_CASE("a basename is the same one whatever way leads to its folder") {
+TEST_CASE("a basename is the same whatever path leads to its folder") {
   const Folder folder;
   std::filesystem::create_directory(folder.file("real"));
   std::filesystem::create_directory_symlink(folder.file("real"), folder.file("link"));

@@ -71,7 +71,7 @@ TEST_CASE("rule 11: where two files overlap, the values of the lower client are 
   }
 }
 
-TEST_CASE("every box inside the stored array is covered once, whatever its place") {
+TEST_CASE("every box inside the stored array is covered once, whatever its position") {
   const manifest::StepEntry step = halves();
   for (std::int64_t low = 0; low < 16; ++low)
     for (std::int64_t high = low + 1; high <= 16; ++high)
@@ -103,7 +103,7 @@ TEST_CASE("an incomplete step is sufficient for a reader that requests only what
   CHECK(elements(find_parts(step, Question<float>(kTheta, 5, {4, 9}).at({0, 0}).read)) == 36);
 }
 
-TEST_CASE("a variable that the step does not hold is refused, saying whether it was skipped") {
+TEST_CASE("a variable that the step does not contain is refused, with whether it was skipped") {
   manifest::StepEntry step = halves();
   step.skipped = {"particles"};
   const Error error = refusal([&] { find_parts(step, Question<double>(kParticles, 5, {3}).read); });
@@ -124,13 +124,13 @@ TEST_CASE("a variable of another number of dimensions is refused") {
   CHECK(refusal([&] { find_parts(halves(), Question<float>(flat, 5, {4}).at({0}).read); }).code() == DC_E_SHAPE);
 }
 
-TEST_CASE("parts of a global array are not given to a client that does not say where it is") {
+TEST_CASE("parts of a global array are not given to a client without a position") {
   const Error error = refusal([&] { find_parts(halves(), Question<float>(kTheta, 5, {4, 8}).read); });
   CHECK(error.code() == DC_E_SHAPE);
   CHECK_THAT(error.what(), Catch::Contains("dc_set_position"));
 }
 
-TEST_CASE("what was stored without positions is not given to a client that says where it is") {
+TEST_CASE("data stored without positions are not given to a client with a position") {
   manifest::StepEntry step = halves();
   step.files[1].datasets = {source_dataset("particles", 3, {7})};
   const Error error = refusal([&] { find_parts(step, Question<double>(kParticles, 5, {7}, 3).at({7}).read); });
@@ -157,7 +157,7 @@ TEST_CASE("without positions each client gets its own blocks, in the same shape"
   CHECK_THAT(source.what(), Catch::StartsWith("block 0 of client 4 is not among what was stored"));
 }
 
-TEST_CASE("of a stack each client gets the layer of its block, in the shape that it had") {
+TEST_CASE("from a stack each client gets the layer of its block, in its original shape") {
   manifest::StepEntry step = halves();
   manifest::DatasetEntry stack = source_dataset("particles", -1, {3, 7});
   stack.path = "particles";

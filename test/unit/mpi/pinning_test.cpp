@@ -65,7 +65,7 @@ TEST_CASE("with more ranks than processors nothing is bound") {
   CHECK(Machine("core:1 pu:1").of(2).empty());
 }
 
-TEST_CASE("only what the job may use counts") {
+TEST_CASE("only processors that the job may use count") {
   CHECK(Machine("pack:2 core:4 pu:2", "0-7").of(4) == Processors{6, 7});
   CHECK(Machine("pack:2 core:4 pu:2", "0,2,4,6,8,10").of(6) == Processors{10});  // one hardware thread a core
   CHECK(Machine("pack:2 core:4 pu:2", "0-3").of(4) == Processors{3});

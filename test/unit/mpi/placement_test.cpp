@@ -66,7 +66,7 @@ TEST_CASE("rule 14: the clients of a node are split contiguously among its serve
     }
 }
 
-TEST_CASE("clients and server of a group agree on its clients and their places") {
+TEST_CASE("clients and server of a group agree on its clients and their slots") {
   const auto all = roles(virtual_nodes("4,6", 10), 2);
   for (const Role& server : all) {
     if (!server.server) continue;

@@ -13,7 +13,7 @@ using damaris::read_config_file;
 using damaris::test::error_of;
 using damaris::test::TempFolder;
 
-TEST_CASE("a configuration file is read whole, every byte as it is") {
+TEST_CASE("a configuration file is read in full, every byte unchanged") {
   const TempFolder folder;
   const std::string text("a\0b\r\n\xff", 6);
   REQUIRE(read_config_file(folder.write("x.xml", text)) == text);
@@ -33,7 +33,7 @@ TEST_CASE("the message for a missing file with a relative path names the working
   REQUIRE_THAT(error.sentence(), Contains("(working directory: '") && Contains("No such file or directory"));
 }
 
-TEST_CASE("an empty path, an empty file, a folder, a named pipe and a file above 64 MiB are refused in words") {
+TEST_CASE("an empty path, an empty file, a folder, a named pipe and a file above 64 MiB are refused with a message") {
   const TempFolder folder;
   REQUIRE_THAT(error_of([] { read_config_file(""); }).sentence(), Contains("no configuration file was named"));
   REQUIRE_THAT(error_of([&] { read_config_file(folder.write("e.xml", "")); }).sentence(),

@@ -123,7 +123,7 @@ TEST_CASE("a line never goes into a file that has got the number of the log's cl
   REQUIRE(::close(result) == 0);
 }
 
-TEST_CASE("a log in the background makes its file with the first line, and keeps lines while the folder is away") {
+TEST_CASE("a log in the background creates its file with the first line, and keeps lines while the folder is missing") {
   const QuietAfterwards quiet;
   const TempFolder folder;
   const std::string file = folder.file("away/log");

@@ -5,7 +5,7 @@
 using damaris::name_hint;
 using damaris::nearest_name;
 
-TEST_CASE("the nearest name forgives a slip, a swap and the case of letters") {
+TEST_CASE("the nearest name tolerates a typo, a swap and the case of letters") {
   const std::vector<std::string> known = {"temperature", "pressure", "wind"};
   REQUIRE(nearest_name("temprature", known) == "temperature");
   REQUIRE(nearest_name("wnid", known) == "wind");

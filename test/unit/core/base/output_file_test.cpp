@@ -26,7 +26,7 @@ TEST_CASE("a file that is given up leaves nothing, even if its folder has been m
   CHECK(fs::is_empty(moved ? elsewhere : out));
 }
 
-TEST_CASE("a write that the system cuts short goes on, and fails if the rest does not fit") {
+TEST_CASE("a write that the system cuts short continues, and fails if the rest does not fit") {
   const TempFolder place;
   OutputFile file(place.file(".f.tmp"), place.file("f"));
   const FileLimit limit(16);

@@ -27,7 +27,7 @@ void require_root() {
   WARN("SKIP: only root can give a file to another user");
 }
 
-TEST_CASE("a file that is made is this user's, and one that is there is opened again") {
+TEST_CASE("a file that is created is this user's, and an existing one is opened again") {
   const TempFolder folder;
   const int made = open_own(folder.file("a"), O_RDWR | O_CREAT, 0600);
   REQUIRE(made >= 0);
@@ -100,7 +100,7 @@ TEST_CASE("if a user namespace gives all users one number, the files of others a
   CHECK(status == 0);
 }
 
-TEST_CASE("a file for reading may be anybody's and behind a link, but a named pipe is not waited for") {
+TEST_CASE("a file for reading may be any user's and behind a link, but a named pipe is not waited for") {
   const TempFolder folder;
   folder.write("a", "text");
   fs::create_symlink(folder.file("a"), folder.file("link"));
@@ -125,7 +125,7 @@ TEST_CASE("what the system generates as it is read is not a file of a run, whate
   }
 }
 
-TEST_CASE("a file for this user alone may have no second name, one that others may read may") {
+TEST_CASE("a file for this user alone may not have a second name, one that others may read may") {
   const TempFolder folder;
   folder.write("a", "text");
   fs::create_hard_link(folder.file("a"), folder.file("lock"));

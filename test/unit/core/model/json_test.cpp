@@ -29,7 +29,7 @@ std::string refusal(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("rule 6: a model survives the way through its compiled form") {
+TEST_CASE("rule 6: a model is unchanged after the way through its compiled form") {
   const Model model = example_model();
   const Model back = from_json(to_json(model));
   REQUIRE(to_json(back) == to_json(model));

@@ -63,7 +63,7 @@ TEST_CASE("reserve without a hole returns nothing and leaves the arena unchanged
   CHECK(f.arena.largest_hole_bytes() == hole);
 }
 
-TEST_CASE("rule 10: what is larger than the arena can never be held, what fits exactly can") {
+TEST_CASE("rule 10: a block larger than the arena never fits, one of its size does") {
   Fixture f(8 * 1024);
   CHECK_FALSE(f.arena.can_ever_hold(8 * 1024));
   CHECK_FALSE(f.arena.can_ever_hold(~0ull));
@@ -107,7 +107,7 @@ TEST_CASE("a cancelled block is free again") {
   CHECK(f.arena.try_reserve(6 * 1024) == block);
 }
 
-TEST_CASE("when everything is back the arena starts over, whatever the order of release and with cancelled blocks between") {
+TEST_CASE("when everything is released the arena starts over, whatever the order of release and with cancelled blocks between") {
   Fixture f(64 * 1024);
   for (int round = 0; round < 3; ++round) {
     BlockHeader* first = f.arena.try_reserve(100);
@@ -218,7 +218,7 @@ TEST_CASE("a client and a server on two threads share an arena and a lane withou
   CHECK(f.arena.used_bytes() == 0);
 }
 
-TEST_CASE("a walk stops at a header that cannot be") {
+TEST_CASE("a walk stops at an impossible header") {
   Fixture f(8 * 1024);
   BlockHeader* first = f.arena.try_reserve(1000);
   BlockHeader* second = f.arena.try_reserve(1000);

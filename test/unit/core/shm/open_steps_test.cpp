@@ -58,7 +58,7 @@ TEST_CASE("reports about as many open steps as there are entries are kept for ea
   }
 }
 
-TEST_CASE("a step that is settled makes room for another one, whatever is open besides") {
+TEST_CASE("a step that is settled makes room for another one, whatever other steps are open") {
   Heard heard;
   record_omission(heard.header(), 3);
   for (std::int64_t step = 4; step < 5000; ++step) {
@@ -131,7 +131,7 @@ TEST_CASE("a dead region lacks writes only of steps that were not settled") {
   CHECK_FALSE(lacks_writes(heard.header()));
 }
 
-TEST_CASE("numbers that cannot be in what a dead server left are bounded") {
+TEST_CASE("impossible numbers in what a dead server left are bounded") {
   Heard heard;
   heard.header().open_steps[0].step.store(std::numeric_limits<std::int64_t>::max());
   heard.header().open_steps[1].step.store(std::numeric_limits<std::int64_t>::min());

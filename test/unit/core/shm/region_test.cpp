@@ -44,7 +44,7 @@ TEST_CASE("rule 6: a region describes itself: it has configuration, model, sizes
   CHECK(seen.header().server_start_time == this_process().start_time);
 }
 
-TEST_CASE("a region is mode 0600 and goes away with its owner") {
+TEST_CASE("a region has mode 0600 and is removed with its owner") {
   const std::string name = fresh_name();
   const std::string path = "/dev/shm" + name;
   {
@@ -56,7 +56,7 @@ TEST_CASE("a region is mode 0600 and goes away with its owner") {
   CHECK(::access(path.c_str(), F_OK) != 0);
 }
 
-TEST_CASE("a region of somebody else's name is never taken over") {
+TEST_CASE("a region with another user's name is never taken over") {
   const std::string name = fresh_name();
   const Region first = Region::create(spec(name));
   const Error error = error_of([&] { Region::create(spec(name)); });

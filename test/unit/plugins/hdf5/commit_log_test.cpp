@@ -68,7 +68,7 @@ TEST_CASE("the manifest describes the contents of each file and dataset") {
   CHECK(file.datasets[1].checksum == damaris::codec::crc32(stored.data(), 24));
 }
 
-TEST_CASE("a step that a client never came for is partial, and verify says so") {
+TEST_CASE("a step of a client that never attached is partial, and verify says so") {
   const TempFolder folder;
   {
     ServerOf server(folder, 0, 1);
@@ -192,7 +192,7 @@ TEST_CASE("for a step that only some servers stored, recovery reports no more th
   CHECK(found.partial[0].what == "servers that did not report it: 1");
 }
 
-TEST_CASE("a rank in place that had nothing of a step leaves it whole, one that has died does not") {
+TEST_CASE("a step is whole if a rank in place had no data of it, and not if that rank has died") {
   const TempFolder folder;
   ServerOf first(folder, 0, 2, ServerOf::In::place), second(folder, 1, 2, ServerOf::In::place);
   REQUIRE(first.plugin->init_code == DC_OK);
@@ -228,7 +228,7 @@ TEST_CASE("if a server of another node has joined and reported nothing, no step 
   CHECK(after.partial[0].what == "clients that never ended it: 9");
 }
 
-TEST_CASE("servers apart that store nothing leave no trace of the run") {
+TEST_CASE("independent servers that store nothing leave no trace of the run") {
   const TempFolder folder;
   {
     ServerOf first(folder, 0, 1, {}, false), second(folder, 1, 2, {}, false);
@@ -317,7 +317,7 @@ TEST_CASE(
   CHECK(names == std::vector<std::string>{".storm.lock", "storm.jsonl", "storm.node7.s0.i1.h5"});  // and views when there is time
 }
 
-TEST_CASE("lines that do not fit on a full disk are kept and added later; at the end the run fails for them") {
+TEST_CASE("lines that do not fit on a full disk are kept and added later; if they still do not fit at the end, the run fails") {
   const TempFolder folder;
   std::filesystem::create_directory(folder.file("disk"));
   if (::mount("tmpfs", folder.file("disk").c_str(), "tmpfs", 0, "size=128k") != 0) {

@@ -106,7 +106,7 @@ TEST_CASE("stacks of servers follow each other by their clients, whichever serve
   CHECK(view.arrays[0].sources == std::vector<std::int32_t>{3, 3, 8, 8});
 }
 
-TEST_CASE("a variable that has a position in one step and none in another is not shown: the latter's place is not known") {
+TEST_CASE("a variable that has a position in one step and none in another is not shown: the position in the latter is unknown") {
   const manifest::DatasetEntry placed = joined_dataset("a", {8}, {4}, {16}), alone = source_dataset("a", 0, {4});
   const bool first_is_placed = GENERATE(true, false);
   const hdf5::Steps steps = first_is_placed ? steps_of({{placed}, {alone}}) : steps_of({{alone}, {placed}});
@@ -115,14 +115,14 @@ TEST_CASE("a variable that has a position in one step and none in another is not
                       ".h5; place it with dc_set_position in every step"));
 }
 
-TEST_CASE("one block a step without a position is shown, and blocks without elements need none") {
+TEST_CASE("one block per step without a position is shown, and blocks without elements need none") {
   const manifest::DatasetEntry alone = source_dataset("a", 0, {4}), placed = joined_dataset("a", {8}, {4});
   CHECK(why_not_shown(steps_of({{alone}, {alone}})).empty());
   CHECK(why_not_shown(steps_of({{source_dataset("a", 0, {0})}, {placed}})).empty());
   CHECK(why_not_shown(steps_of({{alone}, {joined_dataset("a", {8}, {0})}})).empty());
 }
 
-TEST_CASE("the place of a block without elements does not widen the array, whichever step it is of") {
+TEST_CASE("the position of a block without elements does not widen the array, in any step") {
   const manifest::DatasetEntry some = joined_dataset("a", {0}, {4}), none = joined_dataset("a", {8}, {0});
   const hdf5::Steps steps = GENERATE(true, false) ? steps_of({{none}, {some}}) : steps_of({{some}, {none}});
   const FakeHost host({}, {variable_info(0, "a", DC_INT32, 1)});

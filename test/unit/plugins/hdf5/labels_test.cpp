@@ -120,7 +120,7 @@ TEST_CASE("the file has simulation, step, time, host, server, clients, and those
   CHECK(file.attribute<std::int64_t>("/", "never_attached") == Longs{4});
 }
 
-TEST_CASE("what a full buffer has cost a step is in its file, and nothing where it has cost nothing") {
+TEST_CASE("the effects of a full buffer on a step are in its file, and nothing if there were none") {
   const auto u = variable_info(0, "fields/u", DC_INT32, 1), v = variable_info(1, "fields/v", DC_INT32, 1);
   Fixture run({u, v});
   const std::uint32_t refused[] = {1};

@@ -25,7 +25,7 @@ TEST_CASE("a chunk that is too large is halved in its slowest dimensions, whatev
 }
 
 #ifndef __SANITIZE_ADDRESS__  // which cannot live within limits
-TEST_CASE("a file is not opened where HDF5 would run out of memory over it") {
+TEST_CASE("a file is not opened if HDF5 would run out of memory with it") {
   require_memory_for_file("a.h5");
   struct rlimit before = {};
   REQUIRE(::getrlimit(RLIMIT_AS, &before) == 0);

@@ -60,7 +60,7 @@ TEST_CASE("values behind a link or a mapping to another file are refused, and a 
   CHECK_THROWS_AS(open_stored(pipe), Failure);
 }
 
-TEST_CASE("values in the header of a dataset, of which HDF5 reads more than are there, are refused") {
+TEST_CASE("values in the header of a dataset, of which HDF5 reads more than exist, are refused") {
   const TempFolder folder;
   const std::string path = file_with_values(folder.file("foreign.h5"), [&](hid_t file) {
     const Space four(H5Screate_simple(1, kFour, nullptr), "make a space");
@@ -88,7 +88,7 @@ TEST_CASE("a lock on the file, which any reader can take, does not prevent readi
   ::close(other);
 }
 
-TEST_CASE("a dataset without any value is not read, however large it says it is") {
+TEST_CASE("a dataset without any value is not read, whatever size it claims") {
   const TempFolder folder;
   const std::string path = file_with_values(folder.file("huge.h5"), [](hid_t file) {
     const hsize_t extents[1] = {hsize_t{1} << 50}, chunk[1] = {1 << 20};

@@ -15,7 +15,7 @@
 
 using namespace damaris::test;
 
-TEST_CASE("a run that has lost its locks adds nothing to the manifest that another one has begun meanwhile") {
+TEST_CASE("a run that has lost its locks adds nothing to the manifest that another one has begun in the meantime") {
   const TempFolder folder;
   ServerOf first(folder, 0, 1);
   REQUIRE(first.store(0) == DC_OK);
@@ -92,7 +92,7 @@ TEST_CASE("a manifest that was moved away is begun again beside the files, and t
   CHECK(ReadFile(folder.file("out/storm.h5")).attribute<std::int64_t>("/", "shown_until")[0] == 3);
 }
 
-TEST_CASE("the manifest of an earlier run of the same kind that is put in place of this one's is not gone on with") {
+TEST_CASE("a manifest of an earlier run of the same kind in place of this run's is not continued") {
   const TempFolder folder;
   std::filesystem::create_directory(folder.file("out"));
   {
@@ -109,7 +109,7 @@ TEST_CASE("the manifest of an earlier run of the same kind that is put in place 
   CHECK_THAT(server.host.failure, Catch::Contains("it is now that of another run"));
 }
 
-TEST_CASE("a run whose folder goes while a view is written ends with an error, and not by a crash") {
+TEST_CASE("a run whose folder is removed while a view is written ends with an error, and not by a crash") {
   const TempFolder folder;
   std::filesystem::create_directory(folder.file("out"));
   ServerOf server(folder.file("out/storm"));

@@ -80,7 +80,7 @@ int id_of_dead_process() {
 
 }  // namespace
 
-TEST_CASE("the views are left as they are while the last time took more than a twentieth of the time since") {
+TEST_CASE("the views are left unchanged while the last update took more than a twentieth of the time since") {
   Views run;
   each_look = seconds(1);  // so that each piece takes one second: the beginning, the times, one array, the end
   RunViews views(*run.host.view(), run.record(), kMuch, look);
@@ -98,7 +98,7 @@ TEST_CASE("the views are left as they are while the last time took more than a t
   CHECK(run.shown() == 3);
 }
 
-TEST_CASE("a view whose line finds that the manifest is another one is finished all the same, and the new record is shown next") {
+TEST_CASE("a view whose line finds that the manifest was replaced is finished all the same, and the new manifest is shown next") {
   Views run;
   each_look = seconds(0);
   std::unique_ptr<RunViews> views;
@@ -128,7 +128,7 @@ TEST_CASE("a view whose line finds that the manifest is another one is finished 
   CHECK(run.shown() == 3);
 }
 
-TEST_CASE("the views are written in pieces, and what the manifest gets meanwhile is shown the next time") {
+TEST_CASE("the views are written in pieces, and new lines of the manifest are shown the next time") {
   Views run;
   each_look = seconds(0);
   RunViews views(*run.host.view(), run.record(), kMuch, look);
@@ -175,7 +175,7 @@ TEST_CASE("views that cannot be written are logged, tried again, and an error on
         3);  // with the manifest
 }
 
-TEST_CASE("a view whose name another user takes in mid-run is named with its owner as the cause, and no other remedy") {
+TEST_CASE("a view whose name another user takes during the run is named with its owner as the cause, and no other remedy") {
   if (::geteuid() != 0) {
     WARN("skipped: only root can be two users");
     return;
@@ -252,7 +252,7 @@ TEST_CASE("half-written views of a killed server are removed at the start, those
   CHECK(exists(".storm.h5.node7.tmp." + std::to_string(::getpid())));
 }
 
-TEST_CASE("a manifest that outgrows its memory leaves views of what fitted, and says so once") {
+TEST_CASE("for a manifest that outgrows its memory the views show what fitted, and the log says so once") {
   Views run;
   each_look = seconds(1);
   RunViews views(*run.host.view(), run.record(), 100 << 10, look);  // room for two steps
@@ -276,7 +276,7 @@ TEST_CASE("a manifest that outgrows its memory leaves views of what fitted, and 
   CHECK_THAT(run.host.lines[0].second, Contains("show only steps up to 1") && Contains("memory=\"...\"") && Contains("per-group"));
 }
 
-TEST_CASE("views that are written at the end say that they are complete") {
+TEST_CASE("views that are written at the end are marked as complete") {
   Views run;
   each_look = seconds(0);
   run.add_step();
@@ -317,7 +317,7 @@ TEST_CASE("a basename that the readers of XDMF cannot open has a master file and
 }
 
 // In a process of its own: what others took before does not count.
-TEST_CASE("views of a large record take no more memory than was reckoned") {
+TEST_CASE("views of a large manifest take no more memory than calculated") {
   if (!kMemoryIsOurs) {
     WARN("skipped: a sanitizer takes memory of its own");
     return;

@@ -170,7 +170,7 @@ struct Written {
   std::vector<double> values;
 };
 
-TEST_CASE("property: whatever the number, shape and size of blocks without a position, each comes back as it was written") {
+TEST_CASE("property: whatever the number, shape and size of blocks without a position, each is read back as it was written") {
   for (unsigned seed = 0; seed < 60; ++seed) {
     std::mt19937 random(seed);
     const auto from = [&](int low, int high) { return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1)); };

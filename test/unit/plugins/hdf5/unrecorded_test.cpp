@@ -16,7 +16,7 @@ using damaris::manifest::StepEntry;
 using damaris::manifest::steps_of_last_run;
 using damaris::manifest::UnrecordedSteps;
 
-TEST_CASE("what a server has stored is kept until it is recorded, and a run that ends leaves nothing of that") {
+TEST_CASE("the list of what a server has stored is kept until that is recorded, and removed at the end of the run") {
   const TempFolder folder;
   const std::string kept = folder.file(".storm.s1.unrecorded");
   {
@@ -59,7 +59,7 @@ TEST_CASE("recovery finds the steps of its server that no line names, and ignore
   CHECK(unrecorded.missing_in(steps_of_last_run(record)).empty());
 }
 
-TEST_CASE("that an earlier run in the same record had recorded a step too says nothing of this run's") {
+TEST_CASE("a step that an earlier run in the same manifest has recorded does not count as recorded by this run") {
   const TempFolder folder;
   const damaris::manifest::FileNames names(folder.file("storm"), "node7", 1);
   StepEntry old, fresh;
@@ -157,7 +157,7 @@ TEST_CASE("the recovery of any server records what all servers of the run have s
   for (const char* kept : {".storm.s1.unrecorded", ".storm.s2.unrecorded"}) CHECK_FALSE(std::filesystem::exists(folder.file(kept)));
 }
 
-TEST_CASE("a run that goes on in the manifest of a killed one first records what that had stored, as that one's") {
+TEST_CASE("a run that continues in the manifest of a killed one first records what that run had stored, as that run's") {
   const TempFolder folder;
   leave_untold(folder);
   const std::string other_run = GENERATE("run1", "run0");

@@ -104,7 +104,7 @@ TEST_CASE("damage is named with its step, file and dataset") {
   CHECK(verified(folder, false).damaged.size() == 1);
 }
 
-TEST_CASE("a file that this process has no descriptor left to look at is not damaged, and the reason is named") {
+TEST_CASE("a file for which this process has no free descriptor is not damaged, and the reason is named") {
   const TempFolder folder;
   ServerOf server(folder, 0, 1);
   REQUIRE(server.store(1) == DC_OK);
@@ -122,7 +122,7 @@ TEST_CASE("a file that this process has no descriptor left to look at is not dam
   for (const auto& one : found.unread) CHECK_THAT(one.what, Catch::Contains("Too many open files"));
 }
 
-TEST_CASE("a value that was wrong before the file was written is found although the file is as it was written") {
+TEST_CASE("a value that was wrong before the file was written is found although the file has not changed") {
   const TempFolder folder;
   {
     ServerOf server(folder, 0, 1);
@@ -241,7 +241,7 @@ TEST_CASE("a line of the manifest that cannot be read is damage, a truncated one
   CHECK(found.partial[0].what.find("its last line is cut off") != std::string::npos);
 }
 
-TEST_CASE("a run is found by its basename, record, master file or folder, else what is there is named") {
+TEST_CASE("a run is found by its basename, manifest, master file or folder; otherwise the existing ones are named") {
   const TempFolder folder;
   folder.write("storm.jsonl", "");
   const std::string record = folder.file("storm.jsonl");

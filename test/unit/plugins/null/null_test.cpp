@@ -45,7 +45,7 @@ TEST_CASE("the null plugin counts steps, events, datasets and bytes and reports 
   REQUIRE(host.files.empty());
 }
 
-TEST_CASE("report-every gives a line each so many steps") {
+TEST_CASE("report-every logs a line every given number of steps") {
   FakeHost host(Settings{{"report-every", "2"}});
   RunningPlugin plugin("null", host);
   for (int i = 0; i < 5; ++i) REQUIRE(plugin.on_step(step_of({})) == DC_OK);
