@@ -25,7 +25,7 @@ void finish(const Options& options, const damaris::Json& machine, const damaris:
   std::printf("\n");
   damaris::bench::print_rows(report);
   const double load = machine.at("load_1min_at_start");
-  if (load > 0.5) std::printf("\nload at the start: %.1f; others used this machine: look at ratios and the best.\n", load);
+  if (load > 0.5) std::printf("\nload at the start: %.1f; others used this machine, so look at ratios and the best.\n", load);
   if (options.json.empty()) return;
   damaris::Json json = damaris::bench::to_json(machine, report);
   json["quick"] = options.quick;
@@ -40,11 +40,11 @@ std::string folder_missing(const std::string& file) {
 
 void add_options(CLI::App& verb, Options& options) {
   verb.add_option("--json", options.json, "Write machine, rows and details to this file")->check(folder_missing);
-  verb.add_flag("--quick", options.quick, "Few samples: does it run; the figures mean little");
+  verb.add_flag("--quick", options.quick, "Few samples: only checks that everything runs; the figures mean little");
 }
 
 void add_folder(CLI::App& verb, Options& options) {
-  verb.add_option("--folder", options.folder, "Where the files are written (default: the folder for temporary files)")
+  verb.add_option("--folder", options.folder, "Where the files are written (default: the system's temporary folder)")
       ->check(CLI::ExistingDirectory);
 }
 

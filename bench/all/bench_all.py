@@ -1,7 +1,7 @@
-"""Everything that docs/performance.md promises, measured by one command, with a page of pictures.
+"""Measures everything that docs/performance.md promises, with one command, and draws a page of pictures.
 
-Runs the benchmarks one after the other, each as a process of its own. What the folder of results already has is not measured
-again, so an interrupted campaign goes on; page.html and figures.md are made from results.json alone.
+Runs the benchmarks one after the other, each as a process of its own. Parts that the folder of results already has are not measured
+again, so an interrupted campaign can continue; page.html and figures.md are made from results.json alone.
 """
 
 import argparse
@@ -40,12 +40,12 @@ parts: {', '.join(PARTS)}
 
 examples:
   ./dev bench all                   about {sum(seconds for _, seconds in PARTS.values()) // 60} minutes; the page is DIR/page.html
-  ./dev bench all --results DIR     goes on where it was interrupted, or only
-                                    draws the page anew
-  ./dev bench all --results DIR --only write,phases       these two again
-  ./dev bench all --quick           two minutes: does it run?
+  ./dev bench all --results DIR     continues where it was interrupted, or
+                                    only redraws the page
+  ./dev bench all --results DIR --only write,phases       repeats these two
+  ./dev bench all --quick           two minutes: checks that it runs
 
-exit status: 0 all is measured or left out, 1 a part failed, 2 wrong usage, 130 interrupted
+exit status: 0 everything is measured or left out, 1 a part failed, 2 wrong usage, 130 interrupted
 """
 
 
@@ -60,7 +60,7 @@ def main():
         print(f"bench all: {failure}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print(f"bench all: interrupted; nothing is left running, what is measured stays. --results {options.results} goes on",
+        print(f"bench all: interrupted; nothing is left running, and results are kept. --results {options.results} continues",
               file=sys.stderr)
         return 130
 
@@ -69,11 +69,11 @@ def parse_arguments(words=None):
     parser = argparse.ArgumentParser(prog="./dev bench all", description=__doc__, epilog=EXAMPLES, formatter_class=HelpText)
     add = parser.add_argument
     add("--results", type=Path, metavar="DIR", default=Path("bench-results") / datetime.now().strftime("%Y-%m-%d-%H%M"),
-        help="where results and logs go (bench-results/<date-time>); what is there is not measured again")
-    add("--only", type=lambda text: text.split(","), default=[], metavar="A,B", help="only these parts, and those again that are there")
-    add("--fields", type=Path, metavar="FILE", help="HDF5 with groups of 3D float32 datasets, for reduce (a small slice of CM1's)")
-    add("--folder", type=Path, metavar="DIR", help="where the runs write (the folder for temporary files)")
-    add("--quick", action="store_true", help="few samples: does it run; the figures mean little")
+        help="folder for results and logs (bench-results/<date-time>); parts that it already has are not measured again")
+    add("--only", type=lambda text: text.split(","), default=[], metavar="A,B", help="only these parts, even if the folder already has them")
+    add("--fields", type=Path, metavar="FILE", help="HDF5 file with groups of 3D float32 datasets, for reduce (a small slice of CM1's)")
+    add("--folder", type=Path, metavar="DIR", help="where the runs write (the system's temporary folder)")
+    add("--quick", action="store_true", help="few samples: only checks that everything runs; the figures mean little")
     options = parser.parse_args(words)
     unknown = [name for name in options.only if name not in PARTS]
     if unknown:
@@ -112,7 +112,7 @@ def campaign(options):
 
 
 def read_results(folder, quick):
-    """Raises ValueError with what to do where they cannot be gone on with."""
+    """Raises ValueError with the remedy if the campaign cannot continue with them."""
     path = folder / RESULTS
     if not path.exists():
         return dict(quick=quick, parts={})
@@ -120,10 +120,10 @@ def read_results(folder, quick):
         results = json.loads(path.read_text())
         was = results["quick"], results["parts"].keys() - PARTS.keys()
     except (ValueError, KeyError, TypeError, AttributeError) as failure:
-        raise ValueError(f"{path} is no result of bench all ({failure!r}); remove it, or give another --results") from failure
+        raise ValueError(f"{path} is not a result of bench all ({failure!r}); remove it, or use another --results") from failure
     if was[0] != quick:
         raise ValueError(f"{folder} holds a {'quick' if was[0] else 'full'} campaign; {'add' if was[0] else 'leave out'} --quick, "
-                         "or give another --results")
+                         "or use another --results")
     return results
 
 
@@ -144,7 +144,7 @@ def measured(name, options):
         if status == 0 and report.exists():
             return dict(entry, report=json.loads(report.read_text()))
     last = ([line for line in (options.results / f"{name}.log").read_text(errors="replace").splitlines() if line.strip()]
-            or ["it said nothing"])[-1]
+            or ["it printed nothing"])[-1]
     if status == CANNOT:
         return dict(entry, left_out=f"left out: {last}")
     return dict(entry, failed=f"it ended with {status}: {last}" if isinstance(status, int) else status)
@@ -169,7 +169,7 @@ def run_part(words, log, limit_s):
         try:
             return process.wait(limit_s)
         except subprocess.TimeoutExpired:
-            return f"it was not done after {limit_s} s"
+            return f"it did not end within {limit_s} s"
         finally:
             end(process)
 

@@ -2,7 +2,7 @@
 
 The same storm with several multipliers of its compute work, so that the output is a larger or smaller part of it.
 The grid is the same for all: with a dedicated core the others have larger tiles. Every process has a core of its own,
-or an equal part of one where more are asked for than there are.
+or an equal part of one if more are requested than exist.
 """
 
 import argparse
@@ -28,8 +28,8 @@ AUTO_SHARE = 2  # of the compute time, with the smallest multiplier
 QUICK = dict(works=[1, 2], outputs=2, repeats=1)
 EXAMPLES = """
 examples:
-  ./dev bench cm1 --cores 4        on 2 cores: half a one each, by a quota that
-                                   root may set
+  ./dev bench cm1 --cores 4        on 2 cores: half a core each, by a quota
+                                   that needs root
   ./dev bench cm1 --storage as-is --folder /scratch
   ./dev bench cm1 --works 1,4 --repeats 5 --json cm1.json
   ./dev bench all --only cm1       with a page of pictures
@@ -44,14 +44,14 @@ def main():
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="./dev bench cm1", description=__doc__, epilog=EXAMPLES, formatter_class=HelpText)
     add = parser.add_argument
-    add("--cores", type=cores_of, default=len(os.sched_getaffinity(0)), metavar="N", help="of a run, 2 or more (those of this machine)")
+    add("--cores", type=cores_of, default=len(os.sched_getaffinity(0)), metavar="N", help="cores of a run, 2 or more (those of this machine)")
     add("--works", type=numbers, default=[1, 2, 6], metavar="A,B", help="multipliers of the compute work (1,2,6)")
-    add("--outputs", type=positive, default=6, metavar="N", help="of a run, after the first one (6)")
+    add("--outputs", type=positive, default=6, metavar="N", help="outputs of a run, after the first one (6)")
     add("--storage", type=rate, default=AUTO, metavar="RATE",
-        help="bytes per second that all processes together may write, such as 20MB/s, or as-is: a local file system takes the output "
-             "into memory, and there is nothing to hide (so slow that with the smallest multiplier the output takes twice the "
-             "compute time)")
-    add("--repeats", type=positive, default=3, metavar="N", help="rounds; another one warms up (3)")
+        help="bytes per second that all processes together may write, such as 20MB/s; or as-is: then a local file system takes the output "
+             "into memory, and there is nothing to hide (default: so slow that, with the smallest multiplier, the output takes twice "
+             "the compute time)")
+    add("--repeats", type=positive, default=3, metavar="N", help="rounds, after one more that warms up (3)")
     add_places(parser, "one round of a small storm")
     options = parser.parse_args()
     check_places(parser, options)

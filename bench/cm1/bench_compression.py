@@ -1,8 +1,8 @@
-"""The CM1 mini-app with its dedicated core compressing and not, in pairs: does the simulation notice?
+"""The CM1 mini-app with and without compression on its dedicated core, in pairs: does the simulation notice?
 
-One computing rank and one dedicated core, each on a core of its own, go on from a storm of 40 minutes, whose
-fields are as hard to compress as they get. A pair is one run with reduce="deflate" and one without, in an order
-drawn anew. Rows are quotients, with compression by without.
+One computing rank and one dedicated core, each on a core of its own, continue a storm of 40 minutes, whose fields are
+the hardest to compress. A pair is one run with reduce="deflate" and one without, in a new random order. Rows are
+quotients: with compression / without.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def main():
 
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="./dev bench compression", description=__doc__, formatter_class=HelpText)
-    parser.add_argument("--pairs", type=positive, default=30, metavar="N", help="how many (default: 30, about 12 minutes)")
+    parser.add_argument("--pairs", type=positive, default=30, metavar="N", help="number of pairs (default: 30, about 12 minutes)")
     add_places(parser, "two pairs of a small storm")
     options = parser.parse_args()
     check_places(parser, options)
@@ -43,7 +43,7 @@ def parse_arguments():
 
 
 def measure(console, folder, options):
-    with console.status("the storm that the pairs go on from"):
+    with console.status("the storm that the pairs continue"):
         run(folder / "storm", RANKS, STORM, options.quick)
     runs = {way: [] for way in WAYS}
     warm_up = 0 if options.quick else 1
@@ -68,7 +68,7 @@ def table_of(runs):
     lines = [[way, *[f"{scale * pooled(times(found, label)):.3g}" for label, (_, scale, _) in TIMES.items()],
               f"{found[-1]['stored_bytes'] / 1e6:.3g}", f"{max(one['memory_bytes'] for one in found) / 1e6:.3g}"]
              for way, found in runs.items()]
-    return dict(text=f"{len(runs['on'])} pairs, medians; memory is what the server held beyond its buffer", heads=heads, lines=lines)
+    return dict(text=f"{len(runs['on'])} pairs, medians; memory is that of the server beyond its buffer", heads=heads, lines=lines)
 
 
 if __name__ == "__main__":

@@ -95,4 +95,4 @@ def remove(group):
 
 def no_parts(why):
     return (f"a rank on each core needs more cores than the {len(os.sched_getaffinity(0))} here, or a part of one for each: {why}; "
-            "run it as root, or give a smaller --cores")
+            "run it as root, or use a smaller --cores")

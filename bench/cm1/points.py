@@ -80,9 +80,9 @@ def rows_of(settings, points, details):
     if 0.5 <= half["share"]["collective"] <= 2:
         rows.append(row(f"time to solution, {HALF_ROW[0]}{parts}", against(detail["runs"], "collective"), "higher", *HALF_ROW[1:]))
     scaling = float(np.median([point["scaling"] for point in points]))
-    notes = [f"Where writes are half, who hides them all gains {most_gain(cores, 1, scaling):.3g} at most here."]
+    notes = [f"Where writes are half of the time, hiding all of them gains at most {most_gain(cores, 1, scaling):.3g} here."]
     if not found:
-        notes.append("No output was large enough for a dedicated core to pay; make the storage slower or the work less.")
+        notes.append("No output was large enough for a dedicated core to pay; use a slower storage or less work.")
     return rows, notes
 
 
@@ -95,7 +95,7 @@ def table_of(settings, points):
     rate, part = settings["storage_bytes_per_s"], settings["part_of_a_core"]
     text = (f"{settings['cores']} cores{f' (a part of {part:.3g} of one each)' if part < 1 else ''}, {settings['outputs'] + 1} outputs, "
             f"{settings['repeats']} runs of each; storage: {f'{rate / 1e6:.3g} MB/s for all' if rate else 'as it is'}; "
-            "r: output by compute time; the rest but the gain in s to solution")
+            "r: output time / compute time; the other columns, except the gain, in s to solution")
     return dict(text=text, heads=HEADS, lines=[line_of(point) for point in points])
 
 

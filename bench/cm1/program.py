@@ -60,8 +60,8 @@ def made_folder(name, parent):
     try:
         return Path(tempfile.mkdtemp(prefix=f"damaris-bench.{name}.", dir=parent))
     except OSError as failure:
-        raise RunFailed(f"cannot make a folder in {parent or tempfile.gettempdir()}: {failure.strerror}; "
-                        "give --folder one that can be written") from failure
+        raise RunFailed(f"cannot create a folder in {parent or tempfile.gettempdir()}: {failure.strerror}; "
+                        "use --folder with a folder that you can write to") from failure
 
 
 def in_rounds(console, label, things, rounds):
@@ -90,7 +90,7 @@ def print_report(report):
     for note in report["notes"]:
         print(f"\n{textwrap.fill(note, 80)}")
     if report["machine"]["load_1min_at_start"] > 0.5:
-        print(f"\nload at the start: {report['machine']['load_1min_at_start']:.1f}; others used this machine: look at the medians.")
+        print(f"\nload at the start: {report['machine']['load_1min_at_start']:.1f}; others used this machine, so look at the medians.")
 
 
 def describe_machine():
@@ -105,9 +105,9 @@ def describe_machine():
 def add_places(parser, quick):
     """--json, --folder and --quick, whose help is `quick`."""
     add = parser.add_argument
-    add("--json", type=Path, metavar="FILE", help="write machine, rows and all times")
-    add("--folder", type=Path, metavar="DIR", help="where the runs write (the folder for temporary files)")
-    add("--quick", action="store_true", help=f"{quick}: does it run; the figures mean little")
+    add("--json", type=Path, metavar="FILE", help="write machine, rows and all times to this file")
+    add("--folder", type=Path, metavar="DIR", help="where the runs write (the system's temporary folder)")
+    add("--quick", action="store_true", help=f"{quick}: only checks that everything runs; the figures mean little")
 
 
 def check_places(parser, options):

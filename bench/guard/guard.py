@@ -55,11 +55,11 @@ def main():
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__, formatter_class=HelpText)
     add = parser.add_argument
-    add("--quick", action="store_true", required=True, help="this comparison; other benchmarks have names: ./dev bench --help")
-    add("--counts", action="store_true", help="only the instructions: seconds, and the same on a machine that others use")
-    add("--update", action="store_true", help="write the baseline anew and say what has changed; the commit message says why")
-    add("--json", type=Path, metavar="FILE", help="write the toolchain and all rows")
-    add("--baseline", type=Path, default=HERE / "baseline.json", metavar="FILE", help="another one than that of the sources")
+    add("--quick", action="store_true", required=True, help="run this comparison; other benchmarks have names: ./dev --help")
+    add("--counts", action="store_true", help="only the instructions: takes seconds, and gives the same result on a machine that others use")
+    add("--update", action="store_true", help="rewrite the baseline and print what has changed; the commit message must say why")
+    add("--json", type=Path, metavar="FILE", help="write the toolchain and all rows to this file")
+    add("--baseline", type=Path, default=HERE / "baseline.json", metavar="FILE", help="another baseline than that of the sources")
     options = parser.parse_args()
     for name in ("json", "baseline"):  # now, not after all runs
         path = getattr(options, name)
@@ -93,7 +93,7 @@ def stored_or_first(path):
     try:
         return read_baseline(path)
     except Failure as failure:
-        print(f"bench --quick: begins anew, because {failure}", file=sys.stderr)
+        print(f"bench --quick: starts a new baseline, because {failure}", file=sys.stderr)
         return Baseline()
 
 

@@ -15,7 +15,7 @@ def print_verdicts(verdicts, differing):
     for one in verdicts:
         print(f"{short(one.name)}{figure(one.baseline):>9}{figure(one.now):>8}{figure(one.allowed):>9} {one.state}")
     if differing:
-        say("Counts have the wide margin, because the baseline is of another toolchain: " + "; ".join(differing) + ".")
+        say("Counts have the wide margin, because the baseline comes from another toolchain: " + "; ".join(differing) + ".")
     for text in filter(None, map(sentence, verdicts)):
         say(text)
 
@@ -26,8 +26,8 @@ def print_changes(path, changed, differing):
     for name, before, after in changed:
         print(f"{short(name)}{figure(before):>9}{figure(after):>9}")
     if differing:
-        say("The toolchain is another one: " + "; ".join(differing) + ".")
-    say(f"{path} is written anew, with {len(changed)} rows that are not as they were. Say why in the commit message.")
+        say("The toolchain is different: " + "; ".join(differing) + ".")
+    say(f"{path} is rewritten, with {len(changed)} rows that have changed. Say why in the commit message.")
 
 
 def short(name):

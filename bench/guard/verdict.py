@@ -1,4 +1,4 @@
-"""Is a row worse than the baseline says? And the sentence that tells it.
+"""Decides whether a row is worse than the baseline, and makes the sentence that reports it.
 
 Used by: guard.py. Before it: what was measured, and the baseline. After it: the table, the sentences, the exit status.
 """
@@ -58,18 +58,18 @@ def figure(number):
 
 
 def sentence(verdict):
-    """What a user should read about a row that is not as it was; '' where it is."""
+    """What a user should read about a row that has changed; '' if it has not."""
     was, now = figure(verdict.baseline), figure(verdict.now)
     unit = " instructions" if verdict.group == "counts" else ""
     if verdict.state == "WORSE":
         bound = "most" if verdict.better == "lower" else "least"
-        return (f"{verdict.name} is worse: {now}{unit}, baseline {was}, at {bound} {figure(verdict.allowed)} allowed. Mend it, or, if it is "
-                "worth that, run ./dev bench --quick --update and give the reason in the commit message.")
+        return (f"{verdict.name} is worse: {now}{unit}, baseline {was}, at {bound} {figure(verdict.allowed)} allowed. Fix it, or, if it is "
+                "worth the cost, run ./dev bench --quick --update and give the reason in the commit message.")
     if verdict.state == "gone":
-        return (f"{verdict.name} is gone: baseline {was}, and nothing measures it any more. Mend it, or run ./dev bench --quick --update "
+        return (f"{verdict.name} is gone: baseline {was}, and nothing measures it any more. Fix it, or run ./dev bench --quick --update "
                 "and give the reason in the commit message.")
     if verdict.state == "better":
-        return f"{verdict.name} is better: {now}{unit}, baseline {was}; ./dev bench --quick --update keeps it from being lost again."
+        return f"{verdict.name} is better: {now}{unit}, baseline {was}; ./dev bench --quick --update makes this the new baseline."
     if verdict.state == "new":
-        return f"{verdict.name} is new: {now}{unit}; ./dev bench --quick --update takes it up."
+        return f"{verdict.name} is new: {now}{unit}; ./dev bench --quick --update adds it to the baseline."
     return ""

@@ -1,7 +1,7 @@
 """How long a simulation waits for its output: file per process, collective, one writer, ADIOS2, dedicated core.
 
 The CM1 mini-app writes the same storm in all ways; README.md beside this file says what is timed. Rows are quotients of
-the time of a write phase, which is that of its slowest process.
+the times of write phases; a phase lasts as long as its slowest process.
 """
 
 import argparse
@@ -49,16 +49,16 @@ def main():
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="./dev bench phases", description=__doc__, epilog=EXAMPLES, formatter_class=HelpText)
     add = parser.add_argument
-    add("--ways", type=ways, metavar="A,B", help=f"which of: {', '.join(WAYS)} (all that are built in)")
+    add("--ways", type=ways, metavar="A,B", help=f"some of: {', '.join(WAYS)} (all that were built)")
     add("--ranks", type=positive, default=4, metavar="N", help="processes; damaris takes its dedicated cores from them (4)")
     add("--storage", type=storages, default=["cache"], metavar="A,B",
         help="cache: files end in the page cache (default); disk: a close syncs its file; RATE such as 100MB: all processes together "
-             "write so many bytes a second, as with a node's share of a parallel file system; several: the ways with each")
-    add("--outputs", type=positive, default=9, metavar="N", help="of a run, after the first one (9)")
+             "write so many bytes per second, as with a node's share of a parallel file system; with several, each way runs with each")
+    add("--outputs", type=positive, default=9, metavar="N", help="outputs of a run, after the first one (9)")
     add("--work", type=positive, default=4, metavar="N", help="multiplier of the compute work between two outputs (4)")
-    add("--groups", type=positive, default=2, metavar="N", help="files of grouped (2)")
-    add("--writers", type=positive, default=1, metavar="N", help="of one-writer; dedicated cores of damaris (1)")
-    add("--repeats", type=positive, default=5, metavar="N", help="rounds; another one warms up (5)")
+    add("--groups", type=positive, default=2, metavar="N", help="files of the way grouped (2)")
+    add("--writers", type=positive, default=1, metavar="N", help="writers of one-writer; dedicated cores of damaris (1)")
+    add("--repeats", type=positive, default=5, metavar="N", help="rounds, after one more that warms up (5)")
     add_places(parser, "one small round")
     options = parser.parse_args()
     check_places(parser, options)
@@ -98,7 +98,7 @@ def measure(console, place, options):
     left_out = [way for way in options.ways or WAYS if way not in built]
     chosen = [way for way in options.ways or WAYS if way in built]
     if not chosen or left_out and options.ways:
-        raise ValueError(f"there is no way {left_out[0]}: its library was not found when this was built; ./dev setup, then ./dev build")
+        raise ValueError(f"there is no way {left_out[0]}: its library was not found when this was built; run ./dev setup, then ./dev build")
     things = [(name, way) for name in options.storage for way in chosen]
     things += [(options.storage[0], COPY)] if "damaris" in chosen else []
     found = {thing: [] for thing in things}
@@ -110,7 +110,7 @@ def measure(console, place, options):
     details = [dict(way=way, storage=name, runs=runs) for (name, way), runs in found.items()]
     settings = {name: getattr(options, name) for name in ("ranks", "storage", "outputs", "work", "groups", "writers", "repeats")}
     return dict(settings=settings, left_out=left_out, details=details, rows=rows_of(details), table=table_of(settings, details),
-                notes=[*busy(details), *([f"Not built in, and left out: {', '.join(left_out)}."] if left_out else [])])
+                notes=[*busy(details), *([f"Not built, and left out: {', '.join(left_out)}."] if left_out else [])])
 
 
 def one_run(place, name, way, options):
@@ -157,7 +157,7 @@ def busy(details):
         if server > BUSY * interval:
             yield (f"{detail['way']}, storage {detail['storage']}: the dedicated core writes an output in {server:.2g} s, "
                    f"and the next one comes after {interval:.2g} s: the simulation may wait for room in the buffer. "
-                   "Is the output as frequent as meant? If not, raise --work.")
+                   "Is the output more frequent than intended? Then raise --work.")
 
 
 def table_of(settings, details):

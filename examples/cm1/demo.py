@@ -64,11 +64,11 @@ def main():
 
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="demo.py", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a small storm of 4 minutes, to see that all works")
+    parser.add_argument("--quick", action="store_true", help="a small storm of 4 minutes, to check that everything works")
     parser.add_argument("--backends", type=names_of, default=BACKENDS, metavar="A,B",
                         help="only these of none,fpp,collective,damaris")
     parser.add_argument("--output", type=Path, default=ROOT / "out" / "cm1", metavar="DIR",
-                        help="where the runs' folders go (default: out/cm1); those of an\nearlier demo are replaced")
+                        help="folder for the runs' folders (default: out/cm1); those of an\nearlier demo are replaced")
     options = parser.parse_args()
     options.output = options.output.resolve()
     return options

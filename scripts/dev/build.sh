@@ -15,20 +15,20 @@ dev_build() {
   quietly "build $preset${2:+ $2}" cmake --build "build/$preset" ${2:+--target "$2"} -- -k 5
 }
 
-# The preset that is installed for DAMARIS_PRESET.
+# The preset to install for DAMARIS_PRESET.
 install_preset() {
   case $PRESET in
     dev | release) echo release ;;
     mpich | serial) echo "release-$PRESET" ;;
     release-mpich | release-serial) echo "$PRESET" ;;
-    *) fail "install: DAMARIS_PRESET=$PRESET is not for use; take mpich or serial, or leave it out for OpenMPI" ;;
+    *) fail "install: DAMARIS_PRESET=$PRESET cannot be installed; use mpich or serial, or unset it for OpenMPI" ;;
   esac
 }
 
 dev_install() {
   local prefix preset
-  [ $# = 1 ] || fail "install: give one folder: ./dev install PREFIX"
-  case $1 in -*) fail "install: '$1' is no folder: ./dev install PREFIX" ;; esac
+  [ $# = 1 ] || fail "install: specify one folder: ./dev install PREFIX"
+  case $1 in -*) fail "install: '$1' is not a folder: ./dev install PREFIX" ;; esac
   preset=$(install_preset)
   prefix=$(cd "$CALLER_DIR" && realpath -m -- "$1")
   setup_for_use
@@ -42,5 +42,5 @@ dev_install() {
 
 dev_clean() {
   rm -rf "$ROOT/build"
-  say "removed build/ (.venv stays: it is not built from the sources)"
+  say "removed build/ (but not .venv, which is not built from the sources)"
 }

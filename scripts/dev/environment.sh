@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The built tree on the paths: programs, libraries, plugins. Read by ./dev; needs ROOT and CALLER_DIR.
+# Puts the built tree on the search paths: programs, libraries, plugins. Sourced by ./dev; needs ROOT and CALLER_DIR.
 
 PRESET=${DAMARIS_PRESET:-dev}
 PYTHON=$ROOT/.venv/bin/python
@@ -7,7 +7,7 @@ PYTHON=$ROOT/.venv/bin/python
 # The MPI flavour that a preset was configured with: openmpi, mpich or OFF.
 flavour_of() { sed -n 's/^DAMARIS_MPI:[A-Z]*=//p' "$ROOT/build/$1/CMakeCache.txt"; }
 
-# Makes mpirun and mpicc mean the preset's flavour, whatever the system's default is.
+# Makes mpirun and mpicc refer to the preset's flavour, whatever the system's default is.
 link_flavour() {
   local links=$1/flavour tool
   mkdir -p "$links"
@@ -31,10 +31,10 @@ use_built_tree() {
 }
 
 dev_run() {
-  [ $# -gt 0 ] || fail "run: which command? for example: ./dev run mpirun -n 3 PROGRAM"
+  [ $# -gt 0 ] || fail "run: specify a command, for example: ./dev run mpirun -n 3 PROGRAM"
   use_built_tree
   cd "$CALLER_DIR" || exit 1
-  [ -n "$(command -v -- "$1")" ] || fail "run: no command '$1' here, among the built programs, or on PATH; ./dev build builds all programs"
+  [ -n "$(command -v -- "$1")" ] || fail "run: no command '$1' in this folder, among the built programs, or on PATH; ./dev build builds all programs"
   exec "$@"
 }
 
@@ -60,7 +60,7 @@ dev_bench() {
 dev_torture() { run_campaign torture "$@"; }
 dev_soak() { run_campaign soak "$@"; }
 
-# It builds a copy of the tree by itself.
+# It builds its own copy of the tree.
 dev_mutate() {
   case ${1:-} in
     --help | -h) exec python3 test/mutate/mutate.py --help ;;

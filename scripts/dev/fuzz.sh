@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Hostile input: the fuzz targets of test/fuzz. Read by ./dev; needs ROOT, PYTHON.
+# Hostile input: the fuzz targets of test/fuzz. Sourced by ./dev; needs ROOT, PYTHON.
 
-# Says why the fuzz targets cannot be built here; nothing when they can.
+# Prints why the fuzz targets cannot be built here, or nothing if they can.
 why_no_fuzzing() {
   command -v clang++-14 >/dev/null || { echo "clang-14 is not installed; ./dev setup installs it"; return; }
   [ -e "$(clang++-14 -print-resource-dir)/lib/linux/libclang_rt.fuzzer-$(uname -m).a" ] ||

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Long work with a quiet log: progress with the elapsed time, the end of the log on failure.
-# Read by ./dev; needs ROOT. BOLD and PLAIN are for the other parts.
+# Runs long commands quietly: shows progress with the elapsed time, and the end of the log after a failure.
+# Sourced by ./dev; needs ROOT. The other parts use BOLD and PLAIN.
 
 LOG_DIR=$ROOT/build/log
 TTY='' BOLD='' RED='' GREEN='' PLAIN=''
@@ -12,7 +12,7 @@ fail() {
   exit 1
 }
 
-# The newest line of a log that says how far the work is, shortened.
+# The newest line of a log, which shows the progress, shortened.
 log_state() { tail -c 400 "$1" 2>/dev/null | tr '\r' '\n' | grep -a . | tail -n 1 | cut -c1-70; }
 
 # quietly LABEL COMMAND...: output to build/log/LABEL.log; returns the command's status.
@@ -21,7 +21,7 @@ quietly() {
   shift
   mkdir -p "$LOG_DIR"
   log="$LOG_DIR/${label//[ \/]/-}.log"
-  # A process group of its own, so that an interrupt ends the whole work and not only its first process.
+  # A process group of its own, so that an interrupt ends all processes and not only the first one.
   set -m
   "$@" >"$log" 2>&1 </dev/null &
   pid=$!

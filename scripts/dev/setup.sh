@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the machine needs: Debian packages of scripts/packages.txt and a Python environment in .venv. Read by ./dev; needs ROOT.
+# Installs the Debian packages of scripts/packages.txt and the Python environment in .venv. Sourced by ./dev; needs ROOT.
 
 wanted_packages() { grep -v '^#' "$ROOT/scripts/packages.txt" | tr '\n' ' '; }
 
@@ -20,12 +20,12 @@ install_packages() {
 setup_packages() {
   local missing
   if ! command -v dpkg-query >/dev/null; then
-    fail "this is not Debian; install what these Debian 12 packages hold, then use ./dev build: $(wanted_packages)"
+    fail "this is not Debian; install what these Debian 12 packages contain, then use ./dev build: $(wanted_packages)"
   fi
   missing=$(missing_packages)
   [ -n "$missing" ] || return 0
   if [ "$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null; then
-    say "packages are missing, and installing them needs root. Run this, then again ./dev:"
+    say "packages are missing, and installing them needs root. Run this, then ./dev again:"
     say "  sudo apt-get update && sudo apt-get install -y --no-install-recommends $missing"
     exit 1
   fi
@@ -40,7 +40,7 @@ make_environment() {
   "$ROOT/.venv/bin/python" -m pip install --disable-pip-version-check --no-input -r "$ROOT/requirements.txt"
 }
 
-# The stamp holds the requirements and the place: an environment cannot be moved.
+# The stamp contains the requirements and the path, because an environment cannot be moved.
 setup_python() {
   local stamp=$ROOT/.venv/stamp want
   want=$(printf '%s\n' "$ROOT" && cat "$ROOT/requirements.txt")
@@ -49,7 +49,7 @@ setup_python() {
   printf '%s\n' "$want" >"$stamp"
 }
 
-# The tests' own packages, into the same environment; their stamp goes with it when it is made anew.
+# The tests' own packages, in the same environment; recreating that removes their stamp too.
 setup_test_python() {
   local stamp=$ROOT/.venv/stamp-test want
   want=$(cat "$ROOT/requirements-test.txt")
@@ -58,14 +58,14 @@ setup_test_python() {
   printf '%s\n' "$want" >"$stamp"
 }
 
-# What a benchmark compares with, into the same environment. Done without where it cannot be had, and not asked for at each start again.
+# What a benchmark compares with, in the same environment. If it cannot be installed, ./dev continues without it and does not retry at each start.
 setup_bench_python() {
   local stamp=$ROOT/.venv/stamp-bench want
   want=$(cat "$ROOT/requirements-bench.txt")
   [ "$(cat "$stamp" 2>/dev/null)" != "$want" ] || return 0
   quietly "python for bench" "$ROOT/.venv/bin/python" -m pip install --disable-pip-version-check --no-input --retries 1 \
     -r "$ROOT/requirements-bench.txt" ||
-    say "going on without $(grep -v '^#' "$ROOT/requirements-bench.txt"): ./dev bench phases leaves it out; to try again: rm .venv/stamp-bench"
+    say "continuing without $(grep -v '^#' "$ROOT/requirements-bench.txt"): ./dev bench phases omits it; to try again: rm .venv/stamp-bench"
   printf '%s\n' "$want" >"$stamp"
 }
 

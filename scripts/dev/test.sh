@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Every test in every flavour, the cheap ones first. Read by ./dev; needs ROOT.
+# Runs every test in every flavour, the cheap ones first. Sourced by ./dev; needs ROOT.
 
-# Which tests of a preset run in a whole ./dev test: dev all; the others what their difference can break.
+# The tests of a preset that ./dev test runs without arguments: all of dev; of the others those that their difference can break.
 labels_of() {
   case $1 in
     dev) echo '.' ;;
@@ -40,8 +40,8 @@ test_lint() {
   configure dev && run_ctest dev lint -L '^lint$'
 }
 
-# What a run left: processes that carry its mark, and new regions that no living process of others maps.
-# Both get a moment: a detached server sees the end of its last client a little later.
+# What a run left behind: processes with its mark, and new regions that no living process of others maps.
+# Both get some time: a detached server notices the end of its last client a little later.
 SHM_DIR=/dev/shm
 leftovers() {
   local region
@@ -67,8 +67,8 @@ nothing_left() {
   return 1
 }
 
-# choose_tests LABEL|NAME: sets CHOSEN, ctest's options for a label, else for a part of tests' names. A configured tree knows its
-# tests, so a wrong name is told before anything is built.
+# choose_tests LABEL|NAME: sets CHOSEN, ctest's options for a label, otherwise for a part of test names. A configured tree knows its
+# tests, so a wrong name is reported before anything is built.
 choose_tests() {
   local tree=build/$PRESET labels
   labels=$(ctest --test-dir "$tree" --print-labels | sed -n 's/^  //p')
@@ -78,7 +78,7 @@ choose_tests() {
     fail "no test of preset $PRESET has '$1' as its label or in its name; labels: $(xargs <<<"$labels")"
 }
 
-# A tree that was configured before a test was added learns of it from being configured again.
+# If a tree was configured before a test was added, configuring it again adds the test.
 test_selection() {
   configure "$PRESET" || return 1
   (choose_tests "$1") >/dev/null 2>&1 || quietly "configure $PRESET" cmake --preset "$PRESET" || return 1

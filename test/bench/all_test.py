@@ -106,7 +106,7 @@ def test_a_result_stays_when_its_part_is_measured_again_in_vain(tmp_path):
 def test_a_result_that_cannot_be_read_ends_it_before_anything_runs(tmp_path, text):
     (tmp_path / "results.json").write_text(text)
     done = bench("--quick", "--results", tmp_path, "--only", "queue")
-    assert done.returncode == 1 and f"{tmp_path / 'results.json'} is no result of bench all" in done.stderr and "remove it" in done.stderr
+    assert done.returncode == 1 and f"{tmp_path / 'results.json'} is not a result of bench all" in done.stderr and "remove it" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
 
 
@@ -124,7 +124,7 @@ def test_interrupted_it_keeps_what_is_done_and_leaves_nothing_running(tmp_path, 
         process.send_signal(signal.SIGTERM)  # as an interrupt, which a test in the background may not get
         _, said = process.communicate(timeout=100)
     assert process.returncode == 130, said
-    assert f"--results {results} goes on" in said and "nothing is left running" in said
+    assert f"--results {results} continues" in said and "nothing is left running" in said
     assert not list(runs.iterdir()) and {path.name for path in results.iterdir()} == {"results.json", f"{part}.log"}
 
 
@@ -135,7 +135,7 @@ def is_running(pid):
         return False
 
 
-@pytest.mark.parametrize("end, status", [("exit 77", 77), ("exit 3", 3), ("kill -KILL $$", -9), ("sleep 300", "it was not done after 2 s")])
+@pytest.mark.parametrize("end, status", [("exit 77", 77), ("exit 3", 3), ("kill -KILL $$", -9), ("sleep 300", "it did not end within 2 s")])
 def test_what_a_part_leaves_running_is_ended_also_in_a_group_of_its_own(tmp_path, end, status):
     assert run_part(["bash", "-c", f"sleep 300 & echo $!; set -m; sleep 301 & echo $!; {end}"], tmp_path / "log", 2) == status
     pids = [int(word) for word in re.findall(r"^\d+$", (tmp_path / "log").read_text(), re.MULTILINE)]

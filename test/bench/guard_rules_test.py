@@ -28,11 +28,11 @@ def test_a_margin_is_a_factor_to_either_side(better, now, state):
 
 
 def test_the_sentence_names_row_figures_and_what_to_do():
-    told = sentence(judge(row(0.2, "higher", "rate"), 1.0, 2.5))
-    assert told.startswith("rate is worse: 0.2, baseline 1, at least 0.4 allowed. Mend it")
-    assert "./dev bench --quick --update" in told and "commit message" in told
+    text = sentence(judge(row(0.2, "higher", "rate"), 1.0, 2.5))
+    assert text.startswith("rate is worse: 0.2, baseline 1, at least 0.4 allowed. Fix it")
+    assert "./dev bench --quick --update" in text and "commit message" in text
     assert sentence(judge(row(1.0), 1.0, 2)) == ""
-    assert "./dev bench --quick --update takes it up" in sentence(judge(row(1.0), None, 2))
+    assert "./dev bench --quick --update adds it to the baseline" in sentence(judge(row(1.0), None, 2))
 
 
 def runs_of(*figures):

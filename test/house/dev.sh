@@ -36,12 +36,12 @@ case $1 in
       expect 0 "^  $verb " "$PATH" ./dev --help >/dev/null || { echo "no $verb"; exit 1; }
     done ;;
   help_names_labels)
-    told=$(./dev --help | sed -n 's/^ *labels: //p' | tr ' ' '\n' | sort)
+    listed=$(./dev --help | sed -n 's/^ *labels: //p' | tr ' ' '\n' | sort)
     have=$(ctest --test-dir "$DAMARIS_BUILD_DIR" --print-labels | sed -n 's/^  //p' | sort)
-    printf 'told: %s\nhave: %s\n' "$(xargs <<<"$told")" "$(xargs <<<"$have")"
-    [ -z "$(comm -13 <(echo "$told") <(echo "$have"))" ] || { echo "a label is not told"; exit 1; }
+    printf 'listed: %s\nhave: %s\n' "$(xargs <<<"$listed")" "$(xargs <<<"$have")"
+    [ -z "$(comm -13 <(echo "$listed") <(echo "$have"))" ] || { echo "a label is not listed"; exit 1; }
     # Only the default tree has all.
-    [ "$(basename "$DAMARIS_BUILD_DIR")" != dev ] || [ "$told" = "$have" ] || { echo "a label that is told has no test"; exit 1; } ;;
+    [ "$(basename "$DAMARIS_BUILD_DIR")" != dev ] || [ "$listed" = "$have" ] || { echo "a listed label has no test"; exit 1; } ;;
   help_of_a_verb_does_nothing)
     ready_machine
     for verb in demo test setup build bench lint install run clean; do
@@ -73,7 +73,7 @@ case $1 in
       grep -qx "cmake --install build/${pair#*:} --prefix $copy/a/place" asked || { echo "$pair was not installed"; exit 1; }
       grep -qF "\"name\": \"${pair#*:}\"" "$DAMARIS_SOURCE_DIR/CMakePresets.json" || { echo "no such preset"; exit 1; }
     done
-    DAMARIS_PRESET=asan expect 1 'asan is not for use' "$copy/substitutes:$PATH" ./dev install a/place ;;
+    DAMARIS_PRESET=asan expect 1 'asan cannot be installed' "$copy/substitutes:$PATH" ./dev install a/place ;;
   bench_finds_its_program)
     ready_machine
     substitute damaris-bench 'echo "damaris-bench $*"'
@@ -97,10 +97,10 @@ END
     # shellcheck disable=SC2016
     substitute python 'echo "python $*" >>asked; case "$*" in *pip*) echo no network; exit 1 ;; esac; echo "measured $*"'
     mv substitutes/python .venv/bin/
-    expect 0 'going on without adios2' "$copy/substitutes:$PATH" ./dev bench phases || exit 1
+    expect 0 'continuing without adios2' "$copy/substitutes:$PATH" ./dev bench phases || exit 1
     expect 0 '^measured' "$copy/substitutes:$PATH" ./dev bench phases || exit 1
     [ "$(grep -c pip asked)" = 1 ] || { echo "asked for it again"; exit 1; } ;;
-  install_refuses_options) expect 1 "'--prefix=x' is no folder" "$PATH" ./dev install --prefix=x ;;
+  install_refuses_options) expect 1 "'--prefix=x' is not a folder" "$PATH" ./dev install --prefix=x ;;
   no_root_prints_line)
     substitute id 'echo 1000'
     substitute sudo 'exit 1'

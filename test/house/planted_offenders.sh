@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# planted_offenders.sh RULE: copies the lint scripts into an empty tree, plants one offender, and wants it named.
+# planted_offenders.sh RULE: copies the lint scripts into an empty tree, plants one violation, and expects lint to name it.
 set -eu
 rule=$1
 tree=$PWD/tree
@@ -12,16 +12,16 @@ cd "$tree"
 
 expected_status=1
 plant() { printf '%b' "$2" >"$1"; }
-# shellcheck disable=SC2016 # the offender holds a variable
+# shellcheck disable=SC2016 # the planted script contains a variable
 case $rule in
   format)                 plant src/client/a.cpp 'int  a( ){return 1;}\n'; want='src/client/a.cpp:1' ;;
   shell)                  plant scripts/bad '#!/bin/bash\ncd $1\n'; want='SC2086' ;;
-  outside_header)         plant src/client/a.cpp '#include <mpi.h>\n'; want='src/client/a.cpp:1: <mpi.h> belongs into src/mpi' ;;
-  unknown_library)        plant src/client/a.cpp '#include <zstd/zstd.h>\n'; want='is of a library that' ;;
-  core_knows_nobody)      plant src/core/base/a.cpp '#include "client/a.hpp"\n'; want='src/core/base may know no other room' ;;
-  client_knows_server)    plant src/client/a.cpp '#include "server/a.hpp"\n'; want='src/client may know codec, core/base' ;;
-  plugin_knows_core)      plant src/plugins/null/a.cpp '#include "core/base/error.hpp"\n'; want='src/plugins/null may know no other room' ;;
-  example_knows_core)     plant examples/a.c '#include "core/base/error.hpp"\n'; want='examples may know only include/damaris' ;;
+  outside_header)         plant src/client/a.cpp '#include <mpi.h>\n'; want='src/client/a.cpp:1: <mpi.h> belongs in src/mpi' ;;
+  unknown_library)        plant src/client/a.cpp '#include <zstd/zstd.h>\n'; want='belongs to a library that' ;;
+  core_knows_nobody)      plant src/core/base/a.cpp '#include "client/a.hpp"\n'; want='src/core/base may include no other room' ;;
+  client_knows_server)    plant src/client/a.cpp '#include "server/a.hpp"\n'; want='src/client may include codec, core/base' ;;
+  plugin_knows_core)      plant src/plugins/null/a.cpp '#include "core/base/error.hpp"\n'; want='src/plugins/null may include no other room' ;;
+  example_knows_core)     plant examples/a.c '#include "core/base/error.hpp"\n'; want='examples may include only include/damaris' ;;
   c99_header)             plant include/damaris/a.h 'inline auto f() { return 1; }\n'; want='a.h does not compile alone' ;;
   missing_include)        plant include/damaris/a.hpp 'inline std::string f() { return {}; }\n'; want='a.hpp does not compile alone' ;;
   unknown_rule)           plant docs/rules.md '# Rules\n\n## 1. First\n'; plant src/client/a.cpp '// Rule 1 of two: rule 1''9.\n'

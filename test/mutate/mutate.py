@@ -22,17 +22,17 @@ SOURCE = Path(__file__).resolve().parents[2]
 
 
 def parse(words):
-    parser = argparse.ArgumentParser(prog="./dev mutate", description="Changes a line of the sources at a time, in a copy of the tree, and looks "
-                                     "whether a test fails.", epilog="Exit status: 0 it is done or its time is over, 1 it cannot be done, 2 wrong usage.")
-    parser.add_argument("--seed", type=int, default=1, metavar="S", help="which sample (default: 1)")
-    parser.add_argument("--mutants", type=int, default=300, metavar="N", help="default: 300")
-    parser.add_argument("--only", action="append", metavar="FOLDER", help="only files below it, such as src/server; may be given again")
-    parser.add_argument("--minutes", type=float, metavar="M", help="end in that time, and report what is known then")
-    parser.add_argument("--resume", action="store_true", help="go on with the sample of the same seed, of the same commit")
-    parser.add_argument("--again", type=Path, metavar="FILE", help="no sample, but what survived in FILE, the results of an earlier run, as far as its lines are still there")
+    parser = argparse.ArgumentParser(prog="./dev mutate", description="Changes one line of the sources at a time, in a copy of the tree, and checks "
+                                     "whether a test fails.", epilog="Exit status: 0 done or out of time, 1 an error, 2 wrong usage.")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="seed of the sample (default: 1)")
+    parser.add_argument("--mutants", type=int, default=300, metavar="N", help="size of the sample (default: 300)")
+    parser.add_argument("--only", action="append", metavar="FOLDER", help="only files below this folder, such as src/server; can be repeated")
+    parser.add_argument("--minutes", type=float, metavar="M", help="end after that time, and report the results so far")
+    parser.add_argument("--resume", action="store_true", help="continue the sample of the same seed and the same commit")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="instead of a sample, the survivors of FILE, the results of an earlier run, as far as their lines still exist")
     parser.add_argument("--list", action="store_true", help="print the sample and end")
     parser.add_argument("--narrow", action="store_true", help="only the tests nearest to the file: a first look")
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="J", help="of the compiler and the tests (default: one a core)")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="J", help="jobs of the compiler and the tests (default: one per core)")
     parser.add_argument("--tree", type=Path, default=SOURCE, help=argparse.SUPPRESS)  # another project: for the test of this program
     options = parser.parse_args(words)
     if options.mutants < 1 or options.jobs < 1:

@@ -56,7 +56,7 @@ void poll_all(Node& node) {
 
 }  // namespace
 
-TEST_CASE("rule 9: a variable that may be skipped is skipped for all of the node, for that step, and recorded") {
+TEST_CASE("rule 9: a variable that may be skipped is skipped for the whole node, for that step, and recorded") {
   Node node(tight(model::OnFull::skip));
   CHECK(fill(node, 0, 0) == DC_N_SKIPPED);
   CHECK(write_vec(node, 1, 0) == DC_N_SKIPPED);  // it has room, but the node has decided
@@ -86,7 +86,7 @@ TEST_CASE("rule 9: a step that is dropped takes nothing more of any variable; wh
              Catch::Contains("datasets 10 small:1.0=16:10 ") && Catch::Contains(" dropped:small dropped:vec"));
 }
 
-TEST_CASE("who may not be skipped gets the error, as without on-full") {
+TEST_CASE("a variable that must not be skipped gets the error, as without on-full") {
   Node node(tight());
   (void)write_vec(node, 1, 0);
   CHECK(error_of([&] { (void)fill(node, 0, 0); }).code() == DC_E_ITERATION_TOO_LARGE);
@@ -97,7 +97,7 @@ TEST_CASE("who may not be skipped gets the error, as without on-full") {
   CHECK(write_vec(node, 1, 1) == DC_OK);
 }
 
-TEST_CASE("what a full lane has refused makes its step partial, also of a step that it kept from opening") {
+TEST_CASE("what a full lane has refused makes its step partial, even a step that it kept from opening") {
   Node node(short_lane(), 1);
   for (int block = 0; block < 4; ++block) CHECK(write_small(node, 0, 0, block) == DC_OK);
   for (int step : {0, 1, 2}) CHECK(error_of([&] { (void)write_small(node, 0, step, 4); }).code() == DC_E_FULL);
@@ -111,7 +111,7 @@ TEST_CASE("what a full lane has refused makes its step partial, also of a step t
   CHECK_THAT(node.lines("step 2 ").at(0), Catch::Contains("datasets 1 ") && !Catch::Contains("skipped"));
 }
 
-TEST_CASE("what a full lane has kept from being committed makes its step partial, unless it is committed again") {
+TEST_CASE("a block that a full lane has kept from being committed makes its step partial, unless it is committed again") {
   Node node(short_lane(), 1);
   void* data = nullptr;
   const bool again = GENERATE(false, true);
@@ -139,7 +139,7 @@ TEST_CASE("priority: a variable is skipped with those below it, not with those a
   CHECK(write_small(node, 1, 0) == (model.variables[0].priority > 1 ? DC_OK : DC_N_SKIPPED));
 }
 
-TEST_CASE("an alloc that is skipped hands out memory, and its commit says the same") {
+TEST_CASE("an alloc that is skipped returns memory, and its commit returns the same notice") {
   Node node(tight(model::OnFull::skip), 1);
   while (write_vec(node, 0, 0, static_cast<int>(node.client(0).status().writes)) == DC_OK) {
   }
@@ -152,7 +152,7 @@ TEST_CASE("an alloc that is skipped hands out memory, and its commit says the sa
   CHECK(node.client(0).status().skipped == 2);
 }
 
-TEST_CASE("refusals are recorded also when the step ends by the next one, or by the end of the client") {
+TEST_CASE("refusals are recorded even if the step ends by the next one, or by the end of the client") {
   Node node(tight(model::OnFull::skip), 1);
   CHECK(fill(node, 0, 0) == DC_N_SKIPPED);
   CHECK(fill(node, 0, 1) == DC_N_SKIPPED);  // nothing was taken meanwhile
@@ -161,7 +161,7 @@ TEST_CASE("refusals are recorded also when the step ends by the next one, or by 
   CHECK(node.lines("skipped:vec").size() == 2);
 }
 
-TEST_CASE("a decision is of one step and of those that share its word, the later one") {
+TEST_CASE("a decision belongs to one step, and of the steps that share its word to the later one") {
   const auto skip = shm::Omission::skip(5, 3);
   CHECK(skip.is_of(5));
   CHECK_FALSE(skip.is_of(5 + static_cast<std::int64_t>(shm::kOmissions)));
@@ -184,7 +184,7 @@ TEST_CASE("a decision is of one step and of those that share its word, the later
   CHECK_FALSE(shm::omission_of(header, 5).skips(0));
 }
 
-TEST_CASE("a full buffer spills, also of the open step; what was spilled is stored, and the file goes") {
+TEST_CASE("a full buffer spills blocks, even of the open step; what was spilled is stored, and the file is removed") {
   const TempFolder folder;
   model::Model model = tight();
   model.architecture.buffer_timeout_ms = 20'000;
@@ -208,7 +208,7 @@ TEST_CASE("a full buffer spills, also of the open step; what was spilled is stor
   CHECK(std::filesystem::is_empty(folder.path()));
 }
 
-TEST_CASE("what a disk changes of a spilled block can be told, also where the client took no checksum") {
+TEST_CASE("a change of a spilled block on disk is detected, even if the client took no checksum") {
   const TempFolder folder;
   model::Model model = node_model();
   model.architecture.spill = folder.path();
@@ -258,14 +258,14 @@ TEST_CASE("a large dataset is spilled in pieces, and its checksum is that of the
   spill.release(place);
 }
 
-TEST_CASE("nobody can foretell the name of a spill file from that of its region") {
+TEST_CASE("the name of a spill file cannot be predicted from that of its region") {
   const TempFolder folder;
   const std::string path = server::Spill::path_for(folder.path(), "/damaris.0.region");
   CHECK(path.rfind(folder.file("damaris.0.region."), 0) == 0);
   CHECK(path != server::Spill::path_for(folder.path(), "/damaris.0.region"));
 }
 
-TEST_CASE("when the spill file may grow no more, a write waits and is refused as without one") {
+TEST_CASE("when the spill file must not grow further, a write waits and is refused as without one") {
   const TempFolder folder;
   model::Model model = tight();
   model.architecture.spill = folder.path();

@@ -11,7 +11,7 @@ namespace {
 const std::int32_t kFour[4] = {1, 2, 3, 4};
 
 TEST_CASE(
-    "rule 8: a storage error reaches the end of the step or the flush with its sentence, once, and last durable stays before it") {
+    "rule 8: a storage error reaches the end of the step or the flush with its message, once, and last durable stays before it") {
   model::Model model = node_model();
   add_recorder(model, true, {{"fail_at", "1"}});
   Node node(model, 1);
@@ -31,7 +31,7 @@ TEST_CASE(
   CHECK(node.stop().code == DC_E_IO);
 }
 
-TEST_CASE("rule 8: finalize returns what was not yet told") {
+TEST_CASE("rule 8: finalize returns the errors that were not yet reported") {
   model::Model model = node_model();
   add_recorder(model, true, {{"fail_at", "0"}});
   Node node(model, 1);
@@ -42,7 +42,7 @@ TEST_CASE("rule 8: finalize returns what was not yet told") {
   CHECK(report.message.find("it was asked to fail at this step") != std::string::npos);
 }
 
-TEST_CASE("rule 4: who waits for a server that is held by a plugin is told which one, and loses nothing") {
+TEST_CASE("rule 4: a client that waits for a server that is blocked in a plugin gets its name, and loses nothing") {
   model::Model model = node_model();
   add_event(model, "slow", {DC_SCOPE_CORE}, "hold");
   add_recorder(model);
@@ -59,7 +59,7 @@ TEST_CASE("rule 4: who waits for a server that is held by a plugin is told which
   CHECK(node.lines("small:0.0=16:10").size() == 1);
 }
 
-TEST_CASE("rule 7: a client that comes after the server has given up is refused, and the run goes on without it") {
+TEST_CASE("rule 7: a client that comes after the server has given up is refused, and the run continues without it") {
   model::Model model = node_model();
   model.architecture.attach_timeout_ms = 0;
   add_recorder(model);
@@ -84,7 +84,7 @@ TEST_CASE("rule 7: a client that comes after the server has given up is refused,
   CHECK(line == "step 0 complete 1 time -1 datasets 0 absent:0 never_attached:1");
 }
 
-TEST_CASE("a client that ends while it attaches leaves its place and its id to the next one, whatever it had done") {
+TEST_CASE("a client that ends while it attaches leaves its slot and its id to the next one, whatever it had done") {
   const std::string name = shm::region_name("node", shm::make_nonce(), 0, 0);
   const auto region = server::make_region(node_model(), "<simulation/>", 2, {name, "host", 0, false});
   const auto in_child = [&](auto&& call) {
@@ -115,7 +115,7 @@ TEST_CASE("a client that ends while it attaches leaves its place and its id to t
   CHECK_FALSE(client::try_claim(*region, 1, 9));
 }
 
-TEST_CASE("a client whose end a stopping server did not take hears that its last calls came too late") {
+TEST_CASE("if a stopping server did not take a client's end, the client's error says that its last calls came too late") {
   model::Model model = node_model();
   model.architecture.attach_timeout_ms = 100;  // this server never sees it
   Node node(model, 1);
@@ -133,7 +133,7 @@ TEST_CASE("a client whose end a stopping server did not take hears that its last
                                    Catch::Contains("the last 2 writes and signals of client 0 came too late"));
 }
 
-TEST_CASE("of a server that was killed after it had given a client up, that one hears what came too late") {
+TEST_CASE("if a server was killed after it had given up a client, the client's error says what came too late") {
   const auto model = std::make_shared<model::Model>(node_model());
   const std::shared_ptr<shm::Region> region = server::make_region(*model, "<simulation/>", 1, {"", "host", 0, false});
   const pid_t server = ::fork();
@@ -180,7 +180,7 @@ TEST_CASE("a damaged lane ends its client, not the server") {
   CHECK(node.lines("small:1.0=16:10 missing:0").size() == 1);
 }
 
-TEST_CASE("a header that lies about its size, its variable or its extents is refused and the rest goes on") {
+TEST_CASE("a header with a false size, variable or extents is refused and the rest goes on") {
   model::Model model = node_model();
   add_recorder(model);
   Node node(model, 1);
@@ -192,8 +192,8 @@ TEST_CASE("a header that lies about its size, its variable or its extents is ref
   SECTION("variable") { block->variable = 1000; }
   SECTION("extents") { shm::Lists(*block, {1, 0}).extents()[0] = -4; }
   SECTION("too many dimensions") { block->ndims = GENERATE(DC_MAX_DIMS + 1, 255); }
-  SECTION("lists that nobody knows") { block->flags = GENERATE(16, 128); }
-  SECTION("lists that are not there") { block->flags = shm::kHasPosition | shm::kHasGlobal | shm::kHasGhost; }
+  SECTION("unknown lists") { block->flags = GENERATE(16, 128); }
+  SECTION("missing lists") { block->flags = shm::kHasPosition | shm::kHasGlobal | shm::kHasGhost; }
   SECTION("source") { block->source = 17; }
   SECTION("state") { block->state = 77; }
   std::string why, name = block->variable == 1000 ? "a dataset" : "'small'";
@@ -215,7 +215,7 @@ TEST_CASE("a header that lies about its size, its variable or its extents is ref
   CHECK(node.client(0).end_iteration(2).code == DC_OK);
 }
 
-TEST_CASE("of many refused blocks the storage is told the first, and how many there were") {
+TEST_CASE("of many refused blocks the first and the number are reported to the storage") {
   model::Model model = node_model();
   add_recorder(model);
   Node node(model, 1);
@@ -232,7 +232,7 @@ TEST_CASE("of many refused blocks the storage is told the first, and how many th
   CHECK(node.lines("datasets 50").size() == 1);
 }
 
-TEST_CASE("a slot whose id another client has, or that has none, is not served, and the rest goes on") {
+TEST_CASE("a slot whose id another client has, or that has none, is not served, and the others are") {
   model::Model model = node_model();
   add_recorder(model);
   Node node(model, 2);
@@ -245,7 +245,7 @@ TEST_CASE("a slot whose id another client has, or that has none, is not served, 
   CHECK(node.lines("step 0 complete 1 time -1 datasets 1 small:0.0=16:10").size() == 1);
 }
 
-TEST_CASE("the server writes only where the region lay when it was made, whatever a client writes into the header") {
+TEST_CASE("the server writes only within the original region, whatever a client writes into the header") {
   Node node(node_model(), 1);
   auto* spans = reinterpret_cast<shm::LaneSpan*>(node.region().at(node.region().header().spans_offset));
   node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
@@ -258,7 +258,7 @@ TEST_CASE("the server writes only where the region lay when it was made, whateve
   CHECK(node.server().first_failure().code == DC_OK);
 }
 
-TEST_CASE("a step that no client can name ends its lane") {
+TEST_CASE("a step number that is impossible ends its lane") {
   Node node(node_model(), 1);
   shm::LaneWriter lane(node.region().lane(0), node.region().lane_messages());
   shm::Message event = {};
@@ -277,7 +277,7 @@ TEST_CASE("mail that a client never takes does not pile up") {
   CHECK(roster.members()[0].outbox.size() < 5'000);
 }
 
-TEST_CASE("a mailbox that another client has damaged is reported once, and holds up neither a step nor the end") {
+TEST_CASE("a mailbox that another client has damaged is reported once, and delays neither a step nor the end") {
   Node node(node_model(), 1);
   client::Client& client = node.client(0);
   node.region().slot(0).mail_head.store(GENERATE(shm::kMails + 1, ~std::uint32_t{0}));
@@ -289,7 +289,7 @@ TEST_CASE("a mailbox that another client has damaged is reported once, and holds
   CHECK(client.finalize().code == DC_OK);
 }
 
-TEST_CASE("a client process that dies is noticed, its published data are kept, the step names it as missing") {
+TEST_CASE("the death of a client process is detected, its published data are kept, the step lists it as missing") {
   model::Model model = node_model();
   add_recorder(model);
   const std::string name = shm::region_name("node", shm::make_nonce(), 0, 0);
@@ -344,7 +344,7 @@ TEST_CASE(
   CHECK(error_of([&] { client.finalize(); }).code() == DC_E_SERVER_LOST);
 }
 
-TEST_CASE("what a client had published before it died is stored, also when that is more than the server takes at a look") {
+TEST_CASE("what a client had published before it died is stored, even if it is more than the server takes at a time") {
   constexpr int kBlocks = 600;
   model::Model model = node_model();
   add_recorder(model);
@@ -371,7 +371,7 @@ TEST_CASE("what a client had published before it died is stored, also when that 
   CHECK_THAT(line, Catch::StartsWith("step 0 ") && Catch::Contains(" datasets 600 ") && Catch::Contains("missing:0"));
 }
 
-TEST_CASE("of a server that was asked to stop its clients hear that it is storing, and that it has stored when it has") {
+TEST_CASE("clients of a server that was asked to stop learn that it is storing, and then that it has stored") {
   Node node(node_model(), 1);
   const auto sentence_in = [&](shm::RegionState state) {
     node.region().header().state.store(static_cast<std::uint32_t>(state));

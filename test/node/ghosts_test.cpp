@@ -33,7 +33,7 @@ TEST_CASE("a shape smaller than its ghost zones is refused, an empty one has non
   CHECK(node.lines("vec:0.0=24").size() == 1);
 }
 
-TEST_CASE("parameters that make the ghost zones wider than an own shape change no shape at all") {
+TEST_CASE("parameters that make the ghost zones wider than a client's own shape change no shape at all") {
   model::Model model = node_model();
   model.layouts[1].ghost = {{model::Expression::parse("n/100"), model::Expression::parse("0")}};
   Node node(model, 1);

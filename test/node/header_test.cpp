@@ -85,7 +85,7 @@ TEST_CASE("a header whose form cannot be, or that is longer than its block, is r
     block.ndims = GENERATE(DC_MAX_DIMS + 1, 255);
     CHECK(look(node, infos).fault == "invalid block header");
   }
-  SECTION("a list that nobody knows") {
+  SECTION("an unknown list") {
     block.flags = GENERATE(16, 128 | shm::kHasGlobal);
     CHECK(look(node, infos).fault == "invalid block header");
   }

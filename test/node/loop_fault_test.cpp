@@ -93,7 +93,7 @@ std::size_t spill_files(const TempFolder& folder) {
 
 }  // namespace
 
-TEST_CASE("an exception that leaves the server's loop leaves the region, clients hear its cause, and recovery stores the rest") {
+TEST_CASE("an exception that ends the server's loop leaves the region, clients get its cause, and recovery stores the rest") {
   const TempFolder folder;
   ::setenv("DAMARIS_TEST_LOG", folder.file("log").c_str(), 1);
   const auto [fault, cause] = GENERATE(table<Throw, std::string>({

@@ -71,7 +71,7 @@ TEST_CASE("what a plugin waits for is shown while it waits, and no longer") {
   }
 }
 
-TEST_CASE("a plugin that waits for its turn is told that it is urgent by a flush, by the next complete step and by the end") {
+TEST_CASE("for a plugin that waits for its turn, a flush, the next complete step and the end set the urgent flag") {
   Node node(pieces_model("patience"), 1);
   node.start();
   CHECK(node.client(0).end_iteration(0).code == DC_OK);
@@ -83,7 +83,7 @@ TEST_CASE("a plugin that waits for its turn is told that it is urgent by a flush
   CHECK(node.lines("stored 0 step 2").size() == 1);
 }
 
-TEST_CASE("work that nobody waits for is done between events, in pieces, and a plugin that has none is left alone") {
+TEST_CASE("background work is done between events, in pieces, and a plugin that has none is left alone") {
   Node node(pieces_model("idle"), 1);
   const auto poll_until = [&](const std::string& line) {
     while (node.lines(line).empty()) node.server().poll();  // else the test's time limit ends it

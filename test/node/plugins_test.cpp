@@ -59,7 +59,7 @@ TEST_CASE("what other plugins failed at comes to the storage with the next step,
   CHECK(node.lines("plugin failed: action 'fail_always' of damaris_test_recorder.so failed on event 'bad'").size() == 1);
 }
 
-TEST_CASE("an exception that a plugin lets out fails its step with its own words, and the next one is served") {
+TEST_CASE("an exception that leaves a plugin fails its step with its own words, and the next step is served") {
   model::Model model = node_model();
   add_recorder(model, true);
   model.plugins.front().library = "damaris_test_throwing.so";
@@ -85,7 +85,7 @@ TEST_CASE("a plugin that refuses its settings stops the start with its own sente
   CHECK(error.sentence() == "node.xml:12:5: plugin 'recorder' failed in init: it was asked to refuse");
 }
 
-TEST_CASE("a missing plugin and a missing function are named with their XML line and where they were sought") {
+TEST_CASE("a missing plugin and a missing function are named with their XML line and the places that were searched") {
   model::Model model = node_model();
   add_event(model, "e", {DC_SCOPE_NODE}, "recrod");
   model.events[0].actions[0].where = {7, 3};
@@ -99,7 +99,7 @@ TEST_CASE("a missing plugin and a missing function are named with their XML line
   CHECK(library.sentence().find("node.xml:7:3: no plugin 'nowhere.so'; looked for ") == 0);
 }
 
-TEST_CASE("rule 12: a plugin is sought in the plugin path, then beside the XML, never in the working directory") {
+TEST_CASE("rule 12: a plugin is searched for in the plugin path, then beside the XML, never in the working directory") {
   const TempFolder beside;
   const TempFolder working;
   beside.write("p.so", "");
@@ -113,7 +113,7 @@ TEST_CASE("rule 12: a plugin is sought in the plugin path, then beside the XML, 
   std::filesystem::current_path(before);
 }
 
-TEST_CASE("a plugin that leaves floating-point traps enabled stops nobody else") {
+TEST_CASE("a plugin that leaves floating-point traps enabled stops no other code") {
   model::Model model = node_model();
   add_event(model, "wild", {DC_SCOPE_CORE}, "enable_traps");
   Node node(model, 1);
@@ -136,7 +136,7 @@ TEST_CASE("a plugin that rounds upwards does so for itself alone") {
   CHECK(node.lines("rounding " + std::to_string(FE_TONEAREST)).size() == 2);
 }
 
-TEST_CASE("plugins hear of the job, and of the host by a name that any file may have") {
+TEST_CASE("plugins get the job, and the host by a name that any file may have") {
   model::Model model = node_model();
   add_recorder(model, false, {{"tell_host", ""}});
   const TempFolder folder;

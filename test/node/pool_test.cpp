@@ -43,7 +43,7 @@ TEST_CASE("in a shared pool one client may need nearly all, and the next step an
   CHECK(node.lines("datasets 2 ").size() == 20);
 }
 
-TEST_CASE("dc_status tells of the pool as a whole, once, whatever the number of threads") {
+TEST_CASE("dc_status describes the pool as a whole, once, whatever the number of threads") {
   model::Model model = pooled_model();
   model.architecture.threads = 2;
   Node node(model);
@@ -71,7 +71,7 @@ TEST_CASE("what does not fit into the whole pool is refused at once, what others
   CHECK(error.sentence().find("no room for 'vec' (48000 bytes) in step 0: waited 100 ms for server 0 on host") == 0);
 }
 
-TEST_CASE("what is read stays the reader's until it has it, also while others take all room that comes back") {
+TEST_CASE("what is read stays the reader's until it has it, even while others take all room that is released") {
   Node node(pooled_model());
   node.start();
   std::thread other([&] {
@@ -96,7 +96,7 @@ TEST_CASE("what is read stays the reader's until it has it, also while others ta
   CHECK(wrong == 0);
 }
 
-TEST_CASE("the room of a question comes back also when its client dies before the answer") {
+TEST_CASE("the room of a read request is released even if its client dies before the answer") {
   const pid_t dead = ::fork();
   if (dead == 0) ::_exit(0);
   REQUIRE(::waitpid(dead, nullptr, 0) == dead);

@@ -36,7 +36,7 @@ TEST_CASE("a read fills the array and says whose block of which step it is") {
                                                        "read tile step 6 source 0 block 0 bytes 24 2@2 3@0"});
 }
 
-TEST_CASE("ghost zones are not asked for and stay as they are, also in an array with strides") {
+TEST_CASE("ghost zones are not requested and stay unchanged, even in an array with strides") {
   model::Model model = reading_model();
   model.layouts[2].ghost = {{model::Expression::parse("0"), model::Expression::parse("1")},
                             {model::Expression::parse("1"), model::Expression::parse("0")}};
@@ -70,7 +70,7 @@ TEST_CASE("a read opens and ends no step: its step is an earlier run's") {
   CHECK(node.lines(" complete ").size() == 1);
 }
 
-TEST_CASE("what the storage says of a step it does not have is the reader's error, and the run goes on") {
+TEST_CASE("what the storage reports about a step that it does not have is the reader's error, and the run continues") {
   Node node(reading_model(), 1);
   node.start();
   std::array<std::int32_t, 4> values = {7, 7, 7, 7};
@@ -82,7 +82,7 @@ TEST_CASE("what the storage says of a step it does not have is the reader's erro
   CHECK(node.stop().code == DC_OK);
 }
 
-TEST_CASE("the last step is asked of a variable or of the run") {
+TEST_CASE("the last step can be that of a variable or of the run") {
   Node node(reading_model(), 1);
   node.start();
   CHECK(node.client(0).last_step(nullptr) == 42);
@@ -102,7 +102,7 @@ TEST_CASE("without a storage that can read, the message names the file and the r
   node.stop();
 }
 
-TEST_CASE("a read that nobody answers ends within the buffer's time-out, and its memory comes back with the answer") {
+TEST_CASE("a read without an answer ends within the buffer's time-out, and its memory is released with the answer") {
   Node node(reading_model(), 1);
   std::array<std::int32_t, 4> values = {7, 7, 7, 7};
   const Error error = error_of([&] { node.client(0).read(node.variable(0, "small"), 5, 0, {values.data()}); });
@@ -155,7 +155,7 @@ TEST_CASE("wrong arrays, blocks and steps are refused before the server is asked
 }
 
 // A client may die, or be damaged, between any two of its instructions: the server reads what is left of it with care.
-TEST_CASE("a question that makes no sense ends its client, not the server") {
+TEST_CASE("an invalid read request ends its client, not the server") {
   Node node(reading_model(), 2);
   const shm::LaneSpan span = node.region().span(0);
   shm::Arena arena(node.region().at(span.arena_offset), span.arena_bytes, node.region().lane(0));

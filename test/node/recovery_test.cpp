@@ -117,7 +117,7 @@ TEST_CASE("recovery stores what waits in the lanes, what the dead server had tak
   CHECK(remains.result().code == DC_OK);
 }
 
-TEST_CASE("recovery names as missing who had not ended a step, and nobody where all had") {
+TEST_CASE("recovery lists the clients that had not ended a step as missing, and none if all had") {
   Remains remains(2, {}, "", GENERATE(false, true));
   for (int id : {0, 1}) remains.write(id, 0);
   for (int id : {0, 1}) remains.client(id).end_iteration(0);
@@ -205,7 +205,7 @@ TEST_CASE("what a client left of a step that was stored, as it died in a call, i
   CHECK(remains.region().unreleased_blocks() == 0);
 }
 
-TEST_CASE("recovery knows the time of a step, and what may have been skipped of it, also when the dead server had taken both") {
+TEST_CASE("recovery knows the time of a step, and what may have been skipped of it, even if the dead server had taken both") {
   Remains remains;
   remains.write(0, 0);
   remains.client(0).set_time(0, 4.5);
@@ -268,12 +268,12 @@ TEST_CASE("recovery goes on behind a damaged lane, a damaged block and a damaged
     remains.region().lane(0)->head.store(std::uint64_t{1} << 40);
     CHECK_THAT(remains.recover().at(0), Catch::Contains("datasets 4 "));
   }
-  SECTION("a block that lies") {
+  SECTION("a block with a false header") {
     first_block(remains.region(), 0).variable = 77;
     CHECK_THAT(remains.recover().at(0), Catch::Contains("datasets 3 small:0.1=16:10 small:1.0"));
     CHECK(remains.result().message.find("was refused: there is no variable 77") != std::string::npos);
   }
-  SECTION("an arena that cannot be walked: nobody knows what was behind, so no step counts as whole") {
+  SECTION("an arena that cannot be walked: the rest of it is unknown, so no step counts as whole") {
     remains.poll();
     for (int id : {0, 1}) remains.client(id).end_iteration(0);
     first_block(remains.region(), 0).magic = 1;
@@ -311,7 +311,7 @@ TEST_CASE("recovery stores what had been spilled, and what was in the region as 
   CHECK(std::filesystem::is_empty(folder.path()));
 }
 
-TEST_CASE("a block that came after its step was stored is given up, and counted: its client was told") {
+TEST_CASE("a block that came after its step was stored is given up, and counted: this was reported to its client") {
   Remains remains(1);
   remains.write(0, 0);
   remains.client(0).end_iteration(0);
@@ -360,7 +360,7 @@ TEST_CASE("a spilled dataset whose labels cannot be is missing: recovery names i
   CHECK(std::filesystem::is_empty(folder.path()));
 }
 
-TEST_CASE("a spill file that is whole, but not taken, is told of with the reason, and stays when it is given up") {
+TEST_CASE("a spill file that is whole, but not taken, is reported with the reason, and stays when it is given up") {
   const TempFolder folder;
   std::filesystem::create_directory(folder.file("spill"));
   Remains remains(1, {}, folder.file("spill"));

@@ -54,7 +54,7 @@ TEST_CASE("rule 3: an instance that is incomplete when its step completes is rep
   CHECK(node.lines("step 1 scope node").size() == 1);
 }
 
-TEST_CASE("rule 3: a client that ended the step without sending has not sent, also when its finalize is seen with that") {
+TEST_CASE("rule 3: a client that ended the step without sending has not sent, even if its finalize is seen together with that") {
   model::Model model = node_model();
   add_event(model, "tick", {DC_SCOPE_NODE});
   Node node(model, 2);
@@ -113,7 +113,7 @@ TEST_CASE("a signal sees what its client has written before it, in order") {
   for (std::size_t n = 0; n < 4; ++n) CHECK(lines[n].find("datasets " + std::to_string(n + 1)) != std::string::npos);
 }
 
-TEST_CASE("rule 3: a client that has finalized is not waited for, also by a signal that the others have sent before") {
+TEST_CASE("rule 3: a client that has finalized is not waited for, even by a signal that the others have sent before") {
   model::Model model = node_model();
   add_event(model, "look", {DC_SCOPE_NODE});
   Node node(model, 2);

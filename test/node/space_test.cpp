@@ -41,7 +41,7 @@ TEST_CASE("rule 1: a step that alone fills its client's arena is refused at once
   CHECK(written == kVecs + 1);
 }
 
-TEST_CASE("a full buffer blocks for its time-out and then says on whom it waited") {
+TEST_CASE("a full buffer blocks for its time-out and then names what it waited for") {
   Node node(small_buffer());
   node.start();
   const std::vector<double> vec(100);
@@ -134,7 +134,7 @@ TEST_CASE("a full lane blocks for its time-out and loses nothing") {
   CHECK(node.lines("datasets 5").size() == 1);
 }
 
-TEST_CASE("rule 10: dc_status tells the largest hole and what is in use") {
+TEST_CASE("rule 10: dc_status returns the largest hole and what is in use") {
   Node node(small_buffer());
   const std::vector<double> vec(100);
   const dc_status_t before = node.client(0).status();

@@ -16,7 +16,7 @@ void poll_until_idle(Node& node) {
   }
 }
 
-TEST_CASE("rule 2: a step completes when every client has ended it, and lists who wrote nothing") {
+TEST_CASE("rule 2: a step completes when every client has ended it, and lists the clients that wrote nothing") {
   Node node(recorded(), 3);
   node.client(0).write(node.variable(0, "small"), 5, 0, kFour);
   node.client(0).end_iteration(5);
@@ -138,7 +138,7 @@ TEST_CASE("rule 14: a flush that times out names the clients that have not ended
   CHECK(error.sentence().find("step 2 is not ended by client 1") != std::string::npos);
 }
 
-TEST_CASE("rule 14: a flush that times out names nobody whose end of the step waits for the server or has been taken") {
+TEST_CASE("rule 14: a flush that times out names no client whose end of the step waits for the server or has been taken") {
   Node node(recorded(), 3);
   const auto sentence = [&] { return error_of([&] { node.client(0).flush(0, 50); }).sentence(); };
   for (const int id : {0, 1}) node.client(id).end_iteration(0);
@@ -165,7 +165,7 @@ TEST_CASE("a flush of a step that a server cut short, as it was asked to stop, d
   node.region().header().state.store(static_cast<std::uint32_t>(shm::RegionState::ready));
 }
 
-TEST_CASE("a client that finalizes early does not hold up the others") {
+TEST_CASE("a client that finalizes early does not delay the others") {
   Node node(recorded(), 2);
   node.start();
   node.client(1).write(node.variable(1, "small"), 0, 0, kFour);
@@ -180,7 +180,7 @@ TEST_CASE("a client that finalizes early does not hold up the others") {
   CHECK(node.lines("step 4")[0].find("absent:1") != std::string::npos);
 }
 
-TEST_CASE("a client that goes away without finalize says so: its step is stored, and nobody waits for it") {
+TEST_CASE("a client that leaves without finalize says so: its step is stored, and no process waits for it") {
   Node node(recorded(), 2);
   node.start();
   node.client(0).write(node.variable(0, "small"), 0, 0, kFour);

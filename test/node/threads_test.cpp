@@ -107,7 +107,7 @@ TEST_CASE("a signal or a time of a thread too many leaves the open step as it is
   node.stop();
 }
 
-TEST_CASE("what an ended thread allocated and did not commit is cancelled at the end of the step, and said") {
+TEST_CASE("what an ended thread allocated and did not commit is cancelled at the end of the step, and reported") {
   Node node(model_with_threads(2), 1);
   node.start();
   client::Client& client = node.client(0);

@@ -113,7 +113,7 @@ TEST_CASE("a wrong type, a wrong shape and a null pointer are refused before any
   CHECK(node.client(0).status().buffer_used_bytes == 0);
 }
 
-TEST_CASE("an array of a wrong shape is refused also after the first write of a step") {
+TEST_CASE("an array of a wrong shape is refused even after the first write of a step") {
   Node node(node_model());
   client::Variable& tile = node.variable(0, "tile");
   const float data[9] = {};
@@ -155,7 +155,7 @@ TEST_CASE("alloc hands out memory that commit publishes without a copy") {
   CHECK(node.lines("vec:0.0=800:25").size() == 1);
 }
 
-TEST_CASE("rule 2: an alloc that is never committed is cancelled when its step ends, and told once") {
+TEST_CASE("rule 2: an alloc that is never committed is cancelled when its step ends, and reported once") {
   Node node(node_model(), 1);
   node.start();
   void* data = nullptr;
@@ -296,7 +296,7 @@ TEST_CASE("a call that is refused whatever the step opens no step and cancels no
   CHECK(node.client(0).commit(node.variable(0, "small"), 5, 0) == DC_OK);
 }
 
-TEST_CASE("a physical time that is no number is refused") {
+TEST_CASE("a physical time that is not a number is refused") {
   Node node(node_model(), 1);
   for (const double time : {std::nan(""), std::numeric_limits<double>::infinity()}) {
     const Error error = error_of([&] { node.client(0).set_time(0, time); });

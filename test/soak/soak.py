@@ -40,11 +40,11 @@ SHM = pathlib.Path("/dev/shm")
 
 
 def parse(words):
-    parser = argparse.ArgumentParser(prog="./dev soak", description="Runs two small jobs for a long time, and looks whether the memory of "
+    parser = argparse.ArgumentParser(prog="./dev soak", description="Runs two small jobs for a long time, and checks that the memory of "
                                      "their servers and clients stays flat.",
                                      epilog="Exit status: 0 flat, 1 something grew or failed, 2 wrong usage. Stores up to 2 GB in the temporary folder.")
-    parser.add_argument("--minutes", type=float, default=120, metavar="M", help="default: 120")
-    parser.add_argument("--clients", type=int, default=2, metavar="N", help="of each job (default: 2)")
+    parser.add_argument("--minutes", type=float, default=120, metavar="M", help="duration (default: 120)")
+    parser.add_argument("--clients", type=int, default=2, metavar="N", help="clients of each job (default: 2)")
     options = parser.parse_args(words)
     if options.minutes <= 0 or options.clients < 1:
         parser.error("--minutes and --clients must be above 0")

@@ -22,16 +22,16 @@ MODES = ("detached", "in-place", "mpi")
 
 def parse(words):
     parser = argparse.ArgumentParser(prog="./dev torture", description="Runs small jobs with a fault at a random moment, and checks that "
-                                     "nothing is lost and nothing hangs.", epilog="Exit status: 0 nothing lost and nothing hung, 1 something, "
+                                     "nothing is lost and nothing hangs.", epilog="Exit status: 0 nothing lost and nothing hung, 1 otherwise, "
                                      "2 wrong usage. Last line: R runs, F faults, D datasets, L lost, H hung.")
-    parser.add_argument("--seed", default="random", metavar="S", help="of the first run; the next ones count on from it (default: random, printed)")
-    parser.add_argument("--runs", type=int, default=200, metavar="N", help="default: 200")
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="J", help="runs at a time (default: one a core)")
-    parser.add_argument("--only", action="append", metavar="KIND", choices=sorted(FAULTS), help="faults of this kind; may be given again: "
+    parser.add_argument("--seed", default="random", metavar="S", help="seed of the first run; the next runs have the next seeds (default: random, printed)")
+    parser.add_argument("--runs", type=int, default=200, metavar="N", help="number of runs (default: 200)")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="J", help="runs at a time (default: one per core)")
+    parser.add_argument("--only", action="append", metavar="KIND", choices=sorted(FAULTS), help="only faults of this kind; can be repeated: "
                         + ", ".join(FAULTS))
-    parser.add_argument("--mode", action="append", metavar="MODE", choices=MODES, help="only runs of this mode, of the seeds from S on; may be given "
-                        "again: " + ", ".join(MODES))
-    parser.add_argument("--keep", action="store_true", help="keep the folder of every run, not only of a failure")
+    parser.add_argument("--mode", action="append", metavar="MODE", choices=MODES, help="only runs of this mode, of the seeds from S on; can be "
+                        "repeated: " + ", ".join(MODES))
+    parser.add_argument("--keep", action="store_true", help="keep the folder of every run, not only of failed ones")
     options = parser.parse_args(words)
     try:
         options.seed = random.SystemRandom().randrange(10**9) * 1000 if options.seed == "random" else int(options.seed)

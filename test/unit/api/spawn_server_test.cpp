@@ -92,7 +92,7 @@ TEST_CASE("a signal during the wait for a server that says nothing does not take
   CHECK_THAT(error.sentence(), Catch::Contains("is not ready after 1000 ms"));
 }
 
-TEST_CASE("where the system gives no process, or only the first of two, the client hears that and where the limit is") {
+TEST_CASE("if the system refuses a process, or the second of two, the client's message says so and names the limit") {
   const bool reaps_itself = GENERATE(false, true);
   ::signal(SIGCHLD, reaps_itself ? SIG_IGN : SIG_DFL);
   ::setenv("DAMARIS_SERVER", "/bin/true", 1);
@@ -125,7 +125,7 @@ TEST_CASE("a server that says more than a server would is not listened to any lo
   ::unsetenv("DAMARIS_SERVER");
 }
 
-TEST_CASE("a server gets none of the simulation's descriptors, also where the kernel has no close_range") {
+TEST_CASE("a server inherits none of the simulation's descriptors, even if the kernel has no close_range") {
   has_close_range = GENERATE(true, false);
   const TempFolder folder;
   program(folder, "ls -l /proc/$$/fd > '" + folder.file("open") + "'; exec >&3; echo ok\n");

@@ -56,7 +56,7 @@ TEST_CASE("a flat array fits a layout of any dimensions when it has as many elem
   CHECK(other.sentence() == "'t' has 2 dimensions and 6 elements (layout 'tile', t.xml:4), the array has 1 of 5 elements");
 }
 
-TEST_CASE("a flat array with strides is refused: nobody knows where its rows end") {
+TEST_CASE("a flat array with strides is refused, because the ends of its rows are unknown") {
   OneVariable one;
   const std::int64_t six = 6;
   const std::ptrdiff_t stride = 8;

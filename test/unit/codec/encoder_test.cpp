@@ -56,7 +56,7 @@ TEST_CASE("every level of deflate is inflated by zlib to the same bytes") {
   }
 }
 
-TEST_CASE("zstd decodes a frame that tells its size to the shuffled bytes") {
+TEST_CASE("zstd decodes a frame that contains its size to the shuffled bytes") {
   std::mt19937 random(22);
   for (const int level : {1, 3, 19}) {
     const auto encoder = Encoder::make({Codec::kZstd, level});

@@ -23,7 +23,7 @@ TEST_CASE("every half becomes a float and the same half again") {
   REQUIRE(from_half(0xfc00) == -std::numeric_limits<float>::infinity());
 }
 
-TEST_CASE("between two halves the nearest is taken, the even one of two equally near") {
+TEST_CASE("a value between two halves becomes the nearest one, or the even one if both are equally near") {
   for (unsigned half = 0; half < 0x7bff; ++half) {
     const float low = from_half(static_cast<Half>(half)), high = from_half(static_cast<Half>(half + 1)), middle = (low + high) / 2;
     REQUIRE(to_half(middle) == (half % 2 == 0 ? half : half + 1));
@@ -73,7 +73,7 @@ TEST_CASE("values that do not fit are counted, NaN and Inf stay and are not") {
   REQUIRE(halves[8] == 0x8000);
 }
 
-TEST_CASE("a finite value that its half stands for beyond the type's largest number is an overflow") {
+TEST_CASE("a finite value whose half represents more than the type's largest number is an overflow") {
   const float most = std::numeric_limits<float>::max();
   const std::vector<float> values = {most, -most, 0.9F * most, 1, 0, most, -1, 2,   3,
                                      4,    5,     6,           7, 8, 9,    10, most};  // a group and one more

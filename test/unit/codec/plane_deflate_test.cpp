@@ -32,7 +32,7 @@ TEST_CASE("zlib inflates every kind of content, element size and length to the s
   }
 }
 
-TEST_CASE("zlib inflates chunks of any length and any row, also a row that is wrong or longer than the window") {
+TEST_CASE("zlib inflates chunks of any length and any row, even if the row is wrong or longer than the window") {
   std::mt19937 random(12);
   PlaneDeflate encoder;
   for (int round = 0; round < 300; ++round) {
@@ -87,7 +87,7 @@ TEST_CASE("all variants write the same stream") {
   }
 }
 
-TEST_CASE("noise is said not to become smaller, and grows by less than 1 part in 100") {
+TEST_CASE("noise is reported as incompressible, and grows by less than 1 part in 100") {
   std::mt19937 random(15);
   const Bytes bytes = contents("noise", 400000, 1, random);
   PlaneDeflate encoder;

@@ -66,8 +66,7 @@ TEMPLATE_TEST_CASE("no error is above the bound, and the error returned is the l
   }
 }
 
-TEMPLATE_TEST_CASE("bounds of any size keep the extremes within them, and leave alone what is no finite number", "", float,
-                   double) {
+TEMPLATE_TEST_CASE("bounds of any size hold for extreme values, and non-finite numbers stay unchanged", "", float, double) {
   using Limits = std::numeric_limits<TestType>;
   const std::vector<TestType> values = {Limits::max(),         -Limits::max(), Limits::min(),          Limits::denorm_min(),
                                         -Limits::denorm_min(), TestType(-0.0), Limits::infinity(),     -Limits::infinity(),

@@ -66,7 +66,7 @@ TEST_CASE("HDF5 without any plugin reads real fields bit for bit") {
       }
 }
 
-TEST_CASE("HDF5 without any plugin reads 16 bits as floats, within the error that was told") {
+TEST_CASE("HDF5 without any plugin reads 16 bits as floats, within the reported error") {
   const hid_t type = H5Tcopy(H5T_IEEE_F32LE);
   H5Tset_fields(type, 15, 10, 5, 0, 10), H5Tset_size(type, 2), H5Tset_ebias(type, 15);
   for (const std::string& field : kFields) {

@@ -57,7 +57,7 @@ TEMPLATE_TEST_CASE("a summary has the checksum and the finite ends of values of 
     }
 }
 
-TEMPLATE_TEST_CASE("one extreme value is found wherever it stands", "", float, double, std::int16_t, std::uint64_t) {
+TEMPLATE_TEST_CASE("one extreme value is found at any position", "", float, double, std::int16_t, std::uint64_t) {
   std::vector<TestType> values(4096 / sizeof(TestType) * 3 + 5, TestType{7});
   for (std::size_t place = 0; place < values.size(); ++place) {
     values[place] = place % 2 == 0 ? TestType{3} : TestType{9};

@@ -69,7 +69,7 @@ TEST_CASE("without basename the files are named after the simulation") {
   REQUIRE(setting(model.plugins.at(0), "basename") == "storm");
 }
 
-TEST_CASE("storage comes first among the plugins, wherever it stands") {
+TEST_CASE("storage comes first among the plugins, wherever it is in the XML") {
   const Model model = model_of(
       "<plugin name='p' using='p.so'/><storage><plugin name='own' using='own.so'/><hdf5/></storage><event name='e' plugin='p'/>");
   REQUIRE(model.plugins.size() == 3);

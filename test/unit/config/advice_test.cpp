@@ -43,7 +43,7 @@ TEST_CASE("the header counts with the lists that the layout gives it: a line for
                              "/><variable name='v' layout='l'/></data>"));
 }
 
-TEST_CASE("a step of all variables that does not fit is a warning: nobody has to write all of them at once") {
+TEST_CASE("a step of all variables that does not fit is a warning, since a program need not write all of them at once") {
   const auto told = config::warnings(model_of(buffer("size='4MiB'", "<clients count='3'/>") + kArray));
   REQUIRE(told.size() == 1);
   REQUIRE_THAT(told[0], Contains("a step of all variables has 2 MiB per client, but one of 3 clients gets 1.3 MiB"));
@@ -64,7 +64,7 @@ TEST_CASE("without a number of clients, and with enough room, there is nothing t
   REQUIRE(config::warnings(model_of(buffer("size='64MiB'", "<clients count='4'/>") + kArray)).empty());
 }
 
-TEST_CASE("a dataset whose size the program may change is no error") {
+TEST_CASE("a dataset whose size the program may change is not an error") {
   const std::string xml =
       buffer("size='64KiB'", "<clients count='1'/>") +
       "<parameter name='n' value='1000000'/><layout name='l' type='real' dimensions='n'/><variable name='v' layout='l'/>";
@@ -94,7 +94,7 @@ TEST_CASE("a name of an earlier version means what it did, and a warning gives i
   REQUIRE(config::warnings(model_with("fail-step")).empty());
 }
 
-TEST_CASE("no storage is worth a word") {
+TEST_CASE("no storage causes a warning") {
   const auto told = config::warnings(model_of(""));
   REQUIRE(told.size() == 1);
   REQUIRE_THAT(told[0], Contains("no <storage>"));

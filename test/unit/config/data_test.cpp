@@ -134,7 +134,7 @@ TEST_CASE("a variable may lie on a mesh whose coordinates are variables") {
   REQUIRE(model.variables[1].coordinates.empty());
 }
 
-TEST_CASE("coordinates stand in the order of the layout's language and are kept in C order") {
+TEST_CASE("coordinates are in the order of the layout's language and are kept in C order") {
   const std::string inside =
       "<layout name='line' type='real' dimensions='4'/><mesh name='m'><coord name='a'/><coord name='b'/></mesh>"
       "<layout name='c' type='real' dimensions='2,3'/><layout name='f' type='real' dimensions='2,3' language='fortran'/>"
@@ -152,7 +152,7 @@ TEST_CASE("the coordinates of a mesh that is not rectilinear are only names") {
   REQUIRE(model.variables[0].coordinates.empty());
 }
 
-TEST_CASE("elements may stand in sections or without, in any order") {
+TEST_CASE("elements may be in sections or not, in any order") {
   const Model model = model_of(
       "<variable name='v' layout='l'/><data><layout name='l' type='real' dimensions='n'/></data><parameter name='n' "
       "value='3'/><data><variable name='w' layout='l'/></data>");
@@ -160,7 +160,7 @@ TEST_CASE("elements may stand in sections or without, in any order") {
   REQUIRE(resolve(model, model.layouts[0], initial_parameters(model)).bytes == 12);
 }
 
-TEST_CASE("all errors are told at once, in the order of the file, at most twenty") {
+TEST_CASE("all errors are reported at once, in the order of the file, at most twenty") {
   std::string xml = "<layout name='l' type='real'/>";
   for (int i = 0; i < 30; ++i) xml += "\n<variable name='v" + std::to_string(i) + "' layout='k'/>";
   const std::string error = error_inside(xml);

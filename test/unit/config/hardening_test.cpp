@@ -115,7 +115,7 @@ TEST_CASE("depth, breadth and size are bounded") {
                Contains("10001 parameters; at most 10000 are allowed"));
 }
 
-TEST_CASE("an element with more wrong attributes than are reported is told by its name and place") {
+TEST_CASE("an element with more wrong attributes than are reported is named with its place") {
   std::string many;
   for (int i = 0; i < 3000; ++i) many += " a" + std::to_string(i) + "='1'";
   const std::string root = error_text("\n<simulation" + many + "/>"),
@@ -133,7 +133,7 @@ TEST_CASE("many layouts and variables are read in reasonable time") {
   REQUIRE(damaris::config::parse(xml + "</simulation>", "x.xml").variables.size() == 20000);
 }
 
-TEST_CASE("encodings: UTF-8 needs no word, others are declared, what is neither is told with its place") {
+TEST_CASE("encodings: UTF-8 needs no declaration, others do, and any other bytes are reported with their place") {
   const std::string latin =
       "<simulation><layout name='l' type='real'/><variable name='v' layout='l' unit='\xb0"
       "C'/></simulation>";
@@ -145,14 +145,14 @@ TEST_CASE("encodings: UTF-8 needs no word, others are declared, what is neither 
   REQUIRE_THAT(error_text("<?xml version='1.0' encoding='nonsense'?><simulation/>"), Contains("NONSENSE"));
 }
 
-TEST_CASE("no text at all, blanks, and text that is no XML are told apart") {
+TEST_CASE("no text at all, blanks, and text that is not XML are distinguished") {
   REQUIRE(error_text("") == "x.xml:1:1: it is empty; a configuration holds one <simulation> element");
   REQUIRE(error_text(" \n\t") == "x.xml:1:1: it is empty; a configuration holds one <simulation> element");
   REQUIRE_THAT(error_text("<?xml \xEF\xBB\xBF%- 2*nx\n"), Catch::Matchers::StartsWith("x.xml:1:1: this is not well-formed XML: "));
   REQUIRE_THAT(error_text("[simulation]"), Contains("this is not XML: it does not start with '<'"));
 }
 
-TEST_CASE("an example cut off anywhere is a model or a configuration error, nothing else") {
+TEST_CASE("an example that is truncated anywhere is a model or a configuration error, nothing else") {
   const std::string text = read_text(schema_files("examples").front());
   for (std::size_t length = 0; length < text.size(); length += 17) survive(text.substr(0, length));
 }

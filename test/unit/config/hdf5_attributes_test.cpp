@@ -84,7 +84,7 @@ TEST_CASE("the table's presets are the schema's defaults, as the plugin gets the
   }
 }
 
-TEST_CASE("what the table excludes names attributes and choices that there are") {
+TEST_CASE("the exclusions of the table name existing attributes and choices") {
   for (const Exclusion& exclusion : kExclusions) {
     const StorageAttribute* const attribute = attribute_named(exclusion.attribute);
     REQUIRE(attribute != nullptr);
@@ -92,7 +92,7 @@ TEST_CASE("what the table excludes names attributes and choices that there are")
   }
 }
 
-TEST_CASE("only a basename to write to must not end like the name of a step's file") {
+TEST_CASE("only a basename that is written to must not end like the name of a step's file") {
   for (const char* basename : {"storm.s", "storm.g", "storm.i", "storm7", "storm.7", "storm-s0", "storms0", "run.g0/storm"}) {
     INFO(basename);
     CHECK_NOTHROW(model_of(std::string("<storage><hdf5 basename='") + basename + "'/></storage>"));

@@ -79,7 +79,7 @@ int outcome_if_fails(long nth, Read&& read) {
 
 }  // namespace
 
-TEST_CASE("whichever allocation fails while a configuration is read, it is out of memory and no fault of Damaris") {
+TEST_CASE("whichever allocation fails while a configuration is read, the error is out of memory and not a fault of Damaris") {
   const config::Schema schema;
   const auto read = [&] { (void)config::parse(kText, kPath, schema); };
   read();
@@ -98,7 +98,7 @@ TEST_CASE("whichever allocation fails while a configuration is read, it is out o
   CHECK(failed > 50);
 }
 
-TEST_CASE("nor is it one while the schema is compiled") {
+TEST_CASE("an allocation that fails while the schema is compiled is out of memory and not a fault of Damaris") {
   const auto read = [] { (void)config::parse(kText, kPath); };
   const long before = taken;
   read();

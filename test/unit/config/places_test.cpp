@@ -6,7 +6,7 @@ using Catch::Matchers::Contains;
 using damaris::test::error_text;
 using damaris::test::model_of;
 
-TEST_CASE("an error names line and column of the value, whatever stands before it") {
+TEST_CASE("an error names line and column of the value, whatever precedes it") {
   const std::string bad = "<log level='loud'/></simulation>";
   REQUIRE_THAT(error_text("<simulation>" + bad), Contains("x.xml:1:25: "));
   REQUIRE_THAT(error_text("<simulation>\n" + bad), Contains("x.xml:2:13: "));
@@ -29,12 +29,12 @@ TEST_CASE("attributes are found on other lines, with odd spacing, and with '>' i
                Contains("x.xml:5:3: scope=\"nodes\""));
 }
 
-TEST_CASE("a place inside a value is exact, unless the value is written with entities") {
+TEST_CASE("a position inside a value is exact, unless the value is written with entities") {
   REQUIRE_THAT(error_text("<simulation><parameter name='n' value='1 + *'/></simulation>"), Contains("x.xml:1:44: "));
   REQUIRE_THAT(error_text("<simulation><parameter name='n' value='&#49; + *'/></simulation>"), Contains("x.xml:1:40: "));
 }
 
-TEST_CASE("places are right in a file of one very long line") {
+TEST_CASE("positions are right in a file of one very long line") {
   std::string line = "<simulation><layout name='l' type='real'/>";
   for (int i = 0; i < 3000; ++i) line += "<variable name='v" + std::to_string(i) + "' layout='l' unit='\xc2\xb5'/>";
   const std::size_t characters = line.size() - 3000;

@@ -38,7 +38,7 @@ TEST_CASE("rule 12: every element and every attribute of the schema is documente
   for (const auto& text : attributes) CHECK(has(text, "<xs:documentation>"));
 }
 
-TEST_CASE("rule 12: every attribute that may be left out tells its default") {
+TEST_CASE("rule 12: every optional attribute documents its default") {
   for (const auto& text : declarations("attribute")) {
     if (has(text, "use=\"required\"") || has(text, "older name") || has(text, "Required, unless")) continue;
     INFO(text);
@@ -46,7 +46,7 @@ TEST_CASE("rule 12: every attribute that may be left out tells its default") {
   }
 }
 
-TEST_CASE("the default that the documentation tells is the one that is applied") {
+TEST_CASE("the documented default is the one that is applied") {
   for (const auto& text : declarations("attribute")) {
     const std::string mark = " default=\"";
     const std::size_t at = text.find(mark);

@@ -36,7 +36,7 @@ TEST_CASE("every built-in type is known by its names") {
   for (const auto& [name, type] : types) CHECK(type_of(name) == type);
 }
 
-TEST_CASE("a layout knows the bytes of its elements") {
+TEST_CASE("a layout knows the size of its elements") {
   REQUIRE(model_of("<layout name='l' type='int16'/>").layouts[0].element_bytes == 2);
   REQUIRE(model_of("<layout name='l' type='double'/>").layouts[0].element_bytes == 8);
 }

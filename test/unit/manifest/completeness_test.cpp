@@ -60,7 +60,7 @@ using Reasons = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("what only some of a run's servers have told of is not whole, whatever their lines say of themselves") {
+TEST_CASE("a step that only some servers of a run have reported is not whole, whatever their lines say") {
   const Record record;
   record.run(2);
   record.told(1, {0, 1});
@@ -69,7 +69,7 @@ TEST_CASE("what only some of a run's servers have told of is not whole, whatever
   CHECK(record.why(2) == Reasons{"servers that did not report it: 1"});
 }
 
-TEST_CASE("a line that says itself that it is not complete is believed once all have told, and not before") {
+TEST_CASE("a line that is marked as incomplete counts once all servers have reported the step, and not before") {
   const Record record;
   record.run(2);
   StepEntry line;
@@ -86,7 +86,8 @@ TEST_CASE("a line that says itself that it is not complete is believed once all 
   CHECK(record.why(2) == Reasons{"its line marks it as incomplete"});
 }
 
-TEST_CASE("a server that tells of a later step with all its clients there had nothing of an earlier one that it does not name") {
+TEST_CASE(
+    "a server that reports a later step with none of its clients missing had no data of an earlier step that it does not name") {
   const Record record;
   record.run(2);
   record.told(1, {0});
@@ -95,18 +96,18 @@ TEST_CASE("a server that tells of a later step with all its clients there had no
     record.told(2, {1});
     CHECK(record.whole(1));
   }
-  SECTION("one is missing: nobody knows since when") {
+  SECTION("one is missing, since an unknown step") {
     record.told(2, {1}, "", {4});
     CHECK(record.why(1) == Reasons{"servers that did not report it: 1"});
     CHECK(record.why(2) == Reasons{"clients that never ended it: 4"});
   }
-  SECTION("and it had told of the step before") {
+  SECTION("and it had reported the step before") {
     record.told(0, {1});
     CHECK_FALSE(record.whole(1));
   }
 }
 
-TEST_CASE("a server that has ended and comes back has to deliver again, but nothing of the time between") {
+TEST_CASE("a server that has ended and comes back has to deliver again, but no step of the time between") {
   const Record record;
   record.run(2);
   record.told(3, {0, 1});
@@ -118,7 +119,7 @@ TEST_CASE("a server that has ended and comes back has to deliver again, but noth
   CHECK(record.why(5) == Reasons{"servers that did not report it: 1"});
 }
 
-TEST_CASE("a server that comes back without having ended may have lost what lies between what it told of before and after") {
+TEST_CASE("a server that comes back without having ended may have lost the steps between those that it reported before and after") {
   const Record record;
   record.run_apart("node1");
   record.joined("node2");
@@ -126,7 +127,7 @@ TEST_CASE("a server that comes back without having ended may have lost what lies
   for (const int step : {0, 2}) record.told(step, {0}, "node2");
   record.joined("node2");
   const Reasons lost = {"servers that did not report it: node2/0"};
-  SECTION("it has told of nothing yet") {
+  SECTION("it has reported nothing yet") {
     for (const int step : {0, 1, 2}) CHECK(record.whole(step));
     for (const int step : {3, 6}) CHECK(record.why(step) == lost);
   }
@@ -143,7 +144,7 @@ TEST_CASE("a server that comes back without having ended may have lost what lies
     record.told(4, {0}, "node2");
     for (const int step : {0, 1, 2, 3, 4}) CHECK(record.whole(step));
   }
-  SECTION("it ends without having told of anything: nobody knows up to where it was lost") {
+  SECTION("it ends without having reported anything: the end of the gap is unknown") {
     record.ended(0, {}, "node2");
     CHECK(record.whole(2));
     for (const int step : {3, 6}) CHECK(record.why(step) == lost);
@@ -157,7 +158,7 @@ TEST_CASE("a server that comes back without having ended may have lost what lies
   }
 }
 
-TEST_CASE("a server that had lost clients before it ended and comes back has not delivered what they were to, before it goes on") {
+TEST_CASE("a server that had lost clients, ended and comes back has not delivered their steps from before its return") {
   const Record record;
   record.run_apart("node1");
   record.joined("node2");
@@ -174,7 +175,7 @@ TEST_CASE("a server that had lost clients before it ended and comes back has not
   for (const int step : {3, 4}) CHECK(record.why(step) == Reasons{"servers that did not report it: node2/0"});
 }
 
-TEST_CASE("the server that began the run is one that comes back, too, when it joins it later") {
+TEST_CASE("the server that began the run also counts as one that comes back when it joins the run later") {
   const Record record;
   record.run_apart("node1");
   record.joined("node2");
@@ -186,7 +187,7 @@ TEST_CASE("the server that began the run is one that comes back, too, when it jo
   for (const int step : {0, 2}) CHECK(record.whole(step));
 }
 
-TEST_CASE("a server that has ended had nothing of what it does not name, but for the clients that it had lost") {
+TEST_CASE("a server that has ended had no data of steps that it does not name, except for the clients that it had lost") {
   const Record record;
   record.run(2);
   for (const int step : {3, 4, 5}) record.told(step, {0});
@@ -207,7 +208,7 @@ TEST_CASE("a server that has ended had nothing of what it does not name, but for
   }
 }
 
-TEST_CASE("servers that do not know of each other are those that have joined, each with its host") {
+TEST_CASE("independent servers are those that have joined, each with its host") {
   const Record record;
   record.run_apart("node1");
   record.joined("node2");
@@ -220,7 +221,7 @@ TEST_CASE("servers that do not know of each other are those that have joined, ea
   CHECK(record.whole(2));
 }
 
-TEST_CASE("a run that goes on with another number of servers is judged by its own, the earlier one by its own") {
+TEST_CASE("a run that continues with another number of servers is judged by its own number, the earlier one by its own") {
   const Record record;
   record.run(2);
   record.told(1, {0, 1});
@@ -243,7 +244,7 @@ TEST_CASE("a recovered line beside the original one is one step, whole when both
   CHECK_FALSE(record.whole(1));
 }
 
-TEST_CASE("the word of a server that cannot be read is named as damage") {
+TEST_CASE("a server's line that cannot be read is reported as damage") {
   const TempFolder folder;
   std::ofstream(folder.file("run.jsonl")) << R"({"ended":"x","host":""})"
                                           << "\n"
@@ -268,7 +269,7 @@ TEST_CASE("servers that no line names cost nothing, and the first of them are na
       "servers that did not report it: 0, 2, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22 and 999977 others");
 }
 
-TEST_CASE("of very many flaws of a step the first hundred of a kind are told of, and the rest is counted") {
+TEST_CASE("of very many flaws of a step the first hundred of each kind are reported, and the rest are counted") {
   const Record record;
   record.run(1);
   StepEntry line;

@@ -5,7 +5,7 @@
 
 using damaris::manifest::DiskForecast;
 
-TEST_CASE("room that gets scarce is told at 10, 3 and 1 steps, once each, and when there is enough again") {
+TEST_CASE("scarce disk space is reported at 10, 3 and 1 steps, once each, and when there is enough again") {
   DiskForecast forecast("/out");
   const auto notice_at = [&](std::uint64_t free_mib) { return forecast.stored(2 << 20, free_mib << 20); };
   CHECK(notice_at(20).kind == DiskForecast::NoticeKind::none);
@@ -22,7 +22,7 @@ TEST_CASE("room that gets scarce is told at 10, 3 and 1 steps, once each, and wh
   CHECK(notice_at(19).kind == DiskForecast::NoticeKind::warning);
 }
 
-TEST_CASE("room is counted in the mean of the last four steps") {
+TEST_CASE("disk space is counted in steps of the mean size of the last four") {
   DiskForecast forecast("/out");
   for (const std::uint64_t bytes : {100'000, 1000, 1000, 1000})
     CHECK(forecast.stored(bytes, 1'000'000).kind == DiskForecast::NoticeKind::none);

@@ -46,7 +46,7 @@ TEST_CASE("members are those that joined and have not ended, of the last run alo
   CHECK_FALSE(members.has("node7", 4));
 }
 
-TEST_CASE("members of a manifest that another file has taken the place of are those of that file") {
+TEST_CASE("members of a manifest that another file has replaced are those of that file") {
   const test::TempFolder folder;
   const std::string path = folder.file("storm.jsonl"), other = folder.file("other.jsonl");
   Members members(path);

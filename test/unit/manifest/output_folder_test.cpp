@@ -36,7 +36,8 @@ class LowerLimit {
 
 }  // namespace
 
-TEST_CASE("an output folder that a limit of the process keeps from being written names the limit, and not the folder's rights") {
+TEST_CASE(
+    "if a limit of the process prevents writing to the output folder, the error names the limit, and not the folder's rights") {
   const test::TempFolder folder;
   const manifest::FileNames names(folder.file("storm"), ".n.s0");
   const auto [kind, most, option] = GENERATE(table<__rlimit_resource, rlim_t, const char*>(
@@ -51,7 +52,7 @@ TEST_CASE("an output folder that a limit of the process keeps from being written
   CHECK_THAT(error.sentence(), !Contains("basename") && !Contains("writable"));
 }
 
-TEST_CASE("an output folder that is not there is to be made, one that is none to be replaced") {
+TEST_CASE("the remedy for a missing output folder is to create it, for one that is not a folder to replace it") {
   const test::TempFolder folder;
   folder.write("file", "");
   const auto refusal = [&](const std::string& basename) {

@@ -76,7 +76,7 @@ StepEntry step(std::int64_t number, int server) {
 
 const Json kRun = to_json(RunEntry{"a", "storm", 2, "local", false, ""});
 
-TEST_CASE("a line of the manifest says the same after it was written and read") {
+TEST_CASE("a line of the manifest has the same contents after it was written and read") {
   StepEntry record = step(7, 1);
   record.complete = false;
   record.missing = {2};
@@ -92,7 +92,7 @@ TEST_CASE("a line of the manifest says the same after it was written and read") 
   CHECK(line["never_attached"] == 3);
 }
 
-TEST_CASE("what a server has written of a dataset that others share lies at its place inside it, also after it was read") {
+TEST_CASE("the part that a server wrote of a shared dataset keeps its position in it when the manifest is read") {
   StepEntry record = step(7, 1);
   record.files[0].datasets[0].start = {0, 8};
   const Json line = to_json(record);
@@ -115,7 +115,7 @@ TEST_CASE("lines of several servers about one step become one entry, ordered by 
   CHECK(third.stored_s == 0.5);
 }
 
-TEST_CASE("what several servers say of a failure in the same words stands there once") {
+TEST_CASE("a failure that several servers report in the same words is listed once") {
   StepEntry record = step(3, 0), same = record, other = record;
   record.failures = same.failures = {"no room"};
   other.failures = {"no folder"};
@@ -124,7 +124,7 @@ TEST_CASE("what several servers say of a failure in the same words stands there 
   CHECK(record.failures == std::vector<std::string>{"no room", "no folder"});
 }
 
-TEST_CASE("a file that an independent server names again is the one of its later line, and those of others stay") {
+TEST_CASE("a file that an independent server names again is that of its later line, and the files of others stay") {
   StepEntry first = step(3, 1), again = first, other = step(3, 0), none = first;
   for (StepEntry* one : {&first, &again, &none}) one->reporters = {{"node7", 1}};
   other.reporters = {{"node8", 0}};
@@ -141,7 +141,7 @@ TEST_CASE("a file that an independent server names again is the one of its later
   CHECK(first.files[1].datasets.size() == 2);
 }
 
-TEST_CASE("a later run in the same record replaces what the earlier one stored from its first step on") {
+TEST_CASE("a later run in the same manifest replaces what the earlier one stored from its first step on") {
   const RecordText file;
   file.add_line(kRun);
   for (int number : {1, 2, 3, 4}) file.add_line(to_json(step(number, 0)));
@@ -155,7 +155,7 @@ TEST_CASE("a later run in the same record replaces what the earlier one stored f
   CHECK(reader.runs().size() == 2);
 }
 
-TEST_CASE("from which step on a run replaces the earlier one does not depend on which of its servers was first") {
+TEST_CASE("the step from which a run replaces the earlier one does not depend on which of its servers was first") {
   const RecordText file;
   file.add_line(kRun);
   for (int number : {0, 1, 2, 3, 4}) file.add_line(to_json(step(number, 0)));
@@ -178,7 +178,7 @@ TEST_CASE("from which step on a run replaces the earlier one does not depend on 
   for (int number : {1, 2, 3, 4}) CHECK(reader.replaced().count(step(number, 0).files[0].name) == 1);
 }
 
-TEST_CASE("a manifest that another file has taken the place of is read from its beginning") {
+TEST_CASE("a manifest that another file has replaced is read from its beginning") {
   const RecordText file;
   Reader reader(file.path());
   file.add_line(kRun);
@@ -194,7 +194,7 @@ TEST_CASE("a manifest that another file has taken the place of is read from its 
   CHECK_FALSE(reader.read_on());
 }
 
-TEST_CASE("a manifest is read on from where it ended, and a line that is being written is left for later") {
+TEST_CASE("reading a manifest continues where it ended, and a line that is being written is left for later") {
   const RecordText file;
   Reader reader(file.path());
   CHECK_FALSE(reader.read_on());
@@ -243,7 +243,7 @@ TEST_CASE("damage in a manifest is named with file, line and cause") {
     file.add_line(line);
     cause = "position and extents do not match";
   }
-  SECTION("a number that is none of its kind") {
+  SECTION("a number of the wrong kind") {
     line["step"] = 1e300;
     file.add_line(line);
     cause = "does not fit";
@@ -274,7 +274,7 @@ TEST_CASE("damage in a manifest is named with file, line and cause") {
   CHECK(reader.steps().size() == 1);  // what stands behind it
 }
 
-TEST_CASE("of a run whose servers do not know of each other the number of servers is no count, and may be any") {
+TEST_CASE("if the servers of a run do not know each other, the number of servers is not a count, and may be any") {
   const RecordText file;
   Json run = to_json(RunEntry{"a", "storm", 1, "local", false, "", true, "node7", 1'000'000});
   run["servers"] = GENERATE(1'000'001, 2147483647, -2147483647 - 1);
@@ -291,7 +291,8 @@ TEST_CASE("of a run whose servers do not know of each other the number of server
 }
 
 TEST_CASE(
-    "behind a run's line that cannot be read another run begins: its steps are none of the run before, nor known to be whole") {
+    "a run's line that cannot be read begins another run: its steps do not belong to the run before, and are not known to be "
+    "whole") {
   const RecordText file;
   auto add = [&, seal = Seal()](const Json& line, bool change = false) mutable {
     std::string text = sealed(text_of(line), seal);
@@ -328,7 +329,7 @@ TEST_CASE(
   CHECK(outline.replaced_until == 0);
 }
 
-TEST_CASE("of many damaged lines the first are told of, each in a short sentence, and the rest is counted") {
+TEST_CASE("of many damaged lines the first ones are reported, each in a short sentence, and the rest are counted") {
   const RecordText file;
   file.add_line(to_json(step(1, 0)));
   Json line = to_json(step(1, 0));
@@ -355,7 +356,7 @@ TEST_CASE("the manifest of a newer version is refused") {
   CHECK_THROWS_WITH(reader.read_on(), Catch::StartsWith(file.path() + ":1: ") && Catch::Contains("use a newer Damaris"));
 }
 
-TEST_CASE("a run that stores no files replaces nothing, one that does replaces what it says") {
+TEST_CASE("a run that stores no files replaces nothing, one that does replaces what it declares") {
   const bool all = GENERATE(false, true);
   const RecordText file;
   Json run = kRun;
@@ -382,7 +383,7 @@ TEST_CASE("a run that stores no files replaces nothing, one that does replaces w
   CHECK(outline.mentions_steps);
 }
 
-TEST_CASE("numbers that JSON does not have are left out, and null is taken for not there") {
+TEST_CASE("numbers that JSON does not have are omitted, and null counts as missing") {
   StepEntry record = step(1, 0);
   record.time = std::numeric_limits<double>::quiet_NaN();
   Json line = to_json(record);

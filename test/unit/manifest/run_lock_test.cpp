@@ -66,7 +66,7 @@ TEST_CASE("processes of one run share its basename, but only one of them is each
   CHECK_FALSE(second.take_alone());
 }
 
-TEST_CASE("a basename is the same one whatever way leads to its folder") {
+TEST_CASE("a basename is the same whatever path leads to its folder") {
   const Folder folder;
   std::filesystem::create_directory(folder.file("real"));
   std::filesystem::create_directory_symlink(folder.file("real"), folder.file("link"));
@@ -75,7 +75,7 @@ TEST_CASE("a basename is the same one whatever way leads to its folder") {
   CHECK_THROWS_AS(lock_of(folder.file("link/storm.jsonl"), "run b", "node.s1"), Error);
 }
 
-TEST_CASE("on a file system that numbers a file otherwise by its path a basename is locked, too") {
+TEST_CASE("on a file system that numbers a file differently by its path a basename is locked, too") {
   const Folder folder;
   inode_mask = 1ul << 40;
   {
@@ -90,7 +90,7 @@ TEST_CASE("on a file system that numbers a file otherwise by its path a basename
   inode_mask = 0;
 }
 
-TEST_CASE("a lock file that is removed whenever it is made is an error, and not tried for ever") {
+TEST_CASE("a lock file that is removed whenever it is created is an error, and not retried forever") {
   const Folder folder;
   removes_locks = true;
   CHECK_THROWS_WITH(lock_of(folder.record(), "run", "node.s0"), Catch::Contains(folder.lock() + ": it is removed again and again"));
@@ -107,7 +107,7 @@ TEST_CASE("a process that holds the lock makes the others wait, but only until t
   CHECK_NOTHROW(lock_of(folder.record(), "run", "node.s1"));
 }
 
-TEST_CASE("a file of locks that others were given access to is closed to them again, and who holds it may be one of them") {
+TEST_CASE("a lock file that others had access to is closed to them again, and the message says that they may hold it") {
   const Folder folder;
   RunLock first = lock_of(folder.record(), "run", "node.s0");
   REQUIRE(::chmod(folder.lock().c_str(), 0644) == 0);
@@ -126,7 +126,7 @@ TEST_CASE("a file of locks that others were given access to is closed to them ag
   ::close(reader);
 }
 
-TEST_CASE("nobody else can open the file of locks, and what others have planted in its place is refused at once") {
+TEST_CASE("no other user can open the lock file, and what others have put in its place is refused at once") {
   const Folder folder;
   SECTION("ours") {
     const RunLock run_lock = lock_of(folder.record(), "run", "node.s0");
@@ -152,7 +152,7 @@ TEST_CASE("nobody else can open the file of locks, and what others have planted 
   }
 }
 
-TEST_CASE("what a killed run has left of its locks holds nobody up") {
+TEST_CASE("locks that a killed run has left do not block other runs") {
   const Folder folder;
   std::ofstream(folder.lock()) << "run a";
   std::filesystem::permissions(folder.lock(), std::filesystem::perms(0600));

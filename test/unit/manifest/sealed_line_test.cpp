@@ -45,7 +45,7 @@ TEST_CASE("a sealed line is still the JSON that it was, with its seal at the end
   CHECK(objections(lines) == 0);
 }
 
-TEST_CASE("each bit of a line that has changed is noticed") {
+TEST_CASE("each changed bit of a line is detected") {
   const Lines lines = five_lines();
   const std::size_t number = GENERATE(0U, 1U, 4U);
   for (std::size_t bit = 0; bit < 8 * lines[number].size(); ++bit) {
@@ -56,7 +56,7 @@ TEST_CASE("each bit of a line that has changed is noticed") {
   }
 }
 
-TEST_CASE("lines that are removed, repeated or exchanged are noticed, at the end none is missed") {
+TEST_CASE("lines that are removed, repeated or exchanged are detected, except at the end") {
   const Lines lines = five_lines();
   for (std::size_t k = 0; k + 1 < lines.size(); ++k) {
     Lines without = lines, twice = lines, exchanged = lines;
@@ -84,7 +84,7 @@ TEST_CASE("lines without a seal are counted as long as none with one has come, a
   CHECK(seals.uncovered() == 2);
 }
 
-TEST_CASE("a line nested deeper than a step's is not believed, with its seal or without: to read it would need as deep a stack") {
+TEST_CASE("a line nested deeper than a step's is rejected, with or without its seal: reading it would need as deep a stack") {
   const std::string deep = "{\"step\":" + std::string(1000, '[') + std::string(1000, ']') + "}";
   CHECK(objections({manifest::sealed(deep, "")}) == 1);
   CHECK(objections({deep}) == 1);

@@ -47,7 +47,7 @@ std::int64_t elements(const manifest::FoundParts& found) {
   return sum;
 }
 
-TEST_CASE("a box over two files is made of both, and of what both hold the first file's is taken") {
+TEST_CASE("a box over two files is made of both, and where they overlap the first file's values are taken") {
   const manifest::StepEntry step = halves();
   const auto parts = find_parts(step, Question<float>(kTheta, 5, {2, 8}).at({1, 4}).read).parts;
   REQUIRE(parts.size() == 2);
@@ -57,7 +57,7 @@ TEST_CASE("a box over two files is made of both, and of what both hold the first
   CHECK(parts[1].box == Box{2, {1, 9}, {3, 12}});
 }
 
-TEST_CASE("rule 11: of what two files hold that of the lower client is taken, in whichever order the files stand") {
+TEST_CASE("rule 11: where two files overlap, the values of the lower client are taken, whatever the order of the files") {
   manifest::StepEntry step = halves();
   step.files[0].datasets[0].lowest_source = 4;
   step.files[1].datasets[0].lowest_source = 3;
@@ -71,18 +71,18 @@ TEST_CASE("rule 11: of what two files hold that of the lower client is taken, in
   }
 }
 
-TEST_CASE("every box inside the stored array is covered once, whatever its place") {
+TEST_CASE("every box inside the stored array is covered once, whatever its position") {
   const manifest::StepEntry step = halves();
   for (std::int64_t low = 0; low < 16; ++low)
     for (std::int64_t high = low + 1; high <= 16; ++high)
       CHECK(elements(find_parts(step, Question<float>(kTheta, 5, {3, high - low}).at({1, low}).read)) == 3 * (high - low));
 }
 
-TEST_CASE("a box without elements needs nobody") {
+TEST_CASE("a box without elements needs no part") {
   CHECK(find_parts(halves(), Question<float>(kTheta, 5, {0, 8}).at({1, 4}).read).parts.empty());
 }
 
-TEST_CASE("what nobody stored is named with what the manifest knows of the reason") {
+TEST_CASE("data that no server stored are named with the reason in the manifest") {
   manifest::StepEntry step = halves();
   step.files.pop_back();
   step.complete = false;
@@ -96,14 +96,14 @@ TEST_CASE("what nobody stored is named with what the manifest knows of the reaso
         "attached: 1; not stored: server 1: no space; the step is not complete");
 }
 
-TEST_CASE("a step that is not complete is good enough for who asks only for what was stored") {
+TEST_CASE("an incomplete step is sufficient for a reader that requests only what was stored") {
   manifest::StepEntry step = halves();
   step.files.pop_back();
   step.complete = false;
   CHECK(elements(find_parts(step, Question<float>(kTheta, 5, {4, 9}).at({0, 0}).read)) == 36);
 }
 
-TEST_CASE("a variable that the step does not hold is refused, saying whether it was skipped") {
+TEST_CASE("a variable that the step does not contain is refused, with whether it was skipped") {
   manifest::StepEntry step = halves();
   step.skipped = {"particles"};
   const Error error = refusal([&] { find_parts(step, Question<double>(kParticles, 5, {3}).read); });
@@ -124,13 +124,13 @@ TEST_CASE("a variable of another number of dimensions is refused") {
   CHECK(refusal([&] { find_parts(halves(), Question<float>(flat, 5, {4}).at({0}).read); }).code() == DC_E_SHAPE);
 }
 
-TEST_CASE("parts of a global array are not given to a client that does not say where it is") {
+TEST_CASE("parts of a global array are not given to a client without a position") {
   const Error error = refusal([&] { find_parts(halves(), Question<float>(kTheta, 5, {4, 8}).read); });
   CHECK(error.code() == DC_E_SHAPE);
   CHECK_THAT(error.what(), Catch::Contains("dc_set_position"));
 }
 
-TEST_CASE("what was stored without positions is not given to a client that says where it is") {
+TEST_CASE("data stored without positions are not given to a client with a position") {
   manifest::StepEntry step = halves();
   step.files[1].datasets = {source_dataset("particles", 3, {7})};
   const Error error = refusal([&] { find_parts(step, Question<double>(kParticles, 5, {7}, 3).at({7}).read); });
@@ -157,7 +157,7 @@ TEST_CASE("without positions each client gets its own blocks, in the same shape"
   CHECK_THAT(source.what(), Catch::StartsWith("block 0 of client 4 is not among what was stored"));
 }
 
-TEST_CASE("of a stack each client gets the layer of its block, in the shape that it had") {
+TEST_CASE("from a stack each client gets the layer of its block, in its original shape") {
   manifest::StepEntry step = halves();
   manifest::DatasetEntry stack = source_dataset("particles", -1, {3, 7});
   stack.path = "particles";

@@ -11,7 +11,9 @@
 using namespace damaris;
 using manifest::UnrecordedSteps;
 
-TEST_CASE("finding the lists of unrecorded steps costs what is in the folder, however many servers a manifest claims") {
+TEST_CASE(
+    "the cost of finding the lists of unrecorded steps depends on the folder, not on the number of servers that a manifest "
+    "claims") {
   const test::TempFolder folder;
   const manifest::FileNames names(folder.file("storm"), "");
   for (const char* server : {"0", "12", "3", "007", "x", "", "-1", "99999999999"})

@@ -21,7 +21,7 @@ std::vector<std::string> lines_of(const std::string& path, std::uint64_t from = 
 
 }  // namespace
 
-TEST_CASE("lines come whole wherever the blocks of a file end, and what has no end yet does not come") {
+TEST_CASE("lines are returned whole wherever the blocks of a file end, and an unfinished line is not returned") {
   const TempFolder folder;
   const std::size_t length = GENERATE(as<std::size_t>(), 1, 65534, 65535, 65536, 65537, 200000);
   const std::string first(length, 'a');

@@ -16,7 +16,7 @@ TEST_CASE("an MPI of the other flavour is refused under each name that it may ha
   }
 }
 
-TEST_CASE("an MPI of unknown name is taken, whatever this one was built with") {
+TEST_CASE("an MPI of unknown name is accepted, whatever Damaris was built with") {
   CHECK_FALSE(is_other_mpi("MPI of tomorrow 1.0", true));
   CHECK_FALSE(is_other_mpi("MPI of tomorrow 1.0", false));
 }

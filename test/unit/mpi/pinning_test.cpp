@@ -52,7 +52,7 @@ TEST_CASE("a dedicated core has all its hardware threads where each rank can hav
   CHECK(machine.of(8, 2, 1) == Processors{14, 15});
 }
 
-TEST_CASE("with a rank on each hardware thread it has one of them") {
+TEST_CASE("with a rank on each hardware thread the server has one of them") {
   const Machine machine("pack:2 core:4 pu:2");
   CHECK(machine.of(9) == Processors{15});
   CHECK(machine.of(16, 2, 0) == Processors{7});
@@ -65,7 +65,7 @@ TEST_CASE("with more ranks than processors nothing is bound") {
   CHECK(Machine("core:1 pu:1").of(2).empty());
 }
 
-TEST_CASE("only what the job may use counts") {
+TEST_CASE("only processors that the job may use count") {
   CHECK(Machine("pack:2 core:4 pu:2", "0-7").of(4) == Processors{6, 7});
   CHECK(Machine("pack:2 core:4 pu:2", "0,2,4,6,8,10").of(6) == Processors{10});  // one hardware thread a core
   CHECK(Machine("pack:2 core:4 pu:2", "0-3").of(4) == Processors{3});

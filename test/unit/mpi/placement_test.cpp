@@ -28,7 +28,7 @@ TEST_CASE("a list of virtual nodes groups consecutive ranks, and its last number
   CHECK(virtual_nodes("99999999", 2) == std::vector<int>{0, 0});
 }
 
-TEST_CASE("a list of virtual nodes that is none is refused with the item that is wrong") {
+TEST_CASE("an invalid list of virtual nodes is refused with the wrong item") {
   for (const auto& [list, item] : std::vector<std::pair<std::string, std::string>>{
            {"three", "three"}, {"3,", ""}, {"0", "0"}, {"3,-1", "-1"}, {"3 5", "3 5"}, {"999999999999", "999999999999"}}) {
     const Error error = error_of([&, list = list] { virtual_nodes(list, 4); });
@@ -38,7 +38,7 @@ TEST_CASE("a list of virtual nodes that is none is refused with the item that is
   }
 }
 
-TEST_CASE("the last ranks of each node are its servers, also on unequal nodes") {
+TEST_CASE("the last ranks of each node are its servers, even on unequal nodes") {
   const auto all = roles(virtual_nodes("3,5", 8), 1);
   for (const int rank : {0, 1, 3, 4, 5, 6}) CHECK_FALSE(all[static_cast<std::size_t>(rank)].server);
   for (const int rank : {2, 7}) CHECK(all[static_cast<std::size_t>(rank)].server);
@@ -66,7 +66,7 @@ TEST_CASE("rule 14: the clients of a node are split contiguously among its serve
     }
 }
 
-TEST_CASE("clients and server of a group agree on its clients and their places") {
+TEST_CASE("clients and server of a group agree on its clients and their slots") {
   const auto all = roles(virtual_nodes("4,6", 10), 2);
   for (const Role& server : all) {
     if (!server.server) continue;
@@ -81,7 +81,7 @@ TEST_CASE("clients and server of a group agree on its clients and their places")
   }
 }
 
-TEST_CASE("clients count in the order of their ranks, also when the ranks go round the nodes") {
+TEST_CASE("clients are numbered in the order of their ranks, even if ranks are placed round-robin on nodes") {
   const auto all = roles({5, 9, 5, 9, 5, 9}, 1);
   std::vector<int> sources;
   for (const Role& role : all) sources.push_back(role.source);
@@ -106,7 +106,7 @@ TEST_CASE("a node with fewer clients than servers is refused and named") {
   CHECK_NOTHROW(role_of(0, {0, 0}, 1));
 }
 
-TEST_CASE("a rank that is alone in the world is told how it should have been started") {
+TEST_CASE("for a rank that is alone in the world the message says how to start it") {
   const Error error = error_of([] { role_of(0, {0}, 1); });
   CHECK(error.code() == DC_E_PLACEMENT);
   CHECK_THAT(error.sentence(), Catch::StartsWith("node 0 has 1 rank, too few for 1 dedicated core with at least one client; ") &&

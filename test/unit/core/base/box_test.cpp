@@ -16,7 +16,7 @@ TEST_CASE("the volume of a box is 1 without dimensions and 0 when one of them is
   CHECK(volume(box(2, 2, 1, 3)) == 0);
 }
 
-TEST_CASE("a box of more elements than can be counted has as many as can be") {
+TEST_CASE("a box of more elements than can be counted has the largest count") {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(), kFar = std::int64_t{1} << 33;
   CHECK(volume(box(0, kFar, 0, kFar)) == kMost);
   CHECK(volume(box(-2, kMost, 0, 1)) == kMost);

@@ -26,7 +26,7 @@ pid_t fork_with_handlers() { return ::fork(); }
 // As a library does that wants no handlers to run.
 pid_t fork_without_handlers() { return static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)); }
 
-TEST_CASE("an object is its maker's, and not that of a fork, however the fork was made") {
+TEST_CASE("an object belongs to its creator, and not to a fork, however the fork was made") {
   const auto fork = GENERATE(fork_with_handlers, fork_without_handlers);
   const CreatorProcess maker;
   CHECK(maker.is_this_process());
@@ -34,7 +34,7 @@ TEST_CASE("an object is its maker's, and not that of a fork, however the fork wa
   CHECK(maker.is_this_process());
 }
 
-TEST_CASE("what a fork makes is its own, and what it has a copy of never becomes so") {
+TEST_CASE("what a fork creates is its own, and what it has a copy of never is") {
   const CreatorProcess first;
   CHECK(in_child(fork_with_handlers, [&] {
     const CreatorProcess own;
@@ -48,7 +48,7 @@ TEST_CASE("what a fork makes is its own, and what it has a copy of never becomes
   }));
 }
 
-TEST_CASE("a copy belongs to the process that made what it is a copy of") {
+TEST_CASE("a copy belongs to the process that created the original") {
   const CreatorProcess maker;
   CHECK_FALSE(in_child(fork_with_handlers, [&] {
     const CreatorProcess own;

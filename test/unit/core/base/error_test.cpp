@@ -49,7 +49,7 @@ const int kCodes[] = {DC_OK,
 
 }  // namespace
 
-TEST_CASE("every code has a text of its own, and a number that is no code has one too") {
+TEST_CASE("every code has a text of its own, and so has a number that is not a code") {
   std::set<std::string> texts;
   for (const int code : kCodes) texts.insert(damaris::code_text(code));
   REQUIRE(texts.size() == std::size(kCodes));

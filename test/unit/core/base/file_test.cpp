@@ -13,7 +13,7 @@ using damaris::read_config_file;
 using damaris::test::error_of;
 using damaris::test::TempFolder;
 
-TEST_CASE("a configuration file is read whole, every byte as it is") {
+TEST_CASE("a configuration file is read in full, every byte unchanged") {
   const TempFolder folder;
   const std::string text("a\0b\r\n\xff", 6);
   REQUIRE(read_config_file(folder.write("x.xml", text)) == text);
@@ -28,12 +28,12 @@ TEST_CASE("a missing file is named, with the file that was probably meant") {
                                   "': No such file or directory; did you mean '" + folder.file("storm.xml") + "'?");
 }
 
-TEST_CASE("a missing file with a relative path tells the working directory it was sought in") {
+TEST_CASE("the message for a missing file with a relative path names the working directory") {
   const auto error = error_of([] { read_config_file("no such file.xml"); });
   REQUIRE_THAT(error.sentence(), Contains("(working directory: '") && Contains("No such file or directory"));
 }
 
-TEST_CASE("an empty path, an empty file, a folder, a named pipe and a file above 64 MiB are refused in words") {
+TEST_CASE("an empty path, an empty file, a folder, a named pipe and a file above 64 MiB are refused with a message") {
   const TempFolder folder;
   REQUIRE_THAT(error_of([] { read_config_file(""); }).sentence(), Contains("no configuration file was named"));
   REQUIRE_THAT(error_of([&] { read_config_file(folder.write("e.xml", "")); }).sentence(),
@@ -46,7 +46,7 @@ TEST_CASE("an empty path, an empty file, a folder, a named pipe and a file above
   REQUIRE_THAT(error_of([&] { read_config_file(huge); }).sentence(), Contains("larger than 64 MiB"));
 }
 
-TEST_CASE("the digest is the one of FNV-1a and differs for texts that differ in a byte") {
+TEST_CASE("the digest is that of FNV-1a and differs for texts that differ in one byte") {
   REQUIRE(damaris::digest("") == 0xcbf29ce484222325u);
   REQUIRE(damaris::digest("a") == 0xaf63dc4c8601ec8cu);
   REQUIRE(damaris::digest("<simulation/>") != damaris::digest("<simulation />"));

@@ -5,7 +5,7 @@
 using damaris::Json;
 using damaris::text_of;
 
-TEST_CASE("what is no UTF-8 is replaced, and the text can be read again") {
+TEST_CASE("invalid UTF-8 is replaced, and the text can be read again") {
   const std::string text = text_of({{"path", "run\xff/storm"}, {"step", 3}});
   CHECK(text == "{\"path\":\"run\xef\xbf\xbd/storm\",\"step\":3}");
   CHECK(Json::parse(text)["step"] == 3);

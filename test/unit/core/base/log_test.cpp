@@ -74,7 +74,7 @@ TEST_CASE("the log is silent until it is configured") {
   damaris::log_line(LogLevel::error, "nobody sees this");
 }
 
-TEST_CASE("lines up to the level go to the file, opened by who speaks") {
+TEST_CASE("lines up to the level go to the file, which the first line opens") {
   const QuietAfterwards quiet;
   const TempFolder folder;
   const std::string file = folder.file("log");
@@ -123,7 +123,7 @@ TEST_CASE("a line never goes into a file that has got the number of the log's cl
   REQUIRE(::close(result) == 0);
 }
 
-TEST_CASE("a log in the background makes its file with the first line, and keeps lines while the folder is away") {
+TEST_CASE("a log in the background creates its file with the first line, and keeps lines while the folder is missing") {
   const QuietAfterwards quiet;
   const TempFolder folder;
   const std::string file = folder.file("away/log");
@@ -167,7 +167,7 @@ TEST_CASE("a log in the background follows no link, and waits for no reader of a
   REQUIRE(content(folder.file("another's")) == "untouched");
 }
 
-TEST_CASE("standard error that nobody reads holds nobody up: lines are dropped until there is room again") {
+TEST_CASE("a standard error without a reader delays no process: lines are dropped until there is room again") {
   const QuietAfterwards quiet;
   int ends[2] = {};
   REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
@@ -187,7 +187,7 @@ TEST_CASE("standard error that nobody reads holds nobody up: lines are dropped u
   CHECK_THAT(text, Contains("somebody reads again"));
 }
 
-TEST_CASE("a terminal that takes part of a line holds nobody up, and stays as blocking as it was for who shares it") {
+TEST_CASE("a terminal that takes part of a line delays no process, and stays as blocking as it was for others that share it") {
   const int screen = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   REQUIRE(screen >= 0);
   REQUIRE((::grantpt(screen) == 0 && ::unlockpt(screen) == 0));
@@ -202,7 +202,7 @@ TEST_CASE("a terminal that takes part of a line holds nobody up, and stays as bl
   for (const int descriptor : {filler, terminal, screen}) ::close(descriptor);
 }
 
-TEST_CASE("a socket that nobody reads holds nobody up") {
+TEST_CASE("a socket without a reader delays no process") {
   int ends[2] = {};
   REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
   const int least = 1;

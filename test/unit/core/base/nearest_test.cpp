@@ -5,7 +5,7 @@
 using damaris::name_hint;
 using damaris::nearest_name;
 
-TEST_CASE("the nearest name forgives a slip, a swap and the case of letters") {
+TEST_CASE("the nearest name tolerates a typo, a swap and the case of letters") {
   const std::vector<std::string> known = {"temperature", "pressure", "wind"};
   REQUIRE(nearest_name("temprature", known) == "temperature");
   REQUIRE(nearest_name("wnid", known) == "wind");
@@ -27,6 +27,6 @@ TEST_CASE("a hint guesses one name, or lists at most eight") {
           "; known: aa, bb, cc, dd, ee, ff, gg, hh and 2 more");
 }
 
-TEST_CASE("a word of a million letters is near to nothing and costs no time") {
+TEST_CASE("a word of a million letters is near to no name and costs no time") {
   REQUIRE(nearest_name(std::string(1000000, 'a'), {std::string(1000000, 'b'), "wind"}).empty());
 }

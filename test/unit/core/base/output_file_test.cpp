@@ -13,7 +13,7 @@ using damaris::OutputFile;
 using damaris::test::FileLimit;
 using damaris::test::TempFolder;
 
-TEST_CASE("a file that is given up leaves nothing, also where its folder has been moved meanwhile") {
+TEST_CASE("a file that is given up leaves nothing, even if its folder has been moved in the meantime") {
   const TempFolder place;
   const fs::path out = place.path() / "out", elsewhere = place.path() / "elsewhere";
   const bool moved = GENERATE(false, true);
@@ -26,7 +26,7 @@ TEST_CASE("a file that is given up leaves nothing, also where its folder has bee
   CHECK(fs::is_empty(moved ? elsewhere : out));
 }
 
-TEST_CASE("a write that the system cuts short goes on, and fails if the rest does not fit") {
+TEST_CASE("a write that the system cuts short continues, and fails if the rest does not fit") {
   const TempFolder place;
   OutputFile file(place.file(".f.tmp"), place.file("f"));
   const FileLimit limit(16);

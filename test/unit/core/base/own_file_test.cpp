@@ -27,7 +27,7 @@ void require_root() {
   WARN("SKIP: only root can give a file to another user");
 }
 
-TEST_CASE("a file that is made is this user's, and one that is there is opened again") {
+TEST_CASE("a file that is created is this user's, and an existing one is opened again") {
   const TempFolder folder;
   const int made = open_own(folder.file("a"), O_RDWR | O_CREAT, 0600);
   REQUIRE(made >= 0);
@@ -74,7 +74,7 @@ TEST_CASE("another user's file is refused and not emptied") {
   CHECK(fs::file_size(folder.file("planted")) == 4);
 }
 
-TEST_CASE("where a user namespace gives all users one number, the files of others are not taken for ours") {
+TEST_CASE("if a user namespace gives all users one number, the files of others are not taken for ours") {
   require_root();
   if (::geteuid() != 0) return;
   const TempFolder folder;
@@ -100,7 +100,7 @@ TEST_CASE("where a user namespace gives all users one number, the files of other
   CHECK(status == 0);
 }
 
-TEST_CASE("a file for reading may be anybody's and behind a link, but a named pipe is not waited for") {
+TEST_CASE("a file for reading may be any user's and behind a link, but a named pipe is not waited for") {
   const TempFolder folder;
   folder.write("a", "text");
   fs::create_symlink(folder.file("a"), folder.file("link"));
@@ -113,7 +113,7 @@ TEST_CASE("a file for reading may be anybody's and behind a link, but a named pi
   CHECK(errno == ENOENT);
 }
 
-TEST_CASE("what the system makes up as it is read is no file of a run, whatever it says it is") {
+TEST_CASE("what the system generates as it is read is not a file of a run, whatever its type claims") {
   const TempFolder folder;
   for (const char* target : {"/proc/self/status", "/sys/kernel/mm/transparent_hugepage/enabled"}) {
     if (!fs::is_regular_file(target)) continue;
@@ -125,7 +125,7 @@ TEST_CASE("what the system makes up as it is read is no file of a run, whatever 
   }
 }
 
-TEST_CASE("a file for this user alone may have no second name, one that others may read may") {
+TEST_CASE("a file for this user alone may not have a second name, one that others may read may") {
   const TempFolder folder;
   folder.write("a", "text");
   fs::create_hard_link(folder.file("a"), folder.file("lock"));
@@ -137,7 +137,7 @@ TEST_CASE("a file for this user alone may have no second name, one that others m
   ::close(record);
 }
 
-TEST_CASE("a umask that takes rights from the owner keeps nobody from opening the file again") {
+TEST_CASE("a umask that takes rights from the owner does not prevent opening the file again") {
   const TempFolder folder;
   const mode_t before = ::umask(0777);
   const int made = open_own(folder.file("a"), O_CREAT | O_RDWR, 0666);
@@ -149,7 +149,7 @@ TEST_CASE("a umask that takes rights from the owner keeps nobody from opening th
   ::close(made);
 }
 
-TEST_CASE("a file with a lease, which holds up whoever opens it, is not waited for, and the error says what it is") {
+TEST_CASE("a file with a lease, which delays every open, is not waited for, and the error says what it is") {
   const TempFolder folder;
   folder.write("a", "text");
   const int leased = ::open(folder.file("a").c_str(), O_RDONLY | O_CLOEXEC);
@@ -176,7 +176,7 @@ TEST_CASE("temporary names differ") {
   CHECK(first != second);
 }
 
-TEST_CASE("what anyone could replace is found, at any depth and through links; a sticky folder keeps what is ours") {
+TEST_CASE("what anyone could replace is found, at any depth and through links; a sticky folder protects what is ours") {
   const TempFolder folder;
   fs::create_directories(folder.file("top/below"));
   const std::string file = folder.file("top/below/p.so");

@@ -41,7 +41,7 @@ bool holds_back(int signal) {
 
 }  // namespace
 
-TEST_CASE("a write beyond the limit of a file's size is an error, and the program's own one still ends it") {
+TEST_CASE("a write beyond the limit of a file's size is an error, and such a write of the program itself still ends it") {
   const TempFolder folder;
   const int ended = in_child([&] {
     const int file = ::open(folder.file("f").c_str(), O_CREAT | O_WRONLY, 0600);
@@ -56,7 +56,7 @@ TEST_CASE("a write beyond the limit of a file's size is an error, and the progra
   CHECK(ended == 128 + SIGXFSZ);
 }
 
-TEST_CASE("what was held back or pending before stays so") {
+TEST_CASE("signals that were blocked or pending before stay so") {
   const int ended = in_child([] {
     sigset_t pipe, pending;
     ::sigemptyset(&pipe);
@@ -84,7 +84,7 @@ TEST_CASE("while stdio is filled no file gets a number below 3, and afterwards i
   CHECK(ended == 0);
 }
 
-TEST_CASE("what the program has put in the place of a filled descriptor is left to it") {
+TEST_CASE("a file that the program has opened in place of a filled descriptor is left alone") {
   const int ended = in_child([] {
     ::close(2);
     {
@@ -121,7 +121,7 @@ struct Sleeper {
 
 }  // namespace
 
-TEST_CASE("a watch whose descriptor the program has closed, or uses for a file of its own, still says the truth") {
+TEST_CASE("a watch whose descriptor the program has closed, or uses for a file of its own, still gives the right answer") {
   for (const bool reused : {false, true}) {
     Sleeper sleeper;
     const int free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -140,7 +140,7 @@ TEST_CASE("a watch whose descriptor the program has closed, or uses for a file o
   }
 }
 
-TEST_CASE("who has no descriptor left does not take a living process for dead") {
+TEST_CASE("a process without free descriptors does not take a living process for dead") {
   Sleeper sleeper;
   const int ended = in_child([&] {
     const damaris::ProcessId process = {sleeper.pid, 0};

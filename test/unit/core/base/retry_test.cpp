@@ -26,19 +26,19 @@ std::vector<std::int64_t> tries_of(Retry& retry, std::int64_t since, std::int64_
 
 }  // namespace
 
-TEST_CASE("tries come at growing distances up to a second, the last one at the end of the time") {
+TEST_CASE("attempts come at growing intervals up to a second, the last one at the end of the time") {
   Retry retry(3000);
   CHECK(tries_of(retry, 0, 0, 0) == std::vector<std::int64_t>{0, 20, 60, 140, 300, 620, 1260, 2260, 3000});
   CHECK(retry.failed() == 9);
   CHECK(retry.effort(ms(3000)) == "9 tries within 3.0 s");
 }
 
-TEST_CASE("between two tries is at least as long as the first of them took") {
+TEST_CASE("the time between two attempts is at least that of the first of them") {
   Retry retry(3000);
   CHECK(tries_of(retry, 0, 0, 500) == std::vector<std::int64_t>{0, 1000, 2000, 3000});
 }
 
-TEST_CASE("what waits behind one that was given up does not get the whole time again, what comes later does") {
+TEST_CASE("a step that waits behind one that was given up does not get the whole time again, a later one does") {
   Retry retry(3000);
   CHECK(tries_of(retry, 0, 0, 0).back() == 3000);
   retry.next_thing();
@@ -49,7 +49,7 @@ TEST_CASE("what waits behind one that was given up does not get the whole time a
   CHECK(tries_of(retry, 5000, 5000, 0).back() == 8000);
 }
 
-TEST_CASE("what is stored ends the trouble: the next failure has the whole time") {
+TEST_CASE("after a step is stored the next failure has the whole time") {
   Retry retry(3000);
   CHECK(tries_of(retry, 0, 0, 0).back() == 3000);
   retry.stored();
@@ -57,12 +57,12 @@ TEST_CASE("what is stored ends the trouble: the next failure has the whole time"
   CHECK(tries_of(retry, 100, 4000, 0).back() == 7000);
 }
 
-TEST_CASE("no time at all is one try") {
+TEST_CASE("a time of zero is one attempt") {
   Retry retry(0);
   CHECK(tries_of(retry, 0, 0, 10) == std::vector<std::int64_t>{0});
 }
 
-TEST_CASE("only what may pass by itself is tried again") {
+TEST_CASE("only what may pass by itself is retried") {
   for (const int error : {ENOSPC, EDQUOT, EIO, EROFS, ENOENT, ESTALE, ETIMEDOUT, ENOTCONN}) CHECK(may_be_transient(error));
   for (const int error : {0, -1, EACCES, EEXIST, EISDIR, ENAMETOOLONG}) {
     CHECK_FALSE(may_be_transient(error));

@@ -62,7 +62,8 @@ TEST_CASE("without a launcher, a batch job and DAMARIS_JOB two processes are two
   CHECK(run_identity("<a/>") == run_identity("<a/>"));
 }
 
-TEST_CASE("what launchers, batch systems and users name a run by makes two processes one run, but only of one configuration") {
+TEST_CASE(
+    "processes with the same name of a run from launchers, batch systems or users are one run, but only of one configuration") {
   const auto given = GENERATE(Variables{{"DAMARIS_JOB", "mine"}}, Variables{{"PMIX_NAMESPACE", "77"}},
                               Variables{{"SLURM_JOB_ID", "5"}, {"SLURM_STEP_ID", "0"}}, Variables{{"PBS_JOBID", "5"}});
   const Environment environment(given);

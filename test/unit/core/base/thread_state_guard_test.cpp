@@ -56,7 +56,7 @@ class Wild {
 
 }  // namespace
 
-TEST_CASE("inside, nothing traps, rounding is to nearest and denormals are numbers; threads that are made there inherit that") {
+TEST_CASE("inside, nothing traps, rounding is to nearest and denormals are numbers; threads that are created there inherit that") {
   const double nearest = third();
   bool calm_in_thread = false;
   double inside = 0;
@@ -104,7 +104,7 @@ TEST_CASE("afterwards modes, traps and flags are those of before") {
 }
 
 #ifndef __SANITIZE_ADDRESS__  // which takes the stack of a cancelled thread for one in use
-TEST_CASE("a thread that is cancelled meanwhile ends behind the work, not in it") {
+TEST_CASE("a thread that is cancelled in the meantime ends after the work, not during it") {
   struct Work {
     std::atomic<bool> begun{false}, go_on{false}, done{false};
   } work;

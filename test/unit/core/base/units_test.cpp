@@ -16,7 +16,7 @@ TEST_CASE("sizes are read with binary and decimal units") {
   REQUIRE(parse_size("8388607TiB") == 8388607ull << 40);
 }
 
-TEST_CASE("what is no size gives nothing") {
+TEST_CASE("an invalid size gives nothing") {
   for (const char* text : {"", " 1", "-1", "+1", "1.", ".5MiB", "1e3", "0x10", "MiB", "64 M", "64MiB ", "1,5GiB", "nan",
                            "8388608TiB", "99999999999999999999"})
     CHECK_FALSE(parse_size(text));

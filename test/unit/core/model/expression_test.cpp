@@ -40,7 +40,7 @@ TEST_CASE("products bind before sums, equal operators from left to right") {
   REQUIRE(value(" ( nx + 6 )\t/ 2 ") == 27);
 }
 
-TEST_CASE("signs may stand before anything and after an operator") {
+TEST_CASE("signs may precede anything and follow an operator") {
   REQUIRE(value("-nx") == -48);
   REQUIRE(value("2*-3") == -6);
   REQUIRE(value("--5") == 5);
@@ -65,7 +65,7 @@ TEST_CASE("overflow and division by zero are errors at the operator") {
   REQUIRE(error("9223372036854775808") == "0: the number does not fit into 64 bits");
 }
 
-TEST_CASE("what is no expression is refused with the place and what was expected") {
+TEST_CASE("an invalid expression is refused with the place and what was expected") {
   REQUIRE(error("") == "0: expected a number, a parameter or '(', found the end");
   REQUIRE(error("2+") == "2: expected a number, a parameter or '(', found the end");
   REQUIRE(error("(1+2") == "4: expected ')', found the end");

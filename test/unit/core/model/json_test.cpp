@@ -29,7 +29,7 @@ std::string refusal(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("rule 6: a model survives the way through its compiled form") {
+TEST_CASE("rule 6: a model is unchanged after the way through its compiled form") {
   const Model model = example_model();
   const Model back = from_json(to_json(model));
   REQUIRE(to_json(back) == to_json(model));
@@ -56,7 +56,7 @@ TEST_CASE("rule 6: layouts of the compiled form resolve as those of the XML") {
     REQUIRE(resolve(back, back.layouts[i], {9, 5, 18}).bytes == resolve(model, model.layouts[i], {9, 5, 18}).bytes);
 }
 
-TEST_CASE("what is no compiled model is refused in words") {
+TEST_CASE("what is not a compiled model is refused with a message") {
   for (const char* text : {"", "{", "[]", "{}", "null", "{\"damaris_model\":999}"})
     REQUIRE_THAT(refusal(text), Contains("the compiled model cannot be used"));
   REQUIRE_THAT(refusal("{\"damaris_model\":999}"), Contains("not of this version"));

@@ -26,7 +26,7 @@ TEST_CASE("a variable is found by its path, and by its bare name where that is u
   REQUIRE(names.parameter("none") == -1);
 }
 
-TEST_CASE("a path wins over a bare name that reads the same") {
+TEST_CASE("a path wins over an equal bare name") {
   Model model = example_model();
   model.variables = {damaris::test::variable(0, "sea/", "t", 0), damaris::test::variable(1, "", "t", 0)};
   REQUIRE(Names(model).variable("t") == 1);

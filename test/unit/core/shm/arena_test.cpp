@@ -63,7 +63,7 @@ TEST_CASE("reserve without a hole returns nothing and leaves the arena unchanged
   CHECK(f.arena.largest_hole_bytes() == hole);
 }
 
-TEST_CASE("rule 10: what is larger than the arena can never be held, what fits exactly can") {
+TEST_CASE("rule 10: a block larger than the arena never fits, one of its size does") {
   Fixture f(8 * 1024);
   CHECK_FALSE(f.arena.can_ever_hold(8 * 1024));
   CHECK_FALSE(f.arena.can_ever_hold(~0ull));
@@ -72,7 +72,7 @@ TEST_CASE("rule 10: what is larger than the arena can never be held, what fits e
   CHECK(f.arena.largest_hole_bytes() == 0);
 }
 
-TEST_CASE("data of a block are aligned to 64 bytes, also for sizes that are not") {
+TEST_CASE("data of a block are aligned to 64 bytes, even for sizes that are not") {
   Fixture f(64 * 1024);
   for (const std::uint64_t bytes : {0u, 1u, 63u, 64u, 65u, 1000u}) {
     BlockHeader* block = f.arena.try_reserve(bytes);
@@ -107,7 +107,7 @@ TEST_CASE("a cancelled block is free again") {
   CHECK(f.arena.try_reserve(6 * 1024) == block);
 }
 
-TEST_CASE("when everything is back the arena starts over, whatever the order of release and with cancelled blocks between") {
+TEST_CASE("when everything is released the arena starts over, whatever the order of release and with cancelled blocks between") {
   Fixture f(64 * 1024);
   for (int round = 0; round < 3; ++round) {
     BlockHeader* first = f.arena.try_reserve(100);
@@ -127,7 +127,7 @@ TEST_CASE("when everything is back the arena starts over, whatever the order of 
   CHECK(f.arena.try_reserve(64 * 1024 - sizeof(BlockHeader)) == reinterpret_cast<BlockHeader*>(f.base()));
 }
 
-TEST_CASE("half-full is told without a walk and goes away with releases") {
+TEST_CASE("half-full is known without a walk and ends with releases") {
   Fixture f(64 * 1024);
   BlockHeader* block = f.arena.try_reserve(40 * 1024);
   CHECK(f.arena.more_than_half_full());
@@ -218,7 +218,7 @@ TEST_CASE("a client and a server on two threads share an arena and a lane withou
   CHECK(f.arena.used_bytes() == 0);
 }
 
-TEST_CASE("a walk stops at a header that cannot be") {
+TEST_CASE("a walk stops at an impossible header") {
   Fixture f(8 * 1024);
   BlockHeader* first = f.arena.try_reserve(1000);
   BlockHeader* second = f.arena.try_reserve(1000);

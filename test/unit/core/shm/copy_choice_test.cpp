@@ -47,7 +47,7 @@ TEST_CASE("the fastest way is kept for each size by itself") {
   CHECK(choice.kept(std::uint64_t{1} << 50) == CopyMethod::plain);  // one class with all that is larger
 }
 
-TEST_CASE("one disturbed try decides nothing") {
+TEST_CASE("one disturbed attempt decides nothing") {
   shm::CopyChoice choice;
   constexpr std::uint64_t kBytes = 1 << 20;
   for (bool first = true; !choice.is_decided(kBytes);) {

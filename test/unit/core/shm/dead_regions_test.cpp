@@ -47,7 +47,7 @@ struct DeadRegion {
   std::string name;
 };
 
-TEST_CASE("only the whole name of a run as we make it names its regions") {
+TEST_CASE("only the whole name of a run as Damaris makes it names its regions") {
   const std::string run = run_prefix({"s", "/out/x"}, 0x12345678);
   CHECK(is_run_prefix(run));
   CHECK(run_of_region(region_name({"s", "/out/x"}, 0x12345678, 3, 1)) == run);
@@ -68,13 +68,13 @@ TEST_CASE("the regions of many runs are found by one look, each once, and by no 
   CHECK(names == std::set<std::string>{one.name, two.name});
 }
 
-TEST_CASE("rule 16: a dead job's region without unreleased data is taken away") {
+TEST_CASE("rule 16: a dead job's region without unreleased data is removed") {
   const DeadRegion dead(false);
   clear_dead_regions("dead", StalePolicy::refuse);
   CHECK_FALSE(exists(dead.name));
 }
 
-TEST_CASE("rule 16: a dead job's region with data is refused by default, naming it and the way out") {
+TEST_CASE("rule 16: a dead job's region with data is refused by default, naming it and the remedy") {
   const DeadRegion dead(true);
   const Error error = error_of([] { clear_dead_regions("dead", StalePolicy::refuse); });
   CHECK(error.code() == DC_E_STALE_REGION);
@@ -84,7 +84,7 @@ TEST_CASE("rule 16: a dead job's region with data is refused by default, naming 
   CHECK(exists(dead.name));
 }
 
-TEST_CASE("a dead region without data whose server had heard of refused writes is recovered, so that its step is recorded") {
+TEST_CASE("a dead region without data whose server knew of refused writes is recovered, so that its step is recorded") {
   const DeadRegion dead(false);
   record_omission(Region::attach(dead.name).header(), 7);
   std::vector<std::string> recovered;
@@ -94,8 +94,8 @@ TEST_CASE("a dead region without data whose server had heard of refused writes i
 
 TEST_CASE("rule 16: a dead region that alone knows of refused writes is refused by default, and given up with stale=discard") {
   const DeadRegion dead(false);
-  SECTION("as its server had heard") { record_omission(Region::attach(dead.name).header(), 7); }
-  SECTION("as its clients had decided, before the server heard of it") {
+  SECTION("as reported to its server") { record_omission(Region::attach(dead.name).header(), 7); }
+  SECTION("as decided by its clients, before it was reported to the server") {
     Region region = Region::attach(dead.name);
     omit(region.header(), 7, GENERATE(Omission::drop(7), Omission::skip(7, 0)));
   }
@@ -108,8 +108,7 @@ TEST_CASE("rule 16: a dead region that alone knows of refused writes is refused 
   CHECK_FALSE(exists(dead.name));
 }
 
-TEST_CASE(
-    "a physical time of a step of which nothing was written holds no start up, nor what was left out of a step that is stored") {
+TEST_CASE("a physical time of a step without writes does not block a start, nor do omitted writes of a step that is stored") {
   const DeadRegion dead(false);
   {
     Region region = Region::attach(dead.name);
@@ -129,7 +128,7 @@ TEST_CASE("rule 16: with stale=discard a dead job's data are given up") {
 }
 
 TEST_CASE(
-    "with stale=recover the region of one of several servers is recovered without data too, that of a lone one is taken away") {
+    "with stale=recover the region of one of several servers is recovered even without data, that of a single one is removed") {
   const int servers = GENERATE(1, 2);
   const DeadRegion dead(false, servers);
   std::vector<std::string> recovered;
@@ -184,7 +183,7 @@ struct HalfAttended {
   std::uint64_t arena_offset = 0;
 };
 
-TEST_CASE("looking at a dead region allocates nothing, whatever is missing of it, and what is missing of its data is known") {
+TEST_CASE("inspecting a dead region allocates nothing, whatever is missing of it, and the missing part of its data is known") {
   const SlotState second = GENERATE(SlotState::free, SlotState::claimed, SlotState::dead);
   const HalfAttended dead(second);
   std::size_t datasets = 2;
@@ -220,7 +219,7 @@ TEST_CASE("looking at a dead region allocates nothing, whatever is missing of it
 // Changes a dead region as a server of another version, or damage, would have left it.
 void change(const DeadRegion& dead, const std::function<void(const Region&)>& how) { how(Region::attach(dead.name)); }
 
-TEST_CASE("a region that a server left unfinished is taken away, one that is being made is not") {
+TEST_CASE("a region that a server left unfinished is removed, one that is being made is not") {
   const std::string name = region_name("dead", make_nonce(), 0, 0);
   const auto bytes = static_cast<off_t>(GENERATE(std::size_t{0}, sizeof(RegionHeader) - 1, std::size_t{1} << 20));
   const int maker = ::shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600);
@@ -263,11 +262,11 @@ TEST_CASE("an arena that is damaged counts as holding data, one that no client h
   };
   SECTION("overwritten while the client was attached") { leave(SlotState::attached, 0); }
   SECTION("overwritten, and the client died") { leave(SlotState::dead, 77); }
-  SECTION("never made: nobody came") {
+  SECTION("never created: no client came") {
     leave(SlotState::free, 0);
     expected = 0;
   }
-  SECTION("never made: the server gave the slot up") {
+  SECTION("never created: the server gave up the slot") {
     leave(SlotState::dead, 0);
     expected = 0;
   }
@@ -287,7 +286,7 @@ TEST_CASE("rule 16: a living server's region, and another simulation's, are neve
 }
 
 TEST_CASE(
-    "what another simulation of a similar name, or the same one in another place, has left is neither refused nor discarded") {
+    "a region left by a simulation of a similar name, or by the same one in another place, is neither refused nor discarded") {
   const std::string long_name(60, 'a');
   const auto [left, started] = GENERATE_COPY(table<RunKey, RunKey>(
       {{{"run.1"}, {"run_1"}}, {{long_name + "1"}, {long_name + "2"}}, {{"study", "/data/a/x"}, {"study", "/data/b/x"}}}));
@@ -302,7 +301,7 @@ struct InJob {
   ~InJob() { ::unsetenv("DAMARIS_JOB"); }
 };
 
-TEST_CASE("rule 16: what a dead server of another job left is refused, recovered or discarded as that of the same job") {
+TEST_CASE("rule 16: a region that a dead server of another job left is refused, recovered or discarded like one of the same job") {
   const RunKey key("again", "/data/a/x");
   const InJob job("1001");
   const DeadRegion dead(true, 1, key);
@@ -318,7 +317,7 @@ TEST_CASE("rule 16: what a dead server of another job left is refused, recovered
   CHECK_FALSE(exists(dead.name));
 }
 
-TEST_CASE("rule 16: of another job neither a living server's region is touched, nor one of another simulation or place") {
+TEST_CASE("rule 16: a start in another job touches no region of a living server, nor one of another simulation or place") {
   const RunKey key("again", "/data/a/x");
   const InJob job("1001");
   RegionSpec spec;
@@ -330,7 +329,7 @@ TEST_CASE("rule 16: of another job neither a living server's region is touched, 
   for (const std::string& name : {spec.name, elsewhere.name, other.name}) CHECK(exists(name));
 }
 
-TEST_CASE("a dead region that a start in another job has cleared meanwhile hinders nobody") {
+TEST_CASE("a dead region that a start in another job has cleared in the meantime is no obstacle") {
   const DeadRegion dead(true);
   const Recover too_late = [](const std::string& region) {
     ::unlink(("/dev/shm" + region).c_str());
@@ -339,7 +338,7 @@ TEST_CASE("a dead region that a start in another job has cleared meanwhile hinde
   CHECK_NOTHROW(clear_dead_regions("dead", StalePolicy::recover, too_late));
 }
 
-TEST_CASE("a run is known by the place of its output, whatever way leads there") {
+TEST_CASE("a run is identified by the folder of its output, whatever path leads there") {
   const test::TempFolder folder;
   std::filesystem::create_directory(folder.file("real"));
   std::filesystem::create_directory_symlink(folder.file("real"), folder.file("link"));
@@ -359,7 +358,7 @@ TEST_CASE("a run is known by the place of its output, whatever way leads there")
   CHECK(key("") != key(folder.file("real/x")));
 }
 
-TEST_CASE("a region whose server this process cannot see is alive as long as that holds its part") {
+TEST_CASE("a region whose server this process cannot see is alive as long as the server holds its part") {
   RegionSpec spec;
   spec.name = region_name("unseen", make_nonce(), 0, 0);
   Region region = Region::create(spec);
@@ -370,7 +369,7 @@ TEST_CASE("a region whose server this process cannot see is alive as long as tha
   CHECK_FALSE(find_regions(region_prefix("unseen")).at(0).alive);
 }
 
-TEST_CASE("a dead server's region that another process holds is not taken away") {
+TEST_CASE("a dead server's region that another process holds is not removed") {
   const DeadRegion dead(true);
   auto holder = SharedMemory::open(dead.name, 1);
   REQUIRE(holder.try_lock(kServerPart));
@@ -380,7 +379,7 @@ TEST_CASE("a dead server's region that another process holds is not taken away")
 
 void set_state(const Region& region, RegionState state) { region.header().state.store(static_cast<std::uint32_t>(state)); }
 
-TEST_CASE("a living region in the way is named at once, one that is leaving only after the time-out") {
+TEST_CASE("a living region that blocks a start is named at once, one that is leaving only after the time-out") {
   RegionSpec spec;
   spec.name = region_name("way", make_nonce(), 0, 0);
   Region region = Region::create(spec);
@@ -396,7 +395,7 @@ TEST_CASE("a living region in the way is named at once, one that is leaving only
   CHECK(wait_until_clear(region_prefix("way"), 3'600'000, always, &stop));
 }
 
-TEST_CASE("a region that is leaving is no longer in the way once it is closed and its server has given it back") {
+TEST_CASE("a region that is leaving is no longer an obstacle once it is closed and its server has released it") {
   RegionSpec spec;
   spec.name = region_name("way", make_nonce(), 0, 0);
   Region region = Region::create(spec);
@@ -410,7 +409,7 @@ TEST_CASE("a region that is leaving is no longer in the way once it is closed an
   CHECK(looks == 2);
 }
 
-TEST_CASE("jobs whose names differ only in what no region's name may hold are two jobs") {
+TEST_CASE("jobs whose names differ only in characters that a region's name must not contain are two jobs") {
   std::set<std::string> names;
   for (const std::string& job :
        {std::string("run.1"), std::string("run:1"), std::string("run_1"), std::string(60, 'a'), std::string(61, 'a')}) {

@@ -33,7 +33,7 @@ Message event_of_step(std::int64_t step) {
   return event;
 }
 
-TEST_CASE("events leave a lane in the order they entered it, with their place as serial") {
+TEST_CASE("events leave a lane in the order in which they entered it, with their position as serial") {
   Ring ring(4);
   LaneWriter writer(ring.lane, ring.capacity);
   LaneReader reader(ring.lane, ring.capacity);

@@ -43,7 +43,7 @@ class Heard {
   std::unique_ptr<RegionHeader> header_ = std::make_unique<RegionHeader>();
 };
 
-TEST_CASE("what was heard of as many open steps as there are entries is known of each, however far apart they are") {
+TEST_CASE("reports about as many open steps as there are entries are kept for each step, however far apart they are") {
   const std::int64_t stride = GENERATE(1, 2, 100, 256, 4096);
   Heard heard;
   for (std::int64_t k = 0; k < static_cast<std::int64_t>(kOpenSteps); ++k)
@@ -58,7 +58,7 @@ TEST_CASE("what was heard of as many open steps as there are entries is known of
   }
 }
 
-TEST_CASE("a step that is settled makes room for another one, whatever is open besides") {
+TEST_CASE("a step that is settled makes room for another one, whatever other steps are open") {
   Heard heard;
   record_omission(heard.header(), 3);
   for (std::int64_t step = 4; step < 5000; ++step) {
@@ -72,7 +72,7 @@ TEST_CASE("a step that is settled makes room for another one, whatever is open b
 }
 
 // The one promise: no step that is open is taken for whole when it is not, and no time is lost without a word.
-TEST_CASE("whatever is heard in whatever order, no open step that lacks writes is taken for whole and no time goes unsaid") {
+TEST_CASE("whatever the order of reports, no open step that lacks writes counts as whole and no time is lost") {
   const unsigned seed = GENERATE(range(0U, 40U));
   std::mt19937 random(seed);
   const auto below = [&](std::int64_t limit) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(limit)); };
@@ -131,7 +131,7 @@ TEST_CASE("a dead region lacks writes only of steps that were not settled") {
   CHECK_FALSE(lacks_writes(heard.header()));
 }
 
-TEST_CASE("numbers that cannot be in what a dead server left are bounded") {
+TEST_CASE("impossible numbers in what a dead server left are bounded") {
   Heard heard;
   heard.header().open_steps[0].step.store(std::numeric_limits<std::int64_t>::max());
   heard.header().open_steps[1].step.store(std::numeric_limits<std::int64_t>::min());

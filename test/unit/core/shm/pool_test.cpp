@@ -78,7 +78,7 @@ TEST_CASE("clients of a pool share its room: each may have nearly all of it, and
   CHECK(two.try_reserve(16 * 1024) == large);
 }
 
-TEST_CASE("a pool whose owner dies with the lock is rebuilt from the blocks: what they say is out stays out") {
+TEST_CASE("a pool whose owner dies with the lock is rebuilt from the blocks: what they mark as reserved stays reserved") {
   SharedPool shared;
   PooledArena survivor = shared.client(0);
   BlockHeader* before = survivor.try_reserve(1000);
@@ -105,7 +105,7 @@ TEST_CASE("a pool whose owner dies with the lock is rebuilt from the blocks: wha
   CHECK(survivor.largest_hole_bytes() == kBytes - kLongestHeader);
 }
 
-TEST_CASE("what a client has written over the state of a pool makes no other one write outside of it") {
+TEST_CASE("a client that overwrites the state of a pool cannot make another one write outside of it") {
   SharedPool shared;
   PooledArena client = shared.client(0);
   BlockHeader* before = client.try_reserve(100);
@@ -117,7 +117,7 @@ TEST_CASE("what a client has written over the state of a pool makes no other one
   CHECK(client.try_reserve(100) == before);
 }
 
-TEST_CASE("who holds the lock and does not go on makes the others wait for a while, not for ever") {
+TEST_CASE("a stopped owner of the lock makes the others wait for a while, not forever") {
   SharedPool shared;
   int ready[2];
   REQUIRE(::pipe(ready) == 0);
@@ -139,7 +139,7 @@ TEST_CASE("who holds the lock and does not go on makes the others wait for a whi
   ::close(ready[1]);
 }
 
-TEST_CASE("what a thread knows of the use of a pool is never more than there is, whatever others do meanwhile") {
+TEST_CASE("a thread's view of the use of a pool never exceeds the pool, whatever others do in the meantime") {
   SharedPool shared;
   PooledArena one = shared.client(0), other = shared.client(1);
   BlockHeader* mine = one.try_reserve(100);
@@ -152,7 +152,7 @@ TEST_CASE("what a thread knows of the use of a pool is never more than there is,
   CHECK(other.used_hint_bytes() <= kBytes);
 }
 
-TEST_CASE("what a dead client had in hand comes back, except what the server has taken, and nothing of others") {
+TEST_CASE("what a dead client had reserved is released, except what the server has taken, and nothing of others") {
   SharedPool shared;
   PooledArena dead = shared.client(7), living = shared.client(8);
   BlockHeader* taken = dead.try_reserve(100);
@@ -200,7 +200,7 @@ TEST_CASE("clients that are killed at any instruction leave a pool in which noth
   CHECK(orphans > 0);
 }
 
-TEST_CASE("threads that reserve and give back at the same time never have the same bytes, and leave an empty pool") {
+TEST_CASE("threads that reserve and release at the same time never have the same bytes, and leave an empty pool") {
   SharedPool shared;
   std::vector<std::thread> threads;
   std::atomic<int> spoiled{0};

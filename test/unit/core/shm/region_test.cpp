@@ -32,7 +32,7 @@ RegionSpec spec(const std::string& name) {
 
 std::string fresh_name() { return region_name("unit", make_nonce(), 0, 0); }
 
-TEST_CASE("rule 6: a region explains itself: configuration, model, sizes and the server's identity stand in it") {
+TEST_CASE("rule 6: a region describes itself: it has configuration, model, sizes and the server's identity") {
   const std::string name = fresh_name();
   const Region made = Region::create(spec(name));
   const Region seen = Region::attach(name);
@@ -44,7 +44,7 @@ TEST_CASE("rule 6: a region explains itself: configuration, model, sizes and the
   CHECK(seen.header().server_start_time == this_process().start_time);
 }
 
-TEST_CASE("a region is mode 0600 and goes away with its owner") {
+TEST_CASE("a region has mode 0600 and is removed with its owner") {
   const std::string name = fresh_name();
   const std::string path = "/dev/shm" + name;
   {
@@ -56,7 +56,7 @@ TEST_CASE("a region is mode 0600 and goes away with its owner") {
   CHECK(::access(path.c_str(), F_OK) != 0);
 }
 
-TEST_CASE("a region of somebody else's name is never taken over") {
+TEST_CASE("a region with another user's name is never taken over") {
   const std::string name = fresh_name();
   const Region first = Region::create(spec(name));
   const Error error = error_of([&] { Region::create(spec(name)); });
@@ -65,7 +65,7 @@ TEST_CASE("a region of somebody else's name is never taken over") {
   CHECK_NOTHROW(Region::attach(name));
 }
 
-TEST_CASE("a region that is not there, and one that somebody else's pipe takes the place of, are told apart") {
+TEST_CASE("a missing region, and another user's pipe in the place of one, are distinguished") {
   const std::string name = fresh_name(), path = "/dev/shm" + name;
   CHECK(error_of([&] { Region::attach(name); }).sentence().find("is the server of this node running?") != std::string::npos);
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
@@ -107,7 +107,7 @@ TEST_CASE("attach refuses another ABI version, a damaged header, a short file an
   }
 }
 
-TEST_CASE("where things lie is read once: what is written into the header later is not believed") {
+TEST_CASE("offsets are read once: what is written into the header later is ignored") {
   const std::string name = fresh_name();
   Region region = Region::create(spec(name));
   const Region attached = Region::attach(name);
@@ -127,7 +127,7 @@ TEST_CASE("where things lie is read once: what is written into the header later 
   }
 }
 
-TEST_CASE("the machine's name in a damaged region ends where its field ends, and is no path") {
+TEST_CASE("the machine's name in a damaged region ends where its field ends, and is not a path") {
   const Region region = Region::create(spec(fresh_name()));
   RegionHeader& header = region.header();
   std::memset(header.host, 'h', sizeof header.host);

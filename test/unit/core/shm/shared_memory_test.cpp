@@ -51,7 +51,7 @@ bool in_child(const Call& call) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-TEST_CASE("an object is mode 0600 whatever the umask, of the size asked for, and has one descriptor, closed by exec") {
+TEST_CASE("an object has mode 0600 whatever the umask, the requested size, and one descriptor, closed by exec") {
   const mode_t mask = GENERATE(0, 022, 0777);
   const std::string name = fresh_name();
   const mode_t before = ::umask(mask);
@@ -69,7 +69,7 @@ TEST_CASE("an object is mode 0600 whatever the umask, of the size asked for, and
   for (const int descriptor : descriptors) CHECK((::fcntl(descriptor, F_GETFD) & FD_CLOEXEC) != 0);
 }
 
-TEST_CASE("whether a region has its name is known also without a descriptor, and another region's name is not taken for it") {
+TEST_CASE("whether a region has its name is known even without a descriptor, and another region's name is not mistaken for it") {
   const auto closed = GENERATE(false, true);
   const std::string name = fresh_name();
   const auto memory = SharedMemory::create(name, 4096, 0);
@@ -83,7 +83,7 @@ TEST_CASE("whether a region has its name is known also without a descriptor, and
   CHECK(other.has_name());
 }
 
-TEST_CASE("a descriptor that the program has closed and used anew is left alone") {
+TEST_CASE("a descriptor that the program has closed and reused is left alone") {
   const std::string name = fresh_name();
   int number = -1;
   {
@@ -97,7 +97,7 @@ TEST_CASE("a descriptor that the program has closed and used anew is left alone"
   ::close(number);
 }
 
-TEST_CASE("what stands at a region's name and is no file of this user alone is neither opened nor written") {
+TEST_CASE("what is at a region's name and not a file of this user alone is neither opened nor written") {
   const Planted target, planted;
   const std::string path = path_of(planted.name);
   auto victim = SharedMemory::create(target.name, kPage, kPage);
@@ -143,7 +143,7 @@ TEST_CASE("a region's name with a lease on its file is not waited for") {
   std::signal(SIGIO, handle);
 }
 
-TEST_CASE("what is held stays held when its process opens and closes the object again, and is its open file's alone") {
+TEST_CASE("a held part stays held when its process opens and closes the object again, and belongs to its open file alone") {
   const std::string name = fresh_name();
   auto memory = SharedMemory::create(name, kPage, 0);
   { const auto again = SharedMemory::open(name, 1); }
@@ -157,7 +157,7 @@ TEST_CASE("what is held stays held when its process opens and closes the object 
   CHECK(other.try_lock(kServerPart));
 }
 
-TEST_CASE("memory without a name is this process's alone: a fork gets a copy") {
+TEST_CASE("memory without a name belongs to this process alone: a fork gets a copy") {
   auto memory = SharedMemory::make_private(kPage);
   CHECK(memory.is_private());
   memory.data()[0] = std::byte{1};

@@ -63,7 +63,7 @@ TEST_CASE("waiting for a start lock ends at the time-out or when asked to stop, 
   CHECK_THAT(stopped.sentence(), Catch::Contains(path_of(holder)) && Catch::Contains("asked to stop while waiting"));
 }
 
-TEST_CASE("what a killed holder left does not stop the next one, which takes it away") {
+TEST_CASE("a lock file that a killed holder left does not stop the next one, which removes it") {
   StartLock lock("lock");
   ::close(::open(path_of(lock).c_str(), O_CREAT | O_RDWR, 0600));
   {
@@ -73,7 +73,7 @@ TEST_CASE("what a killed holder left does not stop the next one, which takes it 
   CHECK_FALSE(exists(lock));
 }
 
-TEST_CASE("what killed holders left can be taken away, what is held stays") {
+TEST_CASE("lock files that killed holders left can be removed, held ones stay") {
   StartLock dead("dead"), held("held");
   ::close(::open(path_of(dead).c_str(), O_CREAT | O_RDWR, 0600));
   REQUIRE(held.try_take());
@@ -82,7 +82,7 @@ TEST_CASE("what killed holders left can be taken away, what is held stays") {
   CHECK(exists(held));
 }
 
-TEST_CASE("a start lock that cannot be made is an error, not a lock") {
+TEST_CASE("a start lock that cannot be created is an error, not a lock") {
   StartLock lock("lock");
   REQUIRE(::mkdir(path_of(lock).c_str(), 0700) == 0);
   const Error error = error_of([&] { lock.try_take(); });
@@ -122,7 +122,7 @@ std::string refusal_on(unsigned long flags, const char* options) {
 
 }  // namespace
 
-TEST_CASE("a start lock that cannot be made says what is wrong with /dev/shm, and advises nothing that does not help") {
+TEST_CASE("the error of a start lock that cannot be created names the problem of /dev/shm, and gives no useless advice") {
   const std::string full = refusal_on(0, "nr_inodes=1"), fixed = refusal_on(MS_RDONLY, "");
   if (full.empty()) {
     WARN("skipped: only root can mount");
@@ -133,7 +133,7 @@ TEST_CASE("a start lock that cannot be made says what is wrong with /dev/shm, an
   for (const std::string& refusal : {full, fixed}) CHECK_THAT(refusal, !Catch::Contains("DAMARIS_JOB"));
 }
 
-TEST_CASE("a start lock that another user has made first is not trusted") {
+TEST_CASE("a start lock that another user has created first is not trusted") {
   if (::geteuid() != 0) {
     WARN("skipped: only root can give a file away");
     return;
@@ -150,7 +150,7 @@ TEST_CASE("a start lock that another user has made first is not trusted") {
              Catch::Contains(path_of(lock)) && (Catch::Contains(" belongs to user 65534") || Catch::Contains("whose")));
 }
 
-TEST_CASE("a start lock is no region") {
+TEST_CASE("a start lock is not a region") {
   StartLock lock("lock");
   REQUIRE(lock.try_take());
   clear_dead_regions("lock", model::StalePolicy::discard);

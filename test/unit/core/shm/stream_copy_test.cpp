@@ -38,7 +38,7 @@ void check_copy(std::uint64_t bytes, std::size_t offset, Copy&& copy) {
 
 }  // namespace
 
-TEST_CASE("an array of any length arrives whole from any address, and nothing beside it is written") {
+TEST_CASE("an array of any length arrives in full from any address, and nothing beside it is written") {
   const std::uint64_t bytes =
       GENERATE(0, 1, 63, 64, 65, 16'383, 16'384, 16'385, 20'000, 65'600, 262'143, 262'144, 262'145, 299'968);
   const std::size_t offset = GENERATE(0, 1, 7, 16, 63);

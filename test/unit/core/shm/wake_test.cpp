@@ -12,7 +12,7 @@
 namespace damaris::shm {
 namespace {
 
-TEST_CASE("rule 15: a ring is never lost between the server's look at its lanes and its sleep") {
+TEST_CASE("rule 15: a ring is never lost between the server's check of its lanes and its sleep") {
   constexpr int kRounds = 2000;
   RegionHeader header{};
   std::atomic<int> sent{0};

@@ -34,7 +34,7 @@ TEST_CASE("a larger box is cut in its slow dimensions, evenly") {
   CHECK((huge_elements[0] == 1 && huge_elements[1] == 1 && huge_elements[2] == 1));
 }
 
-TEST_CASE("no extent of a brick is 0, also for an empty box") {
+TEST_CASE("no extent of a brick is 0, even for an empty box") {
   const Extents extents = brick_extents(box({0, 4, 0}), 4, 1000);
   CHECK((extents[0] == 1 && extents[1] == 4 && extents[2] == 1));
 }

@@ -86,7 +86,7 @@ using Steps = std::vector<std::int64_t>;
 
 }  // namespace
 
-TEST_CASE("a process that comes back into its run removes nothing that the run has stored, and says nothing of an earlier one") {
+TEST_CASE("a process that comes back into its run removes nothing that the run has stored, and reports nothing of an earlier one") {
   Run run(GENERATE("overwrite", "append", "refuse"));
   for (const int step : {0, 1, 2}) run.first_stores(step);
   SECTION("after it ended") { run.second_stores({0, 1, 2}); }
@@ -130,7 +130,8 @@ TEST_CASE("a process that comes back into a run with damaged lines removes no fi
   for (const int step : {0, 1, 2, 3}) CHECK(run.has(1, step));
 }
 
-TEST_CASE("what a process has lost between its death and its return is partial, and what it had ended before is not") {
+TEST_CASE(
+    "steps that a process has lost between its death and its return are partial, and those that it had ended before are not") {
   const bool killed = GENERATE(true, false);
   Run run(GENERATE("overwrite", "append"));
   for (const int step : {0, 1, 2, 3, 4, 5}) run.first_stores(step);
@@ -140,7 +141,7 @@ TEST_CASE("what a process has lost between its death and its return is partial, 
   CHECK(run.partial() == (killed ? Steps{3, 4} : Steps{}));
 }
 
-TEST_CASE("a process that opens the manifest once more, as another one has replaced it, has not come back and lost nothing") {
+TEST_CASE("a process that reopens the manifest, because another one has replaced it, has not come back and lost nothing") {
   const TempFolder folder;
   {
     ServerOf earlier(folder, 0, kProcesses, {}, false);
@@ -154,7 +155,7 @@ TEST_CASE("a process that opens the manifest once more, as another one has repla
   CHECK(content(folder.file("storm.jsonl")).find("{\"joined\":1") == content(folder.file("storm.jsonl")).rfind("{\"joined\":1"));
 }
 
-TEST_CASE("the recovery of a server's data into its run is no return of it: it leaves no gap, nor does a later return") {
+TEST_CASE("the recovery of a server's data into its run is not a return: it leaves no gap, nor does a later return") {
   const TempFolder folder;
   const auto server_on = [&](const char* node, const char* exists) {
     auto server = std::make_unique<ServerOf>(folder, 0, 1, Settings{{"exists", exists}}, false, "", "local", node);
@@ -175,7 +176,7 @@ TEST_CASE("the recovery of a server's data into its run is no return of it: it l
   }
 }
 
-TEST_CASE("a step that a process stores once more after it came back is the one that it stored last, and the log says so") {
+TEST_CASE("of a step that a process stores again after it came back the last version counts, and the log says so") {
   Run run(GENERATE("overwrite", "append"));
   for (const int step : {1, 2, 3}) run.first_stores(step);
   GENERATE(true, false) ? run.killed_second_stores({1, 2}) : run.second_stores({1, 2});
@@ -195,7 +196,7 @@ TEST_CASE("a step that a process stores once more after it came back is the one 
   CHECK(run.partial().empty());
 }
 
-TEST_CASE("with exists=refuse a process that comes back cannot store a step once more, and the file of before stays") {
+TEST_CASE("with exists=refuse a process that comes back cannot store a step again, and the old file stays") {
   Run run("refuse");
   run.first_stores(2);
   run.second_stores({2});
@@ -208,7 +209,7 @@ TEST_CASE("with exists=refuse a process that comes back cannot store a step once
   CHECK(run.partial() == Steps{2});
 }
 
-TEST_CASE("what a process can no longer read of an earlier run, as another one of its run has replaced it, is named as that") {
+TEST_CASE("data of an earlier run that another process of the run has replaced are reported as replaced when they are read") {
   const TempFolder folder;
   {
     ServerOf first(folder, 0, kProcesses, {}, false), second(folder, 1, kProcesses, {}, false);

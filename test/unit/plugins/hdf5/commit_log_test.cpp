@@ -23,7 +23,7 @@ std::uint32_t checksum_of_file(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("the manifest tells of each file and dataset what is in them") {
+TEST_CASE("the manifest describes the contents of each file and dataset") {
   const TempFolder folder;
   ServerOf server(folder, 0, 1);
   const auto exact = variable_info(0, "fields/v", DC_FLOAT32, 2);
@@ -68,7 +68,7 @@ TEST_CASE("the manifest tells of each file and dataset what is in them") {
   CHECK(file.datasets[1].checksum == damaris::codec::crc32(stored.data(), 24));
 }
 
-TEST_CASE("a step that a client never came for is partial, and verify says so") {
+TEST_CASE("a step of a client that never attached is partial, and verify says so") {
   const TempFolder folder;
   {
     ServerOf server(folder, 0, 1);
@@ -125,7 +125,7 @@ TEST_CASE("a line appears when all servers have reported the step or a later one
   CHECK_FALSE(steps_in(folder.file("storm.jsonl")).at(3).complete);
 }
 
-TEST_CASE("a server that passes a step without data has told of it: the line appears, and it is complete") {
+TEST_CASE("a server that passes a step without data has reported it: the line appears, and it is complete") {
   const TempFolder folder;
   ServerOf keeper(folder, 0, 2), other(folder, 1, 2);
   const auto to_keeper = [&] {
@@ -161,7 +161,7 @@ TEST_CASE("steps that a server passes are whole up to where it lost a client, an
   CHECK(steps.at(2).missing == std::vector<std::int32_t>{5});
 }
 
-TEST_CASE("of a step that only some servers stored, recovery tells no more than what these knew") {
+TEST_CASE("for a step that only some servers stored, recovery reports no more than these knew") {
   const TempFolder folder;
   {
     ServerOf keeper(folder, 0, 2, {}, true, "run1");  // dies with what nobody has told it
@@ -192,7 +192,7 @@ TEST_CASE("of a step that only some servers stored, recovery tells no more than 
   CHECK(found.partial[0].what == "servers that did not report it: 1");
 }
 
-TEST_CASE("a rank in place that had nothing of a step leaves it whole, one that has died does not") {
+TEST_CASE("a step is whole if a rank in place had no data of it, and not if that rank has died") {
   const TempFolder folder;
   ServerOf first(folder, 0, 2, ServerOf::In::place), second(folder, 1, 2, ServerOf::In::place);
   REQUIRE(first.plugin->init_code == DC_OK);
@@ -207,7 +207,7 @@ TEST_CASE("a rank in place that had nothing of a step leaves it whole, one that 
   CHECK(complete(3));
 }
 
-TEST_CASE("a server of another node that has joined and told of nothing leaves no step whole, until it ends") {
+TEST_CASE("if a server of another node has joined and reported nothing, no step is whole until it ends") {
   const TempFolder folder;
   ServerOf first(folder, 0, 1, {}, false);
   FakeHost host(ServerOf::with_basename({}, folder.file("storm")), {});
@@ -228,7 +228,7 @@ TEST_CASE("a server of another node that has joined and told of nothing leaves n
   CHECK(after.partial[0].what == "clients that never ended it: 9");
 }
 
-TEST_CASE("servers apart that store nothing leave no trace of the run") {
+TEST_CASE("independent servers that store nothing leave no trace of the run") {
   const TempFolder folder;
   {
     ServerOf first(folder, 0, 1, {}, false), second(folder, 1, 2, {}, false);
@@ -238,7 +238,7 @@ TEST_CASE("servers apart that store nothing leave no trace of the run") {
   CHECK_FALSE(std::filesystem::exists(folder.file("storm.jsonl")));
 }
 
-TEST_CASE("a block without a position in a layout with a global array is told of once, and in the manifest") {
+TEST_CASE("a block without a position in a layout with a global array is reported once, in the log and in the manifest") {
   const TempFolder folder;
   ServerOf server(folder, 0, 1);
   auto variable = variable_info(0, "fields/w", DC_FLOAT32, 1);
@@ -259,7 +259,7 @@ TEST_CASE("a block without a position in a layout with a global array is told of
   CHECK(std::count(server.host.lines.begin(), server.host.lines.end(), std::make_pair(1, "hdf5: step 1: " + line)) == 1);
 }
 
-TEST_CASE("a block that another one hides with other values is told of once; the same values, or a shared face, are none") {
+TEST_CASE("a block that another one hides with other values is reported once; the same values, or a shared face, are not") {
   const TempFolder folder;
   ServerOf server(folder, 0, 1);
   const auto variable = variable_info(0, "fields/w", DC_FLOAT32, 1);
@@ -282,7 +282,7 @@ TEST_CASE("a block that another one hides with other values is told of once; the
   CHECK(std::count(server.host.lines.begin(), server.host.lines.end(), std::make_pair(1, "hdf5: step 3: " + line)) == 1);
 }
 
-TEST_CASE("a step that could not be stored stands in the manifest with its reason") {
+TEST_CASE("a step that could not be stored is in the manifest with its reason") {
   const TempFolder folder;
   ServerOf server(folder, 0, 1);
   std::filesystem::create_directory(folder.file("storm.node7.s0.i0.h5"));
@@ -293,7 +293,8 @@ TEST_CASE("a step that could not be stored stands in the manifest with its reaso
   CHECK_THAT(step.failures[0], Catch::Contains("cannot rename to"));
 }
 
-TEST_CASE("exists=overwrite removes all files of the earlier run with the first step, not before, also those of other servers") {
+TEST_CASE(
+    "exists=overwrite removes all files of the earlier run with the first step, not before, including those of other servers") {
   const TempFolder folder;
   {
     ServerOf keeper(folder, 0, 2), other(folder, 1, 2);
@@ -316,7 +317,7 @@ TEST_CASE("exists=overwrite removes all files of the earlier run with the first 
   CHECK(names == std::vector<std::string>{".storm.lock", "storm.jsonl", "storm.node7.s0.i1.h5"});  // and views when there is time
 }
 
-TEST_CASE("lines that do not fit on a full disk are kept and added later; at the end the run fails for them") {
+TEST_CASE("lines that do not fit on a full disk are kept and added later; if they still do not fit at the end, the run fails") {
   const TempFolder folder;
   std::filesystem::create_directory(folder.file("disk"));
   if (::mount("tmpfs", folder.file("disk").c_str(), "tmpfs", 0, "size=128k") != 0) {

@@ -23,7 +23,7 @@ manifest::DatasetEntry part(std::int64_t extent, std::optional<double> scale) {
   return dataset;
 }
 
-TEST_CASE("parts of other scales have none in common, and the first two that differ are named") {
+TEST_CASE("parts of different scales have none in common, and the first two that differ are named") {
   const manifest::FileEntry files[3] = {file_named("a.h5"), file_named("b.h5"), file_named("c.h5")};
   const manifest::DatasetEntry parts[3] = {part(4, 1), part(4, 2), part(4, {})};
   CommonScaling scaling;
@@ -37,7 +37,7 @@ TEST_CASE("parts of other scales have none in common, and the first two that dif
   CHECK(scaling.obstacle() == why);
 }
 
-TEST_CASE("a part without elements says nothing of the scale, be it the first or not") {
+TEST_CASE("a part without elements does not affect the scale, whether it is the first or not") {
   const manifest::FileEntry file = file_named("a.h5");
   const manifest::DatasetEntry empty = part(0, {}), full = part(4, 2);
   CommonScaling scaling;

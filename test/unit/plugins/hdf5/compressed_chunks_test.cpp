@@ -133,7 +133,7 @@ TEST_CASE("a restart names the file and the dataset that would take more memory 
   CHECK_THAT(later.host.failure, Contains("odd.h5: ") && Contains(why));
 }
 
-TEST_CASE("a part of compressed chunks comes back, across their borders and with its type") {
+TEST_CASE("a part of compressed chunks is read back, across their borders and with its type") {
   const auto codec = GENERATE(DC_CODEC_DEFLATE, DC_CODEC_ZSTD);
   const bool half = GENERATE(false, true);
   std::vector<dc_variable_info_t> variables = {theta()};

@@ -41,7 +41,7 @@ TEST_CASE("every element type keeps its type and its extreme values, with and wi
   store_and_compare<double>(DC_FLOAT64);
 }
 
-TEST_CASE("a large dataset begins at a page of the file, whatever lies before it") {
+TEST_CASE("a large dataset begins at a page of the file, whatever precedes it") {
   const auto variable = variable_info(0, "v", DC_UINT8, 1);
   Fixture run({variable});
   Blocks blocks(0);
@@ -150,7 +150,7 @@ TEST_CASE("ghost zones are left out, with and without filters") {
   }
 }
 
-TEST_CASE("a block without elements becomes a dataset without elements, also with filters") {
+TEST_CASE("a block without elements becomes a dataset without elements, even with filters") {
   const auto variable = variable_info(0, "particles", DC_FLOAT32, 2);
   for (const char* filters : {"", "shuffle,deflate:1"}) {
     Fixture run({variable}, {{"filters", filters}});
@@ -210,7 +210,7 @@ TEST_CASE("filters compress: zeros take less room than without, in chunks no lar
   CHECK(bytes[1] < bytes[0] / 20);
 }
 
-TEST_CASE("the host is told path and size of each file, and a step without data makes none") {
+TEST_CASE("path and size of each file are reported to the host, and a step without data makes none") {
   const auto variable = variable_info(0, "v", DC_INT32, 1);
   Fixture run({variable});
   Blocks empty(0), blocks(1);

@@ -72,7 +72,7 @@ bool reader_objects(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("a bit that has changed anywhere in the manifest is found") {
+TEST_CASE("a changed bit anywhere in the manifest is detected") {
   const EndedRun run;
   REQUIRE_FALSE(run.verify_objects());
   const std::string bytes = content(run.record());
@@ -85,7 +85,7 @@ TEST_CASE("a bit that has changed anywhere in the manifest is found") {
   }
 }
 
-TEST_CASE("lines of the manifest that are removed, repeated or exchanged are found") {
+TEST_CASE("removed, repeated or exchanged lines of the manifest are detected") {
   const EndedRun run;
   const Lines lines = lines_of(content(run.record()));
   const auto objects = [&](const Lines& changed) {
@@ -114,7 +114,7 @@ TEST_CASE("lines of the manifest that are removed, repeated or exchanged are fou
   CHECK_FALSE(objects(lines));
 }
 
-TEST_CASE("a file of a run that has changed by a bit, that is cut, longer or gone is found, the views too") {
+TEST_CASE("a file of a run that is changed by a bit, truncated, longer or missing is detected, and so are views") {
   const EndedRun run;
   const char* const name = GENERATE("storm.node7.s0.i0.h5", "storm.node7.s0.i2.h5", "storm.h5", "storm.xmf");
   INFO(name);
@@ -139,7 +139,7 @@ TEST_CASE("a file of a run that has changed by a bit, that is cut, longer or gon
   CHECK_FALSE(run.verify_objects());
 }
 
-TEST_CASE("files that were exchanged between steps or between runs are found") {
+TEST_CASE("files that were exchanged between steps or between runs are detected") {
   const EndedRun run, other(5);
   const auto one = run.folder.file("storm.node7.s0.i0.h5"), two = run.folder.file("storm.node7.s0.i2.h5");
   const auto exchange = [](const std::string& a, const std::string& b) {
@@ -162,7 +162,7 @@ TEST_CASE("files that were exchanged between steps or between runs are found") {
   CHECK_FALSE(run.verify_objects());
 }
 
-TEST_CASE("a view that an earlier state was put back of is told from one that is damaged") {
+TEST_CASE("a view whose earlier state was restored is distinguished from a damaged one") {
   const TempFolder folder;
   ServerOf server(folder, 0, 1);
   REQUIRE(server.store(1) == DC_OK);

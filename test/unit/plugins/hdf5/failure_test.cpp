@@ -56,7 +56,7 @@ std::size_t files_in(const std::string& folder) {
 
 }  // namespace
 
-TEST_CASE("an output folder that vanishes in the run fails the step with the path; put back, the next one works") {
+TEST_CASE("an output folder that vanishes during the run fails the step with the path; when it is restored, the next step works") {
   const auto variable = variable_info(0, "v", DC_UINT8, 1);
   const TempFolder folder;
   std::filesystem::create_directory(folder.file("out"));
@@ -101,7 +101,7 @@ TEST_CASE("exists=refuse does not replace a file that appeared in the run, the d
   }
 }
 
-TEST_CASE("a read-only file system is refused by init and fails a step, also for root") {
+TEST_CASE("a read-only file system is refused by init and fails a step, even for root") {
   const auto variable = variable_info(0, "v", DC_UINT8, 1);
   const TempFolder folder;
   const Mount disk(folder.file("disk"), "size=256k");

@@ -40,7 +40,7 @@ TEST_CASE("values that would overflow get a new scale") {
   CHECK(scales.choose(0, range(-1, 65536)).scale == 65536);
 }
 
-TEST_CASE("values that no scale holds choose nothing for what comes later") {
+TEST_CASE("values that fit no scale do not affect later choices") {
   Float16Scales scales;
   const double most = std::numeric_limits<double>::max();
   CHECK(scales.choose(0, range(-most, most)).scale == 0x1p1008);
@@ -49,7 +49,7 @@ TEST_CASE("values that no scale holds choose nothing for what comes later") {
   CHECK(scales.choose(0, range(-1, 1)).scale == 1);
 }
 
-TEST_CASE("zeros and values that are not finite choose nothing for what comes later") {
+TEST_CASE("zeros and values that are not finite do not affect later choices") {
   Float16Scales scales;
   CHECK(scales.choose(0, range(0, 0)).scale == 1);
   CHECK(scales.choose(0, {}).scale == 1);

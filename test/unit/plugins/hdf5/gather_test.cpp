@@ -30,7 +30,7 @@ std::vector<int> copied(const Box& to, const Box& from, const Box& region) {
 
 }  // namespace
 
-TEST_CASE("copy_region puts each element of the region at its place and touches no other") {
+TEST_CASE("copy_region puts each element of the region at its position and touches no other") {
   const Box to = {3, {1, 2, 3}, {5, 6, 7}}, from = {3, {0, 0, 0}, {4, 8, 9}};
   for (const Box& region : {intersection(to, from), Box{3, {2, 3, 4}, {3, 5, 6}}, Box{3, {1, 2, 3}, {4, 6, 7}}}) {
     const std::vector<int> target = copied(to, from, region), numbers = numbered(to);

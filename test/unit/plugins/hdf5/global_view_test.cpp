@@ -81,7 +81,7 @@ std::string why_not_shown(const hdf5::Steps& steps, int ndims = 1) {
 
 }  // namespace
 
-TEST_CASE("rule 11: where files of servers overlap the lower client wins, whichever server was the first to tell of the step") {
+TEST_CASE("rule 11: where files of servers overlap the lower client wins, whichever server was the first to report the step") {
   const bool lower_comes_first = GENERATE(true, false);
   manifest::DatasetEntry low = joined_dataset("a", {0}, {5}), high = joined_dataset("a", {4}, {5});
   low.lowest_source = lower_comes_first ? 1 : 7;
@@ -97,7 +97,7 @@ TEST_CASE("rule 11: where files of servers overlap the lower client wins, whiche
   CHECK(view.arrays[0].mappings.size() == 4);
 }
 
-TEST_CASE("stacks of servers follow each other by their clients, whichever server was the first to tell of the step") {
+TEST_CASE("stacks of servers follow each other by their clients, whichever server was the first to report the step") {
   const hdf5::Steps steps = told_in_either_order(stack_of(8), stack_of(3));
   const FakeHost host({}, {variable_info(0, "a", DC_INT32, 1)});
   const hdf5::GlobalView view = hdf5::global_view(steps, *host.view());
@@ -106,7 +106,7 @@ TEST_CASE("stacks of servers follow each other by their clients, whichever serve
   CHECK(view.arrays[0].sources == std::vector<std::int32_t>{3, 3, 8, 8});
 }
 
-TEST_CASE("a variable that has a position in one step and none in another is not shown: the latter's place is not known") {
+TEST_CASE("a variable that has a position in one step and none in another is not shown: the position in the latter is unknown") {
   const manifest::DatasetEntry placed = joined_dataset("a", {8}, {4}, {16}), alone = source_dataset("a", 0, {4});
   const bool first_is_placed = GENERATE(true, false);
   const hdf5::Steps steps = first_is_placed ? steps_of({{placed}, {alone}}) : steps_of({{alone}, {placed}});
@@ -115,14 +115,14 @@ TEST_CASE("a variable that has a position in one step and none in another is not
                       ".h5; place it with dc_set_position in every step"));
 }
 
-TEST_CASE("one block a step without a position is shown, and blocks without elements need none") {
+TEST_CASE("one block per step without a position is shown, and blocks without elements need none") {
   const manifest::DatasetEntry alone = source_dataset("a", 0, {4}), placed = joined_dataset("a", {8}, {4});
   CHECK(why_not_shown(steps_of({{alone}, {alone}})).empty());
   CHECK(why_not_shown(steps_of({{source_dataset("a", 0, {0})}, {placed}})).empty());
   CHECK(why_not_shown(steps_of({{alone}, {joined_dataset("a", {8}, {0})}})).empty());
 }
 
-TEST_CASE("the place of a block without elements does not widen the array, whichever step it is of") {
+TEST_CASE("the position of a block without elements does not widen the array, in any step") {
   const manifest::DatasetEntry some = joined_dataset("a", {0}, {4}), none = joined_dataset("a", {8}, {0});
   const hdf5::Steps steps = GENERATE(true, false) ? steps_of({{none}, {some}}) : steps_of({{some}, {none}});
   const FakeHost host({}, {variable_info(0, "a", DC_INT32, 1)});

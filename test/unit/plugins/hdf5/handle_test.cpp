@@ -13,7 +13,7 @@ using namespace damaris::hdf5;
 using damaris::test::FileLimit;
 using damaris::test::TempFolder;
 
-TEST_CASE("a failure of HDF5 says which error of the system it came from") {
+TEST_CASE("a failure of HDF5 names the system error that caused it") {
   const TempFolder folder;
   const QuietErrors quiet;
   int error = 0;
@@ -25,7 +25,7 @@ TEST_CASE("a failure of HDF5 says which error of the system it came from") {
   CHECK(error == ENOENT);
 }
 
-TEST_CASE("a file that cannot be written is closed once, with the cause, and HDF5 keeps nothing of it") {
+TEST_CASE("a file that cannot be written is closed once, with the cause, and HDF5 keeps nothing") {
   const TempFolder folder;
   const std::string path = (folder.path() / "a.h5").string();
   const QuietErrors quiet;

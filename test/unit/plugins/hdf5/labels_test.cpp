@@ -28,7 +28,7 @@ void make_global(dc_dataset_t& block) {
 
 }  // namespace
 
-TEST_CASE("a dataset of one source tells unit, description, layout, step, time, source, block, position and global extents") {
+TEST_CASE("a dataset of one source has unit, description, layout, step, time, source, block, position and global extents") {
   const auto variable = temperature();
   Fixture run({variable});
   Blocks blocks(7);
@@ -52,7 +52,7 @@ TEST_CASE("a dataset of one source tells unit, description, layout, step, time, 
   CHECK_FALSE(file.has_attribute("fields/th/2", "position"));
 }
 
-TEST_CASE("a joined dataset tells its own position and which part came from which source") {
+TEST_CASE("a joined dataset has its own position, and names the source of each part") {
   const auto variable = temperature();
   Fixture run({variable});
   Blocks blocks(7);
@@ -79,7 +79,7 @@ TEST_CASE("a joined dataset tells its own position and which part came from whic
   CHECK_FALSE(file.has_attribute(path, "time"));
 }
 
-TEST_CASE("what the XML does not give is no attribute") {
+TEST_CASE("what the XML does not specify is not an attribute") {
   const auto variable = variable_info(0, "v", DC_INT32, 1);
   Fixture run({variable});
   Blocks blocks(0);
@@ -89,7 +89,7 @@ TEST_CASE("what the XML does not give is no attribute") {
     CHECK_FALSE(file.has_attribute("v/0", name));
 }
 
-TEST_CASE("the file tells simulation, step, time, host, server, clients, and which of them are absent or missing") {
+TEST_CASE("the file has simulation, step, time, host, server, clients, and those that are absent or missing") {
   const auto variable = variable_info(0, "v", DC_INT32, 1);
   Fixture run({variable});
   Blocks blocks(9);
@@ -120,7 +120,7 @@ TEST_CASE("the file tells simulation, step, time, host, server, clients, and whi
   CHECK(file.attribute<std::int64_t>("/", "never_attached") == Longs{4});
 }
 
-TEST_CASE("what a full buffer has cost a step is in its file, and nothing where it has cost nothing") {
+TEST_CASE("the effects of a full buffer on a step are in its file, and nothing if there were none") {
   const auto u = variable_info(0, "fields/u", DC_INT32, 1), v = variable_info(1, "fields/v", DC_INT32, 1);
   Fixture run({u, v});
   const std::uint32_t refused[] = {1};
@@ -140,7 +140,7 @@ TEST_CASE("what a full buffer has cost a step is in its file, and nothing where 
   }
 }
 
-TEST_CASE("nobody absent or missing gives empty lists, a hundred thousand of them long ones") {
+TEST_CASE("no absent or missing clients give empty lists, a hundred thousand of them long ones") {
   const auto variable = variable_info(0, "v", DC_INT32, 1);
   Fixture run({variable});
   Blocks few(0), many(1);

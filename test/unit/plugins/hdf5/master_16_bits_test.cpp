@@ -44,7 +44,7 @@ void check_close(const std::vector<float>& values, const std::vector<float>& exp
 
 }  // namespace
 
-TEST_CASE("16 bits with a scale of the server's choice are shown, for as long as it is good") {
+TEST_CASE("16 bits with a scale chosen by the server are shown, as long as the scale fits") {
   const TempFolder folder;
   const auto variable = in_16_bits("float16");
   MadeRun run(folder.path(), 2, {variable});
@@ -84,7 +84,7 @@ TEST_CASE("16 bits around a middle far from zero keep it while the values drift"
              Contains("v: its 16-bit parts have different scales and offsets (storm.node7.s0.i0.h5 and storm.node7.s0.i3.h5)"));
 }
 
-TEST_CASE("a block without elements, without finite values, or of zeros hides no variable of 16 bits") {
+TEST_CASE("a block without elements, without finite values, or of zeros does not hide a variable of 16 bits") {
   const TempFolder folder;
   const double scale = GENERATE(0.0, 0.25);
   const auto variable = in_16_bits("float16", scale);
@@ -105,7 +105,7 @@ TEST_CASE("a block without elements, without finite values, or of zeros hides no
   CHECK(ReadFile(run.path(0, 4)).element_bytes("v") == 2);
 }
 
-TEST_CASE("a variable of which some values overflowed 16 bits is not shown, and the reason is that") {
+TEST_CASE("a variable with values that overflowed 16 bits is not shown, with that as the reason") {
   const TempFolder folder;
   const auto variable = in_16_bits("float16:1:0:keep", 1);
   MadeRun run(folder.path(), 1, {variable});

@@ -9,7 +9,7 @@
 using namespace damaris::test;
 using Catch::Matchers::Contains;
 
-TEST_CASE("a position that makes an array too large for HDF5 keeps that variable out of the views, and no other one") {
+TEST_CASE("a position that makes an array too large for HDF5 excludes only that variable from the views") {
   const TempFolder folder;
   const auto v = variable_info(0, "v", DC_FLOAT32, 2), w = variable_info(1, "w", DC_INT8, 1);
   MadeRun run(folder.path(), 1, {v, w});

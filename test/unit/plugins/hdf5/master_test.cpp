@@ -49,7 +49,7 @@ class WorkingFolder {
 
 }  // namespace
 
-TEST_CASE("the master shows a variable of two servers and two steps as one array") {
+TEST_CASE("the master file shows a variable of two servers and two steps as one array") {
   const TempFolder folder;
   const auto variable = variable_info(0, "fields/theta", DC_INT32, 2);
   MadeRun run(folder.path(), 2, {variable});
@@ -66,7 +66,7 @@ TEST_CASE("the master shows a variable of two servers and two steps as one array
   CHECK(master.texts("/", "not_shown").empty());
 }
 
-TEST_CASE("a server that has not reported yet leaves a hole, which is filled when it has") {
+TEST_CASE("a server that has not reported yet leaves a hole, which is filled when it reports") {
   const TempFolder folder;
   const auto real = variable_info(0, "v", DC_FLOAT32, 2);
   MadeRun run(folder.path(), 2, {real});
@@ -104,7 +104,7 @@ TEST_CASE(
   CHECK(master.attribute<std::int32_t>("v", "_FillValue") == std::vector<std::int32_t>{kNo});
 }
 
-TEST_CASE("the views hold after the folder has moved, from whatever working directory") {
+TEST_CASE("the views are valid after the folder has moved, from any working directory") {
   const TempFolder folder, elsewhere;
   const auto variable = variable_info(0, "v", DC_INT32, 2);
   MadeRun run(folder.path(), 2, {variable});
@@ -124,7 +124,7 @@ TEST_CASE("the views hold after the folder has moved, from whatever working dire
   CHECK(master.values<int>("v") == expected);
 }
 
-TEST_CASE("variables and groups with the names of axes keep them; the axes take others") {
+TEST_CASE("variables and groups with the names of axes keep them; the axes get other names") {
   const TempFolder folder;
   const std::vector<dc_variable_info_t> variables = {variable_info(0, "time", DC_INT32, 1),
                                                      variable_info(1, "steps/iteration", DC_INT32, 1),
@@ -143,7 +143,7 @@ TEST_CASE("variables and groups with the names of axes keep them; the axes take 
   CHECK(master.extents("scalar_x_") == std::vector<hsize_t>{2});
 }
 
-TEST_CASE("an array without declared extents spans its parts and says where it begins") {
+TEST_CASE("an array without declared extents spans its parts and has a position") {
   const TempFolder folder;
   const auto variable = variable_info(0, "v", DC_INT32, 1);
   MadeRun run(folder.path(), 1, {variable});
@@ -159,7 +159,7 @@ TEST_CASE("an array without declared extents spans its parts and says where it b
   CHECK(master.attribute<std::int64_t>("v", "position") == std::vector<std::int64_t>{-3});
 }
 
-TEST_CASE("declared extents are shown whole, and grow where a part lies outside") {
+TEST_CASE("declared extents are shown in full, and grow if a part is outside") {
   const TempFolder folder;
   auto variable = variable_info(0, "v", DC_INT32, 1);
   variable.has_global = 1;
@@ -182,7 +182,7 @@ TEST_CASE("declared extents are shown whole, and grow where a part lies outside"
   CHECK(master.values<int>("v") == std::vector<int>{kHole, 1, kHole, kHole, kHole, kHole, kHole, kHole, 2, 3});
 }
 
-TEST_CASE("where servers share a face the lower one is shown") {
+TEST_CASE("where servers share a face the values of the lower one are shown") {
   const TempFolder folder;
   const auto variable = variable_info(0, "v", DC_INT32, 1);
   MadeRun run(folder.path(), 3, {variable});
@@ -229,7 +229,7 @@ TEST_CASE("as many dimensions as a layout may have leave room for time") {
   CHECK(master.values<int>("v") == values);
 }
 
-TEST_CASE("an array without elements, and one of another run's XML, do no harm") {
+TEST_CASE("an array without elements, and one of another run's XML, are harmless") {
   const TempFolder folder;
   const auto variable = variable_info(0, "v", DC_INT32, 2);
   MadeRun run(folder.path(), 1, {variable});
@@ -258,7 +258,7 @@ TEST_CASE("a variable of other dimensions in an earlier run is not shown as one 
   CHECK_THAT(master.texts("/", "not_shown")[0], Contains("1 dimensions in storm.node7.s0.i0.h5 and 2 in the XML"));
 }
 
-TEST_CASE("a variable that a run that goes on declares otherwise is not shown: not converted, nor under another unit") {
+TEST_CASE("a variable that a continuing run declares differently is not shown: not converted, nor under another unit") {
   const TempFolder folder;
   const auto run = [&](dc_type type, const char* unit, std::int64_t step) {
     auto v = variable_info(0, "v", type, 1), w = variable_info(1, "w", DC_FLOAT32, 1);
@@ -296,7 +296,7 @@ TEST_CASE("a run without any data has views without arrays") {
   CHECK(master.texts("/", "not_shown").empty());
 }
 
-TEST_CASE("a coordinate labels a dimension only where it has the same places; else it is an array in time") {
+TEST_CASE("a coordinate labels a dimension only if it has the same positions; otherwise it is an array in time") {
   const TempFolder folder;
   const std::uint32_t x[] = {0};
   std::vector<dc_variable_info_t> variables = {variable_info(0, "places/x", DC_FLOAT32, 1), variable_info(1, "fits", DC_INT32, 1),
@@ -326,7 +326,7 @@ TEST_CASE("a coordinate labels a dimension only where it has the same places; el
   CHECK(master.has("scalar_x"));
 }
 
-TEST_CASE("a coordinate whose name something else has labels under another one") {
+TEST_CASE("a coordinate whose name is already in use labels under another name") {
   const TempFolder folder;
   const std::uint32_t y[] = {0};
   std::vector<dc_variable_info_t> variables = {variable_info(0, "places/x", DC_FLOAT32, 1), variable_info(1, "x", DC_INT32, 1)};
@@ -344,7 +344,7 @@ TEST_CASE("a coordinate whose name something else has labels under another one")
   CHECK(master.values<float>("places/x_") == std::vector<float>{0.5F, 2.5F});
 }
 
-TEST_CASE("times that do not increase make no axis: it has the steps' numbers then, also in XDMF") {
+TEST_CASE("times that do not increase are not used as an axis: it then has the steps' numbers, in XDMF too") {
   const TempFolder folder;
   const std::vector<double> times =
       GENERATE(std::vector<double>{0.5, 1.5, 2.5}, std::vector<double>{0.5, 1.5, 1.5}, std::vector<double>{0.5, 2.5, 1.5},

@@ -15,7 +15,7 @@ using damaris::hdf5::kCopiesOfChunk;
 using damaris::hdf5::lanes_within;
 using damaris::hdf5::require_memory_for_file;
 
-TEST_CASE("a chunk that is too large is halved in its slowest dimensions, whatever stands behind its last one") {
+TEST_CASE("a chunk that is too large is halved in its slowest dimensions, whatever follows its last one") {
   const Extents extents = {8, 4, 7, 9};
   CHECK(cut_to(extents, 2, 8, 8 * 4 * 8 * kCopiesOfChunk) == extents);
   CHECK(cut_to(extents, 2, 8, 8 * 4 * 8 * kCopiesOfChunk - 1) == Extents{4, 4, 7, 9});
@@ -25,7 +25,7 @@ TEST_CASE("a chunk that is too large is halved in its slowest dimensions, whatev
 }
 
 #ifndef __SANITIZE_ADDRESS__  // which cannot live within limits
-TEST_CASE("a file is not opened where HDF5 would run out of memory over it") {
+TEST_CASE("a file is not opened if HDF5 would run out of memory with it") {
   require_memory_for_file("a.h5");
   struct rlimit before = {};
   REQUIRE(::getrlimit(RLIMIT_AS, &before) == 0);

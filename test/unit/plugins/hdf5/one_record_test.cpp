@@ -25,7 +25,7 @@ using damaris::manifest::ManifestFile;
 using damaris::manifest::RunLock;
 using damaris::manifest::StepEntry;
 
-TEST_CASE("a run that stores nothing leaves everything of the earlier run as it was") {
+TEST_CASE("a run that stores nothing leaves the earlier run unchanged") {
   const TempFolder folder;
   {
     ServerOf first(folder, 0, 1);
@@ -76,7 +76,7 @@ TEST_CASE("a run that is refused keeps no descriptor of the manifest of the earl
   CHECK(open() == before);
 }
 
-TEST_CASE("the master shows the run that has replaced an earlier one, also when it was at work before its first file") {
+TEST_CASE("the master file shows the run that has replaced an earlier one, even if it was updated before that run's first file") {
   const TempFolder folder;
   for (const std::int64_t first : {2, 7}) {
     ServerOf server(folder, 0, 1);
@@ -94,7 +94,8 @@ TEST_CASE("the master shows the run that has replaced an earlier one, also when 
   }
 }
 
-TEST_CASE("what a later run could not store before its first file is told, and an earlier run's values do not hide it") {
+TEST_CASE(
+    "steps that a later run could not store before its first file are reported, and an earlier run's values do not hide them") {
   const TempFolder folder;
   const QuietErrors quiet;
   const char* const exists = GENERATE("append", "overwrite");
@@ -153,7 +154,7 @@ TEST_CASE("what a later run could not store before its first file is told, and a
   }
 }
 
-TEST_CASE("a run does not begin in the manifest of one that goes on, in another job or the same") {
+TEST_CASE("a run does not begin in the manifest of a running one, in another job or the same") {
   const TempFolder folder;
   const bool connected = GENERATE(true, false);
   ServerOf first(folder, 0, 1, {}, connected);
@@ -167,7 +168,7 @@ TEST_CASE("a run does not begin in the manifest of one that goes on, in another 
   CHECK_THAT(other.failure, Catch::Contains("storm.jsonl' is the manifest of another run, which is still running"));
 }
 
-TEST_CASE("a process that adds to the manifest after the first one has given it another file and left hides nothing of that") {
+TEST_CASE("a process that adds to the manifest after the first one has replaced the file and left hides nothing of it") {
   const TempFolder folder;
   {
     ServerOf earlier(folder, 0, 1, {}, false);
@@ -185,7 +186,7 @@ TEST_CASE("a process that adds to the manifest after the first one has given it 
   CHECK(steps.at(1).servers == std::vector<int>{0, 1});
 }
 
-TEST_CASE("a manifest that is overwritten again and again does not grow") {
+TEST_CASE("a manifest that is overwritten repeatedly does not grow") {
   const TempFolder folder;
   for (int run = 0; run < 4; ++run) {
     ServerOf server(folder, 0, 1, {}, run % 2 == 0);
@@ -213,7 +214,7 @@ class Umask {
 
 }  // namespace
 
-TEST_CASE("a manifest that replaces an earlier one has the rights that the umask gives, as the first one had") {
+TEST_CASE("a manifest that replaces an earlier one has the rights that the umask gives, like the first one") {
   const TempFolder folder;
   const Umask mask(027);
   std::vector<struct stat> seen;
@@ -241,7 +242,7 @@ TEST_CASE("exists=append keeps the earlier run and replaces it from the first st
   CHECK(steps.at(2).files[0].datasets[0].raw_bytes == 400);
 }
 
-TEST_CASE("a process that holds the manifest for ever is not waited for for ever, and what it held up is added afterwards") {
+TEST_CASE("a process that holds the manifest forever is not waited for forever, and the delayed lines are added afterwards") {
   const TempFolder folder;
   const QuietErrors quiet;
   RunLock run_lock(folder.file("storm.jsonl"), "run", "node7.s0", true, std::chrono::milliseconds(20));
@@ -288,7 +289,7 @@ TEST_CASE("servers that cannot reach each other add to one manifest, and a later
   }
 }
 
-TEST_CASE("a process that comes when the others of its job have ended says that it replaces their run, before it does") {
+TEST_CASE("a process that comes when the others of its job have ended logs that it replaces their run, before it does so") {
   const TempFolder folder;
   {
     ServerOf first(folder, 0, 2, {}, false);
@@ -309,7 +310,7 @@ TEST_CASE("a process that comes when the others of its job have ended says that 
 }
 
 TEST_CASE(
-    "the number of a process in place, however large, is no count: of lines that can be read, nor of what the disk has to take") {
+    "the number of a process in place, however large, counts neither lines that can be read nor data that the disk must hold") {
   const TempFolder folder;
   const int most = std::numeric_limits<int>::max();
   {
@@ -324,7 +325,7 @@ TEST_CASE(
   CHECK(reader.steps().at(0).complete);
 }
 
-TEST_CASE("a process that comes when the others of its job have ended says that it begins a later run, one of several warns") {
+TEST_CASE("a process that comes when the others of its job have ended logs that it begins a later run, one of several warns") {
   const TempFolder folder;
   const int servers = GENERATE(1, 3);
   const bool same_job = GENERATE(true, false);
@@ -344,7 +345,7 @@ TEST_CASE("a process that comes when the others of its job have ended says that 
   CHECK(says_so(late, servers == 1 ? 1 : 2) == 0);
 }
 
-TEST_CASE("a file in a view's place that no run has made is not replaced: the run does not begin, and it stays") {
+TEST_CASE("a file in a view's place that no run has created is not replaced: the run does not begin, and the file stays") {
   const TempFolder folder;
   const char* const name = GENERATE("storm.h5", "storm.xmf");
   const char* const existing = GENERATE("overwrite", "append", "refuse");
@@ -361,7 +362,7 @@ TEST_CASE("a file in a view's place that no run has made is not replaced: the ru
   CHECK_FALSE(std::filesystem::exists(folder.file("storm.jsonl")));
 }
 
-TEST_CASE("the views of an earlier run are no obstacle, also without any array") {
+TEST_CASE("the views of an earlier run are no obstacle, even without any array") {
   const TempFolder folder;
   for (const std::size_t values : {4, 0}) {
     ServerOf server(folder, 0, 1);
@@ -374,7 +375,7 @@ TEST_CASE("the views of an earlier run are no obstacle, also without any array")
   CHECK(third.plugin->init_code == DC_OK);
 }
 
-TEST_CASE("of a manifest that names other files an overwriting run removes none of these") {
+TEST_CASE("an overwriting run removes none of the other files that a manifest names") {
   const TempFolder folder;
   {
     ServerOf keeper(folder, 0, 2), other(folder, 1, 2);

@@ -60,7 +60,7 @@ TEST_CASE("values behind a link or a mapping to another file are refused, and a 
   CHECK_THROWS_AS(open_stored(pipe), Failure);
 }
 
-TEST_CASE("values in the header of a dataset, of which HDF5 reads more than are there, are refused") {
+TEST_CASE("values in the header of a dataset, of which HDF5 reads more than exist, are refused") {
   const TempFolder folder;
   const std::string path = file_with_values(folder.file("foreign.h5"), [&](hid_t file) {
     const Space four(H5Screate_simple(1, kFour, nullptr), "make a space");
@@ -71,7 +71,7 @@ TEST_CASE("values in the header of a dataset, of which HDF5 reads more than are 
   CHECK_THROWS_WITH(open_dataset(open_stored(path), "compact"), Catch::Contains("in its header, which Damaris never writes"));
 }
 
-TEST_CASE("a link to what the system makes up is neither read nor summed: it may wait for ever") {
+TEST_CASE("a link to what the system generates is neither read nor summed: it may block forever") {
   const TempFolder folder;
   const std::string link = folder.file("storm.s0.i0.h5");
   std::filesystem::create_symlink("/proc/self/status", link);
@@ -79,7 +79,7 @@ TEST_CASE("a link to what the system makes up is neither read nor summed: it may
   CHECK_THROWS_WITH(open_stored(link), Catch::Contains("is not a regular file"));
 }
 
-TEST_CASE("a lock on the file, which all who may read it can take, keeps nobody from reading") {
+TEST_CASE("a lock on the file, which any reader can take, does not prevent reading") {
   const TempFolder folder;
   const std::string path = file_with_values(folder.file("locked.h5"));
   const int other = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -88,7 +88,7 @@ TEST_CASE("a lock on the file, which all who may read it can take, keeps nobody 
   ::close(other);
 }
 
-TEST_CASE("a dataset without any value is not read, however large it says it is") {
+TEST_CASE("a dataset without any value is not read, whatever size it claims") {
   const TempFolder folder;
   const std::string path = file_with_values(folder.file("huge.h5"), [](hid_t file) {
     const hsize_t extents[1] = {hsize_t{1} << 50}, chunk[1] = {1 << 20};

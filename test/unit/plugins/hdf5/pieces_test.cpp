@@ -6,7 +6,7 @@
 
 namespace damaris::test {
 
-TEST_CASE("what has the larger priority is stored first, what has the same in the order of the XML") {
+TEST_CASE("variables are stored by priority, those of equal priority in the order of the XML") {
   std::vector<dc_variable_info_t> variables = {variable_info(0, "low", DC_INT32, 1), variable_info(1, "first", DC_INT32, 1),
                                                variable_info(2, "lowest", DC_INT32, 1), variable_info(3, "second", DC_INT32, 1)};
   variables[1].priority = variables[3].priority = 7;

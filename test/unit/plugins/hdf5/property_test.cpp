@@ -247,7 +247,7 @@ int h5diff(const std::string& arguments) {
 
 }  // namespace
 
-TEST_CASE("h5diff finds no difference to what is stored without reduction, and none larger than declared") {
+TEST_CASE("h5diff finds no difference for lossless reduction, and none larger than declared for others") {
   const dc_variable_info_t plain = variable_info(0, "v", DC_FLOAT32, 2);
   std::vector<float> values(300 * 500);
   for (std::size_t i = 0; i < values.size(); ++i)

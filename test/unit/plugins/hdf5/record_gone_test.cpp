@@ -15,7 +15,7 @@
 
 using namespace damaris::test;
 
-TEST_CASE("a run that has lost its locks adds nothing to the manifest that another one has begun meanwhile") {
+TEST_CASE("a run that has lost its locks adds nothing to the manifest that another one has begun in the meantime") {
   const TempFolder folder;
   ServerOf first(folder, 0, 1);
   REQUIRE(first.store(0) == DC_OK);
@@ -56,7 +56,7 @@ TEST_CASE("a run that has lost its locks adds nothing to the manifest that anoth
   }
 }
 
-TEST_CASE("a manifest that was moved away is begun anew beside the files, and the log tells what stands in the one before") {
+TEST_CASE("a manifest that was moved away is begun again beside the files, and the log names the steps in the old one") {
   const TempFolder folder;
   std::filesystem::create_directory(folder.file("out"));
   ServerOf server(folder.file("out/storm"));
@@ -92,7 +92,7 @@ TEST_CASE("a manifest that was moved away is begun anew beside the files, and th
   CHECK(ReadFile(folder.file("out/storm.h5")).attribute<std::int64_t>("/", "shown_until")[0] == 3);
 }
 
-TEST_CASE("the manifest of an earlier run of the same kind that is put in place of this one's is not gone on with") {
+TEST_CASE("a manifest of an earlier run of the same kind in place of this run's is not continued") {
   const TempFolder folder;
   std::filesystem::create_directory(folder.file("out"));
   {
@@ -109,7 +109,7 @@ TEST_CASE("the manifest of an earlier run of the same kind that is put in place 
   CHECK_THAT(server.host.failure, Catch::Contains("it is now that of another run"));
 }
 
-TEST_CASE("a run whose folder goes while a view is written ends with an error, and not by a crash") {
+TEST_CASE("a run whose folder is removed while a view is written ends with an error, and not by a crash") {
   const TempFolder folder;
   std::filesystem::create_directory(folder.file("out"));
   ServerOf server(folder.file("out/storm"));
@@ -121,7 +121,7 @@ TEST_CASE("a run whose folder goes while a view is written ends with an error, a
   CHECK(server.plugin->finalize() == DC_E_IO);
 }
 
-TEST_CASE("the views show what stands in a manifest that had to be begun anew") {
+TEST_CASE("the views show the contents of a manifest that had to be begun again") {
   const TempFolder folder;
   ServerOf server(folder, 0, 1);
   for (const int step : {0, 1}) REQUIRE(server.store(step) == DC_OK);

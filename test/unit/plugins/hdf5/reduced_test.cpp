@@ -76,7 +76,7 @@ std::vector<H5Z_filter_t> filters_of(const ReadFile& file, const char* path) {
   return filters;
 }
 
-TEST_CASE("deflate outside HDF5 is read by HDF5's own filter, bit for bit, with one thread and with several", "[threads]") {
+TEST_CASE("HDF5's own filter reads deflate from outside HDF5 bit for bit, with one thread and with several", "[threads]") {
   const Field field(compressed(DC_CODEC_DEFLATE, GENERATE(1, 6)));
   Fixture run({field.variable}, {{"threads", GENERATE("1", "3")}});
   Blocks blocks = field.blocks<float>();
@@ -86,7 +86,7 @@ TEST_CASE("deflate outside HDF5 is read by HDF5's own filter, bit for bit, with 
   CHECK(run.host.files.back().bytes < field.values.size() * 4);
 }
 
-TEST_CASE("chunks that are too large for the memory are cut, the values are the same, and the log tells it once", "[threads]") {
+TEST_CASE("chunks that are too large for the memory are split, the values are the same, and the log says so once", "[threads]") {
   Field field(compressed(DC_CODEC_DEFLATE, 1));
   std::copy_n(std::array<std::int64_t, 2>{4000, 4000}.begin(), 2, field.variable.chunk);
   Fixture run({field.variable}, {{"threads", "3"}, {"memory-bytes", std::to_string(16 << 20)}});
@@ -104,7 +104,7 @@ TEST_CASE("chunks that are too large for the memory are cut, the values are the 
 }
 
 // In a process of its own, where nothing else has taken more before.
-TEST_CASE("storing takes no more memory than the XML gives, whatever chunks it asks for") {
+TEST_CASE("storing takes no more memory than the XML allows, whatever chunks it requests") {
   if (!kMemoryIsOurs) {
     WARN("skipped: a sanitizer takes memory of its own");
     return;
@@ -128,7 +128,7 @@ TEST_CASE("storing takes no more memory than the XML gives, whatever chunks it a
   CHECK(WEXITSTATUS(status) == 0);  // 1: not stored; 2: it took more
 }
 
-TEST_CASE("what is rounded and not compressed goes through HDF5's own filters") {
+TEST_CASE("values that are rounded and not compressed go through HDF5's own filters") {
   dc_reduction_t reduction = changed(DC_ROUND_ABSOLUTE, 0.02);
   reduction.codec = DC_CODEC_NONE;
   const Field field(reduction);
@@ -163,7 +163,7 @@ TEST_CASE("zstd carries its registered filter, which a reader needs") {
   CHECK(run.host.files.back().bytes < field.values.size() * 4);
 }
 
-TEST_CASE("noise that does not become smaller is stored as it is") {
+TEST_CASE("noise that does not become smaller is stored unchanged") {
   auto variable = variable_info(0, "v", DC_UINT8, 1);
   variable.reduction = compressed(DC_CODEC_DEFLATE, 1);
   std::mt19937 random(3);
@@ -175,7 +175,7 @@ TEST_CASE("noise that does not become smaller is stored as it is") {
   CHECK(run.stored(blocks).values<std::uint8_t>("v/0") == noise);
 }
 
-TEST_CASE("rounding stays within the declared error and tells the one it reached") {
+TEST_CASE("rounding stays within the declared error and records the actual one") {
   const bool relative = GENERATE(false, true);
   const double bound = relative ? 1e-4 : 0.02;
   const Field field(changed(relative ? DC_ROUND_RELATIVE : DC_ROUND_ABSOLUTE, bound));
@@ -203,7 +203,7 @@ TEST_CASE("16 bits are read by HDF5 as they are, and undone by scale and offset"
   CHECK(file.attribute<double>("v", "largest_error").at(0) == Approx(error).margin(1e-4));
 }
 
-TEST_CASE("what fills up the last chunk counts in no error and no range") {
+TEST_CASE("values that fill up the last chunk count in no error and no range") {
   auto list = variable_info(0, "list", DC_FLOAT64, 1), plane = variable_info(1, "plane", DC_FLOAT32, 2);
   const double scale = GENERATE(0.3, 1e-3);  // with the latter a zero would overflow
   for (dc_variable_info_t* const variable : {&list, &plane}) {
@@ -249,7 +249,7 @@ TEST_CASE("values that overflow 16 bits are refused with their range, or keep th
   CHECK(file.attribute<std::int32_t>("v", "overflowed_float16").at(0) == 1);
 }
 
-TEST_CASE("a value that no scale of 16 bits holds costs its own dataset the 16 bits, and nothing in any other step") {
+TEST_CASE("a value that no scale of 16 bits can hold makes its dataset keep its type, and changes nothing in other steps") {
   const double most = std::numeric_limits<double>::max();
   const double bad = GENERATE_COPY(values<double>({most, -most, 0x1p1023, -0x1p1023}));
   CAPTURE(bad);
@@ -270,7 +270,7 @@ TEST_CASE("a value that no scale of 16 bits holds costs its own dataset the 16 b
   }
 }
 
-TEST_CASE("a dataset that may not overflow is left out of its step alone, which the manifest and the caller hear of") {
+TEST_CASE("a dataset that must not overflow is omitted only from its step, as the manifest and the caller are notified") {
   auto narrow = variable_info(0, "narrow", DC_FLOAT32, 1), plain = variable_info(1, "plain", DC_INT32, 1);
   narrow.reduction = changed(DC_FLOAT16);
   narrow.reduction.has_packing = 1;
@@ -296,7 +296,7 @@ TEST_CASE("a dataset that may not overflow is left out of its step alone, which 
   CHECK(record.find("\"step\":2,\"complete\":true") != std::string::npos);
 }
 
-TEST_CASE("the extremes of a type are stored under every reduction that takes it, beside values that stay what they are") {
+TEST_CASE("the extremes of a type are stored under every reduction that accepts it, and other values stay unchanged") {
   using Limits = std::numeric_limits<double>;
   const double bound = GENERATE(5e-324, 1e-300, 0.5, 1e300, 1.7e308);
   const dc_precision precision = GENERATE(DC_EXACT, DC_ROUND_ABSOLUTE, DC_ROUND_RELATIVE, DC_FLOAT16);

@@ -9,7 +9,7 @@ namespace {
 
 using Catch::Contains;
 
-TEST_CASE("a file that is gone, cut short or not HDF5 is named") {
+TEST_CASE("a file that is missing, truncated or not HDF5 is named") {
   Earlier earlier;
   earlier.record.add(earlier.step());
   const std::string path = earlier.fixture.path(4);
@@ -29,7 +29,7 @@ TEST_CASE("a file that is gone, cut short or not HDF5 is named") {
   CHECK_THAT(refusal(), Contains("No such file or directory"));
 }
 
-TEST_CASE("a file of which a byte has changed is not read") {
+TEST_CASE("a file with a changed byte is not read") {
   Earlier earlier;
   manifest::StepEntry step = earlier.step();
   const bool by_several = GENERATE(false, true);  // then each server has told of its values
@@ -56,7 +56,7 @@ TEST_CASE("a file of which a byte has changed is not read") {
                                      Contains("continue from another step"));
 }
 
-TEST_CASE("a file that another one has taken the place of since it was read is looked at again") {
+TEST_CASE("a file that was replaced after it was read is checked again") {
   Earlier earlier;
   earlier.record.add(earlier.step());
   Later later(earlier.record, earlier.variables);
@@ -73,7 +73,7 @@ TEST_CASE("a file that another one has taken the place of since it was read is l
   CHECK_THAT(later.host.failure, Contains("does not match its checksum"));
 }
 
-TEST_CASE("a damaged line of the manifest is named where the step that it may hold is asked for, and later ones are read") {
+TEST_CASE("a damaged line of the manifest is named if the step that it may contain is requested, and later steps are read") {
   Earlier earlier;
   earlier.record.add_text("{\"step\": 3, \"fil\n");
   earlier.record.add(earlier.step());
@@ -85,7 +85,7 @@ TEST_CASE("a damaged line of the manifest is named where the step that it may ho
   CHECK_THAT(later.host.failure, Contains("earlier.jsonl:1: this line is damaged: it is not JSON"));
 }
 
-TEST_CASE("a step is not read where a damaged line behind it may say something else of it") {
+TEST_CASE("a step is not read if a damaged line after it may contradict it") {
   Earlier earlier;
   earlier.record.add(earlier.step());
   earlier.record.add_text("{\"step\": 5, \"fil\n");
@@ -96,7 +96,7 @@ TEST_CASE("a step is not read where a damaged line behind it may say something e
              Contains("earlier.jsonl:2: this line is damaged: it is not JSON") && Contains("restore the manifest"));
 }
 
-TEST_CASE("a dataset of other extents than the manifest says is refused") {
+TEST_CASE("a dataset with extents other than those in the manifest is refused") {
   Earlier earlier;
   manifest::StepEntry step = earlier.step();
   step.files[0].datasets[0].box.high[1] = 5;
@@ -133,7 +133,7 @@ class CountedErrors {
   void* data_ = nullptr;
 };
 
-TEST_CASE("what fails inside the plugin makes HDF5 print nothing, and what the program has set for its errors is as it was") {
+TEST_CASE("a failure inside the plugin makes HDF5 print nothing, and the program's settings for HDF5's errors stay unchanged") {
   Earlier earlier;
   manifest::StepEntry step = earlier.step();
   step.files[0].datasets[0].path = "fields/none";

@@ -14,7 +14,7 @@ namespace {
 
 using Catch::Contains;
 
-TEST_CASE("a part of the global array comes back to the last bit, whoever wrote it") {
+TEST_CASE("a part of the global array is read back bit for bit, whichever client wrote it") {
   Earlier earlier;
   earlier.record.add(earlier.step());
   Later later(earlier.record, earlier.variables);
@@ -39,7 +39,7 @@ TEST_CASE("an array over two files is put together") {
   CHECK(question.values[47] == 11.5F);
 }
 
-TEST_CASE("a block without a position comes back to the client that wrote it") {
+TEST_CASE("a block without a position is read back by the client that wrote it") {
   const std::vector<dc_variable_info_t> variables = {variable_info(0, "particles", DC_FLOAT64, 1)};
   Fixture fixture(variables);
   Blocks blocks(4);
@@ -60,7 +60,7 @@ TEST_CASE("a block without a position comes back to the client that wrote it") {
   CHECK(second.values[1] == -std::numeric_limits<double>::infinity());
 }
 
-TEST_CASE("a client with a position gets nothing of a run that knew no positions: its own block may have been elsewhere") {
+TEST_CASE("a client with a position gets nothing of a run without positions: its own block may have been elsewhere") {
   const std::vector<dc_variable_info_t> variables = {theta()};
   Fixture fixture(variables);
   Blocks blocks(4);
@@ -74,7 +74,7 @@ TEST_CASE("a client with a position gets nothing of a run that knew no positions
   CHECK_THAT(later.host.failure, Catch::Contains("it was stored without positions"));
 }
 
-TEST_CASE("compressed chunks are decompressed, also those of zstd") {
+TEST_CASE("compressed chunks are decompressed, including those of zstd") {
   auto codec = GENERATE(DC_CODEC_DEFLATE, DC_CODEC_ZSTD);
   std::vector<dc_variable_info_t> variables = {theta()};
   variables[0].reduction.codec = codec;
@@ -94,7 +94,7 @@ TEST_CASE("compressed chunks are decompressed, also those of zstd") {
   CHECK(question.values == values);
 }
 
-TEST_CASE("16 bits come back as the values they stand for") {
+TEST_CASE("16 bits are read back as the values that they represent") {
   std::vector<dc_variable_info_t> variables = {theta()};
   variables[0].reduction.precision = DC_FLOAT16;
   variables[0].reduction.has_packing = 1;
@@ -116,7 +116,8 @@ TEST_CASE("16 bits come back as the values they stand for") {
   CHECK(question.values == std::vector<float>{302.5F, 290});
 }
 
-TEST_CASE("16 bits that stand for more than the largest number of their type come back as that, as an earlier version packed it") {
+TEST_CASE(
+    "16 bits that represent more than the largest number of their type are read back as that, as an earlier version quantized it") {
   constexpr float kMost = std::numeric_limits<float>::max(), kInf = std::numeric_limits<float>::infinity();
   std::vector<dc_variable_info_t> variables = {theta()};
   variables[0].reduction.precision = DC_FLOAT16;
@@ -167,13 +168,13 @@ std::vector<Value> through_16_bits(dc_type type, const std::vector<Value>& value
 
 }  // namespace
 
-TEST_CASE("the largest numbers of a type keep it where 16 bits would stand for more") {
+TEST_CASE("the largest numbers of a type keep it if 16 bits would represent more") {
   constexpr float kMost = std::numeric_limits<float>::max();
   CHECK(through_16_bits<float>(DC_FLOAT32, {kMost, 0, -kMost}) == std::vector<float>{kMost, 0, -kMost});
 }
 
 TEST_CASE(
-    "16 bits with a scale of the server's choice come back as what its manifest says they stand for, in either type of reals") {
+    "16 bits with a scale chosen by the server are read back as the values that its manifest defines, in either type of reals") {
   const std::vector<double> values = {300, 301, 302.5, 290};
   const auto singles = through_16_bits<float>(DC_FLOAT32, {values.begin(), values.end()});
   const auto doubles = through_16_bits<double>(DC_FLOAT64, values);
@@ -183,7 +184,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a run that is not there is named with the remedy") {
+TEST_CASE("a missing run is named with the remedy") {
   const TempFolder nothing;
   const HandRecord record(nothing.path());
   const std::vector<dc_variable_info_t> variables = {theta()};
@@ -196,7 +197,7 @@ TEST_CASE("a run that is not there is named with the remedy") {
   CHECK(step == 7);
 }
 
-TEST_CASE("a run whose record is there and cannot be opened is not taken for one that is not there") {
+TEST_CASE("a run whose manifest exists and cannot be opened does not count as missing") {
   const std::vector<dc_variable_info_t> variables = {theta()};
   const TempFolder folder;
   const HandRecord record(folder.path());
@@ -218,7 +219,7 @@ TEST_CASE("without restart there is no run to read from") {
   CHECK_THAT(fixture.host.failure, Contains("restart=\"out/storm\""));
 }
 
-TEST_CASE("a step that is not there is refused, and its neighbours are named") {
+TEST_CASE("a missing step is refused, and its neighbours are named") {
   Earlier earlier;
   manifest::StepEntry step = earlier.step();
   earlier.record.add(step);
@@ -236,7 +237,7 @@ TEST_CASE("a step that is not there is refused, and its neighbours are named") {
   CHECK(sentence_of(12) == "'fields/theta' of step 12" + start + "9");
 }
 
-TEST_CASE("a partial step is refused where it has a hole") {
+TEST_CASE("a partial step is refused if it has a hole") {
   Earlier earlier;
   manifest::StepEntry step = earlier.step();
   step.complete = false;
@@ -258,7 +259,7 @@ TEST_CASE("a type other than the stored one is refused") {
   CHECK_THAT(later.host.failure, Contains("the dataset 'fields/theta' has another element type"));
 }
 
-TEST_CASE("members of a compound type may lie elsewhere, but must be the same") {
+TEST_CASE("members of a compound type may have other offsets, but must be the same") {
   const dc_field_t unpadded[] = {{"id", DC_INT32, 1, 0}, {"place", DC_FLOAT64, 2, 4}};
   const dc_field_t aligned[] = {{"place", DC_FLOAT64, 2, 0}, {"id", DC_INT32, 1, 16}};
   const dc_field_t other[] = {{"place", DC_FLOAT64, 2, 0}, {"id", DC_INT64, 1, 16}};
@@ -303,7 +304,7 @@ TEST_CASE("members of a compound type may lie elsewhere, but must be the same") 
   CHECK_THAT(never.host.failure, Contains("'particle'"));
 }
 
-TEST_CASE("the last step is the last complete one that holds the variable") {
+TEST_CASE("the last step is the last complete one that contains the variable") {
   Earlier earlier;
   const dc_variable_info_t particles = variable_info(1, "particles", DC_FLOAT64, 1);
   const auto add = [&](std::int64_t number, bool complete, const manifest::DatasetEntry& dataset) {
@@ -355,7 +356,7 @@ TEST_CASE("a step that not all servers of the run have reported is not complete,
       Catch::EndsWith("elements (6,0) to (7,3) were not stored; the step is not complete; servers that did not report it: 2"));
 }
 
-TEST_CASE("a run may not replace the files it is to go on from") {
+TEST_CASE("a run must not replace the files from which it continues") {
   const TempFolder folder;
   const auto start = [&](const std::string& restart, const std::string& exists) {
     const FakeHost host({{"basename", folder.file("storm")}, {"restart", restart}, {"exists", exists}});
@@ -377,7 +378,7 @@ TEST_CASE("a run may not replace the files it is to go on from") {
   CHECK(start(folder.file("links/storm"), "append").first == DC_OK);
 }
 
-TEST_CASE("a run does not go on from what another process of its own has stored meanwhile") {
+TEST_CASE("a run does not continue from what another process of it has stored in the meantime") {
   const TempFolder folder;
   const Settings more = {{"exists", "append"}, {"restart", folder.file("storm")}};
   const auto server = [&](int index) { return ServerOf(folder, index, 2, more, false); };

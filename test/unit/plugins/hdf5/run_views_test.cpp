@@ -80,7 +80,7 @@ int id_of_dead_process() {
 
 }  // namespace
 
-TEST_CASE("the views are left as they are while the last time took more than a twentieth of the time since") {
+TEST_CASE("the views are left unchanged while the last update took more than a twentieth of the time since") {
   Views run;
   each_look = seconds(1);  // so that each piece takes one second: the beginning, the times, one array, the end
   RunViews views(*run.host.view(), run.record(), kMuch, look);
@@ -98,7 +98,7 @@ TEST_CASE("the views are left as they are while the last time took more than a t
   CHECK(run.shown() == 3);
 }
 
-TEST_CASE("a view whose line finds that the manifest is another one is finished all the same, and the new record is shown next") {
+TEST_CASE("a view whose line finds that the manifest was replaced is finished all the same, and the new manifest is shown next") {
   Views run;
   each_look = seconds(0);
   std::unique_ptr<RunViews> views;
@@ -128,7 +128,7 @@ TEST_CASE("a view whose line finds that the manifest is another one is finished 
   CHECK(run.shown() == 3);
 }
 
-TEST_CASE("the views are written in pieces, and what the manifest gets meanwhile is shown the next time") {
+TEST_CASE("the views are written in pieces, and new lines of the manifest are shown the next time") {
   Views run;
   each_look = seconds(0);
   RunViews views(*run.host.view(), run.record(), kMuch, look);
@@ -154,7 +154,7 @@ TEST_CASE("the views are written in pieces, and what the manifest gets meanwhile
   CHECK(run.shown() == 3);
 }
 
-TEST_CASE("views that cannot be written are told to the log, tried again, and an error only at the end") {
+TEST_CASE("views that cannot be written are logged, tried again, and an error only at the end") {
   Views run;
   each_look = seconds(0);
   RunViews views(*run.host.view(), run.record(), kMuch, look);
@@ -175,7 +175,7 @@ TEST_CASE("views that cannot be written are told to the log, tried again, and an
         3);  // with the manifest
 }
 
-TEST_CASE("a view whose name another user takes in mid-run is named with its owner as the cause, and no other remedy") {
+TEST_CASE("a view whose name another user takes during the run is named with its owner as the cause, and no other remedy") {
   if (::geteuid() != 0) {
     WARN("skipped: only root can be two users");
     return;
@@ -208,7 +208,7 @@ TEST_CASE("a view whose name another user takes in mid-run is named with its own
                          !Contains("free space"));
 }
 
-TEST_CASE("the views of a server that finishes first are replaced by those of the last, also when both write at once") {
+TEST_CASE("the views of a server that finishes first are replaced by those of the last, even if both write at once") {
   Views run;
   each_look = seconds(0);
   static Views* other;
@@ -227,7 +227,7 @@ TEST_CASE("the views of a server that finishes first are replaced by those of th
   CHECK(run.shown() == 2);
 }
 
-TEST_CASE("a damaged record is told to the log and does not stop the run") {
+TEST_CASE("a damaged manifest is logged and does not stop the run") {
   Views run;
   each_look = seconds(0);
   run.folder.write("storm.jsonl", "no JSON\n");
@@ -252,7 +252,7 @@ TEST_CASE("half-written views of a killed server are removed at the start, those
   CHECK(exists(".storm.h5.node7.tmp." + std::to_string(::getpid())));
 }
 
-TEST_CASE("a manifest that outgrows its memory leaves views of what fitted, and says so once") {
+TEST_CASE("for a manifest that outgrows its memory the views show what fitted, and the log says so once") {
   Views run;
   each_look = seconds(1);
   RunViews views(*run.host.view(), run.record(), 100 << 10, look);  // room for two steps
@@ -276,7 +276,7 @@ TEST_CASE("a manifest that outgrows its memory leaves views of what fitted, and 
   CHECK_THAT(run.host.lines[0].second, Contains("show only steps up to 1") && Contains("memory=\"...\"") && Contains("per-group"));
 }
 
-TEST_CASE("views that are written at the end say that they are complete") {
+TEST_CASE("views that are written at the end are marked as complete") {
   Views run;
   each_look = seconds(0);
   run.add_step();
@@ -287,7 +287,7 @@ TEST_CASE("views that are written at the end say that they are complete") {
   CHECK(run.host.lines.empty());
 }
 
-TEST_CASE("a variable of 16 bits that cannot be shown is told to the log once") {
+TEST_CASE("a variable of 16 bits that cannot be shown is logged once") {
   Views run;
   each_look = seconds(0);
   RunViews views(*run.host.view(), run.record(), kMuch, look);
@@ -302,7 +302,7 @@ TEST_CASE("a variable of 16 bits that cannot be shown is told to the log once") 
              Contains("storm.h5 does not show 'v': its 16-bit parts have different scales") && Contains("float16:SCALE:OFFSET"));
 }
 
-TEST_CASE("a basename that the readers of XDMF cannot open has a master file and no XDMF file, and the log tells") {
+TEST_CASE("a basename that the readers of XDMF cannot open has a master file and no XDMF file, and the log says so") {
   for (const std::string stem : {"12:30", "a\\b", "St\xc3\xb6rme", " storm"}) {
     Views run;
     each_look = seconds(0);
@@ -317,7 +317,7 @@ TEST_CASE("a basename that the readers of XDMF cannot open has a master file and
 }
 
 // In a process of its own: what others took before does not count.
-TEST_CASE("views of a large record take no more memory than was reckoned") {
+TEST_CASE("views of a large manifest take no more memory than calculated") {
   if (!kMemoryIsOurs) {
     WARN("skipped: a sanitizer takes memory of its own");
     return;

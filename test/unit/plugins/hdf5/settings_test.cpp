@@ -50,7 +50,7 @@ TEST_CASE("filters: unknown names, levels and orders are refused, as config refu
   }
 }
 
-TEST_CASE("filters: none, one, both, blanks between them and a missing level are taken") {
+TEST_CASE("filters: none, one, both, blanks between them and a missing level are accepted") {
   for (const char* value : {"", " ", "shuffle", "deflate", "deflate:9", "shuffle, deflate:1 "})
     CHECK(refusal_with("filters", value).code == DC_OK);
 }
@@ -80,7 +80,7 @@ TEST_CASE("values beyond the table of attributes and unknown settings are refuse
   CHECK(refusal_with("group-size", "1").code == DC_OK);
 }
 
-TEST_CASE("a run to go on from whose name the file system cannot take is not looked for before it is read from") {
+TEST_CASE("a run for restart with a name that the file system cannot take is not looked up before it is read") {
   CHECK(refusal_with("restart", std::string(5000, 'r')).code == DC_OK);
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("without basename the files get the name of the simulation, in the wor
   CHECK(std::filesystem::exists(folder.file("storm.node7.s3.i4.h5")));
 }
 
-TEST_CASE("a missing output folder is refused with the command that makes it") {
+TEST_CASE("a missing output folder is refused with the command that creates it") {
   const TempFolder folder;
   const Refusal refusal = refusal_of({{"basename", folder.file("a/b/storm")}});
   CHECK(refusal.code == DC_E_NO_OUTPUT);
@@ -141,7 +141,7 @@ TEST_CASE("a file in place of the output folder is refused") {
   CHECK_THAT(refusal.sentence, EndsWith("Not a directory; a part of this path is a file; choose another basename"));
 }
 
-TEST_CASE("an output folder without the right to write is refused, but for root, who has it") {
+TEST_CASE("an output folder without the right to write is refused, except for root, which has it") {
   const TempFolder folder;
   std::filesystem::create_directory(folder.file("out"));
   std::filesystem::permissions(folder.file("out"), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
@@ -185,7 +185,7 @@ TEST_CASE("exists: files of an earlier run are a warning by default and an error
         found + " and exists=\"refuse\"; move them away, choose another basename or use exists=\"overwrite\" or \"append\"");
 }
 
-TEST_CASE("exists: what another user has put there is named with its owner") {
+TEST_CASE("exists: another user's file is named with its owner") {
   if (::geteuid() != 0) {
     WARN("SKIP: only root can give a file to another user");
     return;
@@ -198,7 +198,8 @@ TEST_CASE("exists: what another user has put there is named with its owner") {
 }
 
 TEST_CASE(
-    "basename: a name that is no UTF-8 is refused, as the manifest could not hold those of its files; its folder may be any") {
+    "basename: a name that is not UTF-8 is refused, as the manifest could not contain its files' names; its folder may have any "
+    "name") {
   const TempFolder folder;
   for (const char* name : {"n\xf6"
                            "de",
@@ -242,7 +243,7 @@ TEST_CASE("incomplete files of a killed server are removed at the next start, a 
   CHECK(host.lines[0].second == "hdf5: removed 1 incomplete files that a killed server left in '" + folder.path().string() + "'");
 }
 
-TEST_CASE("incomplete files are removed under the names that a server gives them, with letters that nobody can foretell") {
+TEST_CASE("incomplete files are removed by the names that a server gives them, with unpredictable letters") {
   const TempFolder folder;
   const std::string start = ".storm.node7.s3.i5.h5.tmp.";
   const std::string dead = start + std::to_string(dead_process()) + ".k3abx7qwerty";
@@ -254,7 +255,7 @@ TEST_CASE("incomplete files are removed under the names that a server gives them
   CHECK(std::filesystem::exists(folder.file(alive)));
 }
 
-TEST_CASE("incomplete files of a killed server are removed also while nobody has asked how it ended") {
+TEST_CASE("incomplete files of a killed server are removed even if no process has yet waited for it") {
   const TempFolder folder;
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);

@@ -100,7 +100,7 @@ dc_host_t host_with(const dc_variable_info_t& variable) {
 
 }  // namespace
 
-TEST_CASE("servers whose numbers follow each other are a group, led by the first; the last group has what is left") {
+TEST_CASE("servers with consecutive numbers are a group, led by the first; the last group has the rest") {
   FakeHost host;
   Settings settings;
   settings.files = Files::per_group;
@@ -125,7 +125,7 @@ TEST_CASE("servers of a group write when all of them have the step") {
   CHECK(trio.attended.empty());
 }
 
-TEST_CASE("a server that is past a step, or at its end, attends it without data") {
+TEST_CASE("a server that is past a step, or at its end, takes part in it without data") {
   Trio trio;
   CHECK_FALSE(trio.may_write(1, 4));
   CHECK_FALSE(trio.may_write(2, 7));
@@ -158,7 +158,7 @@ TEST_CASE("a server that is too late is named by all, its step is refused by it 
   CHECK(trio.attended.empty());
 }
 
-TEST_CASE("a leader that says nothing is not waited for either, and what a server gave up is written by nobody") {
+TEST_CASE("a silent leader is not waited for either, and what a server gave up is not written by any server") {
   Trio trio;
   CHECK_FALSE(trio.may_write(1, 4, 0));
   CHECK_FALSE(trio.may_write(1, 4, 1500));
@@ -170,7 +170,7 @@ TEST_CASE("a leader that says nothing is not waited for either, and what a serve
   CHECK(trio.attended.empty());
 }
 
-TEST_CASE("a message that does not reach another server is an error in the log, as that one is waited for in vain") {
+TEST_CASE("a message that does not reach another server is an error in the log, as waiting for that server is useless") {
   Trio trio;
   trio.hosts[1]->connected = false;
   CHECK_FALSE(trio.may_write(1, 4));
@@ -178,7 +178,7 @@ TEST_CASE("a message that does not reach another server is an error in the log, 
   CHECK(trio.hosts[1]->lines[0].first == 0);
 }
 
-TEST_CASE("what servers have found of one dataset is the range and the largest error of all their values") {
+TEST_CASE("the range and the largest error of one dataset of several servers are those of all their values") {
   Found all;
   merge(all, {});
   CHECK_FALSE(all.min);
@@ -213,7 +213,7 @@ TEST_CASE("one block without a position anywhere makes one dataset for each bloc
   CHECK(boxes_of(layout.datasets[1], 1).empty());
 }
 
-TEST_CASE("of a variable without elements on any server each server that has blocks of it writes none, within the dataset") {
+TEST_CASE("of a variable without elements on all servers, each server with blocks of it writes nothing, within the dataset") {
   const bool global = GENERATE(true, false);
   const dc_variable_info_t variable = line(global);
   const dc_host_t host = host_with(variable);
@@ -230,7 +230,7 @@ TEST_CASE("of a variable without elements on any server each server that has blo
   CHECK(dataset.holes == (global ? std::vector<Box>{box(0, 10)} : std::vector<Box>()));
 }
 
-TEST_CASE("a server without elements writes nothing of a variable of which another one has some") {
+TEST_CASE("a server without elements writes nothing of a variable of which another one has elements") {
   const dc_variable_info_t variable = line(true);
   const dc_host_t host = host_with(variable);
   const SharedLayout layout =
@@ -239,7 +239,7 @@ TEST_CASE("a server without elements writes nothing of a variable of which anoth
   CHECK(boxes_of(layout.datasets[0], 1).empty());
 }
 
-TEST_CASE("a shared file tells of the clients of all servers, and of the first time that one of them has") {
+TEST_CASE("a shared file lists the clients of all servers, and has the first time that one of them has") {
   const dc_variable_info_t variable = line(false);
   const dc_host_t host = host_with(variable);
   std::vector<Offer> offers(3);
@@ -257,7 +257,7 @@ TEST_CASE("a shared file tells of the clients of all servers, and of the first t
   CHECK(shared_layout_of({Offer()}, host).never_attached == 0);
 }
 
-TEST_CASE("an offer comes back from its text") {
+TEST_CASE("an offer is restored from its text") {
   const dc_variable_info_t variable = line(true);
   const dc_host_t host = host_with(variable);
   Offer made = offer({10}, {{1, 0, true, box(4, 8)}, {2, 3, true, box(8, 8)}});

@@ -113,7 +113,7 @@ TEST_CASE("blocks are kept apart when they are not alike, large, reduced, cut or
   CHECK(run.stored(largest_small).extents("v") == std::vector<hsize_t>{2, 65536});
 }
 
-TEST_CASE("the manifest tells whose blocks a stack holds; it verifies, and each client gets its own back") {
+TEST_CASE("the manifest names the clients of a stack's blocks; it verifies, and each client gets its own back") {
   const TempFolder folder;
   const auto theta = variable_info(0, "fields/theta", DC_INT32, 2);
   {
@@ -170,7 +170,7 @@ struct Written {
   std::vector<double> values;
 };
 
-TEST_CASE("property: whatever the number, shape and size of blocks without a position, each comes back as it was written") {
+TEST_CASE("property: whatever the number, shape and size of blocks without a position, each is read back as it was written") {
   for (unsigned seed = 0; seed < 60; ++seed) {
     std::mt19937 random(seed);
     const auto from = [&](int low, int high) { return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1)); };

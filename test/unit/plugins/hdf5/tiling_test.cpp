@@ -47,7 +47,7 @@ TEST_CASE("rule 11: a staggered face that two tiles share comes from the lower o
   CHECK(joined[0].tiles[1].box == box(0, 3, 0, 4));
 }
 
-TEST_CASE("rule 11: a block that others cover wholly adds nothing, an empty one neither") {
+TEST_CASE("rule 11: a block that others cover completely adds nothing, nor does an empty one") {
   const std::vector<JoinedBox> joined = join({box(0, 2, 0, 4), box(2, 4, 0, 4), box(1, 3, 1, 3), box(9, 9, 0, 4)});
   REQUIRE(boxes_of(joined) == std::vector<Box>{box(0, 4, 0, 4)});
   CHECK(joined[0].tiles.size() == 2);

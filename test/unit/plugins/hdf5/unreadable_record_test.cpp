@@ -32,7 +32,7 @@ class NoMoreFiles {
 
 }  // namespace
 
-TEST_CASE("a run whose record cannot be read at its end does not take its lines back") {
+TEST_CASE("a run whose manifest cannot be read at its end does not remove its lines") {
   const TempFolder folder;
   {
     ServerOf server(folder, 0, 1);
@@ -47,7 +47,7 @@ TEST_CASE("a run whose record cannot be read at its end does not take its lines 
   CHECK(std::filesystem::exists(folder.file("storm.s0.i0.h5")) + std::filesystem::exists(folder.file("storm.node7.s0.i0.h5")) == 1);
 }
 
-TEST_CASE("a run that goes on where the manifest cannot be read does not begin") {
+TEST_CASE("a run that continues where the manifest cannot be read does not begin") {
   const TempFolder folder;
   {
     ServerOf server(folder, 0, 1);
@@ -62,7 +62,7 @@ TEST_CASE("a run that goes on where the manifest cannot be read does not begin")
   CHECK(reads());
 }
 
-TEST_CASE("notes of what is not recorded that cannot be looked at are not taken for none") {
+TEST_CASE("lists of unrecorded steps that cannot be read do not count as missing") {
   const TempFolder folder;
   damaris::manifest::UnrecordedSteps notes(damaris::manifest::FileNames(folder.file("storm"), "node7", 1), 1, "");
   damaris::manifest::StepEntry step;

@@ -16,7 +16,7 @@ using damaris::manifest::StepEntry;
 using damaris::manifest::steps_of_last_run;
 using damaris::manifest::UnrecordedSteps;
 
-TEST_CASE("what a server has stored is kept until it is recorded, and a run that ends leaves nothing of that") {
+TEST_CASE("the list of what a server has stored is kept until that is recorded, and removed at the end of the run") {
   const TempFolder folder;
   const std::string kept = folder.file(".storm.s1.unrecorded");
   {
@@ -33,7 +33,7 @@ TEST_CASE("what a server has stored is kept until it is recorded, and a run that
   CHECK_FALSE(std::filesystem::exists(folder.file(".storm.s0.unrecorded")));
 }
 
-TEST_CASE("recovery finds the steps of its server that no line tells of, and no cut one") {
+TEST_CASE("recovery finds the steps of its server that no line names, and ignores a truncated one") {
   const TempFolder folder;
   const damaris::manifest::FileNames names(folder.file("storm"), "node7", 1);
   const std::string record = folder.file("storm.jsonl"), kept = folder.file(".storm.s1.unrecorded");
@@ -59,7 +59,7 @@ TEST_CASE("recovery finds the steps of its server that no line tells of, and no 
   CHECK(unrecorded.missing_in(steps_of_last_run(record)).empty());
 }
 
-TEST_CASE("that an earlier run in the same record had recorded a step too says nothing of this run's") {
+TEST_CASE("a step that an earlier run in the same manifest has recorded does not count as recorded by this run") {
   const TempFolder folder;
   const damaris::manifest::FileNames names(folder.file("storm"), "node7", 1);
   StepEntry old, fresh;
@@ -76,7 +76,7 @@ TEST_CASE("that an earlier run in the same record had recorded a step too says n
   CHECK(unrecorded.missing_in(steps_of_last_run(folder.file("storm.jsonl"))).size() == 1);
 }
 
-TEST_CASE("the line of a step for which there is no room leaves no part of it, and comes with the next one") {
+TEST_CASE("the line of a step for which there is no space leaves no part, and is added with the next one") {
   const TempFolder folder;
   const damaris::manifest::FileNames names(folder.file("storm"), "node7", 1);
   StepEntry step;
@@ -110,7 +110,7 @@ TEST_CASE("the line of a step for which there is no room leaves no part of it, a
   CHECK(missing[2].step == 7);
 }
 
-TEST_CASE("what a server had stored that died before it could tell is recorded at the end of the run") {
+TEST_CASE("steps of a server that died before it could report them are recorded at the end of the run") {
   const TempFolder folder;
   ServerOf keeper(folder, 0, 2, {}, true, "run1");
   {
@@ -157,7 +157,7 @@ TEST_CASE("the recovery of any server records what all servers of the run have s
   for (const char* kept : {".storm.s1.unrecorded", ".storm.s2.unrecorded"}) CHECK_FALSE(std::filesystem::exists(folder.file(kept)));
 }
 
-TEST_CASE("a run that goes on in the manifest of a killed one first records what that had stored, as that one's") {
+TEST_CASE("a run that continues in the manifest of a killed one first records what that run had stored, as that run's") {
   const TempFolder folder;
   leave_untold(folder);
   const std::string other_run = GENERATE("run1", "run0");
@@ -173,7 +173,7 @@ TEST_CASE("a run that goes on in the manifest of a killed one first records what
   CHECK(record.find("\"step\"") < record.find("run2"));
 }
 
-TEST_CASE("a line that was added twice counts once, also behind that of a recovery") {
+TEST_CASE("a line that was added twice counts once, even after the line of a recovery") {
   StepEntry line;
   line.step = 1;
   line.servers = {1};

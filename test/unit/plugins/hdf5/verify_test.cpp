@@ -104,7 +104,7 @@ TEST_CASE("damage is named with its step, file and dataset") {
   CHECK(verified(folder, false).damaged.size() == 1);
 }
 
-TEST_CASE("a file that this process has no descriptor left to look at is not damaged, and the reason is named") {
+TEST_CASE("a file for which this process has no free descriptor is not damaged, and the reason is named") {
   const TempFolder folder;
   ServerOf server(folder, 0, 1);
   REQUIRE(server.store(1) == DC_OK);
@@ -122,7 +122,7 @@ TEST_CASE("a file that this process has no descriptor left to look at is not dam
   for (const auto& one : found.unread) CHECK_THAT(one.what, Catch::Contains("Too many open files"));
 }
 
-TEST_CASE("a value that was wrong before the file was written is found although the file is as it was written") {
+TEST_CASE("a value that was wrong before the file was written is found although the file has not changed") {
   const TempFolder folder;
   {
     ServerOf server(folder, 0, 1);
@@ -142,7 +142,7 @@ TEST_CASE("a value that was wrong before the file was written is found although 
   CHECK(verified(folder, false).damaged.empty());
 }
 
-TEST_CASE("steps that are not complete and files that nobody recorded are told") {
+TEST_CASE("incomplete steps and unrecorded files are reported") {
   const TempFolder folder;
   {
     ServerOf server(folder, 0, 2);
@@ -160,7 +160,7 @@ TEST_CASE("steps that are not complete and files that nobody recorded are told")
         std::vector<std::string>{".storm.i9.h5.tmp.123", ".storm.node7.s0.i9.h5.tmp.123", "storm.i2.h5", "storm.node7.s1.i1.h5"});
 }
 
-TEST_CASE("files of another run whose basename begins with that of this one are no files of this one") {
+TEST_CASE("files of another run whose basename begins with that of this run do not belong to this run") {
   const TempFolder folder;
   for (const char* name : {"storm", "storm.1"}) {
     ServerOf server(folder.file(name));
@@ -174,7 +174,7 @@ TEST_CASE("files of another run whose basename begins with that of this one are 
         std::vector<std::string>{".storm.1.node7.s0.i2.h5.tmp.123", "storm.1.node7.s0.i2.h5"});
 }
 
-TEST_CASE("a file that is none of a manifest, or another user's, takes no files of a run over") {
+TEST_CASE("a file that is not in a manifest, or another user's, takes over no files of a run") {
   const TempFolder folder;
   {
     ServerOf server(folder.file("storm"));
@@ -196,7 +196,7 @@ TEST_CASE("a file that is none of a manifest, or another user's, takes no files 
   if (::chown(folder.file("storm.node7.s0.jsonl").c_str(), 65534, 65534) == 0) CHECK(verified(folder).not_recorded.size() == 2);
 }
 
-TEST_CASE("files that servers have noted and server 0 has not come to record are told apart from what nobody knows") {
+TEST_CASE("files that servers have noted and server 0 has not recorded yet are distinguished from unknown ones") {
   const TempFolder folder;
   ServerOf keeper(folder, 0, 2), other(folder, 1, 2);
   REQUIRE(keeper.store(1) == DC_OK);
@@ -209,7 +209,7 @@ TEST_CASE("files that servers have noted and server 0 has not come to record are
   CHECK(verified(folder).noted.empty());
 }
 
-TEST_CASE("files that a later run of the manifest has replaced are told as such") {
+TEST_CASE("files that a later run of the manifest has replaced are reported as such") {
   const TempFolder folder;
   {
     ServerOf first(folder, 0, 1);
@@ -225,7 +225,7 @@ TEST_CASE("files that a later run of the manifest has replaced are told as such"
   CHECK(found.replaced == std::vector<std::string>{"storm.node7.s0.i2.h5"});
 }
 
-TEST_CASE("a line of the manifest that cannot be read is damage, one that is cut off is told, and the others are checked") {
+TEST_CASE("a line of the manifest that cannot be read is damage, a truncated one is reported, and the others are checked") {
   const TempFolder folder;
   {
     ServerOf server(folder, 0, 1);
@@ -241,7 +241,7 @@ TEST_CASE("a line of the manifest that cannot be read is damage, one that is cut
   CHECK(found.partial[0].what.find("its last line is cut off") != std::string::npos);
 }
 
-TEST_CASE("a run is found by its basename, record, master file or folder, else what is there is named") {
+TEST_CASE("a run is found by its basename, manifest, master file or folder; otherwise the existing ones are named") {
   const TempFolder folder;
   folder.write("storm.jsonl", "");
   const std::string record = folder.file("storm.jsonl");

@@ -101,14 +101,15 @@ TEST_CASE("each server waits for its slot of the time between two steps") {
   }
 }
 
-TEST_CASE("where writing takes longer than a slot the last server is done by the next step") {
+TEST_CASE("if writing takes longer than a slot the last server is done by the next step") {
   CHECK(after_steps(3, 4, {0, 100}, 40).slot_begins() == Approx(60));
   CHECK(after_steps(1, 4, {0, 100}, 40).slot_begins() == Approx(20));
   CHECK(after_steps(3, 4, {0, 100}, 100).slot_begins() == 0);
   CHECK(after_steps(3, 4, {0, 100}, 1000).slot_begins() == 0);
 }
 
-TEST_CASE("where the time between steps varies the shortest of the last ones counts, and the age of a late one is seen") {
+TEST_CASE(
+    "if the time between steps varies the shortest of the last ones counts, and the age of a late one is taken into account") {
   CHECK(after_steps(1, 2, {0, 100, 110, 300}, 1).slot_begins() == Approx(5));
   CHECK(after_steps(1, 2, {0, 1, 101, 201, 301, 401}, 1).slot_begins() == Approx(50));
   Slots slots(1, 2);
@@ -123,7 +124,7 @@ TEST_CASE("an urgent step does not wait for its slot") {
   CHECK(slots.may_write(made_step(9, 0, true), after(200)));
 }
 
-TEST_CASE("at most as many servers write at a time as may, in the order in which they asked") {
+TEST_CASE("at most the allowed number of servers write at a time, in the order of their requests") {
   for (const int writers : {1, 2}) {
     Servers servers(4, writers);
     std::vector<int> order;
@@ -140,7 +141,7 @@ TEST_CASE("at most as many servers write at a time as may, in the order in which
   }
 }
 
-TEST_CASE("a server gives its turn back as soon as its step is stored") {
+TEST_CASE("a server releases its turn as soon as its step is stored") {
   const damaris::test::TempFolder folder;
   damaris::test::ServerOf server(folder, 1, 2, {{"schedule", "coordinated"}, {"turn-timeout-ms", "999999999"}});
   const auto turns = [&] {
@@ -164,7 +165,7 @@ TEST_CASE("an urgent server is next") {
   CHECK(servers.who_may() == std::vector<int>{3});
 }
 
-TEST_CASE("who waits in vain writes without a turn and says so, and neither an early nor a late answer is lost or counted twice") {
+TEST_CASE("a server that gets no turn in time writes without one and logs that; no early or late answer is lost or counted twice") {
   Servers servers(2, 1, 1000);
   REQUIRE(servers.who_may() == std::vector<int>{0});
   CHECK(servers.who_may(1.1) == std::vector<int>{0, 1});

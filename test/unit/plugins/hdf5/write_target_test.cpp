@@ -53,7 +53,7 @@ TEST_CASE("a target writes and reads at an offset, and what was never written re
   CHECK(target.size() == 4);
 }
 
-TEST_CASE("a single byte is written as any other number of them") {
+TEST_CASE("a single byte is written like any other number of bytes") {
   const damaris::test::TempFolder folder;
   const Descriptor file(folder.file("f"), O_RDWR | O_CREAT);
   WriteTarget target(file.id());
@@ -62,7 +62,7 @@ TEST_CASE("a single byte is written as any other number of them") {
   CHECK(read(target, 3, 1) == "a");
 }
 
-TEST_CASE("a fork changes nothing of the file, and HDF5 can end there what it has a copy of") {
+TEST_CASE("a fork does not change the file, and HDF5 can close its copy there") {
   const damaris::test::TempFolder folder;
   const Descriptor file(folder.file("f"), O_RDWR | O_CREAT);
   WriteTarget target(file.id());
@@ -99,7 +99,7 @@ TEST_CASE("after a failed write raw data is dropped, metadata reads back, and th
   CHECK(read(target, 8, 6) == std::string("z9\0\0\0\0", 6));
 }
 
-TEST_CASE("room that was reserved reads as zeros until it is written, and is given back") {
+TEST_CASE("reserved space reads as zeros until it is written, and is released") {
   const damaris::test::TempFolder folder;
   const Descriptor file(folder.file("f"), O_RDWR | O_CREAT);
   WriteTarget target(file.id());

@@ -8,7 +8,7 @@
 using namespace damaris::test;
 using Catch::Matchers::Contains;
 
-TEST_CASE("coordinates are looked for in their groups, or at the top where they have none") {
+TEST_CASE("coordinates are looked up in their groups, or at the top if they have none") {
   const TempFolder folder;
   const std::uint32_t in_group[] = {0}, at_top[] = {1};
   std::vector<dc_variable_info_t> variables = {variable_info(0, "places/near/x", DC_FLOAT32, 1),

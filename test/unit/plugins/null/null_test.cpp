@@ -45,7 +45,7 @@ TEST_CASE("the null plugin counts steps, events, datasets and bytes and reports 
   REQUIRE(host.files.empty());
 }
 
-TEST_CASE("report-every gives a line each so many steps") {
+TEST_CASE("report-every logs a line every given number of steps") {
   FakeHost host(Settings{{"report-every", "2"}});
   RunningPlugin plugin("null", host);
   for (int i = 0; i < 5; ++i) REQUIRE(plugin.on_step(step_of({})) == DC_OK);
@@ -53,7 +53,7 @@ TEST_CASE("report-every gives a line each so many steps") {
   REQUIRE(host.lines[1].second == "null: 4 steps, 0 events, 0 datasets, 0 bytes");
 }
 
-TEST_CASE("the null plugin refuses a setting it does not know and a value that is no number, with the remedy") {
+TEST_CASE("the null plugin refuses an unknown setting and a value that is not a number, with the remedy") {
   FakeHost unknown(Settings{{"report-evry", "2"}});
   REQUIRE(RunningPlugin("null", unknown).init_code == DC_E_CONFIG);
   REQUIRE(unknown.failure == "report-evry=\"2\" is not possible; the null plugin knows only report-every");
