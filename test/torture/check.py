@@ -118,6 +118,11 @@ class Check:
         for sentence in [*self.runner.group.crashed(), *(f"a rank was ended by signal {number}" for number in ended if number in CRASHES)]:
             self.broken(sentence)
 
+    def slow_plugin(self):
+        for line in self.runner.log_lines():
+            if "'sleeper' failed" in line:
+                self.broken(f"the data of a step changed while a plugin had them: {line}")
+
     # ---- the data
 
     def blocks(self, phase, ledger, only_returned=True):

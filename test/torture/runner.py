@@ -113,6 +113,7 @@ class Runner:
         elif recovery_is_due:
             self.recover(check)
         check.crashes()
+        check.slow_plugin()
         check.stored()
         check.verified()
         check.nothing_left()

@@ -3,9 +3,11 @@
 Before it: the seed. After it: runner.py, which writes the files of the run and makes it happen.
 """
 
+import os
 import random
 import zlib
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from cluster import attributes_of_files, draw_cluster
 from faults import FAULTS, Fault, draw_fault
@@ -63,6 +65,7 @@ class Scenario:
     flush_timeout_ms: int = 10000
     buffer_timeout_ms: int = 5000
     retry_ms: int = 2000  # of the storage
+    sleeper: str = ""  # its XML: a plugin that takes its time with each step
     rungs: list = field(default_factory=list)  # of the buffer's on-full
     spill_size: str = ""
     attach_timeout_s: float = 60.0
@@ -195,10 +198,25 @@ def draw_xml(rng, run):
     later["start"] = "manual" if by_hand else "auto"
     earlier["attach"], later["attach"] = run.attach_timeout_s, 60
     earlier["finalize"], later["finalize"] = run.finalize_timeout_s, 60  # nobody is waited for in vain then
+    run.sleeper = sleeper_of(random.Random(f"torture sleeper {run.seed}"))
     run.xml = {"first": xml(run, {**fields, **earlier, "basename": "out/x", "restart": run.earlier}),
                "second": xml(run, {**fields, **later, "basename": "out/x", "restart": "out/x"})}
     if run.earlier:
         run.xml["before"] = xml(run, {**fields, **later, "stale": "refuse", "basename": run.earlier, "restart": ""})
+
+
+def sleeper_of(rng):
+    """The XML of a plugin that sleeps while it has a step, and fails if the step's data change meanwhile; before or after the storage."""
+    if rng.random() < 0.85:
+        return ""
+    plugin = Path(os.environ["DAMARIS_BUILD_DIR"]) / "test/plugins/damaris_test_sleeping.so"
+    return f"""  <actions>
+    <plugin name="sleeper" using="{plugin}">
+      <setting key="longest" value="{int(2 ** rng.uniform(1, 9))}"/>
+      <setting key="pieces" value="{rng.randint(1, 4)}"/>
+    </plugin>
+  </actions>
+"""
 
 
 def xml(run, fields):
@@ -227,6 +245,6 @@ def xml(run, fields):
   <storage>
     <hdf5 basename="{fields['basename']}"{restart} exists="{fields['exists']}" schedule="{fields['schedule']}" retry="{run.retry_ms}ms"{attributes_of_files(run)}/>
   </storage>
-  <log level="info" file="log"/>
+{run.sleeper}  <log level="info" file="log"/>
 </simulation>
 """
