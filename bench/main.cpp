@@ -75,6 +75,13 @@ void add_persist(CLI::App& app, Options& options) {
   add_folder(*persist, options);
 }
 
+void add_never_stops(CLI::App& app, Options& options) {
+  CLI::App* const never_stops =
+      app.add_subcommand("never-stops", "Write phases while the storage hangs, is slow, or a plugin sleeps, against quiet ones");
+  add_options(*never_stops, options);
+  add_folder(*never_stops, options);
+}
+
 void add_slots(CLI::App& app, Options& options) {
   CLI::App* const slots = app.add_subcommand("slots", "Four servers on a storage with one bottleneck, with and without turns");
   add_options(*slots, options);
@@ -85,6 +92,7 @@ void add_slots(CLI::App& app, Options& options) {
 damaris::bench::Report run(const CLI::App& app, const Options& options) {
   if (app.got_subcommand("write")) return damaris::bench::run_write(options.quick, options.folder, options.clients);
 #if DAMARIS_BENCH_STORAGE
+  if (app.got_subcommand("never-stops")) return damaris::bench::run_never_stops(options.quick, options.folder);
   if (app.got_subcommand("slots")) return damaris::bench::run_slots(options.quick, options.folder);
   if (app.got_subcommand("persist")) return damaris::bench::run_persist(options.quick, options.folder);
   if (app.got_subcommand("reduce")) return damaris::bench::run_reduce(options.quick, options.folder, options.fields);
@@ -105,6 +113,7 @@ int main(int argc, char** argv) {
   add_reduce(app, options);
   add_persist(app, options);
   add_slots(app, options);
+  add_never_stops(app, options);
 #endif
   app.footer(
       "Pins one client and one server to the first two cores it may use, several clients to the first ones and their server to "

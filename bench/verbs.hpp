@@ -23,5 +23,7 @@ Report run_persist(bool quick, const std::string& folder);
 Report run_reduce(bool quick, const std::string& folder, const std::string& fields);
 // Servers that take turns on a storage with one bottleneck, against servers that do not.
 Report run_slots(bool quick, const std::string& folder);
+// What a client notices of a storage that hangs or is slow, and of a plugin that sleeps.
+Report run_never_stops(bool quick, const std::string& folder);
 
 }  // namespace damaris::bench

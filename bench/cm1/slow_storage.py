@@ -24,10 +24,10 @@ class Slow:
 
     def check(self, stored, way, remedy):
         """Raises RunFailed where less has passed the queue than the run has stored."""
-        passed = struct.unpack("qQ", self.queue.read_bytes())[1] if self.queue else stored
+        passed = struct.unpack("qQQ", self.queue.read_bytes())[1] if self.queue else stored
         if passed < 0.95 * stored:
             raise RunFailed(f"only {passed} of {stored} bytes of a run with {way} passed the slow storage: this library "
-                            f"writes in a way that bench/cm1/slow_storage.c does not see; {remedy}")
+                            f"writes in a way that bench/storage/slow_storage.c does not see; {remedy}")
 
 
 @contextmanager
@@ -46,7 +46,7 @@ def storage(place, rate, sync=False):
         yield Slow(None, dict(environment, DAMARIS_BENCH_SYNC="1"))
         return
     queue = place / "queue"
-    queue.write_bytes(bytes(16))
+    queue.write_bytes(bytes(24))
     yield Slow(queue, dict(environment, DAMARIS_BENCH_RATE=str(rate), DAMARIS_BENCH_QUEUE=str(queue)))
 
 

@@ -20,7 +20,9 @@ td, th { padding: .15rem .6rem; border-bottom: 1px solid #ddd; text-align: right
 td:first-child, th:first-child { text-align: left } h2 { margin-top: 3rem }"""
 TITLES = {"write": "a dc_write against the memcpy it cannot do without", "queue": "an event against a message of boost message_queue",
           "persist": "what storing costs beyond writing the bytes", "reduce": "compression on a dedicated core against HDF5's filters",
-          "slots": "four servers on a storage with one bottleneck", "phases": "how long a simulation waits, a core for each rank",
+          "slots": "four servers on a storage with one bottleneck",
+          "never-stops": "what a client notices of a storage that hangs or is slow, and of a plugin that sleeps",
+          "phases": "how long a simulation waits, a core for each rank",
           "phases-shared": "the same with more ranks, which share cores where there are fewer", "cm1": "does a dedicated core pay?",
           "cm1-parts": "the same with four cores, or parts of these",
           "compression": "does the simulation notice that its dedicated core compresses?"}
@@ -124,9 +126,15 @@ def picture_of_slots(details):
     return px.box(frame, x="schedule", y="seconds", points="all", labels=dict(seconds="s, longest write of a round"))
 
 
+def picture_of_never_stops(details):
+    frame = pd.DataFrame([dict(trouble=one["trouble"], state=one["state"], ms=ns / 1e6)
+                          for one in details if "trouble" in one for ns in one["write_ns"]])
+    return px.box(frame, x="trouble", y="ms", color="state", points="outliers", log_y=True, labels=dict(ms="ms, a write phase"))
+
+
 PICTURES = {
     "write": picture_of_write, "phases": picture_of_phases, "cm1": picture_of_cm1, "compression": picture_of_compression,
-    "slots": picture_of_slots,
+    "slots": picture_of_slots, "never-stops": picture_of_never_stops,
     "queue": lambda details: px.bar(pd.json_normalize(details), x="producers", y="wall_ns.median", color="queue", barmode="group",
                                     log_y=True,
                                     labels={"wall_ns.median": "ns a message"}),

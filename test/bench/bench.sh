@@ -44,7 +44,7 @@ narrow() { if grep -E '.{81}' "$1"; then fail "wider than 80 columns"; fi; }
 case $1 in
   help)
     damaris-bench --help >out
-    for verb in write queue reduce persist slots; do
+    for verb in write queue reduce persist slots never-stops; do
       [ $verb = write ] || [ $verb = queue ] || [ "$DAMARIS_BENCH_STORAGE" = 1 ] || continue
       grep -q "^  $verb " out || fail "the help does not name $verb"
     done
@@ -124,6 +124,14 @@ case $1 in
     cat out
     narrow out
     expect_rows report.json "${rows[@]}"
+    ;;
+  never-stops)
+    damaris-bench never-stops --quick --folder . --json report.json >out
+    cat out
+    narrow out
+    expect_rows report.json "write phase while the storage hangs 0.3 s, p99 of quiet" "write phase while a plugin sleeps 0.3 s, p99 of quiet" \
+      "storage at a tenth of the output, slowest phase of memcpy" "longest of 2000 writes beyond its memcpy, us"
+    [ "$(echo damaris-bench.*)" = 'damaris-bench.*' ] || fail "left a folder"
     ;;
   unwritable_json)
     rc=0

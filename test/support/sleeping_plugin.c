@@ -49,6 +49,7 @@ static int on_step(void* state, const dc_step_t* step) {
 }
 
 DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin(void) {
-  static const dc_plugin_t plugin = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "sleeping", init, NULL, on_step, NULL, NULL, NULL, NULL, NULL, NULL};
+  static const dc_plugin_t plugin = {
+      DC_PLUGIN_ABI, sizeof(dc_plugin_t), "sleeping", init, NULL, on_step, NULL, NULL, NULL, NULL, NULL, NULL};
   return &plugin;
 }

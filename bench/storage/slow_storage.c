@@ -1,10 +1,11 @@
 /* A storage that takes only so many bytes a second of all processes of a run together, or that keeps what is closed: to be preloaded.
- * Used by: every process of a run of bench cm1 or bench phases, in any thread that writes.
+ * Used by: every process of a run of bench cm1 or bench phases, and the server of bench never-stops, in any thread that writes.
  * Before it: write, pwrite, writev, pwritev, close of files below $DAMARIS_BENCH_UNDER. After it: the real call, once the bytes had their
  * turn; with $DAMARIS_BENCH_SYNC a close syncs first.
  *
- * $DAMARIS_BENCH_RATE: bytes per second. $DAMARIS_BENCH_QUEUE: a file of 16 zero bytes, which all map: when the queue is empty again, in ns of
- * CLOCK_MONOTONIC, and how many bytes have passed it. Who waits takes no processor time, as with a storage at the end of a network.
+ * $DAMARIS_BENCH_RATE: bytes per second. $DAMARIS_BENCH_QUEUE: a file of 24 zero bytes, which all map: when the queue is empty again, in ns of
+ * CLOCK_MONOTONIC, how many bytes have passed it, and the rate from now on in place of the first one, or 0. Who moves the first number ahead
+ * makes the storage hang. Who waits takes no processor time, as with a storage at the end of a network.
  * A write ends kAheadNs before its bytes are through: a sleep is 50 us too long, and with many small writes the queue would stand empty meanwhile.
  */
 #define _GNU_SOURCE
@@ -27,6 +28,7 @@
 struct queue {
   _Atomic int64_t free_at_ns;
   _Atomic uint64_t bytes;
+  _Atomic uint64_t rate;
 };
 
 static const int64_t kAheadNs = 1000000;
@@ -70,7 +72,8 @@ static void pass(size_t bytes) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   const int64_t now = (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-  const int64_t cost = (int64_t)((double)bytes / bytes_per_s * 1e9);
+  const uint64_t rate = atomic_load(&queue->rate);
+  const int64_t cost = (int64_t)((double)bytes / (rate > 0 ? (double)rate : bytes_per_s) * 1e9);
   int64_t free_at = atomic_load(&queue->free_at_ns), served;
   do served = (free_at > now ? free_at : now) + cost;
   while (!atomic_compare_exchange_weak(&queue->free_at_ns, &free_at, served));
