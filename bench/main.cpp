@@ -25,7 +25,7 @@ void finish(const Options& options, const damaris::Json& machine, const damaris:
   std::printf("\n");
   damaris::bench::print_rows(report);
   const double load = machine.at("load_1min_at_start");
-  if (load > 0.5) std::printf("\nload at the start: %.1f; others used this machine, so look at ratios and the best.\n", load);
+  if (load > 0.5) std::printf("\nload at the start: %.1f; others use this machine: look at the ratios.\n", load);
   if (options.json.empty()) return;
   damaris::Json json = damaris::bench::to_json(machine, report);
   json["quick"] = options.quick;

@@ -239,7 +239,7 @@ void with_troubles(const Plan& plan, const Folder& folder, Report& report) {
         one_round(run, plan, all[i]);
       }
   }
-  std::printf("\nwrite phases of %s every %.0f ms, a buffer of %s, spill on the local disk; ms\n%-20s %8s %10s %10s %10s %14s\n",
+  std::printf("\nwrite phases of %s every %.0f ms, a buffer of %s, spill to a local disk\nms %17s%8s %10s %10s %10s %14s\n",
               size_text(plan.phase_bytes()).c_str(), plan.interval_s * 1e3, size_text(plan.buffer_bytes()).c_str(), "", "phases",
               "median", "p99", "slowest", "memcpy, median");
   for (const Trouble& trouble : all) report_trouble(plan, trouble, report);
@@ -264,7 +264,7 @@ void with_many_writes(const Plan& plan, const Folder& folder, Report& report) {
       run.remove_files();
     }
   }
-  std::printf("\n%d writes of %s in a step, while the storage hangs in the step before: median %.0f ns, p99.9 %.0f ns\n",
+  std::printf("\n%d writes of %s in a step, while the storage hangs with the step before;\nns: median %.0f, p99.9 %.0f\n",
               plan.writes, size_text(kBytes).c_str(), median(all_ns), quantile(all_ns, 0.999));
   std::printf("longest of each step, us beyond memcpy: median %.1f, best %.1f, worst %.1f\n", median(longest_us),
               quantile(longest_us, 0), quantile(longest_us, 1));
