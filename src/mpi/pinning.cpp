@@ -1,7 +1,10 @@
 #include "mpi/pinning.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 
 #include "core/base/format.hpp"
@@ -32,6 +35,20 @@ Topology allowed_topology() {
   return topology;
 }
 
+// The servers are the last ranks of their node.
+NodeRanks ranks_of_node(const std::vector<int>& node_of, int rank, int servers) {
+  const int node = node_of[static_cast<std::size_t>(rank)];
+  const auto here = node_of.begin() + rank;
+  return {static_cast<int>(std::count(node_of.begin(), node_of.end(), node)), servers,
+          servers - 1 - static_cast<int>(std::count(here + 1, node_of.end(), node))};
+}
+
+// True if one machine is split into several virtual nodes, whose ranks share its cores.
+bool has_virtual_nodes(const std::vector<int>& node_of) {
+  return std::getenv("DAMARIS_RANKS_PER_NODE") != nullptr &&
+         std::adjacent_find(node_of.begin(), node_of.end(), std::not_equal_to<>()) != node_of.end();
+}
+
 }  // namespace
 
 std::vector<int> processors_of(hwloc_topology_t topology, const NodeRanks& node) {
@@ -49,10 +66,11 @@ std::vector<int> processors_of(hwloc_topology_t topology, const NodeRanks& node)
   return {};
 }
 
-void pin_server(const NodeRanks& node) {
+void pin_server(const std::vector<int>& node_of, int rank, int servers) {
+  if (has_virtual_nodes(node_of)) return;
   const Topology topology = allowed_topology();
   if (topology == nullptr) return log_line(LogLevel::info, "hwloc cannot determine the topology: the dedicated core is not pinned");
-  const std::vector<int> processors = processors_of(topology.get(), node);
+  const std::vector<int> processors = processors_of(topology.get(), ranks_of_node(node_of, rank, servers));
   if (processors.empty()) return log_line(LogLevel::info, "not pinned: there are more ranks than processors for them");
   const Set mine(hwloc_bitmap_alloc());
   for (const int processor : processors) hwloc_bitmap_set(mine.get(), static_cast<unsigned>(processor));

@@ -1,6 +1,6 @@
 // Selects the processors of a server and pins it to them.
-// Used by: serve.cpp, on a server rank, once.
-// Before it: the topology from hwloc. After it: the server's thread, and those that it starts, run there.
+// Used by: start.cpp, on a server rank, once, before plugins start threads.
+// Before it: the topology from hwloc. After it: the server's threads, those of plugins included, run there.
 #pragma once
 
 #include <hwloc.h>
@@ -21,8 +21,9 @@ struct NodeRanks {
 // take the last core of equal parts of it, so that with two servers on two sockets each socket has one.
 std::vector<int> processors_of(hwloc_topology_t topology, const NodeRanks& node);
 
-// Binds the calling thread to some of the processors that it may use. Does nothing if the launcher has already bound the rank: then there
-// are fewer allowed processors than ranks.
-void pin_server(const NodeRanks& node);
+// Binds the calling thread, and those that it starts later, to the processors of this server. `node_of`: the node of each rank; `servers`: of a
+// node. Does nothing with several virtual nodes on one machine, whose ranks share its cores, nor if the launcher has already bound the rank:
+// then there are fewer allowed processors than ranks.
+void pin_server(const std::vector<int>& node_of, int rank, int servers);
 
 }  // namespace damaris::mpi

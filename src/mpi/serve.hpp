@@ -1,14 +1,12 @@
-// Runs a server rank on its own core until its clients have finalized, or until SIGTERM makes it drain and return.
+// Runs a server rank until its clients have finalized, or until SIGTERM makes it drain and return.
 // Used by: dc_mpi_initialize on server ranks only.
 #pragma once
-
-#include <vector>
 
 #include "server/library/serving.hpp"
 
 namespace damaris::mpi {
 
 // Serves and returns the first failure of the run. During the call SIGTERM drains instead of killing; the old handler is restored.
-Status serve(server::Serving& server, const model::Model& model, const std::vector<int>& node_of, int rank);
+Status serve(server::Serving& server);
 
 }  // namespace damaris::mpi

@@ -17,6 +17,7 @@
 #include "mpi/at_finalize.hpp"
 #include "mpi/coordinator.hpp"
 #include "mpi/library_check.hpp"
+#include "mpi/pinning.hpp"
 #include "mpi/placement.hpp"
 #include "mpi/serve.hpp"
 
@@ -136,6 +137,8 @@ Started start_split(const Communicator& world, const Configuration& configuratio
   std::string region_name;
   all_or_none(world.get(), [&] {
     if (!role.server) return;
+    const auto& architecture = configuration.model->architecture;
+    if (architecture.pin) pin_server(nodes, world.rank(), architecture.dedicated_cores);
     started.server = make_server(configuration, role, nonce, channels);
     region_name = started.server->region()->name();
   });
@@ -176,24 +179,16 @@ void require_arguments(const char* config, const MPI_Comm* clients, const int* i
     throw Error(DC_E_ARGUMENT, "dc_mpi_initialize: arguments `clients` and `is_client` must not be NULL");
 }
 
-struct Start {
-  std::shared_ptr<const model::Model> model;
-  std::vector<int> nodes;
-  int rank = 0;
-  Started started;
-};
-
 // Makes all collective calls over the given communicator: its duplicate is freed before a server starts to serve.
-Start start(const char* config, MPI_Comm given, const MPI_Comm* clients, const int* is_client) {
+Started start(const char* config, MPI_Comm given, const MPI_Comm* clients, const int* is_client) {
   const Communicator world = Communicator::duplicate(given);
   all_or_none(world.get(), [&] { require_arguments(config, clients, is_client); });
   const Configuration configuration = agree_on_configuration(world, config);
-  Start start = {configuration.model, nodes_of_all_ranks(world), world.rank(), {}};
-  if (configuration.model->architecture.dedicated_cores == 0)
-    start.started.clients = start_in_place(world, configuration);
-  else
-    start.started = start_split(world, configuration, start.nodes);
-  return start;
+  const std::vector<int> nodes = nodes_of_all_ranks(world);
+  if (configuration.model->architecture.dedicated_cores > 0) return start_split(world, configuration, nodes);
+  Started started;
+  started.clients = start_in_place(world, configuration);
+  return started;
 }
 
 int initialize(const char* config, MPI_Comm given, MPI_Comm* clients, int* is_client) {
@@ -203,13 +198,13 @@ int initialize(const char* config, MPI_Comm given, MPI_Comm* clients, int* is_cl
   const ProcessGuard process_guard;  // on a server rank, for the whole run
   require_mpi();
   require_first_start(given);
-  Start run = start(config, given, clients, is_client);
-  *clients = run.started.clients;
+  const Started started = start(config, given, clients, is_client);
+  *clients = started.clients;
   started_here = true;
-  if (run.started.server == nullptr) finalize_before_mpi();
-  if (run.started.server == nullptr) return DC_OK;
+  if (started.server == nullptr) finalize_before_mpi();
+  if (started.server == nullptr) return DC_OK;
   *is_client = 0;
-  const Status result = serve(*run.started.server, *run.model, run.nodes, run.rank);
+  const Status result = serve(*started.server);
   return result.code == DC_OK ? DC_OK : api::set_last_error(result.code, result.message);
 }
 

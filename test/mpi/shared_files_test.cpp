@@ -108,5 +108,46 @@ TEST_CASE("a step in which no client has elements of a variable can be read agai
   next.job.together();
 }
 
+// How many threads of process `pid` may run where its first one may; 0 if that is on every processor.
+int threads_on_its_core(int pid) {
+  const std::filesystem::path tasks = "/proc/" + std::to_string(pid) + "/task";
+  const auto processors_of = [](const std::filesystem::path& task) {
+    std::ifstream status(task / "status");
+    for (std::string line; std::getline(status, line);)
+      if (line.rfind("Cpus_allowed_list:", 0) == 0) return line;
+    return std::string();
+  };
+  const std::string mine = processors_of(tasks / std::to_string(pid));
+  if (mine == processors_of("/proc/self")) return 0;
+  int count = 0;
+  for (const auto& task : std::filesystem::directory_iterator(tasks)) count += processors_of(task.path()) == mine ? 1 : 0;
+  return count;
+}
+
+TEST_CASE("the threads that compress run on the server's core, as all of its own do") {
+  Job job(2);
+  int pids[2] = {};
+  if (job.member()) {
+    const int mine = static_cast<int>(::getpid());
+    MPI_Allgather(&mine, 1, MPI_INT, pids, 1, MPI_INT, job.world());
+    const std::string storage = "<storage><hdf5 basename='" + job.file("storm") + "' filters='deflate:1' threads='4'/></storage>";
+    Started started = job.start(xml(1, storage));
+    INFO(started.sentence);
+    REQUIRE(started.code == DC_OK);
+    if (started.is_client == 1) {
+      const std::vector<double> data(16, 1.0);
+      CHECK(dc_write("x", 0, data.data()) == DC_OK);
+      CHECK(dc_end_iteration(0) == DC_OK);
+      CHECK(dc_flush(0, 20'000) == DC_OK);
+      const int pinned = threads_on_its_core(pids[1]);
+      if (pinned == 0) WARN("the server is not pinned here: fewer processors than ranks");
+      if (pinned != 0) CHECK(pinned >= 4 + 3);  // work, intake, watchdog and log; three that compress
+      CHECK(dc_finalize() == DC_OK);
+      MPI_Comm_free(&started.clients);
+    }
+  }
+  job.together();
+}
+
 }  // namespace
 }  // namespace damaris::test
