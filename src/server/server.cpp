@@ -17,11 +17,11 @@
 namespace damaris::server {
 namespace {
 
-constexpr std::int64_t kShortSleepMs = 2;                 // an ordinary write does not ring the doorbell
-constexpr std::int64_t kLongSleepMs = 10;                 // after idle polls: a wake-up may cost 30 us
-constexpr std::int64_t kHoldMs = 10'000;                  // how long clients wait for other servers at the end
-constexpr std::int64_t kIdleWorkMs = 1'000;               // of a work side that nothing but a job can need
-constexpr auto kLongCallback = std::chrono::seconds(10);  // a longer callback is logged
+constexpr std::int64_t kShortSleepMs = 2;                // an ordinary write does not ring the doorbell
+constexpr std::int64_t kLongSleepMs = 10;                // after idle polls: a wake-up may cost 30 us
+constexpr std::int64_t kHoldMs = 10'000;                 // how long clients wait for other servers at the end
+constexpr std::int64_t kIdleWorkMs = 1'000;              // of a work side that nothing but a job can need
+constexpr auto kLongCallback = std::chrono::seconds(8);  // a longer callback is logged, within 10 s
 
 // What `work` has thrown; DC_OK if it returned.
 template <class Work>

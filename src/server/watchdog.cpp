@@ -27,7 +27,7 @@ class Watchdog::Checker {
  private:
   void watch() {
     std::unique_lock<std::mutex> lock(mutex_);
-    while (!end_.wait_for(lock, limit_ / 2, [this] { return ended_; })) check();
+    while (!end_.wait_for(lock, limit_ / 8, [this] { return ended_; })) check();
   }
 
   void check() {

@@ -62,9 +62,11 @@ inline Json verified(const std::string& folder) {
 
 class DiskRun {
  public:
-  explicit DiskRun(const std::string& hdf5 = "", const std::string& architecture = "<clients count='1'/>")
-      : run_(architecture, "<storage><hdf5 basename='out/run' " + hdf5 + "/></storage><log file='log'/>" + Run::kRecorder +
-                               "<event name='e' plugin='recorder'/>") {
+  explicit DiskRun(const std::string& hdf5 = "", const std::string& architecture = "<clients count='1'/>",
+                   const std::string& log = "log")
+      : run_(architecture,
+             "<storage><hdf5 basename='out/run' " + hdf5 + "/></storage><log file='" + log + "'/>" + Run::kRecorder +
+                 "<event name='e' plugin='recorder'/><event name='hold' action='hold' using='damaris_test_recorder.so'/>") {
     std::filesystem::create_directory(file("out"));
     std::vector<std::string> command = on_faulty_disk(folder());
     for (const char* word : {"DAMARIS_LOG=info", "damaris-server"}) command.emplace_back(word);
@@ -106,7 +108,7 @@ class DiskRun {
   // Whether the watchdog has said of the server's main loop that it has been in `place`, after how many seconds it ever came to that.
   bool named_by_watchdog(const std::string& place) const {
     const std::vector<std::string> lines = logged("the server has been " + place);
-    return lines.size() == 1 && std::atof(lines[0].c_str() + lines[0].find(place) + place.size()) >= 10;
+    return lines.size() == 1 && std::atof(lines[0].c_str() + lines[0].find(place) + place.size()) >= 8;
   }
   std::vector<std::string> calls(const std::string& part = "") const { return lines_of(file("calls"), part); }
   // Files that have no business there any more.
@@ -117,6 +119,8 @@ class DiskRun {
     return names;
   }
   const Run& run() const { return run_; }
+  TestClient& attached(int id) { return run_.attached(id); }
+  Process& server() { return *server_; }
 
  private:
   Run run_;

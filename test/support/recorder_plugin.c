@@ -77,13 +77,13 @@ int fail_always(const dc_event_t* event, const dc_step_t* step, const dc_host_t*
   return DC_E_PLUGIN;
 }
 
-/* Holds the server until the file $DAMARIS_TEST_LOG.go exists, at most ten seconds. */
+/* Holds the server until the file $DAMARIS_TEST_LOG.go exists, at most a minute. */
 int hold(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host) {
   char path[4096];
   const struct timespec moment = {0, 1000000};
   (void)event, (void)step, (void)host;
   snprintf(path, sizeof path, "%s.go", getenv("DAMARIS_TEST_LOG"));
-  for (int tries = 0; tries < 10000 && access(path, F_OK) != 0; ++tries) nanosleep(&moment, NULL);
+  for (int tries = 0; tries < 60000 && access(path, F_OK) != 0; ++tries) nanosleep(&moment, NULL);
   return DC_OK;
 }
 
