@@ -15,17 +15,6 @@ void check_all(const char* name, const Make& make, const Options& options = {}) 
   CHECK(outcome.error.empty());
 }
 
-// The explorer must see what the code would do without this memory order.
-void check_needed(const char* name, const Make& make, const std::string& field, Access access) {
-  Options options;
-  options.weakenings = {{field, access}};
-  const Outcome outcome = explore(make, options);
-  static const char* const kinds[] = {"loads", "stores", "updates"};
-  std::cout << name << " with relaxed " << kinds[static_cast<int>(access)] << " of " << field << ": " << outcome.error << "\n";
-  INFO(name << ": relaxed " << kinds[static_cast<int>(access)] << " of " << field << " are not noticed");
-  CHECK_FALSE(outcome.error.empty());
-}
-
 constexpr Mails kIntoEmpty = {0, 2, 2}, kIntoFull = {8, 1, 2};
 
 Blocks held_blocks(int steps, int held, bool last_first = false) {
@@ -57,39 +46,9 @@ TEST_CASE("an answer comes whole or not at all, and the block comes back either 
 
 TEST_CASE("a client that stops at any access leaves an arena whose walk finds the published blocks") {
   Options options;
-  options.mortal = 0;
+  options.mortal = {0};
   check_all("one thread", one_after_the_other(8), options);
   check_all("with a server", blocks(held_blocks(2, 1)), options);
-}
-
-TEST_CASE("every memory order of a lane is needed") {
-  check_needed("lane", lane(4), "head", Access::store);
-  check_needed("lane", lane(4), "head", Access::load);
-  check_needed("lane", lane(4), "tail", Access::store);
-  check_needed("lane", lane(4), "tail", Access::load);
-}
-
-TEST_CASE("every memory order of sleeping and waking is needed") {
-  check_needed("doorbell", doorbell(2), "doorbell", Access::update);
-  check_needed("doorbell", doorbell(2), "doorbell", Access::load);
-  check_needed("doorbell", doorbell(2), "server_sleeping", Access::store);
-  check_needed("doorbell", doorbell(2), "server_sleeping", Access::load);
-  check_needed("room", room(3), "clients_waiting", Access::update);
-}
-
-TEST_CASE("every memory order of a mailbox is needed") {
-  check_needed("mailbox", mailbox(kIntoEmpty), "mail_head", Access::store);
-  check_needed("mailbox", mailbox(kIntoEmpty), "mail_head", Access::load);
-  check_needed("full mailbox", mailbox(kIntoFull), "mail_tail", Access::store);
-  check_needed("full mailbox", mailbox(kIntoFull), "mail_tail", Access::load);
-}
-
-TEST_CASE("every memory order of a release is needed") {
-  const Make make = blocks(held_blocks(3, 2, true));
-  check_needed("blocks", make, "state", Access::load);
-  check_needed("blocks", make, "state", Access::store);
-  check_needed("blocks", make, "released", Access::load);
-  check_needed("blocks", make, "released", Access::update);
 }
 
 TEST_CASE("an event that is pushed before its block is published is noticed") {
