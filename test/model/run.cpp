@@ -268,10 +268,14 @@ void Run::sleep(std::size_t offset, std::uint32_t expected) {
   for (std::size_t at = oldest; at <= word.newest(); ++at) stays += word.stores[at].value == expected ? 1 : 0;
   const bool may_go_on = stays < word.newest() + 1 - oldest;
   note("sleeps while", offset, expected);
-  if (stays == 0 || (may_go_on && choices_.choose(2) == 1)) return;
-  self().next = {Step::asleep, offset, false};
-  go_on();
-  note("wakes up", offset, 0);
+  if (stays > 0 && !(may_go_on && choices_.choose(2) == 1)) {
+    self().next = {Step::asleep, offset, false};
+    go_on();
+    note("wakes up", offset, 0);
+  }
+  // What it has seen there, in the kernel, its later loads see too.
+  Location& now = memory_.location(offset, sizeof expected);
+  now.seen[static_cast<std::size_t>(self_)] = now.newest();
 }
 
 void Run::wake(std::size_t offset) {
