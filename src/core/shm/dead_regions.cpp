@@ -116,7 +116,7 @@ FoundRegion inspect(const std::string& name) {
   const RegionHeader& header = region.header();
   found.name = name;
   found.server = {header.server_pid, header.server_start_time, header.server_space};
-  const auto state = static_cast<RegionState>(header.state.load(std::memory_order_acquire));
+  const auto state = state_of(header);
   // A server that has closed its region keeps the lock until it has unmapped the region, which takes a while for a large one.
   found.alive = state == RegionState::closed ? region.memory().is_locked_elsewhere(kServerPart) : region.server_lives();
   if (found.alive) require_reliable_liveness(region);

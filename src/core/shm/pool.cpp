@@ -42,8 +42,8 @@ void PoolLock::take(std::uint64_t from) noexcept {
 
 // The check costs a system call, so an owner that has just taken the lock is not checked.
 void PoolLock::take_from_dead(std::uint64_t owner) noexcept {
-  if (owner == 0 || owner == self_ || pool_.owner.load(std::memory_order_acquire) != owner) return;
-  if (pool_.space.load(std::memory_order_acquire) != space_ || is_alive(process_of(owner))) return;
+  if (owner == 0 || owner == self_ || pool_.owner.load(std::memory_order_relaxed) != owner) return;
+  if (pool_.space.load(std::memory_order_relaxed) != space_ || is_alive(process_of(owner))) return;
   take(owner);
   orphan_ = held_;
 }
@@ -61,8 +61,8 @@ PoolLock::~PoolLock() {
 PooledArena::PooledArena(const Arena& arena, PoolHeader* pool, std::uint32_t owner, std::int64_t wait_ms) noexcept
     : arena_(arena), pool_(pool), self_(this_process()), lock_timeout_ms_(std::clamp(wait_ms, kOwnerCheckMs, kLongestLockWaitMs)) {
   arena_.set_owner(owner);
-  if (pool_ != nullptr && pool_->space.load(std::memory_order_acquire) != self_.space)
-    pool_->space.store(kMixedSpaces, std::memory_order_release);
+  if (pool_ != nullptr && pool_->space.load(std::memory_order_relaxed) != self_.space)
+    pool_->space.store(kMixedSpaces, std::memory_order_relaxed);
 }
 
 template <class Work>
@@ -101,7 +101,7 @@ bool reclaim(PoolHeader& pool, Arena arena, std::uint32_t owner, const std::func
   arena.resume(pool.state);
   if (lock.is_orphan()) arena.rebuild();
   walk_arena(arena.base(), arena.size_bytes(), [&](BlockHeader& block, std::uint64_t) {
-    const auto state = static_cast<BlockState>(block.state.load(std::memory_order_acquire));
+    const auto state = state_of(block);
     if (state == BlockState::free || state == BlockState::released || block.next_free != owner || is_held_block(block)) return;
     arena.cancel(block);
   });

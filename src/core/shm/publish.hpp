@@ -6,13 +6,14 @@
 
 #include "core/shm/block.hpp"
 #include "core/shm/lane.hpp"
+#include "core/shm/states.hpp"
 
 namespace damaris::shm {
 
 // `state`: published, or requested. Precondition: the lane has room, which the caller has checked; only its thread pushes to the lane. A
 // client killed between the two stores leaves a block that recovery finds.
 inline void publish_block(BlockHeader& block, BlockState state, LaneWriter& lane, const shm::Message& message) noexcept {
-  block.state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
+  set_state(block, state);
   lane.try_push(message);
 }
 
