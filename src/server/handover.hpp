@@ -134,12 +134,14 @@ class Handover {
     work_has_failed_.store(true, std::memory_order_release);
   }
   const Status* work_error() const noexcept { return work_has_failed_.load(std::memory_order_acquire) ? &work_error_ : nullptr; }
+  // Intake: what its sleep ends for.
+  bool has_news() const noexcept { return !answers.empty() || work_error() != nullptr; }
   // Intake: its last word.
   void end_intake() noexcept {
-    intake_has_ended_.store(true, std::memory_order_release);
+    intake_has_ended_.store(true, std::memory_order_relaxed);
     wake_work();
   }
-  bool intake_has_ended() const noexcept { return intake_has_ended_.load(std::memory_order_acquire); }
+  bool intake_has_ended() const noexcept { return intake_has_ended_.load(std::memory_order_relaxed); }
 
   void wake_work() noexcept { shm::ring(bell_, work_sleeps_); }
   // Until there is a job, or the intake side has ended.

@@ -145,7 +145,7 @@ bool Server::come_to_end() {
 }
 
 void Server::sleep_as_intake(std::int64_t& sleep_ms) {
-  shm::sleep_as_server(region_->header(), sleep_ms, [this] { return intake_.has_messages() || !handover_.answers.empty(); });
+  shm::sleep_as_server(region_->header(), sleep_ms, [this] { return intake_.has_messages() || handover_.has_news(); });
   sleep_ms = std::min(sleep_ms * 2, kLongSleepMs);
 }
 

@@ -57,6 +57,8 @@ void Run::fail(const std::string& why) {
 }
 
 void Run::point(const Step& step) {
+  if (self().late > 0) return;  // all others of its process are dead, and what it does now it did earlier
+  if (++points_ > kMostPoints) fail("does not come to an end");
   self().next = step;
   go_on();
   may_die();
@@ -70,7 +72,18 @@ void Run::may_die() {
     Thread& dead = threads_[static_cast<std::size_t>(thread)];
     dead.done = dead.dead = true;
   }
+  if (options_.delays) {
+    self().late = kMostLate;
+    return;
+  }
   go_on();
+}
+
+// Of a store of a thread that is dead: one with release would have come after all the stores that are lost.
+bool Run::is_lost(Order order) {
+  if (self().late == 0) return false;
+  if (--self().late == 0) go_on();
+  return releases(order) || choices_.choose(2) == 0;
 }
 
 void Run::go_on() {
@@ -180,6 +193,7 @@ std::uint64_t Run::load(std::size_t offset, std::size_t bytes, Order order) {
 
 void Run::store(std::size_t offset, std::size_t bytes, std::uint64_t value, Order order) {
   point({Step::access, offset, true});
+  if (is_lost(order)) return;
   note("store", offset, value);
   if (const std::string why = memory_.note_atomic(offset, bytes, true, self_, self().clock); !why.empty()) fail(why);
   Location& location = memory_.location(offset, bytes);
@@ -193,6 +207,7 @@ void Run::store(std::size_t offset, std::size_t bytes, std::uint64_t value, Orde
 
 std::uint64_t Run::change(std::size_t offset, std::size_t bytes, Order order,
                           const std::function<std::uint64_t(std::uint64_t)>& change) {
+  if (is_lost(order)) return memory_.location(offset, bytes).stores.back().value;
   check_access("update", offset, bytes, true);
   Location& location = memory_.location(offset, bytes);
   const Store before = location.stores.back();
@@ -202,6 +217,7 @@ std::uint64_t Run::change(std::size_t offset, std::size_t bytes, Order order,
   Store after = {change(before.value), {self_, clock.time[index]}, releases(order) ? clock : Clock{}, order == Order::seq_cst};
   after.release.join(before.release);  // a release sequence goes on through updates
   note("update", offset, after.value);
+  self().read.push_back(offset);
   location.stores.push_back(after);
   location.seen[index] = location.newest();
   ++clock.time[index];
@@ -231,6 +247,7 @@ std::uint64_t Run::exchange(std::size_t offset, std::size_t bytes, const Exchang
 }
 
 void Run::plain(std::size_t offset, std::size_t bytes, bool is_write) {
+  if (self().late > 0) return;
   if (is_write && threads_.size() == 1) may_die();  // with others, only where these may run
   const std::string why = memory_.note_plain(offset, bytes, is_write, self_, self().clock);
   if (why.empty()) return;
@@ -239,6 +256,7 @@ void Run::plain(std::size_t offset, std::size_t bytes, bool is_write) {
 }
 
 void Run::wait_for_change() {
+  if (self().late > 0) go_on();
   Thread& me = self();
   std::sort(me.read.begin(), me.read.end());
   me.read.erase(std::unique(me.read.begin(), me.read.end()), me.read.end());
@@ -259,6 +277,7 @@ bool Run::look_for_death(int thread) {
 
 // The kernel looks at the word under a lock of its own, which who wakes takes, too.
 void Run::sleep(std::size_t offset, std::uint32_t expected) {
+  if (self().late > 0) go_on();
   point({Step::access, offset, true});
   Location& word = memory_.location(offset, sizeof expected);
   Clock known = self().clock;
@@ -279,6 +298,7 @@ void Run::sleep(std::size_t offset, std::uint32_t expected) {
 }
 
 void Run::wake(std::size_t offset) {
+  if (self().late > 0) return;
   point({Step::access, offset, true});
   note("wakes sleepers", offset, 0);
   wakes_[offset].join(self().clock);

@@ -18,6 +18,8 @@
 namespace damaris::explorer {
 
 constexpr std::size_t kStackBytes = 256 * 1024;
+constexpr int kMostPoints = 4000;             // of one run; more: it does not come to an end
+constexpr int kMostLate = 3;                  // stores of a dead thread that are tried as early ones
 constexpr std::size_t kDeath = kMemoryBytes;  // where a thread looks whether the mortal one is dead
 
 // What a thread is about to do.
@@ -31,6 +33,7 @@ struct Thread {
   std::function<void()> body;
   ucontext_t context = {};
   bool done = false, dead = false, knows_of_death = false;
+  int late = 0;  // stores that it has left although it is dead, because they may have come early
   Step next;
   Clock clock;
   std::vector<std::size_t> read;  // since the last wait
@@ -78,6 +81,7 @@ class Run {
   static void enter();
   void point(const Step& step);
   void may_die();
+  bool is_lost(Order order);
   void go_on();
   int pick();
   unsigned enabled() const;
@@ -109,6 +113,7 @@ class Run {
   int self_ = -1;
   unsigned asleep_here_ = 0;  // threads whose next step was explored before another order (sleep set)
   bool pruned_ = false;
+  int points_ = 0;
   std::string error_;
   std::map<std::size_t, Clock> wakes_;  // word -> what has been seen or done by who has woken its sleepers
   std::vector<Event> events_;
