@@ -292,8 +292,7 @@ Status Client::flush(std::int64_t step, std::int64_t timeout_ms) {
                 format("flush of step {}: client {} has not ended it; call dc_end_iteration({}) first", step, id_, step));
   push(own_writer(), make_message(MessageKind::flush, step), lane_deadline());
   link_.ring();
-  if (!link_.wait_until(Deadline::after_ms(timeout_ms),
-                        [&] { return shm::last_processed(region_->header()) >= step; }))
+  if (!link_.wait_until(Deadline::after_ms(timeout_ms), [&] { return shm::last_processed(region_->header()) >= step; }))
     throw Error(DC_E_TIMEOUT, format("step {} is not durable after {} ms: waited for {}", step, timeout_ms, link_.describe(step)));
   link_.require_not_stopping();  // a stopping server may have stored only part of the step
   return next_report(step);

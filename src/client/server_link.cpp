@@ -15,9 +15,7 @@ namespace damaris::client {
 ServerLink::ServerLink(std::shared_ptr<shm::Region> region, std::uint32_t slot, Pump pump)
     : region_(std::move(region)), slot_(slot), pump_(std::move(pump)), process_(*region_, shm::kServerPart) {}
 
-bool ServerLink::is_attached() const {
-  return shm::state_of(region_->slot(slot_)) == shm::SlotState::attached;
-}
+bool ServerLink::is_attached() const { return shm::state_of(region_->slot(slot_)) == shm::SlotState::attached; }
 
 // True while a call may wait: the server may be leaving, but it still serves this client.
 bool ServerLink::serves() const {
@@ -35,7 +33,8 @@ void ServerLink::require_not_stopping() const {
 
 // A background server has no other channel to the user, and a program may ignore return codes.
 void ServerLink::throw_lost() const try { throw_loss(); } catch (const Error& error) {
-  if (region_->header().detached != 0 && !loss_logged_.exchange(true, std::memory_order_relaxed)) log_line(LogLevel::error, error.sentence());
+  if (region_->header().detached != 0 && !loss_logged_.exchange(true, std::memory_order_relaxed))
+    log_line(LogLevel::error, error.sentence());
   throw;
 }
 
@@ -58,8 +57,9 @@ void ServerLink::throw_loss() const {
                                          mail.empty() ? ": it stored what it had taken until then and takes nothing more" : mail,
                                          undelivered_text()));
   if (process_.alive())
-    throw Error(DC_E_SERVER_LOST, format("{} does not serve client {} any more{}{}", server, mine.id.load(std::memory_order_relaxed),
-                                         mail.empty() ? ": its log says why" : mail, undelivered_text()));
+    throw Error(DC_E_SERVER_LOST,
+                format("{} does not serve client {} any more{}{}", server, mine.id.load(std::memory_order_relaxed),
+                       mail.empty() ? ": its log says why" : mail, undelivered_text()));
   // Killed while stopping: it would have accepted nothing more from this client.
   const bool was_given_up = shm::state_of(mine) == shm::SlotState::dead;
   throw Error(DC_E_SERVER_LOST, format("{} is gone{}; {}{}{}", server, busy_text(), region_location(""), mail,

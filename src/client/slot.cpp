@@ -18,7 +18,8 @@ bool take(shm::ClientSlot& slot, std::uint64_t self) {
   if (before != 0 && is_alive(process_of(before))) return false;
   if (!slot.claimer.compare_exchange_strong(before, self, std::memory_order_acquire)) return false;
   auto state = static_cast<std::uint32_t>(shm::SlotState::free);
-  if (slot.state.compare_exchange_strong(state, static_cast<std::uint32_t>(shm::SlotState::claimed), std::memory_order_relaxed)) return true;
+  if (slot.state.compare_exchange_strong(state, static_cast<std::uint32_t>(shm::SlotState::claimed), std::memory_order_relaxed))
+    return true;
   return state == static_cast<std::uint32_t>(shm::SlotState::claimed);
 }
 

@@ -27,8 +27,7 @@ IntakeSide::IntakeSide(std::shared_ptr<const model::Model> model, std::shared_pt
       failures_(failures),
       ledger_(*region_, model_->architecture.spill_bytes),
       roster_(*region_),
-      signals_(
-          model_, ledger_, roster_, [this](Job job) { submit(std::move(job)); }),
+      signals_(model_, ledger_, roster_, [this](Job job) { submit(std::move(job)); }),
       back_pressure_(*region_, *model_, ledger_, roster_),
       attach_deadline_(Deadline::after_ms(model_->architecture.attach_timeout_ms)) {}
 
@@ -246,9 +245,7 @@ std::size_t IntakeSide::never_attached() const {
       std::count_if(members.begin(), members.end(), [](const Member& member) { return member.id < 0; }));
 }
 
-void IntakeSide::stop_accepting() {
-  shm::set_state(region_->header(), shm::RegionState::leaving);
-}
+void IntakeSide::stop_accepting() { shm::set_state(region_->header(), shm::RegionState::leaving); }
 
 void IntakeSide::stop() {
   signals_.stop();

@@ -28,9 +28,7 @@ bool Roster::admit() {
   bool came = false;
   for (Member& member : members_) {
     const shm::ClientSlot& slot = region_.slot(member.slot);
-    if (member.presence != Member::Presence::expected ||
-        shm::state_of(slot) != shm::SlotState::attached)
-      continue;
+    if (member.presence != Member::Presence::expected || shm::state_of(slot) != shm::SlotState::attached) continue;
     came = true;
     ++present_;
     if (const std::int32_t id = slot.id.load(std::memory_order_relaxed); is_free(id)) {

@@ -123,7 +123,7 @@ bool Server::finished() {
 }
 
 void Server::heed(const std::atomic<bool>* stop) {
-  if (state_ != State::serving || stop == nullptr || !stop->load()) return;
+  if (state_ != State::serving || stop == nullptr || !stop->load(std::memory_order_relaxed)) return;
   state_ = State::stopping;
   intake_.stop_accepting();
   intake_pass();  // a client that has just attached may have published blocks

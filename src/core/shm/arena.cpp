@@ -15,7 +15,7 @@ bool size_is_sound(std::uint64_t size, std::uint64_t room) noexcept {
 
 Arena::Arena(std::byte* base, std::uint64_t bytes, LaneHeader* lane) noexcept
     : base_(base), bytes_(bytes / kLine * kLine), lane_(lane) {
-  state_.reserved_bytes = lane->released.load(std::memory_order_acquire);
+  state_.reserved_bytes = lane->released.load(std::memory_order_relaxed);
   reset(state_.reserved_bytes);
 }
 
@@ -100,7 +100,7 @@ void Arena::cancel(BlockHeader& block) noexcept { release_block(block, block.siz
 
 // Returns false, without a walk, if nothing has been released since the last one.
 bool Arena::sweep() noexcept {
-  if (lane_->released.load(std::memory_order_acquire) == state_.swept) return false;
+  if (lane_->released.load(std::memory_order_relaxed) == state_.swept) return false;
   walk_and_merge();
   return true;
 }

@@ -368,7 +368,7 @@ std::optional<FoundRegion> wait_until_clear(const std::string& prefix, std::int6
     const auto blocking =
         std::find_if(regions.begin(), regions.end(), [&](const FoundRegion& found) { return found.alive && is_blocking(found); });
     if (blocking == regions.end()) return std::nullopt;
-    if (!blocking->leaving || deadline.passed() || (stop != nullptr && stop->load())) return *blocking;
+    if (!blocking->leaving || deadline.passed() || (stop != nullptr && stop->load(std::memory_order_relaxed))) return *blocking;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }

@@ -39,7 +39,7 @@ inline void notify_progress(RegionHeader& region) noexcept { ring(region.progres
 // Server: call after dequeuing messages, because a client may wait for room in its lane.
 // Adding 0 orders the store of the lane's tail before the load: a client whose wait is not seen here sees the new tail before it sleeps.
 inline void notify_lane_room(RegionHeader& region) noexcept {
-  if (region.clients_waiting.fetch_add(0, std::memory_order_acq_rel) != 0) notify_progress(region);
+  if (region.clients_waiting.fetch_add(0, std::memory_order_release) != 0) notify_progress(region);
 }
 
 // Client: sleeps until there is progress, at most `timeout_ms`, unless done() returns true.

@@ -27,17 +27,17 @@ PoolLock::PoolLock(PoolHeader& pool, const ProcessId& self, std::int64_t wait_ms
   const Deadline deadline = Deadline::after_ms(wait_ms);
   pool_.waiting.fetch_add(1, std::memory_order_seq_cst);
   do {
-    const std::uint32_t seen = pool_.bell.load(std::memory_order_seq_cst);
+    const std::uint32_t seen = pool_.bell.load(std::memory_order_acquire);
     const std::uint64_t owner = pool_.owner.load(std::memory_order_seq_cst);
     if (owner != 0) futex_wait(pool_.bell, seen, deadline.left_ms(kOwnerCheckMs));
     take(0);
     if (!held_) take_from_dead(owner);
   } while (!held_ && !deadline.passed());
-  pool_.waiting.fetch_sub(1, std::memory_order_seq_cst);
+  pool_.waiting.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void PoolLock::take(std::uint64_t from) noexcept {
-  held_ = pool_.owner.compare_exchange_strong(from, self_, std::memory_order_seq_cst);
+  held_ = pool_.owner.compare_exchange_strong(from, self_, std::memory_order_acquire);
 }
 
 // The check costs a system call, so an owner that has just taken the lock is not checked.
@@ -53,7 +53,7 @@ PoolLock::~PoolLock() {
   if (!held_) return;
   pool_.owner.store(0, std::memory_order_seq_cst);
   if (pool_.waiting.load(std::memory_order_seq_cst) == 0) return;
-  pool_.bell.fetch_add(1, std::memory_order_seq_cst);
+  pool_.bell.fetch_add(1, std::memory_order_release);
   futex_wake_all(pool_.bell);
 }
 

@@ -20,13 +20,14 @@ inline void publish_block(BlockHeader& block, BlockState state, LaneWriter& lane
 // Client: abandons the read into a requested block. Returns false if the answer has already arrived.
 inline bool abandon_read(BlockHeader& block) noexcept {
   auto asked = static_cast<std::uint32_t>(BlockState::requested);
-  return block.state.compare_exchange_strong(asked, static_cast<std::uint32_t>(BlockState::abandoned), std::memory_order_acq_rel);
+  return block.state.compare_exchange_strong(asked, static_cast<std::uint32_t>(BlockState::abandoned), std::memory_order_acquire);
 }
 
 // Server: marks the block as answered. Returns false if the client has abandoned the read.
 inline bool answer(BlockHeader& block) noexcept {
   auto asked = static_cast<std::uint32_t>(BlockState::requested);
-  return block.state.compare_exchange_strong(asked, static_cast<std::uint32_t>(BlockState::answered), std::memory_order_acq_rel);
+  return block.state.compare_exchange_strong(asked, static_cast<std::uint32_t>(BlockState::answered), std::memory_order_release,
+                                             std::memory_order_relaxed);
 }
 
 }  // namespace damaris::shm

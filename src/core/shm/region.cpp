@@ -159,9 +159,7 @@ void Region::make_pool() {
   shm::make_pool(*pool(), at(s.arena_offset), s.arena_bytes, lane(0));
 }
 
-void Region::set_ready() noexcept {
-  set_state(header(), RegionState::ready);
-}
+void Region::set_ready() noexcept { set_state(header(), RegionState::ready); }
 
 Region Region::attach(const std::string& name) { return attach(SharedMemory::open(name, sizeof(RegionHeader))); }
 
@@ -254,9 +252,8 @@ std::size_t Region::unreleased_blocks() const {
   std::size_t count = header().spilled_blocks.load(std::memory_order_relaxed);
   for (std::uint32_t lane = 0; lane < client_count() * threads(); ++lane) {
     if (!owns_arena(lane)) continue;
-    const bool sound = walk_blocks(lane, [&](BlockHeader& block, std::uint64_t) {
-      count += state_of(block) == BlockState::published ? 1 : 0;
-    });
+    const bool sound =
+        walk_blocks(lane, [&](BlockHeader& block, std::uint64_t) { count += state_of(block) == BlockState::published ? 1 : 0; });
     if (!sound) ++count;
   }
   return count;
