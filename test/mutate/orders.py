@@ -4,7 +4,8 @@ The model check runs the compiled sources. Each atomic access there ends in a ca
 is made weaker at run time, in the very program that the tests run: nothing is built anew, and a line that is inlined in ten places is
 weakened in all of them at once.
 
-Before it: the program `model`, built. After it: mutate.py, which prints what this found.
+Before it: mutate.py, whose --orders calls it. After it: the program `model`, built in the tree itself. orders.md says of the orders that no
+scenario needs why they stay.
 """
 
 import os
@@ -13,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,8 +89,8 @@ def sources(tree):
 def orders_of(tree):
     """All that are in the sources, in the order of the files."""
     found = list(sources(tree))
-    atomics = {name for _, text in found for names in re.findall(r"std::atomic<[\w:]+>&?>? (\w[\w{}\[\], ]*)[;={)]", text)
-               for name in re.findall(r"[a-z]\w*", names)}
+    atomics = {name for _, text in found for names in re.findall(r"std::atomic<[\w:]+>[&*>]* (\w[\w{}\[\], ]*)[;={),]", text)
+               for name in re.findall(r"[a-z]\w*", names)} - {"false", "true"}
     return sorted(order for file, text in found for order in orders_in(file, text, atomics))
 
 
@@ -98,7 +100,7 @@ class Model:
     def __init__(self, program, tree):
         self.program, self.tree = Path(program), tree
         self.cases = {}  # name -> seconds
-        self.sites = defaultdict(lambda: defaultdict(set))  # (offset, kind, order) -> case names
+        self.places = {}  # (file, line, kind, order) -> ({offset}, {case})
 
     def run(self, case, **environment):
         begun = time.monotonic()
@@ -112,6 +114,8 @@ class Model:
     def learn(self):
         """Runs each scenario as it is, and learns which accesses it reaches."""
         listed = subprocess.run([self.program, "--list-test-names-only"], capture_output=True, text=True, check=False).stdout.splitlines()
+        if not listed:
+            sys.exit(f"mutate: {self.program} has no scenarios; is it built?")
         reached = defaultdict(set)
         for case in filter(None, listed):
             with tempfile.NamedTemporaryFile("r") as sites:
@@ -124,7 +128,7 @@ class Model:
         self.places = self.resolve(reached)
 
     def resolve(self, reached):
-        """(file, line, kind, order) -> ({offset}, {case}): the innermost line of ours."""
+        """The places of offsets: the innermost line of ours."""
         offsets = sorted({offset for offset, _, _ in reached})
         lines = subprocess.run(["addr2line", "-a", "-i", "-e", self.program, *(hex(int(offset, 16) - 1) for offset in offsets)],
                                capture_output=True, text=True, check=True).stdout
@@ -169,3 +173,36 @@ def read_reasons(path):
         if len(words) == 3 and words[0].startswith("src/"):
             reasons[words[0], words[1].strip("`")] = words[2]
     return reasons
+
+
+def outcome_of(order, model, reasons):
+    """(what, sentence): needed, explained, survived or unreached."""
+    offsets, cases = model.reaches(order)
+    why = reasons.get((order.file, order.text))
+    killers = []
+    for weaker in order.weaker() if offsets else []:
+        killer = model.killer(offsets, cases, weaker)
+        if killer is None:
+            return ("explained", why) if why else ("survived", f"as {weaker}")
+        killers.append(f"{weaker}: {killer}")
+    if killers:
+        return "needed", "; ".join(killers)
+    return ("explained", why) if why else ("unreached", "no scenario gets there")
+
+
+def campaign(tree, program, only, jobs):
+    """Prints the outcome of each order and the score. Returns whether all are needed or explained."""
+    orders = [order for order in orders_of(tree) if not only or any(order.file.startswith(folder.rstrip("/")) for folder in only)]
+    model = Model(program, tree)
+    model.learn()
+    reasons = read_reasons(tree / "test/mutate/orders.md")
+    counts = Counter()
+    with ThreadPoolExecutor(jobs) as pool:
+        for order, (what, sentence) in zip(orders, pool.map(lambda order: outcome_of(order, model, reasons), orders)):
+            counts[what] += 1
+            print(f"{what:<10} {order.place()} {order.kind} {order.order}: {sentence}", flush=True)
+            if what in ("survived", "unreached"):
+                print(f"           {order.text}")
+    print(f"\n{counts['needed']} of {len(orders)} orders are needed by a scenario, {counts['explained']} are explained in test/mutate/orders.md, "
+          f"{counts['survived']} survive, {counts['unreached']} are not reached")
+    return counts["survived"] + counts["unreached"] == 0
