@@ -334,8 +334,7 @@ class RoundTripScenario : public RegionScenario {
 // Two blocks of one step: the work thread stores them, the intake thread releases them and moves the frontier.
 class SettlingScenario : public RegionScenario {
  public:
-  SettlingScenario(std::byte* memory, const Blocks& how)
-      : RegionScenario(memory, how) {
+  SettlingScenario(std::byte* memory, const Blocks& how) : RegionScenario(memory, how) {
     {
       const OnWatchedHeap heap;
       answers_ = new (memory + kHeapOffset - 4096) server::Ring<int>(2);
@@ -396,7 +395,18 @@ class WalkingScenario : public RegionScenario {
 
  private:
   void write_all() {
+    if (how_.last_first) return merge();
     for (int step = 0; step < how_.steps; ++step) publish_block(try_write(step));
+  }
+  // Two small blocks become one hole, behind which a third one lies.
+  void merge() {
+    constexpr std::uint64_t kSmall = 128;
+    BlockHeader* first = arena_.try_reserve(kSmall, kForm);
+    BlockHeader* second = arena_.try_reserve(kSmall, kForm);
+    arena_.try_reserve(kSmall, kForm);
+    arena_.cancel(*first);
+    arena_.cancel(*second);
+    arena_.used_bytes();
   }
   void walk() {
     const shm::LaneSpan& span = region_.span(0);
@@ -418,9 +428,10 @@ Make round_trip() {
   return maker<RoundTripScenario>(how);
 }
 Make settling() { return maker<SettlingScenario>(Blocks{}); }
-Make walking() {
+Make walking(bool merges) {
   Blocks how;
   how.steps = 2;
+  how.last_first = merges;
   return maker<WalkingScenario>(how);
 }
 Make question() { return maker<QuestionScenario>(Blocks{}); }

@@ -38,8 +38,8 @@ constexpr std::size_t kMemoryBytes = 256 * 1024;
 constexpr std::size_t kHeapOffset = kMemoryBytes / 2;  // from here on: what OnWatchedHeap lets allocate
 
 struct Options {
-  std::vector<int> mortal;              // these threads are a process, which may be killed at any access of them
-  bool delays = false;                  // of one that is killed, relaxed stores may come before earlier ones, as a compiler moves them
+  std::vector<int> mortal;  // these threads are a process, which may be killed at any access of them
+  bool delays = false;      // of one that is killed, relaxed stores may come before earlier ones, as a compiler moves them
   std::uint64_t most_runs = 5'000'000;  // more: the scenario is too large, which is an error
 };
 

@@ -165,6 +165,25 @@ class RoomScenario : public Events {
   }
 };
 
+// A client sleeps until a step is processed.
+class FlushScenario : public Bare {
+ public:
+  FlushScenario(std::byte* memory, int) : Bare(memory) { region_.last_processed.store(shm::kNoStep); }
+  std::vector<std::function<void()>> threads() override {
+    return {[this] { flush(); }, [this] { process(); }};
+  }
+
+ private:
+  void flush() {
+    const auto done = [&] { return shm::last_processed(region_) >= 0; };
+    while (!done()) shm::wait_for_progress(region_, 100, done);
+  }
+  void process() {
+    shm::publish_processed(region_, 0);
+    shm::notify_progress(region_);
+  }
+};
+
 class MailScenario : public Bare {
  public:
   MailScenario(std::byte* memory, const Mails& how) : Bare(memory), how_(how) {
@@ -243,8 +262,10 @@ class FactsScenario : public Bare {
   }
   void check_end() override {
     const auto known = shm::known_open_steps(region_, shm::settled_step(region_));
-    for (const shm::KnownStep& step : known) expect(step.step == kStep && step.time.value_or(2.0) == 2.0, "a time is of its own step");
-    expect(lane_->tail.load() == 0 || (known.size() == 1 && known[0].time), "what a message has brought is noted once it is out of its lane");
+    for (const shm::KnownStep& step : known)
+      expect(step.step == kStep && step.time.value_or(2.0) == 2.0, "a time is of its own step");
+    expect(lane_->tail.load() == 0 || (known.size() == 1 && known[0].time),
+           "what a message has brought is noted once it is out of its lane");
   }
 
  private:
@@ -277,6 +298,7 @@ Make lane(int events) { return maker<LaneScenario>(events); }
 Make waiting(int events) { return maker<WaitingScenario>(events); }
 Make doorbell(int events) { return maker<DoorbellScenario>(events); }
 Make room(int events) { return maker<RoomScenario>(events); }
+Make flush() { return maker<FlushScenario>(0); }
 Make mailbox(const Mails& how) { return maker<MailScenario>(how); }
 
 }  // namespace damaris::explorer

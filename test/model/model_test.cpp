@@ -31,6 +31,8 @@ TEST_CASE("no ring of the doorbell is lost to a server that goes to sleep") { ch
 
 TEST_CASE("no news of room is lost to a client that goes to sleep") { check_all("room", room(3)); }
 
+TEST_CASE("no news of a processed step is lost to a client that goes to sleep") { check_all("flush", flush()); }
+
 TEST_CASE("mails come in order and whole") {
   check_all("mailbox", mailbox(kIntoEmpty));
   check_all("full mailbox", mailbox(kIntoFull));
@@ -63,9 +65,13 @@ TEST_CASE("neither a client's ring nor the work side's is lost to an intake side
   check_all("intake bell", intake_bell());
 }
 
-TEST_CASE("a work side that goes to sleep misses neither a job nor the end of the intake side") { check_all("work bell", work_bell(1)); }
+TEST_CASE("a work side that goes to sleep misses neither a job nor the end of the intake side") {
+  check_all("work bell", work_bell(1));
+}
 
-TEST_CASE("an intake side that goes to sleep hears that the work side has failed, and why") { check_all("failure", work_failure()); }
+TEST_CASE("an intake side that goes to sleep hears that the work side has failed, and why") {
+  check_all("failure", work_failure());
+}
 
 TEST_CASE("the answers of a look that is counted are in the ring") { check_all("looks", looks()); }
 
@@ -108,7 +114,10 @@ TEST_CASE("a lane that a thread has given back goes on with the next one") { che
 
 TEST_CASE("a thread that sees an open step sees its parameters") { check_all("step state", step_state()); }
 
-TEST_CASE("an arena can be walked, and its lane looked into, while its client fills it") { check_all("walking", walking()); }
+TEST_CASE("an arena can be walked, and its lane looked into, while its client fills it") {
+  check_all("walking", walking(false));
+  check_all("walking while holes merge", walking(true));
+}
 
 TEST_CASE("an event that is pushed before its block is published is noticed") {
   Blocks how;

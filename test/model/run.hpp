@@ -94,7 +94,8 @@ class Run {
   bool is_mortal(const Thread& thread) const { return is_mortal(static_cast<int>(&thread - threads_.data())); }
   bool process_is_dead() const { return !options_.mortal.empty() && is_dead(options_.mortal.front()); }
   std::uint64_t read(std::size_t offset, std::size_t bytes, std::size_t index, Order order);
-  std::uint64_t change(std::size_t offset, std::size_t bytes, Order order, const std::function<std::uint64_t(std::uint64_t)>& change);
+  std::uint64_t change(std::size_t offset, std::size_t bytes, Order order,
+                       const std::function<std::uint64_t(std::uint64_t)>& change);
   void check_access(const char* what, std::size_t offset, std::size_t bytes, bool is_write);
   bool waits_for(const Thread& thread, std::size_t offset) const;
   void check_deadlock();

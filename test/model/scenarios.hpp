@@ -15,6 +15,8 @@ Make waiting(int events);
 Make doorbell(int events);
 // The same with a client that sleeps while the lane is full, and a server that tells of room.
 Make room(int events);
+// A client sleeps until a step is processed.
+Make flush();
 // A server posts to a client's mailbox, which holds shm::kMails and some already.
 struct Mails {
   int before = 0, posted = 0, taken = 0;
@@ -75,7 +77,7 @@ Make attaching();
 Make lane_of_threads();
 // One thread opens and ends steps, another one asks.
 Make step_state();
-// A client fills an arena while another process walks it and looks into its lane.
-Make walking();
+// A client fills an arena, or makes one hole of two, while another process walks it and looks into its lane.
+Make walking(bool merges);
 
 }  // namespace damaris::explorer

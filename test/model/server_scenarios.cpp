@@ -40,9 +40,7 @@ class ServerScenario : public Scenario {
   static constexpr std::size_t kLaneOffset = 16 * 1024, kHandoverOffset = 20 * 1024, kFreeOffset = 28 * 1024;
   static_assert(sizeof(shm::RegionHeader) <= kLaneOffset && sizeof(Handover) <= kFreeOffset - kHandoverOffset);
 
-  std::size_t distance(const void* place) const {
-    return static_cast<std::size_t>(static_cast<const std::byte*>(place) - base_);
-  }
+  std::size_t distance(const void* place) const { return static_cast<std::size_t>(static_cast<const std::byte*>(place) - base_); }
 
   std::byte* base_;
   shm::RegionHeader& region_;
@@ -136,7 +134,9 @@ class IntakeBellScenario : public ServerScenario {
  private:
   void serve() {
     bool message = false, failure = false;  // seen by now
-    const auto look = [&] { return (!message && (message = !reader_.empty())) || (!failure && (failure = handover_->work_error() != nullptr)); };
+    const auto look = [&] {
+      return (!message && (message = !reader_.empty())) || (!failure && (failure = handover_->work_error() != nullptr));
+    };
     while (!message || !failure) shm::sleep_as_server(region_, 10, look);
   }
 
@@ -189,8 +189,7 @@ class FailureScenario : public ServerScenario {
   }
   void serve() {
     const Status* error = nullptr;
-    while ((error = handover_->work_error()) == nullptr)
-      shm::sleep_as_server(region_, 10, [&] { return handover_->has_news(); });
+    while ((error = handover_->work_error()) == nullptr) shm::sleep_as_server(region_, 10, [&] { return handover_->has_news(); });
     expect(error->code == DC_E_MEMORY, "the reason is whole");
     handover_->end_intake();
   }

@@ -60,25 +60,25 @@ bool exchange(volatile T* address, T* expected, T value, int order, int if_other
   void __tsan_unaligned_read##bytes(void* address) { hooked_plain(address, bytes, false); } \
   void __tsan_unaligned_write##bytes(void* address) { hooked_plain(address, bytes, true); }
 #define CALLER __builtin_return_address(0)
-#define HOOK_UPDATE(bits, type, name, changed)                                                \
-  type __tsan_atomic##bits##_##name(volatile type* address, type value, int order) {          \
-    return update(address, order, CALLER, [value](type old) -> type {                         \
-      (void)old;                                                                              \
-      return static_cast<type>(changed);                                                      \
-    });                                                                                       \
+#define HOOK_UPDATE(bits, type, name, changed)                                       \
+  type __tsan_atomic##bits##_##name(volatile type* address, type value, int order) { \
+    return update(address, order, CALLER, [value](type old) -> type {                \
+      (void)old;                                                                     \
+      return static_cast<type>(changed);                                             \
+    });                                                                              \
   }
-#define HOOK_ATOMIC(bits, type)                                                                                               \
-  type __tsan_atomic##bits##_load(const volatile type* address, int order) { return load(address, order, CALLER); }           \
-  void __tsan_atomic##bits##_store(volatile type* address, type value, int order) { store(address, value, order, CALLER); }   \
-  HOOK_UPDATE(bits, type, fetch_add, old + value)                                                                             \
-  HOOK_UPDATE(bits, type, fetch_sub, old - value)                                                                             \
-  HOOK_UPDATE(bits, type, fetch_or, old | value)                                                                              \
-  HOOK_UPDATE(bits, type, exchange, value)                                                                                    \
+#define HOOK_ATOMIC(bits, type)                                                                                                 \
+  type __tsan_atomic##bits##_load(const volatile type* address, int order) { return load(address, order, CALLER); }             \
+  void __tsan_atomic##bits##_store(volatile type* address, type value, int order) { store(address, value, order, CALLER); }     \
+  HOOK_UPDATE(bits, type, fetch_add, old + value)                                                                               \
+  HOOK_UPDATE(bits, type, fetch_sub, old - value)                                                                               \
+  HOOK_UPDATE(bits, type, fetch_or, old | value)                                                                                \
+  HOOK_UPDATE(bits, type, exchange, value)                                                                                      \
   int __tsan_atomic##bits##_compare_exchange_strong(volatile type* address, type* expected, type value, int order, int other) { \
-    return exchange(address, expected, value, order, other, CALLER);                                                          \
-  }                                                                                                                           \
-  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* address, type* expected, type value, int order, int other) { \
-    return exchange(address, expected, value, order, other, CALLER);                                                          \
+    return exchange(address, expected, value, order, other, CALLER);                                                            \
+  }                                                                                                                             \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* address, type* expected, type value, int order, int other) {   \
+    return exchange(address, expected, value, order, other, CALLER);                                                            \
   }
 
 extern "C" {
