@@ -28,7 +28,7 @@ struct Identity {
 // True if no client is left, whether or not the server has noticed.
 bool is_about_to_leave(const shm::Region& region) {
   for (std::uint32_t slot = 0; slot < region.client_count(); ++slot) {
-    const auto state = static_cast<shm::SlotState>(region.slot(slot).state.load(std::memory_order_acquire));
+    const auto state = shm::state_of(region.slot(slot));
     const bool is_over = state == shm::SlotState::dead || state == shm::SlotState::drained;
     if (!is_over && (state != shm::SlotState::attached || region.client_lives(slot))) return false;
   }

@@ -7,6 +7,7 @@
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/base/nearest.hpp"
+#include "core/shm/frontier.hpp"
 #include "core/shm/mailbox.hpp"
 
 namespace damaris::client {
@@ -57,8 +58,7 @@ Client::Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model:
     release_slot(mine);
     throw;
   }
-  auto claimed = static_cast<std::uint32_t>(shm::SlotState::claimed);
-  if (!mine.state.compare_exchange_strong(claimed, static_cast<std::uint32_t>(shm::SlotState::attached)))
+  if (!try_attach(mine))
     throw Error(DC_E_TIMEOUT,
                 format("client {} came too late: server {} on {} has stopped waiting for it; give <server attach-timeout=...> more",
                        id_, region_->header().server_index, region_->host()));
@@ -292,8 +292,7 @@ Status Client::flush(std::int64_t step, std::int64_t timeout_ms) {
                 format("flush of step {}: client {} has not ended it; call dc_end_iteration({}) first", step, id_, step));
   push(own_writer(), make_message(MessageKind::flush, step), lane_deadline());
   link_.ring();
-  if (!link_.wait_until(Deadline::after_ms(timeout_ms),
-                        [&] { return region_->header().last_processed.load(std::memory_order_acquire) >= step; }))
+  if (!link_.wait_until(Deadline::after_ms(timeout_ms), [&] { return shm::last_processed(region_->header()) >= step; }))
     throw Error(DC_E_TIMEOUT, format("step {} is not durable after {} ms: waited for {}", step, timeout_ms, link_.describe(step)));
   link_.require_not_stopping();  // a stopping server may have stored only part of the step
   return next_report(step);
@@ -337,9 +336,9 @@ void Client::add_arena(const Writer& writer, dc_status_t& status) const {
 dc_status_t Client::status() {
   const shm::RegionHeader& header = region_->header();
   dc_status_t status = {};
-  status.last_complete = header.last_complete.load(std::memory_order_acquire);
-  status.last_durable = header.last_durable.load(std::memory_order_acquire);
-  status.first_error = header.first_error.load(std::memory_order_acquire);
+  status.last_complete = header.last_complete.load(std::memory_order_relaxed);
+  status.last_durable = shm::last_durable(header);
+  status.first_error = header.first_error.load(std::memory_order_relaxed);
   if (Writer* own = writer_if_any()) {  // only its owner may walk an arena; the other threads publish their use with each write
     status.largest_hole_bytes = own->arena.largest_hole_bytes();
     own->used_bytes.store(own->arena.used_bytes(), std::memory_order_relaxed);

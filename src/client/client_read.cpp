@@ -6,6 +6,7 @@
 #include "client/client.hpp"
 #include "core/base/format.hpp"
 #include "core/shm/publish.hpp"
+#include "core/shm/states.hpp"
 
 namespace damaris::client {
 namespace {
@@ -30,10 +31,6 @@ void describe_interior(const Variable& variable, shm::BlockHeader& header) {
     if (form.has(shm::kHasPosition)) lists.position()[d] = variable.position[d];
     if (form.has(shm::kHasGlobal)) lists.global()[d] = variable.shape.global[d];
   }
-}
-
-shm::BlockState state_of(const shm::BlockHeader& block) {
-  return static_cast<shm::BlockState>(block.state.load(std::memory_order_acquire));
 }
 
 // Releases the block after its answer has been read.
@@ -94,7 +91,7 @@ void Client::request(Writer& writer, shm::BlockHeader* block, shm::Message& mess
   shm::publish_block(*block, shm::BlockState::requested, writer.lane, message);  // reserve_to_read() has ensured room in the lane
   link_.ring();
   const std::int64_t timeout_ms = model_->architecture.buffer_timeout_ms;
-  const auto answered = [&] { return state_of(*block) == shm::BlockState::answered; };
+  const auto answered = [&] { return shm::state_of(*block) == shm::BlockState::answered; };
   if (!link_.wait_until(Deadline::after_ms(timeout_ms), answered) && shm::abandon_read(*block))
     throw Error(DC_E_TIMEOUT, format("{} is not read after {} ms: waited for {}; give <buffer timeout=...> more in {}", what,
                                      timeout_ms, link_.describe(shm::kNoStep), model_->file));

@@ -12,7 +12,7 @@ namespace {
 
 std::uint64_t next_id() {
   static std::atomic<std::uint64_t> last{0};
-  return ++last;
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ class ThreadLanes {
     return *made.release();
   }
   ~ThreadLanes() {
-    for (const Place& place : places_) (*place.flags)[place.lane].store(false, std::memory_order_release);
+    for (const Place& place : places_) give_back_lane((*place.flags)[place.lane]);
     LaneClaims::cached = {};
   }
   std::optional<std::uint32_t> find(std::uint64_t claims) const {
@@ -44,7 +44,7 @@ class ThreadLanes {
                   places_.end());
     places_.reserve(places_.size() + 1);
     for (std::uint32_t lane = 0; lane < flags->size(); ++lane) {
-      if ((*flags)[lane].exchange(true, std::memory_order_acquire)) continue;
+      if (!try_take_lane((*flags)[lane])) continue;
       places_.push_back({claims, lane, flags});
       return lane;
     }

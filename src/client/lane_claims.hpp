@@ -11,6 +11,10 @@
 
 namespace damaris::client {
 
+// A lane's flag, true while a thread has it.
+inline bool try_take_lane(std::atomic<bool>& flag) noexcept { return !flag.exchange(true, std::memory_order_acquire); }
+inline void give_back_lane(std::atomic<bool>& flag) noexcept { flag.store(false, std::memory_order_release); }
+
 class LaneClaims {
  public:
   explicit LaneClaims(std::uint32_t lanes);

@@ -8,15 +8,14 @@
 #include "core/base/log.hpp"
 #include "core/shm/busy.hpp"
 #include "core/shm/mailbox.hpp"
+#include "core/shm/states.hpp"
 
 namespace damaris::client {
 
 ServerLink::ServerLink(std::shared_ptr<shm::Region> region, std::uint32_t slot, Pump pump)
     : region_(std::move(region)), slot_(slot), pump_(std::move(pump)), process_(*region_, shm::kServerPart) {}
 
-bool ServerLink::is_attached() const {
-  return region_->slot(slot_).state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(shm::SlotState::attached);
-}
+bool ServerLink::is_attached() const { return shm::state_of(region_->slot(slot_)) == shm::SlotState::attached; }
 
 // True while a call may wait: the server may be leaving, but it still serves this client.
 bool ServerLink::serves() const {
@@ -34,7 +33,8 @@ void ServerLink::require_not_stopping() const {
 
 // A background server has no other channel to the user, and a program may ignore return codes.
 void ServerLink::throw_lost() const try { throw_loss(); } catch (const Error& error) {
-  if (region_->header().detached != 0 && !loss_logged_.exchange(true)) log_line(LogLevel::error, error.sentence());
+  if (region_->header().detached != 0 && !loss_logged_.exchange(true, std::memory_order_relaxed))
+    log_line(LogLevel::error, error.sentence());
   throw;
 }
 
@@ -57,10 +57,11 @@ void ServerLink::throw_loss() const {
                                          mail.empty() ? ": it stored what it had taken until then and takes nothing more" : mail,
                                          undelivered_text()));
   if (process_.alive())
-    throw Error(DC_E_SERVER_LOST, format("{} does not serve client {} any more{}{}", server, mine.id.load(),
-                                         mail.empty() ? ": its log says why" : mail, undelivered_text()));
+    throw Error(DC_E_SERVER_LOST,
+                format("{} does not serve client {} any more{}{}", server, mine.id.load(std::memory_order_relaxed),
+                       mail.empty() ? ": its log says why" : mail, undelivered_text()));
   // Killed while stopping: it would have accepted nothing more from this client.
-  const bool was_given_up = mine.state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(shm::SlotState::dead);
+  const bool was_given_up = shm::state_of(mine) == shm::SlotState::dead;
   throw Error(DC_E_SERVER_LOST, format("{} is gone{}; {}{}{}", server, busy_text(), region_location(""), mail,
                                        was_given_up ? undelivered_text() : ""));
 }
@@ -91,11 +92,11 @@ std::string ServerLink::undelivered_text() const {
   for (std::uint32_t thread = 0; thread < region_->threads(); ++thread) {
     const shm::LaneSpan span = region_->span(slot_ * region_->threads() + thread);
     const auto* lane = reinterpret_cast<const shm::LaneHeader*>(region_->at(span.lane_offset));
-    events += lane->head.load(std::memory_order_acquire) - lane->tail.load(std::memory_order_acquire);
+    events += lane->head.load(std::memory_order_relaxed) - lane->tail.load(std::memory_order_relaxed);
   }
   return events == 0 ? ""
                      : format("; the last {} writes and signals of client {} came too late and are not stored", events,
-                              region_->slot(slot_).id.load());
+                              region_->slot(slot_).id.load(std::memory_order_relaxed));
 }
 
 bool ServerLink::pump_until(PumpResult until, std::int64_t timeout_ms) {
@@ -117,7 +118,7 @@ std::string ServerLink::busy_text() const {
 bool ServerLink::has_unread_messages(std::uint32_t client) const {
   for (std::uint32_t thread = 0; thread < region_->threads(); ++thread) {
     const shm::LaneHeader* lane = region_->lane(client * region_->threads() + thread);
-    if (lane->head.load(std::memory_order_acquire) != lane->tail.load(std::memory_order_acquire)) return true;
+    if (lane->head.load(std::memory_order_relaxed) != lane->tail.load(std::memory_order_relaxed)) return true;
   }
   return false;
 }
@@ -127,11 +128,11 @@ std::string ServerLink::late_clients(std::int64_t step) const {
   for (std::uint32_t index = 0; index < region_->client_count(); ++index) {
     if (index == slot_) continue;  // this client has ended it, even if the server has not seen that yet
     const shm::ClientSlot& slot = region_->slot(index);
-    const auto state = static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
+    const auto state = shm::state_of(slot);
     if (state == shm::SlotState::free || state == shm::SlotState::claimed)
       late.push_back(format("slot {} (not attached yet)", index));
-    if (state == shm::SlotState::attached && slot.ended_step.load(std::memory_order_acquire) < step && !has_unread_messages(index))
-      late.push_back(format("client {}", slot.id.load()));
+    if (state == shm::SlotState::attached && slot.ended_step.load(std::memory_order_relaxed) < step && !has_unread_messages(index))
+      late.push_back(format("client {}", slot.id.load(std::memory_order_relaxed)));
   }
   return late.empty() ? "" : format("; step {} is not ended by {}", step, join(late, ", "));
 }

@@ -49,7 +49,7 @@ class ServerLink {
   std::string describe(std::int64_t step) const;
 
  private:
-  shm::RegionState state() const { return static_cast<shm::RegionState>(region_->header().state.load(std::memory_order_acquire)); }
+  shm::RegionState state() const { return shm::state_of(region_->header()); }
   // False if the server has marked this client as dead or drained, and no longer reads its lanes.
   bool is_attached() const;
   bool serves() const;

@@ -29,7 +29,7 @@ class StepState {
   std::int64_t highest_named() const noexcept { return std::max(ended_, open()); }
   // The open step if it has a write.
   std::optional<std::int64_t> unfinished() const noexcept {
-    return is_writing() ? std::optional(open_.load(std::memory_order_acquire)) : std::nullopt;
+    return is_writing() ? std::optional(open_.load(std::memory_order_relaxed)) : std::nullopt;
   }
 
   void begin(std::int64_t step) noexcept {
@@ -39,7 +39,7 @@ class StepState {
   void begin_writing() noexcept { phase_.store(Phase::writing, std::memory_order_release); }
   void end_below(std::int64_t step) noexcept {
     ended_ = std::max(ended_, step - 1);
-    open_.store(shm::kNoStep, std::memory_order_release);
+    open_.store(shm::kNoStep, std::memory_order_relaxed);
     phase_.store(Phase::between, std::memory_order_relaxed);
   }
 

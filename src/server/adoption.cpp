@@ -5,8 +5,10 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
+#include "core/shm/frontier.hpp"
 #include "core/shm/omission.hpp"
 #include "core/shm/open_steps.hpp"
+#include "core/shm/states.hpp"
 
 namespace damaris::server {
 namespace {
@@ -22,8 +24,7 @@ Adoption::Adoption(shm::Region& region, const model::Model& model, Ledger& ledge
 void Adoption::take_over(bool give_up_spilled, const TakeBlock& take_block) {
   roster_.adopt();
   // Steps are stored in order and then released: blocks left of a settled step are not all of it.
-  const shm::RegionHeader& header = region_.header();
-  settled_ = std::max(header.releasing.load(std::memory_order_acquire), header.last_processed.load(std::memory_order_acquire));
+  settled_ = shm::settled_step(region_.header());
   take_spilled(give_up_spilled);
   restore_open_steps();
   std::unordered_set<std::uint64_t> waiting;
@@ -121,9 +122,9 @@ void Adoption::take_arena(Member& keeper, Lane& lane, const std::unordered_set<s
                           const TakeBlock& take_block) {
   const auto take = [&](shm::BlockHeader& block, std::uint64_t offset) {
     const std::uint64_t place = lane.span.arena_offset + offset;
-    if (block.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(shm::BlockState::published)) return;
+    if (shm::state_of(block) != shm::BlockState::published) return;
     if (waiting.count(place) > 0 || block.step < 0 || block.step > shm::kHighestStep) return;
-    if (block.step <= settled_) return block.state.store(static_cast<std::uint32_t>(shm::BlockState::released));
+    if (block.step <= settled_) return shm::set_state(block, shm::BlockState::released);
     shm::Message message = {};
     message.kind = shm::MessageKind::write;
     message.step = block.step;

@@ -28,7 +28,7 @@ bool BackPressure::spill_one(const MayMove& may_move) {
   }
   for (const Member& member : roster_.members()) {
     if (member.presence != Member::Presence::attached) continue;
-    const bool waits = region_.slot(member.slot).waits_for_room.load(std::memory_order_acquire) != 0;
+    const bool waits = region_.slot(member.slot).waits_for_room.load(std::memory_order_relaxed) != 0;
     for (const Lane& lane : member.lanes)
       if (fill(lane) > (waits ? kSpillWhileWaiting : kSpillFrom) && spill_from(lane.arena(), may_move)) return true;
   }

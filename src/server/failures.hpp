@@ -23,7 +23,7 @@ class Failures {
   void record_logged(const Status& failure) {
     if (first_.code != DC_OK) return;
     first_ = failure;
-    region_.first_error.store(failure.code, std::memory_order_release);
+    region_.first_error.store(failure.code, std::memory_order_relaxed);
   }
   // The same without a message, for when memory is exhausted.
   void record_code(int code) noexcept {

@@ -16,7 +16,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
-#include "core/shm/futex.hpp"
+#include "core/shm/doorbell.hpp"
 #include "server/intake.hpp"
 #include "server/library/coordinator.hpp"
 #include "server/plugin_host.hpp"
@@ -123,28 +123,40 @@ class Handover {
   Ring<Job> jobs{128};
   Ring<Answer> answers{128};
   Lease lease;
-  std::atomic<bool> urgent{false};      // a client or another step waits for the step in hand
-  std::atomic<std::uint64_t> looks{0};  // how often the work side has looked for messages of other servers
-  std::atomic<bool> work_has_failed{false};
-  std::atomic<bool> intake_has_ended{false};
-  Status work_error;  // stored before work_has_failed
+  std::atomic<bool> urgent{false};  // a client or another step waits for the step in hand
 
-  void wake_work() noexcept {
-    bell_.fetch_add(1, std::memory_order_seq_cst);
-    if (work_sleeps_.load(std::memory_order_seq_cst) != 0) shm::futex_wake_all(bell_);
+  // Work: has looked for messages of other servers; the answers that this has brought are in the ring.
+  void note_look() noexcept { looks_.fetch_add(1, std::memory_order_release); }
+  // Intake: asks first and takes the answers then, so that it has all that these looks have brought.
+  std::uint64_t looks() const noexcept { return looks_.load(std::memory_order_acquire); }
+
+  // Work: its last word.
+  void fail_work(Status error) noexcept {
+    work_error_ = std::move(error);
+    work_has_failed_.store(true, std::memory_order_release);
   }
-  // As shm::sleep_as_server: either `has_work` sees what was pushed, or the bell has changed meanwhile.
-  template <class HasWork>
-  void sleep_as_work(std::int64_t timeout_ms, HasWork&& has_work) noexcept {
-    work_sleeps_.store(1, std::memory_order_seq_cst);
-    const std::uint32_t seen = bell_.load(std::memory_order_seq_cst);
-    if (!has_work()) shm::futex_wait(bell_, seen, timeout_ms);
-    work_sleeps_.store(0, std::memory_order_relaxed);
+  const Status* work_error() const noexcept { return work_has_failed_.load(std::memory_order_acquire) ? &work_error_ : nullptr; }
+  // Intake: what its sleep ends for.
+  bool has_news() const noexcept { return !answers.empty() || work_error() != nullptr; }
+  // Intake: its last word.
+  void end_intake() noexcept {
+    intake_has_ended_.store(true, std::memory_order_relaxed);
+    wake_work();
+  }
+  bool intake_has_ended() const noexcept { return intake_has_ended_.load(std::memory_order_relaxed); }
+
+  void wake_work() noexcept { shm::ring(bell_, work_sleeps_); }
+  // Until there is a job, or the intake side has ended.
+  void sleep_as_work(std::int64_t timeout_ms) noexcept {
+    shm::sleep_on(bell_, work_sleeps_, timeout_ms, [this] { return !jobs.empty() || intake_has_ended(); });
   }
 
  private:
   std::atomic<std::uint32_t> bell_{0};
   std::atomic<std::uint32_t> work_sleeps_{0};
+  std::atomic<std::uint64_t> looks_{0};
+  std::atomic<bool> work_has_failed_{false}, intake_has_ended_{false};
+  Status work_error_;
 };
 
 }  // namespace damaris::server

@@ -23,7 +23,7 @@ Copy copy_of(const shm::BlockHeader& h) {
           h.data_bytes,
           h.step,
           h.magic,
-          h.state.load(std::memory_order_acquire),
+          static_cast<std::uint32_t>(shm::state_of(h)),
           h.variable,
           h.source,
           h.block,

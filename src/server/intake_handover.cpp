@@ -4,6 +4,7 @@
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/shm/doorbell.hpp"
+#include "core/shm/frontier.hpp"
 #include "server/intake_side.hpp"
 
 namespace damaris::server {
@@ -86,6 +87,7 @@ void IntakeSide::submit_leave() {
 
 bool IntakeSide::take_answers() {
   bool any = false;
+  signals_.note_looks(handover_.looks());  // first: see Handover::looks
   while (std::optional<Answer> answer = handover_.answers.try_pop()) {
     std::visit([this](auto& one) { take(one); }, *answer);
     any = true;
@@ -167,24 +169,26 @@ void IntakeSide::take(StepProcessed& answer) {
   // Before releasing and advancing: a client that leaves, or whose flush returns, finds the error in its mailbox.
   roster_.deliver();
   release(answer.step, result.durable);
-  publish_frontier();
 }
 
-// `releasing` tells the recovery of a server killed in here that the step's remaining blocks are not all of them.
+// Killed in here, the server leaves blocks of a step that recovery knows to be stored.
 void IntakeSide::release(std::int64_t step, bool durable) {
-  if (adoption_ && !durable) return ledger_.drop(step);
-  region_->header().releasing.store(step, std::memory_order_release);
+  if (adoption_ && !durable) {
+    ledger_.drop(step);
+    return publish_frontier();
+  }
+  shm::begin_release(region_->header(), step);
   ledger_.try_release(step);
-  region_->header().releasing.store(shm::kNoStep, std::memory_order_release);
+  publish_frontier();
+  shm::end_release(region_->header());
 }
 
 void IntakeSide::publish_frontier() {
   shm::RegionHeader& header = region_->header();
-  if (completed_ > header.last_complete.load(std::memory_order_relaxed))
-    header.last_complete.store(completed_, std::memory_order_release);
-  if (all_durable_) header.last_durable.store(completed_, std::memory_order_release);
+  shm::publish_complete(header, completed_);
+  if (all_durable_) shm::publish_durable(header, completed_);
   // In a recovery, blocks that could not be stored stay for another attempt.
-  if (!adoption_ || all_durable_) header.last_processed.store(completed_, std::memory_order_release);
+  if (!adoption_ || all_durable_) shm::publish_processed(header, completed_);
   shm::notify_progress(header);
 }
 

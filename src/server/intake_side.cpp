@@ -5,8 +5,10 @@
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/shm/doorbell.hpp"
+#include "core/shm/frontier.hpp"
 #include "core/shm/open_steps.hpp"
 #include "core/shm/pool.hpp"
+#include "core/shm/states.hpp"
 
 namespace damaris::server {
 namespace {
@@ -28,8 +30,7 @@ IntakeSide::IntakeSide(std::shared_ptr<const model::Model> model, std::shared_pt
       failures_(failures),
       ledger_(*region_, model_->architecture.spill_bytes),
       roster_(*region_),
-      signals_(
-          model_, ledger_, roster_, [this](Job job) { submit(std::move(job)); }, handover.looks),
+      signals_(model_, ledger_, roster_, [this](Job job) { submit(std::move(job)); }),
       back_pressure_(*region_, *model_, ledger_, roster_),
       attach_deadline_(Deadline::after_ms(model_->architecture.attach_timeout_ms)) {}
 
@@ -228,7 +229,7 @@ bool IntakeSide::complete_steps() {
   bool any = false;
   while (Step* step = ledger_.complete_next(roster_.frontier())) {
     any = true;
-    region_->header().last_complete.store(step->step(), std::memory_order_release);
+    shm::publish_complete(region_->header(), step->step());
     signals_.complete(step->step());
     account_for(*step);
   }
@@ -251,9 +252,7 @@ std::size_t IntakeSide::never_attached() const {
       std::count_if(members.begin(), members.end(), [](const Member& member) { return member.id < 0; }));
 }
 
-void IntakeSide::stop_accepting() {
-  region_->header().state.store(static_cast<std::uint32_t>(shm::RegionState::leaving), std::memory_order_release);
-}
+void IntakeSide::stop_accepting() { shm::set_state(region_->header(), shm::RegionState::leaving); }
 
 void IntakeSide::stop() {
   signals_.stop();

@@ -13,6 +13,7 @@
 #include "core/base/log.hpp"
 #include "core/model/json.hpp"
 #include "core/shm/open_steps.hpp"
+#include "core/shm/states.hpp"
 #include "server/server.hpp"
 
 namespace damaris::server {
@@ -33,7 +34,7 @@ void count_blocks(const shm::Region& region, Leftover& found) {
   for (std::uint32_t lane = 0; lane < region.client_count() * region.threads(); ++lane) {
     if (!region.owns_arena(lane)) continue;
     region.walk_blocks(lane, [&](shm::BlockHeader& block, std::uint64_t) {
-      if (block.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(shm::BlockState::published)) return;
+      if (shm::state_of(block) != shm::BlockState::published) return;
       found.first_step = found.datasets == 0 ? block.step : std::min(found.first_step, block.step);
       found.last_step = found.datasets == 0 ? block.step : std::max(found.last_step, block.step);
       found.bytes += std::min(block.data_bytes, region.span(lane).arena_bytes);
@@ -53,13 +54,13 @@ Leftover describe(const shm::Region& region, const model::Model& model) {
   found.server = {header.server_pid, header.server_start_time};
   count_blocks(region, found);
   found.spill_file = region.spill_file();
-  found.spilled = header.spilled_blocks.load(std::memory_order_acquire);
+  found.spilled = header.spilled_blocks.load(std::memory_order_relaxed);
   found.datasets += found.spilled;
   found.lacks_writes = shm::lacks_writes(header);
   for (std::uint32_t client = 0; client < region.client_count(); ++client) {
     const shm::ClientSlot& slot = region.slot(client);
-    const auto state = static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
-    const bool claims = state == shm::SlotState::claimed && (is_alive(process_of(slot.claimer.load(std::memory_order_acquire))) ||
+    const auto state = shm::state_of(slot);
+    const bool claims = state == shm::SlotState::claimed && (is_alive(process_of(slot.claimer.load(std::memory_order_relaxed))) ||
                                                              region.memory().is_locked_elsewhere(shm::kClientParts + client));
     if (claims || (state == shm::SlotState::attached && region.client_lives(client))) found.living_clients.push_back(slot.pid);
   }

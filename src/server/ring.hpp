@@ -37,7 +37,8 @@ class Ring {
   bool full() const noexcept {
     return head_.load(std::memory_order_relaxed) - tail_.load(std::memory_order_acquire) == slots_.size();
   }
-  bool empty() const noexcept { return head_.load(std::memory_order_acquire) == tail_.load(std::memory_order_acquire); }
+  // For the popping side.
+  bool empty() const noexcept { return head_.load(std::memory_order_relaxed) == tail_.load(std::memory_order_relaxed); }
 
  private:
   std::vector<T> slots_;

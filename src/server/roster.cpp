@@ -6,6 +6,7 @@
 #include "core/base/log.hpp"
 #include "core/shm/doorbell.hpp"
 #include "core/shm/mailbox.hpp"
+#include "core/shm/states.hpp"
 
 namespace damaris::server {
 
@@ -27,9 +28,7 @@ bool Roster::admit() {
   bool came = false;
   for (Member& member : members_) {
     const shm::ClientSlot& slot = region_.slot(member.slot);
-    if (member.presence != Member::Presence::expected ||
-        slot.state.load(std::memory_order_acquire) != static_cast<std::uint32_t>(shm::SlotState::attached))
-      continue;
+    if (member.presence != Member::Presence::expected || shm::state_of(slot) != shm::SlotState::attached) continue;
     came = true;
     ++present_;
     if (const std::int32_t id = slot.id.load(std::memory_order_relaxed); is_free(id)) {
@@ -52,11 +51,11 @@ bool Roster::admit() {
 void Roster::adopt() {
   for (Member& member : members_) {
     const shm::ClientSlot& slot = region_.slot(member.slot);
-    const auto state = static_cast<shm::SlotState>(slot.state.load(std::memory_order_acquire));
+    const auto state = shm::state_of(slot);
     if (state == shm::SlotState::free || state == shm::SlotState::claimed) continue;
     member.presence = Member::Presence::attached;
     member.id = slot.id.load(std::memory_order_relaxed);
-    member.frontier = member.own_frontier = slot.ended_step.load(std::memory_order_acquire);
+    member.frontier = member.own_frontier = slot.ended_step.load(std::memory_order_relaxed);
     for (Lane& lane : member.lanes) lane.frontier = member.frontier;
     ++present_;
   }
@@ -108,7 +107,7 @@ void Roster::end(Member& member, Lane& lane, std::int64_t step) {
   for (const Lane& other : member.lanes) lowest = std::min(lowest, other.frontier);
   if (lowest <= member.frontier) return;
   member.frontier = member.own_frontier = lowest;
-  region_.slot(member.slot).ended_step.store(lowest, std::memory_order_release);
+  region_.slot(member.slot).ended_step.store(lowest, std::memory_order_relaxed);
 }
 
 void Roster::leave(Member& member, Member::Presence how) {
@@ -118,7 +117,7 @@ void Roster::leave(Member& member, Member::Presence how) {
   if (how != Member::Presence::gone) return;
   // A client without an id was never served, and the caller has logged that.
   if (member.id >= 0) log_line(LogLevel::warning, format("client {} is gone without having finalized", member.id));
-  region_.slot(member.slot).state.store(static_cast<std::uint32_t>(shm::SlotState::dead), std::memory_order_release);
+  shm::set_state(region_.slot(member.slot), shm::SlotState::dead);
 }
 
 // Bounded: a faulty client may cause any number of reports and never read its mailbox.
@@ -154,7 +153,7 @@ void Roster::mark_drained(Member& member) {
     log_line(LogLevel::error, format("client {} left before this was delivered: {}", member.id, mail.status.message));
   member.outbox.clear();
   member.presence = Member::Presence::drained;
-  region_.slot(member.slot).state.store(static_cast<std::uint32_t>(shm::SlotState::drained), std::memory_order_release);
+  shm::set_state(region_.slot(member.slot), shm::SlotState::drained);
   shm::notify_progress(region_.header());
 }
 

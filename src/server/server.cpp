@@ -11,6 +11,7 @@
 #include "core/base/log.hpp"
 #include "core/base/process_guard.hpp"
 #include "core/shm/doorbell.hpp"
+#include "core/shm/states.hpp"
 #include "server/fork_proof_thread.hpp"
 #include "server/watchdog.hpp"
 
@@ -114,7 +115,7 @@ bool Server::finished() {
 }
 
 void Server::heed(const std::atomic<bool>* stop) {
-  if (state_ != State::serving || stop == nullptr || !stop->load()) return;
+  if (state_ != State::serving || stop == nullptr || !stop->load(std::memory_order_relaxed)) return;
   state_ = State::stopping;
   intake_.stop_accepting();
   intake_pass();  // a client that has just attached may have published blocks
@@ -136,15 +137,14 @@ bool Server::come_to_end() {
 }
 
 void Server::sleep_as_intake(std::int64_t& sleep_ms) {
-  shm::sleep_as_server(region_->header(), sleep_ms, [this] { return intake_.has_messages() || !handover_.answers.empty(); });
+  shm::sleep_as_server(region_->header(), sleep_ms, [this] { return intake_.has_messages() || handover_.has_news(); });
   sleep_ms = std::min(sleep_ms * 2, kLongSleepMs);
 }
 
 void Server::intake_loop(const std::atomic<bool>* stop) {
   std::int64_t sleep_ms = kShortSleepMs;
   while (true) {
-    if (handover_.work_has_failed.load(std::memory_order_acquire))
-      throw Error(static_cast<dc_code>(handover_.work_error.code), handover_.work_error.message);
+    if (const Status* error = handover_.work_error()) throw Error(static_cast<dc_code>(error->code), error->message);
     heed(stop);
     if (intake_pass()) {
       sleep_ms = kShortSleepMs;
@@ -157,11 +157,10 @@ void Server::intake_loop(const std::atomic<bool>* stop) {
 
 // What a plugin or another server awaits rings no bell: then the sleeps are short.
 void Server::work_loop() {
-  while (!handover_.intake_has_ended.load(std::memory_order_acquire)) {
+  while (!handover_.intake_has_ended()) {
     if (work_.pass()) continue;
     const std::int64_t sleep_ms = work_.waits() ? kShortSleepMs : work_.may_be_called_upon() ? kLongSleepMs : kIdleWorkMs;
-    handover_.sleep_as_work(
-        sleep_ms, [this] { return !handover_.jobs.empty() || handover_.intake_has_ended.load(std::memory_order_acquire); });
+    handover_.sleep_as_work(sleep_ms);
   }
 }
 
@@ -186,15 +185,13 @@ void Server::serve_with_two_threads(const std::atomic<bool>* stop) {
     block_signals();  // they are the main thread's
     const Status outcome = outcome_of([&] { intake_loop(stop); });
     if (outcome.code != DC_OK) fail(outcome);
-    handover_.intake_has_ended.store(true, std::memory_order_release);
-    handover_.wake_work();
+    handover_.end_intake();
   };
   const ForkProofThread thread(intake);
   Status outcome = outcome_of([&] { work_loop(); });
   if (!creator_.is_this_process()) throw Error(static_cast<dc_code>(outcome.code), outcome.message);
   if (outcome.code == DC_OK) return;
-  handover_.work_error = std::move(outcome);
-  handover_.work_has_failed.store(true, std::memory_order_release);
+  handover_.fail_work(std::move(outcome));
   shm::ring_server(region_->header());
 }
 
@@ -236,7 +233,7 @@ void Server::fail(const Status& cause) noexcept {
   } catch (...) {
     failures_.record_code(cause.code);
   }
-  region_->header().state.store(static_cast<std::uint32_t>(shm::RegionState::lost), std::memory_order_release);
+  shm::set_state(region_->header(), shm::RegionState::lost);
   shm::notify_progress(region_->header());
 }
 
@@ -263,7 +260,7 @@ void Server::end_close() {
   end_reported_ = true;
   release_clients();
   intake_.spill_file().end();
-  region_->header().state.store(static_cast<std::uint32_t>(shm::RegionState::closed), std::memory_order_release);
+  shm::set_state(region_->header(), shm::RegionState::closed);
   shm::notify_progress(region_->header());
   state_ = State::closed;
 }

@@ -24,6 +24,7 @@ bool is_expected_to_send(const Member& member, std::int64_t step) {
 
 }  // namespace
 
+<<<<<<< HEAD
 Signals::Signals(std::shared_ptr<const model::Model> model, Ledger& ledger, Roster& roster, Submit submit,
                  const std::atomic<std::uint64_t>& looks)
     : model_(std::move(model)),
@@ -32,6 +33,10 @@ Signals::Signals(std::shared_ptr<const model::Model> model, Ledger& ledger, Rost
       submit_(std::move(submit)),
       looks_(looks),
       core_queued_(roster.size()) {}
+=======
+Signals::Signals(std::shared_ptr<const model::Model> model, Ledger& ledger, Roster& roster, Submit submit)
+    : model_(std::move(model)), ledger_(ledger), roster_(roster), submit_(std::move(submit)) {}
+>>>>>>> c6f27ae4305b1cd33f55f3fd58081f1011ec8a0d
 
 bool Signals::has_scope(std::uint32_t event, dc_scope scope) const {
   const auto& actions = model_->events[event].actions;
@@ -128,9 +133,8 @@ bool Signals::check() {
 bool Signals::expired(Waiting& waiting) const {
   constexpr std::uint64_t kWholeLooks = 2;  // the first one may have begun before
   if (!waiting.deadline.passed()) return false;
-  const std::uint64_t looks = looks_.load(std::memory_order_acquire);
-  if (!waiting.late_at_look) waiting.late_at_look = looks;
-  return looks - *waiting.late_at_look >= kWholeLooks;
+  if (!waiting.late_at_look) waiting.late_at_look = looks_;
+  return looks_ - *waiting.late_at_look >= kWholeLooks;
 }
 
 bool Signals::expire() {

@@ -4,7 +4,6 @@
 // Before it: a signal message of one client. After it: jobs for the work side, which runs the actions and talks to the other servers.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,12 +24,12 @@ class Signals {
  public:
   using Submit = std::function<void(Job)>;
 
-  // `looks`: Handover::looks.
-  Signals(std::shared_ptr<const model::Model> model, Ledger& ledger, Roster& roster, Submit submit,
-          const std::atomic<std::uint64_t>& looks);
+  Signals(std::shared_ptr<const model::Model> model, Ledger& ledger, Roster& roster, Submit submit);
 
   // Client `member` has sent event `event` in `step`: submits the actions that are due.
   void receive(const Member& member, std::uint32_t event, std::int64_t step);
+  // Handover::looks; what these have brought has been taken when check() is called.
+  void note_looks(std::uint64_t looks) noexcept { looks_ = looks; }
   // A decision of the servers, in the common order.
   void decide(const Decision& decision);
   // The actions of an instance have run. `slot`: of the client that sent it, of scope core.
@@ -71,7 +70,7 @@ class Signals {
   Ledger& ledger_;
   Roster& roster_;
   Submit submit_;
-  const std::atomic<std::uint64_t>& looks_;
+  std::uint64_t looks_ = 0;
   bool stopped_ = false;
   std::size_t left_count_ = 0;                                             // members that had left at the last check
   std::map<std::pair<InstanceKey, std::uint32_t>, std::uint32_t> counts_;  // (event, step, 0), slot -> signals so far

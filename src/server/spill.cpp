@@ -18,6 +18,7 @@
 #include "core/base/own_file.hpp"
 #include "core/base/units.hpp"
 #include "core/shm/dead_regions.hpp"
+#include "core/shm/states.hpp"
 
 namespace damaris::server {
 namespace {
@@ -161,7 +162,7 @@ bool Spill::end_copy(const dc_dataset_t& dataset, SpilledBlock& place) {
   bytes_ += bytes;
   failed_ = false;
   ++records_;
-  header_.spilled_blocks.fetch_add(1, std::memory_order_release);
+  header_.spilled_blocks.fetch_add(1, std::memory_order_relaxed);
   header_.spilled_bytes.fetch_add(dataset.bytes, std::memory_order_relaxed);
   return true;
 }
@@ -192,7 +193,7 @@ void Spill::forget(const SpilledBlock& block) noexcept {
 
 void Spill::release(const SpilledBlock& block) {
   forget(block);
-  header_.spilled_blocks.fetch_sub(1, std::memory_order_release);
+  header_.spilled_blocks.fetch_sub(1, std::memory_order_relaxed);
   if (reset_if_empty()) return;
   // On a file system without hole punching, mark the record as released.
   if (::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(block.offset),
@@ -211,18 +212,18 @@ bool Spill::reset_if_empty() {
 // The header's count stays unchanged during the walk: a process that reads the region concurrently, or after a kill, must not find it
 // empty.
 void Spill::adopt(const Visit& visit) {
-  const std::uint64_t expected = header_.spilled_blocks.load(std::memory_order_acquire);
+  const std::uint64_t expected = header_.spilled_blocks.load(std::memory_order_relaxed);
   std::vector<SpilledBlock> obsolete;
   const std::uint64_t damaged = walk(visit, obsolete);
   // A server killed while writing or releasing a record may leave one more than it had counted.
   missing_ = std::max(damaged, expected > records_ ? expected - records_ : 0);
-  header_.spilled_blocks.store(records_ + missing_, std::memory_order_release);
+  header_.spilled_blocks.store(records_ + missing_, std::memory_order_relaxed);
   for (const SpilledBlock& block : obsolete) release(block);
   reset_if_empty();
 }
 
 void Spill::give_up_missing() {
-  header_.spilled_blocks.fetch_sub(missing_, std::memory_order_release);
+  header_.spilled_blocks.fetch_sub(missing_, std::memory_order_relaxed);
   missing_ = 0;
   reset_if_empty();
 }
@@ -252,7 +253,7 @@ std::uint64_t Spill::walk(const Visit& visit, std::vector<SpilledBlock>& obsolet
         header.magic == shm::kBlockMagic && header.data_bytes <= size - offset && record_bytes(header.data_bytes) <= size - offset;
     const std::uint64_t bytes = sound ? record_bytes(header.data_bytes) : shm::kPage;
     end_ = offset + bytes;
-    if (!sound || header.state.load() != static_cast<std::uint32_t>(shm::BlockState::published)) continue;
+    if (!sound || shm::state_of(header) != shm::BlockState::published) continue;
     const SpilledBlock block = map(offset, bytes);
     if (block.record == nullptr) continue;
     ++records_;

@@ -87,7 +87,7 @@ bool WorkSide::forward_decisions() {
     any = true;
   }
   send_answers();  // first: a look that has brought nothing means that nothing had arrived
-  handover_.looks.fetch_add(1, std::memory_order_release);
+  if (unsent_.empty()) handover_.note_look();
   return any;
 }
 

@@ -1,18 +1,21 @@
 #include "model/explorer.hpp"
 
 #include "core/shm/futex.hpp"
+#include "model/heap.hpp"
 #include "model/run.hpp"
 
 namespace damaris::explorer {
 
 Outcome explore(const Make& make, const Options& options) {
   alignas(4096) static std::byte bytes[kMemoryBytes];
+  heap.begin(bytes);
   Memory memory(bytes);
   std::vector<std::byte> stacks(kMostThreads * kStackBytes);
   Choices choices;
   Outcome outcome;
   do {
     memory.forget();
+    heap.empty();
     const std::unique_ptr<Scenario> scenario = make(bytes);
     Run run(*scenario, memory, options, choices, stacks);
     run.execute();
@@ -45,9 +48,13 @@ std::uint64_t hooked_load(const void* address, std::size_t bytes, Order order) {
 void hooked_store(void* address, std::size_t bytes, std::uint64_t value, Order order) {
   active->store(active->memory().offset(address), bytes, value, order);
 }
-std::uint64_t hooked_update(void* address, std::size_t bytes, Order order, std::uint64_t (*change)(std::uint64_t, std::uint64_t),
-                            std::uint64_t operand) {
-  return active->update(active->memory().offset(address), bytes, order, [&](std::uint64_t old) { return change(old, operand); });
+std::uint64_t hooked_update(void* address, std::size_t bytes, Order order,
+                            const std::function<std::uint64_t(std::uint64_t)>& change) {
+  return active->update(active->memory().offset(address), bytes, order, change);
+}
+std::uint64_t hooked_exchange(void* address, std::size_t bytes, std::uint64_t expected, std::uint64_t value, Order order,
+                              Order if_other) {
+  return active->exchange(active->memory().offset(address), bytes, {expected, value, order, if_other});
 }
 void hooked_plain(const void* address, std::size_t bytes, bool is_write) {
   if (watches(address)) active->plain(active->memory().offset(address), bytes, is_write);

@@ -4,9 +4,12 @@
 // Before it: a scenario. After it: a sentence and a trace when something can go wrong.
 //
 // What is modelled: every atomic access is a point where another thread may go on; a load may return any store that is neither older
-// than one its thread has seen nor hidden by one that happens before it; release and acquire join vector clocks; seq_cst accesses are in
-// the order in which they run. A plain access that does not happen after a plain or atomic write of the same bytes is an error. What
-// is not: loads that see stores of the future, and fences (there are none).
+// than one its thread has seen nor hidden by one that happens before it, which is what store buffers and reordered loads do; release and
+// acquire join vector clocks; seq_cst accesses are in the order in which they run. A compare-exchange that fails is a load. The kernel
+// compares a futex's word by a seq_cst load; who wakes and who goes to sleep on one word do so one after the other. A plain access that
+// does not happen after a plain or atomic write of the same bytes is an error.
+// What is not modelled: loads that see stores of the future (load buffering), stores to one object in another order than the one they
+// run in, compare-exchanges that fail for no reason, time-outs, and fences (there are none).
 #pragma once
 
 #include <cstddef>
@@ -17,14 +20,6 @@
 #include <vector>
 
 namespace damaris::explorer {
-
-enum class Access { load, store, update };
-
-// A memory order of the code made weaker, to see that the scenario needs it: accesses of that kind to that field are relaxed.
-struct Weakening {
-  std::string field;
-  Access access = Access::load;
-};
 
 // One run of a scenario: made anew for each order. It fills what it uses of the memory first.
 class Scenario {
@@ -39,11 +34,12 @@ class Scenario {
 };
 
 constexpr std::size_t kMostThreads = 3;
-constexpr std::size_t kMemoryBytes = 32 * 1024;
+constexpr std::size_t kMemoryBytes = 256 * 1024;
+constexpr std::size_t kHeapOffset = kMemoryBytes / 2;  // from here on: what OnWatchedHeap lets allocate
 
 struct Options {
-  std::vector<Weakening> weakenings;
-  int mortal = -1;                      // this thread may also stop for ever at any access
+  std::vector<int> mortal;  // these threads are a process, which may be killed at any access of them
+  bool delays = false;      // of one that is killed, relaxed stores may come before earlier ones, as a compiler moves them
   std::uint64_t most_runs = 5'000'000;  // more: the scenario is too large, which is an error
 };
 
@@ -69,5 +65,14 @@ void expect(bool holds, const std::string& property);
 void wait_for_change();
 // Whether the mortal thread has stopped for ever.
 bool is_dead(int thread);
+
+// While it lives, operator new takes from the watched memory: for what a scenario has its threads share through containers.
+class OnWatchedHeap {
+ public:
+  OnWatchedHeap();
+  ~OnWatchedHeap();
+  OnWatchedHeap(const OnWatchedHeap&) = delete;
+  OnWatchedHeap& operator=(const OnWatchedHeap&) = delete;
+};
 
 }  // namespace damaris::explorer

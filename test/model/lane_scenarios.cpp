@@ -5,8 +5,11 @@
 #include <new>
 
 #include "core/shm/doorbell.hpp"
+#include "core/shm/frontier.hpp"
 #include "core/shm/lane.hpp"
 #include "core/shm/mailbox.hpp"
+#include "core/shm/open_steps.hpp"
+#include "core/shm/states.hpp"
 #include "model/common.hpp"
 
 namespace damaris::explorer {
@@ -73,8 +76,11 @@ class LaneScenario : public Events {
  private:
   void send() override {
     shm::LaneWriter writer(lane_, kRing);
-    for (int step = 0; step < events_; ++step)
+    for (int step = 0; step < events_; ++step) {
+      // Either way of finding that there is room must do for the next push.
+      while (step % 2 == 0 && step > 0 && writer.more_than_half_full()) wait_for_change();
       while (!writer.try_push(event_of(step))) wait_for_change();
+    }
   }
   void take() override {
     shm::LaneReader reader(lane_, kRing);
@@ -85,6 +91,29 @@ class LaneScenario : public Events {
     }
     expect(reader.empty() && !reader.damaged(), "nothing is left in the lane");
   }
+};
+
+// Another thread asks how many messages wait.
+class WaitingScenario : public Events {
+ public:
+  using Events::Events;
+  std::vector<std::function<void()>> threads() override {
+    return {[this] { send(); }, [this] { take(); }, [this] { ask(); }};
+  }
+
+ private:
+  void send() override {
+    for (int step = 0; step < events_; ++step) writer_.try_push(event_of(step));
+  }
+  void take() override {
+    shm::LaneReader reader(lane_, kRing);
+    shm::Message event;
+    for (int step = 0; step < events_; ++step)
+      while (!reader.try_take(event)) wait_for_change();
+  }
+  void ask() { expect(writer_.waiting() <= kRing, "no more messages wait than the lane holds"); }
+
+  shm::LaneWriter writer_{lane_, kRing};
 };
 
 class DoorbellScenario : public Events {
@@ -136,6 +165,25 @@ class RoomScenario : public Events {
   }
 };
 
+// A client sleeps until a step is processed.
+class FlushScenario : public Bare {
+ public:
+  FlushScenario(std::byte* memory, int) : Bare(memory) { region_.last_processed.store(shm::kNoStep); }
+  std::vector<std::function<void()>> threads() override {
+    return {[this] { flush(); }, [this] { process(); }};
+  }
+
+ private:
+  void flush() {
+    const auto done = [&] { return shm::last_processed(region_) >= 0; };
+    while (!done()) shm::wait_for_progress(region_, 100, done);
+  }
+  void process() {
+    shm::publish_processed(region_, 0);
+    shm::notify_progress(region_);
+  }
+};
+
 class MailScenario : public Bare {
  public:
   MailScenario(std::byte* memory, const Mails& how) : Bare(memory), how_(how) {
@@ -165,11 +213,92 @@ class MailScenario : public Bare {
   Mails how_;
 };
 
+// The server posts a report, and then says in one way or another how far it is.
+class SignScenario : public Bare {
+ public:
+  SignScenario(std::byte* memory, Sign sign) : Bare(memory), sign_(sign) {
+    region_.last_processed.store(shm::kNoStep);
+    region_.last_durable.store(shm::kNoStep);
+    shm::set_state(slot_, shm::SlotState::attached);
+  }
+  std::vector<std::function<void()>> threads() override {
+    return {[this] { look(); }, [this] { tell(); }};
+  }
+
+ private:
+  void tell() {
+    shm::try_post(slot_, 0, DC_E_IO, "sentence");
+    if (sign_ == Sign::processed) shm::publish_processed(region_, 0);
+    if (sign_ == Sign::durable) shm::publish_durable(region_, 0);
+    if (sign_ == Sign::drained) shm::set_state(slot_, shm::SlotState::drained);
+  }
+  bool is_there() const {
+    if (sign_ == Sign::processed) return shm::last_processed(region_) >= 0;
+    if (sign_ == Sign::durable) return shm::last_durable(region_) >= 0;
+    return shm::state_of(slot_) != shm::SlotState::attached;
+  }
+  void look() {
+    if (is_there()) expect(shm::try_take_mail(slot_, 0).has_value(), "the report is there");
+  }
+
+  const Sign sign_;
+};
+
+// An open step takes the place of an old one, whose time it must not get.
+class FactsScenario : public Bare {
+ public:
+  FactsScenario(std::byte* memory, int) : Bare(memory) {
+    shm::clear_open_steps(region_);
+    region_.last_processed.store(shm::kNoStep);
+    region_.releasing.store(shm::kNoStep);
+    shm::record_time(region_, 0, 1.0);
+    region_.last_processed.store(0);
+  }
+  std::vector<std::function<void()>> threads() override {
+    return {[this] {
+      shm::record_time(region_, kStep, 2.0);
+      shm::LaneReader(lane_, kRing).pop();  // the message that brought the time
+    }};
+  }
+  void check_end() override {
+    const auto known = shm::known_open_steps(region_, shm::settled_step(region_));
+    for (const shm::KnownStep& step : known)
+      expect(step.step == kStep && step.time.value_or(2.0) == 2.0, "a time is of its own step");
+    expect(lane_->tail.load() == 0 || (known.size() == 1 && known[0].time),
+           "what a message has brought is noted once it is out of its lane");
+  }
+
+ private:
+  static constexpr std::int64_t kStep = shm::kOpenSteps;
+};
+
+class ReadyScenario : public Bare {
+ public:
+  ReadyScenario(std::byte* memory, int) : Bare(memory) {}
+  std::vector<std::function<void()>> threads() override {
+    return {[this] { make(); }, [this] { attach(); }};
+  }
+
+ private:
+  void make() {
+    region_.client_count = 3;
+    shm::set_state(region_, shm::RegionState::ready);
+  }
+  void attach() {
+    if (shm::state_of(region_) == shm::RegionState::ready) expect(region_.client_count == 3, "a region that is ready is whole");
+  }
+};
+
 }  // namespace
 
+Make mail_before(Sign sign) { return maker<SignScenario>(sign); }
+Make facts() { return maker<FactsScenario>(0); }
+Make ready() { return maker<ReadyScenario>(0); }
 Make lane(int events) { return maker<LaneScenario>(events); }
+Make waiting(int events) { return maker<WaitingScenario>(events); }
 Make doorbell(int events) { return maker<DoorbellScenario>(events); }
 Make room(int events) { return maker<RoomScenario>(events); }
+Make flush() { return maker<FlushScenario>(0); }
 Make mailbox(const Mails& how) { return maker<MailScenario>(how); }
 
 }  // namespace damaris::explorer

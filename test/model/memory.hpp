@@ -52,8 +52,8 @@ class Memory {
   void put(std::size_t offset, std::size_t bytes, std::uint64_t value);
 
  private:
-  static constexpr std::size_t kCell = 4;
-  // Last accesses of four bytes. Times of thread t are of its own clock, 0: never.
+  static constexpr std::size_t kCell = 2;
+  // Last accesses of two bytes. Times of thread t are of its own clock, 0: never.
   struct Cell {
     std::uint64_t run = 0;  // of what follows; an older one: nothing is known
     Moment plain_write;

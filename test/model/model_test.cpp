@@ -15,17 +15,6 @@ void check_all(const char* name, const Make& make, const Options& options = {}) 
   CHECK(outcome.error.empty());
 }
 
-// The explorer must see what the code would do without this memory order.
-void check_needed(const char* name, const Make& make, const std::string& field, Access access) {
-  Options options;
-  options.weakenings = {{field, access}};
-  const Outcome outcome = explore(make, options);
-  static const char* const kinds[] = {"loads", "stores", "updates"};
-  std::cout << name << " with relaxed " << kinds[static_cast<int>(access)] << " of " << field << ": " << outcome.error << "\n";
-  INFO(name << ": relaxed " << kinds[static_cast<int>(access)] << " of " << field << " are not noticed");
-  CHECK_FALSE(outcome.error.empty());
-}
-
 constexpr Mails kIntoEmpty = {0, 2, 2}, kIntoFull = {8, 1, 2};
 
 Blocks held_blocks(int steps, int held, bool last_first = false) {
@@ -42,6 +31,8 @@ TEST_CASE("no ring of the doorbell is lost to a server that goes to sleep") { ch
 
 TEST_CASE("no news of room is lost to a client that goes to sleep") { check_all("room", room(3)); }
 
+TEST_CASE("no news of a processed step is lost to a client that goes to sleep") { check_all("flush", flush()); }
+
 TEST_CASE("mails come in order and whole") {
   check_all("mailbox", mailbox(kIntoEmpty));
   check_all("full mailbox", mailbox(kIntoFull));
@@ -57,39 +48,75 @@ TEST_CASE("an answer comes whole or not at all, and the block comes back either 
 
 TEST_CASE("a client that stops at any access leaves an arena whose walk finds the published blocks") {
   Options options;
-  options.mortal = 0;
+  options.mortal = {0};
   check_all("one thread", one_after_the_other(8), options);
   check_all("with a server", blocks(held_blocks(2, 1)), options);
 }
 
-TEST_CASE("every memory order of a lane is needed") {
-  check_needed("lane", lane(4), "head", Access::store);
-  check_needed("lane", lane(4), "head", Access::load);
-  check_needed("lane", lane(4), "tail", Access::store);
-  check_needed("lane", lane(4), "tail", Access::load);
+TEST_CASE("no more messages seem to wait than a lane holds") { check_all("waiting", waiting(2)); }
+
+TEST_CASE("jobs and answers cross full rings in order, whole, none lost, and neither side waits for the other") {
+  check_all("ring", rings({1, 3, false}));
+  check_all("ring of two", rings({2, 3, false}));
+  check_all("rings both ways", rings({1, 2, true}));
 }
 
-TEST_CASE("every memory order of sleeping and waking is needed") {
-  check_needed("doorbell", doorbell(2), "doorbell", Access::update);
-  check_needed("doorbell", doorbell(2), "doorbell", Access::load);
-  check_needed("doorbell", doorbell(2), "server_sleeping", Access::store);
-  check_needed("doorbell", doorbell(2), "server_sleeping", Access::load);
-  check_needed("room", room(3), "clients_waiting", Access::update);
+TEST_CASE("neither a client's ring nor the work side's is lost to an intake side that goes to sleep") {
+  check_all("intake bell", intake_bell());
 }
 
-TEST_CASE("every memory order of a mailbox is needed") {
-  check_needed("mailbox", mailbox(kIntoEmpty), "mail_head", Access::store);
-  check_needed("mailbox", mailbox(kIntoEmpty), "mail_head", Access::load);
-  check_needed("full mailbox", mailbox(kIntoFull), "mail_tail", Access::store);
-  check_needed("full mailbox", mailbox(kIntoFull), "mail_tail", Access::load);
+TEST_CASE("a work side that goes to sleep misses neither a job nor the end of the intake side") {
+  check_all("work bell", work_bell(1));
 }
 
-TEST_CASE("every memory order of a release is needed") {
-  const Make make = blocks(held_blocks(3, 2, true));
-  check_needed("blocks", make, "state", Access::load);
-  check_needed("blocks", make, "state", Access::store);
-  check_needed("blocks", make, "released", Access::load);
-  check_needed("blocks", make, "released", Access::update);
+TEST_CASE("an intake side that goes to sleep hears that the work side has failed, and why") {
+  check_all("failure", work_failure());
+}
+
+TEST_CASE("the answers of a look that is counted are in the ring") { check_all("looks", looks()); }
+
+TEST_CASE("the work side never reads a dataset that has moved") { check_all("lease", lease(3)); }
+
+TEST_CASE("a client fills a block again only after the work side has read it") { check_all("round trip", round_trip()); }
+
+TEST_CASE("a client that sees how far the server is finds the reports until then") {
+  check_all("mail before processed", mail_before(Sign::processed));
+  check_all("mail before durable", mail_before(Sign::durable));
+  check_all("mail before drained", mail_before(Sign::drained));
+}
+
+TEST_CASE("a server that is killed at any access leaves each block stored, or found by recovery with all of its step") {
+  Options options;
+  options.mortal = {0, 1};
+  options.delays = true;
+  check_all("settling", settling(), options);
+}
+
+TEST_CASE("a server that is killed at any access leaves no step with the time of another one") {
+  Options options;
+  options.mortal = {0};
+  options.delays = true;
+  check_all("facts", facts(), options);
+}
+
+TEST_CASE("a region that is ready is whole") { check_all("ready", ready()); }
+
+TEST_CASE("the lock of a pool has one owner at a time, and who waits gets it") { check_all("pool", pool()); }
+
+TEST_CASE("a slot has one claimer at a time, and an id one slot") {
+  check_all("one slot", claims({1, false}));
+  check_all("one id", claims({2, true}));
+}
+
+TEST_CASE("a client that has attached is whole") { check_all("attaching", attaching()); }
+
+TEST_CASE("a lane that a thread has given back goes on with the next one") { check_all("lane of threads", lane_of_threads()); }
+
+TEST_CASE("a thread that sees an open step sees its parameters") { check_all("step state", step_state()); }
+
+TEST_CASE("an arena can be walked, and its lane looked into, while its client fills it") {
+  check_all("walking", walking(false));
+  check_all("walking while holes merge", walking(true));
 }
 
 TEST_CASE("an event that is pushed before its block is published is noticed") {

@@ -57,17 +57,33 @@ void Run::fail(const std::string& why) {
 }
 
 void Run::point(const Step& step) {
+  if (self().late > 0) return;  // all others of its process are dead, and what it does now it did earlier
+  if (++points_ > kMostPoints) fail("does not come to an end");
   self().next = step;
   go_on();
   may_die();
 }
 
-// A process may be killed before any access.
+// A process may be killed before any access, and all its threads with it.
 void Run::may_die() {
-  if (self_ != options_.mortal || choices_.choose(2) == 0) return;
+  if (!is_mortal(self_) || choices_.choose(2) == 0) return;
   note("dies", 0, 0);
-  self().done = self().dead = true;
+  for (const int thread : options_.mortal) {
+    Thread& dead = threads_[static_cast<std::size_t>(thread)];
+    dead.done = dead.dead = true;
+  }
+  if (options_.delays) {
+    self().late = kMostLate;
+    return;
+  }
   go_on();
+}
+
+// Of a store of a thread that is dead: one with release would have come after all the stores that are lost.
+bool Run::is_lost(Order order) {
+  if (self().late == 0) return false;
+  if (--self().late == 0) go_on();
+  return releases(order) || choices_.choose(2) == 0;
 }
 
 void Run::go_on() {
@@ -87,7 +103,7 @@ bool Run::can_go_on(const Thread& thread) const {
   if (thread.done || thread.next.kind == Step::asleep) return false;
   if (thread.next.kind != Step::wait) return true;
   const auto index = static_cast<std::size_t>(&thread - threads_.data());
-  const bool news_of_death = !thread.knows_of_death && options_.mortal >= 0 && is_dead(options_.mortal);
+  const bool news_of_death = !thread.knows_of_death && process_is_dead();
   return news_of_death || std::any_of(thread.read.begin(), thread.read.end(), [&](std::size_t offset) {
            const Location* location = memory_.find(offset);
            return location != nullptr && location->newest() > location->seen[index];
@@ -102,6 +118,7 @@ unsigned Run::enabled() const {
 
 bool Run::independent(const Step& a, const Thread& of_a, const Step& b, const Thread& of_b) const {
   const auto looks_for_death = [](const Step& step) { return step.kind == Step::wait || step.offset == kDeath; };
+  if (is_mortal(of_a) && is_mortal(of_b)) return false;  // one may die, and the other with it
   if (is_mortal(of_a) && looks_for_death(b)) return false;
   if (is_mortal(of_b) && looks_for_death(a)) return false;
   if (a.kind == Step::wait) return b.kind != Step::access || !b.is_write || !waits_for(of_a, b.offset);
@@ -147,33 +164,36 @@ void Run::check_deadlock() {
   }
 }
 
-Order Run::weakened(std::size_t offset, Access access, Order order) const {
-  for (const Weakening& weakening : options_.weakenings)
-    if (weakening.access == access && weakening.field == scenario_.field(offset)) return Order::relaxed;
-  return order;
+void Run::check_access(const char* what, std::size_t offset, std::size_t bytes, bool is_write) {
+  std::string why = memory_.note_atomic(offset, bytes, false, self_, self().clock);
+  if (is_write && why.empty()) why = memory_.note_atomic(offset, bytes, true, self_, self().clock);
+  if (why.empty()) return;
+  note(what, offset, 0);
+  fail(why);
+}
+
+// The load of one store, which the caller has chosen.
+std::uint64_t Run::read(std::size_t offset, std::size_t bytes, std::size_t index, Order order) {
+  Location& location = memory_.location(offset, bytes);
+  location.seen[static_cast<std::size_t>(self_)] = index;
+  const Store& store = location.stores[index];
+  if (acquires(order)) self().clock.join(store.release);
+  self().read.push_back(offset);
+  note("load", offset, store.value, index != location.newest());
+  return store.value;
 }
 
 std::uint64_t Run::load(std::size_t offset, std::size_t bytes, Order order) {
   point({Step::access, offset, false});
-  order = weakened(offset, Access::load, order);
-  if (const std::string why = memory_.note_atomic(offset, bytes, false, self_, self().clock); !why.empty()) {
-    note("load", offset, 0);
-    fail(why);
-  }
+  check_access("load", offset, bytes, false);
   Location& location = memory_.location(offset, bytes);
   const std::size_t oldest = memory_.oldest_for(location, self_, self().clock, order == Order::seq_cst);
-  const std::size_t read = location.newest() - choices_.choose(location.newest() - oldest + 1);
-  location.seen[static_cast<std::size_t>(self_)] = read;
-  const Store& store = location.stores[read];
-  if (acquires(order)) self().clock.join(store.release);
-  self().read.push_back(offset);
-  note("load", offset, store.value, read != location.newest());
-  return store.value;
+  return read(offset, bytes, location.newest() - choices_.choose(location.newest() - oldest + 1), order);
 }
 
 void Run::store(std::size_t offset, std::size_t bytes, std::uint64_t value, Order order) {
   point({Step::access, offset, true});
-  order = weakened(offset, Access::store, order);
+  if (is_lost(order)) return;
   note("store", offset, value);
   if (const std::string why = memory_.note_atomic(offset, bytes, true, self_, self().clock); !why.empty()) fail(why);
   Location& location = memory_.location(offset, bytes);
@@ -185,21 +205,19 @@ void Run::store(std::size_t offset, std::size_t bytes, std::uint64_t value, Orde
   memory_.put(offset, bytes, value);
 }
 
-std::uint64_t Run::update(std::size_t offset, std::size_t bytes, Order order,
+std::uint64_t Run::change(std::size_t offset, std::size_t bytes, Order order,
                           const std::function<std::uint64_t(std::uint64_t)>& change) {
-  point({Step::access, offset, true});
-  order = weakened(offset, Access::update, order);
+  if (is_lost(order)) return memory_.location(offset, bytes).stores.back().value;
+  check_access("update", offset, bytes, true);
   Location& location = memory_.location(offset, bytes);
   const Store before = location.stores.back();
-  std::string why = memory_.note_atomic(offset, bytes, false, self_, self().clock);
-  if (why.empty()) why = memory_.note_atomic(offset, bytes, true, self_, self().clock);
   const auto index = static_cast<std::size_t>(self_);
   Clock& clock = self().clock;
   if (acquires(order)) clock.join(before.release);
   Store after = {change(before.value), {self_, clock.time[index]}, releases(order) ? clock : Clock{}, order == Order::seq_cst};
   after.release.join(before.release);  // a release sequence goes on through updates
   note("update", offset, after.value);
-  if (!why.empty()) fail(why);
+  self().read.push_back(offset);
   location.stores.push_back(after);
   location.seen[index] = location.newest();
   ++clock.time[index];
@@ -207,7 +225,29 @@ std::uint64_t Run::update(std::size_t offset, std::size_t bytes, Order order,
   return before.value;
 }
 
+std::uint64_t Run::update(std::size_t offset, std::size_t bytes, Order order,
+                          const std::function<std::uint64_t(std::uint64_t)>& change) {
+  point({Step::access, offset, true});
+  return this->change(offset, bytes, order, change);
+}
+
+// Either it changes the newest value, or it is a load of any other value that its thread may see.
+std::uint64_t Run::exchange(std::size_t offset, std::size_t bytes, const Exchange& how) {
+  point({Step::access, offset, true});
+  check_access("compare", offset, bytes, false);
+  Location& location = memory_.location(offset, bytes);
+  const std::size_t oldest = memory_.oldest_for(location, self_, self().clock, how.if_other == Order::seq_cst);
+  std::vector<std::size_t> others;
+  for (std::size_t at = location.newest() + 1; at-- > oldest;)
+    if (location.stores[at].value != how.expected) others.push_back(at);
+  const bool may_change = location.stores.back().value == how.expected;
+  const std::size_t chosen = choices_.choose(others.size() + (may_change ? 1 : 0));
+  if (chosen < others.size()) return read(offset, bytes, others[chosen], how.if_other);
+  return change(offset, bytes, how.order, [&](std::uint64_t) { return how.value; });
+}
+
 void Run::plain(std::size_t offset, std::size_t bytes, bool is_write) {
+  if (self().late > 0) return;
   if (is_write && threads_.size() == 1) may_die();  // with others, only where these may run
   const std::string why = memory_.note_plain(offset, bytes, is_write, self_, self().clock);
   if (why.empty()) return;
@@ -216,13 +256,14 @@ void Run::plain(std::size_t offset, std::size_t bytes, bool is_write) {
 }
 
 void Run::wait_for_change() {
+  if (self().late > 0) go_on();
   Thread& me = self();
   std::sort(me.read.begin(), me.read.end());
   me.read.erase(std::unique(me.read.begin(), me.read.end()), me.read.end());
   me.next = {Step::wait, 0, false};
   go_on();
   note("goes on", 0, 0);
-  me.knows_of_death = options_.mortal >= 0 && is_dead(options_.mortal);
+  me.knows_of_death = process_is_dead();
   for (const std::size_t offset : me.read)
     if (const Location* known = memory_.find(offset))
       memory_.location(offset, known->bytes).seen[static_cast<std::size_t>(self_)] = known->newest();
@@ -234,19 +275,33 @@ bool Run::look_for_death(int thread) {
   return is_dead(thread);
 }
 
+// The kernel looks at the word under a lock of its own, which who wakes takes, too.
 void Run::sleep(std::size_t offset, std::uint32_t expected) {
+  if (self().late > 0) go_on();
   point({Step::access, offset, true});
   Location& word = memory_.location(offset, sizeof expected);
+  Clock known = self().clock;
+  known.join(wakes_[offset]);
+  const std::size_t oldest = memory_.oldest_for(word, self_, known, true);
+  std::size_t stays = 0;
+  for (std::size_t at = oldest; at <= word.newest(); ++at) stays += word.stores[at].value == expected ? 1 : 0;
+  const bool may_go_on = stays < word.newest() + 1 - oldest;
   note("sleeps while", offset, expected);
-  if (word.stores.back().value != expected) return;
-  self().next = {Step::asleep, offset, false};
-  go_on();
-  note("wakes up", offset, 0);
+  if (stays > 0 && !(may_go_on && choices_.choose(2) == 1)) {
+    self().next = {Step::asleep, offset, false};
+    go_on();
+    note("wakes up", offset, 0);
+  }
+  // What it has seen there, in the kernel, its later loads see too.
+  Location& now = memory_.location(offset, sizeof expected);
+  now.seen[static_cast<std::size_t>(self_)] = now.newest();
 }
 
 void Run::wake(std::size_t offset) {
+  if (self().late > 0) return;
   point({Step::access, offset, true});
   note("wakes sleepers", offset, 0);
+  wakes_[offset].join(self().clock);
   for (Thread& thread : threads_)
     if (thread.next.kind == Step::asleep && thread.next.offset == offset) thread.next = {};
 }

@@ -5,7 +5,9 @@
 
 #include <ucontext.h>
 
+#include <algorithm>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,8 @@
 namespace damaris::explorer {
 
 constexpr std::size_t kStackBytes = 256 * 1024;
+constexpr int kMostPoints = 4000;             // of one run; more: it does not come to an end
+constexpr int kMostLate = 3;                  // stores of a dead thread that are tried as early ones
 constexpr std::size_t kDeath = kMemoryBytes;  // where a thread looks whether the mortal one is dead
 
 // What a thread is about to do.
@@ -29,6 +33,7 @@ struct Thread {
   std::function<void()> body;
   ucontext_t context = {};
   bool done = false, dead = false, knows_of_death = false;
+  int late = 0;  // stores that it has left although it is dead, because they may have come early
   Step next;
   Clock clock;
   std::vector<std::size_t> read;  // since the last wait
@@ -58,6 +63,11 @@ class Run {
   void store(std::size_t offset, std::size_t bytes, std::uint64_t value, Order order);
   std::uint64_t update(std::size_t offset, std::size_t bytes, Order order,
                        const std::function<std::uint64_t(std::uint64_t)>& change);
+  struct Exchange {
+    std::uint64_t expected, value;
+    Order order, if_other;
+  };
+  std::uint64_t exchange(std::size_t offset, std::size_t bytes, const Exchange& how);
   void plain(std::size_t offset, std::size_t bytes, bool is_write);
   void wait_for_change();
   void sleep(std::size_t offset, std::uint32_t expected);
@@ -71,16 +81,24 @@ class Run {
   static void enter();
   void point(const Step& step);
   void may_die();
+  bool is_lost(Order order);
   void go_on();
   int pick();
   unsigned enabled() const;
   bool can_go_on(const Thread& thread) const;
   bool independent(const Step& a, const Thread& of_a, const Step& b, const Thread& of_b) const;
   bool is_dead(int thread) const { return threads_[static_cast<std::size_t>(thread)].dead; }
-  bool is_mortal(const Thread& thread) const { return options_.mortal == &thread - threads_.data(); }
+  bool is_mortal(int thread) const {
+    return std::find(options_.mortal.begin(), options_.mortal.end(), thread) != options_.mortal.end();
+  }
+  bool is_mortal(const Thread& thread) const { return is_mortal(static_cast<int>(&thread - threads_.data())); }
+  bool process_is_dead() const { return !options_.mortal.empty() && is_dead(options_.mortal.front()); }
+  std::uint64_t read(std::size_t offset, std::size_t bytes, std::size_t index, Order order);
+  std::uint64_t change(std::size_t offset, std::size_t bytes, Order order,
+                       const std::function<std::uint64_t(std::uint64_t)>& change);
+  void check_access(const char* what, std::size_t offset, std::size_t bytes, bool is_write);
   bool waits_for(const Thread& thread, std::size_t offset) const;
   void check_deadlock();
-  Order weakened(std::size_t offset, Access access, Order order) const;
   void note(const char* what, std::size_t offset, std::uint64_t value, bool is_old = false) {
     events_.push_back({self_, what, offset, value, is_old});
   }
@@ -96,7 +114,9 @@ class Run {
   int self_ = -1;
   unsigned asleep_here_ = 0;  // threads whose next step was explored before another order (sleep set)
   bool pruned_ = false;
+  int points_ = 0;
   std::string error_;
+  std::map<std::size_t, Clock> wakes_;  // word -> what has been seen or done by who has woken its sleepers
   std::vector<Event> events_;
 };
 

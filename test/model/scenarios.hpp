@@ -9,10 +9,14 @@ namespace damaris::explorer {
 
 // A client pushes `events` into a lane that holds two, a server takes them.
 Make lane(int events);
+// The same, and another thread asks how many there are.
+Make waiting(int events);
 // The same with a server that sleeps when there is nothing, and a client that rings after each push.
 Make doorbell(int events);
 // The same with a client that sleeps while the lane is full, and a server that tells of room.
 Make room(int events);
+// A client sleeps until a step is processed.
+Make flush();
 // A server posts to a client's mailbox, which holds shm::kMails and some already.
 struct Mails {
   int before = 0, posted = 0, taken = 0;
@@ -32,5 +36,48 @@ Make blocks(const Blocks& how);
 Make question();
 // One thread does all of both in turn. For a mortal thread: what it leaves is looked at as recovery does.
 Make one_after_the_other(int steps);
+
+// The two threads of a server: rings both ways, each with notes that lie elsewhere.
+struct Rings {
+  int capacity = 1, notes = 2;
+  bool with_answers = true;
+};
+Make rings(const Rings& how);
+// A client and the work side wake the intake side, and the intake side the work side, until the intake side ends.
+Make intake_bell();
+Make work_bell(int jobs);
+// The work side fails while the intake side sleeps.
+Make work_failure();
+// The intake side asks how often the work side has looked, and takes what it has brought.
+Make looks();
+// The work side reads a dataset in some calls, the intake side moves it, the client fills its block anew.
+Make lease(int calls);
+
+// Server and client: what the server has stored, and which reports a client then finds.
+enum class Sign { processed, durable, drained };
+Make mail_before(Sign sign);
+// A block goes from a client to the work side and back, and is filled again.
+Make round_trip();
+// A server of two threads stores a step and releases its blocks. To be killed: recovery finds each block once.
+Make settling();
+// A server notes facts about an open step in the place of an old one. To be killed.
+Make facts();
+// The region is made ready, and read.
+Make ready();
+
+// Clients: two processes with one pool; two that claim slots, with one id or for one slot; one that attaches.
+Make pool();
+struct Claims {
+  int slots = 1;
+  bool same_id = false;
+};
+Make claims(const Claims& how);
+Make attaching();
+// Two threads of a client, one lane after the other.
+Make lane_of_threads();
+// One thread opens and ends steps, another one asks.
+Make step_state();
+// A client fills an arena, or makes one hole of two, while another process walks it and looks into its lane.
+Make walking(bool merges);
 
 }  // namespace damaris::explorer

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mutants import ORDERS, Mutant, mutants_of, sample
+from orders import campaign, orders_of
 from tree import BUILD_S, HANG, MUTANT_BUILD_S, Tree, TreeError
 
 OUTCOMES = ("killed", "hung", "survived", "equivalent", "invalid")
@@ -23,13 +24,15 @@ SOURCE = Path(__file__).resolve().parents[2]
 
 def parse(words):
     parser = argparse.ArgumentParser(prog="./dev mutate", description="Changes one line of the sources at a time, in a copy of the tree, and checks "
-                                     "whether a test fails.", epilog="Exit status: 0 done or out of time, 1 an error, 2 wrong usage.")
+                                     "whether a test fails.", epilog="Exit status: 0 done or out of time, 1 an error or an order that nothing accounts for, 2 wrong usage.")
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="seed of the sample (default: 1)")
     parser.add_argument("--mutants", type=int, default=300, metavar="N", help="size of the sample (default: 300)")
     parser.add_argument("--only", action="append", metavar="FOLDER", help="only files below this folder, such as src/server; can be repeated")
     parser.add_argument("--minutes", type=float, metavar="M", help="end after that time, and report the results so far")
     parser.add_argument("--resume", action="store_true", help="continue the sample of the same seed and the same commit")
     parser.add_argument("--again", type=Path, metavar="FILE", help="instead of a sample, the survivors of FILE, the results of an earlier run, as far as their lines still exist")
+    parser.add_argument("--orders", action="store_true", help="instead of a sample, every memory order of core/shm, client, server and api, one step "
+                        "weaker, in the model check of this tree (preset dev): does a scenario need it? Takes --only and --jobs; --list prints the orders")
     parser.add_argument("--list", action="store_true", help="print the sample and end")
     parser.add_argument("--narrow", action="store_true", help="only the tests nearest to the file: a first look")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="J", help="jobs of the compiler and the tests (default: one per core)")
@@ -193,8 +196,23 @@ def report(known, rooms):
         print(f"{name:<12}" + "".join(f"{count[outcome]:>12}" for outcome in OUTCOMES) + (f"{100 * noticed / valid:>8.0f}%" if valid else f"{'-':>9}"))
 
 
+def try_orders(options):
+    if options.list:
+        for order in orders_of(options.tree):
+            print(f"{order.place()}: {order.kind} {order.order}: {order.text}")
+        return None
+    build = options.tree / read_rooms(options.tree)["build"]
+    if subprocess.run(["cmake", "--build", build, "--target", "model", "-j", str(options.jobs)], stdout=subprocess.DEVNULL, check=False).returncode != 0:
+        raise TreeError(f"the model check in {build} cannot be built; ./dev build dev says why")
+    if not campaign(options.tree, build / "test/bin/model", options.only, options.jobs):
+        raise TreeError("some orders are neither needed by a scenario nor explained")
+    return None
+
+
 def main():
     options = parse(sys.argv[1:])
+    if options.orders:
+        return try_orders(options)
     rooms, place = read_rooms(options.tree), options.tree / "build/mutate"
     place.mkdir(parents=True, exist_ok=True)
     commit = subprocess.run(["git", "-C", options.tree, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()

@@ -1,6 +1,7 @@
 """./dev mutate on a tree of one file: what a test kills, what hangs, what survives, what changes nothing, what does not compile."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,9 +9,11 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 
 from mutants import changes, code_lines, mutants_of, sample  # noqa: E402
+from orders import orders_of, read_reasons, sources  # noqa: E402
 
 SOURCE = """// a comment with x < 1;
 int larger(int a, int b) {
@@ -174,3 +177,52 @@ def test_a_sample_has_a_line_once_and_is_the_same_for_a_seed(tree):
     assert len({m.line for m in drawn}) == len(drawn) < len(mutants)
     assert sample(list(reversed(mutants)), 100, 1) == drawn != sample(mutants, 100, 2)
     assert sample(mutants, 3, 1) == drawn[:3]
+
+
+ORDERS_SOURCE = """struct Words {
+  std::atomic<std::uint32_t> bell, sleepers;
+  std::atomic<bool> over_{false};
+  int plain;
+};
+void a(Words& words) {
+  words.bell.fetch_add(1, std::memory_order_seq_cst);  // load(std::memory_order_acquire)
+  words.sleepers.load(std::memory_order_relaxed);
+  words.over_.store(true);
+  if (words.bell.load(std::memory_order_acquire) == 1) file.store(7);
+  words.sleepers.compare_exchange_strong(old, 1,
+                                         std::memory_order_acq_rel, std::memory_order_acquire);
+  __atomic_store_n(&words.plain, 1, __ATOMIC_RELEASE);
+}
+"""
+
+
+def test_every_order_is_listed_with_its_place(tmp_path):
+    (tmp_path / "src/server").mkdir(parents=True)
+    (tmp_path / "src/server/words.hpp").write_text(ORDERS_SOURCE, encoding="utf-8")
+    assert [(order.line, order.last_line, order.kind, order.order, order.weaker()) for order in orders_of(tmp_path)] == [
+        (7, 7, "update", "seq_cst", ["acq_rel"]),
+        (9, 9, "store", "seq_cst", ["release"]),
+        (10, 10, "load", "acquire", ["relaxed"]),
+        (11, 12, "update", "acq_rel", ["acquire", "release"]),
+        (13, 13, "store", "release", ["relaxed"])]
+
+
+def test_no_order_of_the_sources_is_left_out_and_each_has_a_line_of_its_own():
+    orders = orders_of(ROOT)
+    named = [(file, number) for file, text in sources(ROOT) for number, line in code_lines(text)
+             for _ in re.findall(r"memory_order_(?:acquire|release|acq_rel|seq_cst)", line.split("//")[0])]
+    listed = {(order.file, line) for order in orders for line in range(order.line, order.last_line + 1)}
+    assert [place for place in named if place not in listed] == []
+    assert len({(order.file, order.line, order.kind, order.order) for order in orders}) == len(orders)
+    assert len(orders) > 60
+
+
+def test_each_reason_is_of_an_order_that_is_still_there():
+    reasons = read_reasons(ROOT / "test/mutate/orders.md")
+    assert reasons
+    assert set(reasons) <= {(order.file, order.text) for order in orders_of(ROOT)}
+
+
+def test_the_orders_can_be_listed():
+    done = subprocess.run([sys.executable, HERE / "mutate.py", "--orders", "--list"], capture_output=True, text=True, timeout=60, check=True)
+    assert "src/server/ring.hpp:24: store release: head_.store(head + 1, std::memory_order_release);" in done.stdout

@@ -7,23 +7,15 @@
 namespace damaris::shm {
 namespace {
 
-BlockState state_of(const BlockHeader& block, std::memory_order order) noexcept {
-  return static_cast<BlockState>(block.state.load(order));
-}
-
 bool size_is_sound(std::uint64_t size, std::uint64_t room) noexcept {
   return size >= sizeof(BlockHeader) && size % kLine == 0 && size <= room;
-}
-
-void set_state(BlockHeader& block, BlockState state) noexcept {
-  block.state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
 }
 
 }  // namespace
 
 Arena::Arena(std::byte* base, std::uint64_t bytes, LaneHeader* lane) noexcept
     : base_(base), bytes_(bytes / kLine * kLine), lane_(lane) {
-  state_.reserved_bytes = lane->released.load(std::memory_order_acquire);
+  state_.reserved_bytes = lane->released.load(std::memory_order_relaxed);
   reset(state_.reserved_bytes);
 }
 
@@ -108,7 +100,7 @@ void Arena::cancel(BlockHeader& block) noexcept { release_block(block, block.siz
 
 // Returns false, without a walk, if nothing has been released since the last one.
 bool Arena::sweep() noexcept {
-  if (lane_->released.load(std::memory_order_acquire) == state_.swept) return false;
+  if (lane_->released.load(std::memory_order_relaxed) == state_.swept) return false;
   walk_and_merge();
   return true;
 }
@@ -122,7 +114,7 @@ void Arena::walk_and_merge() noexcept {
   for (std::uint64_t offset = 0; offset < bytes_;) {
     const std::uint64_t size = at(offset)->size_bytes.load(std::memory_order_relaxed);
     if (!size_is_sound(size, bytes_ - offset)) break;  // damaged by a stray write: the space behind it stays unused
-    const BlockState state = state_of(*at(offset), std::memory_order_acquire);
+    const BlockState state = state_of(*at(offset));
     if (state == BlockState::free || state == BlockState::released) {
       state_.free_bytes += size;
       if (hole == kNoBlock) {
@@ -167,7 +159,7 @@ bool walk_arena(std::byte* base, std::uint64_t bytes, std::uint64_t readable, co
     auto& block = *reinterpret_cast<BlockHeader*>(base + offset);
     const std::uint64_t size = block.size_bytes.load(std::memory_order_acquire);
     if (block.magic != kBlockMagic || !size_is_sound(size, bytes - offset)) return false;
-    if (size > readable - offset && state_of(block, std::memory_order_acquire) != BlockState::free) return false;
+    if (size > readable - offset && state_of(block) != BlockState::free) return false;
     visit(block, offset);
     offset += size;
   }

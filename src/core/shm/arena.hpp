@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <functional>
 
-#include "core/shm/block.hpp"
+#include "core/shm/states.hpp"
 
 namespace damaris::shm {
 
@@ -78,7 +78,7 @@ class Arena {
 // The next sweep finds the state; `released` tells the client that a sweep is worthwhile, or that every block has been released.
 // `size_bytes`: size of the block as known to the caller, because the header may be overwritten once the block is released.
 inline void release_block(BlockHeader& block, std::uint64_t size_bytes, LaneHeader& lane) noexcept {
-  block.state.store(static_cast<std::uint32_t>(BlockState::released), std::memory_order_release);
+  set_state(block, BlockState::released);
   lane.released.fetch_add(size_bytes, std::memory_order_release);
 }
 

@@ -116,7 +116,7 @@ FoundRegion inspect(const std::string& name) {
   const RegionHeader& header = region.header();
   found.name = name;
   found.server = {header.server_pid, header.server_start_time, header.server_space};
-  const auto state = static_cast<RegionState>(header.state.load(std::memory_order_acquire));
+  const auto state = state_of(header);
   // A server that has closed its region keeps the lock until it has unmapped the region, which takes a while for a large one.
   found.alive = state == RegionState::closed ? region.memory().is_locked_elsewhere(kServerPart) : region.server_lives();
   if (found.alive) require_reliable_liveness(region);
@@ -368,7 +368,7 @@ std::optional<FoundRegion> wait_until_clear(const std::string& prefix, std::int6
     const auto blocking =
         std::find_if(regions.begin(), regions.end(), [&](const FoundRegion& found) { return found.alive && is_blocking(found); });
     if (blocking == regions.end()) return std::nullopt;
-    if (!blocking->leaving || deadline.passed() || (stop != nullptr && stop->load())) return *blocking;
+    if (!blocking->leaving || deadline.passed() || (stop != nullptr && stop->load(std::memory_order_relaxed))) return *blocking;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }

@@ -8,41 +8,47 @@
 
 namespace damaris::shm {
 
-// Client: call after a push that must not wait for the server's next poll.
-inline void ring_server(RegionHeader& region) noexcept {
-  region.doorbell.fetch_add(1, std::memory_order_seq_cst);
-  if (region.server_sleeping.load(std::memory_order_seq_cst) != 0) futex_wake_all(region.doorbell);
+// Wakes who sleeps on the bell, if anyone does. Call after the store that a sleeper waits for.
+inline void ring(std::atomic<std::uint32_t>& bell, const std::atomic<std::uint32_t>& sleepers) noexcept {
+  bell.fetch_add(1, std::memory_order_seq_cst);
+  if (sleepers.load(std::memory_order_seq_cst) != 0) futex_wake_all(bell);
 }
 
-// Server: sleeps until a client rings, at most `timeout_ms`, unless has_work() returns true after the server has announced its sleep.
-// A concurrent push is seen either by has_work() or by the futex, because the ring changes the doorbell.
+// The one thread that sleeps on the bell: at most `timeout_ms`, unless has_work() returns true after it has announced its sleep.
+// What came before a concurrent ring is seen either by has_work() or by the futex, because the ring changes the bell.
+template <class HasWork>
+void sleep_on(std::atomic<std::uint32_t>& bell, std::atomic<std::uint32_t>& sleeping, std::int64_t timeout_ms, HasWork&& has_work) {
+  sleeping.store(1, std::memory_order_seq_cst);
+  const std::uint32_t seen = bell.load(std::memory_order_acquire);
+  if (!has_work()) futex_wait(bell, seen, timeout_ms);
+  sleeping.store(0, std::memory_order_relaxed);
+}
+
+// Client: call after a push that must not wait for the server's next poll.
+inline void ring_server(RegionHeader& region) noexcept { ring(region.doorbell, region.server_sleeping); }
+
+// Server: sleeps until a client rings.
 template <class HasWork>
 void sleep_as_server(RegionHeader& region, std::int64_t timeout_ms, HasWork&& has_work) {
-  region.server_sleeping.store(1, std::memory_order_seq_cst);
-  const std::uint32_t seen = region.doorbell.load(std::memory_order_seq_cst);
-  if (!has_work()) futex_wait(region.doorbell, seen, timeout_ms);
-  region.server_sleeping.store(0, std::memory_order_relaxed);
+  sleep_on(region.doorbell, region.server_sleeping, timeout_ms, has_work);
 }
 
 // Server: call after releasing blocks or advancing a step.
-inline void notify_progress(RegionHeader& region) noexcept {
-  region.progress.fetch_add(1, std::memory_order_seq_cst);
-  if (region.clients_waiting.load(std::memory_order_seq_cst) != 0) futex_wake_all(region.progress);
-}
+inline void notify_progress(RegionHeader& region) noexcept { ring(region.progress, region.clients_waiting); }
 
 // Server: call after dequeuing messages, because a client may wait for room in its lane.
 // Adding 0 orders the store of the lane's tail before the load: a client whose wait is not seen here sees the new tail before it sleeps.
 inline void notify_lane_room(RegionHeader& region) noexcept {
-  if (region.clients_waiting.fetch_add(0, std::memory_order_seq_cst) != 0) notify_progress(region);
+  if (region.clients_waiting.fetch_add(0, std::memory_order_release) != 0) notify_progress(region);
 }
 
 // Client: sleeps until there is progress, at most `timeout_ms`, unless done() returns true.
 template <class Done>
 void wait_for_progress(RegionHeader& region, std::int64_t timeout_ms, Done&& done) {
   region.clients_waiting.fetch_add(1, std::memory_order_seq_cst);
-  const std::uint32_t seen = region.progress.load(std::memory_order_seq_cst);
+  const std::uint32_t seen = region.progress.load(std::memory_order_acquire);
   if (!done()) futex_wait(region.progress, seen, timeout_ms);
-  region.clients_waiting.fetch_sub(1, std::memory_order_seq_cst);
+  region.clients_waiting.fetch_sub(1, std::memory_order_relaxed);
 }
 
 }  // namespace damaris::shm

@@ -18,7 +18,7 @@ class LaneWriter {
       : lane_(lane),
         mask_(capacity - 1),
         head_(lane->head.load(std::memory_order_relaxed)),
-        tail_(lane->tail.load(std::memory_order_acquire)) {}
+        tail_(lane->tail.load(std::memory_order_relaxed)) {}
 
   // True if `count` messages can be pushed. Only this writer pushes, so the result stays true until it does.
   bool has_room(std::uint64_t count = 1) noexcept {
@@ -43,10 +43,10 @@ class LaneWriter {
     tail_ = lane_->tail.load(std::memory_order_acquire);
     return (head_ - tail_) * 2 > mask_ + 1;
   }
-  // Messages that the server has not dequeued. Threads: any.
+  // Messages that the server has not dequeued. Threads: any. The tail first, which the head is never behind.
   std::uint64_t waiting() const noexcept {
     const std::uint64_t taken = lane_->tail.load(std::memory_order_acquire);
-    return lane_->head.load(std::memory_order_acquire) - taken;
+    return lane_->head.load(std::memory_order_relaxed) - taken;
   }
 
  private:
@@ -62,7 +62,7 @@ class LaneReader {
   LaneReader(LaneHeader* lane, std::uint64_t capacity) noexcept
       : lane_(lane), mask_(capacity - 1), tail_(lane->tail.load(std::memory_order_relaxed)) {}
 
-  bool empty() const noexcept { return lane_->head.load(std::memory_order_acquire) == tail_; }
+  bool empty() const noexcept { return lane_->head.load(std::memory_order_relaxed) == tail_; }
 
   // Copies the oldest message into `message` and leaves it in the lane. Returns false if the lane is empty. Never blocks.
   // The caller checks message.serial against position(), because the contents of the lane are not trusted.
@@ -89,7 +89,7 @@ class LaneReader {
   }
 
   // True if the producer's counter is invalid: more messages than the ring can hold.
-  bool damaged() const noexcept { return lane_->head.load(std::memory_order_acquire) - tail_ > mask_ + 1; }
+  bool damaged() const noexcept { return lane_->head.load(std::memory_order_relaxed) - tail_ > mask_ + 1; }
   std::uint64_t position() const noexcept { return tail_; }
 
  private:

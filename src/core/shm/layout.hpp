@@ -85,7 +85,7 @@ struct alignas(kLine) RegionHeader {
   std::atomic<std::int64_t> overflow_first, overflow_last;
   std::atomic<std::uint32_t> overflow_facts;
 
-  // S writes with release, C reads with acquire. kNoStep: none yet.
+  // S writes, C reads: through frontier.hpp. kNoStep: none yet.
   alignas(kLine) std::atomic<std::int64_t> last_complete;
   std::atomic<std::int64_t> last_processed;  // complete and stored, or its failure reported
   std::atomic<std::int64_t> last_durable;
@@ -121,7 +121,7 @@ struct alignas(kLine) ClientSlot {
   std::uint64_t start_time;                             // C before attached
   std::uint64_t space;                                  // C before attached: PID and time namespace of both
   std::atomic<std::uint32_t> waits_for_room;            // C: number of its threads that wait for room
-  alignas(kLine) std::atomic<std::int64_t> ended_step;  // S release: highest step the server has seen this client end
+  alignas(kLine) std::atomic<std::int64_t> ended_step;  // S, C, relaxed: highest step the server has seen this client end
   // Mailbox: S fills mails[head % kMails] and bumps head (release); C empties and bumps tail (release).
   alignas(kLine) std::atomic<std::uint32_t> mail_head;
   alignas(kLine) std::atomic<std::uint32_t> mail_tail;

@@ -29,7 +29,7 @@ inline bool try_post(ClientSlot& slot, std::int64_t step, int code, const std::s
 
 // True if the counters imply more reports than the mailbox can hold: a stray write has overwritten it.
 inline bool mailbox_damaged(const ClientSlot& slot) noexcept {
-  return slot.mail_head.load(std::memory_order_acquire) - slot.mail_tail.load(std::memory_order_relaxed) > kMails;
+  return slot.mail_head.load(std::memory_order_relaxed) - slot.mail_tail.load(std::memory_order_relaxed) > kMails;
 }
 
 // Takes the oldest report, if there is one and its step is at most `up_to_step`. Takes none from a damaged mailbox.

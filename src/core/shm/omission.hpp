@@ -1,5 +1,6 @@
 // What a node group omits from a step because its buffer is full: one word per step in the header, so that all clients of the group omit
 // the same.
+// Nothing but the word itself is read because of it: all accesses are relaxed.
 // Used by: client threads; recovery. A living server receives omissions as messages of its clients (open_steps.hpp).
 // Before it: a client whose wait for room has timed out. After it: every write of that step, which reads one word.
 #pragma once
@@ -46,17 +47,17 @@ inline std::atomic<std::uint64_t>& omission_word(RegionHeader& header, std::int6
 }
 
 inline Omission omission_of(RegionHeader& header, std::int64_t step) noexcept {
-  const Omission found(omission_word(header, step).load(std::memory_order_acquire));
+  const Omission found(omission_word(header, step).load(std::memory_order_relaxed));
   return found.is_of(step) ? found : Omission();
 }
 
 // Clients are rarely more than a few steps apart. A client that is kOmissions steps behind, or more, decides only for itself.
 inline void omit(RegionHeader& header, std::int64_t step, Omission omission) noexcept {
   std::atomic<std::uint64_t>& word = omission_word(header, step);
-  std::uint64_t before = word.load(std::memory_order_acquire);
+  std::uint64_t before = word.load(std::memory_order_relaxed);
   while (!omission.is_before(Omission(before))) {
     const Omission next = Omission(before).is_of(step) ? Omission(before).with(omission) : omission;
-    if (word.compare_exchange_weak(before, next.word(), std::memory_order_acq_rel)) return;
+    if (word.compare_exchange_weak(before, next.word(), std::memory_order_relaxed)) return;
   }
 }
 
@@ -65,7 +66,7 @@ inline void omit(RegionHeader& header, std::int64_t step, Omission omission) noe
 inline std::vector<std::int64_t> omitted_steps(const RegionHeader& header, std::int64_t settled) {
   std::vector<std::int64_t> steps;
   for (const std::atomic<std::uint64_t>& word : header.omissions)
-    if (const std::int64_t step = Omission(word.load(std::memory_order_acquire)).step(); step > settled && step <= kHighestStep)
+    if (const std::int64_t step = Omission(word.load(std::memory_order_relaxed)).step(); step > settled && step <= kHighestStep)
       steps.push_back(step);
   return steps;
 }

@@ -3,13 +3,16 @@
 // Used by: the server, the only writer; the process that adopts or removes the region of a dead server.
 // Before it: messages of clients. After it: the steps of a recovery.
 //
-// A server may be killed between any two stores: a reader then applies a fact to more steps than it is true for, never to fewer.
+// A server may be killed between any two stores: a reader then applies a fact to more steps than it is true for, never to fewer. The two
+// stores with release keep the compiler from naming a step, or a time, before what it stands for is there; the message that brought
+// a fact is removed from its lane with release, too. Readers need no order, because the kernel has said that the writer is dead.
 #pragma once
 
 #include <algorithm>
 #include <optional>
 #include <vector>
 
+#include "core/shm/frontier.hpp"
 #include "core/shm/layout.hpp"
 #include "core/shm/omission.hpp"
 
@@ -47,23 +50,23 @@ inline void record_overflow(RegionHeader& header, std::int64_t step, std::uint32
   const std::int64_t last = header.overflow_last.load(std::memory_order_relaxed);
   const bool over = last <= settled;
   header.overflow_facts.store(over ? fact : header.overflow_facts.load(std::memory_order_relaxed) | fact,
-                              std::memory_order_release);
-  if (over) header.overflow_last.store(kNoStep, std::memory_order_release);
-  header.overflow_first.store(over ? step : std::min(first, step), std::memory_order_release);
-  header.overflow_last.store(over ? step : std::max(last, step), std::memory_order_release);
+                              std::memory_order_relaxed);
+  if (over) header.overflow_last.store(kNoStep, std::memory_order_relaxed);
+  header.overflow_first.store(over ? step : std::min(first, step), std::memory_order_relaxed);
+  header.overflow_last.store(over ? step : std::max(last, step), std::memory_order_relaxed);
 }
 
 inline void record_time(RegionHeader& header, std::int64_t step, double time) noexcept {
   OpenStep* entry = take_open_step(header, step);
   if (entry == nullptr) return record_overflow(header, step, kHasTime);
-  entry->time.store(time, std::memory_order_release);
+  entry->time.store(time, std::memory_order_relaxed);
   entry->facts.fetch_or(kHasTime, std::memory_order_release);
 }
 
 inline void record_omission(RegionHeader& header, std::int64_t step) noexcept {
   OpenStep* entry = take_open_step(header, step);
   if (entry == nullptr) return record_overflow(header, step, kLacksWrites);
-  entry->facts.fetch_or(kLacksWrites, std::memory_order_release);
+  entry->facts.fetch_or(kLacksWrites, std::memory_order_relaxed);
 }
 
 struct KnownStep {
@@ -76,11 +79,11 @@ struct KnownStep {
 inline std::vector<KnownStep> known_open_steps(const RegionHeader& header, std::int64_t settled) {
   std::vector<KnownStep> steps;
   for (const OpenStep& entry : header.open_steps) {
-    const std::int64_t step = entry.step.load(std::memory_order_acquire);
-    const std::uint32_t facts = entry.facts.load(std::memory_order_acquire);
+    const std::int64_t step = entry.step.load(std::memory_order_relaxed);
+    const std::uint32_t facts = entry.facts.load(std::memory_order_relaxed);
     if (step <= settled || step > kHighestStep) continue;
     steps.push_back({step, {}, (facts & kLacksWrites) != 0});
-    if ((facts & kHasTime) != 0) steps.back().time = entry.time.load(std::memory_order_acquire);
+    if ((facts & kHasTime) != 0) steps.back().time = entry.time.load(std::memory_order_relaxed);
   }
   return steps;
 }
@@ -92,9 +95,9 @@ struct OverflowSteps {
 };
 
 inline OverflowSteps overflow_steps(const RegionHeader& header, std::int64_t settled) noexcept {
-  const std::uint32_t facts = header.overflow_facts.load(std::memory_order_acquire);
-  return {std::max(header.overflow_first.load(std::memory_order_acquire), std::max<std::int64_t>(settled, kNoStep) + 1),
-          std::min(header.overflow_last.load(std::memory_order_acquire), kHighestStep), (facts & kHasTime) != 0,
+  const std::uint32_t facts = header.overflow_facts.load(std::memory_order_relaxed);
+  return {std::max(header.overflow_first.load(std::memory_order_relaxed), std::max<std::int64_t>(settled, kNoStep) + 1),
+          std::min(header.overflow_last.load(std::memory_order_relaxed), kHighestStep), (facts & kHasTime) != 0,
           (facts & kLacksWrites) != 0};
 }
 
@@ -104,8 +107,7 @@ struct StepRange {
 
 // The range of steps that recovery must record as partial regardless of the remaining blocks; nothing if there is none.
 inline std::optional<StepRange> lacks_writes(const RegionHeader& header) {
-  const std::int64_t settled =
-      std::max(header.releasing.load(std::memory_order_acquire), header.last_processed.load(std::memory_order_acquire));
+  const std::int64_t settled = settled_step(header);
   std::vector<std::int64_t> steps = omitted_steps(header, settled);
   const OverflowSteps overflow = overflow_steps(header, settled);
   if (overflow.may_lack_writes && overflow.first <= overflow.last) steps.insert(steps.end(), {overflow.first, overflow.last});

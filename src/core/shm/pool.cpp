@@ -27,23 +27,23 @@ PoolLock::PoolLock(PoolHeader& pool, const ProcessId& self, std::int64_t wait_ms
   const Deadline deadline = Deadline::after_ms(wait_ms);
   pool_.waiting.fetch_add(1, std::memory_order_seq_cst);
   do {
-    const std::uint32_t seen = pool_.bell.load(std::memory_order_seq_cst);
+    const std::uint32_t seen = pool_.bell.load(std::memory_order_acquire);
     const std::uint64_t owner = pool_.owner.load(std::memory_order_seq_cst);
     if (owner != 0) futex_wait(pool_.bell, seen, deadline.left_ms(kOwnerCheckMs));
     take(0);
     if (!held_) take_from_dead(owner);
   } while (!held_ && !deadline.passed());
-  pool_.waiting.fetch_sub(1, std::memory_order_seq_cst);
+  pool_.waiting.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void PoolLock::take(std::uint64_t from) noexcept {
-  held_ = pool_.owner.compare_exchange_strong(from, self_, std::memory_order_seq_cst);
+  held_ = pool_.owner.compare_exchange_strong(from, self_, std::memory_order_acquire);
 }
 
 // The check costs a system call, so an owner that has just taken the lock is not checked.
 void PoolLock::take_from_dead(std::uint64_t owner) noexcept {
-  if (owner == 0 || owner == self_ || pool_.owner.load(std::memory_order_acquire) != owner) return;
-  if (pool_.space.load(std::memory_order_acquire) != space_ || is_alive(process_of(owner))) return;
+  if (owner == 0 || owner == self_ || pool_.owner.load(std::memory_order_relaxed) != owner) return;
+  if (pool_.space.load(std::memory_order_relaxed) != space_ || is_alive(process_of(owner))) return;
   take(owner);
   orphan_ = held_;
 }
@@ -53,7 +53,7 @@ PoolLock::~PoolLock() {
   if (!held_) return;
   pool_.owner.store(0, std::memory_order_seq_cst);
   if (pool_.waiting.load(std::memory_order_seq_cst) == 0) return;
-  pool_.bell.fetch_add(1, std::memory_order_seq_cst);
+  pool_.bell.fetch_add(1, std::memory_order_release);
   futex_wake_all(pool_.bell);
 }
 
@@ -61,8 +61,8 @@ PoolLock::~PoolLock() {
 PooledArena::PooledArena(const Arena& arena, PoolHeader* pool, std::uint32_t owner, std::int64_t wait_ms) noexcept
     : arena_(arena), pool_(pool), self_(this_process()), lock_timeout_ms_(std::clamp(wait_ms, kOwnerCheckMs, kLongestLockWaitMs)) {
   arena_.set_owner(owner);
-  if (pool_ != nullptr && pool_->space.load(std::memory_order_acquire) != self_.space)
-    pool_->space.store(kMixedSpaces, std::memory_order_release);
+  if (pool_ != nullptr && pool_->space.load(std::memory_order_relaxed) != self_.space)
+    pool_->space.store(kMixedSpaces, std::memory_order_relaxed);
 }
 
 template <class Work>
@@ -101,7 +101,7 @@ bool reclaim(PoolHeader& pool, Arena arena, std::uint32_t owner, const std::func
   arena.resume(pool.state);
   if (lock.is_orphan()) arena.rebuild();
   walk_arena(arena.base(), arena.size_bytes(), [&](BlockHeader& block, std::uint64_t) {
-    const auto state = static_cast<BlockState>(block.state.load(std::memory_order_acquire));
+    const auto state = state_of(block);
     if (state == BlockState::free || state == BlockState::released || block.next_free != owner || is_held_block(block)) return;
     arena.cancel(block);
   });

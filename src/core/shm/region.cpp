@@ -159,9 +159,7 @@ void Region::make_pool() {
   shm::make_pool(*pool(), at(s.arena_offset), s.arena_bytes, lane(0));
 }
 
-void Region::set_ready() noexcept {
-  header().state.store(static_cast<std::uint32_t>(RegionState::ready), std::memory_order_release);
-}
+void Region::set_ready() noexcept { set_state(header(), RegionState::ready); }
 
 Region Region::attach(const std::string& name) { return attach(SharedMemory::open(name, sizeof(RegionHeader))); }
 
@@ -234,7 +232,7 @@ ClientSlot& Region::slot(std::uint32_t client) const noexcept {
 // A client allocates and initializes its arenas between claiming a slot and attaching; the server may declare the slot dead in between.
 bool Region::arena_never_initialized(std::uint32_t lane, std::uint64_t readable) const noexcept {
   if (pool() != nullptr) return false;
-  const auto state = static_cast<SlotState>(slot(lane / threads()).state.load(std::memory_order_acquire));
+  const auto state = state_of(slot(lane / threads()));
   if (state == SlotState::free || state == SlotState::claimed) return true;
   if (state != SlotState::dead) return false;
   return readable < sizeof(BlockHeader) || reinterpret_cast<const BlockHeader*>(at(span(lane).arena_offset))->magic == 0;
@@ -251,12 +249,11 @@ bool Region::server_lives() const { return PeerWatch(*this, kServerPart).alive()
 bool Region::client_lives(std::uint32_t client) const { return PeerWatch(*this, kClientParts + client).alive(); }
 
 std::size_t Region::unreleased_blocks() const {
-  std::size_t count = header().spilled_blocks.load(std::memory_order_acquire);
+  std::size_t count = header().spilled_blocks.load(std::memory_order_relaxed);
   for (std::uint32_t lane = 0; lane < client_count() * threads(); ++lane) {
     if (!owns_arena(lane)) continue;
-    const bool sound = walk_blocks(lane, [&](BlockHeader& block, std::uint64_t) {
-      count += block.state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(BlockState::published) ? 1 : 0;
-    });
+    const bool sound =
+        walk_blocks(lane, [&](BlockHeader& block, std::uint64_t) { count += state_of(block) == BlockState::published ? 1 : 0; });
     if (!sound) ++count;
   }
   return count;

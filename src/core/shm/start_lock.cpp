@@ -105,7 +105,7 @@ bool StartLock::try_take() {
 void StartLock::take(std::int64_t timeout_ms, const std::atomic<bool>* stop) {
   const Deadline deadline = Deadline::after_ms(timeout_ms);
   while (!try_take()) {
-    const bool stopped = stop != nullptr && stop->load();
+    const bool stopped = stop != nullptr && stop->load(std::memory_order_relaxed);
     if (stopped || deadline.passed()) throw held(stopped ? "asked to stop while waiting" : format("waited {} ms", timeout_ms));
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
