@@ -13,8 +13,9 @@
  *   Calls    A callback may call the functions of the host, and of damaris.h only dc_strerror and dc_last_error: all others return
  *            DC_E_NOT_INITIALIZED. It may use MPI only over host->communicator. If it forks, the child must end with _exit before the
  *            callback returns.
- *   Waits    The server takes no messages of clients during a callback, and cannot interrupt it; it logs a callback that takes more than
- *            10 s. Long work is done in pieces, see DC_AGAIN and DC_WAIT.
+ *   Waits    The server cannot interrupt a callback; it goes on taking messages and spilling meanwhile, but not in place. It stores no other
+ *            step, runs no action and answers no read, and logs a callback that takes more than 8 s. Long work is done in pieces, see
+ *            DC_AGAIN and DC_WAIT.
  *   Owns     The server owns all memory behind the pointers that a callback gets; valid until the callback returns, unless the struct says
  *            more. A callback writes only to read->data, `*step` and `*state`. Data may lie elsewhere at the next call for the same step.
  *   Shapes   Lists of dimensions are in C order, slowest first: for a Fortran simulation extents[0] is the extent of its last index. Of

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "core/base/failure.hpp"
+#include "core/base/fork_closed.hpp"
 #include "core/base/own_file.hpp"
 
 namespace damaris::manifest {
@@ -88,6 +89,7 @@ bool RunLock::has_descriptor() const {
 }
 
 void RunLock::close() {
+  keep_in_forks(descriptor_);
   if (has_descriptor()) ::close(descriptor_);
   descriptor_ = -1;
 }
@@ -112,6 +114,7 @@ void RunLock::open_file() {
   if (::fstat(descriptor_, &facts) != 0) throw_system_failure(errno, "stat", path_);
   device_ = facts.st_dev;
   inode_ = facts.st_ino;
+  close_in_forks(descriptor_);
   has_name_ = ::lstat(path_.c_str(), &named) == 0 && named.st_dev == device_ && named.st_ino == inode_;
   if ((facts.st_mode & 077) != 0)
     ::fchmod(descriptor_, 0600);  // for instance after `chmod -R` of the folder: any reader could lock it

@@ -1,25 +1,10 @@
 #include "mpi/agreement.hpp"
 
-#include <new>
-
 #include "core/base/error.hpp"
 #include "mpi/mpi_call.hpp"
 
 namespace damaris::mpi {
 namespace {
-
-Status outcome_of(const std::function<void()>& step) {
-  try {
-    step();
-    return {};
-  } catch (const Error& error) {
-    return {error.code(), error.sentence()};
-  } catch (const std::bad_alloc&) {
-    return {DC_E_MEMORY, "the process is out of memory"};
-  } catch (const std::exception& error) {
-    return {DC_E_INTERNAL, format("a fault inside Damaris, please report it: {}", error.what())};
-  }
-}
 
 struct FailedRanks {
   int first = -1;  // lowest rank that failed, -1: none

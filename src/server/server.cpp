@@ -24,23 +24,6 @@ constexpr std::int64_t kHoldMs = 10'000;                 // how long clients wai
 constexpr std::int64_t kIdleWorkMs = 1'000;              // of a work side that nothing but a job can need
 constexpr auto kLongCallback = std::chrono::seconds(8);  // a longer callback is logged, within 10 s
 
-// What `work` has thrown; DC_OK if it returned.
-template <class Work>
-Status outcome_of(Work&& work) noexcept {
-  try {
-    work();
-    return {};
-  } catch (const Error& error) {
-    return {error.code(), error.what()};
-  } catch (const std::bad_alloc&) {
-    return {DC_E_MEMORY, "it is out of memory"};
-  } catch (const std::exception& error) {
-    return {DC_E_INTERNAL, error.what()};
-  } catch (...) {
-    return {DC_E_INTERNAL, "an exception of unknown type"};
-  }
-}
-
 }  // namespace
 
 Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::Region> region,
@@ -166,6 +149,7 @@ void Server::work_loop() {
 
 // In a recovery, and where no second thread can be made: a call of a plugin then keeps the server from its lanes.
 void Server::serve_with_one_thread(const std::atomic<bool>* stop) {
+  const Watchdog watchdog(region_->header(), kLongCallback);
   std::int64_t sleep_ms = kShortSleepMs;
   while (true) {
     heed(stop);
@@ -188,6 +172,7 @@ void Server::serve_with_two_threads(const std::atomic<bool>* stop) {
     handover_.end_intake();
   };
   const ForkProofThread thread(intake);
+  const Watchdog watchdog(region_->header(), kLongCallback);  // the last thread, which is the first to go without
   Status outcome = outcome_of([&] { work_loop(); });
   if (!creator_.is_this_process()) throw Error(static_cast<dc_code>(outcome.code), outcome.message);
   if (outcome.code == DC_OK) return;
@@ -199,7 +184,6 @@ Status Server::run(const std::atomic<bool>* stop) {
   if (state_ != State::polled) return failures_.first();
   state_ = State::serving;
   const LogThread log_thread;
-  const Watchdog watchdog(region_->header(), kLongCallback);
   bool needs_one_thread = intake_.adoption().has_value();
   Status outcome;
   if (!needs_one_thread) try {

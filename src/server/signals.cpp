@@ -24,19 +24,8 @@ bool is_expected_to_send(const Member& member, std::int64_t step) {
 
 }  // namespace
 
-<<<<<<< HEAD
-Signals::Signals(std::shared_ptr<const model::Model> model, Ledger& ledger, Roster& roster, Submit submit,
-                 const std::atomic<std::uint64_t>& looks)
-    : model_(std::move(model)),
-      ledger_(ledger),
-      roster_(roster),
-      submit_(std::move(submit)),
-      looks_(looks),
-      core_queued_(roster.size()) {}
-=======
 Signals::Signals(std::shared_ptr<const model::Model> model, Ledger& ledger, Roster& roster, Submit submit)
-    : model_(std::move(model)), ledger_(ledger), roster_(roster), submit_(std::move(submit)) {}
->>>>>>> c6f27ae4305b1cd33f55f3fd58081f1011ec8a0d
+    : model_(std::move(model)), ledger_(ledger), roster_(roster), submit_(std::move(submit)), core_queued_(roster.size()) {}
 
 bool Signals::has_scope(std::uint32_t event, dc_scope scope) const {
   const auto& actions = model_->events[event].actions;

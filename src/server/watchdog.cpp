@@ -30,13 +30,14 @@ class Watchdog::Checker {
     while (!end_.wait_for(lock, limit_ / 8, [this] { return ended_; })) check();
   }
 
-  void check() {
+  void check() noexcept try {
     const shm::Busy busy = shm::busy_with(header_);
     if (busy.since_ns == 0 || busy.since_ns == last_reported_ || busy.seconds < std::chrono::duration<double>(limit_).count())
       return;
     last_reported_ = busy.since_ns;
     log_line(LogLevel::warning, format("the server has been in {} for {:.1f} s; meanwhile it stores no step and runs no action",
                                        busy.what, busy.seconds));
+  } catch (...) {  // no memory for the line
   }
 
   const shm::RegionHeader& header_;

@@ -97,10 +97,10 @@ TEST_CASE("an exception that ends the server's loop leaves the region, clients g
   const TempFolder folder;
   ::setenv("DAMARIS_TEST_LOG", folder.file("log").c_str(), 1);
   const auto [fault, cause] = GENERATE(table<Throw, std::string>({
-      {[] { throw std::bad_alloc(); }, "it is out of memory"},
-      {[] { throw std::runtime_error("two and two are five"); }, "two and two are five"},
+      {[] { throw std::bad_alloc(); }, "out of memory"},
+      {[] { throw std::runtime_error("two and two are five"); }, "a fault inside Damaris, please report it: two and two are five"},
       {[] { throw Error(DC_E_SHM, "MPI has gone"); }, "MPI has gone"},
-      {[] { throw 5; }, "an exception of unknown type"},
+      {[] { throw 5; }, "a fault inside Damaris, please report it: an exception of unknown type"},
   }));
   const std::string region = format("/damaris.{}.loop-fault.{}", ::geteuid(), ::getpid());
   const std::string heard = hear(folder, fault, region, storing_model(""), 3);

@@ -1,5 +1,8 @@
 #include "core/base/error.hpp"
 
+#include <exception>
+#include <new>
+
 #include "core/base/errno_text.hpp"
 #include "core/base/format.hpp"
 
@@ -115,6 +118,27 @@ const char* code_text(int code) noexcept {
   if (const char* text = usage_text(code)) return text;
   if (const char* text = config_text(code)) return text;
   return other_text(code);
+}
+
+// "out of memory" fits into a string without an allocation.
+Status thrown_status() noexcept {
+  int code = DC_E_INTERNAL;
+  try {
+    try {
+      throw;
+    } catch (const Error& error) {
+      code = error.code();
+      return {code, error.sentence()};
+    } catch (const std::bad_alloc&) {
+      return {DC_E_MEMORY, "out of memory"};
+    } catch (const std::exception& error) {
+      return {code, format("a fault inside Damaris, please report it: {}", error.what())};
+    } catch (...) {
+      return {code, "a fault inside Damaris, please report it: an exception of unknown type"};
+    }
+  } catch (...) {
+    return {code, {}};
+  }
 }
 
 Error system_error(dc_code code, const std::string& what, int errno_value, const std::string& remedy) {

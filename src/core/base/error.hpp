@@ -23,6 +23,20 @@ struct Status {
   std::string message;  // a full sentence; "" with DC_OK
 };
 
+// The exception that is being handled, as a Status. Needs no memory for an exception that tells of its lack.
+Status thrown_status() noexcept;
+
+// What `work` has thrown; DC_OK if it returned. The message is what(), or "out of memory"; "" if there is no memory for it.
+template <class Work>
+Status outcome_of(Work&& work) noexcept {
+  try {
+    work();
+    return {};
+  } catch (...) {
+    return thrown_status();
+  }
+}
+
 // An Error for a failed system call: "<what>: <strerror(errno)>; <remedy>".
 Error system_error(dc_code code, const std::string& what, int errno_value, const std::string& remedy);
 

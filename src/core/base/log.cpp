@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "core/base/ascii.hpp"
+#include "core/base/creator_process.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log_queue.hpp"
 #include "core/base/log_target.hpp"
@@ -24,7 +25,13 @@ struct Log {
   std::mutex mutex;  // one line at a time
   std::string process_name;
   std::unique_ptr<LogTarget> target;
+  LogQueue* queue = nullptr;  // the target, if it is one
+  bool needs_queue = false;   // a file, whose disk may hang; the thread comes with the first line
+  CreatorProcess creator;
 };
+
+constexpr std::int64_t kLineMs = 200;        // a line in a file is waited for, so that it is there when the call returns
+constexpr std::int64_t kLastLinesMs = 1000;  // for what a server has still to write at its end
 
 // Read without a lock: only writing a line locks the log.
 std::atomic<int> current_level{static_cast<int>(LogLevel::off)};
@@ -32,6 +39,17 @@ std::atomic<int> current_level{static_cast<int>(LogLevel::off)};
 Log& the_log() {
   static Log log;
   return log;
+}
+
+void begin_queue(Log& log) {
+  auto queue = std::make_unique<LogQueue>(log.target, kLineMs);
+  log.queue = queue.get();
+  log.target = std::move(queue);
+}
+
+void try_begin_queue(Log& log) noexcept try {
+  begin_queue(log);
+} catch (...) {  // no memory, or no thread: the line may wait for the disk
 }
 
 std::optional<LogLevel> level_of(std::string_view name) {
@@ -73,6 +91,8 @@ void configure_log(LogLevel level, const std::string& file, const std::string& p
     const std::lock_guard<std::mutex> lock(the_log().mutex);
     the_log().process_name = process_name;
     the_log().target.swap(target);
+    the_log().queue = nullptr;
+    the_log().needs_queue = the_log().target != nullptr && !file.empty();
   }
   current_level.store(static_cast<int>(level), std::memory_order_relaxed);
   if (!wish.empty() && !level_of(wish))
@@ -87,26 +107,32 @@ bool log_enabled(LogLevel level) noexcept {
 LogThread::LogThread() noexcept try {
   Log& log = the_log();
   const std::lock_guard<std::mutex> lock(log.mutex);
-  if (log.target == nullptr || dynamic_cast<LogQueue*>(log.target.get()) != nullptr) return;
-  auto queue = std::make_unique<LogQueue>(log.target);
-  queue_ = queue.get();
-  log.target = std::move(queue);
-} catch (...) {
+  if (log.target == nullptr) return;
+  if (log.queue == nullptr) begin_queue(log);
+  log.queue->set_wait(0);
+} catch (...) {  // no memory, or no thread
 }
 
 LogThread::~LogThread() {
   Log& log = the_log();
+  if (!log.creator.is_this_process()) return;
   const std::lock_guard<std::mutex> lock(log.mutex);
-  if (queue_ == nullptr || log.target.get() != queue_) return;
-  if (auto target = queue_->end(1000)) log.target = std::move(target);
+  if (log.queue == nullptr) return;
+  log.queue->flush(kLastLinesMs);
+  log.queue->set_wait(kLineMs);
 }
 
 void log_line(LogLevel level, std::string_view text) noexcept try {
   if (!log_enabled(level)) return;
   const SignalGuard quiet;  // against SIGPIPE: standard error may be a pipe without a reader
   Log& log = the_log();
-  const std::lock_guard<std::mutex> lock(log.mutex);
+  std::unique_lock<std::mutex> lock(log.mutex, std::defer_lock);
+  if (log.creator.is_this_process())
+    lock.lock();
+  else if (!lock.try_lock())  // a thread had it when this process was forked, and is not here
+    return;
   if (log.target == nullptr) return;
+  if (std::exchange(log.needs_queue, false) && log.queue == nullptr) try_begin_queue(log);
   log.target->write(format("{} damaris {} {}: {}\n", now(), log.process_name, kNames[static_cast<std::size_t>(level)],
                            lines_without_controls(std::string(text))));
 } catch (...) {  // no memory for the line: it is lost

@@ -25,17 +25,15 @@ void configure_log(LogLevel level, const std::string& file, const std::string& p
                    LogFileCreation creation = LogFileCreation::immediate);
 bool log_enabled(LogLevel level) noexcept;
 
-// While it lives, a thread writes the lines of this process, and log_line() waits for no disk and no terminal. Where the process may have no
-// more threads, lines are written as without it. The destructor waits up to a second for lines that are not written yet.
+// While it lives, a thread writes the lines of this process, and log_line() waits for no disk and no terminal; otherwise a line in a file is
+// waited for, but not longer than 0.2 s. Where the process may have no more threads, log_line() writes itself. The destructor waits up to a
+// second for lines that are not written yet.
 class LogThread {
  public:
   LogThread() noexcept;
   ~LogThread();
   LogThread(const LogThread&) = delete;
   LogThread& operator=(const LogThread&) = delete;
-
- private:
-  class LogQueue* queue_ = nullptr;  // null without a thread, and if another LogThread has one
 };
 
 void log_line(LogLevel level, std::string_view text) noexcept;

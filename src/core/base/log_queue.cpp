@@ -23,24 +23,29 @@ struct LogQueue::State {
   std::condition_variable changed;
   std::string lines;  // whole ones
   std::size_t lost = 0;
-  bool is_ending = false, has_ended = false;
-  std::unique_ptr<LogTarget> target;  // the thread's until it has ended
+  bool is_ending = false;
+  bool is_writing = false;            // lines that the thread has taken
+  bool is_stuck = false;              // a write has waited in vain, and not all lines are written since
+  std::unique_ptr<LogTarget> target;  // the thread's
 
   void serve() {
     std::unique_lock<std::mutex> lock(mutex);
     while (true) {
       changed.wait(lock, [this] { return is_ending || !lines.empty(); });
       if (lines.empty()) break;
+      is_writing = true;
       std::string taken = std::exchange(lines, {});
       const std::size_t missing = std::exchange(lost, 0);
       lock.unlock();
       if (missing > 0) taken += format("damaris: {} lines of the log are missing here: it was not written fast enough\n", missing);
       write_lines(taken);
       lock.lock();
+      is_writing = false;
+      is_stuck = is_stuck && !lines.empty();
+      changed.notify_all();
     }
-    has_ended = true;
-    changed.notify_all();
   }
+  bool is_written() const { return lines.empty() && !is_writing; }
 
   void write_lines(std::string_view all) noexcept try {
     while (!all.empty()) {
@@ -52,7 +57,8 @@ struct LogQueue::State {
   }
 };
 
-LogQueue::LogQueue(std::unique_ptr<LogTarget>& target) : state_(std::make_shared<State>()) {
+LogQueue::LogQueue(std::unique_ptr<LogTarget>& target, std::int64_t wait_ms)
+    : wait_ms_(wait_ms), state_(std::make_shared<State>()) {
   state_->target = std::move(target);
   try {
     thread_ = std::make_unique<std::thread>([state = state_] {
@@ -65,41 +71,40 @@ LogQueue::LogQueue(std::unique_ptr<LogTarget>& target) : state_(std::make_shared
   }
 }
 
-LogQueue::~LogQueue() { end(kEndMs); }
-
 void LogQueue::write(std::string_view line) {
   if (!creator_.is_this_process()) return state_->target->write(line);  // a fork: it has no such thread
-  {
-    const std::lock_guard<std::mutex> lock(state_->mutex);
-    if (state_->lines.size() + line.size() > kMostBytes) {
-      ++state_->lost;
-      return;
-    }
-    state_->lines.append(line);
+  std::unique_lock<std::mutex> lock(state_->mutex);
+  if (state_->lines.size() + line.size() > kMostBytes) {
+    ++state_->lost;
+    return;
   }
+  state_->lines.append(line);
   state_->changed.notify_all();
+  if (wait_ms_ == 0 || state_->is_stuck) return;
+  state_->is_stuck = !state_->changed.wait_for(lock, std::chrono::milliseconds(wait_ms_), [this] { return state_->is_written(); });
 }
 
-std::unique_ptr<LogTarget> LogQueue::end(std::int64_t timeout_ms) {
-  if (thread_ == nullptr) return nullptr;
-  std::unique_ptr<std::thread> thread = std::move(thread_);
+bool LogQueue::flush(std::int64_t timeout_ms) {
+  if (!creator_.is_this_process()) return true;
+  std::unique_lock<std::mutex> lock(state_->mutex);
+  return state_->changed.wait_for(lock, std::chrono::milliseconds(timeout_ms), [this] { return state_->is_written(); });
+}
+
+LogQueue::~LogQueue() {
   if (!creator_.is_this_process()) {
-    (void)thread.release();  // its destructor would end the process
-    return nullptr;
+    (void)thread_.release();  // its destructor would end the process
+    return;
   }
-  bool has_ended = false;
+  const bool is_written = flush(kEndMs);
   {
-    std::unique_lock<std::mutex> lock(state_->mutex);
+    const std::lock_guard<std::mutex> lock(state_->mutex);
     state_->is_ending = true;
-    state_->changed.notify_all();
-    has_ended = state_->changed.wait_for(lock, std::chrono::milliseconds(timeout_ms), [this] { return state_->has_ended; });
   }
-  if (!has_ended) {
-    thread->detach();
-    return nullptr;
-  }
-  thread->join();
-  return std::move(state_->target);
+  state_->changed.notify_all();
+  if (is_written)
+    thread_->join();
+  else
+    thread_->detach();
 }
 
 }  // namespace damaris

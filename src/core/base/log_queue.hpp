@@ -13,21 +13,23 @@ namespace damaris {
 
 class LogQueue final : public LogTarget {
  public:
+  // A write waits up to `wait_ms` until its line is written; once that was too short, not again until all lines are.
   // Throws std::system_error if the process may have no more threads; `target` stays with the caller then.
-  explicit LogQueue(std::unique_ptr<LogTarget>& target);
-  // As end() with a second.
+  LogQueue(std::unique_ptr<LogTarget>& target, std::int64_t wait_ms);
+  // Writes what is queued, for at most a second; then the thread keeps the target. In a fork it does nothing.
   ~LogQueue() override;
 
-  // Never waits. If 1 MiB of lines is queued, the line is lost, and their number is written once there is room.
+  // If 1 MiB of lines is queued, the line is lost, and their number is written once there is room.
   void write(std::string_view line) override;
-  // Writes what is queued and returns the destination. nullptr if that takes longer than `timeout_ms`, or in a fork of the process: the
-  // thread keeps the destination then.
-  std::unique_ptr<LogTarget> end(std::int64_t timeout_ms);
+  void set_wait(std::int64_t wait_ms) noexcept { wait_ms_ = wait_ms; }
+  // Waits until all lines are written, at most `timeout_ms`. Returns whether they are.
+  bool flush(std::int64_t timeout_ms);
 
  private:
   struct State;
 
   CreatorProcess creator_;
+  std::int64_t wait_ms_;
   std::shared_ptr<State> state_;  // shared with the thread, which may be stuck for ever
   std::unique_ptr<std::thread> thread_;
 };

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/base/fork_closed.hpp"
 #include "core/base/format.hpp"
 #include "core/base/own_file.hpp"
 #include "core/base/units.hpp"
@@ -223,6 +224,7 @@ void SharedMemory::take_descriptor(int descriptor) noexcept {
   if (descriptor < 0 || ::fstat(descriptor, &info) != 0) return;
   device_ = info.st_dev;
   inode_ = info.st_ino;
+  close_in_forks(descriptor);
 }
 
 bool SharedMemory::is_file(const struct stat& info) const noexcept { return info.st_dev == device_ && info.st_ino == inode_; }
@@ -234,6 +236,7 @@ bool SharedMemory::has_descriptor() const noexcept {
 }
 
 void SharedMemory::close_descriptor() noexcept {
+  keep_in_forks(descriptor_);
   if (has_descriptor()) ::close(descriptor_);
   descriptor_ = -1;
 }

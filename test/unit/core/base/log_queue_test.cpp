@@ -36,12 +36,12 @@ class GatedTarget final : public LogTarget {
 TEST_CASE("a log whose disk hangs stops no writer: 1 MiB of lines is kept in order, and the number of the lost ones is written") {
   const auto written = std::make_shared<Written>();
   std::unique_ptr<LogTarget> target = std::make_unique<GatedTarget>(written);
-  LogQueue queue(target);
+  LogQueue queue(target, 0);
   CHECK(target == nullptr);
   queue.write("first\n");
   const std::string long_line = std::string((256 << 10) - 1, 'x') + "\n";
   for (int line = 0; line < 9; ++line) queue.write(long_line);
-  CHECK(queue.end(1) == nullptr);
+  CHECK(!queue.flush(1));
   written->opened.set_value();
 }
 
@@ -49,11 +49,11 @@ TEST_CASE("once its disk goes on, a log holds every line that was kept and says 
   const auto written = std::make_shared<Written>();
   std::unique_ptr<LogTarget> target = std::make_unique<GatedTarget>(written);
   {
-    LogQueue queue(target);
+    LogQueue queue(target, 0);
     const std::string long_line = std::string((512 << 10) - 1, 'x') + "\n";
     for (int line = 0; line < 9; ++line) queue.write(long_line);
     written->opened.set_value();
-    CHECK(queue.end(10'000) != nullptr);
+    CHECK(queue.flush(10'000));
   }
   const std::string& text = written->text;
   const std::size_t kept = text.size() / (512 << 10);
@@ -62,22 +62,36 @@ TEST_CASE("once its disk goes on, a log holds every line that was kept and says 
   CHECK(text.find(std::to_string(9 - kept) + " lines of the log are missing here") != std::string::npos);
 }
 
+TEST_CASE(
+    "a line that is waited for is written when the call returns; one that the disk does not take in time ends the waits until it "
+    "has") {
+  const auto written = std::make_shared<Written>();
+  std::unique_ptr<LogTarget> target = std::make_unique<GatedTarget>(written);
+  LogQueue queue(target, 1);
+  for (int line = 0; line < 100'000; ++line) queue.write("late\n");  // 100 s if each were waited for
+  written->opened.set_value();
+  CHECK(queue.flush(60'000));
+  queue.set_wait(60'000);
+  queue.write("in time\n");
+  CHECK(written->text.substr(written->text.size() - 8) == "in time\n");
+}
+
 TEST_CASE("a fork, which has no thread that writes, writes its lines itself") {
   const auto written = std::make_shared<Written>();
   written->opened.set_value();
   std::unique_ptr<LogTarget> target = std::make_unique<GatedTarget>(written);
-  LogQueue queue(target);
+  LogQueue queue(target, 0);
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
     queue.write("of the child\n");
     const bool is_written = written->text == "of the child\n";
-    ::_exit(is_written && queue.end(1000) == nullptr ? 0 : 1);
+    ::_exit(is_written && queue.flush(1000) ? 0 : 1);
   }
   int status = -1;
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK(status == 0);
-  CHECK(queue.end(10'000) != nullptr);
+  CHECK(queue.flush(10'000));
 }
 
 }  // namespace damaris::test
