@@ -82,7 +82,8 @@ typedef struct dc_layout_t {
 /* The state that dc_status returns. Sizes in bytes; step -1 means "no step yet". */
 typedef struct dc_status_t {
   int64_t last_complete;       /* highest step such that it and all earlier ones are complete on this node group */
-  int64_t last_durable;        /* the same for durable: fsynced under their final names */
+  int64_t last_durable;        /* highest step that is durable, fsynced under its final name; of the earlier ones all but those that were
+                                  given up, of which dc_flush says so */
   uint64_t buffer_bytes;       /* this client's share of the buffer */
   uint64_t buffer_used_bytes;  /* of buffer_bytes, in blocks not yet released; of other threads as of their last write */
   uint64_t largest_hole_bytes; /* data that the calling thread can write now; with `threads`, 0 for a thread without a place */
@@ -230,9 +231,9 @@ DC_MUST_CHECK int dc_end_iteration(int64_t step);
 /* Waits until step `step` and all earlier ones are durable on this node group: in files that are fsynced under their final names.
  *   timeout_ms  the bound of the wait in milliseconds, 0 or more; a full lane adds at most the XML's buffer timeout.
  *   Returns     DC_E_NOT_ENDED when this client has not ended the step; DC_E_TIMEOUT, whose sentence names the clients that have not;
- *               DC_E_EARLIER_IO with the first error of these steps, DC_E_NOT_COMMITTED, DC_E_FULL, DC_E_SERVER_LOST or DC_N_PLUGIN. Each
- *               error is returned once, so DC_OK after an earlier DC_E_EARLIER_IO does not mean that the step is stored. Compare
- *               `last_durable` of dc_status with the step before you remove an older checkpoint. */
+ *               DC_E_EARLIER_IO with the first error of these steps, DC_E_NOT_COMMITTED, DC_E_FULL, DC_E_SERVER_LOST or DC_N_PLUGIN. The
+ *               error of an earlier step is returned once, that of `step` itself each time: after DC_OK `step` is durable, and an older
+ *               checkpoint may be removed. */
 DC_MUST_CHECK int dc_flush(int64_t step, int timeout_ms);
 
 /* Fills `*status` with the state of this node group and this client. Never waits.

@@ -296,8 +296,8 @@ typedef struct dc_plugin_t {
   /* Called for every complete step, in step order, also without datasets: once, or as long as it returns DC_AGAIN or DC_WAIT. Storage
    * elements of the XML come before plugin elements.
    *   Returns  DC_OK; from a storage it means that the step is durable: fsynced under its final names. DC_AGAIN or DC_WAIT. A negative code
-   *            ends the step for this plugin; the others still get it. From a storage it also stops `last_durable` of dc_status for
-   *            the rest of the run, and the server releases the blocks nevertheless: a storage that may succeed later returns
+   *            ends the step for this plugin; the others still get it. From a storage it also means that not all of the step is
+   *            durable: dc_flush of this step fails from then on, and the server releases the blocks nevertheless: a storage that may succeed later returns
    *            DC_WAIT and tries again. */
   int (*on_step)(void* state, const dc_step_t* step);
   /* Called once at the end, when all steps are processed, also for a plugin that was switched off; frees `state`. Not called after a fault

@@ -4,6 +4,7 @@
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/shm/doorbell.hpp"
+#include "core/shm/given_up.hpp"
 #include "server/intake_side.hpp"
 
 namespace damaris::server {
@@ -96,7 +97,7 @@ void IntakeSide::take(StepsPassed& answer) {
   passing_.reset();
   if (answer.step == kAllSteps) return;
   completed_ = answer.step;
-  publish_frontier();
+  publish_frontier(true);
 }
 
 void IntakeSide::take(PluginReport& answer) {
@@ -151,12 +152,14 @@ void IntakeSide::take(StepProcessed& answer) {
   }
   for (const Status& notice : result.notices) roster_.notify_all_clients({answer.step, notice});
   all_durable_ &= result.durable;
+  if (!result.durable) shm::record_given_up(region_->header(), answer.step, last_given_up_, given_up_runs_);
+  last_given_up_ = !result.durable;
   ledger_.mark_processed(*ledger_.find(answer.step));
   completed_ = answer.step;
   // Before releasing and advancing: a client that leaves, or whose flush returns, finds the error in its mailbox.
   roster_.deliver();
   release(answer.step, result.durable);
-  publish_frontier();
+  publish_frontier(result.durable);
 }
 
 // `releasing` tells the recovery of a server killed in here that the step's remaining blocks are not all of them.
@@ -167,11 +170,11 @@ void IntakeSide::release(std::int64_t step, bool durable) {
   region_->header().releasing.store(shm::kNoStep, std::memory_order_release);
 }
 
-void IntakeSide::publish_frontier() {
+void IntakeSide::publish_frontier(bool durable) {
   shm::RegionHeader& header = region_->header();
   if (completed_ > header.last_complete.load(std::memory_order_relaxed))
     header.last_complete.store(completed_, std::memory_order_release);
-  if (all_durable_) header.last_durable.store(completed_, std::memory_order_release);
+  if (durable) header.last_durable.store(completed_, std::memory_order_release);
   // In a recovery, blocks that could not be stored stay for another attempt.
   if (!adoption_ || all_durable_) header.last_processed.store(completed_, std::memory_order_release);
   shm::notify_progress(header);

@@ -93,7 +93,7 @@ class IntakeSide {
   bool hand_out_backlog(bool& action_waits);
   bool hand_out_step(bool urgent);
   dc_step_t begin(Step& step);
-  void publish_frontier();
+  void publish_frontier(bool durable);
   bool client_waits() const;
   // Clients that will be missing from later steps. In a damaged region no step of a dead client is certain beyond the settled ones.
   std::vector<dc_lost_t> lost() const;
@@ -126,7 +126,8 @@ class IntakeSide {
   bool all_servers_left_ = false;
   std::optional<Status> finalize_result_;
   std::int64_t completed_ = shm::kNoStep;
-  bool all_durable_ = true;
+  bool all_durable_ = true, last_given_up_ = false;
+  std::uint64_t given_up_runs_ = 0;  // of steps
   Deadline attach_deadline_;
   Clock::time_point next_watch_ = Clock::now();
 };

@@ -9,6 +9,7 @@
 #include "core/base/format.hpp"
 #include "core/base/process.hpp"
 #include "core/base/units.hpp"
+#include "core/shm/given_up.hpp"
 #include "core/shm/lane.hpp"
 #include "core/shm/open_steps.hpp"
 #include "core/shm/peer_watch.hpp"
@@ -73,6 +74,7 @@ void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g
   header.last_complete.store(kNoStep, std::memory_order_relaxed);
   header.last_processed.store(kNoStep, std::memory_order_relaxed);
   header.last_durable.store(kNoStep, std::memory_order_relaxed);
+  clear_given_up(header);
   header.releasing.store(kNoStep, std::memory_order_relaxed);
   clear_open_steps(header);
 }
