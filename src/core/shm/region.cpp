@@ -250,6 +250,11 @@ bool Region::walk_blocks(std::uint32_t lane, const VisitBlock& visit) const {
 
 bool Region::server_lives() const { return PeerWatch(*this, kServerPart).alive(); }
 
+bool Region::is_served() const {
+  const bool closed = header().state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(RegionState::closed);
+  return closed ? memory_.is_locked_elsewhere(kServerPart) : server_lives();
+}
+
 bool Region::client_lives(std::uint32_t client) const { return PeerWatch(*this, kClientParts + client).alive(); }
 
 std::size_t Region::unreleased_blocks() const {
