@@ -82,6 +82,11 @@ struct StepProcessed {
   std::int64_t step = 0;
   PluginHost::StepResult result;
 };
+// The storage could not store the step up to the end of the run: it and all later ones are left to recovery.
+struct StepLeft {
+  std::int64_t step = 0;
+  std::string why;
+};
 struct StepsPassed {
   std::int64_t step = 0;
 };
@@ -95,7 +100,8 @@ struct AllLeft {};  // the other servers, too
 struct PluginsFinalized {
   Status status;
 };
-using Answer = std::variant<ActionsRun, StepProcessed, StepsPassed, PluginReport, Decision, ReadServed, AllLeft, PluginsFinalized>;
+using Answer =
+    std::variant<ActionsRun, StepProcessed, StepLeft, StepsPassed, PluginReport, Decision, ReadServed, AllLeft, PluginsFinalized>;
 
 // Who may read or move the datasets of the step that is handed out.
 class Lease {
@@ -122,6 +128,7 @@ class Handover {
   Ring<Answer> answers{128};
   Lease lease;
   std::atomic<bool> urgent{false};      // a client or another step waits for the step in hand
+  std::atomic<bool> ending{false};      // no time is left for what the storage cannot store
   std::atomic<std::uint64_t> looks{0};  // how often the work side has looked for messages of other servers
   std::atomic<bool> work_has_failed{false};
   std::atomic<bool> intake_has_ended{false};

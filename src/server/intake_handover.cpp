@@ -39,7 +39,7 @@ bool IntakeSide::hand_out_backlog(bool& action_waits) {
 }
 
 bool IntakeSide::hand_out_step(bool urgent) {
-  if (handover_.jobs.full() || passing_) return false;
+  if (handover_.jobs.full() || passing_ || leaves_steps_) return false;
   bool another = false;
   Step* const next = ledger_.next_unprocessed(another);
   handover_.urgent.store(urgent || another || client_waits(), std::memory_order_relaxed);
@@ -57,7 +57,8 @@ bool IntakeSide::hand_out_step(bool urgent) {
   return handover_.jobs.try_push(job);
 }
 
-bool IntakeSide::hand_out(bool urgent) {
+bool IntakeSide::hand_out(bool urgent, bool ending) {
+  handover_.ending.store(ending, std::memory_order_relaxed);
   bool action_waits = false;
   bool any = hand_out_reads();
   any |= hand_out_backlog(action_waits);
@@ -98,6 +99,24 @@ void IntakeSide::take(StepsPassed& answer) {
   if (answer.step == kAllSteps) return;
   completed_ = answer.step;
   publish_frontier(true);
+}
+
+// The last thing that this server tells of its steps. None of them is marked as processed, so recovery takes them all.
+void IntakeSide::take(StepLeft& answer) {
+  step_out_.reset();
+  leaves_steps_ = true;
+  all_durable_ = false;
+  const std::string sentence = format("{}: {}", left_text(answer.step), answer.why);
+  failures_.record(DC_E_IO, sentence);
+  notify_all_clients({DC_E_IO, sentence});
+  roster_.deliver();
+}
+
+std::string IntakeSide::left_text(std::int64_t step) {
+  const std::string steps = step < highest_step() ? format("steps {} to {} are", step, highest_step()) : format("step {} is", step);
+  if (region_->name().empty() || !region_->memory().has_name()) return format("{} not stored, and lost", steps);
+  return format("{} not stored yet, but left in memory{}: 'damaris recover {}' stores what is there when its cause has gone", steps,
+                ledger_.spill_file().holds_something() ? format(" and {}", ledger_.spill_file().path()) : "", region_->name());
 }
 
 void IntakeSide::take(PluginReport& answer) {

@@ -50,7 +50,8 @@ class IntakeSide {
 
   void submit(Job job) { backlog_.push_back(std::move(job)); }
   // Passes on what the work side can take: reads first, one action's view and one step at a time. `urgent`: the server is to end.
-  bool hand_out(bool urgent);
+  // `ending`: and there is no time left for what the storage cannot store.
+  bool hand_out(bool urgent, bool ending = false);
   // Takes the answers of the work side: releases blocks, advances the frontier, reports errors.
   bool take_answers();
   // The last step: tells the work side that nothing more comes.
@@ -70,13 +71,15 @@ class IntakeSide {
   bool busy() const;
   std::int64_t completed() const noexcept { return completed_; }
   bool all_left() const { return roster_.all_left(); }
-  // Nothing is held, submitted or handed out.
-  bool is_drained() const { return ledger_.empty() && !busy(); }
+  // Nothing is held, but for steps that are left to recovery; nothing is submitted or handed out.
+  bool is_drained() const { return (leaves_steps_ || ledger_.empty()) && !busy(); }
 
   void notify_all_clients(const Status& status) { roster_.notify_all_clients({highest_step(), status}); }
 
   Spill& spill_file() noexcept { return ledger_.spill_file(); }
   bool all_stored() const noexcept { return all_durable_; }
+  // The storage could not store a step up to the end: it and all later ones stay where they are, for recovery.
+  bool leaves_steps() const noexcept { return leaves_steps_; }
 
  private:
   bool drain_lane(Member& member, Lane& lane);
@@ -94,6 +97,7 @@ class IntakeSide {
   bool hand_out_step(bool urgent);
   dc_step_t begin(Step& step);
   void publish_frontier(bool durable);
+  std::string left_text(std::int64_t step);
   bool client_waits() const;
   // Clients that will be missing from later steps. In a damaged region no step of a dead client is certain beyond the settled ones.
   std::vector<dc_lost_t> lost() const;
@@ -101,6 +105,7 @@ class IntakeSide {
 
   void take(ActionsRun& answer);
   void take(StepProcessed& answer);
+  void take(StepLeft& answer);
   void take(StepsPassed& answer);
   void take(PluginReport& answer);
   void take(Decision& answer);
@@ -128,6 +133,7 @@ class IntakeSide {
   std::int64_t completed_ = shm::kNoStep;
   bool all_durable_ = true, last_given_up_ = false;
   std::uint64_t given_up_runs_ = 0;  // of steps
+  bool leaves_steps_ = false;
   Deadline attach_deadline_;
   Clock::time_point next_watch_ = Clock::now();
 };
