@@ -26,7 +26,7 @@ inline constexpr std::uint64_t kGivenUp = 16;  // runs of steps that were given 
 enum class RegionState : std::uint32_t {
   making = 0,
   ready = 1,
-  closed = 2,   // everything is stored; the server has ended or is about to
+  closed = 2,   // the server has ended or is about to; what it could not store is left in a region that keeps its name
   leaving = 3,  // all clients have left, or the server must stop: it stores published blocks and accepts nothing more
   lost = 4,     // a fault has ended the server, whether or not its process is alive: published blocks are left to recovery
 };
