@@ -81,9 +81,10 @@ typedef struct dc_layout_t {
 
 /* The state that dc_status returns. Sizes in bytes; step -1 means "no step yet". */
 typedef struct dc_status_t {
-  int64_t last_complete;       /* highest step such that it and all earlier ones are complete on this node group */
-  int64_t last_durable;        /* the same for durable: fsynced under their final names */
-  uint64_t buffer_bytes;       /* this client's share of the buffer */
+  int64_t last_complete; /* highest step such that it and all earlier ones are complete on this node group */
+  int64_t last_durable;  /* highest step that is durable, fsynced under its final name; of the earlier ones all but those that were
+                                  given up, of which dc_flush says so */
+  uint64_t buffer_bytes; /* this client's share of the buffer */
   uint64_t buffer_used_bytes;  /* of buffer_bytes, in blocks not yet released; of other threads as of their last write */
   uint64_t largest_hole_bytes; /* data that the calling thread can write now; with `threads`, 0 for a thread without a place */
   uint64_t events_waiting;     /* messages of this client that the server has not taken: writes, signals, ends of steps, ... */
@@ -192,10 +193,12 @@ DC_MUST_CHECK int dc_write_to_typed(dc_variable_t* handle, int64_t step, int32_t
  *             ghost zones keep their values. Rounded or quantized values come back as they were stored, all others bit for bit.
  *   Position  with dc_set_position the call reads that part of the global array, whichever client wrote it, so that a different number
  *             of processes can continue the run; without one, the block of the client with this id, which must have the same shape.
- *   Waits     for a full lane, for room in the buffer, and for the server and the storage: each at most the XML's buffer timeout.
+ *   Size      an array larger than this client's part of the buffer is read in parts.
+ *   Waits     for a full lane and for room in the buffer, each at most the XML's buffer timeout; for the server and the storage, at most its
+ *             read timeout.
  *   Returns   DC_E_NOT_STORED when the run lacks the step, or a part of the array; DC_E_CONFIG when the XML names no run; DC_E_SHAPE,
  *             DC_E_TYPE, DC_E_IO, DC_E_UNKNOWN_NAME, DC_E_TOO_LARGE, DC_E_FULL, DC_E_TIMEOUT, DC_E_SERVER_LOST, and any other code
- *             of a storage plugin. After an error `data` has its earlier values. */
+ *             of a storage plugin. After an error `data` has its earlier values, but for parts that were read before it. */
 DC_MUST_CHECK int dc_read(const char* variable, int64_t step, void* data);
 
 /* dc_read for block `block` (0 or more) of the layout's elements. Returns as dc_read. */
@@ -230,9 +233,9 @@ DC_MUST_CHECK int dc_end_iteration(int64_t step);
 /* Waits until step `step` and all earlier ones are durable on this node group: in files that are fsynced under their final names.
  *   timeout_ms  the bound of the wait in milliseconds, 0 or more; a full lane adds at most the XML's buffer timeout.
  *   Returns     DC_E_NOT_ENDED when this client has not ended the step; DC_E_TIMEOUT, whose sentence names the clients that have not;
- *               DC_E_EARLIER_IO with the first error of these steps, DC_E_NOT_COMMITTED, DC_E_FULL, DC_E_SERVER_LOST or DC_N_PLUGIN. Each
- *               error is returned once, so DC_OK after an earlier DC_E_EARLIER_IO does not mean that the step is stored. Compare
- *               `last_durable` of dc_status with the step before you remove an older checkpoint. */
+ *               DC_E_EARLIER_IO with the first error of these steps, DC_E_NOT_COMMITTED, DC_E_FULL, DC_E_SERVER_LOST or DC_N_PLUGIN. The
+ *               error of an earlier step is returned once, that of `step` itself each time: after DC_OK `step` is durable, and an older
+ *               checkpoint may be removed. */
 DC_MUST_CHECK int dc_flush(int64_t step, int timeout_ms);
 
 /* Fills `*status` with the state of this node group and this client. Never waits.

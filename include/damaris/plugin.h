@@ -22,7 +22,7 @@
  *            DC_MAX_DIMS places the first `ndims` of the variable are used; the others are 0.
  *   Units    extents, positions and ghost zones in elements; `bytes` and names that end in _bytes in bytes, names that end in _s in
  *            seconds.
- *   Returns  DC_OK or a negative code, which host->fail explains. Positive values other than DC_AGAIN and DC_WAIT count as DC_OK. A C++
+ *   Returns  DC_OK or a negative code, which host->fail explains. Positive values other than those at DC_AGAIN count as DC_OK. A C++
  *            exception that leaves a callback counts as DC_E_PLUGIN. The server restores its floating-point environment afterwards.
  *   State    after a negative code, by `policy` of <plugins> in the XML:
  *            "disable", the default: the plugin, or the action, is switched off. Of its callbacks only finalize is still called; the run
@@ -155,6 +155,9 @@ typedef struct dc_read_t {
   int64_t global[DC_MAX_DIMS];   /* global extents; only with variable->has_global */
   void* data;                    /* to be filled, contiguous, in C order; uninitialised; valid during the callback */
   uint64_t bytes;                /* of `data`: element_bytes times all extents */
+  /* Without a position: the elements of the stored block before and behind those requested, in each dimension. 0 but for an array that is
+   * larger than the client's buffer, which is requested in parts. */
+  int64_t before[DC_MAX_DIMS], behind[DC_MAX_DIMS];
 } dc_read_t;
 
 /* One step of this server's clients, as far as the server has received it when the callback runs. The server owns it and all memory that it
@@ -189,6 +192,8 @@ typedef struct dc_step_t {
   const char* const* refused;  /* a sentence for each block that the server refused or lost; after 20 one with their number */
   size_t plugin_failure_count; /* in on_step of a storage: of `plugin_failures`, other plugins' failures since the step before */
   const char* const* plugin_failures; /* a sentence for each */
+  int ending; /* in on_step, 1: all clients have left, or the server was asked to stop, and the time for retries is over: a storage that
+                 returns DC_REFUSED now is not called again */
 } dc_step_t;
 typedef dc_step_t dc_iteration_t DC_OLD_NAME("dc_step_t");
 
@@ -215,7 +220,12 @@ typedef struct dc_setting_t {
  * timeout. */
 enum {
   DC_AGAIN = 1000, /* more work is left: call again at once */
-  DC_WAIT = 1001   /* nothing can be done yet: call again within a few milliseconds, or after a message */
+  DC_WAIT = 1001,  /* nothing can be done yet: call again within a few milliseconds, or after a message */
+  /* A storage only: DC_WAIT, because the file system refuses the step, which host->fail explains. It is neither stored nor given up: its
+   * data stay where they are, later steps wait, and clients that find no room get DC_E_FULL. With `ending` 1 the server calls on_step no
+   * more, leaves this step and all later ones to `damaris recover`, and tells the clients. In place they would be lost: so on_step
+   * returns a negative code there. */
+  DC_REFUSED = 1002
 };
 
 /* A client that died, or whose server was asked to stop, before it finalized. */
@@ -297,9 +307,9 @@ typedef struct dc_plugin_t {
   /* Called for every complete step, in step order, also without datasets: once, or as long as it returns DC_AGAIN or DC_WAIT. Storage
    * elements of the XML come before plugin elements.
    *   Returns  DC_OK; from a storage it means that the step is durable: fsynced under its final names. DC_AGAIN or DC_WAIT. A negative code
-   *            ends the step for this plugin; the others still get it. From a storage it also stops `last_durable` of dc_status for
-   *            the rest of the run, and the server releases the blocks nevertheless: a storage that may succeed later returns
-   *            DC_WAIT and tries again. */
+   *            ends the step for this plugin; the others still get it. From a storage it means that not all of the step is durable:
+   *            dc_flush of this step fails from then on, and the server releases its blocks nevertheless. So a storage that may succeed
+   *            later returns DC_REFUSED and tries again. */
   int (*on_step)(void* state, const dc_step_t* step);
   /* Called once at the end, when all steps are processed, also for a plugin that was switched off; frees `state`. Not called after a fault
    * that ended the server, nor in a fork of it.

@@ -84,12 +84,13 @@ client::PumpResult Session::pump() {
     return client::PumpResult::worked;
   }
   if (!server_->busy()) return client::PumpResult::idle;
+  const client::PumpResult waiting = server_->is_refused() ? client::PumpResult::refused : client::PumpResult::waiting;
   // The awaited process may run on the same core, so yield first; after a while, assume something slow, such as a disk, and sleep.
   if (Clock::now() - last_work_ < kShortWait)
     std::this_thread::yield();
   else
     std::this_thread::sleep_for(kWatchInterval);
-  return client::PumpResult::waiting;
+  return waiting;
 }
 
 Status Session::finalize() {

@@ -8,6 +8,7 @@
 #include "core/base/log.hpp"
 #include "core/base/nearest.hpp"
 #include "core/shm/frontier.hpp"
+#include "core/shm/given_up.hpp"
 #include "core/shm/mailbox.hpp"
 
 namespace damaris::client {
@@ -295,7 +296,11 @@ Status Client::flush(std::int64_t step, std::int64_t timeout_ms) {
   if (!link_.wait_until(Deadline::after_ms(timeout_ms), [&] { return shm::last_processed(region_->header()) >= step; }))
     throw Error(DC_E_TIMEOUT, format("step {} is not durable after {} ms: waited for {}", step, timeout_ms, link_.describe(step)));
   link_.require_not_stopping();  // a stopping server may have stored only part of the step
-  return next_report(step);
+  Status report = next_report(step);
+  if (report.code >= DC_OK && shm::is_given_up(region_->header(), step))
+    return {DC_E_EARLIER_IO,
+            format("step {} is not durable, or not as a whole: it was given up, as an earlier call has said", step)};
+  return report;
 }
 
 void Client::throw_not_durable(std::int64_t last) {

@@ -118,8 +118,20 @@ class Client {
   void wait_for_room(Done&& done);
   [[noreturn]] void throw_full(Writer& writer, const Variable& variable, std::int64_t step, bool alone);
   void publish(Writer& writer, shm::BlockHeader* block, std::int64_t step, const std::byte* data, std::uint64_t bytes);
-  shm::BlockHeader* reserve_to_read(Writer& writer, const std::string& what, std::uint64_t bytes, shm::Form form);
-  void request(Writer& writer, shm::BlockHeader* block, shm::Message& message, const std::string& what);
+  // What a read waits for, and until when.
+  struct Asked {
+    std::string what;
+    Deadline deadline;
+  };
+  Asked asked(std::string what) const { return {std::move(what), Deadline::after_ms(model_->architecture.read_timeout_ms)}; }
+  shm::BlockHeader* reserve_to_read(Writer& writer, const Asked& asked, std::uint64_t bytes, shm::Form form);
+  void request(Writer& writer, shm::BlockHeader* block, shm::Message& message, const Asked& asked);
+  struct Part {
+    Box box;  // of the interior
+    shm::Form form;
+  };
+  void read_part(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block, const Part& part, const Target& target,
+                 const Asked& asked);
   void push(Writer& writer, const shm::Message& message, const Deadline& deadline);
   void push_to_all(const shm::Message& message, const Deadline& deadline);
   void report_refusals(std::int64_t last, const Deadline& deadline);

@@ -102,7 +102,7 @@ std::string ServerLink::undelivered_text() const {
 bool ServerLink::pump_until(PumpResult until, std::int64_t timeout_ms) {
   if (!pump_) return true;
   const Deadline deadline = Deadline::after_ms(timeout_ms);
-  for (PumpResult last = pump_(); last != PumpResult::idle && last != until; last = pump_())
+  for (PumpResult last = pump_(); last != PumpResult::idle && last != PumpResult::refused && last != until; last = pump_())
     if (deadline.passed()) return false;
   return true;
 }

@@ -20,6 +20,7 @@ namespace damaris::client {
 enum class PumpResult {
   worked,   // there may be more to do now
   waiting,  // only another process can make progress
+  refused,  // the storage retries what the file system refuses
   idle,     // nothing to do and nothing to wait for
 };
 using Pump = std::function<PumpResult()>;
@@ -42,7 +43,7 @@ class ServerLink {
   template <class Done>
   bool wait_until(const Deadline& deadline, Done&& done);
   // In place: does the server's pending work; with `until` idle also work that requires the other processes to reach the same point, which
-  // makes the call collective. With a separate server: does nothing.
+  // makes the call collective. Does not wait for a retry of the storage. With a separate server: does nothing.
   // Returns false if that took longer than `timeout_ms`.
   bool pump_until(PumpResult until, std::int64_t timeout_ms);
   // For messages of time-outs: "server 0 on host (process 12, in plugin 'x' ... for 3.0 s); step 4 is not ended by client 1".
@@ -76,7 +77,7 @@ bool ServerLink::wait_until(const Deadline& deadline, Done&& done) {
   while (!done()) {
     if (pump_) {
       const PumpResult result = pump_();
-      if (result == PumpResult::idle || (result == PumpResult::waiting && deadline.passed())) return done();
+      if (result == PumpResult::idle || (result != PumpResult::worked && deadline.passed())) return done();
       continue;
     }
     if (deadline.passed()) return false;

@@ -80,7 +80,7 @@ void copy_source(std::byte* target, const Variable& variable, const Source& sour
   copy_strided(target, static_cast<const std::byte*>(source.data), shape.ndims, shape.extents, strides, variable.element_bytes);
 }
 
-void place_interior(const std::byte* interior, const Variable& variable, const Target& target) {
+void place_part(const std::byte* values, const Variable& variable, const Box& part, const Target& target) {
   const model::Shape& shape = variable.shape;
   if (shape.bytes == 0) return;
   std::ptrdiff_t strides[DC_MAX_DIMS];
@@ -93,10 +93,10 @@ void place_interior(const std::byte* interior, const Variable& variable, const T
   std::int64_t extents[DC_MAX_DIMS];
   std::ptrdiff_t first = 0;
   for (int d = 0; d < shape.ndims; ++d) {
-    extents[d] = shape.interior(d);
-    first += shape.ghost_low[d] * strides[d];
+    extents[d] = part.extent(d);
+    first += (shape.ghost_low[d] + part.low[d]) * strides[d];
   }
-  scatter_strided(static_cast<std::byte*>(target.data) + first, interior, shape.ndims, extents, strides, variable.element_bytes);
+  scatter_strided(static_cast<std::byte*>(target.data) + first, values, shape.ndims, extents, strides, variable.element_bytes);
 }
 
 }  // namespace damaris::client

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "client/variable.hpp"
+#include "core/base/box.hpp"
 
 namespace damaris::client {
 
@@ -41,7 +42,8 @@ inline void check_source(const model::Model& model, const Variable& variable, co
 // Copies the elements of a checked source to `target`, contiguous in C order.
 void copy_source(std::byte* target, const Variable& variable, const Source& source);
 
-// Copies the interior, contiguous in C order at `interior`, to its place in a checked target. Leaves ghost zones unchanged.
-void place_interior(const std::byte* interior, const Variable& variable, const Target& target);
+// Copies a part of the interior, contiguous in C order at `values`, to its place in a checked target. Leaves ghost zones unchanged. `part`
+// counts from the beginning of the interior.
+void place_part(const std::byte* values, const Variable& variable, const Box& part, const Target& target);
 
 }  // namespace damaris::client

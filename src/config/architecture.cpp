@@ -109,6 +109,7 @@ void section(Build& build, const Element& element) {
     a.start_server = element.value("start") == "auto";
     a.attach_timeout_ms = duration(build, *element.find("attach-timeout"), 1);
     a.finalize_timeout_ms = duration(build, *element.find("finalize-timeout"), 1);
+    a.read_timeout_ms = duration(build, *element.find("read-timeout"), 1);
   } else if (element.name == "buffer") {
     buffer(build, element);
   } else if (element.name == "lanes") {

@@ -132,13 +132,6 @@ std::string checked_value(Build& build, const Attribute& attribute, const hdf5::
   return attribute.value;
 }
 
-// Retries must end before finalize times out, so that a waiting client gets the cause of the failure and not a time-out.
-void bound_retry(const Build& build, model::Plugin& plugin) {
-  for (auto& [key, value] : plugin.settings)
-    if (key == "retry-ms")
-      value = std::to_string(std::min<std::int64_t>(std::stoll(value), build.model.architecture.finalize_timeout_ms / 2));
-}
-
 model::Plugin hdf5_plugin(Build& build, const Element& element) {
   model::Plugin plugin;
   plugin.name = "hdf5";
@@ -157,7 +150,6 @@ model::Plugin hdf5_plugin(Build& build, const Element& element) {
     check_end_of_basename(build, *build.root.find("name"), " is the basename of <hdf5>, too");
     plugin.settings.emplace_back("basename", build.model.simulation);
   }
-  bound_retry(build, plugin);
   check_exclusions(build, element);
   return plugin;
 }

@@ -122,15 +122,34 @@ std::string extents_of_block(const DatasetEntry& dataset) {
   return extents_of(box);
 }
 
+// The whole block, of which the client may request a part.
+std::string extents_of_whole(const dc_read_t& read) {
+  Extents extents = {};
+  for (int d = 0; d < read.variable->ndims; ++d)
+    extents[static_cast<std::size_t>(d)] = read.before[d] + read.extents[d] + read.behind[d];
+  return list_of(read.variable->ndims, extents.data());
+}
+
+// A layer of a stack has one more dimension, the first.
+Box requested_part(const Box& block, const dc_read_t& read) {
+  Box part = block;
+  const auto more = static_cast<std::size_t>(block.ndims - read.variable->ndims);
+  for (std::size_t d = 0; d < static_cast<std::size_t>(read.variable->ndims); ++d) {
+    part.low[d + more] += read.before[d];
+    part.high[d + more] -= read.behind[d];
+  }
+  return part;
+}
+
 FoundParts part_of_source(const StepEntry& step, const std::vector<DatasetInFile>& candidates, const dc_read_t& read) {
   for (const DatasetInFile& candidate : candidates) {
     const std::optional<Box> stored = box_of_block(*candidate.dataset, read);
     if (!stored) continue;
-    const Box wanted = wanted_box(read);
-    if (extents_of_block(*candidate.dataset) != extents_of(wanted))
-      refuse_shape("the extents", extents_of_block(*candidate.dataset), extents_of(wanted));
-    if (volume(wanted) == 0) return {*stored, {}};
-    return {*stored, {{candidate.file, candidate.dataset, *stored}}};
+    if (extents_of_block(*candidate.dataset) != extents_of_whole(read))
+      refuse_shape("the extents", extents_of_block(*candidate.dataset), extents_of_whole(read));
+    const Box part = requested_part(*stored, read);
+    if (volume(part) == 0) return {part, {}};
+    return {part, {{candidate.file, candidate.dataset, part}}};
   }
   const bool all_joined = std::all_of(candidates.begin(), candidates.end(),
                                       [](const DatasetInFile& c) { return c.dataset->source < 0 && !c.dataset->is_stack(); });

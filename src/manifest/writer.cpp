@@ -20,6 +20,7 @@ namespace damaris::manifest {
 namespace {
 
 constexpr auto kLookEvery = std::chrono::milliseconds(5);
+constexpr std::int64_t kLastRetriesMs = 30'000;  // of what the manifest still lacks at the end
 
 std::string run_id(const dc_host_t& host) {
   return utc_now_ms() + "-" + host.host_name + "-" + std::to_string(::getpid()) + "-" + std::to_string(host.server_index);
@@ -300,9 +301,9 @@ void ManifestWriter::forecast(StepEntry& step) {
   if (is_warning) step.warnings.push_back(notice.sentence);
 }
 
-bool ManifestWriter::write() {
+bool ManifestWriter::write(bool last) {
   try {
-    return try_lines();
+    return try_lines(last);
   } catch (const Failure& failure) {
     send_to_others({{"misses", steps_text(lines_) + ": " + failure.what()}});
     const StepEntry& step = lines_.front();
@@ -312,20 +313,20 @@ bool ManifestWriter::write() {
   }
 }
 
-bool ManifestWriter::try_lines() {
+bool ManifestWriter::try_lines(bool last) {
   if (lines_.empty()) return true;
   const Instant begun = Clock::now();
-  if (retry_.resting(begun)) return false;
+  if (retry_.resting(begun) && !last) return false;
   const std::string record = "the manifest " + names_.of_run(".jsonl");
   try {
     write_lines();
   } catch (const Failure& failure) {
-    if (!retry_.again(failure.system_error(), since_, begun, Clock::now())) {
+    if (!retry_.again(failure.system_error(), since_, begun, Clock::now()) || last) {
       retry_.next_thing();
       throw;
     }
-    if (retry_.failed() == 1)
-      warn(record + " cannot record step " + std::to_string(lines_.front().step) + " yet: " + failure.what() + "; retrying");
+    refusal_ = record + " cannot record step " + std::to_string(lines_.front().step) + " yet: " + failure.what();
+    if (retry_.failed() == 1) warn(refusal_ + "; retrying");
     return false;
   }
   if (retry_.failed() > 0) log(2, record + " is up to date after " + retry_.effort(Clock::now()));
@@ -376,9 +377,10 @@ void ManifestWriter::append_end() {
     append(to_json(ServerEntry{ServerEntry::What::ended, host_.server_index, host_.host_name, losses_of(host_)}));
 }
 
-void ManifestWriter::finish() {
+void ManifestWriter::finish(bool leaves_steps) {
   if (!keeps_manifest()) return own_files_.remove_earlier();
   add_due(collector_.rest(), Clock::now());
+  retry_.end_within(leaves_steps ? 0 : kLastRetriesMs, Clock::now());
   try {
     const auto write_all_lines = [&] {
       while (!try_lines()) std::this_thread::sleep_for(kLookEvery);  // no client is served any more
@@ -386,7 +388,7 @@ void ManifestWriter::finish() {
     write_all_lines();
     if (connected_) record_steps_of_dead_servers();
     write_all_lines();
-    append_end();
+    if (!leaves_steps) append_end();
   } catch (const Failure& failure) {
     throw Failure("the manifest lacks " + (lines_.empty() ? "the end of the run" : steps_text(lines_)) + ": " + failure.what(),
                   failure.system_error());

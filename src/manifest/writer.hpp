@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -28,7 +29,7 @@ using CheckEarlier = std::function<void(const std::vector<std::string>& names)>;
 
 struct WriterOptions {
   Existing existing = Existing::overwrite;
-  std::int64_t retry_ms = 0;  // how long to retry a line that the file system refuses
+  std::optional<std::int64_t> retry_ms = 0;  // how long at most to retry a line that the file system refuses
   // Gets the names of this server's files of earlier runs before this run has a line; may refuse to start by throwing.
   CheckEarlier check_earlier;
   // Creates the views, on the server that keeps the manifest.
@@ -50,8 +51,10 @@ class ManifestWriter {
   // Reports what this server stored of a step that was complete at `since`, in step order. If its line is due, write() adds it.
   void report(StepEntry&& record, Instant since);
   // Adds the lines that are due. Returns false if a line could not be added and will be retried: call it again. Throws Failure when
-  // the retry time is over; the line is then kept and added with the next one.
-  bool write();
+  // the retry time is over, or with `last` at once; the line is then kept and added with the next one.
+  bool write(bool last = false);
+  // Why a line could not be added, after write() has returned false.
+  const std::string& refusal() const { return refusal_; }
   // This server will report no further step up to `step`.
   void passed(std::int64_t step);
   // Handles a message of the manifest writer of server `from`.
@@ -59,8 +62,9 @@ class ManifestWriter {
   // Background work: updates the views.
   Views::Work work();
   // After the last step: adds the remaining lines and updates the views. Throws Failure if the manifest could not be written,
-  // damaris::Error if the views could not.
-  void finish();
+  // damaris::Error if the views could not. `leaves_steps`: some were left to recovery, so the manifest does not say that this server has
+  // ended.
+  void finish(bool leaves_steps);
 
   // Whether servers are independent and do not know their number: each records in the manifest that it joined. Recovery knows the
   // number.
@@ -90,7 +94,7 @@ class ManifestWriter {
   void remove_files_of_others(const std::set<std::string>& earlier) const;
   void add_due(std::vector<StepEntry>&& due, Instant since);
   void forecast(StepEntry& step);
-  bool try_lines();
+  bool try_lines(bool last = false);
   void append(const Json& line, const std::function<void()>& then = {});
   std::string entry_host() const { return apart() ? host_.host_name : ""; }
   void write_lines();
@@ -114,6 +118,7 @@ class ManifestWriter {
   StepSpan recorded_;            // steps recorded in the current manifest file
   Instant since_ = {};           // when the last of lines_ became due
   Retry retry_;
+  std::string refusal_;
   DiskForecast forecast_;
   Members members_;                 // of this run, if its servers are independent
   std::set<std::string> prefixes_;  // of the files of all servers of this run

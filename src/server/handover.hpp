@@ -84,6 +84,11 @@ struct StepProcessed {
   std::int64_t step = 0;
   PluginHost::StepResult result;
 };
+// The storage could not store the step up to the end of the run: it and all later ones are left to recovery.
+struct StepLeft {
+  std::int64_t step = 0;
+  std::string why;
+};
 struct StepsPassed {
   std::int64_t step = 0;
 };
@@ -97,7 +102,8 @@ struct AllLeft {};  // the other servers, too
 struct PluginsFinalized {
   Status status;
 };
-using Answer = std::variant<ActionsRun, StepProcessed, StepsPassed, PluginReport, Decision, ReadServed, AllLeft, PluginsFinalized>;
+using Answer =
+    std::variant<ActionsRun, StepProcessed, StepLeft, StepsPassed, PluginReport, Decision, ReadServed, AllLeft, PluginsFinalized>;
 
 // Who may read or move the datasets of the step that is handed out.
 class Lease {
@@ -124,6 +130,7 @@ class Handover {
   Ring<Answer> answers{128};
   Lease lease;
   std::atomic<bool> urgent{false};  // a client or another step waits for the step in hand
+  std::atomic<bool> ending{false};  // no time is left for what the storage cannot store
 
   // Work: has looked for messages of other servers; the answers that this has brought are in the ring.
   void note_look() noexcept { looks_.fetch_add(1, std::memory_order_release); }

@@ -61,19 +61,24 @@ std::string fault_of_labels(const Copy& copy, const shm::Message& message, std::
   return "";
 }
 
+// Whether the block has all elements of its extents, or, for a read, only those between the ghost zones.
+enum class Holds { all, interior };
+
 // Checks that extents times element size equal the bytes, ghost zones lie inside, and positions are not negative.
-std::string fill_lists(const shm::BlockHeader& header, const Copy& copy, dc_dataset_t& dataset) {
+std::string fill_lists(const shm::BlockHeader& header, const Copy& copy, dc_dataset_t& dataset, Holds holds = Holds::all) {
   std::uint64_t bytes = dataset.variable->element_bytes;
   const shm::Form form = copy.form;
   const shm::Lists lists(header, form);
   for (int d = 0; d < form.ndims; ++d) {
     const std::int64_t extent = dataset.extents[d] = lists.extents()[d];
-    if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(extent), &bytes)) return "its extents are invalid";
+    if (extent < 0) return "its extents are invalid";
     if (form.has(shm::kHasPosition)) dataset.position[d] = lists.position()[d];
     if (form.has(shm::kHasGlobal)) dataset.global[d] = lists.global()[d];
     if (form.has(shm::kHasGhost)) dataset.ghost_low[d] = lists.ghost_low()[d], dataset.ghost_high[d] = lists.ghost_high()[d];
     const std::int64_t interior = extent - dataset.ghost_low[d] - dataset.ghost_high[d];
     if (dataset.position[d] < 0 || dataset.global[d] < 0 || interior < 0) return "its position or ghost zones are invalid";
+    const auto held = static_cast<std::uint64_t>(holds == Holds::all ? extent : interior);
+    if (__builtin_mul_overflow(bytes, held, &bytes)) return "its extents are invalid";
     if (dataset.position[d] > std::numeric_limits<std::int64_t>::max() - interior) return "its position is invalid";
     const bool has_both = form.has(shm::kHasPosition) && form.has(shm::kHasGlobal);
     if (has_both && dataset.position[d] + interior > dataset.global[d]) return "it reaches beyond its global array";
@@ -100,9 +105,11 @@ void take_place(const dc_dataset_t& dataset, dc_read_t& read) {
   read.source = dataset.source;
   read.block = dataset.block;
   read.has_position = dataset.has_position;
-  std::copy_n(dataset.extents, DC_MAX_DIMS, read.extents);
+  for (int d = 0; d < DC_MAX_DIMS; ++d) read.extents[d] = dataset.extents[d] - dataset.ghost_low[d] - dataset.ghost_high[d];
   std::copy_n(dataset.position, DC_MAX_DIMS, read.position);
   std::copy_n(dataset.global, DC_MAX_DIMS, read.global);
+  std::copy_n(dataset.ghost_low, DC_MAX_DIMS, read.before);
+  std::copy_n(dataset.ghost_high, DC_MAX_DIMS, read.behind);
 }
 
 }  // namespace
@@ -209,7 +216,7 @@ ReadRequest check_request(const shm::Region& region, const shm::LaneSpan& span, 
     return asked;
   }
   dc_dataset_t dataset = labels_of(copy, infos);
-  asked.fault = fill_lists(header, copy, dataset);
+  asked.fault = fill_lists(header, copy, dataset, Holds::interior);
   take_place(dataset, asked.read);
   return asked;
 }

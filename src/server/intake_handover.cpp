@@ -5,6 +5,7 @@
 #include "core/base/log.hpp"
 #include "core/shm/doorbell.hpp"
 #include "core/shm/frontier.hpp"
+#include "core/shm/given_up.hpp"
 #include "server/intake_side.hpp"
 
 namespace damaris::server {
@@ -49,7 +50,7 @@ bool IntakeSide::hand_out_action() {
 
 // A step's actions run before the step is stored.
 bool IntakeSide::hand_out_step(bool urgent) {
-  if (handover_.jobs.full() || passing_) return false;
+  if (handover_.jobs.full() || passing_ || leaves_steps_) return false;
   bool another = false;
   Step* const next = ledger_.next_unprocessed(another);
   handover_.urgent.store(urgent || another || client_waits(), std::memory_order_relaxed);
@@ -69,7 +70,8 @@ bool IntakeSide::hand_out_step(bool urgent) {
   return handover_.jobs.try_push(job);
 }
 
-bool IntakeSide::hand_out(bool urgent) {
+bool IntakeSide::hand_out(bool urgent, bool ending) {
+  handover_.ending.store(ending, std::memory_order_relaxed);
   bool any = hand_out_reads();
   any |= hand_out_backlog();
   any |= hand_out_action();
@@ -109,7 +111,25 @@ void IntakeSide::take(StepsPassed& answer) {
   passing_.reset();
   if (answer.step == kAllSteps) return;
   completed_ = answer.step;
-  publish_frontier();
+  publish_frontier(true);
+}
+
+// The last thing that this server tells of its steps. None of them is marked as processed, so recovery takes them all.
+void IntakeSide::take(StepLeft& answer) {
+  step_out_.reset();
+  leaves_steps_ = true;
+  all_durable_ = false;
+  const std::string sentence = format("{}: {}", left_text(answer.step), answer.why);
+  failures_.record(DC_E_IO, sentence);
+  notify_all_clients({DC_E_IO, sentence});
+  roster_.deliver();
+}
+
+std::string IntakeSide::left_text(std::int64_t step) {
+  const std::string steps = step < highest_step() ? format("steps {} to {} are", step, highest_step()) : format("step {} is", step);
+  if (region_->name().empty() || !region_->memory().has_name()) return format("{} not stored, and lost", steps);
+  return format("{} not stored yet, but left in memory{}: 'damaris recover {}' stores what is there when its cause has gone", steps,
+                ledger_.spill_file().holds_something() ? format(" and {}", ledger_.spill_file().path()) : "", region_->name());
 }
 
 void IntakeSide::take(PluginReport& answer) {
@@ -164,6 +184,8 @@ void IntakeSide::take(StepProcessed& answer) {
   }
   for (const Status& notice : result.notices) roster_.notify_all_clients({answer.step, notice});
   all_durable_ &= result.durable;
+  if (!result.durable) shm::record_given_up(region_->header(), answer.step, last_given_up_, given_up_runs_);
+  last_given_up_ = !result.durable;
   ledger_.mark_processed(*ledger_.find(answer.step));
   completed_ = answer.step;
   // Before releasing and advancing: a client that leaves, or whose flush returns, finds the error in its mailbox.
@@ -175,18 +197,18 @@ void IntakeSide::take(StepProcessed& answer) {
 void IntakeSide::release(std::int64_t step, bool durable) {
   if (adoption_ && !durable) {
     ledger_.drop(step);
-    return publish_frontier();
+    return publish_frontier(false);
   }
   shm::begin_release(region_->header(), step);
   ledger_.try_release(step);
-  publish_frontier();
+  publish_frontier(durable);
   shm::end_release(region_->header());
 }
 
-void IntakeSide::publish_frontier() {
+void IntakeSide::publish_frontier(bool durable) {
   shm::RegionHeader& header = region_->header();
   shm::publish_complete(header, completed_);
-  if (all_durable_) shm::publish_durable(header, completed_);
+  if (durable) shm::publish_durable(header, completed_);
   // In a recovery, blocks that could not be stored stay for another attempt.
   if (!adoption_ || all_durable_) shm::publish_processed(header, completed_);
   shm::notify_progress(header);

@@ -270,7 +270,7 @@ void IntakeSide::stop() {
 void IntakeSide::release_clients(bool all) {
   for (Member& member : roster_.members())
     if (member.presence == Member::Presence::finalized &&
-        (all || (!signals_.pending() && completed_ >= std::min(member.last_step, ledger_.highest_step())))) {
+        (all || (!signals_.pending() && (leaves_steps_ || completed_ >= std::min(member.last_step, ledger_.highest_step()))))) {
       roster_.deliver();
       roster_.mark_drained(member);
     }
@@ -287,7 +287,8 @@ bool IntakeSide::has_messages() const {
 
 bool IntakeSide::busy() const {
   const bool handed_out = reads_out_ > 0 || actions_out_ || step_out_ || passing_;
-  return handed_out || !reads_.empty() || !backlog_.empty() || !actions_.empty() || signals_.pending() || ledger_.has_unprocessed();
+  return handed_out || !reads_.empty() || !backlog_.empty() || !actions_.empty() || signals_.pending() ||
+         (!leaves_steps_ && ledger_.has_unprocessed());
 }
 
 bool IntakeSide::client_waits() const { return region_->header().clients_waiting.load(std::memory_order_relaxed) != 0; }

@@ -51,7 +51,8 @@ class IntakeSide {
 
   void submit(Job job);
   // Passes on what the work side can take: reads first, one action's view and one step at a time. `urgent`: the server is to end.
-  bool hand_out(bool urgent);
+  // `ending`: and there is no time left for what the storage cannot store.
+  bool hand_out(bool urgent, bool ending = false);
   // Takes the answers of the work side: releases blocks, advances the frontier, reports errors.
   bool take_answers();
   // The last step: tells the work side that nothing more comes.
@@ -71,13 +72,15 @@ class IntakeSide {
   bool busy() const;
   std::int64_t completed() const noexcept { return completed_; }
   bool all_left() const { return roster_.all_left(); }
-  // Nothing is held, submitted or handed out.
-  bool is_drained() const { return ledger_.empty() && !busy(); }
+  // Nothing is held, but for steps that are left to recovery; nothing is submitted or handed out.
+  bool is_drained() const { return (leaves_steps_ || ledger_.empty()) && !busy(); }
 
   void notify_all_clients(const Status& status) { roster_.notify_all_clients({highest_step(), status}); }
 
   Spill& spill_file() noexcept { return ledger_.spill_file(); }
   bool all_stored() const noexcept { return all_durable_; }
+  // The storage could not store a step up to the end: it and all later ones stay where they are, for recovery.
+  bool leaves_steps() const noexcept { return leaves_steps_; }
 
  private:
   bool drain_lanes(bool even_resting);
@@ -97,7 +100,8 @@ class IntakeSide {
   bool hand_out_action();
   bool hand_out_step(bool urgent);
   dc_step_t begin(Step& step);
-  void publish_frontier();
+  void publish_frontier(bool durable);
+  std::string left_text(std::int64_t step);
   bool client_waits() const;
   // Clients that will be missing from later steps. In a damaged region no step of a dead client is certain beyond the settled ones.
   std::vector<dc_lost_t> lost() const;
@@ -105,6 +109,7 @@ class IntakeSide {
 
   void take(ActionsRun& answer);
   void take(StepProcessed& answer);
+  void take(StepLeft& answer);
   void take(StepsPassed& answer);
   void take(PluginReport& answer);
   void take(Decision& answer);
@@ -132,7 +137,9 @@ class IntakeSide {
   bool all_servers_left_ = false;
   std::optional<Status> finalize_result_;
   std::int64_t completed_ = shm::kNoStep;
-  bool all_durable_ = true;
+  bool all_durable_ = true, last_given_up_ = false;
+  std::uint64_t given_up_runs_ = 0;  // of steps
+  bool leaves_steps_ = false;
   Deadline attach_deadline_;
   Clock::time_point next_watch_ = Clock::now();
 };

@@ -290,6 +290,7 @@ PluginHost::Pass PluginHost::process(const dc_step_t& step) {
   if (!begun_) begin(step);
   to_store_.age_s = step.age_s;
   to_store_.urgent = step.urgent;
+  to_store_.ending = step.ending;
   for (; next_plugin_ < plugins_.size(); ++next_plugin_) {
     Loaded& plugin = *plugins_[next_plugin_];
     if (plugin.disabled || plugin.table.on_step == nullptr) continue;
@@ -299,15 +300,22 @@ PluginHost::Pass PluginHost::process(const dc_step_t& step) {
     update_wait_text(plugin, call);
     if (call.code == DC_AGAIN) return Pass::again;
     if (call.code == DC_WAIT) return Pass::waiting;
+    if (call.code == DC_REFUSED) return refused(plugin, step);
     note(plugin, call);
   }
   begun_ = false;
   return Pass::done;
 }
 
+PluginHost::Pass PluginHost::refused(const Loaded& plugin, const dc_step_t& step) {
+  refusal_ = format("{}: {}", plugin.name, plugin.failure);
+  if (step.ending != 0) begun_ = false;
+  return Pass::refused;
+}
+
 // Between callbacks the server is not inside a plugin, but it may be waiting for this one.
 void PluginHost::update_wait_text(Loaded& plugin, const Status& call) {
-  if (call.code != DC_AGAIN && call.code != DC_WAIT) plugin.waits.clear();
+  if (call.code != DC_AGAIN && call.code != DC_WAIT && call.code != DC_REFUSED) plugin.waits.clear();
   if (plugin.waits.empty() && waiting_.empty()) return;
   waiting_ = plugin.waits.empty() ? "" : format("{}, {}", plugin.name, plugin.waits);
   if (busy_) busy_(waiting_);

@@ -56,6 +56,7 @@ class PluginHost {
     done,     // all plugins are done: take the result
     again,    // there is more to do now
     waiting,  // a plugin waits for its turn or for another server
+    refused,  // the storage retries what the file system refuses
   };
   struct StepResult {
     Status first_failure;
@@ -63,8 +64,11 @@ class PluginHost {
     std::vector<Status> notices;
     std::vector<StoredFile> files;
   };
-  // Call with the same step until it returns done; `step` and what it points to must stay valid until then.
+  // Call with the same step until it returns done, or refused for a step that ends; `step` and what it points to must stay valid until
+  // then.
   Pass process(const dc_step_t& step);
+  // Why the storage could not store the step, after process() has returned refused.
+  const std::string& refusal() const noexcept { return refusal_; }
   // Call after datasets of the current step have moved since the last pass.
   void data_moved(const dc_step_t& step) {
     if (begun_) select_stored_datasets(step);
@@ -98,6 +102,7 @@ class PluginHost {
   void select_stored_datasets(const dc_step_t& step);
   template <class Callback, class... Rest>
   Status call_storage(Callback callback, const std::string& what, Rest... rest);
+  Pass refused(const Loaded& plugin, const dc_step_t& step);
   void take_files(Loaded& plugin);
   void note(Loaded& plugin, const Status& call);
   void update_wait_text(Loaded& plugin, const Status& call);
@@ -119,6 +124,7 @@ class PluginHost {
   std::vector<dc_dataset_t> stored_datasets_;  // without variables that have store="false"
   dc_step_t to_store_ = {};
   StepResult result_;
+  std::string refusal_;
   // Messages of failed plugins: for the storage, with its next step.
   std::vector<std::string> failures_, reported_failures_;
   std::vector<const char*> failure_texts_;

@@ -24,7 +24,7 @@ shm::Region open_dead(const std::string& name) {
     throw Error(DC_E_SHM, format("there is no region {} on this node; 'damaris recover --list' lists the regions", name));
   shm::Region region = shm::Region::attach(name);
   const shm::RegionHeader& header = region.header();
-  if (region.server_lives())
+  if (region.is_served())
     throw Error(DC_E_REGION_IN_USE, format("the server of {} (process {}) is alive; send it SIGTERM to make it store its data",
                                            name, header.server_pid));
   return region;

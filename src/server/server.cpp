@@ -21,6 +21,7 @@ namespace {
 constexpr std::int64_t kShortSleepMs = 2;                // an ordinary write does not ring the doorbell
 constexpr std::int64_t kLongSleepMs = 10;                // after idle polls: a wake-up may cost 30 us
 constexpr std::int64_t kHoldMs = 10'000;                 // how long clients wait for other servers at the end
+constexpr std::int64_t kRecoveryMs = 30'000;             // how long a recovery retries what the file system refuses
 constexpr std::int64_t kIdleWorkMs = 1'000;              // of a work side that nothing but a job can need
 constexpr auto kLongCallback = std::chrono::seconds(8);  // a longer callback is logged, within 10 s
 
@@ -53,7 +54,8 @@ bool Server::intake_pass() {
   worked |= intake_.watch_clients();
   worked |= intake_.check_signals();
   worked |= intake_.complete_steps();
-  worked |= intake_.hand_out(state_ == State::stopping || intake_.all_left());
+  const bool ends = state_ == State::stopping || intake_.all_left();
+  worked |= intake_.hand_out(ends, ends && is_out_of_time());
   worked |= intake_.spill_one();
   worked |= intake_.deliver_mail();
   release_clients();
@@ -85,6 +87,15 @@ bool Server::holds_clients() {
   if (state_ == State::polled || end_reported_) return false;
   if (!hold_deadline_) hold_deadline_ = Deadline::after_ms(std::min(model_->architecture.finalize_timeout_ms / 2, kHoldMs));
   return !hold_deadline_->passed();
+}
+
+// From then on a step that the file system refuses is not tried any more. So clients that finalize get the cause instead of their time-out.
+bool Server::is_out_of_time() {
+  if (!last_try_deadline_) {
+    const std::int64_t half_ms = model_->architecture.finalize_timeout_ms / 2;
+    last_try_deadline_ = Deadline::after_ms(intake_.adoption() ? std::min(half_ms, kRecoveryMs) : half_ms);
+  }
+  return last_try_deadline_->passed();
 }
 
 bool Server::finished() {
@@ -231,7 +242,7 @@ void Server::preserve_unstored_data() noexcept {
 void Server::begin_close() {
   const bool completed = state_ == State::over || state_ == State::stopped;
   state_ = State::closing;
-  if (!completed && region_->unreleased_blocks() > 0) preserve_unstored_data();
+  if (intake_.leaves_steps() || (!completed && region_->unreleased_blocks() > 0)) preserve_unstored_data();
   intake_.submit_finalize();
   intake_.hand_out(true);
 }

@@ -34,6 +34,9 @@ class Server final : public Serving {
   const std::shared_ptr<shm::Region>& region() const override { return region_; }
   bool poll() override;
   bool finished() override;
+  bool is_refused() override {
+    return work_.is_refused() && work_.agreed(region_->header().last_complete.load(std::memory_order_relaxed));
+  }
   bool busy() override { return intake_.busy() || !work_.agreed(intake_.completed()); }
   Status run(const std::atomic<bool>* stop = nullptr) override;
   Status close() override;
@@ -61,6 +64,7 @@ class Server final : public Serving {
   bool intake_pass();
   void release_clients();
   bool holds_clients();
+  bool is_out_of_time();
   void heed(const std::atomic<bool>* stop);
   bool come_to_end();
   void serve_with_one_thread(const std::atomic<bool>* stop);
@@ -87,7 +91,8 @@ class Server final : public Serving {
   bool leave_submitted_ = false, was_stopped_ = false;
   bool end_reported_ = false;  // clients have the result of the plugins' finalize in their mailboxes
   Status end_failure_;
-  std::optional<Deadline> hold_deadline_;  // set when all clients have left
+  std::optional<Deadline> hold_deadline_;      // set when all clients have left
+  std::optional<Deadline> last_try_deadline_;  // the same, or when the server was asked to stop
 };
 
 }  // namespace damaris::server

@@ -97,8 +97,7 @@ Spill::Spill(const shm::Region& region, std::uint64_t most_bytes)
 void Spill::end() noexcept {
   if (descriptor_ < 0) return;
   ::close(std::exchange(descriptor_, -1));
-  const bool holds_something = keep_file_ && (records_ > 0 || missing_ > 0);
-  if (!holds_something && creator_.is_this_process()) ::unlink(path_.c_str());
+  if (!(keep_file_ && holds_something()) && creator_.is_this_process()) ::unlink(path_.c_str());
 }
 
 bool Spill::open(int flags) {

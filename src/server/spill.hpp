@@ -48,6 +48,7 @@ class Spill {
   using Visit = std::function<Verdict(const shm::BlockHeader&, const SpilledBlock&)>;
   void adopt(const Visit& visit);
   void keep() noexcept { keep_file_ = true; }
+  bool holds_something() const noexcept { return records_ > 0 || missing_ > 0; }
   // Closes the file, and removes it unless it is to be kept and is not empty.
   void end() noexcept;
   // Number of blocks that the dead server had spilled and that cannot be found: the file is gone, truncated or damaged. They count as

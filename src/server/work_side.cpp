@@ -109,12 +109,18 @@ bool WorkSide::work_at_step() {
   if (handover_.lease.take_moved()) host_.data_moved(step_->view);
   step_->view.age_s = seconds_since(step_->complete_since);
   step_->view.urgent = handover_.urgent.load(std::memory_order_relaxed) ? 1 : 0;
+  step_->view.ending = handover_.ending.load(std::memory_order_relaxed) ? 1 : 0;
   const PluginHost::Pass pass = host_.process(step_->view);
   if (pass == PluginHost::Pass::again) return true;
   holds_lease_ = false;
   handover_.lease.give_back();
-  if (pass == PluginHost::Pass::waiting) return false;
-  answer(StepProcessed{step_->view.step, host_.take_result()});
+  is_refused_ = pass == PluginHost::Pass::refused;
+  if (pass == PluginHost::Pass::waiting || (is_refused_ && step_->view.ending == 0)) return false;
+  if (is_refused_)
+    answer(StepLeft{step_->view.step, host_.refusal()});
+  else
+    answer(StepProcessed{step_->view.step, host_.take_result()});
+  is_refused_ = false;
   step_.reset();
   return true;
 }

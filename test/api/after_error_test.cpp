@@ -132,7 +132,7 @@ std::vector<Refused> refused_others() {
       {"dc_read: negative step", DC_E_ARGUMENT, [] { return dc_read("placed", -1, values); }},
       {"dc_read: null data", DC_E_ARGUMENT, [] { return dc_read("placed", 0, nullptr); }},
       {"dc_read: unknown name", DC_E_UNKNOWN_NAME, [] { return dc_read("lime", 0, values); }},
-      {"dc_read: larger than the buffer", DC_E_TOO_LARGE, [] { return dc_read("huge", 0, values); }},
+      {"dc_read: larger than the buffer, no storage", DC_E_CONFIG, [] { return dc_read("huge", 0, values); }},
       {"dc_read_block: negative block", DC_E_ARGUMENT, [] { return dc_read_block("placed", 0, -1, values); }},
       {"dc_read_typed: type", DC_E_TYPE, [] { return dc_read_typed("placed", 0, 0, DC_FLOAT32, values, 0, nullptr, nullptr); }},
       {"dc_read_typed: extents", DC_E_SHAPE,

@@ -3,8 +3,10 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -38,9 +40,9 @@ class Session {
  public:
   // Client `id` of a run that writes to `basename`; `more` are attributes of <hdf5>, `architecture` stands inside that element.
   Session(const TempFolder& folder, int id, const std::string& basename, const std::string& more = "",
-          const std::string& architecture = "") {
-    const std::string xml = "<simulation name='restart'><architecture><dedicated cores='0'/><buffer size='64KiB'/>" + architecture +
-                            "</architecture><data>" + std::string(kData) + "</data><storage><hdf5 basename='" +
+          const std::string& architecture = "", const std::string& buffer = "64KiB") {
+    const std::string xml = "<simulation name='restart'><architecture><dedicated cores='0'/><buffer size='" + buffer + "'/>" +
+                            architecture + "</architecture><data>" + std::string(kData) + "</data><storage><hdf5 basename='" +
                             folder.file(basename) + "' " + more + "/></storage></simulation>";
     code = dc_initialize(folder.write("restart.xml", xml).c_str(), id);
   }
@@ -141,6 +143,38 @@ TEST_CASE("a run goes on from what an earlier one stored, cut in another way, an
   REQUIRE(dc_read("cells", 3, cells) == DC_OK);
   CHECK(cells[1].id == -3);
   CHECK(cells[1].at[1] == 4.5);
+}
+
+TEST_CASE("an array larger than the buffer comes back bit for bit, as it was stored or reduced, also from a stack of blocks") {
+  const TempFolder folder;
+  const std::string more = GENERATE("", "reduce='deflate'");
+  std::vector<double> values(40'000);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::sqrt(static_cast<double>(i)) * (i % 2 == 0 ? 1 : -1);
+  {
+    const Session session(folder, 0, "earlier", more, "", "4MiB");
+    REQUIRE(session.code == DC_OK);
+    REQUIRE(dc_set_parameter("p", static_cast<std::int64_t>(values.size())) == DC_OK);
+    CHECK(dc_write("particles", 0, values.data()) == DC_OK);
+    CHECK(dc_write("rare", 0, values.data()) == DC_OK);
+    std::reverse(values.begin(), values.end());
+    CHECK(dc_write_block("particles", 0, 1, values.data()) == DC_OK);
+    CHECK(dc_end_iteration(0) == DC_OK);
+  }
+  const Session session(folder, 0, "later", from(folder, "earlier"));
+  REQUIRE(session.code == DC_OK);
+  REQUIRE(dc_set_parameter("p", static_cast<std::int64_t>(values.size())) == DC_OK);
+  std::vector<double> read(values.size(), -1);
+  REQUIRE(dc_read_block("particles", 0, 1, read.data()) == DC_OK);
+  CHECK(std::memcmp(read.data(), values.data(), values.size() * sizeof(double)) == 0);
+  std::reverse(values.begin(), values.end());
+  REQUIRE(dc_read("rare", 0, read.data()) == DC_OK);
+  CHECK(std::memcmp(read.data(), values.data(), values.size() * sizeof(double)) == 0);
+  REQUIRE(dc_set_parameter("p", static_cast<std::int64_t>(values.size() - 1)) == DC_OK);
+  CHECK(dc_read("rare", 0, read.data()) == DC_E_SHAPE);
+  said("(40000), but the client requests (39999)");
+  dc_status_t status;
+  REQUIRE(dc_status(&status) == DC_OK);
+  CHECK(status.buffer_used_bytes == 0);
 }
 
 TEST_CASE("reading neither opens nor ends a step, and writing goes on beside it") {

@@ -2,9 +2,12 @@
 #include <damaris/damaris.h>
 #include <dlfcn.h>
 
+#include <cstring>
+#include <functional>
 #include <iostream>
 #include <set>
 
+#include "core/base/clock.hpp"
 #include "disk_run.hpp"
 #include "plugins/hdf5/restart/verify_values.hpp"
 
@@ -28,11 +31,7 @@ class Place {
   // A run of the given steps under a rule of faulty_disk.c.
   Outcome run(const std::string& exists, const std::vector<int>& steps, const std::string& rule = "",
               const std::string& retry = "0") const {
-    folder_.write(
-        "run.xml",
-        "<simulation name='run'><architecture><dedicated cores='0'/></architecture><data><layout name='line' type='double' "
-        "dimensions='16'/><variable name='x' layout='line'/></data><storage><hdf5 basename='out/run' retry='" +
-            retry + "' exists='" + exists + "'/></storage></simulation>");
+    write_xml(exists, "retry='" + retry + "'");
     folder_.write("rules", rule);
     const pid_t child = ::fork();
     if (child == 0) ::_exit(store(steps));
@@ -45,6 +44,23 @@ class Place {
     for (const std::string& step : lines_of(folder_.file("durable"))) outcome.durable.insert(std::stoi(step));
     if (!killed) REQUIRE(outcome.durable.size() == steps.size());
     return outcome;
+  }
+  void write_xml(const std::string& exists, const std::string& hdf5, const std::string& architecture = "") const {
+    folder_.write("run.xml", "<simulation name='run'><architecture><dedicated cores='0'/>" + architecture +
+                                 "</architecture><data><layout name='line' type='double' dimensions='16'/><variable name='x' "
+                                 "layout='line'/></data><storage><hdf5 basename='out/run' " +
+                                 hdf5 + " exists='" + exists + "'/></storage></simulation>");
+  }
+  // From now on.
+  void rule(const std::string& text) const {
+    folder_.write("rules.next", text);
+    std::filesystem::rename(folder_.file("rules.next"), folder_.file("rules"));
+  }
+  // Of a process that stores on the faulty disk.
+  void enter() const {
+    ::setenv("DAMARIS_FAULT_UNDER", folder_.file("out").c_str(), 1);
+    ::setenv("DAMARIS_FAULT_RULES", folder_.file("rules").c_str(), 1);
+    if (::chdir(path().c_str()) != 0) ::_exit(2);
   }
   // Everything that is recorded is whole, and these steps are.
   void check(const std::set<int>& durable) const {
@@ -71,10 +87,9 @@ class Place {
  private:
   // The process that may be killed. What fails in it is told by its exit status and, on the error output, by the call.
   int store(const std::vector<int>& steps) const {
-    ::setenv("DAMARIS_FAULT_UNDER", folder_.file("out").c_str(), 1);
-    ::setenv("DAMARIS_FAULT_RULES", folder_.file("rules").c_str(), 1);
+    enter();
     const int durable = ::open(folder_.file("durable").c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
-    if (::chdir(path().c_str()) != 0 || durable < 0) return 2;
+    if (durable < 0) return 2;
     const std::vector<double> data(16, 1.0);
     const auto failed = [](int code) {
       if (code != DC_OK) std::cerr << dc_last_error() << "\n";
@@ -139,7 +154,54 @@ TEST_CASE("a run that replaces another one and is killed while it does leaves th
   std::cout << k - 1 << " calls to be killed at\n";
 }
 
-TEST_CASE("without a dedicated core what is refused is tried again inside the end of the step") {
+// A process in place on the faulty disk, which may take two seconds to finalize. Returns its exit status.
+int status_of_process(const Place& place, const std::function<int()>& process) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    place.enter();
+    ::_exit(process());
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_CASE("without a dedicated core the end of a step does not wait for a disk that refuses it; later calls try again, in order") {
+  const Place place;
+  const int status = status_of_process(place, [&] {
+    const std::vector<double> data(16, 1.0);
+    place.write_xml("overwrite", "", "<server finalize-timeout='2s'/>");
+    if (dc_initialize("run.xml", 0) != DC_OK) return 1;
+    place.rule("write ENOSPC");
+    const auto begun = Clock::now();
+    for (const int step : {0, 1, 2})
+      if (dc_write("x", step, data.data()) != DC_OK || dc_end_iteration(step) != DC_OK) return 2;
+    if (seconds_since(begun) > 1) return 3;
+    if (dc_flush(2, 100) != DC_E_TIMEOUT || seconds_since(begun) < 0.1) return 4;
+    place.rule("");
+    return dc_flush(2, 60'000) == DC_OK && dc_finalize() == DC_OK ? 0 : 5;
+  });
+  CHECK(status == 0);
+  place.check({0, 1, 2});
+}
+
+TEST_CASE("without a dedicated core what cannot be stored by the end is lost, and said to be so by finalize and the manifest") {
+  const Place place;
+  const int status = status_of_process(place, [&] {
+    const std::vector<double> data(16, 1.0);
+    place.write_xml("overwrite", "", "<server finalize-timeout='2s'/>");
+    if (dc_initialize("run.xml", 0) != DC_OK) return 1;
+    place.rule("write ENOSPC @.i");
+    if (dc_write("x", 0, data.data()) != DC_OK || dc_end_iteration(0) != DC_OK) return 2;
+    const int code = dc_finalize();
+    std::cerr << dc_last_error() << "\n";
+    return code == DC_E_EARLIER_IO && std::strstr(dc_last_error(), "abandoned after ") != nullptr ? 0 : 3;
+  });
+  CHECK(status == 0);
+  CHECK(recorded(place.path(), 0).at("failures").size() == 1);
+}
+
+TEST_CASE("without a dedicated core what is refused is tried again by the calls that follow") {
   const Place place;
   const auto outcome = place.run("overwrite", {0, 1}, "write ENOSPC 1 2 @.i0.h5", "60s");
   CHECK(outcome.durable == std::set<int>{0, 1});

@@ -99,11 +99,14 @@ class DiskRun {
     });
   }
   // The client has finalized: the server leaves with this status.
+  int server_status() { return server_->wait(); }
+  // And nothing is left of it.
   int ends() {
-    const int status = server_->wait();
+    const int status = server_status();
     CHECK(run_.regions().empty());
     return status;
   }
+  void stop() { server_->kill(SIGTERM); }
   std::vector<std::string> logged(const std::string& part) const { return lines_of(file("log"), part); }
   // Whether the watchdog has said of the server's main loop that it has been in `place`, after how many seconds it ever came to that.
   bool named_by_watchdog(const std::string& place) const {

@@ -200,18 +200,6 @@ TEST_CASE("at the end what is refused is still tried for as long as retry says")
   CHECK(recorded(run.folder(), 1).at("complete") == true);
 }
 
-TEST_CASE("who finalizes hears what was given up before his own time is over, however long retry is") {
-  DiskRun run("retry='1h'", "<clients count='1'/><server finalize-timeout='30s'/>");
-  run.store(0);
-  run.rule("write ENOSPC");
-  run.write(1);
-  const Answer answer = run.client("finalize");
-  CHECK(answer.code == DC_E_EARLIER_IO);
-  CHECK_THAT(answer.sentence, Contains("abandoned after"));
-  run.rule("");
-  CHECK(run.ends() == 1);
-}
-
 TEST_CASE("the server warns how many steps still fit, once, in the log and in the manifest") {
   DiskRun run;
   run.rule("room room:1000000000");

@@ -2,6 +2,7 @@
 #include <sys/mount.h>
 
 #include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 
@@ -68,8 +69,8 @@ void check_one_lost(const SharedRun& run, const std::string& part) {
 }
 
 TEST_CASE("a disk without room for a shared file fails the step on every server, and the next one that fits is stored") {
-  const std::string filters = GENERATE("", "filters='shuffle,deflate:1'");
-  SharedRun run(filters);
+  const std::string filters = GENERATE("", " filters='shuffle,deflate:1'");
+  SharedRun run("retry='0'" + filters);
   const SmallDisk disk(run);
   if (!disk) return;
   if (run.start()) {
@@ -85,10 +86,11 @@ TEST_CASE("a disk without room for a shared file fails the step on every server,
 }
 
 TEST_CASE("an output folder that vanishes under all servers fails the step on each; put back, the next one is stored") {
-  SharedRun run;
+  SharedRun run("retry='0'");
   if (run.start()) {
     const std::string elsewhere = run.out + ".elsewhere";
     for (int step = 0; step < 3; ++step) {
+      if (step == 1) run.recorded(0);
       run.both();
       if (run.rank() == 0 && step > 0)
         ::rename((step == 1 ? run.out : elsewhere).c_str(), (step == 1 ? elsewhere : run.out).c_str());
@@ -107,11 +109,12 @@ TEST_CASE("an output folder that vanishes under all servers fails the step on ea
 TEST_CASE("a folder that one server has lost fails the step on both, whoever of them leads") {
   if (!root_is_a_mount()) return;
   const int loser = GENERATE(0, 1);
-  SharedRun run;
+  SharedRun run("retry='0'");
   const SmallDisk disk(run);
   if (!disk) return;
   if (run.start()) {
     for (int step = 0; step < 3; ++step) {
+      if (step == 1) run.recorded(0);
       if (run.rank() == loser && step > 0) run.signal(step == 1 ? "hide" : "show", step);
       run.both();
       run.write(step);
@@ -125,6 +128,136 @@ TEST_CASE("a folder that one server has lost fails the step on both, whoever of 
   }
   // Server 0 has also lost the place of the manifest's line meanwhile.
   if (loser == 1) check_one_lost(run, "restore the output folder");
+}
+
+// All three steps are stored, the second one after some tries.
+void check_all_stored(const SharedRun& run) {
+  run.job.together();
+  if (rank_in(MPI_COMM_WORLD) == 0) {
+    for (const int step : {0, 1, 2}) {
+      INFO(run.record(step).dump());
+      REQUIRE(run.record(step).contains("files"));
+      CHECK(run.record(step).at("complete") == true);
+      CHECK(run.record(step).at("files").size() == 1);
+    }
+    CHECK(run.record(1).value("retries", 0) > 0);
+    CHECK(run.listing() ==
+          std::vector<std::string>{"storm.h5", "storm.i0.h5", "storm.i1.h5", "storm.i2.h5", "storm.jsonl", "storm.xmf"});
+    CHECK_THAT(run.verified(), Catch::Contains("3 steps, 3 files, ") && Catch::Contains(": all as recorded"));
+  }
+  run.job.together();
+  CHECK(run.job.regions().empty());
+}
+
+// What the time-out of a flush says.
+bool is_retried(std::int64_t step) {
+  for (int tries = 0; tries < 2'000; ++tries)
+    if (dc_flush(step, 20) == DC_E_TIMEOUT && std::strstr(dc_last_error(), "which retries step ") != nullptr) return true;
+  return false;
+}
+
+TEST_CASE(
+    "a shared file that is refused for a while is written anew by all servers, also by one without data, and later steps wait") {
+  const bool all_have_data = GENERATE(true, false);
+  SharedRun run;
+  if (run.start()) {
+    const std::string elsewhere = run.out + ".elsewhere";
+    run.write(0);
+    CHECK(run.end(0).empty());
+    run.recorded(0);
+    if (run.rank() == 0) ::rename(run.out.c_str(), elsewhere.c_str());
+    run.both();
+    if (all_have_data || run.rank() == 0) run.write(1);
+    CHECK(dc_end_iteration(1) == DC_OK);
+    if (all_have_data || run.rank() == 0) CHECK(is_retried(1));
+    run.write(2);
+    CHECK(dc_end_iteration(2) == DC_OK);
+    run.both();
+    if (run.rank() == 0) ::rename(elsewhere.c_str(), run.out.c_str());
+    CHECK(dc_flush(2, 30'000) == DC_OK);
+    CHECK(dc_finalize() == DC_OK);
+  }
+  check_all_stored(run);
+}
+
+TEST_CASE("where one server alone is refused, all try again until it is not") {
+  if (!root_is_a_mount()) return;
+  SharedRun run;
+  const SmallDisk disk(run);
+  if (!disk) return;
+  if (run.start()) {
+    run.write(0);
+    CHECK(run.end(0).empty());
+    if (run.rank() == 1) run.signal("hide", 1);
+    run.both();
+    run.write(1);
+    CHECK(dc_end_iteration(1) == DC_OK);
+    CHECK(is_retried(1));
+    run.both();
+    if (run.rank() == 1) run.signal("show", 2);
+    run.write(2);
+    CHECK(run.end(2).empty());
+    CHECK(dc_finalize() == DC_OK);
+  }
+  check_all_stored(run);
+}
+
+TEST_CASE("a shared file that is refused for longer than retry is given up by all servers at once, with one sentence") {
+  SharedRun run("retry='500ms'");
+  if (run.start()) {
+    const std::string elsewhere = run.out + ".elsewhere";
+    for (int step = 0; step < 3; ++step) {
+      if (step == 1) run.recorded(0);
+      run.both();
+      if (run.rank() == 0 && step > 0)
+        ::rename((step == 1 ? run.out : elsewhere).c_str(), (step == 1 ? elsewhere : run.out).c_str());
+      run.both();
+      run.write(step);
+      const std::string said = SharedRun::outcome(step);
+      if (step != 1) CHECK(said.empty());
+      if (step == 1) CHECK_THAT(said, Catch::Contains("No such file or directory; abandoned after "));
+    }
+    CHECK(dc_finalize() == DC_OK);
+  }
+  run.job.together();
+  if (rank_in(MPI_COMM_WORLD) == 0) {
+    CHECK(run.record(1).at("complete") == false);
+    CHECK(run.record(2).at("complete") == true);
+  }
+  run.job.together();
+  CHECK(run.job.regions().empty());
+}
+
+TEST_CASE("a shared file that is refused to the end is left to recovery by every server, which stores its part") {
+  SharedRun run("", "size='16MiB'/><server finalize-timeout='6s'");
+  const std::string elsewhere = run.out + ".elsewhere";
+  if (run.start()) {
+    run.write(0);
+    CHECK(run.end(0).empty());
+    run.recorded(0);
+    if (run.rank() == 0) ::rename(run.out.c_str(), elsewhere.c_str());
+    run.both();
+    for (const int step : {1, 2}) {
+      run.write(step);
+      CHECK(dc_end_iteration(step) == DC_OK);
+    }
+    CHECK(dc_finalize() == DC_E_EARLIER_IO);
+    CHECK_THAT(dc_last_error(), Catch::Contains("steps 1 to 2 are not stored yet, but left in memory: 'damaris recover /damaris."));
+  }
+  run.job.together();
+  if (rank_in(MPI_COMM_WORLD) == 0) {
+    CHECK(run.job.regions().size() == 2);
+    std::filesystem::remove_all(run.out);
+    ::rename(elsewhere.c_str(), run.out.c_str());
+    for (const std::string& region : run.job.regions()) {
+      const auto recovered = run_program({"damaris", "recover", "/" + std::filesystem::path(region).filename().string()});
+      INFO(recovered.out << recovered.err);
+      CHECK(recovered.status == 0);
+    }
+    CHECK_THAT(run.verified(), Catch::Contains("3 steps, ") && Catch::Contains(": all as recorded") && !Catch::Contains("partial"));
+  }
+  run.job.together();
+  CHECK(run.job.regions().empty());
 }
 
 TEST_CASE("a block that has changed since its hand-over on one server fails the step on both") {

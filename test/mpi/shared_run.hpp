@@ -40,6 +40,18 @@ class SharedRun {
   int rank() const { return rank_in(started.clients); }
   // Waits for the other client.
   void both() const { wait_for_all(started.clients); }
+  // Waits until the manifest has the line of the step: a flush waits for this client's server alone. Then for the other client.
+  void recorded(std::int64_t step) const {
+    const auto has_line = [&] {
+      std::ifstream file(out + "/storm.jsonl");
+      const std::string begin = "{\"step\":" + std::to_string(step) + ",";
+      for (std::string line; std::getline(file, line);)
+        if (line.rfind(begin, 0) == 0) return true;
+      return false;
+    };
+    for (int tries = 0; tries < 20'000 && !has_line(); ++tries) ::usleep(1000);
+    both();
+  }
 
   // Of this client: `count` numbers that no filter makes small.
   void write(std::int64_t step, std::size_t count = 16) const {

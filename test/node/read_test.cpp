@@ -1,7 +1,9 @@
 // Reading back: the question travels to the server's storage, the answer comes with the release of the block.
 #include "node.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstring>
 
 #include "core/shm/lane.hpp"
@@ -102,12 +104,15 @@ TEST_CASE("without a storage that can read, the message names the file and the r
   node.stop();
 }
 
-TEST_CASE("a read without an answer ends within the buffer's time-out, and its memory is released with the answer") {
-  Node node(reading_model(), 1);
+TEST_CASE("a read without an answer ends within its time-out, and its memory is released with the answer") {
+  model::Model model = reading_model();
+  model.architecture.read_timeout_ms = 200;  // that of the buffer is another one
+  Node node(model, 1);
   std::array<std::int32_t, 4> values = {7, 7, 7, 7};
   const Error error = error_of([&] { node.client(0).read(node.variable(0, "small"), 5, 0, {values.data()}); });
   CHECK(error.code() == DC_E_TIMEOUT);
-  CHECK(error.sentence().find("'small' of step 5 is not read after 300 ms") == 0);
+  CHECK(error.sentence().find("'small' of step 5 is not read after 200 ms: waited for server 0 on host") == 0);
+  CHECK(error.sentence().find("<server read-timeout=...>") != std::string::npos);
   CHECK(node.client(0).status().buffer_used_bytes > 0);
   while (node.server().poll()) {
   }
@@ -116,15 +121,55 @@ TEST_CASE("a read without an answer ends within the buffer's time-out, and its m
   CHECK(values == std::array<std::int32_t, 4>{7, 7, 7, 7});
 }
 
-TEST_CASE("an array larger than the buffer is refused at once, naming both") {
+TEST_CASE("an array with a position that is larger than the buffer is read in parts, each element once, ghost zones left alone") {
+  model::Model model = reading_model();
+  model.architecture.buffer_bytes = 64 << 10;
+  model.layouts[2].dimensions = {model::Expression::parse("600"), model::Expression::parse("n")};
+  model.layouts[2].global = {model::Expression::parse("700"), model::Expression::parse("2*n")};
+  model.layouts[2].ghost = {{model::Expression::parse("1"), model::Expression::parse("0")},
+                            {model::Expression::parse("0"), model::Expression::parse("1")}};
+  Node node(model, 1);
+  node.start();
+  const std::int64_t n = GENERATE(50, 6'000);  // several rows fit into the buffer, or not one
+  node.client(0).shapes().set_parameter("n", n);
+  const std::int64_t place[] = {5, 7};
+  node.client(0).shapes().set_position("tile", 2, place);
+  std::vector<std::int32_t> values(static_cast<std::size_t>(600 * n), -1);
+  node.client(0).read(node.variable(0, "tile"), 7, 0, {values.data()});
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < 600; ++i)
+    for (std::int64_t j = 0; j < n; ++j)
+      wrong += values[static_cast<std::size_t>(i * n + j)] == (i == 0 || j == n - 1 ? -1 : repeated(7)) ? 0 : 1;
+  CHECK(wrong == 0);
+  CHECK(node.client(0).status().buffer_used_bytes == 0);
+  node.stop();
+  std::uint64_t bytes = 0;
+  for (const std::string& line : node.lines("read tile")) bytes += std::stoull(line.substr(line.find("bytes ") + 6));
+  CHECK(bytes == static_cast<std::uint64_t>(599 * (n - 1) * 4));
+  CHECK(node.lines("read tile").front().find("@5") != std::string::npos);
+}
+
+TEST_CASE("a part of an array without a position says what of the block is before and behind it") {
   Node node(reading_model(), 1);
   node.start();
-  node.client(0).shapes().set_parameter("n", 1 << 20);
-  std::vector<double> values(1 << 20);
-  const Error error = error_of([&] { node.client(0).read(node.variable(0, "vec"), 5, 0, {values.data()}); });
-  CHECK(error.code() == DC_E_TOO_LARGE);
-  CHECK(error.sentence().find("<buffer size=...> in node.xml") != std::string::npos);
+  constexpr std::int64_t kCount = 1 << 18;  // 2 MiB, twice the buffer
+  node.client(0).shapes().set_parameter("n", kCount);
+  std::vector<double> values(kCount);
+  node.client(0).read(node.variable(0, "vec"), 5, 0, {values.data()});
+  double five = 0;
+  std::memset(&five, 5, sizeof five);
+  CHECK(std::count(values.begin(), values.end(), five) == kCount);
   node.stop();
+  std::int64_t next = 0;
+  for (const std::string& line : node.lines("read vec")) {
+    std::int64_t extent = 0, before = 0, behind = 0;
+    REQUIRE(std::sscanf(line.c_str(), "read vec step 5 source 0 block 0 bytes %*d %ld after %ld before %ld", &extent, &before,
+                        &behind) == 3);
+    CHECK(before == next);
+    CHECK(before + extent + behind == kCount);
+    next += extent;
+  }
+  CHECK(next == kCount);
 }
 
 TEST_CASE("an open step that holds the buffer leaves no room to read, and the message says what to do") {

@@ -110,10 +110,10 @@ static struct verdict verdict_of(const char* word) {
   static const struct {
     const char* word;
     struct verdict verdict;
-  } kWords[] = {{"ENOSPC", {FAIL, ENOSPC}},     {"EIO", {FAIL, EIO}},       {"EROFS", {FAIL, EROFS}},
-                {"EDQUOT", {FAIL, EDQUOT}},     {"ENOENT", {FAIL, ENOENT}}, {"ESTALE", {FAIL, ESTALE}},
-                {"short", {SHORT, 0}},          {"hang", {HANG, 0}},        {"kill-before", {KILL_BEFORE, 0}},
-                {"kill-after", {KILL_AFTER, 0}}};
+  } kWords[] = {{"ENOSPC", {FAIL, ENOSPC}},        {"EIO", {FAIL, EIO}},           {"EROFS", {FAIL, EROFS}},
+                {"EDQUOT", {FAIL, EDQUOT}},        {"ENOENT", {FAIL, ENOENT}},     {"ESTALE", {FAIL, ESTALE}},
+                {"EACCES", {FAIL, EACCES}},        {"short", {SHORT, 0}},          {"hang", {HANG, 0}},
+                {"kill-before", {KILL_BEFORE, 0}}, {"kill-after", {KILL_AFTER, 0}}};
   for (size_t i = 0; i < sizeof kWords / sizeof kWords[0]; ++i)
     if (strcmp(word, kWords[i].word) == 0) return kWords[i].verdict;
   if (strncmp(word, "slow:", 5) == 0) return (struct verdict){SLOW, atoll(word + 5)};

@@ -184,6 +184,8 @@ static int on_read(void* state, const dc_read_t* read) {
     for (int d = 0; d < read->variable->ndims; ++d) {
       fprintf(log, " %" PRId64, read->extents[d]);
       if (read->has_position) fprintf(log, "@%" PRId64, read->position[d]);
+      if (read->before[d] + read->behind[d] > 0)
+        fprintf(log, " after %" PRId64 " before %" PRId64, read->before[d], read->behind[d]);
     }
     fprintf(log, "\n");
     fclose(log);

@@ -21,6 +21,10 @@ bool may_be_transient(int error) {
     case ESTALE:
     case ETIMEDOUT:
     case ENOTCONN:
+    case EACCES:
+    case EPERM:
+    case EMFILE:
+    case ENFILE:
       return true;
     default:
       return false;
@@ -33,7 +37,7 @@ bool Retry::again(int error, Instant since, Instant begun, Instant now) {
   if (!first_) first_ = begun;
   if (!may_be_transient(error)) return false;
   if (!failing_since_) failing_since_ = begun;
-  const Instant end = std::max(since, *failing_since_) + window_;
+  const Instant end = std::min(latest_, window_ ? std::max(since, *failing_since_) + *window_ : Instant::max());
   if (now >= end) return false;
   pause_ = failed_ == 1 ? Instant::duration(kFirstPause) : std::min<Instant::duration>(2 * pause_, kLongestPause);
   next_ = std::min(end, now + std::max(pause_, now - begun));

@@ -3,6 +3,7 @@
 // Before it: a failed try. After it: the next try, or the error for the clients.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -12,15 +13,19 @@
 
 namespace damaris {
 
-// Time counts from the first failure, or from the arrival of the item if that was later. So an item that was queued behind a failed one is
-// not retried for another full window: all retries end `window` after the last item has arrived.
+// Without a window there is no limit. Otherwise time counts from the first failure, or from the arrival of the item if that was later. So an
+// item that was queued behind a failed one is not retried for another full window: all retries end `window` after the last item has arrived.
 class Retry {
  public:
-  explicit Retry(std::int64_t window_ms) : window_(window_ms) {}
+  explicit Retry(std::optional<std::int64_t> window_ms) {
+    if (window_ms) window_.emplace(*window_ms);
+  }
 
   // Records a try that began at `begun` and failed with the errno `error` at `now`; its item arrived at `since`. Returns true if it is to
   // be retried, once resting() returns false.
   bool again(int error, Instant since, Instant begun, Instant now);
+  // No retry ends later than `window_ms` after `now`.
+  void end_within(std::int64_t window_ms, Instant now) { latest_ = std::min(latest_, now + std::chrono::milliseconds(window_ms)); }
   bool resting(Instant now) const { return now < next_; }
   // The item is stored: the failure has ended.
   void stored();
@@ -34,14 +39,15 @@ class Retry {
   std::string effort(Instant now) const;
 
  private:
-  std::chrono::milliseconds window_;
+  std::optional<std::chrono::milliseconds> window_;
+  Instant latest_ = Instant::max();
   std::optional<Instant> failing_since_, first_;
   Instant next_ = {};
   Instant::duration pause_ = {};
   int failed_ = 0;
 };
 
-// True if a failure with this errno may be transient.
+// True if a failure with this errno may pass, by itself or because somebody mends its cause, and then concerns no single step.
 bool may_be_transient(int error);
 
 }  // namespace damaris

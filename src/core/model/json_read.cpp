@@ -169,6 +169,7 @@ Architecture architecture(const Json& j) {
   read_value(j.at("lane_messages"), a.lane_messages);
   read_value(j.at("attach_timeout_ms"), a.attach_timeout_ms);
   read_value(j.at("finalize_timeout_ms"), a.finalize_timeout_ms);
+  read_value(j.at("read_timeout_ms"), a.read_timeout_ms);
   read_value(j.at("global_timeout_ms"), a.global_timeout_ms);
   a.stale = enumerator<StalePolicy>(j.at("stale"), static_cast<int>(StalePolicy::discard));
   a.plugin_policy = enumerator<PluginPolicy>(j.at("plugin_policy"), static_cast<int>(PluginPolicy::fail_step));

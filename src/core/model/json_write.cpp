@@ -101,6 +101,7 @@ Json json(const Architecture& a) {
           {"lane_messages", a.lane_messages},
           {"attach_timeout_ms", a.attach_timeout_ms},
           {"finalize_timeout_ms", a.finalize_timeout_ms},
+          {"read_timeout_ms", a.read_timeout_ms},
           {"global_timeout_ms", a.global_timeout_ms},
           {"stale", a.stale},
           {"plugin_policy", a.plugin_policy}};

@@ -145,6 +145,7 @@ struct Architecture {
   std::uint64_t lane_messages = 1024;                   // capacity of a lane, a power of two
   std::int64_t attach_timeout_ms = 60'000;
   std::int64_t finalize_timeout_ms = 300'000;
+  std::int64_t read_timeout_ms = 300'000;  // of a read from an earlier run
   std::int64_t global_timeout_ms = 30'000;
   StalePolicy stale = StalePolicy::refuse;
   PluginPolicy plugin_policy = PluginPolicy::disable;

@@ -117,8 +117,7 @@ FoundRegion inspect(const std::string& name) {
   found.name = name;
   found.server = {header.server_pid, header.server_start_time, header.server_space};
   const auto state = state_of(header);
-  // A server that has closed its region keeps the lock until it has unmapped the region, which takes a while for a large one.
-  found.alive = state == RegionState::closed ? region.memory().is_locked_elsewhere(kServerPart) : region.server_lives();
+  found.alive = region.is_served();
   if (found.alive) require_reliable_liveness(region);
   found.ready = found.alive && state == RegionState::ready;
   found.leaving = found.alive && (state == RegionState::leaving || state == RegionState::closed);

@@ -15,16 +15,18 @@
 namespace damaris::shm {
 
 inline constexpr std::uint64_t kMagic = 0x3153495241414d44;  // the bytes "DMAARIS1" in memory
-inline constexpr std::uint32_t kAbi = 10;                    // raised with every change of this file or of block.hpp
+inline constexpr std::uint32_t kAbi = 11;                    // raised with every change of this file or of block.hpp
 inline constexpr std::uint64_t kLine = 64;                   // cache line; everything is aligned to it
 inline constexpr std::uint64_t kPage = 4096;
 inline constexpr std::uint64_t kOmissions = 16;   // clients of a node that are fewer steps apart omit the same writes
 inline constexpr std::uint64_t kOpenSteps = 256;  // open steps whose facts, besides their blocks, recovery finds in full
 
+inline constexpr std::uint64_t kGivenUp = 16;  // runs of steps that were given up, which a flush tells apart from stored ones
+
 enum class RegionState : std::uint32_t {
   making = 0,
   ready = 1,
-  closed = 2,   // everything is stored; the server has ended or is about to
+  closed = 2,   // the server has ended or is about to; what it could not store is left in a region that keeps its name
   leaving = 3,  // all clients have left, or the server must stop: it stores published blocks and accepts nothing more
   lost = 4,     // a fault has ended the server, whether or not its process is alive: published blocks are left to recovery
 };
@@ -34,6 +36,11 @@ struct OpenStep {
   std::atomic<std::int64_t> step;
   std::atomic<double> time;
   std::atomic<std::uint32_t> facts;
+};
+
+// Steps from first to last (given_up.hpp).
+struct StepRun {
+  std::atomic<std::int64_t> first, last;
 };
 
 struct alignas(kLine) RegionHeader {
@@ -88,12 +95,16 @@ struct alignas(kLine) RegionHeader {
   // S writes, C reads: through frontier.hpp. kNoStep: none yet.
   alignas(kLine) std::atomic<std::int64_t> last_complete;
   std::atomic<std::int64_t> last_processed;  // complete and stored, or its failure reported
-  std::atomic<std::int64_t> last_durable;
-  std::atomic<std::int64_t> releasing;  // S only: the processed step whose blocks are being released, else kNoStep
+  std::atomic<std::int64_t> last_durable;    // stored; earlier steps may have been given up
+  std::atomic<std::int64_t> releasing;       // S only: the processed step whose blocks are being released, else kNoStep
   std::atomic<std::int32_t> first_error;
   // What the server is doing, for the message of a client's time-out: S writes, C reads, both relaxed; the text may be torn.
   std::atomic<std::int64_t> busy_since_ns;  // steady clock, 0: not busy
   std::atomic<char> busy_with[96];
+
+  // S writes with release, before last_processed; C reads with acquire.
+  alignas(kLine) StepRun given_up[kGivenUp];
+  std::atomic<std::int64_t> given_up_first, given_up_last;  // of older ones
 };
 
 inline constexpr std::int64_t kNoStep = -1;  // steps are 0 or more

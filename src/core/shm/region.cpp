@@ -9,6 +9,7 @@
 #include "core/base/format.hpp"
 #include "core/base/process.hpp"
 #include "core/base/units.hpp"
+#include "core/shm/given_up.hpp"
 #include "core/shm/lane.hpp"
 #include "core/shm/open_steps.hpp"
 #include "core/shm/peer_watch.hpp"
@@ -73,6 +74,7 @@ void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g
   header.last_complete.store(kNoStep, std::memory_order_relaxed);
   header.last_processed.store(kNoStep, std::memory_order_relaxed);
   header.last_durable.store(kNoStep, std::memory_order_relaxed);
+  clear_given_up(header);
   header.releasing.store(kNoStep, std::memory_order_relaxed);
   clear_open_steps(header);
 }
@@ -245,6 +247,11 @@ bool Region::walk_blocks(std::uint32_t lane, const VisitBlock& visit) const {
 }
 
 bool Region::server_lives() const { return PeerWatch(*this, kServerPart).alive(); }
+
+bool Region::is_served() const {
+  const bool closed = header().state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(RegionState::closed);
+  return closed ? memory_.is_locked_elsewhere(kServerPart) : server_lives();
+}
 
 bool Region::client_lives(std::uint32_t client) const { return PeerWatch(*this, kClientParts + client).alive(); }
 

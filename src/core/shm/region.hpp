@@ -70,6 +70,9 @@ class Region {
 
   // Whether the process is alive, also in another PID namespace (peer_watch.hpp).
   bool server_lives() const;
+  // Whether its server still has it. One that has closed it keeps its lock until it has unmapped it, which takes a while for a large one; its
+  // process may go on.
+  bool is_served() const;
   bool client_lives(std::uint32_t client) const;
 
   // Number of published blocks that no server has released, in all arenas and the spill file: the data of a dead job to be recovered. The

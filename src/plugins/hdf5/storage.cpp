@@ -116,7 +116,7 @@ Storage::Storage(const dc_host_t& host)
       settings_(read_settings(host)),
       names_(settings_.basename, name_part(host, settings_)),
       writer_(settings_.filters, settings_.threads, MemoryBound(settings_.memory_bytes)),
-      retry_(settings_.files == Files::per_server ? settings_.retry_ms : 0) {
+      retry_(settings_.retry_ms) {
   continues_ = !settings_.restart.empty() && same_place(settings_.restart, settings_.basename);
   warn_of_fewer_threads(host, settings_.threads, writer_.threads());
   check_names(host);
@@ -133,7 +133,10 @@ Storage::Storage(const dc_host_t& host)
     check_earlier_files(host_, settings_, names_, earlier);
   };
   manifest_.emplace(host, manifest::WriterOptions{settings_.existing, settings_.retry_ms, check_earlier, make_views}, names_);
-  if (!settings_.restart.empty()) restart_.emplace(settings_.restart, continues_ && (manifest_->apart() || host.server_count > 1));
+  if (!settings_.restart.empty()) {
+    restart_.emplace(settings_.restart, continues_ && (manifest_->apart() || host.server_count > 1));
+    restart_->report_to([this](const std::string& line) { host_.log(host_.self, 1, ("hdf5: " + line).c_str()); });
+  }
   if (settings_.files == Files::per_server)
     schedule_ = make_schedule(host, settings_);
   else
@@ -165,7 +168,7 @@ void Storage::receive(int from, const std::string& message) {
 
 void Storage::passed(std::int64_t step) {
   schedule_->passed(step);
-  manifest_->passed(step);
+  if (!leaves_steps()) manifest_->passed(step);
 }
 
 int Storage::store(const dc_step_t& step) {
@@ -173,14 +176,13 @@ int Storage::store(const dc_step_t& step) {
   if (!current_) current_.emplace(CurrentStep{{}, completed(step, now), now});
   int code = DC_OK;
   try {
-    if (!current_->written) code = try_to_write(step, now);
-    if (code == DC_OK && !manifest_->write()) code = DC_WAIT;
+    code = advance(step, now);
   } catch (...) {
     current_.reset();
     retry_.next_thing();
     throw;
   }
-  if (code == DC_WAIT) return code;
+  if (code == DC_WAIT || code == DC_REFUSED) return code;
   const std::optional<Error> refused = current_->refused;
   current_.reset();
   if (code != DC_OK) retry_.next_thing();
@@ -188,9 +190,24 @@ int Storage::store(const dc_step_t& step) {
   return code;
 }
 
-// Returns DC_OK if the step is written and only its line is due, DC_WAIT if it is not written yet, else like abandon().
+int Storage::advance(const dc_step_t& step, Instant now) {
+  const int code = current_->written ? DC_OK : try_to_write(step, now);
+  if (code != DC_OK || manifest_->write(step.ending != 0 && !can_leave())) return code;
+  return refused(manifest_->refusal());
+}
+
+// The sentence must be given to the host with each call.
+int Storage::refused(const std::string& why) {
+  current_->refusal = why;
+  host_.fail(host_.self, why.c_str());
+  return DC_REFUSED;
+}
+
+// Returns DC_OK if the step is written and only its line is due, DC_WAIT or DC_REFUSED if it is not written yet, else like abandon().
 int Storage::try_to_write(const dc_step_t& step, Instant now) {
-  if (retry_.resting(now) || (step.dataset_count > 0 && !schedule_->may_write(step, now))) return DC_WAIT;
+  const bool is_last = step.ending != 0 && !can_leave();
+  if (retry_.resting(now) && !is_last) return shared_ ? DC_WAIT : refused(current_->refusal);
+  if (step.dataset_count > 0 && !schedule_->may_write(step, now)) return DC_WAIT;
   if (!current_->begun) current_->begun = now;
   manifest::StepEntry& record = current_->record;
   record =
@@ -200,9 +217,11 @@ int Storage::try_to_write(const dc_step_t& step, Instant now) {
   current_->refused.reset();
   warn(place_warnings_.of(step));
   try {
-    if (step.dataset_count > 0) record.files.push_back(write_file(step));
+    if (step.dataset_count > 0) record.files.push_back(write_file(step, now));
+  } catch (const SharedFailure& failure) {
+    return failed(step, failure, failure.agreed(), now);
   } catch (const Failure& failure) {
-    return failed(step, failure, now);
+    return failed(step, failure, shared_ ? Vote::give_up : vote_after(failure, step, now), now);
   } catch (const Error& error) {
     return abandon(step, error.code(), error.sentence());
   } catch (const std::bad_alloc&) {
@@ -237,22 +256,40 @@ void Storage::warn_of_replaced(const std::string& file) {
   host_.log(host_.self, 1, ("hdf5: " + record.warnings.back()).c_str());
 }
 
+// What this server wants to do about it. A step whose data nobody would find again is not left.
+Vote Storage::vote_after(const Failure& failure, const dc_step_t& step, Instant begun) {
+  const bool again = retry_.again(failure.system_error(), current_->complete, begun, Clock::now());
+  if (!again || (step.ending != 0 && !can_leave())) return Vote::give_up;
+  return step.ending != 0 ? Vote::leave : Vote::again;
+}
+
+// After a recovery what it could not store is there for another one, so the manifest does not record it as lost.
+bool Storage::stays_in_region(const Failure& failure) const {
+  return settings_.existing == manifest::Existing::recover && may_be_transient(failure.system_error());
+}
+
 // Releases the grant while this server waits for the next attempt.
-int Storage::failed(const dc_step_t& step, const Failure& failure, Instant begun) {
+int Storage::failed(const dc_step_t& step, const Failure& failure, Vote agreed, Instant begun) {
   const Instant now = Clock::now();
   const std::string what = names_.final_path(step.step) + " is not stored: " + failure.what();
   const std::string remedy = "; " + remedy_for(failure.system_error());
-  if (retry_.again(failure.system_error(), current_->complete, begun, now)) {
+  if (agreed == Vote::again || agreed == Vote::leave) {
     schedule_->written(seconds_between(begun, now));
+    schedule_->again(step.step);
     if (retry_.failed() == 1) host_.log(host_.self, 1, ("hdf5: " + what + "; retrying" + remedy).c_str());
     const std::string waits = "which retries step " + std::to_string(step.step) + " (" + retry_.effort(now) +
                               "): " + std::strerror(failure.system_error());
     host_.waits(host_.self, waits.c_str());
-    return DC_WAIT;
+    const int code = refused(what + " after " + retry_.effort(now) + remedy);
+    return agreed == Vote::again && shared_ ? DC_WAIT : code;
   }
   current_->record.retries = retry_.failed() - 1;
   const std::string effort = retry_.failed() > 1 ? "; abandoned after " + retry_.effort(now) : "";
-  return abandon(step, DC_E_IO, what + effort + remedy);
+  const std::string sentence = what + effort + remedy;
+  if (!stays_in_region(failure)) return abandon(step, DC_E_IO, sentence);
+  has_left_steps_ = true;
+  host_.fail(host_.self, sentence.c_str());
+  return DC_E_IO;
 }
 
 // Records the sentence in the manifest and passes it to the host.
@@ -282,11 +319,12 @@ void Storage::report(const dc_step_t& step) {
   manifest_->report(std::move(record), current_->complete);
 }
 
-manifest::FileEntry Storage::write_file(const dc_step_t& step) {
+manifest::FileEntry Storage::write_file(const dc_step_t& step, Instant begun) {
   schedule_->begin(step.step);
   const auto check = [&] { check_blocks(step); };
   if (shared_) {
-    manifest::FileEntry entry = shared_->write(step, check);
+    const auto vote = [&](const Failure& failure) { return vote_after(failure, step, begun); };
+    manifest::FileEntry entry = shared_->write(step, check, vote);
     for (const Overlap& overlap : shared_->hidden_blocks())
       warn(place_warnings_.hidden(*overlap.variable, step.step, {overlap.hidden.source, overlap.hidden.block},
                                   {overlap.shown.source, overlap.shown.block}));

@@ -31,8 +31,8 @@ class Storage {
   explicit Storage(const dc_host_t& host);
 
   // Returns DC_OK when the step is durable under its final name and recorded; a step without datasets has no file. Returns DC_WAIT while
-  // another server has the grant to write, or a failed write is to be retried: call again. Any other code, after its sentence was passed to
-  // the host, means that nothing of the step is stored and no file is left.
+  // another server has the grant to write, DC_REFUSED while a failed write is to be retried: call again, unless the step is `ending`. Any
+  // other code, after its sentence was passed to the host, means that nothing of the step is stored and no file is left.
   // Throws damaris::Error if only the datasets named in the manifest's `failures` are not stored, Failure if the manifest lacks the line.
   int store(const dc_step_t& step);
   // Handles a message of the storage of server `from`.
@@ -42,7 +42,7 @@ class Storage {
   // Performs a piece of background work.
   manifest::Views::Work work() { return manifest_->work(); }
   // Call after the last step. Throws Failure if the manifest is incomplete, damaris::Error if the views are.
-  void finish() { manifest_->finish(); }
+  void finish() { manifest_->finish(leaves_steps()); }
   // Fills a client's block with data of an earlier run. Throws damaris::Error.
   void read(const dc_read_t& read);
   // The reader of that run. Throws damaris::Error; DC_E_CONFIG without restart="...".
@@ -56,15 +56,24 @@ class Storage {
     std::optional<Instant> begun = {};  // the first attempt
     bool written = false;               // its file is published, or it has none
     std::optional<Error> refused = {};  // the error of the first dataset refused in the last attempt
+    std::string refusal = {};           // why the file system took neither the file nor the line
   };
 
   int try_to_write(const dc_step_t& step, Instant now);
-  int failed(const dc_step_t& step, const Failure& failure, Instant begun);
+  int advance(const dc_step_t& step, Instant now);
+  int refused(const std::string& why);
+  Vote vote_after(const Failure& failure, const dc_step_t& step, Instant begun);
+  int failed(const dc_step_t& step, const Failure& failure, Vote agreed, Instant begun);
+  bool stays_in_region(const Failure& failure) const;
+  // Where a step in hand is called no more, it is left to recovery.
+  bool leaves_steps() const { return has_left_steps_ || current_.has_value(); }
+  // Recovery finds what is not stored: in a region with a name.
+  bool can_leave() const { return host_.regions != nullptr && host_.regions[0] != '\0'; }
   int abandon(const dc_step_t& step, dc_code code, std::string sentence);
   void report(const dc_step_t& step);
   void warn(std::vector<PlaceWarning>&& warnings);
   void warn_of_replaced(const std::string& file);
-  manifest::FileEntry write_file(const dc_step_t& step);
+  manifest::FileEntry write_file(const dc_step_t& step, Instant begun);
   void share();
   manifest::FileEntry write_own_file(const dc_step_t& step);
   void write_all(Hdf5File& file, const dc_step_t& step, manifest::FileEntry& entry);
@@ -81,6 +90,7 @@ class Storage {
   std::unique_ptr<SharedFiles> shared_;  // nullptr: this server writes its own files
   std::unique_ptr<WriteSchedule> schedule_;
   std::optional<CurrentStep> current_;
+  bool has_left_steps_ = false;  // to another recovery
   PlaceWarnings place_warnings_;
   Retry retry_;
 };

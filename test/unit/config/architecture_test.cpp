@@ -32,7 +32,8 @@ TEST_CASE("rule 12: the schema's defaults are those of the model, element by ele
 
 TEST_CASE("every attribute of the architecture arrives in the model") {
   const Architecture a = architecture(
-      "<dedicated cores='2'/><clients count='6' threads='4'/><server start='manual' attach-timeout='5' finalize-timeout='1h'/>"
+      "<dedicated cores='2'/><clients count='6' threads='4'/><server start='manual' attach-timeout='5' finalize-timeout='1h' "
+      "read-timeout='2min'/>"
       "<buffer size='1.5GiB' split='weighted' weights='3, 1' timeout='250ms' stale='discard'/><lanes events='4096'/><placement "
       "pin='false'/>"
       "<plugins policy='fail-step'/><global timeout='2min'/>");
@@ -42,6 +43,7 @@ TEST_CASE("every attribute of the architecture arrives in the model") {
   REQUIRE_FALSE(a.start_server);
   REQUIRE(a.attach_timeout_ms == 5000);
   REQUIRE(a.finalize_timeout_ms == 3600000);
+  REQUIRE(a.read_timeout_ms == 120000);
   REQUIRE(a.buffer_bytes == 1610612736u);
   REQUIRE(a.weights == std::vector<std::int64_t>{3, 1});
   REQUIRE(a.buffer_timeout_ms == 250);

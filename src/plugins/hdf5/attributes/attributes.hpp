@@ -15,12 +15,13 @@ enum class ValueKind { basename, choice, count, bytes, duration, filters, reduct
 struct StorageAttribute {
   std::string_view name;
   ValueKind kind;
-  std::int64_t preset;           // the default: a number, bytes, milliseconds, or the index of a choice
+  std::int64_t preset;           // the default: a number, bytes, milliseconds, the index of a choice, or kNone
   std::int64_t lowest, highest;  // inclusive limits of a number, bytes or milliseconds
   std::array<std::string_view, 3> choices;
   std::string_view meaning;
 };
 
+constexpr std::int64_t kNone = -1;                               // no default: without the attribute there is no such limit
 constexpr std::int64_t kMost = 1'000'000;                        // servers
 constexpr std::int64_t kLongest = 24ll * 24 * 3600 * 1000;       // milliseconds: 24 days, which fit into 32 bits
 constexpr std::int64_t kLeastMemory = std::int64_t{16} << 20;    // bytes
@@ -44,7 +45,7 @@ constexpr StorageAttribute kAttributes[] = {
      kLongest,
      {},
      "how long a server waits for its turn, or for the others of a file"},
-    {"retry", ValueKind::duration, 30'000, 0, kLongest, {}, "how long to retry what the file system refuses"},
+    {"retry", ValueKind::duration, kNone, 0, kLongest, {}, "how long at most to retry what the file system refuses"},
     {"exists", ValueKind::choice, 0, 0, 0, {"overwrite", "refuse", "append"}, "what happens to files of an earlier run"},
 };
 

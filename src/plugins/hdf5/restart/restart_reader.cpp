@@ -114,6 +114,7 @@ void RestartReader::read(const dc_read_t& read) {
     throw Error(DC_E_NOT_STORED, name_of(read) + " was replaced: this run has stored steps from " +
                                      std::to_string(*replaced_from_) + " on under the same basename; read before the first write");
   const manifest::StepEntry& step = step_of(read);
+  progress_.begin(read, Clock::now());
   try {
     read_parts(step, read);
   } catch (const Error& error) {
@@ -139,9 +140,10 @@ void RestartReader::check_file(const manifest::FileEntry& file, const std::strin
   if (const auto known = checked_.find(path); known != checked_.end() && known->second == now) return;
   if (static_cast<std::uint64_t>(now.bytes) != file.bytes)
     throw damaged(path, "has " + std::to_string(now.bytes) + " bytes, it was stored with " + std::to_string(file.bytes));
+  const auto progress = [&](std::uint64_t done) { progress_.checks(path, done, file.bytes, Clock::now()); };
   if (!file.checksum)
     check_values(file, path);
-  else if (manifest::sum_of_file(path).checksum != *file.checksum)
+  else if (manifest::sum_of_file(path, 0, file.bytes, progress).checksum != *file.checksum)
     throw damaged(path, "does not match its checksum");
   checked_[path] = now;
 }
@@ -167,6 +169,7 @@ void RestartReader::read_parts(const manifest::StepEntry& step, const dc_read_t&
     } catch (const Failure& failure) {
       throw Failure(part.file->name + ": " + failure.what(), failure.system_error());
     }
+    progress_.took(read.bytes / found.parts.size(), Clock::now());  // about: parts differ in size
   }
   require_unchanged();
 }

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "manifest/reader.hpp"
+#include "read_progress.hpp"
 
 namespace damaris::hdf5 {
 
@@ -19,6 +20,8 @@ class RestartReader {
   // `basename`: of that run, relative to the current working directory. Reads nothing yet. `without_last_run`: the last run of the manifest
   // is the current one, whose other processes may have begun to store.
   explicit RestartReader(const std::string& basename, bool without_last_run = false);
+  // Gets a line now and then while a read takes long.
+  void report_to(ReadProgress::Log log) { progress_ = ReadProgress(std::move(log)); }
 
   // Fills read.data. Throws damaris::Error naming the step, the file or the missing part: DC_E_NOT_STORED, DC_E_SHAPE, DC_E_TYPE, DC_E_IO.
   void read(const dc_read_t& read);
@@ -38,6 +41,7 @@ class RestartReader {
   void check_file(const manifest::FileEntry& file, const std::string& path);
 
   manifest::Reader record_;
+  ReadProgress progress_;
   bool without_last_run_;
   bool has_record_ = false;
   std::optional<std::int64_t> replaced_from_;

@@ -28,6 +28,8 @@ class WriteSchedule {
   virtual void begin(std::int64_t step) { (void)step; }
   // The step was written, which took `seconds`.
   virtual void written(double seconds) = 0;
+  // The step was not written, and will be tried again: may_write() is asked for it once more.
+  virtual void again(std::int64_t step) { (void)step; }
   // This server will write no further step up to `step`.
   virtual void passed(std::int64_t step) { (void)step; }
   // Handles a message of the schedule of server `from`.

@@ -5,6 +5,7 @@
 
 #include <damaris/plugin.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,7 @@ struct Settings {
   manifest::Existing existing = manifest::Existing::overwrite;
   ScheduleKind schedule = ScheduleKind::immediate;
   int writers = static_cast<int>(preset_of("writers"));  // coordinated: servers that may write at the same time
-  std::int64_t retry_ms = preset_of("retry");            // how long to retry what the file system refuses
+  std::optional<std::int64_t> retry_ms;                  // how long at most to retry what the file system refuses
   // coordinated: afterwards a server writes without a grant; shared files: afterwards the step fails.
   std::int64_t turn_timeout_ms = preset_of("turn-timeout");
 };

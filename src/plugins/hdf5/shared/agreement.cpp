@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "../file/handle.hpp"
 
@@ -44,7 +45,7 @@ bool Agreement::may_write(const dc_step_t& step, Instant now) {
   if (ready_ != step.step) {
     ready_ = step.step;
     ready_since_ = now;
-    send(group_.leader(), "ready", ready_);
+    send(group_.leader(), std::exchange(is_repeated_, false) ? "again" : "ready", ready_);
   }
   if (started_ != ready_ && abandoned_.count(ready_) == 0) check_timeout(now);
   return started_ == ready_ || abandoned_.count(ready_) > 0;
@@ -69,9 +70,20 @@ void Agreement::check_timeout(Instant now) {
 
 std::string Agreement::late_servers() const {
   std::string late;
+  const auto repeated = again_.find(ready_);
+  const auto is_late = [&](int server, std::int64_t reached) {
+    if (repeated == again_.end()) return reached < ready_;
+    return have_data_.at(ready_).count(server) > 0 && repeated->second.count(server) == 0;
+  };
   for (const auto& [server, reached] : reached_)
-    if (reached < ready_) late += (late.empty() ? "" : ",") + std::to_string(server);
+    if (is_late(server, reached)) late += (late.empty() ? "" : ",") + std::to_string(server);
   return late;
+}
+
+void Agreement::again(std::int64_t step) {
+  if (step != ready_) return;
+  ready_ = started_ = kNever;
+  is_repeated_ = true;
 }
 
 void Agreement::passed(std::int64_t step) { send(group_.leader(), "passed", step); }
@@ -86,7 +98,9 @@ void Agreement::receive(int from, const std::string& message) {
                                    std::to_string(timeout_.count()) + " ms, the turn-timeout");
   std::int64_t& reached = reached_[from];
   reached = std::max(reached, step);
-  if (what == "ready") wanted_.insert(step);
+  if (what == "ready") have_data_[step].insert(from);
+  if (what == "again") again_[step].insert(from);
+  if (what == "ready" || (what == "again" && again_[step] == have_data_[step])) wanted_.insert(step);
   start_ready_steps();
 }
 
@@ -105,6 +119,8 @@ void Agreement::start_ready_steps() {
   while (!wanted_.empty() && *wanted_.begin() <= all) {
     const std::int64_t step = *wanted_.begin();
     wanted_.erase(wanted_.begin());
+    again_.erase(again_.begin(), again_.upper_bound(step));
+    have_data_.erase(have_data_.begin(), have_data_.lower_bound(step));
     if (abandoned_.count(step) > 0) continue;  // all servers have abandoned it
     for (const auto& [server, reached] : reached_) send(server, "go", step);
   }

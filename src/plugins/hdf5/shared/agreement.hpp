@@ -5,6 +5,7 @@
 //
 //   server -> leader   ready k    it has data of step k, and has finished all earlier steps
 //                    passed k   it has no data of the steps up to k
+//                    again k    it has data of step k, which all have failed to write, and is to try again
 // leader -> server   go k       all write step k now, including those without data of it
 //                    late:S k   servers S exceeded the time-out: all abandon step k
 #pragma once
@@ -43,6 +44,7 @@ class Agreement : public WriteSchedule {
   bool may_write(const dc_step_t& step, Instant now) override;
   void begin(std::int64_t step) override;
   void written(double) override {}
+  void again(std::int64_t step) override;
   void passed(std::int64_t step) override;
   void receive(int from, const std::string& message) override;
 
@@ -58,11 +60,13 @@ class Agreement : public WriteSchedule {
   std::chrono::milliseconds timeout_;
   Attend attend_;
   std::int64_t ready_, started_;                   // the last "ready" this server sent, and the last "go" it received
-  Instant ready_since_ = {};                       // when it sent that "ready"
+  bool is_repeated_ = false;                       // its next "ready" is an "again"
+  Instant ready_since_ = {};                       // when it sent that "ready" or "again"
   std::map<std::int64_t, std::string> abandoned_;  // steps that it will not write any more, with the reason
   // Of the leader:
-  std::map<int, std::int64_t> reached_;  // by server
-  std::set<std::int64_t> wanted_;        // steps of which a server has data
+  std::map<int, std::int64_t> reached_;                      // by server
+  std::set<std::int64_t> wanted_;                            // steps of which a server has data
+  std::map<std::int64_t, std::set<int>> have_data_, again_;  // by step: the servers with data of it; those that are to try again
 };
 
 }  // namespace damaris::hdf5

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "codec/checksum.hpp"
 #include "core/base/json.hpp"
 #include "core/base/own_file.hpp"
+#include "core/base/retry.hpp"
 #include "manifest/file_sum.hpp"
 
 namespace damaris::hdf5 {
@@ -88,11 +90,31 @@ SharedFiles::SharedFiles(const dc_host_t& host, const Settings& settings, const 
       creator_(host, group_of(host, settings), settings.filters),
       writer_(team_, settings.filters) {}
 
+manifest::FileEntry SharedFiles::write(const dc_step_t& step, const std::function<void()>& check, const AskForVote& vote) try {
+  return write_together(step.step, &step, check);
+} catch (const Failure& failure) {
+  throw SharedFailure(failure, agree_after(failure, vote));
+}
+
+// All get the same failure, so all vote or none does. One that wants to give up the step decides for all; else one that wants to try again.
+Vote SharedFiles::agree_after(const Failure& failure, const AskForVote& vote) {
+  if (!may_be_transient(failure.system_error()) || !team_.is_whole()) return Vote::give_up;
+  Vote agreed = Vote::abstain;
+  try {
+    for (const std::string& text : team_.run_on_all([&] { return std::to_string(static_cast<int>(vote(failure))); }))
+      agreed = std::max(agreed, static_cast<Vote>(std::stoi(text)));
+  } catch (const Failure&) {  // a server is late
+    return Vote::give_up;
+  }
+  return agreed;
+}
+
 void SharedFiles::attend(std::int64_t step, const std::string& why_not) try {
   write_together(step, nullptr, [&] {
     if (!why_not.empty()) throw Failure(why_not, kNoRemedy);
   });
 } catch (const Failure& failure) {
+  if (agree_after(failure, [](const Failure&) { return Vote::abstain; }) != Vote::give_up) return;
   const std::string line = "hdf5: " + names_.final_path(step) + ", to which this server contributes no data: " + failure.what();
   host_.log(host_.self, 1, line.c_str());
 }

@@ -19,17 +19,35 @@ namespace damaris::hdf5 {
 // Throws damaris::Error(DC_E_CONFIG) if the settings require shared files and they are impossible. Makes no call of HDF5.
 void check_can_share(const dc_host_t& host);
 
+// What a server wants to do about a step that the file system has refused. Of several servers the last of these counts.
+enum class Vote {
+  abstain,  // it has no data of the step
+  leave,    // it is to end: leave the step to recovery
+  again,
+  give_up,
+};
+
+// A step that none of the servers has stored, after which they agree on what to do.
+class SharedFailure : public Failure {
+ public:
+  SharedFailure(const Failure& failure, Vote agreed) : Failure(failure), agreed_(agreed) {}
+  Vote agreed() const { return agreed_; }
+
+ private:
+  Vote agreed_;
+};
+
 class SharedFiles {
  public:
   // Requires that check_can_share() succeeded. Calls `begin` on the leader with the name of each new file.
   SharedFiles(const dc_host_t& host, const Settings& settings, const manifest::FileNames& names,
               std::function<void(const std::string&)> begin);
 
-  // Writes the step together with the others. Returns this server's part of the file, which is durable under its final name. Throws Failure
-  // on all servers if one of them fails; then no file is left. `check` may refuse the step by throwing.
-  manifest::FileEntry write(const dc_step_t& step, const std::function<void()>& check) {
-    return write_together(step.step, &step, check);
-  }
+  // Writes the step together with the others. Returns this server's part of the file, which is durable under its final name. Throws
+  // SharedFailure on all servers if one of them fails; then no file is left. `check` may refuse the step by throwing; `vote` says what this
+  // server wants to do about a failure that may pass.
+  using AskForVote = std::function<Vote(const Failure&)>;
+  manifest::FileEntry write(const dc_step_t& step, const std::function<void()>& check, const AskForVote& vote);
   // Blocks of this server whose values are not in the file just written, because another server has different values for the same box; the
   // first of each variable.
   const std::vector<Overlap>& hidden_blocks() const { return hidden_; }
@@ -38,6 +56,7 @@ class SharedFiles {
 
  private:
   manifest::FileEntry write_together(std::int64_t number, const dc_step_t* step, const std::function<void()>& check);
+  Vote agree_after(const Failure& failure, const AskForVote& vote);
   void settle(const SharedLayout& layout, const dc_step_t* step);
   void warn_of_scattered(const SharedLayout& layout, std::int64_t step);
   SharedLayout layout_from(const std::vector<std::string>& offers) const;

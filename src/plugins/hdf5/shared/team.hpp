@@ -32,6 +32,8 @@ class Team {
 
   // All functions below are collective over the group. They throw Failure if a server is late, and always from then on, because the state of
   // the others is unknown. The limit is the timeout for gather(), and ten times as much between exchanges. Calls within HDF5 have no limit.
+  // Whether no server has been late.
+  bool is_whole() const { return !broken_; }
   // Waits for the others. The first call creates the communicator, as all servers are present then.
   void gather();
   // Runs `task` on every member and returns the results of all. If any throws, throws Failure on all members, with the sentence of the first

@@ -57,14 +57,26 @@ TEST_CASE("after a step is stored the next failure has the whole time") {
   CHECK(tries_of(retry, 100, 4000, 0).back() == 7000);
 }
 
+TEST_CASE("without a window a try is repeated every second for ever, or until the end that is set later") {
+  Retry retry(std::nullopt);
+  constexpr std::int64_t kDay = 24 * 3600 * 1000;
+  Instant now = ms(0);
+  for (; now < ms(kDay); now += std::chrono::seconds(1)) REQUIRE(retry.again(ENOSPC, ms(0), now, now));
+  CHECK_FALSE(retry.resting(now));
+  retry.end_within(2000, now);
+  CHECK(retry.again(ENOSPC, ms(0), now, now));
+  CHECK_FALSE(retry.again(ENOSPC, ms(0), now + std::chrono::seconds(2), now + std::chrono::seconds(2)));
+}
+
 TEST_CASE("a time of zero is one attempt") {
   Retry retry(0);
   CHECK(tries_of(retry, 0, 0, 10) == std::vector<std::int64_t>{0});
 }
 
 TEST_CASE("only what may pass by itself is retried") {
-  for (const int error : {ENOSPC, EDQUOT, EIO, EROFS, ENOENT, ESTALE, ETIMEDOUT, ENOTCONN}) CHECK(may_be_transient(error));
-  for (const int error : {0, -1, EACCES, EEXIST, EISDIR, ENAMETOOLONG}) {
+  for (const int error : {ENOSPC, EDQUOT, EIO, EROFS, ENOENT, ESTALE, ETIMEDOUT, ENOTCONN, EACCES, EPERM, EMFILE, ENFILE})
+    CHECK(may_be_transient(error));
+  for (const int error : {0, -1, EEXIST, EFBIG, EISDIR, ENAMETOOLONG}) {
     CHECK_FALSE(may_be_transient(error));
     CHECK_FALSE(Retry(3000).again(error, ms(0), ms(0), ms(0)));
   }

@@ -1,0 +1,32 @@
+// Which steps a flush takes for given up, also of more runs of them than the header has entries for.
+#include "core/shm/given_up.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <memory>
+
+using namespace damaris::shm;
+
+TEST_CASE("a step that was given up stays so, and one that was stored never becomes it, up to sixteen runs of them") {
+  const auto header = std::make_unique<RegionHeader>();
+  clear_given_up(*header);
+  CHECK_FALSE(is_given_up(*header, 0));
+  std::uint64_t runs = 0;
+  for (std::int64_t step = 0; step < 16 * 10; step += 10) {
+    record_given_up(*header, step + 5, false, runs);
+    record_given_up(*header, step + 7, true, runs);
+  }
+  for (std::int64_t step = 0; step < 16 * 10; ++step) CHECK(is_given_up(*header, step) == (step % 10 >= 5 && step % 10 <= 7));
+}
+
+TEST_CASE("of more runs the oldest become one range: no step that was given up is taken for stored") {
+  const auto header = std::make_unique<RegionHeader>();
+  clear_given_up(*header);
+  std::uint64_t runs = 0;
+  for (std::int64_t step = 1; step < 100; step += 2) record_given_up(*header, step, false, runs);
+  for (std::int64_t step = 1; step < 100; step += 2) CHECK(is_given_up(*header, step));
+  CHECK_FALSE(is_given_up(*header, 0));
+  CHECK(is_given_up(*header, 2));
+  CHECK_FALSE(is_given_up(*header, 98));
+  CHECK_FALSE(is_given_up(*header, 100));
+}
