@@ -164,8 +164,6 @@ void IntakeSide::take(StepProcessed& answer) {
   all_durable_ &= result.durable;
   ledger_.mark_processed(*ledger_.find(answer.step));
   completed_ = answer.step;
-  // Before releasing and advancing: a client that leaves, or whose flush returns, finds the error in its mailbox.
-  roster_.deliver();
   release(answer.step, result.durable);
   publish_frontier();
 }
@@ -179,6 +177,7 @@ void IntakeSide::release(std::int64_t step, bool durable) {
 }
 
 void IntakeSide::publish_frontier() {
+  roster_.deliver();  // first: a client whose flush returns has all reports of its steps
   shm::RegionHeader& header = region_->header();
   if (completed_ > header.last_complete.load(std::memory_order_relaxed))
     header.last_complete.store(completed_, std::memory_order_release);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kShortSleepMs = 2;                 // an ordinary write does not ring the doorbell
 constexpr std::int64_t kLongSleepMs = 10;                 // after idle polls: a wake-up may cost 30 us
-constexpr std::int64_t kHoldMs = 10'000;                  // how long clients wait for other servers at the end
+constexpr std::int64_t kHoldMs = 10'000;                  // of the wait of a leaving client for other servers and for its reports
 constexpr std::int64_t kIdleWorkMs = 1'000;               // of a work side that nothing but a job can need
 constexpr auto kLongCallback = std::chrono::seconds(10);  // a longer callback is logged
 
@@ -92,14 +92,16 @@ void Server::release_clients() {
     intake_.stop_accepting();
     if (holds_clients()) return;
   }
-  intake_.release_clients(end_reported_);
+  intake_.release_clients(end_reported_, hold_ms());
 }
+
+std::int64_t Server::hold_ms() const { return std::min(model_->architecture.finalize_timeout_ms / 2, kHoldMs); }
 
 // The last clients wait until the plugins have finalized, so that they get the result and everything is on disk. Bounded, because other
 // servers may run for much longer.
 bool Server::holds_clients() {
   if (state_ == State::polled || end_reported_) return false;
-  if (!hold_deadline_) hold_deadline_ = Deadline::after_ms(std::min(model_->architecture.finalize_timeout_ms / 2, kHoldMs));
+  if (!hold_deadline_) hold_deadline_ = Deadline::after_ms(hold_ms());
   return !hold_deadline_->passed();
 }
 
@@ -131,6 +133,8 @@ bool Server::come_to_end() {
     return false;
   }
   if (!intake_.finalize_result()) return false;
+  if (!end_reported_) report_end();
+  if (!intake_.all_released()) return false;
   end_close();
   return true;
 }
@@ -255,13 +259,16 @@ void Server::begin_close() {
   intake_.hand_out(true);
 }
 
-void Server::end_close() {
+void Server::report_end() {
   end_failure_ = *intake_.finalize_result();
   if (end_failure_.code < DC_OK) failures_.record_logged(end_failure_);
   if (end_failure_.code != DC_OK) intake_.notify_all_clients(end_failure_);
   if (was_stopped_) note_stopped();
   end_reported_ = true;
   release_clients();
+}
+
+void Server::end_close() {
   intake_.spill_file().end();
   region_->header().state.store(static_cast<std::uint32_t>(shm::RegionState::closed), std::memory_order_release);
   shm::notify_progress(region_->header());
@@ -277,6 +284,8 @@ Status Server::close() {
     intake_.take_answers();
     intake_.hand_out(true);
   }
+  report_end();
+  intake_.release_clients(true, 0);
   end_close();
   return failures_.first();
 }

@@ -153,7 +153,7 @@ class MailScenario : public Bare {
   }
   void take() {
     for (int mail = 0; mail < how_.taken;) {
-      const auto taken = shm::try_take_mail(slot_, 100);
+      const auto taken = shm::try_take_mail(slot_);
       if (taken)
         expect(taken->step == mail++ && taken->code == DC_E_IO && std::strcmp(taken->sentence, "sentence") == 0,
                "mails come in order and whole");
