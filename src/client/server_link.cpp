@@ -11,7 +11,11 @@
 namespace damaris::client {
 
 ServerLink::ServerLink(std::shared_ptr<shm::Region> region, std::uint32_t slot, Pump pump)
-    : region_(std::move(region)), slot_(slot), pump_(std::move(pump)), process_(*region_, shm::kServerPart), reports_(*region_, slot) {}
+    : region_(std::move(region)),
+      slot_(slot),
+      pump_(std::move(pump)),
+      process_(*region_, shm::kServerPart),
+      reports_(*region_, slot) {}
 
 bool ServerLink::is_attached() const {
   return region_->slot(slot_).state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(shm::SlotState::attached);

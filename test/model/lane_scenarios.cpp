@@ -35,6 +35,8 @@ class Bare : public Scenario {
     if (is(region_.clients_waiting)) return "clients_waiting";
     if (is(slot_.mail_head)) return "mail_head";
     if (is(slot_.mail_tail)) return "mail_tail";
+    if (is(slot_.mail_waiting)) return "mail_waiting";
+    if (is(region_.last_processed)) return "last_processed";
     return "bytes";
   }
 
@@ -165,11 +167,52 @@ class MailScenario : public Bare {
   Mails how_;
 };
 
+class FlushScenario : public Bare {
+ public:
+  FlushScenario(std::byte* memory, const Mails& how) : Bare(memory), how_(how) {
+    region_.last_processed.store(shm::kNoStep, std::memory_order_relaxed);
+    for (int mail = 0; mail < how.before; ++mail) shm::try_post(slot_, 0, DC_E_IO, "sentence");
+  }
+
+  std::vector<std::function<void()>> threads() override {
+    return {[this] { flush(); }, [this] { serve(); }};
+  }
+
+ private:
+  // As Roster::deliver() and IntakeSide::publish_frontier() do.
+  void serve() {
+    int held = how_.posted;
+    const auto deliver = [&] {
+      while (held > 0 && shm::try_post(slot_, 0, DC_E_IO, "sentence")) --held;
+      shm::note_waiting_mail(slot_, static_cast<std::uint32_t>(held));
+    };
+    deliver();
+    region_.last_processed.store(0, std::memory_order_release);
+    for (; held > 0; deliver()) wait_for_change();
+  }
+  // As Client::flush() does.
+  void flush() {
+    int taken = 0;
+    const auto collect = [&] {
+      const int before = taken;
+      while (shm::has_mail(slot_) && shm::try_take_mail(slot_)) ++taken;
+      return taken > before;
+    };
+    while (region_.last_processed.load(std::memory_order_acquire) < 0 || !shm::all_posted(slot_))
+      if (!collect()) wait_for_change();
+    collect();
+    expect(taken == how_.taken, "a flush that returns has all reports of its step");
+  }
+
+  Mails how_;
+};
+
 }  // namespace
 
 Make lane(int events) { return maker<LaneScenario>(events); }
 Make doorbell(int events) { return maker<DoorbellScenario>(events); }
 Make room(int events) { return maker<RoomScenario>(events); }
 Make mailbox(const Mails& how) { return maker<MailScenario>(how); }
+Make flush(const Mails& how) { return maker<FlushScenario>(how); }
 
 }  // namespace damaris::explorer

@@ -26,7 +26,7 @@ void check_needed(const char* name, const Make& make, const std::string& field, 
   CHECK_FALSE(outcome.error.empty());
 }
 
-constexpr Mails kIntoEmpty = {0, 2, 2}, kIntoFull = {8, 1, 2};
+constexpr Mails kIntoEmpty = {0, 2, 2}, kIntoFull = {8, 1, 2}, kAllOfFull = {8, 1, 9}, kOne = {0, 1, 1};
 
 Blocks held_blocks(int steps, int held, bool last_first = false) {
   Blocks how;
@@ -45,6 +45,11 @@ TEST_CASE("no news of room is lost to a client that goes to sleep") { check_all(
 TEST_CASE("mails come in order and whole") {
   check_all("mailbox", mailbox(kIntoEmpty));
   check_all("full mailbox", mailbox(kIntoFull));
+}
+
+TEST_CASE("a flush that returns has all reports of its step") {
+  check_all("flush", flush(kOne));
+  check_all("flush, full mailbox", flush(kAllOfFull));
 }
 
 TEST_CASE("a block is never handed out while it is published, and its contents come whole") {
@@ -82,6 +87,10 @@ TEST_CASE("every memory order of a mailbox is needed") {
   check_needed("mailbox", mailbox(kIntoEmpty), "mail_head", Access::load);
   check_needed("full mailbox", mailbox(kIntoFull), "mail_tail", Access::store);
   check_needed("full mailbox", mailbox(kIntoFull), "mail_tail", Access::load);
+  check_needed("flush", flush(kOne), "last_processed", Access::store);
+  check_needed("flush", flush(kOne), "last_processed", Access::load);
+  check_needed("flush, full mailbox", flush(kAllOfFull), "mail_waiting", Access::store);
+  check_needed("flush, full mailbox", flush(kAllOfFull), "mail_waiting", Access::load);
 }
 
 TEST_CASE("every memory order of a release is needed") {
