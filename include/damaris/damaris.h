@@ -151,7 +151,8 @@ DC_MUST_CHECK int dc_write_typed(const char* variable, int64_t step, int32_t blo
  *   Owns     the caller owns the memory until dc_commit of the same (variable, step, block), by the same thread. The end of the step
  *            cancels what is not committed and returns DC_E_NOT_COMMITTED. With a notice (DC_N_DISABLED, DC_N_NOT_DUE, DC_N_SKIPPED,
  *            DC_N_DROPPED) `*data` is private memory of this process: dc_commit, a second dc_alloc of the block or the end of
- *            the step frees it. A program may treat both cases alike.
+ *            the step frees it. A program may treat both cases alike, or leave out the commit after a notice: a refused block
+ *            counts as omitted either way.
  *   Returns  as dc_write. */
 DC_MUST_CHECK int dc_alloc(const char* variable, int64_t step, int32_t block, void** data);
 
@@ -225,17 +226,17 @@ DC_MUST_CHECK int dc_signal(const char* name, int64_t step);
 
 /* Ends step `step` and all earlier ones for this client, also when it wrote nothing. With a dedicated core it never waits for storage.
  *   Waits    at most the XML's buffer timeout, for a full lane.
- *   Returns  with the step ended: DC_E_NOT_COMMITTED; DC_E_EARLIER_IO, the first error of an earlier step that no call has returned yet;
- *            DC_N_PLUGIN; with `dedicated cores="0"` DC_E_TIMEOUT after the XML's finalize timeout, when other processes have not ended
+ *   Returns  with the step ended: DC_E_NOT_COMMITTED; DC_E_EARLIER_IO, the error of the lowest step up to this one that no call has returned
+ *            yet; DC_N_PLUGIN if there is none; with `dedicated cores="0"` DC_E_TIMEOUT after the XML's finalize timeout, when other processes have not ended
  *            it. Without effect: DC_E_BACKWARD, DC_E_SERVER_LOST; DC_E_FULL, after which the call can be repeated. */
 DC_MUST_CHECK int dc_end_iteration(int64_t step);
 
 /* Waits until step `step` and all earlier ones are durable on this node group: in files that are fsynced under their final names.
  *   timeout_ms  the bound of the wait in milliseconds, 0 or more; a full lane adds at most the XML's buffer timeout.
  *   Returns     DC_E_NOT_ENDED when this client has not ended the step; DC_E_TIMEOUT, whose sentence names the clients that have not;
- *               DC_E_EARLIER_IO with the first error of these steps, DC_E_NOT_COMMITTED, DC_E_FULL, DC_E_SERVER_LOST or DC_N_PLUGIN. The
- *               error of an earlier step is returned once, that of `step` itself each time: after DC_OK `step` is durable, and an older
- *               checkpoint may be removed. */
+ *               DC_E_EARLIER_IO with the error of the lowest of these steps that no call has returned yet, whatever became of later steps;
+ *               DC_E_NOT_COMMITTED, DC_E_FULL, DC_E_SERVER_LOST; DC_N_PLUGIN only if there is no error. The error of an earlier step is
+ *               returned once, that of `step` itself each time: after DC_OK `step` is durable, and an older checkpoint may be removed. */
 DC_MUST_CHECK int dc_flush(int64_t step, int timeout_ms);
 
 /* Fills `*status` with the state of this node group and this client. Never waits.

@@ -271,11 +271,11 @@ Status Client::next_report(std::int64_t up_to_step) {
     cancelled_.clear();
     return report;
   }
-  const auto mail = shm::try_take_mail(region_->slot(slot_), up_to_step);
-  if (!mail) return mailbox_report();
+  const auto report = link_.reports().take(up_to_step);
+  if (!report) return mailbox_report();
   // A background server has no other channel to the user, and a program may ignore return codes.
-  if (region_->header().detached != 0) log_line(mail->code > DC_OK ? LogLevel::warning : LogLevel::error, mail->sentence);
-  return {mail->code > DC_OK ? mail->code : DC_E_EARLIER_IO, mail->sentence};
+  if (region_->header().detached != 0) log_line(report->code > DC_OK ? LogLevel::warning : LogLevel::error, report->message);
+  return {report->code > DC_OK ? report->code : DC_E_EARLIER_IO, report->message};
 }
 
 Status Client::mailbox_report() {
@@ -293,7 +293,8 @@ Status Client::flush(std::int64_t step, std::int64_t timeout_ms) {
                 format("flush of step {}: client {} has not ended it; call dc_end_iteration({}) first", step, id_, step));
   push(own_writer(), make_message(MessageKind::flush, step), lane_deadline());
   link_.ring();
-  if (!link_.wait_until(Deadline::after_ms(timeout_ms), [&] { return shm::last_processed(region_->header()) >= step; }))
+  const auto settled = [&] { return shm::last_processed(region_->header()) >= step && link_.reports().are_complete(); };
+  if (!link_.wait_until(Deadline::after_ms(timeout_ms), settled))
     throw Error(DC_E_TIMEOUT, format("step {} is not durable after {} ms: waited for {}", step, timeout_ms, link_.describe(step)));
   link_.require_not_stopping();  // a stopping server may have stored only part of the step
   Status report = next_report(step);
@@ -304,8 +305,8 @@ Status Client::flush(std::int64_t step, std::int64_t timeout_ms) {
 }
 
 void Client::throw_not_durable(std::int64_t last) {
-  throw Error(DC_E_TIMEOUT, format("client {} leaves although its data are not durable: waited {} ms for {}", id_,
-                                   model_->architecture.finalize_timeout_ms, link_.describe(last)));
+  throw Error(DC_E_TIMEOUT, format("client {} leaves although its data are not durable: waited {} ms for {}{}", id_,
+                                   model_->architecture.finalize_timeout_ms, link_.describe(last), link_.reports().take_rest()));
 }
 
 Status Client::finalize() {
@@ -325,7 +326,7 @@ Status Client::finalize() {
   if (first.code == DC_E_NOT_COMMITTED) log_line(LogLevel::warning, first.message);  // a finalizing destructor returns no code
   for (Status next = first.code == DC_OK ? first : next_report(kAll); next.code != DC_OK; next = next_report(kAll)) {
     first.message += "; also: " + next.message;
-    if (first.code > DC_OK) first.code = next.code;  // an error takes precedence over a notice
+    if (first.code > DC_OK) first.code = next.code;  // a damaged mailbox is reported last
   }
   return first;
 }

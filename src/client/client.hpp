@@ -107,6 +107,7 @@ class Client {
   }
   int check_omission(const Variable& variable, std::int64_t step) const;
   int refuse(Writer& writer, const Variable& variable, int notice);
+  void refuse_once(Writer& writer, const Variable& variable, std::int32_t block, int notice);
   void require_block(const Variable& variable, std::int32_t block) const;
   void require_data(const Variable& variable, const void* data) const;
   void require_type(const Variable& variable, dc_type type) const;

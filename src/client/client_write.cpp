@@ -97,6 +97,12 @@ int Client::refuse(Writer& writer, const Variable& variable, int notice) {
   return notice;
 }
 
+// Counts at alloc, because a program may leave out the commit after a notice; a repeated alloc of the block is the same one.
+void Client::refuse_once(Writer& writer, const Variable& variable, std::int32_t block, int notice) {
+  if (notice != DC_N_SKIPPED && notice != DC_N_DROPPED) return;
+  if (writer.scratch.count({variable.id, block}) == 0) refuse(writer, variable, notice);
+}
+
 shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block, int& notice) {
   if (!variable.place_checked.load(std::memory_order_relaxed)) shapes_.check_place(variable);
   if (!writer.lane.has_room()) wait_for_lane_to_write(writer, variable, step, block);
@@ -281,6 +287,7 @@ int Client::alloc(Variable& variable, std::int64_t step, std::int32_t block, voi
   begin_to_write(step, wanted);
   shm::BlockHeader* header = notice == DC_OK ? reserve(writer, variable, step, block, notice) : nullptr;
   if (header == nullptr) {
+    refuse_once(writer, variable, block, notice);
     *data = writer.scratch_for(variable.id, block, variable.shape.bytes, notice);
     return notice;
   }
@@ -295,7 +302,7 @@ int Client::commit(Variable& variable, std::int64_t step, std::int32_t block) {
   if (const auto scratch = writer.scratch.find({variable.id, block}); scratch != writer.scratch.end()) {
     const int notice = scratch->second.notice;
     writer.scratch.erase(scratch);
-    return notice == DC_N_SKIPPED || notice == DC_N_DROPPED ? refuse(writer, variable, notice) : notice;
+    return notice;
   }
   if (const int notice = notice_for(variable, step); notice != DC_OK) return notice;
   const auto found = writer.allocated.find({variable.id, block});

@@ -1,19 +1,22 @@
 #include "client/server_link.hpp"
 
-#include <limits>
 #include <vector>
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/shm/busy.hpp"
-#include "core/shm/mailbox.hpp"
+#include "core/shm/lane.hpp"
 #include "core/shm/states.hpp"
 
 namespace damaris::client {
 
 ServerLink::ServerLink(std::shared_ptr<shm::Region> region, std::uint32_t slot, Pump pump)
-    : region_(std::move(region)), slot_(slot), pump_(std::move(pump)), process_(*region_, shm::kServerPart) {}
+    : region_(std::move(region)),
+      slot_(slot),
+      pump_(std::move(pump)),
+      process_(*region_, shm::kServerPart),
+      reports_(*region_, slot) {}
 
 bool ServerLink::is_attached() const { return shm::state_of(region_->slot(slot_)) == shm::SlotState::attached; }
 
@@ -42,7 +45,7 @@ void ServerLink::throw_loss() const {
   const shm::RegionHeader& header = region_->header();
   const std::string server = format("server {} on {} (process {})", header.server_index, header.host, header.server_pid);
   const shm::ClientSlot& mine = region_->slot(slot_);
-  const std::string mail = remaining_mail();
+  const std::string mail = reports_.take_rest();  // the last opportunity
   const bool leaving = state() == shm::RegionState::leaving && process_.alive();
   if (leaving && mail.empty())
     throw Error(DC_E_SERVER_LOST,
@@ -78,21 +81,16 @@ std::string ServerLink::region_location(const char* when) const {
   return format("what was published stays in {}, from where 'damaris recover' stores it{}", place, when);
 }
 
-// The last opportunity to report the remaining mail.
-std::string ServerLink::remaining_mail() const {
-  std::string text;
-  while (const auto mail = shm::try_take_mail(region_->slot(slot_), std::numeric_limits<std::int64_t>::max()))
-    text += format("{}{}", text.empty() ? "; it had to say: " : "; also: ", mail->sentence);
-  return text;
-}
-
-// Reports the messages of this client that the server will never dequeue.
+// Reports what the server will never dequeue. A server that is leaving still takes what the lanes hold, until it has given this client up.
 std::string ServerLink::undelivered_text() const {
+  if (state() == shm::RegionState::leaving && is_attached()) return "";
   std::uint64_t events = 0;
   for (std::uint32_t thread = 0; thread < region_->threads(); ++thread) {
     const shm::LaneSpan span = region_->span(slot_ * region_->threads() + thread);
-    const auto* lane = reinterpret_cast<const shm::LaneHeader*>(region_->at(span.lane_offset));
-    events += lane->head.load(std::memory_order_relaxed) - lane->tail.load(std::memory_order_relaxed);
+    const shm::LaneReader lane(reinterpret_cast<shm::LaneHeader*>(region_->at(span.lane_offset)), region_->lane_messages());
+    lane.for_each_waiting([&](const shm::Message& message) {
+      events += message.kind == shm::MessageKind::write || message.kind == shm::MessageKind::signal ? 1 : 0;
+    });
   }
   return events == 0 ? ""
                      : format("; the last {} writes and signals of client {} came too late and are not stored", events,
@@ -102,9 +100,15 @@ std::string ServerLink::undelivered_text() const {
 bool ServerLink::pump_until(PumpResult until, std::int64_t timeout_ms) {
   if (!pump_) return true;
   const Deadline deadline = Deadline::after_ms(timeout_ms);
-  for (PumpResult last = pump_(); last != PumpResult::idle && last != PumpResult::refused && last != until; last = pump_())
+  for (PumpResult last = pump(); last != PumpResult::idle && last != PumpResult::refused && last != until; last = pump())
     if (deadline.passed()) return false;
   return true;
+}
+
+// Room in the mailbox is work for the server, if it has more reports.
+PumpResult ServerLink::pump() {
+  const PumpResult result = pump_();
+  return reports_.collect() ? PumpResult::worked : result;
 }
 
 std::string ServerLink::busy_text() const {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "client/reports.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/process.hpp"
 #include "core/shm/doorbell.hpp"
@@ -38,6 +39,7 @@ class ServerLink {
   void require_open() const {
     if (state() != shm::RegionState::ready || !is_attached()) throw_lost();
   }
+  Reports& reports() const noexcept { return reports_; }
   void ring() { shm::ring_server(region_->header()); }
   // Waits until done() returns true, the deadline passes, or the server is lost (throws). Returns whether it is done.
   template <class Done>
@@ -56,10 +58,10 @@ class ServerLink {
   bool serves() const;
   [[noreturn]] void throw_lost() const;
   [[noreturn]] void throw_loss() const;
+  PumpResult pump();
   std::string busy_text() const;
   std::string undelivered_text() const;
   std::string region_location(const char* when) const;
-  std::string remaining_mail() const;
   bool has_unread_messages(std::uint32_t client) const;
   std::string late_clients(std::int64_t step) const;
 
@@ -67,6 +69,7 @@ class ServerLink {
   std::uint32_t slot_;
   Pump pump_;
   shm::PeerWatch process_;
+  mutable Reports reports_;
   mutable std::atomic<bool> loss_logged_{false};
 };
 
@@ -76,13 +79,13 @@ bool ServerLink::wait_until(const Deadline& deadline, Done&& done) {
   constexpr std::int64_t kPieceMs = 100;
   while (!done()) {
     if (pump_) {
-      const PumpResult result = pump_();
+      const PumpResult result = pump();
       if (result == PumpResult::idle || (result != PumpResult::worked && deadline.passed())) return done();
       continue;
     }
     if (deadline.passed()) return false;
     if (!serves() && !done()) throw_lost();
-    shm::wait_for_progress(region_->header(), deadline.left_ms(kPieceMs), done);
+    shm::wait_for_progress(region_->header(), deadline.left_ms(kPieceMs), [&] { return done() || reports_.collect(); });
   }
   return true;
 }

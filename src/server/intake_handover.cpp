@@ -188,8 +188,6 @@ void IntakeSide::take(StepProcessed& answer) {
   last_given_up_ = !result.durable;
   ledger_.mark_processed(*ledger_.find(answer.step));
   completed_ = answer.step;
-  // Before releasing and advancing: a client that leaves, or whose flush returns, finds the error in its mailbox.
-  roster_.deliver();
   release(answer.step, result.durable);
 }
 
@@ -206,6 +204,7 @@ void IntakeSide::release(std::int64_t step, bool durable) {
 }
 
 void IntakeSide::publish_frontier(bool durable) {
+  roster_.deliver();  // first: a client whose flush returns has all reports of its steps
   shm::RegionHeader& header = region_->header();
   shm::publish_complete(header, completed_);
   if (durable) shm::publish_durable(header, completed_);

@@ -267,13 +267,19 @@ void IntakeSide::stop() {
 }
 
 // A finalized client may leave once its last step is processed and no pending global instance can still fail.
-void IntakeSide::release_clients(bool all) {
+void IntakeSide::release_clients(bool all, std::int64_t hold_ms) {
   for (Member& member : roster_.members())
     if (member.presence == Member::Presence::finalized &&
         (all || (!signals_.pending() && (leaves_steps_ || completed_ >= std::min(member.last_step, ledger_.highest_step()))))) {
       roster_.deliver();
-      roster_.mark_drained(member);
+      roster_.release(member, hold_ms);
     }
+}
+
+bool IntakeSide::all_released() const {
+  const auto& members = roster_.members();
+  return std::none_of(members.begin(), members.end(),
+                      [](const Member& member) { return member.presence == Member::Presence::finalized; });
 }
 
 bool IntakeSide::has_messages() const {

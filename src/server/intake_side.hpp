@@ -65,8 +65,10 @@ class IntakeSide {
   // Accepts no more clients, and no messages beyond those in the lanes now.
   void stop();
   void stop_accepting();
-  // Lets finalized clients leave whose last step is processed; `all`: every finalized client.
-  void release_clients(bool all);
+  // Lets finalized clients leave whose last step is processed; `all`: every finalized client. Each waits at most `hold_ms` for its reports.
+  void release_clients(bool all, std::int64_t hold_ms);
+  // No finalized client is left to be released.
+  bool all_released() const;
   bool has_messages() const;
   // True if a later pass may have work even without a new message.
   bool busy() const;

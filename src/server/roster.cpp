@@ -120,10 +120,16 @@ void Roster::leave(Member& member, Member::Presence how) {
   shm::set_state(region_.slot(member.slot), shm::SlotState::dead);
 }
 
-// Bounded: a faulty client may cause any number of reports and never read its mailbox.
+// Bounded: a faulty client may cause any number of reports and never read its mailbox. One more stands for all for which there is no room,
+// so that no flush takes their steps for stored.
 void Roster::notify(Member& member, PendingMail mail) {
   if (member.outbox.size() < kMostMail) return member.outbox.push_back(std::move(mail));
   log_line(LogLevel::warning, format("client {} does not empty its mailbox; not delivered: {}", member.id, mail.status.message));
+  mail.status.message = "further reports, for which there was no room, are only in the server's log";
+  if (member.outbox.size() == kMostMail) return member.outbox.push_back(std::move(mail));
+  PendingMail& rest = member.outbox.back();
+  rest.step = std::min(rest.step, mail.step);
+  rest.status.code = std::min(rest.status.code, mail.status.code);  // errors are negative
 }
 
 // A client that is gone may be alive but no longer served; a dead one would only fill its outbox.
@@ -139,16 +145,29 @@ void Roster::notify_all_clients(const PendingMail& mail) {
 
 bool Roster::deliver() {
   bool moved = false;
-  for (Member& member : members_)
-    while (!member.outbox.empty() && shm::try_post(region_.slot(member.slot), member.outbox.front().step,
-                                                   member.outbox.front().status.code, member.outbox.front().status.message)) {
-      member.outbox.pop_front();
+  for (Member& member : members_) {
+    shm::ClientSlot& slot = region_.slot(member.slot);
+    for (; !member.outbox.empty(); member.outbox.pop_front()) {
+      const auto& [step, status] = member.outbox.front();
+      if (!shm::try_post(slot, step, status.code, status.message)) break;
       moved = true;
     }
+    shm::note_waiting_mail(slot, static_cast<std::uint32_t>(member.outbox.size()));
+  }
+  if (moved) shm::notify_progress(region_.header());
   return moved;
 }
 
-void Roster::mark_drained(Member& member) {
+// A client empties its mailbox while it waits for its release.
+bool Roster::takes_mail(const Member& member) const {
+  return !shm::mailbox_damaged(region_.slot(member.slot)) && member.watch.alive();
+}
+
+void Roster::release(Member& member, std::int64_t hold_ms) {
+  if (!member.outbox.empty() && takes_mail(member)) {
+    if (!member.hold) member.hold = Deadline::after_ms(hold_ms);
+    if (hold_ms > 0 && !member.hold->passed()) return;
+  }
   for (const PendingMail& mail : member.outbox)
     log_line(LogLevel::error, format("client {} left before this was delivered: {}", member.id, mail.status.message));
   member.outbox.clear();

@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct Member {
   std::int64_t own_frontier = shm::kNoStep;  // the last step that it ended itself: a dead member is missing from later steps
   std::int64_t last_step = shm::kNoStep;     // the highest step in its messages
   std::deque<PendingMail> outbox;            // reports not yet in its mailbox
+  std::optional<Deadline> hold;              // how long its leaving waits for them
   bool reclaimed = false;                    // gone, and its blocks in a pool have been released
   bool has_left() const noexcept {
     return presence == Presence::finalized || presence == Presence::drained || presence == Presence::gone;
@@ -80,12 +82,13 @@ class Roster {
   void notify_all_clients(const PendingMail& mail);
   // Moves reports into mailboxes as far as there is room. Returns whether any moved.
   bool deliver();
-  // Lets the client leave: all its data are processed.
-  void mark_drained(Member& member);
+  // Lets the client leave, all of whose data are processed, once its mailbox has taken all of its reports; at the latest after `hold_ms`.
+  void release(Member& member, std::int64_t hold_ms);
 
  private:
   static constexpr std::size_t kMostMail = 4096;  // pending for one client
   bool is_free(std::int32_t id);
+  bool takes_mail(const Member& member) const;
 
   shm::Region& region_;
   std::vector<Member> members_;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kShortSleepMs = 2;                // an ordinary write does not ring the doorbell
 constexpr std::int64_t kLongSleepMs = 10;                // after idle polls: a wake-up may cost 30 us
-constexpr std::int64_t kHoldMs = 10'000;                 // how long clients wait for other servers at the end
+constexpr std::int64_t kHoldMs = 10'000;                 // of the wait of a leaving client for other servers and its reports
 constexpr std::int64_t kRecoveryMs = 30'000;             // how long a recovery retries what the file system refuses
 constexpr std::int64_t kIdleWorkMs = 1'000;              // of a work side that nothing but a job can need
 constexpr auto kLongCallback = std::chrono::seconds(8);  // a longer callback is logged, within 10 s
@@ -78,14 +78,16 @@ void Server::release_clients() {
     intake_.stop_accepting();
     if (holds_clients()) return;
   }
-  intake_.release_clients(end_reported_);
+  intake_.release_clients(end_reported_, hold_ms());
 }
+
+std::int64_t Server::hold_ms() const { return std::min(model_->architecture.finalize_timeout_ms / 2, kHoldMs); }
 
 // The last clients wait until the plugins have finalized, so that they get the result and everything is on disk. Bounded, because other
 // servers may run for much longer.
 bool Server::holds_clients() {
   if (state_ == State::polled || end_reported_) return false;
-  if (!hold_deadline_) hold_deadline_ = Deadline::after_ms(std::min(model_->architecture.finalize_timeout_ms / 2, kHoldMs));
+  if (!hold_deadline_) hold_deadline_ = Deadline::after_ms(hold_ms());
   return !hold_deadline_->passed();
 }
 
@@ -126,6 +128,8 @@ bool Server::come_to_end() {
     return false;
   }
   if (!intake_.finalize_result()) return false;
+  if (!end_reported_) report_end();
+  if (!intake_.all_released()) return false;
   end_close();
   return true;
 }
@@ -247,13 +251,16 @@ void Server::begin_close() {
   intake_.hand_out(true);
 }
 
-void Server::end_close() {
+void Server::report_end() {
   end_failure_ = *intake_.finalize_result();
   if (end_failure_.code < DC_OK) failures_.record_logged(end_failure_);
   if (end_failure_.code != DC_OK) intake_.notify_all_clients(end_failure_);
   if (was_stopped_) note_stopped();
   end_reported_ = true;
   release_clients();
+}
+
+void Server::end_close() {
   intake_.spill_file().end();
   shm::set_state(region_->header(), shm::RegionState::closed);
   shm::notify_progress(region_->header());
@@ -269,6 +276,8 @@ Status Server::close() {
     intake_.take_answers();
     intake_.hand_out(true);
   }
+  report_end();
+  intake_.release_clients(true, 0);
   end_close();
   return failures_.first();
 }

@@ -65,6 +65,7 @@ class Server final : public Serving {
   void release_clients();
   bool holds_clients();
   bool is_out_of_time();
+  std::int64_t hold_ms() const;
   void heed(const std::atomic<bool>* stop);
   bool come_to_end();
   void serve_with_one_thread(const std::atomic<bool>* stop);
@@ -73,6 +74,7 @@ class Server final : public Serving {
   void sleep_as_intake(std::int64_t& sleep_ms);
   void work_loop();
   void begin_close();
+  void report_end();
   void end_close();
   void fail(const Status& cause) noexcept;
   void preserve_unstored_data() noexcept;

@@ -148,7 +148,7 @@ void look_at(const shm::Region& region) {
   require(shm::overflow_steps(region.header(), shm::kNoStep).last <= shm::kHighestStep, "crowded steps are steps");
   for (std::uint32_t client = 0; client < region.client_count(); ++client)
     for (std::uint32_t mails = 0; mails < 2 * shm::kMails; ++mails)
-      if (!shm::try_take_mail(region.slot(client), INT64_MAX)) break;
+      if (!shm::try_take_mail(region.slot(client))) break;
   for (std::uint32_t lane = 0; lane < region.client_count() * region.threads(); ++lane) look_at_lane(region, lane);
   if (region.pool() != nullptr) share_pool(region);
 }

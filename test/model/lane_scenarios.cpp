@@ -38,6 +38,8 @@ class Bare : public Scenario {
     if (is(region_.clients_waiting)) return "clients_waiting";
     if (is(slot_.mail_head)) return "mail_head";
     if (is(slot_.mail_tail)) return "mail_tail";
+    if (is(slot_.mail_waiting)) return "mail_waiting";
+    if (is(region_.last_processed)) return "last_processed";
     return "bytes";
   }
 
@@ -201,7 +203,7 @@ class MailScenario : public Bare {
   }
   void take() {
     for (int mail = 0; mail < how_.taken;) {
-      const auto taken = shm::try_take_mail(slot_, 100);
+      const auto taken = shm::try_take_mail(slot_);
       if (taken)
         expect(taken->step == mail++ && taken->code == DC_E_IO && std::strcmp(taken->sentence, "sentence") == 0,
                "mails come in order and whole");
@@ -238,7 +240,7 @@ class SignScenario : public Bare {
     return shm::state_of(slot_) != shm::SlotState::attached;
   }
   void look() {
-    if (is_there()) expect(shm::try_take_mail(slot_, 0).has_value(), "the report is there");
+    if (is_there()) expect(shm::try_take_mail(slot_).has_value(), "the report is there");
   }
 
   const Sign sign_;
@@ -289,6 +291,46 @@ class ReadyScenario : public Bare {
   }
 };
 
+class ReportsScenario : public Bare {
+ public:
+  ReportsScenario(std::byte* memory, const Mails& how) : Bare(memory), how_(how) {
+    region_.last_processed.store(shm::kNoStep, std::memory_order_relaxed);
+    for (int mail = 0; mail < how.before; ++mail) shm::try_post(slot_, 0, DC_E_IO, "sentence");
+  }
+
+  std::vector<std::function<void()>> threads() override {
+    return {[this] { flush(); }, [this] { serve(); }};
+  }
+
+ private:
+  // As Roster::deliver() and IntakeSide::publish_frontier() do.
+  void serve() {
+    int held = how_.posted;
+    const auto deliver = [&] {
+      while (held > 0 && shm::try_post(slot_, 0, DC_E_IO, "sentence")) --held;
+      shm::note_waiting_mail(slot_, static_cast<std::uint32_t>(held));
+    };
+    deliver();
+    shm::publish_processed(region_, 0);
+    for (; held > 0; deliver()) wait_for_change();
+  }
+  // As Client::flush() does.
+  void flush() {
+    int taken = 0;
+    const auto collect = [&] {
+      const int before = taken;
+      while (shm::has_mail(slot_) && shm::try_take_mail(slot_)) ++taken;
+      return taken > before;
+    };
+    while (shm::last_processed(region_) < 0 || !shm::all_posted(slot_))
+      if (!collect()) wait_for_change();
+    collect();
+    expect(taken == how_.taken, "a flush that returns has all reports of its step");
+  }
+
+  Mails how_;
+};
+
 }  // namespace
 
 Make mail_before(Sign sign) { return maker<SignScenario>(sign); }
@@ -300,5 +342,6 @@ Make doorbell(int events) { return maker<DoorbellScenario>(events); }
 Make room(int events) { return maker<RoomScenario>(events); }
 Make flush() { return maker<FlushScenario>(0); }
 Make mailbox(const Mails& how) { return maker<MailScenario>(how); }
+Make reports(const Mails& how) { return maker<ReportsScenario>(how); }
 
 }  // namespace damaris::explorer

@@ -15,7 +15,7 @@ void check_all(const char* name, const Make& make, const Options& options = {}) 
   CHECK(outcome.error.empty());
 }
 
-constexpr Mails kIntoEmpty = {0, 2, 2}, kIntoFull = {8, 1, 2};
+constexpr Mails kIntoEmpty = {0, 2, 2}, kIntoFull = {8, 1, 2}, kAllOfFull = {8, 1, 9}, kOne = {0, 1, 1};
 
 Blocks held_blocks(int steps, int held, bool last_first = false) {
   Blocks how;
@@ -36,6 +36,11 @@ TEST_CASE("no news of a processed step is lost to a client that goes to sleep") 
 TEST_CASE("mails come in order and whole") {
   check_all("mailbox", mailbox(kIntoEmpty));
   check_all("full mailbox", mailbox(kIntoFull));
+}
+
+TEST_CASE("a flush that returns has all reports of its step") {
+  check_all("reports", reports(kOne));
+  check_all("reports, full mailbox", reports(kAllOfFull));
 }
 
 TEST_CASE("a block is never handed out while it is published, and its contents come whole") {

@@ -22,6 +22,8 @@ struct Mails {
   int before = 0, posted = 0, taken = 0;
 };
 Make mailbox(const Mails& how);
+// A server advances its frontier while it holds reports for which the mailbox has no room; a client whose flush returns must have all.
+Make reports(const Mails& how);
 
 struct Blocks {
   int steps = 3;               // blocks that the client writes, one a step; the arena holds two

@@ -152,6 +152,24 @@ TEST_CASE("an alloc that is skipped returns memory, and its commit returns the s
   CHECK(node.client(0).status().skipped == 2);
 }
 
+TEST_CASE("a refused alloc counts as omitted, once, whether it is committed or not") {
+  model::Model model = tight(GENERATE(model::OnFull::skip, model::OnFull::drop));
+  const bool drops = model.variables[1].on_full == model::OnFull::drop;
+  Node node(model, 1);
+  client::Client& client = node.client(0);
+  void* data = nullptr;
+  int block = 0;
+  for (; client.alloc(node.variable(0, "vec"), 0, block, &data) == DC_OK; ++block)
+    REQUIRE(client.commit(node.variable(0, "vec"), 0, block) == DC_OK);
+  const int notice = drops ? DC_N_DROPPED : DC_N_SKIPPED;
+  CHECK(client.alloc(node.variable(0, "vec"), 0, block, &data) == notice);
+  if (GENERATE(true, false)) CHECK(client.commit(node.variable(0, "vec"), 0, block) == notice);
+  CHECK(client.status().skipped + client.status().dropped == 1);
+  CHECK(client.end_iteration(0).code == DC_OK);
+  node.stop();
+  CHECK_THAT(node.lines("step 0 ").at(0), Catch::Contains(drops ? " dropped:vec" : " skipped:vec"));
+}
+
 TEST_CASE("refusals are recorded even if the step ends by the next one, or by the end of the client") {
   Node node(tight(model::OnFull::skip), 1);
   CHECK(fill(node, 0, 0) == DC_N_SKIPPED);

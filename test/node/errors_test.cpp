@@ -135,7 +135,7 @@ TEST_CASE("if a stopping server did not take a client's end, the client's error 
   stopping.join();
   CHECK(error.code() == DC_E_SERVER_LOST);
   CHECK_THAT(error.sentence(), Catch::Contains("does not serve client 0 any more") &&
-                                   Catch::Contains("the last 2 writes and signals of client 0 came too late"));
+                                   Catch::Contains("the last 1 writes and signals of client 0 came too late"));
 }
 
 TEST_CASE("if a server was killed after it had given up a client, the client's error says what came too late") {
@@ -275,25 +275,6 @@ TEST_CASE("a step number that is impossible ends its lane") {
   CHECK(node.server().first_failure().message.find("the lane of client 0 is damaged (there is no step 9223372036854775807)") == 0);
 }
 
-TEST_CASE("mail that a client never takes does not pile up") {
-  Node node(node_model(), 1);
-  server::Roster roster(node.region());
-  for (int mail = 0; mail < 10'000; ++mail) roster.notify(roster.members()[0], {0, DC_E_SHAPE, "refused"});
-  CHECK(roster.members()[0].outbox.size() < 5'000);
-}
-
-TEST_CASE("a mailbox that another client has damaged is reported once, and delays neither a step nor the end") {
-  Node node(node_model(), 1);
-  client::Client& client = node.client(0);
-  node.region().slot(0).mail_head.store(GENERATE(shm::kMails + 1, ~std::uint32_t{0}));
-  const Status report = client.end_iteration(0);
-  CHECK(report.code == DC_E_EARLIER_IO);
-  CHECK_THAT(report.message, Catch::StartsWith("the mailbox of client 0 is damaged"));
-  REQUIRE(client.end_iteration(1).code == DC_OK);
-  node.start();
-  CHECK(client.finalize().code == DC_OK);
-}
-
 TEST_CASE("the death of a client process is detected, its published data are kept, the step lists it as missing") {
   model::Model model = node_model();
   add_recorder(model);
@@ -388,6 +369,20 @@ TEST_CASE("clients of a server that was asked to stop learn that it is storing, 
   const std::string storing = sentence_in(shm::RegionState::leaving), stored = sentence_in(shm::RegionState::closed);
   CHECK_THAT(storing, Catch::Contains("is storing what it had taken until then") && !Catch::Contains("it stored"));
   CHECK_THAT(stored, Catch::Contains("it stored what it had taken until then") && !Catch::Contains("is storing"));
+}
+
+TEST_CASE("a client of a server that was asked to stop hears that writes came too late only once that is certain") {
+  Node node(node_model(), 1);
+  REQUIRE(node.client(0).write(node.variable(0, "small"), 0, 0, kFour) == DC_OK);
+  const auto sentence_in = [&](shm::SlotState state) {
+    node.region().slot(0).state.store(static_cast<std::uint32_t>(state));
+    return error_of([&] { (void)node.client(0).end_iteration(0); }).sentence();
+  };
+  node.region().header().state.store(static_cast<std::uint32_t>(shm::RegionState::leaving));
+  CHECK_THAT(sentence_in(shm::SlotState::attached), !Catch::Contains("came too late"));
+  CHECK_THAT(sentence_in(shm::SlotState::dead), Catch::Contains("the last 1 writes and signals of client 0 came too late"));
+  node.region().slot(0).state.store(static_cast<std::uint32_t>(shm::SlotState::attached));
+  node.region().header().state.store(static_cast<std::uint32_t>(shm::RegionState::ready));
 }
 
 TEST_CASE("calls of a client whose server has closed return server lost, at once") {

@@ -135,6 +135,7 @@ struct alignas(kLine) ClientSlot {
   alignas(kLine) std::atomic<std::int64_t> ended_step;  // S, C, relaxed: highest step the server has seen this client end
   // Mailbox: S fills mails[head % kMails] and bumps head (release); C empties and bumps tail (release).
   alignas(kLine) std::atomic<std::uint32_t> mail_head;
+  std::atomic<std::uint32_t> mail_waiting;  // S release: reports for which the mailbox has no room yet
   alignas(kLine) std::atomic<std::uint32_t> mail_tail;
   Mail mails[kMails];
 };

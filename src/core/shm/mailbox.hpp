@@ -1,6 +1,5 @@
 // The server's reports to one client: errors and notices, each delivered once (rule 8 of docs/rules.md).
-// Used by: try_post by the server's intake thread; try_take_mail by the client's thread at end of step, flush and finalize, and when
-// it has lost its server.
+// Used by: try_post and note_waiting_mail by the server's intake thread; the others by the client, in client/reports.hpp.
 // Before it: a failure in the ledger, the roster or a plugin. After it: dc_last_error.
 #pragma once
 
@@ -32,13 +31,26 @@ inline bool mailbox_damaged(const ClientSlot& slot) noexcept {
   return slot.mail_head.load(std::memory_order_relaxed) - slot.mail_tail.load(std::memory_order_relaxed) > kMails;
 }
 
-// Takes the oldest report, if there is one and its step is at most `up_to_step`. Takes none from a damaged mailbox.
-inline std::optional<Mail> try_take_mail(ClientSlot& slot, std::int64_t up_to_step) noexcept {
+// Call after the last try_post and before a store that makes the client look.
+inline void note_waiting_mail(ClientSlot& slot, std::uint32_t reports) noexcept {
+  if (slot.mail_waiting.load(std::memory_order_relaxed) != reports) slot.mail_waiting.store(reports, std::memory_order_release);
+}
+
+// False while the server holds reports for which the mailbox had no room. A damaged one never gets them.
+inline bool all_posted(const ClientSlot& slot) noexcept {
+  return slot.mail_waiting.load(std::memory_order_acquire) == 0 || mailbox_damaged(slot);
+}
+
+inline bool has_mail(const ClientSlot& slot) noexcept {
+  return slot.mail_head.load(std::memory_order_acquire) != slot.mail_tail.load(std::memory_order_relaxed);
+}
+
+// Takes the oldest report, if there is one. Takes none from a damaged mailbox.
+inline std::optional<Mail> try_take_mail(ClientSlot& slot) noexcept {
   const std::uint32_t tail = slot.mail_tail.load(std::memory_order_relaxed);
   const std::uint32_t there = slot.mail_head.load(std::memory_order_acquire) - tail;
   if (there == 0 || there > kMails) return std::nullopt;
   Mail mail = slot.mails[tail % kMails];
-  if (mail.step > up_to_step) return std::nullopt;
   mail.sentence[sizeof mail.sentence - 1] = '\0';
   slot.mail_tail.store(tail + 1, std::memory_order_release);
   return mail;

@@ -52,14 +52,13 @@ TEST_CASE("rule 8: a mailbox gives each message once, in order, keeps room bound
   ClientSlot slot{};
   for (std::uint32_t i = 0; i < kMails; ++i) REQUIRE(try_post(slot, i, DC_E_IO, std::string(1000, 'x')));
   CHECK_FALSE(try_post(slot, 99, DC_E_IO, "no room"));
-  CHECK_FALSE(try_take_mail(slot, -1).has_value());  // all about later steps
   for (std::uint32_t i = 0; i < kMails; ++i) {
-    const auto mail = try_take_mail(slot, 100);
+    const auto mail = try_take_mail(slot);
     REQUIRE(mail.has_value());
     CHECK(mail->step == i);
     CHECK(std::string(mail->sentence).size() == sizeof mail->sentence - 1);
   }
-  CHECK_FALSE(try_take_mail(slot, 100).has_value());
+  CHECK_FALSE(try_take_mail(slot).has_value());
   CHECK(try_post(slot, 99, DC_E_IO, "room again"));
 }
 
@@ -71,7 +70,7 @@ TEST_CASE("a mailbox that counts more mails than it has room for is damaged, and
   CHECK_FALSE(mailbox_damaged(slot));
   slot.mail_head.store(GENERATE(kMails + 1, ~std::uint32_t{0}));
   CHECK(mailbox_damaged(slot));
-  CHECK_FALSE(try_take_mail(slot, 100).has_value());
+  CHECK_FALSE(try_take_mail(slot).has_value());
   CHECK(slot.mail_tail.load() == 0);
 }
 
