@@ -1,6 +1,6 @@
 // What the scenarios share: the ring's size, an event, how a scenario is made.
 // Used by: the scenarios, in instrumented files.
-// Before it: scenarios.hpp. After it: lane_scenarios.cpp, block_scenarios.cpp.
+// Before it: scenarios.hpp. After it: lane_scenarios.cpp and the other scenarios.
 #pragma once
 
 #include "core/shm/layout.hpp"

@@ -1,6 +1,6 @@
 // What the model tests let run: clients and servers made of the code in src/core/shm and src/server.
 // Used by: model_test.cpp, which is not instrumented and so must not see that code itself.
-// Before it: explorer.hpp. After it: lane_scenarios.cpp, block_scenarios.cpp.
+// Before it: explorer.hpp. After it: lane_scenarios.cpp and the other scenarios.
 #pragma once
 
 #include "model/explorer.hpp"
