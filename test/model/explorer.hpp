@@ -39,7 +39,7 @@ class Scenario {
 };
 
 constexpr std::size_t kMostThreads = 3;
-constexpr std::size_t kMemoryBytes = 32 * 1024;
+constexpr std::size_t kMemoryBytes = 40 * 1024;
 
 struct Options {
   std::vector<Weakening> weakenings;
