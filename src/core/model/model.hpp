@@ -8,11 +8,12 @@
 
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/model/expression.hpp"
+#include "core/model/name_table.hpp"
 
 namespace damaris::model {
 
@@ -174,13 +175,13 @@ struct Model {
 class Names {
  public:
   explicit Names(const Model& model);
-  int variable(const std::string& name) const;
-  int layout(const std::string& name) const;
-  int event(const std::string& name) const;
-  int parameter(const std::string& name) const;
+  int variable(std::string_view name) const;
+  int layout(std::string_view name) const;
+  int event(std::string_view name) const;
+  int parameter(std::string_view name) const;
 
  private:
-  std::map<std::string, int> variables_, layouts_, events_, parameters_;
+  NameTable variables_, layouts_, events_, parameters_;
 };
 
 // A layout with its expressions evaluated; always in C order (slowest dimension first).
