@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "core/shm/message.hpp"
@@ -140,15 +141,17 @@ struct LaneSpan {
 inline constexpr std::uint64_t kSegments = 1024;
 inline constexpr unsigned kSmallestSegmentShift = 16;
 
+// Processors fetch lines in pairs: `head`, `tail` and `released`, which different processes write or read at the same time, are in three.
 struct LaneHeader {
-  alignas(kLine) std::atomic<std::uint64_t> head;  // C release, S acquire: messages pushed
-  alignas(kLine) std::atomic<std::uint64_t> tail;  // S release, C acquire: messages taken
   // S and C release, C acquire: bytes of released blocks in this lane's arena.
   alignas(kLine) std::atomic<std::uint64_t> released;
   // The same, for the blocks that begin in each segment (segments.hpp). Unused in an arena of one segment.
   alignas(kLine) std::atomic<std::uint64_t> released_in[kSegments];
+  alignas(kLine) std::atomic<std::uint64_t> head;  // C release, S acquire: messages pushed
+  alignas(kLine) std::atomic<std::uint64_t> tail;  // S release, C acquire: messages taken
   // shm::Message ring[lane_messages] follows
 };
+static_assert(offsetof(LaneHeader, head) / (2 * kLine) != offsetof(LaneHeader, tail) / (2 * kLine));
 
 inline constexpr std::uint64_t kMixedSpaces = ~0ull;
 inline constexpr std::uint64_t kNoBlock = ~0ull;
