@@ -52,12 +52,15 @@ Shapes::Shapes(std::shared_ptr<const model::Model> model)
   apply_parameters();
 }
 
-Variable& Shapes::find(const std::string& name) {
+Variable& Shapes::find(std::string_view name) {
   const int id = names_.variable(name);
-  if (id < 0)
-    throw Error(DC_E_UNKNOWN_NAME, format("no variable '{}' in {}{}", name, model_->file,
-                                          name_hint(name, all_names(model_->variables, [](const auto& v) { return v.path; }))));
+  if (id < 0) throw_unknown(std::string(name));
   return variables_[static_cast<std::size_t>(id)];
+}
+
+void Shapes::throw_unknown(const std::string& name) const {
+  throw Error(DC_E_UNKNOWN_NAME, format("no variable '{}' in {}{}", name, model_->file,
+                                        name_hint(name, all_names(model_->variables, [](const auto& v) { return v.path; }))));
 }
 
 int Shapes::parameter_index(const std::string& name) const {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/variable.hpp"
@@ -17,7 +18,7 @@ class Shapes {
   explicit Shapes(std::shared_ptr<const model::Model> model);
 
   // Throws Error(DC_E_UNKNOWN_NAME) with the nearest name.
-  Variable& find(const std::string& name);
+  Variable& find(std::string_view name);
   bool owns(const Variable* handle) const noexcept {
     return handle >= variables_.data() && handle < variables_.data() + variables_.size();
   }
@@ -46,6 +47,7 @@ class Shapes {
   struct Resolved {
     std::vector<model::Shape> layouts, variables;
   };
+  [[noreturn]] void throw_unknown(const std::string& name) const;
   Resolved resolve() const;
   void require_offsets(const std::string& name, int ndims, const std::int64_t* offsets) const;
   model::Shape explicit_shape(const Variable& variable, const std::string& name, int ndims, const std::int64_t* extents) const;

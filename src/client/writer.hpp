@@ -68,7 +68,7 @@ struct Writer {
 
   void count_write() noexcept {
     add_one(writes);
-    used_bytes.store(arena.used_hint_bytes(), std::memory_order_relaxed);
+    used_bytes.store(arena.last_used_bytes(), std::memory_order_relaxed);
   }
   void count_wait() noexcept { add_one(waits); }
   static void add_one(std::atomic<std::uint64_t>& counter) noexcept {

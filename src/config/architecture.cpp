@@ -113,7 +113,7 @@ void section(Build& build, const Element& element) {
   } else if (element.name == "buffer") {
     buffer(build, element);
   } else if (element.name == "lanes") {
-    a.lane_messages = next_power_of_two(number(build, *element.find("events"), 16, 1 << 20));
+    if (const Attribute* events = element.find("events")) a.lane_messages = next_power_of_two(number(build, *events, 16, 1 << 20));
   } else if (element.name == "placement") {
     a.pin = element.is_true("pin");
   } else if (element.name == "plugins") {

@@ -272,14 +272,19 @@ void Ledger::forget(const HeldBlock& block) {
 void Ledger::answer(const HeldBlock& block) {
   forget(block);
   auto* header = reinterpret_cast<shm::BlockHeader*>(region_.at(block.offset));
-  if (!shm::answer(*header)) shm::release_block(*header, block.size_bytes, *region_.lane(block.arena));
+  if (!shm::answer(*header)) release_in_arena(*header, block);
 }
 
 void Ledger::release(const HeldBlock& block) {
   if (block.spilled.record != nullptr) return spill_.release(block.spilled);
   forget(block);
   auto* header = reinterpret_cast<shm::BlockHeader*>(region_.at(block.offset));
-  shm::release_block(*header, block.size_bytes, *region_.lane(block.arena));
+  release_in_arena(*header, block);
+}
+
+void Ledger::release_in_arena(shm::BlockHeader& header, const HeldBlock& block) {
+  const shm::LaneSpan& span = region_.span(block.arena);
+  shm::release_block(header, block.size_bytes, *region_.lane(block.arena), span.arena_bytes, block.offset - span.arena_offset);
 }
 
 }  // namespace damaris::server

@@ -148,6 +148,7 @@ class Ledger {
 
  private:
   void forget(const HeldBlock& block);
+  void release_in_arena(shm::BlockHeader& header, const HeldBlock& block);
 
   shm::Region& region_;
   std::map<std::int64_t, Step> steps_;

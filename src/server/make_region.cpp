@@ -12,6 +12,7 @@
 #include "core/base/run_identity.hpp"
 #include "core/base/units.hpp"
 #include "core/model/json.hpp"
+#include "core/shm/lane_size.hpp"
 #include "server/spill.hpp"
 
 namespace damaris::server {
@@ -50,7 +51,7 @@ std::shared_ptr<shm::Region> make_region(const model::Model& model, const std::s
   spec.model = model::to_json(stored);
   spec.clients = static_cast<std::uint32_t>(clients);
   spec.threads = static_cast<std::uint32_t>(model.architecture.threads);
-  spec.lane_messages = model.architecture.lane_messages;
+  spec.lane_messages = shm::lane_capacity(model, spec.clients);
   spec.buffer_bytes = model.architecture.buffer_bytes;
   spec.weights = model.architecture.weights;
   spec.pooled = model.architecture.pooled;

@@ -23,14 +23,14 @@ class PoolScenario : public Scenario {
     return {[this] { use(1); }, [this] { use(2); }};
   }
   std::string field(std::size_t) const override { return "pool"; }
-  void check_end() override { expect(pool_.state.free_bytes == 2 && pool_.owner.load() == 0, "each has had it once"); }
+  void check_end() override { expect(pool_.state.reserved_bytes == 2 && pool_.owner.load() == 0, "each has had it once"); }
 
  private:
   void use(std::int32_t pid) {
     constexpr std::int64_t kWaitMs = 1'000'000;
     const shm::PoolLock lock(pool_, ProcessId{pid, 0, 1}, kWaitMs);
     expect(static_cast<bool>(lock), "who waits gets it");
-    pool_.state.free_bytes += 1;
+    pool_.state.reserved_bytes += 1;
   }
 
   shm::PoolHeader& pool_;

@@ -252,7 +252,7 @@ class LeaseScenario : public ServerScenario {
     while (!handover_->lease.try_take(Lease::Holder::intake)) wait_for_change();
     copy_ = data_;
     pointer_ = &copy_;
-    shm::release_block(block_, 64, *lane_);
+    shm::release_block(block_, 64, *lane_, 64, 0);
     handover_->lease.note_moved();
     handover_->lease.give_back();
   }

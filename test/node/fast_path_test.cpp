@@ -44,12 +44,14 @@ void* aligned_alloc(std::size_t alignment, std::size_t bytes) { return ++allocat
 namespace {
 
 constexpr int kSmall = 20;
+constexpr const char* kLongName = "a_name_too_long_for_a_string_without_memory_of_its_own";
 
 // Twenty small arrays of two dimensions with a place in a global one, and a large one.
 std::string configuration() {
   std::string data =
       "<layout name=\"small\" type=\"float\" dimensions=\"4,6\" global=\"8,6\"/><layout name=\"large\" type=\"double\" "
       "dimensions=\"10000\"/><variable name=\"large\" layout=\"large\"/>";
+  data += std::string("<variable name=\"") + kLongName + "\" layout=\"small\"/>";
   for (int i = 0; i < kSmall; ++i) data += "<variable name=\"v" + std::to_string(i) + "\" layout=\"small\"/>";
   return "<simulation name=\"fast_path\"><architecture><server start=\"manual\"/><buffer size=\"1MiB\"/></architecture><data>" +
          data + "</data></simulation>";
@@ -168,6 +170,20 @@ TEST_CASE("a write through a handle allocates nothing, not even the first one of
     REQUIRE(dc_flush(step, 10'000) == DC_OK);
   }
   CHECK(during == 0);
+  CHECK(dc_finalize() == DC_OK);
+}
+
+TEST_CASE("a write by name allocates nothing") {
+  const ServerProcess server;
+  REQUIRE(dc_initialize(server.config().c_str(), 0) == DC_OK);
+  const std::vector<float> data(24);
+  for (std::int64_t step = 0; step < 2; ++step) {
+    const std::size_t before = allocations;
+    const int code = dc_write(kLongName, step, data.data());
+    CHECK(allocations == before);
+    CHECK(code == DC_OK);
+    CHECK(dc_end_iteration(step) == DC_OK);
+  }
   CHECK(dc_finalize() == DC_OK);
 }
 

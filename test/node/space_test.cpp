@@ -1,5 +1,6 @@
 #include <random>
 
+#include "core/base/format.hpp"
 #include "node.hpp"
 
 namespace damaris::test {
@@ -132,6 +133,25 @@ TEST_CASE("a full lane blocks for its time-out and loses nothing") {
   node.client(0).end_iteration(0);
   node.stop();
   CHECK(node.lines("datasets 5").size() == 1);
+}
+
+TEST_CASE("two steps of many variables fit into a lane that the XML does not size") {
+  model::Model model = node_model();
+  model.architecture.buffer_bytes = 4 << 20;
+  constexpr std::uint32_t kVariables = 1500;
+  for (auto id = static_cast<std::uint32_t>(model.variables.size()); id < kVariables; ++id) {
+    model.variables.push_back(model.variables[0]);
+    model.variables.back().id = id;
+    model.variables.back().name = model.variables.back().path = format("v{}", id);
+  }
+  Node node(model, 1);  // its server does not run: nothing is taken
+  const std::int32_t four[4] = {1, 2, 3, 4};
+  for (std::int64_t step = 0; step < 2; ++step) {
+    for (std::uint32_t id = 4; id < kVariables; ++id) node.client(0).write(node.variable(0, format("v{}", id)), step, 0, four);
+    REQUIRE(node.client(0).end_iteration(step).code == DC_OK);
+  }
+  CHECK(node.client(0).status().waits == 0);
+  CHECK(node.client(0).status().events_waiting > 2 * (kVariables - 4));
 }
 
 TEST_CASE("rule 10: dc_status returns the largest hole and what is in use") {

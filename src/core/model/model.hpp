@@ -8,11 +8,12 @@
 
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/model/expression.hpp"
+#include "core/model/name_table.hpp"
 
 namespace damaris::model {
 
@@ -142,7 +143,7 @@ struct Architecture {
   bool reduces_on_full = false;             // apply reduce_on_full of the variables while the buffer is filling
   std::string spill;                        // folder for datasets that do not fit into the buffer, "" for none
   std::uint64_t spill_bytes = std::uint64_t{16} << 30;  // maximum size of the spill file
-  std::uint64_t lane_messages = 1024;                   // capacity of a lane, a power of two
+  std::uint64_t lane_messages = 0;                      // capacity of a lane, a power of two; 0: from the model (lane_size.hpp)
   std::int64_t attach_timeout_ms = 60'000;
   std::int64_t finalize_timeout_ms = 300'000;
   std::int64_t read_timeout_ms = 300'000;  // of a read from an earlier run
@@ -175,13 +176,13 @@ struct Model {
 class Names {
  public:
   explicit Names(const Model& model);
-  int variable(const std::string& name) const;
-  int layout(const std::string& name) const;
-  int event(const std::string& name) const;
-  int parameter(const std::string& name) const;
+  int variable(std::string_view name) const;
+  int layout(std::string_view name) const;
+  int event(std::string_view name) const;
+  int parameter(std::string_view name) const;
 
  private:
-  std::map<std::string, int> variables_, layouts_, events_, parameters_;
+  NameTable variables_, layouts_, events_, parameters_;
 };
 
 // A layout with its expressions evaluated; always in C order (slowest dimension first).

@@ -5,17 +5,21 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 
+#include "core/shm/segments.hpp"
 #include "core/shm/states.hpp"
 
 namespace damaris::shm {
 
-// Address-ordered first fit; adjacent blocks are merged when no hole is large enough.
+// Next fit: blocks are taken from the hole that was used last. Where that is too small, the search goes round the arena once. It visits
+// only segments in which something has been released since their last visit, or which have a hole that is large enough, and merges
+// adjacent free blocks there. So a block that stays is visited once for each release near it, however many stay.
 class Arena {
  public:
   Arena() = default;
   // Initializes an arena of `bytes` at `base` (64-byte aligned, `bytes` a multiple of 64) as one free block.
-  Arena(std::byte* base, std::uint64_t bytes, LaneHeader* lane) noexcept;
+  Arena(std::byte* base, std::uint64_t bytes, LaneHeader* lane);
   // An arena that another process has initialized; resume() sets its state.
   static Arena existing(std::byte* base, std::uint64_t bytes, LaneHeader* lane) noexcept;
 
@@ -31,55 +35,65 @@ class Arena {
 
   std::byte* base() const noexcept { return base_; }
   std::uint64_t size_bytes() const noexcept { return bytes_; }
-  // Both first reclaim what the server has released.
-  std::uint64_t used_bytes() noexcept;
+  // Without what the server has released. After rebuild() it may be too small while blocks are being released.
+  std::uint64_t used_bytes() const noexcept {
+    const std::uint64_t used = state_.reserved_bytes - lane_->released.load(std::memory_order_acquire);
+    return used <= bytes_ ? used : 0;
+  }
+  bool more_than_half_full() const noexcept { return used_bytes() * 2 > bytes_; }
   // Data bytes that fit into the largest hole with a header of this form.
   std::uint64_t largest_hole_bytes(Form form = kAllLists) noexcept;
   // Sets the owner recorded in the header of each block that is reserved from now on.
   void set_owner(std::uint32_t owner) noexcept { owner_ = owner; }
-  // For an arena that several processes use in turn: each resumes from the state that the previous one left.
-  const ArenaState& state() const noexcept { return state_; }
-  void resume(const ArenaState& state) noexcept {
-    state_ = state;
-    state_.first_free = checked_offset(state.first_free, 0);
-  }
-  // Rebuilds the state from the block headers; the space behind a damaged header stays unused.
-  void rebuild() noexcept;
+  // Block headers that searches have visited so far.
+  std::uint64_t visited_blocks() const noexcept { return visited_; }
 
-  // Estimates without a walk: blocks released since the last sweep count as free.
-  std::uint64_t used_hint_bytes() const noexcept {
-    // May underflow: a sweep may have merged a released block before its bytes were counted.
-    const std::uint64_t free = state_.free_bytes + (lane_->released.load(std::memory_order_relaxed) - state_.swept);
-    return free < bytes_ ? bytes_ - free : 0;
+  // For an arena that several processes use in turn: each resumes from the state and the index that the previous one left.
+  const ArenaState& state() const noexcept { return state_; }
+  const ArenaIndex& index() const noexcept { return *index_; }
+  void resume(const ArenaState& state, ArenaIndex& index) noexcept {
+    state_ = state;
+    if (!is_place(state_.cursor)) state_.cursor = 0;
+    index_ = &index;
   }
-  bool more_than_half_full() const noexcept { return used_hint_bytes() * 2 > bytes_; }
+  // Rebuilds both from the block headers; the space behind a damaged header stays unused.
+  void rebuild() noexcept;
 
  private:
   BlockHeader* at(std::uint64_t offset) const noexcept { return reinterpret_cast<BlockHeader*>(base_ + offset); }
-  std::uint64_t next_free(std::uint64_t offset) const noexcept;
-  BlockHeader* first_fit(std::uint64_t need, Form form) noexcept;
-  std::uint64_t split(std::uint64_t offset, std::uint64_t previous, std::uint64_t size, std::uint64_t need) noexcept;
-  // `offset` if it is aligned and not below `least`, otherwise kNoBlock.
-  static std::uint64_t checked_offset(std::uint64_t offset, std::uint64_t least) noexcept {
-    return offset >= least && offset % kLine == 0 ? offset : kNoBlock;
-  }
+  bool is_place(std::uint64_t offset) const noexcept { return offset < bytes_ && offset % kLine == 0; }
+  bool is_hole(std::uint64_t offset, std::uint64_t need) const noexcept;
+  std::uint64_t segment_of(std::uint64_t offset) const noexcept { return offset >> shift_; }
+  std::uint64_t segment_count() const noexcept { return segment_of(bytes_ - 1) + 1; }
+  std::uint64_t segment_end(std::uint64_t segment) const noexcept;
+  std::uint64_t released_in(std::uint64_t segment) const noexcept;
+  std::uint64_t find(std::uint64_t need, std::uint64_t released) noexcept;
+  std::uint64_t search(std::uint64_t need) noexcept;
+  std::uint64_t visit(std::uint64_t segment, std::uint64_t from, std::uint64_t need) noexcept;
+  std::uint64_t merge(std::uint64_t offset, std::uint64_t end, std::uint64_t need) noexcept;
+  std::uint64_t split(std::uint64_t offset, std::uint64_t size, std::uint64_t need) noexcept;
+  void note_boundaries(std::uint64_t offset, std::uint64_t end, std::uint64_t hole_end) noexcept;
+  void leave_hole() noexcept;
   void make_free(std::uint64_t offset, std::uint64_t size) noexcept;
-  bool sweep() noexcept;
-  void walk_and_merge() noexcept;
-  void reset(std::uint64_t released) noexcept;
+  void reset() noexcept;
 
   std::byte* base_ = nullptr;
   std::uint64_t bytes_ = 0;
   ArenaState state_;
   std::uint32_t owner_ = 0;
+  unsigned shift_ = kSmallestSegmentShift;
   LaneHeader* lane_ = nullptr;
+  ArenaIndex* index_ = nullptr;
+  std::shared_ptr<ArenaIndex> own_index_;
+  std::uint64_t visited_ = 0;
 };
 
-// The next sweep finds the state; `released` tells the client that a sweep is worthwhile, or that every block has been released.
-// `size_bytes`: size of the block as known to the caller, because the header may be overwritten once the block is released.
-inline void release_block(BlockHeader& block, std::uint64_t size_bytes, LaneHeader& lane) noexcept {
+// The next visit of its segment finds the state. `offset`: of the block in its arena of `arena_bytes`. `size_bytes`: size of the block as
+// known to the caller, because the header may be overwritten once the block is released.
+inline void release_block(BlockHeader& block, std::uint64_t size_bytes, LaneHeader& lane, std::uint64_t arena_bytes,
+                          std::uint64_t offset) noexcept {
   set_state(block, BlockState::released);
-  lane.released.fetch_add(size_bytes, std::memory_order_release);
+  count_release(lane, arena_bytes, offset, size_bytes);
 }
 
 using VisitBlock = std::function<void(BlockHeader&, std::uint64_t)>;

@@ -33,16 +33,15 @@ enum class BlockState : std::uint32_t {
 inline constexpr std::uint16_t kBlockMagic = 0x4b44;  // "DK"
 
 // Blocks follow each other without gaps, so the arena can be walked from its start.
-// C writes all fields while reserved; S reads them after published (acquire) and writes only `state`. In a free block only magic, state,
-// size_bytes and next_free are valid.
+// C writes all fields while reserved; S reads them after published (acquire) and writes only `state`. In a free block only magic, state
+// and size_bytes are valid.
 struct alignas(kLine) BlockHeader {
   std::uint16_t magic;
   std::uint8_t ndims;
   std::uint8_t flags;  // kHas...: the lists that follow the extents, and the checksum
   std::atomic<std::uint32_t> state;
   std::atomic<std::uint64_t> size_bytes;  // header included; one store moves a boundary, so a walk never sees half a split
-  std::uint64_t
-      next_free;  // C only: arena offset of the next free block, kNoBlock at the end; in a block that is not free: the owner
+  std::uint64_t owner;                    // C: its slot
   std::uint64_t data_bytes;
   std::int64_t step;
   std::uint32_t variable;

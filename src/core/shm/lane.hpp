@@ -60,15 +60,19 @@ class LaneReader {
  public:
   LaneReader() = default;
   LaneReader(LaneHeader* lane, std::uint64_t capacity) noexcept
-      : lane_(lane), mask_(capacity - 1), tail_(lane->tail.load(std::memory_order_relaxed)) {}
+      : lane_(lane), mask_(capacity - 1), tail_(lane->tail.load(std::memory_order_relaxed)), head_(tail_) {}
 
   bool empty() const noexcept { return lane_->head.load(std::memory_order_relaxed) == tail_; }
 
   // Copies the oldest message into `message` and leaves it in the lane. Returns false if the lane is empty. Never blocks.
   // The caller checks message.serial against position(), because the contents of the lane are not trusted.
-  bool peek(shm::Message& message) const noexcept {
-    const std::uint64_t head = lane_->head.load(std::memory_order_acquire);
-    if (head == tail_ || head - tail_ > mask_ + 1) return false;
+  // Looks at the writer's counter only after the messages that it announced before: each look takes the line from the writer.
+  bool peek(shm::Message& message) noexcept {
+    if (head_ == tail_) {
+      const std::uint64_t head = lane_->head.load(std::memory_order_acquire);
+      if (head == tail_ || head - tail_ > mask_ + 1) return false;
+      head_ = head;
+    }
     message = ring_of(lane_)[tail_ & mask_];
     return true;
   }
@@ -96,6 +100,7 @@ class LaneReader {
   LaneHeader* lane_ = nullptr;
   std::uint64_t mask_ = 0;
   std::uint64_t tail_ = 0;
+  std::uint64_t head_ = 0;  // as last seen
 };
 
 }  // namespace damaris::shm

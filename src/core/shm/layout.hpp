@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "core/shm/message.hpp"
@@ -148,24 +149,42 @@ struct LaneSpan {
   std::uint64_t arena;  // the lane whose `released` counter belongs to the arena: its own, or 0 in a shared pool
 };
 
+// An arena of more than one segment counts releases in each, so that a client looks for room only where something has changed.
+inline constexpr std::uint64_t kSegments = 1024;
+inline constexpr unsigned kSmallestSegmentShift = 16;
+
+// Processors fetch lines in pairs: `head`, `tail` and `released`, which different processes write or read at the same time, are in three.
 struct LaneHeader {
-  alignas(kLine) std::atomic<std::uint64_t> head;  // C release, S acquire: messages pushed
-  alignas(kLine) std::atomic<std::uint64_t> tail;  // S release, C acquire: messages taken
   // S and C release, C acquire: bytes of released blocks in this lane's arena.
   alignas(kLine) std::atomic<std::uint64_t> released;
+  // The same, for the blocks that begin in each segment (segments.hpp). Unused in an arena of one segment.
+  alignas(kLine) std::atomic<std::uint64_t> released_in[kSegments];
+  alignas(kLine) std::atomic<std::uint64_t> head;  // C release, S acquire: messages pushed
+  alignas(kLine) std::atomic<std::uint64_t> tail;  // S release, C acquire: messages taken
   // shm::Message ring[lane_messages] follows
 };
+static_assert(offsetof(LaneHeader, head) / (2 * kLine) != offsetof(LaneHeader, tail) / (2 * kLine));
 
 inline constexpr std::uint64_t kMixedSpaces = ~0ull;
 inline constexpr std::uint64_t kNoBlock = ~0ull;
 
 // The state of an arena, which can be rebuilt from its block headers.
 struct ArenaState {
-  std::uint64_t first_free = kNoBlock;
-  std::uint64_t free_bytes = 0;
-  std::uint64_t swept = 0;           // value of `released` at the last sweep
-  std::uint64_t reserved_bytes = 0;  // total so far; equal to `released` when every block has been released
+  std::uint64_t cursor = 0;          // offset of the block at which the next search begins: the hole that was used last
+  std::uint64_t reserved_bytes = 0;  // total so far; minus `released`: in use
   std::uint64_t reserved_at_reset = 0;
+  std::uint64_t failed_bytes = kNoBlock;  // the smallest block for which there was no hole ...
+  std::uint64_t failed_at = 0;            // ... when `released` was this
+};
+
+// What the last visit of a segment found. Can be rebuilt as well.
+struct SegmentState {
+  std::uint64_t before;   // offset of the last block that begins before the segment
+  std::uint64_t seen;     // value of its counter of releases
+  std::uint64_t largest;  // size of the largest hole that begins in it
+};
+struct ArenaIndex {
+  SegmentState segments[kSegments] = {};
 };
 
 // For a pool shared by all clients. The process that takes the lock over from a dead owner rebuilds `state` from the blocks.
@@ -177,6 +196,7 @@ struct alignas(kLine) PoolHeader {
   std::atomic<std::uint64_t> space;    // PID and time namespace of all processes
   std::atomic<std::uint32_t> waiting;  // waiting processes; one that died while waiting still counts
   ArenaState state;                    // protected by the lock
+  ArenaIndex index;                    // protected by the lock
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);

@@ -17,7 +17,9 @@ constexpr std::int64_t kOwnerCheckMs = 5;  // how long an owner may hold the loc
 void make_pool(PoolHeader& pool, std::byte* base, std::uint64_t bytes, LaneHeader* lane) {
   new (&pool) PoolHeader{};
   pool.space.store(this_process().space, std::memory_order_relaxed);
-  pool.state = Arena(base, bytes, lane).state();
+  const Arena arena(base, bytes, lane);
+  pool.state = arena.state();
+  pool.index = arena.index();
 }
 
 PoolLock::PoolLock(PoolHeader& pool, const ProcessId& self, std::int64_t wait_ms) noexcept
@@ -69,11 +71,11 @@ template <class Work>
 void PooledArena::with_lock(Work&& work) noexcept {
   const PoolLock lock(*pool_, self_, lock_timeout_ms_);
   if (!lock) return;
-  arena_.resume(pool_->state);
+  arena_.resume(pool_->state, pool_->index);
   if (lock.is_orphan()) arena_.rebuild();
   work();
   pool_->state = arena_.state();
-  used_ = arena_.used_hint_bytes();
+  used_ = arena_.used_bytes();
 }
 
 BlockHeader* PooledArena::reserve_locked(std::uint64_t data_bytes, Form form) noexcept {
@@ -84,7 +86,7 @@ BlockHeader* PooledArena::reserve_locked(std::uint64_t data_bytes, Form form) no
 
 std::uint64_t PooledArena::used_bytes() noexcept {
   if (pool_ == nullptr) return arena_.used_bytes();
-  with_lock([&] { (void)arena_.used_bytes(); });
+  with_lock([] {});
   return used_;
 }
 
@@ -98,13 +100,13 @@ std::uint64_t PooledArena::largest_hole_bytes(Form form) noexcept {
 bool reclaim(PoolHeader& pool, Arena arena, std::uint32_t owner, const std::function<bool(const BlockHeader&)>& is_held_block) {
   const PoolLock lock(pool, this_process(), 0);
   if (!lock) return false;
-  arena.resume(pool.state);
-  if (lock.is_orphan()) arena.rebuild();
+  arena.resume(pool.state, pool.index);
   walk_arena(arena.base(), arena.size_bytes(), [&](BlockHeader& block, std::uint64_t) {
     const auto state = state_of(block);
-    if (state == BlockState::free || state == BlockState::released || block.next_free != owner || is_held_block(block)) return;
+    if (state == BlockState::free || state == BlockState::released || block.owner != owner || is_held_block(block)) return;
     arena.cancel(block);
   });
+  arena.rebuild();  // the client may have died between the release of a block and its counting
   pool.state = arena.state();
   return true;
 }

@@ -55,8 +55,8 @@ class PooledArena {
   std::uint64_t used_bytes() noexcept;
   std::uint64_t largest_hole_bytes(Form form = kAllLists) noexcept;
   // In a pool: as of this thread's last access.
-  std::uint64_t used_hint_bytes() const noexcept { return pool_ == nullptr ? arena_.used_hint_bytes() : used_; }
-  bool more_than_half_full() const noexcept { return used_hint_bytes() * 2 > arena_.size_bytes(); }
+  std::uint64_t last_used_bytes() const noexcept { return pool_ == nullptr ? arena_.used_bytes() : used_; }
+  bool more_than_half_full() const noexcept { return last_used_bytes() * 2 > arena_.size_bytes(); }
 
  private:
   BlockHeader* reserve_locked(std::uint64_t data_bytes, Form form) noexcept;

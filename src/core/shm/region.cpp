@@ -34,7 +34,7 @@ Geometry geometry(const RegionSpec& spec, const std::vector<std::uint64_t>& shar
   g.slots = round_up(sizeof(RegionHeader), kLine);
   g.spans = g.slots + spec.clients * sizeof(ClientSlot);
   g.pool = round_up(g.spans + lanes * sizeof(LaneSpan), kLine);
-  g.xml = g.pool + sizeof(PoolHeader);
+  g.xml = g.pool + (is_pooled(spec.pooled, spec.clients, spec.threads) ? sizeof(PoolHeader) : 0);
   g.model = round_up(g.xml + spec.xml.size(), kLine);
   g.lanes = round_up(g.model + spec.model.size(), kPage);
   g.lane_stride = round_up(lane_bytes(spec.lane_messages), kPage);

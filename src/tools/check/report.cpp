@@ -5,6 +5,8 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/units.hpp"
+#include "core/shm/lane_size.hpp"
+#include "core/shm/message.hpp"
 #include "tools/check/text_table.hpp"
 
 namespace damaris::check {
@@ -59,7 +61,19 @@ std::string stale_text(model::StalePolicy policy) {
   return policy == model::StalePolicy::discard ? "data of a dead job are discarded" : "data of a dead job stop the start";
 }
 
-std::string overview(const model::Model& model) {
+std::string lanes_text(const model::Architecture& a, std::uint64_t messages) {
+  const std::uint64_t bytes = messages * sizeof(shm::Message) * static_cast<std::uint64_t>(a.threads);
+  const std::string each = a.threads > 1 ? format("a client for each of its {} threads", a.threads) : "a client";
+  return format("{} messages of {} B {} ({})", messages, sizeof(shm::Message), each, size_text(bytes));
+}
+
+std::string lane_steps(const model::Model& model, std::uint64_t messages) {
+  const std::uint64_t steps = messages / shm::step_messages(model);
+  const std::string held = steps == 0 ? "less than a step" : steps == 1 ? "one step" : format("{} steps", steps);
+  return format("room for {} of {} variables", held, model.variables.size());
+}
+
+std::string overview(const model::Model& model, const Sizes& sizes) {
   const model::Architecture& a = model.architecture;
   const std::string none = a.dedicated_cores == 0 ? "0: each process does the work itself"
                                                   : format("{} per node{}", a.dedicated_cores, a.pin ? ", pinned" : "");
@@ -67,7 +81,8 @@ std::string overview(const model::Model& model) {
   std::vector<Row> rows = {
       {"dedicated cores", none},  {"clients", clients + (a.threads > 1 ? format(", {} threads each", a.threads) : "")},
       {"buffer", buffer_text(a)}, {"", full_text(a)},
-      {"", stale_text(a.stale)},  {"lanes", format("{} events per client", a.lane_messages)}};
+      {"", stale_text(a.stale)},  {"lanes", lanes_text(a, sizes.lane_messages)}};
+  if (!model.variables.empty()) rows.push_back({"", lane_steps(model, sizes.lane_messages)});
   for (const model::Plugin& plugin : model.plugins) rows.push_back({plugin.storage ? "storage" : "plugin", plugin_text(plugin)});
   const std::string reason = model::mpi_reason(model);
   rows.push_back({"log", model.log.level == "off"
@@ -210,7 +225,7 @@ std::string need(const model::Model& model, const Sizes& s) {
 }  // namespace
 
 std::string text_report(const model::Model& model, const Sizes& sizes) {
-  return overview(model) + parameters(model) + compounds(model) + layouts(model) + variables(model) + events(model) +
+  return overview(model, sizes) + parameters(model) + compounds(model) + layouts(model) + variables(model) + events(model) +
          need(model, sizes);
 }
 

@@ -35,6 +35,7 @@ std::string json_report(const model::Model& model, const Sizes& sizes, const std
   Json result = {{"file", model.file}, {"valid", true}, {"warnings", warnings}, {"needs_mpi", model::needs_mpi(model)}};
   Json& figures = result["sizes"];
   figures = {{"known", sizes.known}, {"steps", sizes.steps}, {"clients", sizes.clients}};
+  figures["lane_messages"] = sizes.lane_messages;
   if (sizes.known) {
     figures["step_bytes_per_client"] = sizes.step_bytes;
     figures["buffer_bytes_per_client"] = sizes.client_bytes;
@@ -42,6 +43,7 @@ std::string json_report(const model::Model& model, const Sizes& sizes, const std
     if (sizes.clients > 0) figures["buffer_bytes_needed"] = sizes.buffer_bytes;
   }
   result["model"] = Json::parse(model::to_json(model));
+  result["model"]["architecture"]["lane_messages"] = sizes.lane_messages;
   replace_enumerators(result["model"]);
   return text_of(result, 2) + "\n";
 }

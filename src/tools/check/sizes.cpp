@@ -10,6 +10,7 @@
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
 #include "core/shm/block.hpp"
+#include "core/shm/lane_size.hpp"
 
 namespace damaris::check {
 namespace {
@@ -115,6 +116,7 @@ Sizes measure(const model::Model& model, int steps, int clients) {
   Sizes s;
   s.steps = steps;
   s.clients = clients > 0 ? clients : config::clients_per_server(model);
+  s.lane_messages = shm::lane_capacity(model, static_cast<std::uint64_t>(s.clients));
   std::uint64_t blocks = 0;
   s.known = sum_up(model, s.step_bytes, blocks);
   if (!s.known) return s;

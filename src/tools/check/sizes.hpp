@@ -18,6 +18,7 @@ struct Sizes {
   std::uint64_t step_bytes = 0;        // of one client, every enabled variable once
   std::uint64_t client_bytes = 0;      // room one client needs for `steps`, block headers included
   std::uint64_t buffer_bytes = 0;      // room all clients of a server need, 0 without `clients`
+  std::uint64_t lane_messages = 0;     // capacity of the lane of each thread of a client, also if not `known`
   std::uint64_t clients_that_fit = 0;  // with equal shares in the buffer of the XML
 };
 

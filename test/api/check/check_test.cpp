@@ -74,6 +74,25 @@ TEST_CASE("check ends with 1 for every invalid file and says on standard error w
   }
 }
 
+TEST_CASE("check shows how many messages a lane holds, what it takes and how many steps that is") {
+  const TempFolder folder;
+  const auto with = [](const std::string& lanes) {
+    std::string xml =
+        "<simulation><architecture><buffer size='64MiB'/>" + lanes + "</architecture><layout name='l' type='int' dimensions='4'/>";
+    for (int i = 0; i < 2000; ++i) xml += "<variable name='v" + std::to_string(i) + "' layout='l'/>";
+    return xml + "</simulation>";
+  };
+  const std::string file = folder.write("many.xml", with(""));
+  const std::string text = check({file}).out;
+  CHECK_THAT(text, Contains("4096 messages of 64 B a client (256 KiB)") && Contains("room for 2 steps of 2000 variables"));
+  CHECK(Json::parse(check({file, "--json"}).out).at("sizes").at("lane_messages") == 4096);
+  // Each of 1024 clients has room for 512 blocks.
+  const std::string crowd = check({file, "--clients", "1024"}).out;
+  CHECK_THAT(crowd, Contains("1024 messages of 64 B a client (64 KiB)") && Contains("room for less than a step of 2000"));
+  const std::string given = check({folder.write("given.xml", with("<lanes events='2048'/>"))}).out;
+  CHECK_THAT(given, Contains("2048 messages of 64 B a client (128 KiB)") && Contains("room for one step of 2000 variables"));
+}
+
 TEST_CASE("check shows the model: extents in C order, bytes, what an event does") {
   const Run storm = check({example("staggered.xml")});
   CHECK_THAT(storm.out, Contains("points   real32 (real, float)  42 x 54 x 54 with ghosts  40 x 96 x 96  489,888"));

@@ -67,6 +67,20 @@ TEST_CASE("an event that was only looked at stays in its lane, for the next read
   CHECK(event.step == 1);
 }
 
+TEST_CASE("a reader looks at the writer's counter only when it has taken what that had announced") {
+  Ring ring(4);
+  LaneWriter writer(ring.lane, ring.capacity);
+  LaneReader reader(ring.lane, ring.capacity);
+  for (std::int64_t step = 0; step < 2; ++step) REQUIRE(writer.try_push(event_of_step(step)));
+  Message event = {};
+  REQUIRE(reader.try_take(event));
+  ring.lane->head.store(1'000);  // more than there can be: a look would end the lane
+  REQUIRE(reader.try_take(event));
+  CHECK(event.step == 1);
+  CHECK_FALSE(reader.try_take(event));
+  CHECK(reader.damaged());
+}
+
 TEST_CASE("a push on a full lane returns false and leaves the lane unchanged") {
   Ring ring(4);
   LaneWriter writer(ring.lane, ring.capacity);
