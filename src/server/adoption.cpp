@@ -24,7 +24,7 @@ Adoption::Adoption(shm::Region& region, const model::Model& model, Ledger& ledge
 void Adoption::take_over(bool give_up_spilled, const TakeBlock& take_block) {
   roster_.adopt();
   // Steps are stored in order and then released: blocks left of a settled step are not all of it.
-  settled_ = shm::settled_step(region_.header());
+  settled_ = shm::settled_steps(region_.header());
   take_spilled(give_up_spilled);
   restore_open_steps();
   std::unordered_set<std::uint64_t> waiting;
@@ -45,7 +45,7 @@ Spill::Verdict Adoption::take_spilled_block(const shm::BlockHeader& header, cons
     log_line(LogLevel::error, format("a dataset in {} is damaged: {}", ledger_.spill_file().path(), intake.fault));
     return Spill::Verdict::damaged;
   }
-  if (header.step <= settled_ || ledger_.holds(intake.dataset)) return Spill::Verdict::obsolete;
+  if (settled_.contains(header.step) || ledger_.holds(intake.dataset)) return Spill::Verdict::obsolete;
   const auto [first, last] = spilled_steps_.value_or(std::pair(header.step, header.step));
   spilled_steps_ = {std::min(first, header.step), std::max(last, header.step)};
   (void)ledger_.add(intake.dataset, intake.block);
@@ -80,7 +80,8 @@ void Adoption::restore_open_steps() {
   for (const std::int64_t step : shm::omitted_steps(region_.header(), settled_)) ledger_.open(step);
   constexpr std::int64_t kMost = 4096;
   const shm::OverflowSteps overflow = shm::overflow_steps(region_.header(), settled_);
-  for (std::int64_t step = overflow.first; step <= overflow.last && step - overflow.first < kMost; ++step) ledger_.open(step);
+  for (std::int64_t step = overflow.first; step <= overflow.last && step - overflow.first < kMost; ++step)
+    if (!settled_.contains(step)) ledger_.open(step);
   if (overflow.last - overflow.first >= kMost)
     log_line(LogLevel::warning,
              format("of some steps from {} to {} writes were left out for want of room, or only a physical time was "
@@ -124,7 +125,7 @@ void Adoption::take_arena(Member& keeper, Lane& lane, const std::unordered_set<s
     const std::uint64_t place = lane.span.arena_offset + offset;
     if (shm::state_of(block) != shm::BlockState::published) return;
     if (waiting.count(place) > 0 || block.step < 0 || block.step > shm::kHighestStep) return;
-    if (block.step <= settled_) return shm::set_state(block, shm::BlockState::released);
+    if (settled_.contains(block.step)) return shm::set_state(block, shm::BlockState::released);
     shm::Message message = {};
     message.kind = shm::MessageKind::write;
     message.step = block.step;

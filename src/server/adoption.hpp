@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/shm/frontier.hpp"
 #include "core/shm/region.hpp"
 #include "server/failures.hpp"
 #include "server/intake.hpp"
@@ -29,8 +30,8 @@ class Adoption {
   // longer in a lane to `take_block`.
   void take_over(bool give_up_spilled, const TakeBlock& take_block);
 
-  // The last step that the dead server had processed: stored, or given up.
-  std::int64_t settled() const noexcept { return settled_; }
+  // The steps that the dead server had processed: stored, or given up.
+  const shm::SettledSteps& settled() const noexcept { return settled_; }
   // Number of datasets that were spilled and lost, or arrived after their step was stored.
   std::uint64_t given_up() const noexcept { return given_up_; }
   // The lowest and the highest step found in the spill file.
@@ -55,7 +56,7 @@ class Adoption {
   Roster& roster_;
   const VariableInfos& infos_;
   Failures& failures_;
-  std::int64_t settled_ = shm::kNoStep;
+  shm::SettledSteps settled_;
   std::uint64_t given_up_ = 0;
   std::optional<std::pair<std::int64_t, std::int64_t>> spilled_steps_;
   std::string lost_sentence_;  // describes lost datasets whose steps are unknown

@@ -90,7 +90,7 @@ void IntakeSide::reject(Member& member, Lane& lane, const std::string& why) {
 void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& message) {
   if (message.kind == shm::MessageKind::read || message.kind == shm::MessageKind::last_step)
     return take_read_request(member, lane, message);
-  if (adoption_ && message.step <= adoption_->settled() && message.kind != shm::MessageKind::finalize)
+  if (adoption_ && adoption_->settled().contains(message.step) && message.kind != shm::MessageKind::finalize)
     return adoption_->discard_late_write(member, lane, message);
   if (message.kind != shm::MessageKind::flush && message.kind != shm::MessageKind::finalize) {
     if (message.step > shm::kHighestStep) return reject(member, lane, format("there is no step {}", message.step));
@@ -240,7 +240,7 @@ std::vector<dc_lost_t> IntakeSide::lost() const {
   std::vector<dc_lost_t> lost;
   for (const Member& member : roster_.members()) {
     const bool uncertain = adoption_ && adoption_->is_damaged();
-    const std::int64_t last = uncertain ? std::min(member.own_frontier, adoption_->settled()) : member.own_frontier;
+    const std::int64_t last = uncertain ? std::min(member.own_frontier, adoption_->settled().last_processed) : member.own_frontier;
     if (member.id >= 0 && last != kAllSteps && member.presence == Member::Presence::gone) lost.push_back({member.id, last});
   }
   return lost;

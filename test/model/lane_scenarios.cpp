@@ -6,6 +6,7 @@
 
 #include "core/shm/doorbell.hpp"
 #include "core/shm/frontier.hpp"
+#include "core/shm/given_up.hpp"
 #include "core/shm/lane.hpp"
 #include "core/shm/mailbox.hpp"
 #include "core/shm/open_steps.hpp"
@@ -263,7 +264,7 @@ class FactsScenario : public Bare {
     }};
   }
   void check_end() override {
-    const auto known = shm::known_open_steps(region_, shm::settled_step(region_));
+    const auto known = shm::known_open_steps(region_, shm::settled_steps(region_));
     for (const shm::KnownStep& step : known)
       expect(step.step == kStep && step.time.value_or(2.0) == 2.0, "a time is of its own step");
     expect(lane_->tail.load() == 0 || (known.size() == 1 && known[0].time),
@@ -272,6 +273,23 @@ class FactsScenario : public Bare {
 
  private:
   static constexpr std::int64_t kStep = shm::kOpenSteps;
+};
+
+// The server gives up a step for which there is no entry: the oldest run goes into the range, under the eyes of a client that asks about it.
+class GivenUpScenario : public Bare {
+ public:
+  GivenUpScenario(std::byte* memory, int) : Bare(memory) {
+    shm::clear_given_up(region_);
+    for (std::int64_t run = 0; run < static_cast<std::int64_t>(shm::kGivenUp); ++run)
+      shm::record_given_up(region_, 2 * run, false, runs_);
+  }
+  std::vector<std::function<void()>> threads() override {
+    return {[this] { shm::record_given_up(region_, 1000, false, runs_); },
+            [this] { expect(shm::is_given_up(region_, 0), "a step that was given up stays so"); }};
+  }
+
+ private:
+  std::uint64_t runs_ = 0;
 };
 
 class ReadyScenario : public Bare {
@@ -335,6 +353,7 @@ class ReportsScenario : public Bare {
 
 Make mail_before(Sign sign) { return maker<SignScenario>(sign); }
 Make facts() { return maker<FactsScenario>(0); }
+Make given_up() { return maker<GivenUpScenario>(0); }
 Make ready() { return maker<ReadyScenario>(0); }
 Make lane(int events) { return maker<LaneScenario>(events); }
 Make waiting(int events) { return maker<WaitingScenario>(events); }

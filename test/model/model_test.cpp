@@ -104,6 +104,10 @@ TEST_CASE("a server that is killed at any access leaves no step with the time of
   check_all("facts", facts(), options);
 }
 
+TEST_CASE("a step that was given up counts as that at every moment, also while later ones push it out of its entry") {
+  check_all("given up", given_up());
+}
+
 TEST_CASE("a region that is ready is whole") { check_all("ready", ready()); }
 
 TEST_CASE("the lock of a pool has one owner at a time, and who waits gets it") { check_all("pool", pool()); }

@@ -65,6 +65,7 @@ Make settling();
 // A server notes facts about an open step in the place of an old one. To be killed.
 Make facts();
 // The region is made ready, and read.
+Make given_up();
 Make ready();
 
 // Clients: two processes with one pool; two that claim slots, with one id or for one slot; one that attaches.

@@ -157,6 +157,17 @@ TEST_CASE("a step whose blocks were being given back is not stored again with th
   CHECK(remains.region().unreleased_blocks() == 0);
 }
 
+TEST_CASE("a recovery that was killed while it released a step has not stored an earlier one that it could not store") {
+  Remains remains;
+  for (int step : {3, 4})
+    for (int id : {0, 1}) remains.write(id, step);
+  remains.region().header().releasing.store(4);
+  const auto lines = remains.recover();
+  REQUIRE(lines.size() == 1);
+  CHECK_THAT(lines[0], Catch::Contains("step 3 ") && Catch::Contains("datasets 2 "));
+  CHECK(remains.region().unreleased_blocks() == 0);
+}
+
 // The page of the last block may not be written, so that the server stops in the middle of giving the blocks back.
 TEST_CASE("while a server gives the blocks of a step back, the region says which step that is") {
   Remains remains(1);

@@ -3,8 +3,6 @@
 // Before it: the answer of the storage, and the reports about it in the mailboxes. After it: dc_flush, dc_status, recovery.
 #pragma once
 
-#include <algorithm>
-
 #include "core/shm/layout.hpp"
 
 namespace damaris::shm {
@@ -34,10 +32,20 @@ inline void begin_release(RegionHeader& header, std::int64_t step) noexcept {
 }
 inline void end_release(RegionHeader& header) noexcept { header.releasing.store(kNoStep, std::memory_order_release); }
 
-// The last step that a server had stored when it died. Relaxed, like all that is read of a dead server alone: the kernel, which says that
-// it is dead, has ordered that.
-inline std::int64_t settled_step(const RegionHeader& header) noexcept {
-  return std::max(header.releasing.load(std::memory_order_relaxed), header.last_processed.load(std::memory_order_relaxed));
+// The steps that a server had stored when it died, in order; and one that it was releasing, which may come after steps that a recovery could
+// not store.
+struct SettledSteps {
+  SettledSteps(std::int64_t processed = kNoStep, std::int64_t releasing_step = kNoStep) noexcept
+      : last_processed(processed), releasing(releasing_step) {}
+  bool contains(std::int64_t step) const noexcept { return step <= last_processed || step == releasing; }
+
+  std::int64_t last_processed;
+  std::int64_t releasing;
+};
+
+// Relaxed, like all that is read of a dead server alone: the kernel, which says that it is dead, has ordered that.
+inline SettledSteps settled_steps(const RegionHeader& header) noexcept {
+  return {header.last_processed.load(std::memory_order_relaxed), header.releasing.load(std::memory_order_relaxed)};
 }
 
 }  // namespace damaris::shm

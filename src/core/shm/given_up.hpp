@@ -36,7 +36,8 @@ inline void record_given_up(RegionHeader& header, std::int64_t step, bool goes_o
 
 inline bool is_given_up(const RegionHeader& header, std::int64_t step) noexcept {
   const auto holds = [step](const std::atomic<std::int64_t>& first, const std::atomic<std::int64_t>& last) {
-    const std::int64_t from = first.load(std::memory_order_acquire), to = last.load(std::memory_order_acquire);
+    const std::int64_t from = first.load(std::memory_order_acquire);
+    const std::int64_t to = last.load(std::memory_order_acquire);
     return from != kNoStep && from <= step && step <= to && from == first.load(std::memory_order_acquire);
   };
   return std::any_of(std::begin(header.given_up), std::end(header.given_up),

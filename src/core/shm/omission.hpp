@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/shm/frontier.hpp"
 #include "core/shm/layout.hpp"
 
 namespace damaris::shm {
@@ -61,12 +62,13 @@ inline void omit(RegionHeader& header, std::int64_t step, Omission omission) noe
   }
 }
 
-// The steps after `settled` with an omission: at least the client that decided it omitted a write. A killed server may not have received
+// The steps that were not settled and have an omission: at least the client that decided it omitted a write. A killed server may not have received
 // the message about it.
-inline std::vector<std::int64_t> omitted_steps(const RegionHeader& header, std::int64_t settled) {
+inline std::vector<std::int64_t> omitted_steps(const RegionHeader& header, const SettledSteps& settled) {
   std::vector<std::int64_t> steps;
   for (const std::atomic<std::uint64_t>& word : header.omissions)
-    if (const std::int64_t step = Omission(word.load(std::memory_order_relaxed)).step(); step > settled && step <= kHighestStep)
+    if (const std::int64_t step = Omission(word.load(std::memory_order_relaxed)).step();
+        !settled.contains(step) && step <= kHighestStep)
       steps.push_back(step);
   return steps;
 }

@@ -75,13 +75,13 @@ struct KnownStep {
   bool lacks_writes = false;
 };
 
-// The facts that a dead server recorded about steps after `settled`; no value is trusted.
-inline std::vector<KnownStep> known_open_steps(const RegionHeader& header, std::int64_t settled) {
+// The facts that a dead server recorded about steps that were not settled; no value is trusted.
+inline std::vector<KnownStep> known_open_steps(const RegionHeader& header, const SettledSteps& settled) {
   std::vector<KnownStep> steps;
   for (const OpenStep& entry : header.open_steps) {
     const std::int64_t step = entry.step.load(std::memory_order_relaxed);
     const std::uint32_t facts = entry.facts.load(std::memory_order_relaxed);
-    if (step <= settled || step > kHighestStep) continue;
+    if (settled.contains(step) || step > kHighestStep) continue;
     steps.push_back({step, {}, (facts & kLacksWrites) != 0});
     if ((facts & kHasTime) != 0) steps.back().time = entry.time.load(std::memory_order_relaxed);
   }
@@ -94,11 +94,12 @@ struct OverflowSteps {
   bool may_have_times = false, may_lack_writes = false;
 };
 
-inline OverflowSteps overflow_steps(const RegionHeader& header, std::int64_t settled) noexcept {
+inline OverflowSteps overflow_steps(const RegionHeader& header, const SettledSteps& settled) noexcept {
   const std::uint32_t facts = header.overflow_facts.load(std::memory_order_relaxed);
-  return {std::max(header.overflow_first.load(std::memory_order_relaxed), std::max<std::int64_t>(settled, kNoStep) + 1),
-          std::min(header.overflow_last.load(std::memory_order_relaxed), kHighestStep), (facts & kHasTime) != 0,
-          (facts & kLacksWrites) != 0};
+  return {
+      std::max(header.overflow_first.load(std::memory_order_relaxed), std::max<std::int64_t>(settled.last_processed, kNoStep) + 1),
+      std::min(header.overflow_last.load(std::memory_order_relaxed), kHighestStep), (facts & kHasTime) != 0,
+      (facts & kLacksWrites) != 0};
 }
 
 struct StepRange {
@@ -107,7 +108,7 @@ struct StepRange {
 
 // The range of steps that recovery must record as partial regardless of the remaining blocks; nothing if there is none.
 inline std::optional<StepRange> lacks_writes(const RegionHeader& header) {
-  const std::int64_t settled = settled_step(header);
+  const SettledSteps settled = settled_steps(header);
   std::vector<std::int64_t> steps = omitted_steps(header, settled);
   const OverflowSteps overflow = overflow_steps(header, settled);
   if (overflow.may_lack_writes && overflow.first <= overflow.last) steps.insert(steps.end(), {overflow.first, overflow.last});

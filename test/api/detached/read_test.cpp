@@ -55,7 +55,7 @@ TEST_CASE("a client that is killed while it reads leaves nothing behind that sto
 }
 
 TEST_CASE("a server that is stopped is a time-out of the read, one that is killed a loss") {
-  Run run("<clients count='1'/><buffer size='1MiB' timeout='200ms'/>", kStorage);
+  Run run("<clients count='1'/><server read-timeout='200ms'/><buffer size='1MiB'/>", kStorage);
   TestClient& client = run.attached(0);
   const shm::FoundRegion region = run.region();
   ::kill(region.server.pid, SIGSTOP);
