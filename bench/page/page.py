@@ -78,7 +78,7 @@ def sections(name, report):
     if "table" in report:
         yield f"<p>{html.escape(report['table']['text'])}</p>"
         yield pd.DataFrame(report["table"]["lines"], columns=report["table"]["heads"]).to_html(index=False, border=0)
-    yield PICTURES[name.partition("-")[0]](report["details"])
+    yield PICTURES[name if name in PICTURES else name.partition("-")[0]](report["details"])
 
 
 def against_good(rows):

@@ -236,7 +236,7 @@ def xml(run, fields):
     <dedicated cores="{0 if run.mode == 'in-place' else 1}"/>
     <clients count="{run.clients}" threads="{run.threads}"/>
     <server start="{fields['start']}" attach-timeout="{fields['attach']:.0f}s" finalize-timeout="{fields['finalize'] * 1000:.0f}ms"
-      read-timeout="{run.buffer_timeout_ms}ms"/>
+      read-timeout="{max(run.buffer_timeout_ms, 1)}ms"/>
     <buffer size="{fields['size']}" split="{fields['split']}" timeout="{run.buffer_timeout_ms}ms" checksum="{fields['checksum']}"
       stale="{fields['stale']}" {attributes_of_buffer(run)}/>
     <lanes events="{fields['events']}"/>
