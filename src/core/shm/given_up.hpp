@@ -25,7 +25,8 @@ inline void record_given_up(RegionHeader& header, std::int64_t step, bool goes_o
   if (goes_on && runs > 0) return header.given_up[(runs - 1) % kGivenUp].last.store(step, std::memory_order_release);
   StepRun& run = header.given_up[runs++ % kGivenUp];
   if (const std::int64_t first = run.first.load(std::memory_order_relaxed); first != kNoStep) {
-    header.given_up_last.store(run.last.load(std::memory_order_relaxed), std::memory_order_release);
+    const std::int64_t last = run.last.load(std::memory_order_relaxed);
+    header.given_up_last.store(last, std::memory_order_release);
     if (header.given_up_first.load(std::memory_order_relaxed) == kNoStep)
       header.given_up_first.store(first, std::memory_order_release);
     run.first.store(kNoStep, std::memory_order_release);
