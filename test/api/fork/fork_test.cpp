@@ -94,8 +94,11 @@ TEST_CASE("a fork that comes back in a server's process does not end that server
   const TempFolder folder;
   ::setenv("DAMARIS_TEST_LOG", folder.file("log").c_str(), 1);
   ::setenv("DAMARIS_JOB", folder.path().filename().c_str(), 1);
+  // At the exit of the fork LeakSanitizer would wait for an allocator that another thread of the server held when it was forked.
+  ::setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
   const double values[16] = {};
   REQUIRE(dc_initialize(folder.write("forks.xml", xml(folder, "1")).c_str(), 0) == DC_OK);
+  ::unsetenv("ASAN_OPTIONS");
   for (int step = 0; step < 20; ++step) {
     CHECK(dc_write("x", step, values) == DC_OK);
     if (step == 0) CHECK(dc_signal("fork", 0) == DC_OK);
