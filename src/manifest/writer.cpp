@@ -83,62 +83,6 @@ bool ManifestWriter::apart() const {
   return host_.communicator == nullptr && (host_.server_count == 1 || (!connected_ && existing_ != Existing::recover));
 }
 
-// The steps that servers of the manifest's last run have stored and the manifest lacks.
-std::vector<StepEntry> ManifestWriter::unrecorded_of(const std::string& regions, int servers) const {
-  const std::vector<UnrecordedSteps> kept = UnrecordedSteps::find_all(names_, regions, servers);
-  std::vector<StepEntry> missing;
-  const RecordedSteps recorded =
-      kept.empty() ? RecordedSteps{} : steps_of_last_run(names_.of_run(".jsonl"));  // read it only if needed: it may be long
-  for (const UnrecordedSteps& one : kept)
-    for (StepEntry& step : one.missing_in(recorded)) missing.push_back(std::move(step));
-  return missing;
-}
-
-std::vector<ServerEntry> ManifestWriter::unrecorded_ends_of(const std::string& regions, int servers) const {
-  std::vector<ServerEntry> ends;
-  for (const UnrecordedSteps& one : UnrecordedSteps::find_all(names_, regions, servers))
-    if (const auto end = one.end()) ends.push_back(*end);
-  return ends;
-}
-
-void ManifestWriter::remove_unrecorded(const std::string& regions, int servers) const {
-  for (const UnrecordedSteps& one : UnrecordedSteps::find_all(names_, regions, servers)) one.remove();
-}
-
-// Records the steps that dead servers stored, after the server that should have recorded them died too. Includes those of all
-// servers, because the regions of others may be lost with their nodes. Two concurrent recoveries may both add a line; readers merge
-// them.
-void ManifestWriter::record_recovered_steps() {
-  for (const StepEntry& step : unrecorded_of(run_.regions, host_.server_count)) {
-    append(to_json(step));
-    log(2, "step " + std::to_string(step.step) + " was stored before, and is recorded now");
-  }
-  for (const ServerEntry& entry : unrecorded_ends_of(run_.regions, host_.server_count)) append(to_json(entry));
-  remove_unrecorded(run_.regions, host_.server_count);
-}
-
-// At the end: all other servers have reported everything, or died before.
-void ManifestWriter::record_steps_of_dead_servers() {
-  int unfinished = 0;
-  while (unfinished < host_.server_count && collector_.is_finished(unfinished)) ++unfinished;
-  if (unfinished == host_.server_count) return;
-  for (StepEntry& step : unrecorded_of(run_.regions, host_.server_count)) {
-    log(2, "step " + std::to_string(step.step) + " was stored by a server that died, and is recorded now");
-    lines_.push_back(std::move(step));
-  }
-}
-
-// For a run that continues a killed one: the unrecorded steps of that run count as recorded by it.
-std::vector<Json> ManifestWriter::lines_of_earlier(const Outline& earlier) const {
-  std::vector<Json> lines;
-  for (const StepEntry& step : unrecorded_of(earlier.regions, earlier.servers)) {
-    lines.push_back(to_json(step));
-    log(2, "step " + std::to_string(step.step) + " was stored by the previous run, and is recorded now");
-  }
-  for (const ServerEntry& entry : unrecorded_ends_of(earlier.regions, earlier.servers)) lines.push_back(to_json(entry));
-  return lines;
-}
-
 // A failure here only endangers the record of the step, so it is no reason to fail the step.
 void ManifestWriter::add_unrecorded(const Json& line) {
   if (!connected_ || host_.server_count == 1) return;

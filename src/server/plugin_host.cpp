@@ -1,10 +1,6 @@
 #include "server/plugin_host.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <cstddef>
-#include <cstring>
 #include <iterator>
 #include <utility>
 
@@ -14,132 +10,40 @@
 #include "core/base/in_callback.hpp"
 #include "core/base/log.hpp"
 #include "core/base/thread_state_guard.hpp"
-#include "server/find_plugin.hpp"
+#include "server/loaded_plugin.hpp"
 
 namespace damaris::server {
 namespace {
 
-// Plugins get a symbol scope of their own: a plugin's HDF5 must not bind to the application's.
-// Sanitizers do not support RTLD_DEEPBIND; gcc and clang announce them by different macros.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define DAMARIS_SANITIZED
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(DAMARIS_SANITIZED)
-constexpr int kOwnScope = RTLD_NOW | RTLD_LOCAL;
-#else
-constexpr int kOwnScope = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
-#endif
-// A plugin that calls MPI must bind to the program's MPI: OpenMPI's handles are addresses of variables, which copy relocations may have
-// moved into the program, where a library with a scope of its own would not find them.
-constexpr int kProgramScope = RTLD_NOW | RTLD_LOCAL;
-
-void* open_library(const std::string& path, const std::string& place, int scope = kOwnScope) {
-  const ThreadStateGuard thread_state;  // loading a library built with -ffast-math changes the floating-point modes
-  void* library = ::dlopen(path.c_str(), scope);
-  if (library == nullptr) throw Error(DC_E_PLUGIN, format("{}: cannot load the plugin {}: {}", place, path, ::dlerror()));
-  return library;
-}
-
-// The size of the table's first version; later members are optional.
-constexpr std::size_t kFirstTableBytes = offsetof(dc_plugin_t, on_read);
 constexpr double kLongSeconds = 10;  // a longer callback is logged
 
 void host_log(void*, int level, const char* text) { log_line(static_cast<LogLevel>(level), text == nullptr ? "" : text); }
 
 }  // namespace
 
-// A loaded shared object with its C host table. `host->self` points to it.
-struct PluginHost::Loaded {
-  std::string name;  // for messages
-  model::Location where;
-  bool storage = false;
-  bool disabled = false;
-  bool called = false;  // since its on_idle last had nothing to do
-  bool initialized = false;
-  void* library = nullptr;
-  bool has_table = false;
-  dc_plugin_t table = {};  // members that the plugin's older table lacks are NULL
-  dc_action_fn function = nullptr;
-  std::string library_name, function_name;
-  void* state = nullptr;
-  std::vector<dc_setting_t> settings;
-  dc_host_t host = {};
-  std::string failure, waits;
-  std::vector<StoredFile> files;
-  std::uint32_t index = 0;  // in the model
-  const RunFacts* facts = nullptr;
-
-  // Libraries stay loaded: HDF5 and MPI register exit handlers, which must not dangle.
-  static void fail(void* self, const char* sentence) { static_cast<Loaded*>(self)->failure = sentence == nullptr ? "" : sentence; }
-  static void stored(void* self, const char* path, std::uint64_t bytes, std::uint64_t raw_bytes) {
-    static_cast<Loaded*>(self)->files.push_back({path == nullptr ? "" : path, bytes, raw_bytes});
-  }
-  static void wait(void* self, const char* text) { static_cast<Loaded*>(self)->waits = text == nullptr ? "" : text; }
-  static int send(void* self, int server, const void* data, std::uint64_t bytes) {
-    const Loaded& sender = *static_cast<Loaded*>(self);
-    if (!sender.has_table || server < 0 || server >= sender.facts->server_count || (data == nullptr && bytes > 0))
-      return DC_E_ARGUMENT;
-    return sender.facts->send(server, sender.index, {static_cast<const char*>(data), bytes}) ? DC_OK : DC_E_NO_MPI;
-  }
-};
-
 PluginHost::PluginHost(std::shared_ptr<const model::Model> model) : model_(std::move(model)) {
-  for (const model::Plugin& plugin : model_->plugins) load_plugin(plugin);
+  for (const model::Plugin& plugin : model_->plugins) {
+    plugins_.push_back(load_plugin(*model_, plugin));
+    plugins_.back()->index = static_cast<std::uint32_t>(plugins_.size() - 1);
+  }
   for (const model::Event& event : model_->events)
     for (const model::Action& action : event.actions)
-      if (action.plugin < 0) load_function(action);
+      if (action.plugin < 0 && find_function(action) == nullptr) functions_.push_back(load_function(*model_, action));
 }
 
 PluginHost::~PluginHost() {
   if (creator_.is_this_process()) finalize();
 }
 
-std::string PluginHost::place(const model::Location& where) const { return model::place(*model_, where); }
-
-void PluginHost::load_plugin(const model::Plugin& plugin) {
-  auto loaded = std::make_unique<Loaded>();
-  loaded->name = format("plugin '{}'", plugin.name);
-  loaded->where = plugin.where;
-  loaded->storage = plugin.storage;
-  const std::string path = find_plugin(plugin.library, *model_, plugin.where);
-  loaded->library = open_library(path, place(plugin.where), model::calls_mpi(plugin) ? kProgramScope : kOwnScope);
-  const auto entry = reinterpret_cast<dc_plugin_entry_fn>(::dlsym(loaded->library, DC_PLUGIN_ENTRY));
-  if (entry == nullptr)
-    throw Error(DC_E_PLUGIN, format("{}: {} exports no {}(); a plugin in table form must (see damaris/plugin.h)",
-                                    place(plugin.where), path, DC_PLUGIN_ENTRY));
-  const dc_plugin_t* table = entry();
-  if (table == nullptr || table->abi != DC_PLUGIN_ABI || table->size_bytes < kFirstTableBytes)
-    throw Error(DC_E_VERSION, format("{}: {} was built for plugin ABI {}, this server has {}; rebuild it", place(plugin.where),
-                                     path, table == nullptr ? 0 : table->abi, DC_PLUGIN_ABI));
-  loaded->has_table = true;
-  std::memcpy(&loaded->table, table, std::min<std::size_t>(table->size_bytes, sizeof loaded->table));
-  for (const auto& [key, value] : plugin.settings) loaded->settings.push_back({key.c_str(), value.c_str()});
-  loaded->index = static_cast<std::uint32_t>(plugins_.size());
-  plugins_.push_back(std::move(loaded));
-}
-
-void PluginHost::load_function(const model::Action& action) {
-  for (const auto& known : functions_)
-    if (known->library_name == action.library && known->function_name == action.function) return;
-  auto loaded = std::make_unique<Loaded>();
-  loaded->name = format("action '{}' of {}", action.function, action.library);
-  loaded->where = action.where;
-  loaded->library_name = action.library;
-  loaded->function_name = action.function;
-  const std::string path = find_plugin(action.library, *model_, action.where);
-  loaded->library = open_library(path, place(action.where));
-  loaded->function = reinterpret_cast<dc_action_fn>(::dlsym(loaded->library, action.function.c_str()));
-  if (loaded->function == nullptr)
-    throw Error(DC_E_PLUGIN, format("{}: {} exports no function '{}'; check its name and extern \"C\"", place(action.where), path,
-                                    action.function));
-  functions_.push_back(std::move(loaded));
+LoadedPlugin* PluginHost::find_function(const model::Action& action) const {
+  const auto is_it = [&](const auto& one) { return one->library_name == action.library && one->function_name == action.function; };
+  const auto found = std::find_if(functions_.begin(), functions_.end(), is_it);
+  return found == functions_.end() ? nullptr : found->get();
 }
 
 void PluginHost::initialize(const RunFacts& facts) {
   facts_ = facts;
-  const auto prepare = [&](Loaded& loaded) {
+  const auto prepare = [&](LoadedPlugin& loaded) {
     dc_host_t& host = loaded.host;
     host.abi = DC_PLUGIN_ABI;
     host.size_bytes = sizeof(dc_host_t);
@@ -157,23 +61,23 @@ void PluginHost::initialize(const RunFacts& facts) {
     host.settings = loaded.settings.data();
     host.communicator = facts_.communicator;
     host.log = host_log;
-    host.fail = Loaded::fail;
-    host.stored = Loaded::stored;
-    host.send = Loaded::send;
+    host.fail = LoadedPlugin::fail;
+    host.stored = LoadedPlugin::stored;
+    host.send = LoadedPlugin::send;
     host.job = facts_.job.c_str();
     host.regions = facts_.regions.c_str();
     host.run = facts_.run.c_str();
-    host.waits = Loaded::wait;
+    host.waits = LoadedPlugin::wait;
     loaded.facts = &facts_;
   };
   for (auto& function : functions_) prepare(*function);
   for (auto& plugin : plugins_) {
     prepare(*plugin);
-    Loaded& loaded = *plugin;
+    LoadedPlugin& loaded = *plugin;
     if (loaded.table.init != nullptr) {
       const Status result = guarded(loaded, "in init", [&] { return loaded.table.init(&loaded.host, &loaded.state); });
       if (result.code < DC_OK)
-        throw Error(static_cast<dc_code>(result.code), format("{}: {}", place(loaded.where), result.message));
+        throw Error(static_cast<dc_code>(result.code), format("{}: {}", model::place(*model_, loaded.where), result.message));
     }
     loaded.initialized = true;
   }
@@ -200,7 +104,7 @@ void PluginHost::set_lost(std::vector<dc_lost_t> lost, std::size_t never_attache
 
 // Every callback goes through here: the only place that catches a plugin's exceptions.
 template <class Call>
-Status PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& call) {
+Status PluginHost::guarded(LoadedPlugin& plugin, const std::string& what, Call&& call) {
   plugin.failure.clear();
   plugin.called = true;
   if (busy_) busy_(format("{} {}", plugin.name, what));
@@ -243,7 +147,7 @@ Status PluginHost::guarded(Loaded& plugin, const std::string& what, Call&& call)
 }
 
 // A failure in init always stops the run: the settings must be corrected.
-bool PluginHost::can_be_disabled(const Loaded& plugin) const {
+bool PluginHost::can_be_disabled(const LoadedPlugin& plugin) const {
   return !plugin.storage && (plugin.initialized || plugin.function != nullptr) &&
          model_->architecture.plugin_policy == model::PluginPolicy::disable;
 }
@@ -254,11 +158,7 @@ void PluginHost::keep_first(Status& first, const Status& call) {
 
 Status PluginHost::run(const model::Action& action, const dc_event_t& event, const dc_step_t& step) {
   const std::string what = format("on event '{}' of step {}", event.name, event.step);
-  Loaded* target = nullptr;
-  if (action.plugin >= 0) target = plugins_[static_cast<std::size_t>(action.plugin)].get();
-  for (auto& function : functions_)
-    if (action.plugin < 0 && function->library_name == action.library && function->function_name == action.function)
-      target = function.get();
+  LoadedPlugin* const target = action.plugin >= 0 ? plugins_[static_cast<std::size_t>(action.plugin)].get() : find_function(action);
   if (target == nullptr || target->disabled) return {};
   return guarded(*target, what, [&] {
     if (target->function != nullptr) return target->function(&event, &step, &target->host);
@@ -292,7 +192,7 @@ PluginHost::Pass PluginHost::process(const dc_step_t& step) {
   to_store_.urgent = step.urgent;
   to_store_.ending = step.ending;
   for (; next_plugin_ < plugins_.size(); ++next_plugin_) {
-    Loaded& plugin = *plugins_[next_plugin_];
+    LoadedPlugin& plugin = *plugins_[next_plugin_];
     if (plugin.disabled || plugin.table.on_step == nullptr) continue;
     const Status call = guarded(plugin, format("at step {}", step.step),
                                 [&] { return plugin.table.on_step(plugin.state, plugin.storage ? &to_store_ : &step); });
@@ -307,14 +207,14 @@ PluginHost::Pass PluginHost::process(const dc_step_t& step) {
   return Pass::done;
 }
 
-PluginHost::Pass PluginHost::refused(const Loaded& plugin, const dc_step_t& step) {
+PluginHost::Pass PluginHost::refused(const LoadedPlugin& plugin, const dc_step_t& step) {
   refusal_ = format("{}: {}", plugin.name, plugin.failure);
   if (step.ending != 0) begun_ = false;
   return Pass::refused;
 }
 
 // Between callbacks the server is not inside a plugin, but it may be waiting for this one.
-void PluginHost::update_wait_text(Loaded& plugin, const Status& call) {
+void PluginHost::update_wait_text(LoadedPlugin& plugin, const Status& call) {
   if (call.code != DC_AGAIN && call.code != DC_WAIT && call.code != DC_REFUSED) plugin.waits.clear();
   if (plugin.waits.empty() && waiting_.empty()) return;
   waiting_ = plugin.waits.empty() ? "" : format("{}, {}", plugin.name, plugin.waits);
@@ -323,12 +223,12 @@ void PluginHost::update_wait_text(Loaded& plugin, const Status& call) {
 
 PluginHost::StepResult PluginHost::take_result() { return std::exchange(result_, {}); }
 
-void PluginHost::take_files(Loaded& plugin) {
+void PluginHost::take_files(LoadedPlugin& plugin) {
   std::move(plugin.files.begin(), plugin.files.end(), std::back_inserter(result_.files));
   plugin.files.clear();
 }
 
-void PluginHost::note(Loaded& plugin, const Status& call) {
+void PluginHost::note(LoadedPlugin& plugin, const Status& call) {
   if (call.is_notice()) result_.notices.push_back(call);
   if (call.code >= DC_OK) return;
   if (plugin.storage) result_.durable = false;
@@ -384,7 +284,7 @@ Status PluginHost::deliver(const Post& post) {
     log_line(LogLevel::error, unknown.message);
     return unknown;
   }
-  Loaded& plugin = *plugins_[post.plugin];
+  LoadedPlugin& plugin = *plugins_[post.plugin];
   if (plugin.disabled || !plugin.initialized || plugin.table.on_message == nullptr) return {};
   const Status call = guarded(plugin, format("at a message of server {}", post.from), [&] {
     return plugin.table.on_message(plugin.state, post.from, post.bytes.data(), post.bytes.size());
@@ -400,7 +300,7 @@ void PluginHost::abandon() noexcept {
 Status PluginHost::finalize() {
   Status first;
   for (auto& plugin : plugins_) {
-    Loaded& loaded = *plugin;
+    LoadedPlugin& loaded = *plugin;
     if (!loaded.initialized || loaded.table.finalize == nullptr) continue;
     const Status call = guarded(loaded, "in finalize", [&] { return loaded.table.finalize(loaded.state); });
     loaded.initialized = false;

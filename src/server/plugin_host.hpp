@@ -1,6 +1,6 @@
-// The plugin host: finds, loads and calls plugins, and catches their exceptions. No other code loads plugins.
+// The plugin host: has plugins loaded, calls them, and catches their exceptions.
 // Used by: the server's work thread; damaris-check --load-plugins without a server.
-// Before it: the action table of the model. After it: a plugin's own library.
+// Before it: loaded_plugin.hpp. After it: a plugin's own library.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -16,6 +16,8 @@
 #include "server/library/coordinator.hpp"
 
 namespace damaris::server {
+
+struct LoadedPlugin;
 
 // A file that a storage plugin has made durable in the current call.
 struct StoredFile {
@@ -95,27 +97,24 @@ class PluginHost {
   void watch(std::function<void(const std::string&)> busy) { busy_ = std::move(busy); }
 
  private:
-  struct Loaded;
-  void load_plugin(const model::Plugin& plugin);
-  void load_function(const model::Action& action);
+  LoadedPlugin* find_function(const model::Action& action) const;
   void begin(const dc_step_t& step);
   void select_stored_datasets(const dc_step_t& step);
   template <class Callback, class... Rest>
   Status call_storage(Callback callback, const std::string& what, Rest... rest);
-  Pass refused(const Loaded& plugin, const dc_step_t& step);
-  void take_files(Loaded& plugin);
-  void note(Loaded& plugin, const Status& call);
-  void update_wait_text(Loaded& plugin, const Status& call);
+  Pass refused(const LoadedPlugin& plugin, const dc_step_t& step);
+  void take_files(LoadedPlugin& plugin);
+  void note(LoadedPlugin& plugin, const Status& call);
+  void update_wait_text(LoadedPlugin& plugin, const Status& call);
   template <class Call>
-  Status guarded(Loaded& plugin, const std::string& what, Call&& call);
-  std::string place(const model::Location& where) const;
-  bool can_be_disabled(const Loaded& plugin) const;
+  Status guarded(LoadedPlugin& plugin, const std::string& what, Call&& call);
+  bool can_be_disabled(const LoadedPlugin& plugin) const;
   static void keep_first(Status& first, const Status& call);
 
   const CreatorProcess creator_;
   std::shared_ptr<const model::Model> model_;
-  std::vector<std::unique_ptr<Loaded>> plugins_;    // as model_->plugins
-  std::vector<std::unique_ptr<Loaded>> functions_;  // one per (library, function)
+  std::vector<std::unique_ptr<LoadedPlugin>> plugins_;    // as model_->plugins
+  std::vector<std::unique_ptr<LoadedPlugin>> functions_;  // one per (library, function)
   RunFacts facts_;
   std::vector<dc_lost_t> lost_;
   // The current step, until all plugins are done with it.

@@ -1,0 +1,49 @@
+// A plugin or an action's function in memory: its library, its table, and what it tells the host in a call. No other code loads plugins.
+// Used by: the plugin host.
+// Before it: the action table of the model. After it: a plugin's own library.
+#pragma once
+
+#include <damaris/plugin.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/model/model.hpp"
+#include "server/plugin_host.hpp"
+
+namespace damaris::server {
+
+// `host->self` points to it. Libraries stay loaded: HDF5 and MPI register exit handlers, which must not dangle.
+struct LoadedPlugin {
+  std::string name;  // for messages
+  model::Location where;
+  bool storage = false;
+  bool disabled = false;
+  bool called = false;  // since its on_idle last had nothing to do
+  bool initialized = false;
+  bool has_table = false;
+  dc_plugin_t table = {};  // members that the plugin's older table lacks are NULL
+  dc_action_fn function = nullptr;
+  std::string library_name, function_name;
+  void* state = nullptr;
+  std::vector<dc_setting_t> settings;
+  dc_host_t host = {};
+  std::string failure, waits;
+  std::vector<StoredFile> files;
+  std::uint32_t index = 0;  // in the model
+  const RunFacts* facts = nullptr;
+
+  // Members of `host`.
+  static void fail(void* self, const char* sentence);
+  static void stored(void* self, const char* path, std::uint64_t bytes, std::uint64_t raw_bytes);
+  static void wait(void* self, const char* text);
+  static int send(void* self, int server, const void* data, std::uint64_t bytes);
+};
+
+// Load a plugin in table form, or the function of an action, without calling it. Throw Error(DC_E_PLUGIN or DC_E_VERSION) with the XML line.
+std::unique_ptr<LoadedPlugin> load_plugin(const model::Model& model, const model::Plugin& plugin);
+std::unique_ptr<LoadedPlugin> load_function(const model::Model& model, const model::Action& action);
+
+}  // namespace damaris::server
