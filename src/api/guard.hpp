@@ -3,10 +3,10 @@
 // Before it: a call of the simulation. After it: a code, and the message of dc_last_error.
 #pragma once
 
-#include <new>
 #include <utility>
 
 #include "api/session.hpp"
+#include "core/base/error.hpp"
 #include "core/base/thread_state_guard.hpp"
 
 namespace damaris::api {
@@ -16,14 +16,9 @@ template <class Call>
 int guard_write(Call&& call) noexcept {
   try {
     return call();
-  } catch (const Error& error) {
-    return set_last_error(error.code(), error.sentence());
-  } catch (const std::bad_alloc&) {
-    return set_last_error(DC_E_MEMORY, "the process is out of memory");
-  } catch (const std::exception& error) {
-    return set_last_error(DC_E_INTERNAL, std::string("a fault inside Damaris, please report it: ") + error.what());
   } catch (...) {
-    return set_last_error(DC_E_INTERNAL, "a fault inside Damaris, please report it: an exception of unknown type");
+    const Status thrown = thrown_status();
+    return set_last_error(thrown.code, thrown.message);
   }
 }
 

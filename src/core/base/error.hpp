@@ -26,7 +26,7 @@ struct Status {
 // The exception that is being handled, as a Status. Needs no memory for an exception that tells of its lack.
 Status thrown_status() noexcept;
 
-// What `work` has thrown; DC_OK if it returned. The message is what(), or "out of memory"; "" if there is no memory for it.
+// What `work` has thrown; DC_OK if it returned. The message is "" if there is no memory for it.
 template <class Work>
 Status outcome_of(Work&& work) noexcept {
   try {

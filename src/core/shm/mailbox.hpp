@@ -42,7 +42,7 @@ inline bool all_posted(const ClientSlot& slot) noexcept {
 }
 
 inline bool has_mail(const ClientSlot& slot) noexcept {
-  return slot.mail_head.load(std::memory_order_acquire) != slot.mail_tail.load(std::memory_order_relaxed);
+  return slot.mail_head.load(std::memory_order_relaxed) != slot.mail_tail.load(std::memory_order_relaxed);
 }
 
 // Takes the oldest report, if there is one. Takes none from a damaged mailbox.

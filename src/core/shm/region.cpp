@@ -14,6 +14,7 @@
 #include "core/shm/open_steps.hpp"
 #include "core/shm/peer_watch.hpp"
 #include "core/shm/pool.hpp"
+#include "core/shm/states.hpp"
 
 namespace damaris::shm {
 namespace {
@@ -249,8 +250,7 @@ bool Region::walk_blocks(std::uint32_t lane, const VisitBlock& visit) const {
 bool Region::server_lives() const { return PeerWatch(*this, kServerPart).alive(); }
 
 bool Region::is_served() const {
-  const bool closed = header().state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(RegionState::closed);
-  return closed ? memory_.is_locked_elsewhere(kServerPart) : server_lives();
+  return state_of(header()) == RegionState::closed ? memory_.is_locked_elsewhere(kServerPart) : server_lives();
 }
 
 bool Region::client_lives(std::uint32_t client) const { return PeerWatch(*this, kClientParts + client).alive(); }
