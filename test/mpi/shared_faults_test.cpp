@@ -85,23 +85,32 @@ TEST_CASE("a disk without room for a shared file fails the step on every server,
   check_one_lost(run, "No space left on device; free space there");
 }
 
+// Three steps, of which the second one finds no output folder, and the end of the run. Returns what `end` has said of the second one.
+template <class End>
+std::string store_with_folder_away(SharedRun& run, End&& end) {
+  const std::string elsewhere = run.out + ".elsewhere";
+  std::string of_second;
+  for (int step = 0; step < 3; ++step) {
+    if (step == 1) run.recorded(0);
+    run.both();
+    if (run.rank() == 0 && step > 0) ::rename((step == 1 ? run.out : elsewhere).c_str(), (step == 1 ? elsewhere : run.out).c_str());
+    run.both();
+    run.write(step);
+    const std::string said = end(step);
+    if (step == 1)
+      of_second = said;
+    else
+      CHECK(said.empty());
+  }
+  CHECK(dc_finalize() == DC_OK);
+  return of_second;
+}
+
 TEST_CASE("an output folder that vanishes under all servers fails the step on each; put back, the next one is stored") {
   SharedRun run("retry='0'");
   if (run.start()) {
-    const std::string elsewhere = run.out + ".elsewhere";
-    for (int step = 0; step < 3; ++step) {
-      if (step == 1) run.recorded(0);
-      run.both();
-      if (run.rank() == 0 && step > 0)
-        ::rename((step == 1 ? run.out : elsewhere).c_str(), (step == 1 ? elsewhere : run.out).c_str());
-      run.both();
-      run.write(step);
-      const std::string said = run.end(step);
-      if (step != 1) CHECK(said.empty());
-      if (step == 1)
-        CHECK_THAT(said, Catch::EndsWith("No such file or directory; restore the output folder, which existed at start-up"));
-    }
-    CHECK(dc_finalize() == DC_OK);
+    const std::string said = store_with_folder_away(run, [&](int step) { return run.end(step); });
+    CHECK_THAT(said, Catch::EndsWith("No such file or directory; restore the output folder, which existed at start-up"));
   }
   check_one_lost(run, "restore the output folder, which existed at start-up");
 }
@@ -205,19 +214,8 @@ TEST_CASE("where one server alone is refused, all try again until it is not") {
 TEST_CASE("a shared file that is refused for longer than retry is given up by all servers at once, with one sentence") {
   SharedRun run("retry='500ms'");
   if (run.start()) {
-    const std::string elsewhere = run.out + ".elsewhere";
-    for (int step = 0; step < 3; ++step) {
-      if (step == 1) run.recorded(0);
-      run.both();
-      if (run.rank() == 0 && step > 0)
-        ::rename((step == 1 ? run.out : elsewhere).c_str(), (step == 1 ? elsewhere : run.out).c_str());
-      run.both();
-      run.write(step);
-      const std::string said = SharedRun::outcome(step);
-      if (step != 1) CHECK(said.empty());
-      if (step == 1) CHECK_THAT(said, Catch::Contains("No such file or directory; abandoned after "));
-    }
-    CHECK(dc_finalize() == DC_OK);
+    const std::string said = store_with_folder_away(run, [](int step) { return SharedRun::outcome(step); });
+    CHECK_THAT(said, Catch::Contains("No such file or directory; abandoned after "));
   }
   run.job.together();
   if (rank_in(MPI_COMM_WORLD) == 0) {

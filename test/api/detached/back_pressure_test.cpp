@@ -27,7 +27,7 @@ Killed spill_and_kill(Run& run, bool goes_on = false) {
   const auto spilled = [&] { return region.header().spilled_blocks.load() > 0; };
   if (goes_on) {
     run.attached(1);
-    ::kill(killed.region.server.pid, SIGSTOP);
+    stop(killed.region.server.pid);
     for (; killed.written < kBlocks; ++killed.written) client.must("write 0 " + std::to_string(killed.written));
     client.must("write 9");
     ::kill(killed.region.server.pid, SIGCONT);

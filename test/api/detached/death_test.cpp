@@ -97,7 +97,7 @@ TEST_CASE("a server that is killed while a client waits for it ends the wait") {
   Run run("<clients count='1'/><buffer size='64KiB' timeout='60s'/>");
   TestClient& client = run.attached(0);
   const pid_t server = run.region().server.pid;
-  ::kill(server, SIGSTOP);
+  stop(server);
   write_step(client, 0);
   client.ask(wait);
   // Dead before or after the wait has begun: the answer is the same.
@@ -110,7 +110,7 @@ TEST_CASE("a server that is only stopped is a time-out, not a loss, and goes on 
   Run run("<clients count='1'/>");
   TestClient& client = run.attached(0);
   const pid_t server = run.region().server.pid;
-  ::kill(server, SIGSTOP);
+  stop(server);
   write_step(client, 0);
   const Answer late = client("flush 0 200");
   CHECK(late.code == DC_E_TIMEOUT);
@@ -130,7 +130,7 @@ TEST_CASE("who finalizes waits for room in a full lane as long as finalize may w
   Run run("<clients count='1'/><server finalize-timeout='" + finalize_timeout + "'/><buffer timeout='0'/><lanes events='16'/>");
   TestClient& client = run.attached(0);
   const pid_t server = run.region().server.pid;
-  ::kill(server, SIGSTOP);
+  stop(server);
   const Answer full = client("fill 0");
   CHECK(full.code == DC_E_FULL);
   CHECK_THAT(full.sentence, Catch::StartsWith("the lane of client 0 stayed full for 0 ms"));
@@ -179,7 +179,7 @@ TEST_CASE("rule 16: a killed server's region with data is refused and named, for
   Run run("<clients count='1'/>");
   run.attached(0);
   const shm::FoundRegion region = run.region();
-  ::kill(region.server.pid, SIGSTOP);
+  stop(region.server.pid);
   run.client(0).must("write 0");
   kill_server(region);
   run.drop(0);
@@ -202,7 +202,7 @@ TEST_CASE("rule 16: stale=\"discard\" gives a killed server's data up and starts
   Run run(std::string("<clients count='1'/><buffer stale='") + (with_data ? "discard" : "refuse") + "'/>");
   run.attached(0);
   const shm::FoundRegion region = run.region();
-  ::kill(region.server.pid, SIGSTOP);
+  stop(region.server.pid);
   if (with_data) run.client(0).must("write 0");
   kill_server(region);
   run.drop(0);

@@ -11,7 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +32,22 @@ bool wait_until(Done&& done) {
     ::usleep(2'000);
   }
   return true;
+}
+
+// Stops the process `pid`. kill() returns while other threads of it still run; this returns when the last of them stands.
+inline void stop(pid_t pid) {
+  REQUIRE(::kill(pid, SIGSTOP) == 0);
+  const auto stands = [](const std::filesystem::path& thread) {
+    std::ifstream stat(thread / "stat");
+    std::string text;
+    std::getline(stat, text);
+    const std::size_t name = text.rfind(')');
+    return name != std::string::npos && text.compare(name, 3, ") T") == 0;
+  };
+  REQUIRE(wait_until([&] {
+    const std::filesystem::directory_iterator threads("/proc/" + std::to_string(pid) + "/task");
+    return std::all_of(begin(threads), end(threads), stands);
+  }));
 }
 
 class Process {

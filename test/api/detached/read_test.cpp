@@ -38,7 +38,7 @@ TEST_CASE("a client that is killed while it reads leaves nothing behind that sto
   Run run("<clients count='2'/>", kStorage);
   TestClient &first = run.attached(0), &second = run.attached(1);
   const shm::FoundRegion region = run.region();
-  ::kill(region.server.pid, SIGSTOP);
+  stop(region.server.pid);
   first.ask("read 5");
   wait_for_question(region);
   first.process().kill(SIGKILL);
@@ -58,7 +58,7 @@ TEST_CASE("a server that is stopped is a time-out of the read, one that is kille
   Run run("<clients count='1'/><server read-timeout='200ms'/><buffer size='1MiB'/>", kStorage);
   TestClient& client = run.attached(0);
   const shm::FoundRegion region = run.region();
-  ::kill(region.server.pid, SIGSTOP);
+  stop(region.server.pid);
   const Answer late = client("read 5");
   CHECK(late.code == DC_E_TIMEOUT);
   CHECK_THAT(late.sentence, Catch::StartsWith("'x' of step 5 is not read after 200 ms: waited for server 0 on "));

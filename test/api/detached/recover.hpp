@@ -42,7 +42,7 @@ inline shm::FoundRegion kill_with_data(Run& run, bool complete = true) {
     for (const char* command : {"write 0", "end 0", "flush 0 60000"}) client.must(command);
   const shm::FoundRegion region = run.region();
   const ProcessWatch watch(region.server);
-  ::kill(region.server.pid, SIGSTOP);
+  stop(region.server.pid);
   for (const char* command : {"write 1", "end 1"}) client.must(command);
   ::kill(region.server.pid, SIGKILL);
   REQUIRE(wait_until([&] { return !watch.alive(); }));
