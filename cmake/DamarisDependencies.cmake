@@ -9,6 +9,7 @@ find_package(CLI11 REQUIRED)
 find_package(Boost REQUIRED) # Interprocess: headers only
 find_package(ZLIB REQUIRED)
 pkg_check_modules(DAMARIS_LIBDEFLATE REQUIRED IMPORTED_TARGET libdeflate)
+pkg_check_modules(DAMARIS_ISAL REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(DAMARIS_ZSTD REQUIRED IMPORTED_TARGET libzstd)
 if(DAMARIS_BUILD_TESTS)
   find_package(Catch2 2.13 REQUIRED)
