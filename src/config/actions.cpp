@@ -1,4 +1,7 @@
 #include "config/build.hpp"
+#include "config/declared_names.hpp"
+#include "config/plugin_element.hpp"
+#include "config/values.hpp"
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
 

@@ -1,6 +1,7 @@
 #include "config/advice.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "config/build.hpp"
 #include "core/base/error.hpp"

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "config/build.hpp"
+#include "config/values.hpp"
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
 #include "core/base/units.hpp"

@@ -1,4 +1,7 @@
 #include "config/build.hpp"
+#include "config/declared_names.hpp"
+#include "config/types.hpp"
+#include "config/values.hpp"
 #include "core/base/format.hpp"
 
 namespace damaris::config {

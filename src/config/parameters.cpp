@@ -1,6 +1,9 @@
 #include <algorithm>
 
 #include "config/build.hpp"
+#include "config/declared_names.hpp"
+#include "config/types.hpp"
+#include "config/values.hpp"
 #include "core/base/format.hpp"
 
 namespace damaris::config {

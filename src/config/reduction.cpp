@@ -1,9 +1,11 @@
-#include "config/build.hpp"
+#include "config/reduction.hpp"
 
 #include <charconv>
 #include <cmath>
 #include <optional>
 
+#include "config/build.hpp"
+#include "config/values.hpp"
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
 

@@ -1,6 +1,10 @@
 #include <algorithm>
 
 #include "config/build.hpp"
+#include "config/declared_names.hpp"
+#include "config/plugin_element.hpp"
+#include "config/reduction.hpp"
+#include "config/values.hpp"
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
 #include "core/base/units.hpp"

@@ -1,8 +1,11 @@
-#include "config/build.hpp"
+#include "config/types.hpp"
 
 #include <algorithm>
 #include <utility>
 
+#include "config/build.hpp"
+#include "config/declared_names.hpp"
+#include "config/values.hpp"
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
 
