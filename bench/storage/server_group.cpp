@@ -88,18 +88,17 @@ void serve(const GroupPlan& plan, const std::string& basename, Shared& shared, C
   for (int number = 0; number < plan.steps; ++number) {
     for (; Clock::now() < due(number); std::this_thread::sleep_for(kPause)) listen();
     dc_step_t step = run.step(number);
-    while (true) {
+    Clock::time_point begin = {};
+    for (int code = DC_WAIT; code != DC_OK;) {
       listen();
-      const Clock::time_point begin = Clock::now();
+      if (code == DC_WAIT) begin = Clock::now();
       step.age_s = std::chrono::duration<double>(begin - due(number)).count();
       step.urgent = begin >= due(number + 1) ? 1 : 0;
-      const int code = storage.store(step);
+      code = storage.store(step);
       if (code < 0) throw Error(static_cast<dc_code>(code), "a step is not stored");
-      const bool stored = code == DC_OK;
-      if (stored) shared.write_s[static_cast<std::size_t>(my_index)][static_cast<std::size_t>(number)] = seconds_since(begin);
-      if (stored) break;
-      std::this_thread::sleep_for(kPause);
+      if (code == DC_WAIT) std::this_thread::sleep_for(kPause);
     }
+    shared.write_s[static_cast<std::size_t>(my_index)][static_cast<std::size_t>(number)] = seconds_since(begin);
     ::unlink((basename + format(".bench.s{}.i{}.h5", my_index, number)).c_str());
   }
   for (++shared.done; shared.done < plan.servers; std::this_thread::sleep_for(kPause)) listen();

@@ -97,8 +97,11 @@ int on_idle(void* state) {
 }
 
 int finalize(void* state) {
-  const std::unique_ptr<State> mine(static_cast<State*>(state));
-  return guarded(mine->host, [&] { mine->storage.finish(); });
+  const dc_host_t& host = static_cast<State*>(state)->host;
+  return guarded(host, [&] {
+    const std::unique_ptr<State> mine(static_cast<State*>(state));  // may close files, and so goes within
+    mine->storage.finish();
+  });
 }
 
 }  // namespace

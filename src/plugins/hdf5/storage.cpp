@@ -12,12 +12,10 @@
 
 #include "codec/checksum.hpp"
 #include "core/base/clock.hpp"
-#include "core/base/output_file.hpp"
 #include "manifest/output_folder.hpp"
 #include "shared/agreement.hpp"
 #include "start_checks.hpp"
 #include "views/run_views.hpp"
-#include "write/labels.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -85,28 +83,6 @@ manifest::StepEntry record_of(const dc_host_t& host, const dc_step_t& step, bool
   record.failures.assign(step.refused, step.refused + step.refused_count);
   record.complete = record.failures.empty() && step.missing_count == 0 && step.never_attached == 0 && step.skipped_count == 0;
   return record;
-}
-
-manifest::DatasetEntry record_of(const Piece& piece) {
-  manifest::DatasetEntry entry;
-  entry.path = piece.path;
-  entry.variable = piece.variable->path;
-  entry.has_position = piece.has_position;
-  entry.box = piece.box;
-  const dc_dataset_t& first = *piece.parts.front().block;
-  if (piece.variable->has_global != 0) entry.global.assign(first.global, first.global + piece.variable->ndims);
-  if (!piece.joined && !piece.stacked) {
-    entry.source = first.source;
-    entry.block = first.block;
-  }
-  if (piece.joined) entry.lowest_source = lowest_source(piece);
-  if (piece.stacked)
-    for (const Part& part : piece.parts) {
-      entry.sources.push_back(part.block->source);
-      entry.blocks.push_back(part.block->block);
-    }
-  entry.raw_bytes = static_cast<std::uint64_t>(volume(piece.box)) * piece.variable->element_bytes;
-  return entry;
 }
 
 }  // namespace
@@ -182,7 +158,7 @@ int Storage::store(const dc_step_t& step) {
     retry_.next_thing();
     throw;
   }
-  if (code == DC_WAIT || code == DC_REFUSED) return code;
+  if (code == DC_AGAIN || code == DC_WAIT || code == DC_REFUSED) return code;
   const std::optional<Error> refused = current_->refused;
   current_.reset();
   if (code != DC_OK) retry_.next_thing();
@@ -192,7 +168,7 @@ int Storage::store(const dc_step_t& step) {
 
 int Storage::advance(const dc_step_t& step, Instant now) {
   const int code = current_->written ? DC_OK : try_to_write(step, now);
-  if (code != DC_OK || manifest_->write(step.ending != 0 && !can_leave())) return code;
+  if (code != DC_OK || manifest_->write(step.ending != 0 && in_place())) return code;
   return refused(manifest_->refusal());
 }
 
@@ -203,11 +179,31 @@ int Storage::refused(const std::string& why) {
   return DC_REFUSED;
 }
 
-// Returns DC_OK if the step is written and only its line is due, DC_WAIT or DC_REFUSED if it is not written yet, else like abandon().
+// Returns DC_OK if the step is written and only its line is due, DC_AGAIN, DC_WAIT or DC_REFUSED if it is not written yet, else like
+// abandon().
 int Storage::try_to_write(const dc_step_t& step, Instant now) {
-  const bool is_last = step.ending != 0 && !can_leave();
-  if (retry_.resting(now) && !is_last) return shared_ ? DC_WAIT : refused(current_->refusal);
-  if (step.dataset_count > 0 && !schedule_->may_write(step, now)) return DC_WAIT;
+  if (!current_->file) {
+    const bool is_last = step.ending != 0 && in_place();
+    if (retry_.resting(now) && !is_last) return shared_ ? DC_WAIT : refused(current_->refusal);
+    if (step.dataset_count > 0 && !schedule_->may_write(step, now)) return DC_WAIT;
+    begin_attempt(step, now);
+  }
+  if (const int code = attempt(step); code != DC_OK) return code;
+  if (retry_.failed() > 0) {
+    const std::string line = "hdf5: step " + std::to_string(step.step) + " is stored after " + retry_.effort(Clock::now());
+    host_.log(host_.self, 2, line.c_str());
+  }
+  manifest::StepEntry& record = current_->record;
+  record.retries = retry_.failed();
+  retry_.stored();
+  if (!record.files.empty() && continues_) restart_->replace_from(step.step);  // even if the line fails: the file is in place
+  report(step);
+  current_->written = true;
+  return DC_OK;
+}
+
+void Storage::begin_attempt(const dc_step_t& step, Instant now) {
+  current_->attempt = now;
   if (!current_->begun) current_->begun = now;
   manifest::StepEntry& record = current_->record;
   record =
@@ -216,12 +212,17 @@ int Storage::try_to_write(const dc_step_t& step, Instant now) {
   record.waited_s = seconds_between(current_->seen, *current_->begun);
   current_->refused.reset();
   warn(place_warnings_.of(step));
+}
+
+// Returns DC_OK if the file of the step is published, DC_AGAIN if more is left of it, else like failed().
+int Storage::attempt(const dc_step_t& step) {
   try {
-    if (step.dataset_count > 0) record.files.push_back(write_file(step, now));
+    if (step.dataset_count > 0 && !write_file(step)) return DC_AGAIN;
+    return DC_OK;
   } catch (const SharedFailure& failure) {
-    return failed(step, failure, failure.agreed(), now);
+    return failed(step, failure, failure.agreed());
   } catch (const Failure& failure) {
-    return failed(step, failure, shared_ ? Vote::give_up : vote_after(failure, step, now), now);
+    return failed(step, failure, shared_ ? Vote::give_up : vote_after(failure, step));
   } catch (const Error& error) {
     return abandon(step, error.code(), error.sentence());
   } catch (const std::bad_alloc&) {
@@ -229,16 +230,6 @@ int Storage::try_to_write(const dc_step_t& step, Instant now) {
                    names_.final_path(step.step) +
                        " is not stored: the server is out of memory; give the dedicated core more, or write less in one step");
   }
-  if (retry_.failed() > 0) {
-    const std::string line = "hdf5: step " + std::to_string(step.step) + " is stored after " + retry_.effort(Clock::now());
-    host_.log(host_.self, 2, line.c_str());
-  }
-  record.retries = retry_.failed();
-  retry_.stored();
-  if (!record.files.empty() && continues_) restart_->replace_from(step.step);  // even if the line fails: the file is in place
-  report(step);
-  current_->written = true;
-  return DC_OK;
 }
 
 void Storage::warn(std::vector<PlaceWarning>&& warnings) {
@@ -257,9 +248,9 @@ void Storage::warn_of_replaced(const std::string& file) {
 }
 
 // What this server wants to do about it. A step whose data nobody would find again is not left.
-Vote Storage::vote_after(const Failure& failure, const dc_step_t& step, Instant begun) {
-  const bool again = retry_.again(failure.system_error(), current_->complete, begun, Clock::now());
-  if (!again || (step.ending != 0 && !can_leave())) return Vote::give_up;
+Vote Storage::vote_after(const Failure& failure, const dc_step_t& step) {
+  const bool again = retry_.again(failure.system_error(), current_->complete, current_->attempt, Clock::now());
+  if (!again || (step.ending != 0 && in_place())) return Vote::give_up;
   return step.ending != 0 ? Vote::leave : Vote::again;
 }
 
@@ -269,12 +260,12 @@ bool Storage::stays_in_region(const Failure& failure) const {
 }
 
 // Releases the grant while this server waits for the next attempt.
-int Storage::failed(const dc_step_t& step, const Failure& failure, Vote agreed, Instant begun) {
+int Storage::failed(const dc_step_t& step, const Failure& failure, Vote agreed) {
   const Instant now = Clock::now();
   const std::string what = names_.final_path(step.step) + " is not stored: " + failure.what();
   const std::string remedy = "; " + remedy_for(failure.system_error());
   if (agreed == Vote::again || agreed == Vote::leave) {
-    schedule_->written(seconds_between(begun, now));
+    schedule_->written(seconds_between(current_->attempt, now));
     schedule_->again(step.step);
     if (retry_.failed() == 1) host_.log(host_.self, 1, ("hdf5: " + what + "; retrying" + remedy).c_str());
     const std::string waits = "which retries step " + std::to_string(step.step) + " (" + retry_.effort(now) +
@@ -319,62 +310,45 @@ void Storage::report(const dc_step_t& step) {
   manifest_->report(std::move(record), current_->complete);
 }
 
-manifest::FileEntry Storage::write_file(const dc_step_t& step, Instant begun) {
-  schedule_->begin(step.step);
-  const auto check = [&] { check_blocks(step); };
-  if (shared_) {
-    const auto vote = [&](const Failure& failure) { return vote_after(failure, step, begun); };
-    manifest::FileEntry entry = shared_->write(step, check, vote);
-    for (const Overlap& overlap : shared_->hidden_blocks())
-      warn(place_warnings_.hidden(*overlap.variable, step.step, {overlap.hidden.source, overlap.hidden.block},
-                                  {overlap.shown.source, overlap.shown.block}));
-    return entry;
+// Returns false if more is left of the file: call again.
+bool Storage::write_file(const dc_step_t& step) {
+  std::unique_ptr<StepFile> file = std::move(current_->file);  // removed if it fails, before anything else is written
+  if (!file) {
+    schedule_->begin(step.step);
+    if (shared_) {
+      current_->record.files.push_back(write_shared_file(step));
+      return true;
+    }
+    check_blocks(step);
+    file = std::make_unique<StepFile>(host_, writer_, names_, step);
   }
-  check();
-  return write_own_file(step);
+  while (!file->write_more(step, [this](const Refused& refused) { refuse(refused); })) {
+    if (in_place()) continue;  // the simulation waits for it
+    current_->file = std::move(file);
+    return false;
+  }
+  if (file->is_empty() && current_->refused) throw Error(*current_->refused);
+  publish(*file, step);
+  return true;
 }
 
-manifest::FileEntry Storage::write_own_file(const dc_step_t& step) {
-  OutputFile output(names_.temporary_path(step.step), names_.final_path(step.step));
-  Hdf5File file(output.descriptor(), output.temporary_path());
-  file.target().write_back_early();
-  manifest::FileEntry entry;
-  entry.name = names_.final_name(step.step);
-  entry.server = host_.server_index;
-  write_all(file, step, entry);
-  file.close();
-  entry.checksum = file.checksum();
-  entry.bytes = output.publish(settings_.existing != manifest::Existing::refuse);
-  if (manifest_->begin(entry.name)) warn_of_replaced(entry.name);
-  std::uint64_t raw_bytes = 0;
-  for (const manifest::DatasetEntry& dataset : entry.datasets) raw_bytes += dataset.raw_bytes;
-  host_.stored(host_.self, output.final_path().c_str(), entry.bytes, raw_bytes);
+manifest::FileEntry Storage::write_shared_file(const dc_step_t& step) {
+  const auto check = [&] { check_blocks(step); };
+  const auto vote = [&](const Failure& failure) { return vote_after(failure, step); };
+  manifest::FileEntry entry = shared_->write(step, check, vote);
+  for (const Overlap& overlap : shared_->hidden_blocks())
+    warn(place_warnings_.hidden(*overlap.variable, step.step, {overlap.hidden.source, overlap.hidden.block},
+                                {overlap.shown.source, overlap.shown.block}));
   return entry;
 }
 
-void Storage::write_all(Hdf5File& file, const dc_step_t& step, manifest::FileEntry& entry) {
-  label_file(file.id(), host_, step);
-  const std::vector<Piece> pieces = pieces_of(step);
-  writer_.reserve(file, pieces);
-  for (const Piece& piece : pieces) {
-    manifest::DatasetEntry one = record_of(piece);
-    try {
-      write_piece(file, piece, step, one);
-    } catch (const Refused& refused) {
-      refuse(refused);
-      continue;
-    }
-    entry.datasets.push_back(std::move(one));
-  }
-  if (entry.datasets.empty() && current_->refused) throw Error(*current_->refused);
-}
-
-void Storage::write_piece(Hdf5File& file, const Piece& piece, const dc_step_t& step, manifest::DatasetEntry& entry) {
-  Dataset dataset = writer_.write(file, piece, entry);
-  label_dataset(dataset, piece, step);
-  entry.stored_bytes = H5Dget_storage_size(dataset.id());
-  dataset.close("write the dataset", piece.path);
-  file.check();
+void Storage::publish(StepFile& file, const dc_step_t& step) {
+  const manifest::FileEntry entry = file.publish(settings_.existing != manifest::Existing::refuse);
+  if (manifest_->begin(entry.name)) warn_of_replaced(entry.name);
+  std::uint64_t raw_bytes = 0;
+  for (const manifest::DatasetEntry& dataset : entry.datasets) raw_bytes += dataset.raw_bytes;
+  host_.stored(host_.self, names_.final_path(step.step).c_str(), entry.bytes, raw_bytes);
+  current_->record.files.push_back(entry);
 }
 
 // Omits only the dataset that cannot be stored as declared: the step is partial, and its clients get the error.

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "core/base/retry.hpp"
-#include "file/hdf5_file.hpp"
 #include "layout/place_warnings.hpp"
 #include "manifest/output_folder.hpp"
 #include "manifest/writer.hpp"
@@ -22,6 +21,7 @@
 #include "settings/settings.hpp"
 #include "shared/shared_files.hpp"
 #include "write/dataset_writer.hpp"
+#include "write/step_file.hpp"
 
 namespace damaris::hdf5 {
 
@@ -30,9 +30,9 @@ class Storage {
   // Checks what can be checked before the run: settings, types, names, the folder. Throws damaris::Error.
   explicit Storage(const dc_host_t& host);
 
-  // Returns DC_OK when the step is durable under its final name and recorded; a step without datasets has no file. Returns DC_WAIT while
-  // another server has the grant to write, DC_REFUSED while a failed write is to be retried: call again, unless the step is `ending`. Any
-  // other code, after its sentence was passed to the host, means that nothing of the step is stored and no file is left.
+  // Returns DC_OK when the step is durable under its final name and recorded; a step without datasets has no file. Returns DC_AGAIN while
+  // more is left of the file, DC_WAIT while another server has the grant to write, DC_REFUSED while a failed write is to be retried: call
+  // again, unless it is refused and the step is `ending`. Any other code, after its sentence was passed to the host, means that nothing of the step is stored and no file is left.
   // Throws damaris::Error if only the datasets named in the manifest's `failures` are not stored, Failure if the manifest lacks the line.
   int store(const dc_step_t& step);
   // Handles a message of the storage of server `from`.
@@ -53,31 +53,34 @@ class Storage {
   struct CurrentStep {
     manifest::StepEntry record;  // as of the last attempt
     Instant complete, seen;
-    std::optional<Instant> begun = {};  // the first attempt
-    bool written = false;               // its file is published, or it has none
-    std::optional<Error> refused = {};  // the error of the first dataset refused in the last attempt
-    std::string refusal = {};           // why the file system took neither the file nor the line
+    std::optional<Instant> begun = {};    // the first attempt
+    Instant attempt = {};                 // the last one
+    std::unique_ptr<StepFile> file = {};  // of the attempt that goes on
+    bool written = false;                 // its file is published, or it has none
+    std::optional<Error> refused = {};    // the error of the first dataset refused in the last attempt
+    std::string refusal = {};             // why the file system took neither the file nor the line
   };
 
   int try_to_write(const dc_step_t& step, Instant now);
   int advance(const dc_step_t& step, Instant now);
   int refused(const std::string& why);
-  Vote vote_after(const Failure& failure, const dc_step_t& step, Instant begun);
-  int failed(const dc_step_t& step, const Failure& failure, Vote agreed, Instant begun);
+  void begin_attempt(const dc_step_t& step, Instant now);
+  int attempt(const dc_step_t& step);
+  Vote vote_after(const Failure& failure, const dc_step_t& step);
+  int failed(const dc_step_t& step, const Failure& failure, Vote agreed);
   bool stays_in_region(const Failure& failure) const;
   // Where a step in hand is called no more, it is left to recovery.
   bool leaves_steps() const { return has_left_steps_ || current_.has_value(); }
-  // Recovery finds what is not stored: in a region with a name.
-  bool can_leave() const { return host_.regions != nullptr && host_.regions[0] != '\0'; }
+  // Without a region in which `damaris recover` would find what is not stored.
+  bool in_place() const { return host_.regions == nullptr || host_.regions[0] == '\0'; }
   int abandon(const dc_step_t& step, dc_code code, std::string sentence);
   void report(const dc_step_t& step);
   void warn(std::vector<PlaceWarning>&& warnings);
   void warn_of_replaced(const std::string& file);
-  manifest::FileEntry write_file(const dc_step_t& step, Instant begun);
   void share();
-  manifest::FileEntry write_own_file(const dc_step_t& step);
-  void write_all(Hdf5File& file, const dc_step_t& step, manifest::FileEntry& entry);
-  void write_piece(Hdf5File& file, const Piece& piece, const dc_step_t& step, manifest::DatasetEntry& entry);
+  bool write_file(const dc_step_t& step);
+  manifest::FileEntry write_shared_file(const dc_step_t& step);
+  void publish(StepFile& file, const dc_step_t& step);
   void refuse(const Refused& refused);
 
   const dc_host_t& host_;

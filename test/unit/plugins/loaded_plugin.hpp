@@ -46,7 +46,13 @@ class RunningPlugin {
   RunningPlugin& operator=(const RunningPlugin&) = delete;
 
   int on_event(const dc_event_t& event, const dc_step_t& step) { return table_->on_event(state_, &event, &step); }
-  int on_step(const dc_step_t& step) { return table_->on_step(state_, &step); }
+  // As a server does it: again and again, if the plugin wants that.
+  int on_step(const dc_step_t& step) {
+    int code = DC_AGAIN;
+    while (code == DC_AGAIN) code = on_step_once(step);
+    return code;
+  }
+  int on_step_once(const dc_step_t& step) { return table_->on_step(state_, &step); }
   int on_message(int from, const std::string& text) { return table_->on_message(state_, from, text.data(), text.size()); }
   int on_idle() { return table_->on_idle(state_); }
   int on_passed(std::int64_t step) { return table_->on_passed(state_, step); }

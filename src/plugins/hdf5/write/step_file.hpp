@@ -1,0 +1,48 @@
+// The file of one step of one server, written a few datasets at a time.
+// Used by: storage.cpp, on the server's work thread, which may handle messages and reads between two calls.
+// Before it: the step. After it: a file of its final name, durable, and its entry for the manifest.
+#pragma once
+
+#include <damaris/plugin.h>
+
+#include <cstdint>
+#include <functional>
+
+#include "../file/hdf5_file.hpp"
+#include "../layout/pieces.hpp"
+#include "core/base/output_file.hpp"
+#include "dataset_writer.hpp"
+#include "manifest/entries.hpp"
+#include "manifest/output_folder.hpp"
+#include "precision.hpp"
+
+namespace damaris::hdf5 {
+
+class StepFile {
+ public:
+  // Creates the temporary file. Both references must outlive this object; its destructor removes the file unless it is published. Throws
+  // Failure.
+  StepFile(const dc_host_t& host, DatasetWriter& writer, const manifest::FileNames& names, const dc_step_t& step);
+
+  // Writes datasets until they have kBytesPerCall or more, unreduced. Returns true when none is left. `step` is the same in each call, but
+  // its data may have moved. `refuse` gets each dataset that cannot be stored as declared, which is left out. Throws Failure.
+  bool write_more(const dc_step_t& step, const std::function<void(const Refused&)>& refuse);
+  static constexpr std::uint64_t kBytesPerCall = std::uint64_t{16} << 20;
+
+  bool is_empty() const { return entry_.datasets.empty(); }
+
+  // Closes the file and gives it its final name. Call once, after the last dataset. Throws Failure.
+  manifest::FileEntry publish(bool overwrite);
+
+ private:
+  void write(const Piece& piece, const dc_step_t& step, manifest::DatasetEntry& entry);
+
+  const dc_host_t& host_;
+  DatasetWriter& writer_;
+  manifest::FileEntry entry_;
+  OutputFile output_;
+  Hdf5File file_;
+  std::size_t next_ = 0;  // of pieces_of()
+};
+
+}  // namespace damaris::hdf5
