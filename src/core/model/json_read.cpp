@@ -199,31 +199,58 @@ void check(const Model& model) {
   }
 }
 
-Model read(const Json& j) {
-  if (!j.is_object() || !j.contains("damaris_model") || j.at("damaris_model") != kJsonVersion)
-    refuse("it is not of this version of Damaris");
-  Model model;
-  read_value(j.at("simulation"), model.simulation);
-  read_value(j.at("file"), model.file);
-  read_value(j.at("folder"), model.folder);
-  model.architecture = architecture(j.at("architecture"));
-  for (const Json& item : j.at("parameters")) model.parameters.push_back(parameter(item));
-  for (const Json& item : j.at("compounds")) model.compounds.push_back(compound(item));
-  for (const Json& item : j.at("layouts")) model.layouts.push_back(layout(item));
-  for (const Json& item : j.at("variables")) model.variables.push_back(variable(item));
-  for (const Json& item : j.at("events")) model.events.push_back(event(item));
-  for (const Json& item : j.at("plugins")) model.plugins.push_back(plugin(item));
-  read_value(j.at("log").at("level"), model.log.level);
-  read_value(j.at("log").at("file"), model.log.file);
-  check(model);
-  return model;
+// Takes each variable as soon as it is parsed: they are most of the text, and the tree of 10 000 would need twice the memory of the model.
+class TextReader {
+ public:
+  Model read(std::string_view text) {
+    const Json rest =
+        Json::parse(text, [this](int depth, Json::parse_event_t event, Json& parsed) { return keeps(depth, event, parsed); });
+    require_version();
+    if (const Json& left = rest.at("variables"); !left.is_array() || !left.empty()) refuse("its variables are no list of objects");
+    read_rest(rest);
+    check(model_);
+    return std::move(model_);
+  }
+
+ private:
+  // Whether `parsed` becomes part of the tree.
+  bool keeps(int depth, Json::parse_event_t event, const Json& parsed) {
+    if (depth == 1 && event == Json::parse_event_t::key) key_ = parsed.get_ref<const std::string&>();
+    if (depth == 1 && event == Json::parse_event_t::value && key_ == "damaris_model") is_known_ = parsed == kJsonVersion;
+    if (depth != 2 || event != Json::parse_event_t::object_end || key_ != "variables") return true;
+    require_version();
+    model_.variables.push_back(variable(parsed));
+    return false;
+  }
+  void require_version() const {
+    if (!is_known_) refuse("it is not of this version of Damaris");
+  }
+  void read_rest(const Json& json);
+
+  Model model_;
+  std::string key_;  // of the outermost object
+  bool is_known_ = false;
+};
+
+void TextReader::read_rest(const Json& j) {
+  read_value(j.at("simulation"), model_.simulation);
+  read_value(j.at("file"), model_.file);
+  read_value(j.at("folder"), model_.folder);
+  model_.architecture = architecture(j.at("architecture"));
+  for (const Json& item : j.at("parameters")) model_.parameters.push_back(parameter(item));
+  for (const Json& item : j.at("compounds")) model_.compounds.push_back(compound(item));
+  for (const Json& item : j.at("layouts")) model_.layouts.push_back(layout(item));
+  for (const Json& item : j.at("events")) model_.events.push_back(event(item));
+  for (const Json& item : j.at("plugins")) model_.plugins.push_back(plugin(item));
+  read_value(j.at("log").at("level"), model_.log.level);
+  read_value(j.at("log").at("file"), model_.log.file);
 }
 
 }  // namespace
 
 Model from_json(std::string_view text) {
   try {
-    return read(Json::parse(text));
+    return TextReader().read(text);
   } catch (const Json::exception& wrong) {
     refuse(wrong.what());
   } catch (const ExpressionError& wrong) {

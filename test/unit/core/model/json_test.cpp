@@ -2,8 +2,12 @@
 
 #include <catch2/catch.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "core/base/json.hpp"
 #include "support/errors.hpp"
+#include "support/peak_memory.hpp"
 #include "unit/core/model/example_model.hpp"
 
 using namespace damaris::model;
@@ -57,16 +61,51 @@ TEST_CASE("rule 6: layouts of the compiled form resolve as those of the XML") {
 }
 
 TEST_CASE("what is not a compiled model is refused with a message") {
-  for (const char* text : {"", "{", "[]", "{}", "null", "{\"damaris_model\":999}"})
+  for (const char* text : {"", "{", "[]", "{}", "null", "{\"damaris_model\":999}", "{\"variables\":[{}],\"damaris_model\":999}"})
     REQUIRE_THAT(refusal(text), Contains("the compiled model cannot be used"));
   REQUIRE_THAT(refusal("{\"damaris_model\":999}"), Contains("not of this version"));
   const std::string whole = to_json(example_model());
   REQUIRE_THAT(refusal(whole.substr(0, whole.size() / 2)), Contains("the compiled model cannot be used"));
 }
 
+// The example's compiled form with so many variables, made without a tree of them.
+std::string with_variables(int count) {
+  Json one = Json::parse(to_json(example_model()));
+  Json variable = one["variables"][0];
+  variable["coordinates"] = Json::array();
+  one["variables"] = Json::array();
+  std::string text = one.dump(), all;
+  for (int id = 0; id < count; ++id) {
+    variable["id"] = id;
+    all += (id > 0 ? "," : "") + variable.dump();
+  }
+  const std::string empty = "\"variables\":[";
+  return text.insert(text.find(empty) + empty.size(), all);
+}
+
+TEST_CASE("reading a compiled model needs little more memory than the model, for every client reads it") {
+  constexpr int kCount = 20'000;
+  REQUIRE(from_json(with_variables(3)).variables.size() == 3);
+  if (!damaris::test::kMemoryIsOurs) return;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::string text = with_variables(kCount);
+    const std::uint64_t before = damaris::test::peak_bytes();
+    const Model model = from_json(text);
+    // A variable takes half a KiB, and growing the list once more that; its tree took 3 KiB.
+    const std::uint64_t allowed = std::uint64_t{kCount} * 1536;
+    ::_exit(model.variables.size() == kCount && damaris::test::peak_bytes() - before < allowed ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
+
 TEST_CASE("a damaged compiled model never gives an index outside its lists") {
   REQUIRE_THAT(refusal(damaged("/variables/0/layout", 7)), Contains("layout 7 does not exist"));
   REQUIRE_THAT(refusal(damaged("/variables/0/coordinates/0", 7)), Contains("variable 7 does not exist"));
+  REQUIRE_THAT(refusal(damaged("/variables/1", 3)), Contains("its variables are no list of objects"));
+  REQUIRE_THAT(refusal(damaged("/variables", Json::object())), Contains("its variables are no list of objects"));
   REQUIRE_THAT(refusal(damaged("/variables/1/id", 0)), Contains("a variable's id is not its index"));
   REQUIRE_THAT(refusal(damaged("/events/0/id", 1)), Contains("an event's id is not its index"));
   REQUIRE_THAT(refusal(damaged("/layouts/2/compound", -1)), Contains("compound -1 does not exist"));
