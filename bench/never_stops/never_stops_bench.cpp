@@ -15,6 +15,7 @@
 #include "machine.hpp"
 #include "memory.hpp"
 #include "never_stops/slow_target.hpp"
+#include "never_stops/small_writes.hpp"
 #include "progress.hpp"
 #include "statistics.hpp"
 #include "verbs.hpp"
@@ -280,6 +281,7 @@ Report run_never_stops(bool quick, const std::string& parent) {
   Report report;
   with_troubles(plan, Folder(parent), report);
   with_many_writes(plan, Folder(parent), report);
+  measure_small_writes(quick, Folder(parent), report);
   return report;
 }
 
