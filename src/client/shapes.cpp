@@ -120,7 +120,7 @@ void Shapes::apply_parameters() {
   layouts_ = std::move(next_->layouts);
   for (Variable& variable : variables_) {
     variable.shape = next_->variables[variable.id];
-    variable.place_checked = false;
+    variable.place_checked.store(false, std::memory_order_relaxed);
   }
   next_.reset();
   changed_ = false;
@@ -186,7 +186,7 @@ void Shapes::set_shape(const std::string& name, int ndims, const std::int64_t* e
   for (std::size_t i = 0; i < found.size(); ++i) {
     found[i]->shape = shapes[i];
     found[i]->has_explicit_shape = ndims != 0;
-    found[i]->place_checked = false;
+    found[i]->place_checked.store(false, std::memory_order_relaxed);
   }
 }
 
@@ -204,7 +204,7 @@ void Shapes::set_position(const std::string& name, int ndims, const std::int64_t
   for (Variable* variable : found) {
     for (int d = 0; d < ndims; ++d) variable->position[c_index(*variable, d)] = offsets[d];
     variable->form = {variable->form.ndims, variable->form.flags | shm::kHasPosition};
-    variable->place_checked = false;
+    variable->place_checked.store(false, std::memory_order_relaxed);
   }
 }
 

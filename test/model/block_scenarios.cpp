@@ -69,7 +69,7 @@ class TurnsScenario : public RegionScenario {
       release(step % 4 == 0 ? second : first);
       if (BlockHeader* spare = arena_.try_reserve(kDataBytes, kForm)) arena_.cancel(*spare);
       release(step % 4 == 0 ? first : second);
-      arena_.used_bytes();
+      arena_.largest_hole_bytes();
     }
   }
 };

@@ -275,20 +275,32 @@ class FactsScenario : public Bare {
   static constexpr std::int64_t kStep = shm::kOpenSteps;
 };
 
-// The server gives up a step for which there is no entry: the oldest run goes into the range, under the eyes of a client that asks about it.
+// The server gives up two steps for which there is no entry: the oldest run goes into the range, under the eyes of a client that asks about
+// one of its steps, or about one that was stored.
 class GivenUpScenario : public Bare {
  public:
-  GivenUpScenario(std::byte* memory, int) : Bare(memory) {
+  GivenUpScenario(std::byte* memory, bool stored) : Bare(memory), stored_(stored) {
     shm::clear_given_up(region_);
     for (std::int64_t run = 0; run < static_cast<std::int64_t>(shm::kGivenUp); ++run)
       shm::record_given_up(region_, 2 * run, false, runs_);
   }
   std::vector<std::function<void()>> threads() override {
-    return {[this] { shm::record_given_up(region_, 1000, false, runs_); },
-            [this] { expect(shm::is_given_up(region_, 0), "a step that was given up stays so"); }};
+    return {[this] { give_up(); }, [this] { ask(); }};
   }
 
  private:
+  void give_up() {
+    shm::record_given_up(region_, 1000, false, runs_);
+    shm::record_given_up(region_, 1001, true, runs_);
+  }
+  void ask() {
+    if (stored_)
+      expect(!shm::is_given_up(region_, 1), "a step that was stored between two runs is not given up");
+    else
+      expect(shm::is_given_up(region_, 0), "a step that was given up stays so");
+  }
+
+  const bool stored_;
   std::uint64_t runs_ = 0;
 };
 
@@ -353,7 +365,7 @@ class ReportsScenario : public Bare {
 
 Make mail_before(Sign sign) { return maker<SignScenario>(sign); }
 Make facts() { return maker<FactsScenario>(0); }
-Make given_up() { return maker<GivenUpScenario>(0); }
+Make given_up(bool stored) { return maker<GivenUpScenario>(stored); }
 Make ready() { return maker<ReadyScenario>(0); }
 Make lane(int events) { return maker<LaneScenario>(events); }
 Make waiting(int events) { return maker<WaitingScenario>(events); }

@@ -49,6 +49,12 @@ TEST_CASE("a block is never handed out while it is published, and its contents c
   check_all("blocks, the newest released first", blocks(held_blocks(3, 2, true)));
 }
 
+TEST_CASE("a search finds what was released in a segment that it has seen full") { check_all("segments", segments()); }
+
+TEST_CASE("no more bytes seem used than are, also when an arena is rebuilt during a release") {
+  check_all("rebuilding", rebuilding());
+}
+
 TEST_CASE("an answer comes whole or not at all, and the block comes back either way") { check_all("question", question()); }
 
 TEST_CASE("a client that stops at any access leaves an arena whose walk finds the published blocks") {
@@ -105,8 +111,10 @@ TEST_CASE("a server that is killed at any access leaves no step with the time of
 }
 
 TEST_CASE("a step that was given up counts as that at every moment, also while later ones push it out of its entry") {
-  check_all("given up", given_up());
+  check_all("given up", given_up(false));
 }
+
+TEST_CASE("a step that was stored never counts as given up while the entries change") { check_all("not given up", given_up(true)); }
 
 TEST_CASE("a region that is ready is whole") { check_all("ready", ready()); }
 

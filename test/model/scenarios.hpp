@@ -1,6 +1,6 @@
 // What the model tests let run: clients and servers made of the code in src/core/shm and src/server.
 // Used by: model_test.cpp, which is not instrumented and so must not see that code itself.
-// Before it: explorer.hpp. After it: lane_scenarios.cpp and the other scenarios.
+// Before it: explorer.hpp. After it: arena_scenarios.cpp and the other scenarios.
 #pragma once
 
 #include "model/explorer.hpp"
@@ -38,6 +38,10 @@ Make blocks(const Blocks& how);
 Make question();
 // One thread does all of both in turn. For a mortal thread: what it leaves is looked at as recovery does.
 Make one_after_the_other(int steps);
+// A client looks for room in an arena of two segments while the server releases a block in the other one.
+Make segments();
+// A client takes the arena of a pool over from a dead one while the server releases a block of it.
+Make rebuilding();
 
 // The two threads of a server: rings both ways, each with notes that lie elsewhere.
 struct Rings {
@@ -64,8 +68,9 @@ Make round_trip();
 Make settling();
 // A server notes facts about an open step in the place of an old one. To be killed.
 Make facts();
+// A server gives up steps while a client asks about one: about one that was given up before, or one that was stored.
+Make given_up(bool stored);
 // The region is made ready, and read.
-Make given_up();
 Make ready();
 
 // Clients: two processes with one pool; two that claim slots, with one id or for one slot; one that attaches.

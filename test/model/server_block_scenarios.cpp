@@ -146,7 +146,7 @@ class WalkingScenario : public RegionScenario {
     arena_.try_reserve(kSmall, kForm);
     arena_.cancel(*first);
     arena_.cancel(*second);
-    arena_.used_bytes();
+    arena_.largest_hole_bytes();
   }
   void walk() {
     const shm::LaneSpan& span = region_.span(0);

@@ -13,7 +13,7 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 
 from mutants import changes, code_lines, mutants_of, sample  # noqa: E402
-from orders import orders_of, read_reasons, sources  # noqa: E402
+from orders import Model, orders_of, read_reasons, sources  # noqa: E402
 
 SOURCE = """// a comment with x < 1;
 int larger(int a, int b) {
@@ -215,6 +215,16 @@ def test_no_order_of_the_sources_is_left_out_and_each_has_a_line_of_its_own():
     assert [place for place in named if place not in listed] == []
     assert len({(order.file, order.line, order.kind, order.order) for order in orders}) == len(orders)
     assert len(orders) > 60
+
+
+def test_an_access_that_the_text_does_not_show_is_told(tmp_path):
+    (tmp_path / "src/server").mkdir(parents=True)
+    (tmp_path / "src/server/words.hpp").write_text(ORDERS_SOURCE, encoding="utf-8")
+    model = Model("model", tmp_path)
+    operator = ("src/server/words.hpp", 9, "update", "seq_cst")
+    model.places = dict.fromkeys([("src/server/words.hpp", 9, "store", "seq_cst"), ("src/server/words.hpp", 12, "update", "acq_rel"),
+                                  ("src/server/words.hpp", 8, "load", "relaxed"), ("test/model/words.cpp", 1, "load", "seq_cst"), operator])
+    assert model.unlisted(orders_of(tmp_path)) == [operator]
 
 
 def test_each_reason_is_of_an_order_that_is_still_there():

@@ -29,8 +29,8 @@ WEAKER = {("load", "seq_cst"): ["acquire"], ("load", "acquire"): ["relaxed"],
           ("update", "seq_cst"): ["acq_rel"], ("update", "acq_rel"): ["acquire", "release"],
           ("update", "acquire"): ["relaxed"], ("update", "release"): ["relaxed"]}
 ACCESS = re.compile(r"(?:\.|->)(load|store|exchange|fetch_\w+|compare_exchange_\w+)\(|__atomic_(load|store|exchange|fetch|compare)\w*\(")
-IS_ATOMIC = re.compile(r"memory_order|__ATOMIC_")
 PATIENCE_S = 120
+EXPECTS_AN_ERROR = "is noticed"  # ends the name of a scenario with a mistake: a weaker order may only change which error it finds
 
 
 @dataclass(frozen=True, order=True)
@@ -117,7 +117,7 @@ class Model:
         if not listed:
             sys.exit(f"mutate: {self.program} has no scenarios; is it built?")
         reached = defaultdict(set)
-        for case in filter(None, listed):
+        for case in (name for name in listed if name and not name.endswith(EXPECTS_AN_ERROR)):
             with tempfile.NamedTemporaryFile("r") as sites:
                 passed, self.cases[case] = self.run(case, MODEL_SITES=sites.name)
                 if not passed:
@@ -156,6 +156,11 @@ class Model:
                 cases |= its[1]
         return offsets, cases
 
+    def unlisted(self, orders):
+        """The places of the sources that are reached with an order that is not among these: an operator's, or one that ACCESS does not know."""
+        listed = {(order.file, line, order.kind, order.order) for order in orders for line in range(order.line, order.last_line + 1)}
+        return sorted(place for place in self.places if place[0].startswith(ROOMS) and place[3] != "relaxed" and place not in listed)
+
     def killer(self, offsets, cases, weaker):
         """The first scenario that fails when these accesses are weaker; the quick ones first."""
         weaken = f"{ORDERS.index(weaker)}:" + ",".join(sorted(offsets))
@@ -192,10 +197,14 @@ def outcome_of(order, model, reasons):
 
 def campaign(tree, program, only, jobs):
     """Prints the outcome of each order and the score. Returns whether all are needed or explained."""
-    orders = [order for order in orders_of(tree) if not only or any(order.file.startswith(folder.rstrip("/")) for folder in only)]
+    known = orders_of(tree)
+    orders = [order for order in known if not only or any(order.file.startswith(folder.rstrip("/")) for folder in only)]
     model = Model(program, tree)
     model.learn()
     reasons = read_reasons(tree / "test/mutate/orders.md")
+    unlisted = model.unlisted(known)
+    for file, line, kind, order in unlisted:
+        print(f"unlisted   {file}:{line} {kind} {order}: write it as a call that names its order")
     counts = Counter()
     with ThreadPoolExecutor(jobs) as pool:
         for order, (what, sentence) in zip(orders, pool.map(lambda order: outcome_of(order, model, reasons), orders)):
@@ -205,4 +214,4 @@ def campaign(tree, program, only, jobs):
                 print(f"           {order.text}")
     print(f"\n{counts['needed']} of {len(orders)} orders are needed by a scenario, {counts['explained']} are explained in test/mutate/orders.md, "
           f"{counts['survived']} survive, {counts['unreached']} are not reached")
-    return counts["survived"] + counts["unreached"] == 0
+    return counts["survived"] + counts["unreached"] + len(unlisted) == 0

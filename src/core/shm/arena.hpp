@@ -35,9 +35,10 @@ class Arena {
 
   std::byte* base() const noexcept { return base_; }
   std::uint64_t size_bytes() const noexcept { return bytes_; }
-  // Without what the server has released. After rebuild() it may be too small while blocks are being released.
+  // Without what the server has released; the next try_reserve sees at least these releases. After rebuild() it may be too small while
+  // blocks are being released.
   std::uint64_t used_bytes() const noexcept {
-    const std::uint64_t used = state_.reserved_bytes - lane_->released.load(std::memory_order_acquire);
+    const std::uint64_t used = state_.reserved_bytes - lane_->released.load(std::memory_order_relaxed);
     return used <= bytes_ ? used : 0;
   }
   bool more_than_half_full() const noexcept { return used_bytes() * 2 > bytes_; }

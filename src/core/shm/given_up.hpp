@@ -26,9 +26,9 @@ inline void record_given_up(RegionHeader& header, std::int64_t step, bool goes_o
   StepRun& run = header.given_up[runs++ % kGivenUp];
   if (const std::int64_t first = run.first.load(std::memory_order_relaxed); first != kNoStep) {
     const std::int64_t last = run.last.load(std::memory_order_relaxed);
-    header.given_up_last.store(last, std::memory_order_release);
+    header.given_up_last.store(last, std::memory_order_relaxed);
     if (header.given_up_first.load(std::memory_order_relaxed) == kNoStep)
-      header.given_up_first.store(first, std::memory_order_release);
+      header.given_up_first.store(first, std::memory_order_relaxed);
     run.first.store(kNoStep, std::memory_order_release);
   }
   run.last.store(step, std::memory_order_release);

@@ -105,7 +105,7 @@ struct alignas(kLine) RegionHeader {
 
   // S writes with release, before last_processed; C reads with acquire.
   alignas(kLine) StepRun given_up[kGivenUp];
-  std::atomic<std::int64_t> given_up_first, given_up_last;  // of older ones
+  std::atomic<std::int64_t> given_up_first, given_up_last;  // of older ones; S writes relaxed: before the entry that it reuses
 };
 
 inline constexpr std::int64_t kNoStep = -1;  // steps are 0 or more
