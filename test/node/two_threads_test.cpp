@@ -1,4 +1,5 @@
 // A server whose work side is held up: its intake side goes on, whatever a plugin does.
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <fstream>
@@ -70,6 +71,27 @@ TEST_CASE("rule 4: while an action sleeps, ends of steps are taken, and a step t
   CHECK(node.lines(" complete 1 ").empty());
   let_go(node);
   node.stop();
+}
+
+TEST_CASE("while a plugin sleeps in its finalize, clients leave after half of the finalize time-out; the server ends later") {
+  model::Model model = node_model();
+  model.architecture.finalize_timeout_ms = 2'000;
+  add_recorder(model, true, {{"hold_at", "end"}});
+  Node node(model);
+  node.start();
+  std::vector<std::thread> ends;
+  std::array<Status, 2> left;
+  for (int id : {0, 1}) {
+    CHECK(node.client(id).write(node.variable(id, "small"), 0, 0, kFour) == DC_OK);
+    CHECK(node.client(id).end_iteration(0).code == DC_OK);
+    ends.emplace_back([&node, &left, id] { left[static_cast<std::size_t>(id)] = node.client(id).finalize(); });
+  }
+  for (std::thread& end : ends) end.join();
+  for (const Status& status : left) CHECK(status.code == DC_OK);
+  CHECK(node.lines("finalize").empty());
+  let_go(node);
+  CHECK(node.stop().code == DC_OK);
+  CHECK(node.lines("finalize").size() == 1);
 }
 
 TEST_CASE("while an action sleeps, a client can queue only so many signals: the rest waits in its lane, and the server sleeps") {

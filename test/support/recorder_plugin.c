@@ -1,7 +1,7 @@
 /* A plugin for tests: writes one line for everything it is told, so that a test can read what a server did.
  * File: the environment variable DAMARIS_TEST_LOG, with ".s<server>" appended; nothing is written without it.
  * Settings: fail_at="<step>" fails on_step of that step, "end" fails finalize; refuse="yes" fails init; refuse_on="<server>"
- * fails it on that server only.
+ * fails it on that server only; hold_at="end" holds finalize as the action `hold` does.
  */
 #define _GNU_SOURCE /* feenableexcept */
 #include <damaris/plugin.h>
@@ -15,7 +15,7 @@
 
 static const dc_host_t* the_host;
 static long fail_at = -1;
-static int fails_at_end;
+static int fails_at_end, holds_at_end;
 
 static FILE* open_log(const dc_host_t* host) {
   const char* base = getenv("DAMARIS_TEST_LOG");
@@ -77,13 +77,18 @@ int fail_always(const dc_event_t* event, const dc_step_t* step, const dc_host_t*
   return DC_E_PLUGIN;
 }
 
-/* Holds the server until the file $DAMARIS_TEST_LOG.go exists, at most a minute. */
-int hold(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host) {
+/* Until the file $DAMARIS_TEST_LOG.go exists, at most a minute. */
+static void wait_for_go(void) {
   char path[4096];
   const struct timespec moment = {0, 1000000};
-  (void)event, (void)step, (void)host;
   snprintf(path, sizeof path, "%s.go", getenv("DAMARIS_TEST_LOG"));
   for (int tries = 0; tries < 60000 && access(path, F_OK) != 0; ++tries) nanosleep(&moment, NULL);
+}
+
+/* Holds the server. */
+int hold(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host) {
+  (void)event, (void)step, (void)host;
+  wait_for_go();
   return DC_OK;
 }
 
@@ -127,12 +132,14 @@ static int init(const dc_host_t* host, void** state) {
   the_host = host;
   *state = NULL;
   fail_at = -1;
-  fails_at_end = 0;
+  fails_at_end = holds_at_end = 0;
   for (size_t i = 0; i < host->setting_count; ++i) {
     if (strcmp(host->settings[i].key, "fail_at") == 0 && strcmp(host->settings[i].value, "end") == 0)
       fails_at_end = 1;
     else if (strcmp(host->settings[i].key, "fail_at") == 0)
       fail_at = atol(host->settings[i].value);
+    else if (strcmp(host->settings[i].key, "hold_at") == 0)
+      holds_at_end = 1;
     FILE* log = strcmp(host->settings[i].key, "tell_host") == 0 ? open_log(host) : NULL;
     if (log != NULL) {
       fprintf(log, "host %s of %s\n", host->host_name, host->job);
@@ -206,6 +213,7 @@ static int on_last_step(void* state, const dc_variable_info_t* variable, int64_t
 
 static int finalize(void* state) {
   (void)state;
+  if (holds_at_end) wait_for_go();
   FILE* log = open_log(the_host);
   if (log != NULL) {
     fprintf(log, "finalize clients");
