@@ -129,9 +129,9 @@ bool Spill::begin_copy(const dc_dataset_t& dataset) {
   shm::LongHeader header;
   fill(header.get(), dataset);
   checksum_ = header.get().checksum;
+  copied_ = sizeof header;  // if this fails, what was allocated in part goes, too
   if (!allocate(0, std::min(record_bytes(dataset.bytes), kBite)) || !write_all(descriptor_, header.bytes, sizeof header, end_))
     return fail(format("cannot write ({})", std::strerror(errno)));
-  copied_ = sizeof header;
   return true;
 }
 
