@@ -1,6 +1,6 @@
-// What a write of 64 B costs beyond its memcpy while the server sleeps, polls, or compresses an earlier step.
+// What a write of 64 B costs beyond its memcpy while the server sleeps, polls, or compresses an earlier step, and by name.
 // Used by: bench never-stops, one thread.
-// Before it: a folder. After it: three rows of the report.
+// Before it: a folder. After it: four rows of the report.
 #pragma once
 
 #include "folder.hpp"
