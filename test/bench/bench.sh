@@ -132,7 +132,7 @@ case $1 in
     expect_rows report.json "write phase while the storage hangs 0.3 s, p99 of quiet" "write phase while a plugin sleeps 0.3 s, p99 of quiet" \
       "storage at a tenth of the output, slowest phase of memcpy" "longest of 2000 writes beyond its memcpy, us" \
       "64 B, server asleep, ns beyond memcpy" "64 B, server polls, ns beyond memcpy" "64 B, server compresses, ns beyond memcpy" \
-      "64 B, server asleep, by name, ns beyond a handle"
+      "64 B by name, ns beyond a handle"
     [ "$(echo damaris-bench.*)" = 'damaris-bench.*' ] || fail "left a folder"
     ;;
   unwritable_json)
