@@ -16,6 +16,7 @@
 #include "core/base/process_guard.hpp"
 #include "core/model/json.hpp"
 #include "core/shm/dead_regions.hpp"
+#include "core/shm/server_log.hpp"
 #include "core/shm/start_lock.hpp"
 
 namespace damaris::api {
@@ -87,11 +88,12 @@ void refuse_other_run(const Regions& regions, const model::Model& model, const I
   }
 }
 
-Error no_server(const model::Model& model, int id, bool started) {
+// `started`: the log of the server that this client has started.
+Error no_server(const model::Model& model, int id, const std::optional<model::ServerLog>& started) {
   const std::string server = format("start 'damaris server {}'", model.file);
   std::string remedy = server + " or set <server start=\"auto\"/>";
   if (model.architecture.start_server) remedy = "give <server attach-timeout=...> more";
-  if (started) remedy = format("this client started one, so see its log, or {} by hand", server);
+  if (started) remedy = format("this client started one: {}, or {} by hand", shm::see_log(*started), server);
   return Error(DC_E_TIMEOUT, format("client {} found no server of '{}' on this node within {} ms; {}", id, model.simulation,
                                     model.architecture.attach_timeout_ms, remedy));
 }
@@ -100,7 +102,8 @@ Error no_server(const model::Model& model, int id, bool started) {
 std::unique_ptr<Session> attach_to_server(const model::Model& model, const Identity& run, int id, Regions regions) {
   const Deadline deadline = Deadline::after_ms(model.architecture.attach_timeout_ms);
   shm::StartLock lock(shm::run_key(model));
-  bool started = false, is_leaving = false, is_held = false;  // is_held: by another start
+  std::optional<model::ServerLog> started;
+  bool is_leaving = false, is_held = false;  // is_held: by another start
   for (;; regions = regions_of_job()) {
     if (auto session = try_attach(regions, run, id, &is_leaving)) return session;
     if (deadline.passed()) break;
@@ -110,8 +113,8 @@ std::unique_ptr<Session> attach_to_server(const model::Model& model, const Ident
       regions = regions_of_job();  // another start may have ended meanwhile
       if (auto session = try_attach(regions, run, id)) return session;
       refuse_other_run(regions, model, run);
+      started = shm::log_of_background_server(model);
       spawn_server(model.file, 0, deadline.left_ms(model.architecture.attach_timeout_ms));
-      started = true;
       continue;
     }
     if (!model.architecture.start_server) refuse_other_run(regions, model, run);

@@ -215,6 +215,8 @@ Model read(const Json& j) {
   for (const Json& item : j.at("plugins")) model.plugins.push_back(plugin(item));
   read_value(j.at("log").at("level"), model.log.level);
   read_value(j.at("log").at("file"), model.log.file);
+  read_value(j.at("server_log").at("place"), model.server_log.place);
+  read_value(j.at("server_log").at("bytes_before"), model.server_log.bytes_before);
   check(model);
   return model;
 }
