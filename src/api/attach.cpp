@@ -2,6 +2,8 @@
 
 #include <optional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "api/server_library.hpp"
 #include "api/spawn_server.hpp"
@@ -14,6 +16,7 @@
 #include "core/base/process_guard.hpp"
 #include "core/model/json.hpp"
 #include "core/shm/dead_regions.hpp"
+#include "core/shm/server_log.hpp"
 #include "core/shm/start_lock.hpp"
 
 namespace damaris::api {
@@ -35,12 +38,17 @@ bool is_about_to_leave(const shm::Region& region) {
   return true;
 }
 
+using Regions = std::vector<shm::FoundRegion>;
+
+// Each search reads the whole of /dev/shm, in which other users may have put any number of files.
+Regions regions_of_job() { return shm::find_regions(shm::job_prefix()); }
+
 // Attaches to a free slot of a living detached server of this run, or returns nullptr. If another client takes a slot first, tries the
 // next.
 // `is_leaving`: if given, also returns nullptr, and sets it, for a server that is about to leave.
-std::unique_ptr<Session> try_attach(const Identity& run, int id, bool* is_leaving = nullptr) {
+std::unique_ptr<Session> try_attach(const Regions& regions, const Identity& run, int id, bool* is_leaving = nullptr) {
   if (is_leaving != nullptr) *is_leaving = false;
-  for (const shm::FoundRegion& found : shm::find_regions(shm::job_prefix())) {
+  for (const shm::FoundRegion& found : regions) {
     if (!found.ready || !found.detached || !run.is_of(found)) continue;
     std::shared_ptr<shm::Region> region;
     try {
@@ -63,9 +71,9 @@ std::unique_ptr<Session> try_attach(const Identity& run, int id, bool* is_leavin
   return nullptr;
 }
 
-void refuse_other_run(const model::Model& model, const Identity& run) {
+void refuse_other_run(const Regions& regions, const model::Model& model, const Identity& run) {
   const std::string same_place = shm::region_prefix(shm::run_key(model));
-  for (const shm::FoundRegion& found : shm::find_regions(shm::job_prefix())) {
+  for (const shm::FoundRegion& found : regions) {
     if (!found.ready || !found.detached || run.is_of(found)) continue;
     if (found.config_place != run.place && found.name.rfind(same_place, 0) != 0) continue;
     const std::string server =
@@ -80,33 +88,36 @@ void refuse_other_run(const model::Model& model, const Identity& run) {
   }
 }
 
-Error no_server(const model::Model& model, int id, bool started) {
+// `started`: the log of the server that this client has started.
+Error no_server(const model::Model& model, int id, const std::optional<model::ServerLog>& started) {
   const std::string server = format("start 'damaris server {}'", model.file);
   std::string remedy = server + " or set <server start=\"auto\"/>";
   if (model.architecture.start_server) remedy = "give <server attach-timeout=...> more";
-  if (started) remedy = format("this client started one, so see its log, or {} by hand", server);
+  if (started) remedy = format("this client started one: {}, or {} by hand", shm::see_log(*started), server);
   return Error(DC_E_TIMEOUT, format("client {} found no server of '{}' on this node within {} ms; {}", id, model.simulation,
                                     model.architecture.attach_timeout_ms, remedy));
 }
 
-// The client that holds the start lock starts the server.
-std::unique_ptr<Session> attach_to_server(const model::Model& model, const Identity& run, int id) {
+// The client that holds the start lock starts the server. `regions`: what was found just now.
+std::unique_ptr<Session> attach_to_server(const model::Model& model, const Identity& run, int id, Regions regions) {
   const Deadline deadline = Deadline::after_ms(model.architecture.attach_timeout_ms);
   shm::StartLock lock(shm::run_key(model));
-  bool started = false, is_leaving = false, is_held = false;  // is_held: by another start
-  while (true) {
-    if (auto session = try_attach(run, id, &is_leaving)) return session;
+  std::optional<model::ServerLog> started;
+  bool is_leaving = false, is_held = false;  // is_held: by another start
+  for (;; regions = regions_of_job()) {
+    if (auto session = try_attach(regions, run, id, &is_leaving)) return session;
     if (deadline.passed()) break;
     const bool may_start = model.architecture.start_server && !started && !is_leaving;
     is_held = may_start && !lock.try_take();
     if (may_start && !is_held) {
-      if (auto session = try_attach(run, id)) return session;
-      refuse_other_run(model, run);
+      regions = regions_of_job();  // another start may have ended meanwhile
+      if (auto session = try_attach(regions, run, id)) return session;
+      refuse_other_run(regions, model, run);
+      started = shm::log_of_background_server(model);
       spawn_server(model.file, 0, deadline.left_ms(model.architecture.attach_timeout_ms));
-      started = true;
       continue;
     }
-    if (!model.architecture.start_server) refuse_other_run(model, run);
+    if (!model.architecture.start_server) refuse_other_run(regions, model, run);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   if (is_leaving)
@@ -126,9 +137,11 @@ std::unique_ptr<Session> start_without_mpi(const std::string& config, int id) {
   const std::string xml = read_config_file(config);
   const Identity run = {digest(xml), place_digest(config)};
   bool is_leaving = false;
+  Regions regions;
   std::optional<Error> unlisted;  // an error only if a region is needed, which is not the case in place
   try {
-    if (auto session = try_attach(run, id, &is_leaving)) return session;
+    regions = regions_of_job();
+    if (auto session = try_attach(regions, run, id, &is_leaving)) return session;
   } catch (const Error& error) {
     if (error.code() != DC_E_SHM) throw;
     unlisted = error;
@@ -136,7 +149,7 @@ std::unique_ptr<Session> start_without_mpi(const std::string& config, int id) {
   const auto model = server_library().parse(xml, config);
   configure_log(log_level(model->log.level), model->log.file, format("client {}", id));
   if (model->architecture.dedicated_cores > 0 && unlisted) throw Error(*unlisted);
-  if (model->architecture.dedicated_cores > 0) return attach_to_server(*model, run, id);
+  if (model->architecture.dedicated_cores > 0) return attach_to_server(*model, run, id, std::move(regions));
   if (model::needs_mpi(*model)) throw Error(DC_E_CONFIG, model::refusal_without_mpi(*model));
   server::StartOptions options;
   options.sources = {id};

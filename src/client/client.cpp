@@ -10,6 +10,7 @@
 #include "core/shm/frontier.hpp"
 #include "core/shm/given_up.hpp"
 #include "core/shm/mailbox.hpp"
+#include "core/shm/server_log.hpp"
 
 namespace damaris::client {
 namespace {
@@ -281,9 +282,8 @@ Status Client::next_report(std::int64_t up_to_step) {
 Status Client::mailbox_report() {
   if (mailbox_reported_ || !shm::mailbox_damaged(region_->slot(slot_))) return {};
   mailbox_reported_ = true;
-  return {DC_E_EARLIER_IO, format("the mailbox of client {} is damaged, probably by a stray write: reports to this client are "
-                                  "only in the server's log",
-                                  id_)};
+  return {DC_E_EARLIER_IO, format("the mailbox of client {} is damaged, probably by a stray write: reports to this client are {}",
+                                  id_, shm::only_in_log(*region_))};
 }
 
 Status Client::flush(std::int64_t step, std::int64_t timeout_ms) {

@@ -8,6 +8,7 @@
 #include "core/base/format.hpp"
 #include "core/shm/doorbell.hpp"
 #include "core/shm/mailbox.hpp"
+#include "core/shm/server_log.hpp"
 
 namespace damaris::client {
 
@@ -47,7 +48,7 @@ void Reports::count_lost(const Key& key) noexcept {
 
 Status Reports::take_lost() {
   Status report{std::get<0>(first_lost_) ? DC_N_PLUGIN : DC_E_IO,
-                format("{} more reports, of steps from {} on, are only in the server's log", lost_, std::get<1>(first_lost_))};
+                format("{} more reports, of steps from {} on, are {}", lost_, std::get<1>(first_lost_), shm::only_in_log(region_))};
   lost_ = 0;
   return report;
 }

@@ -7,6 +7,7 @@
 #include "core/base/log.hpp"
 #include "core/shm/busy.hpp"
 #include "core/shm/lane.hpp"
+#include "core/shm/server_log.hpp"
 #include "core/shm/states.hpp"
 
 namespace damaris::client {
@@ -49,12 +50,11 @@ void ServerLink::throw_loss() const {
   const bool leaving = state() == shm::RegionState::leaving && process_.alive();
   if (leaving && mail.empty())
     throw Error(DC_E_SERVER_LOST,
-                format("{} has ended: it takes nothing more, and is storing what it had taken until then; its log "
-                       "says whether all of that could be stored{}",
-                       server, undelivered_text()));
+                format("{} has ended: it takes nothing more, and is storing what it had taken until then; {}{}", server,
+                       shm::log_says(*region_, "says whether all of that could be stored"), undelivered_text()));
   if (state() == shm::RegionState::lost)
     throw Error(DC_E_SERVER_LOST, format("{} was ended by a fault; {}{}", server, region_location(" once that process is gone"),
-                                         mail.empty() ? "; its log says why" : mail));
+                                         mail.empty() ? "; " + shm::log_says(*region_, "says why") : mail));
   if (leaving || state() == shm::RegionState::closed)
     throw Error(DC_E_SERVER_LOST, format("{} has ended{}{}", server,
                                          mail.empty() ? ": it stored what it had taken until then and takes nothing more" : mail,
@@ -62,7 +62,7 @@ void ServerLink::throw_loss() const {
   if (process_.alive())
     throw Error(DC_E_SERVER_LOST,
                 format("{} does not serve client {} any more{}{}", server, mine.id.load(std::memory_order_relaxed),
-                       mail.empty() ? ": its log says why" : mail, undelivered_text()));
+                       mail.empty() ? ": " + shm::log_says(*region_, "says why") : mail, undelivered_text()));
   // Killed while stopping: it would have accepted nothing more from this client.
   const bool was_given_up = shm::state_of(mine) == shm::SlotState::dead;
   throw Error(DC_E_SERVER_LOST, format("{} is gone{}; {}{}{}", server, busy_text(), region_location(""), mail,

@@ -13,6 +13,7 @@
 #include "core/base/units.hpp"
 #include "core/model/json.hpp"
 #include "core/shm/lane_size.hpp"
+#include "core/shm/server_log.hpp"
 #include "server/spill.hpp"
 
 namespace damaris::server {
@@ -48,6 +49,7 @@ std::shared_ptr<shm::Region> make_region(const model::Model& model, const std::s
   model::Model stored = model;
   std::error_code gone;  // the folder has been removed: recovery needs --basename
   stored.folder = std::filesystem::current_path(gone).string();
+  stored.server_log = shm::server_log_of_this_process();
   spec.model = model::to_json(stored);
   spec.clients = static_cast<std::uint32_t>(clients);
   spec.threads = static_cast<std::uint32_t>(model.architecture.threads);

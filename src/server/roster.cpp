@@ -6,6 +6,7 @@
 #include "core/base/log.hpp"
 #include "core/shm/doorbell.hpp"
 #include "core/shm/mailbox.hpp"
+#include "core/shm/server_log.hpp"
 #include "core/shm/states.hpp"
 
 namespace damaris::server {
@@ -125,7 +126,7 @@ void Roster::leave(Member& member, Member::Presence how) {
 void Roster::notify(Member& member, PendingMail mail) {
   if (member.outbox.size() < kMostMail) return member.outbox.push_back(std::move(mail));
   log_line(LogLevel::warning, format("client {} does not empty its mailbox; not delivered: {}", member.id, mail.status.message));
-  mail.status.message = "further reports, for which there was no room, are only in the server's log";
+  mail.status.message = "further reports, for which there was no room, are " + shm::only_in_own_log();
   if (member.outbox.size() == kMostMail) return member.outbox.push_back(std::move(mail));
   PendingMail& rest = member.outbox.back();
   rest.step = std::min(rest.step, mail.step);

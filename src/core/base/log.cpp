@@ -5,9 +5,12 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <system_error>
+#include <utility>
 
 #include "core/base/ascii.hpp"
 #include "core/base/creator_process.hpp"
@@ -23,7 +26,7 @@ constexpr std::array<std::string_view, 4> kNames = {"error", "warning", "info", 
 
 struct Log {
   std::mutex mutex;  // one line at a time
-  std::string process_name;
+  std::string process_name, place;
   std::unique_ptr<LogTarget> target;
   LogQueue* queue = nullptr;  // the target, if it is one
   bool needs_queue = false;   // a file, whose disk may hang; the thread comes with the first line
@@ -87,9 +90,11 @@ void configure_log(LogLevel level, const std::string& file, const std::string& p
   const std::string wish = given == nullptr ? "" : given;
   if (!wish.empty()) level = log_level(wish);
   auto target = level == LogLevel::off ? nullptr : target_of(file, creation);
+  std::string place = target == nullptr ? "" : place_of_log_file(file);
   {
     const std::lock_guard<std::mutex> lock(the_log().mutex);
     the_log().process_name = process_name;
+    the_log().place = std::move(place);
     the_log().target.swap(target);
     the_log().queue = nullptr;
     the_log().needs_queue = the_log().target != nullptr && !file.empty();
@@ -98,6 +103,20 @@ void configure_log(LogLevel level, const std::string& file, const std::string& p
   if (!wish.empty() && !level_of(wish))
     log_line(LogLevel::warning,
              format("DAMARIS_LOG='{}' is not a level; allowed are off, error, warning, info, debug; warning is used", wish));
+}
+
+// The path of a relative name that cannot be resolved stays as it is.
+std::string place_of_log_file(const std::string& file) {
+  if (file.empty()) return "standard error";
+  std::error_code unresolved;
+  const std::string path = std::filesystem::absolute(file, unresolved).lexically_normal().string();
+  if (unresolved) return file;
+  return path == "/dev/null" ? "" : path;
+}
+
+std::string log_place() {
+  const std::lock_guard<std::mutex> lock(the_log().mutex);
+  return the_log().place;
 }
 
 bool log_enabled(LogLevel level) noexcept {

@@ -23,6 +23,10 @@ enum class LogFileCreation { immediate, lazy };
 // Throws Error(DC_E_CONFIG) if a file that is created immediately cannot be opened.
 void configure_log(LogLevel level, const std::string& file, const std::string& process_name,
                    LogFileCreation creation = LogFileCreation::immediate);
+// Where the lines of this process go: an absolute path, or "standard error"; "" for nowhere. A file may not exist yet.
+std::string log_place();
+// The place of a log in `file`: its absolute path, "standard error" for "", and "" for /dev/null.
+std::string place_of_log_file(const std::string& file);
 bool log_enabled(LogLevel level) noexcept;
 
 // While it lives, a thread writes the lines of this process, and log_line() waits for no disk and no terminal; otherwise a line in a file is

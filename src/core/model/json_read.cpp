@@ -244,6 +244,8 @@ void TextReader::read_rest(const Json& j) {
   for (const Json& item : j.at("plugins")) model_.plugins.push_back(plugin(item));
   read_value(j.at("log").at("level"), model_.log.level);
   read_value(j.at("log").at("file"), model_.log.file);
+  read_value(j.at("server_log").at("place"), model_.server_log.place);
+  read_value(j.at("server_log").at("bytes_before"), model_.server_log.bytes_before);
 }
 
 }  // namespace

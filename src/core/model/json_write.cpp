@@ -128,7 +128,8 @@ std::string to_json(const Model& model) {
                        {"variables", json_list(model.variables)},
                        {"events", json_list(model.events)},
                        {"plugins", json_list(model.plugins)},
-                       {"log", {{"level", model.log.level}, {"file", model.log.file}}}};
+                       {"log", {{"level", model.log.level}, {"file", model.log.file}}},
+                       {"server_log", {{"place", model.server_log.place}, {"bytes_before", model.server_log.bytes_before}}}};
   // A path need not be UTF-8; it is used in messages only, so a replaced character does no harm.
   return text_of(result);
 }

@@ -1,5 +1,6 @@
 #include "core/model/model.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "core/base/error.hpp"
@@ -94,6 +95,15 @@ std::string mpi_reason(const Model& model) { return need_of_mpi(model).reason; }
 std::string refusal_without_mpi(const Model& model) {
   const NeedOfMpi need = need_of_mpi(model);
   return format("{}; start with dc_mpi_initialize, or say {}", need.reason, need.instead);
+}
+
+std::string background_log_file(const Model& model) {
+  for (const Plugin& plugin : model.plugins)
+    for (const auto& [key, value] : plugin.settings)
+      if (plugin.storage && key == "basename") return value + ".log";
+  std::string name = model.simulation + ".log";
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
 }
 
 std::string place(const Model& model, Location where) {

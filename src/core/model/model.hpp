@@ -157,6 +157,12 @@ struct LogSettings {
   std::string file;
 };
 
+// Of a region's server.
+struct ServerLog {
+  std::string place;               // an absolute path, or "standard error"; "" for no log
+  std::uint64_t bytes_before = 0;  // of that file, when the server started
+};
+
 struct Model {
   std::string simulation = "simulation";
   std::string file;    // path of the XML as given
@@ -169,6 +175,7 @@ struct Model {
   std::vector<Event> events;        // ids are indexes
   std::vector<Plugin> plugins;      // storage first
   LogSettings log;
+  ServerLog server_log;                // in a region
   std::vector<std::string> old_words;  // warnings "file:line:column: ..." about names of an earlier version; not in a region
 };
 
@@ -224,6 +231,9 @@ std::string mpi_reason(const Model& model);
 // The same, with the alternative without MPI.
 std::string refusal_without_mpi(const Model& model);
 inline bool needs_mpi(const Model& model) { return !mpi_reason(model).empty(); }
+
+// Where a server without a terminal logs if <log> names no file: beside the output, where users look first if some of it is missing.
+std::string background_log_file(const Model& model);
 
 // "cm1.xml:12:5", or the path alone for a default.
 std::string place(const Model& model, Location where);

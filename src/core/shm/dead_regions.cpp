@@ -9,88 +9,31 @@
 #include <cctype>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <random>
 #include <thread>
 
-#include "core/base/ascii.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
-#include "core/base/file.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/base/own_file.hpp"
 #include "core/shm/arena.hpp"
 #include "core/shm/open_steps.hpp"
 #include "core/shm/region.hpp"
-#include "core/shm/start_lock.hpp"
 
 namespace damaris::shm {
 namespace {
 
-std::string safe(std::string text) {
-  for (char& c : text)
-    if (!is_ascii_letter_or_digit(c) && c != '-' && c != '_') c = '_';
-  return text.substr(0, 48);
-}
-
-bool is_safe_name(const std::string& text) { return !text.empty() && safe(text) == text; }
-
-bool is_hex(const std::string& text, std::size_t digits) {
-  return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
-// Appends a digest of the original to a changed name, so that different names stay different.
-std::string safe_and_unique(const std::string& text) {
-  constexpr std::size_t kKept = 40;
-  const std::string changed = safe(text);
-  return changed == text ? text : format("{}-{:07x}", changed.substr(0, kKept), digest(text) & 0xfffffffU);
-}
-
-// The file need not exist yet.
-std::string real_path(const std::string& path) {
-  std::error_code unreadable;
-  const std::filesystem::path absolute = std::filesystem::absolute(path, unreadable).lexically_normal();
-  const std::filesystem::path folder = std::filesystem::weakly_canonical(absolute.parent_path(), unreadable);
-  return unreadable ? absolute.string() : (folder / absolute.filename()).string();
-}
-
 bool begins_with(const std::string& name, const std::string& prefix) { return name.rfind(prefix, 0) == 0; }
-
-// Other users may create any number of such names, so the cheap owner check comes first.
-bool may_be_ours(const char* path) {
-  struct stat info = {};
-  return ::lstat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid();
-}
-
-bool is_spill_file(const std::string& name) {
-  const std::string end = ".spill";
-  return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
-}
-
-// Without /dev/shm there are no regions.
-std::vector<std::string> names_where(const std::function<bool(const std::string&)>& is_wanted) {
-  std::vector<std::string> names;
-  std::error_code failure;
-  for (std::filesystem::directory_iterator entry("/dev/shm", failure), end; !failure && entry != end; entry.increment(failure)) {
-    std::string name = "/" + entry->path().filename().string();
-    if (is_wanted(name) && !is_start_lock(name) && !is_spill_file(name) && may_be_ours(entry->path().c_str()))
-      names.push_back(std::move(name));
-  }
-  if (failure && failure != std::errc::no_such_file_or_directory)
-    throw system_error(DC_E_SHM, "cannot list /dev/shm", failure.value(),
-                       "check its permissions, normally 1777, and the limits of the process (ulimit -n, ulimit -v)");
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 // Matches any job, because a resubmitted simulation runs as another job.
 std::vector<std::string> names_of_any_job(const RunKey& key) {
-  const std::string user = user_prefix(), behind_job = region_prefix(key).substr(job_prefix().size());
-  return names_where([&](const std::string& name) {
-    return begins_with(name, user) && begins_with(name, format("{}{}.{}", user, job_of_region(name), behind_job));
+  const std::size_t user = user_prefix().size();
+  const std::string behind_job = region_prefix(key).substr(job_prefix().size() - 1);  // with the dot that ends the job
+  return region_names_where([&](const std::string& name) {
+    const std::size_t end = name.find('.', user);
+    return end != std::string::npos && name.compare(end, behind_job.size(), behind_job) == 0;
   });
 }
 
@@ -266,68 +209,6 @@ std::string omission_text(const StepRange& steps) {
   return format("writes of {} were left out for want of room", which);
 }
 
-std::string job_name() {
-  for (const char* variable : {"DAMARIS_JOB", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"})
-    if (const char* value = std::getenv(variable); value != nullptr && *value != '\0') return safe_and_unique(value);
-  return "local";
-}
-
-std::string job_of_region(const std::string& region) {
-  const std::string user = user_prefix();
-  const std::size_t end = begins_with(region, user) ? region.find('.', user.size()) : std::string::npos;
-  return end == std::string::npos ? job_name() : region.substr(user.size(), end - user.size());
-}
-
-std::string user_prefix() { return format("/damaris.{}.", ::geteuid()); }
-
-std::string job_prefix() { return format("{}{}.", user_prefix(), job_name()); }
-
-std::string simulation_prefix(const std::string& simulation) { return format("{}{}.", job_prefix(), safe(simulation)); }
-
-std::string region_prefix(const RunKey& key) {
-  return format("{}{:016x}.", simulation_prefix(key.simulation), digest(key.simulation + '\n' + key.place));
-}
-
-RunKey run_key(const model::Model& model) {
-  std::string place;
-  for (const model::Plugin& plugin : model.plugins)
-    for (const auto& [name, value] : plugin.settings)
-      if (plugin.storage && name == "basename") place += real_path(value) + '\n';
-  return {model.simulation, place.empty() ? real_path(model.file) : place};
-}
-
-std::string run_of_region(const std::string& region) {
-  const std::size_t server = region.rfind('.');
-  const std::size_t node = server == std::string::npos || server == 0 ? server : region.rfind('.', server - 1);
-  return node == std::string::npos ? "" : region.substr(0, node + 1);
-}
-
-std::string run_prefix(const RunKey& key, std::uint64_t nonce) {
-  return format("{}{:08x}.", region_prefix(key), nonce & 0xffffffffu);
-}
-
-bool is_run_prefix(const std::string& text) {
-  const std::string user = user_prefix();
-  if (!begins_with(text, user)) return false;
-  std::vector<std::string> parts(1);  // job, simulation, digest, nonce, and nothing behind the last dot
-  for (std::size_t at = user.size(); at < text.size(); ++at)
-    if (text[at] == '.')
-      parts.emplace_back();
-    else
-      parts.back() += text[at];
-  return parts.size() == 5 && is_safe_name(parts[0]) && is_safe_name(parts[1]) && is_hex(parts[2], 16) && is_hex(parts[3], 8) &&
-         parts[4].empty();
-}
-
-std::string region_name(const RunKey& key, std::uint64_t nonce, int node, int server) {
-  return format("{}n{}.s{}", run_prefix(key, nonce), node, server);
-}
-
-std::uint64_t make_nonce() {
-  std::random_device source;
-  return (static_cast<std::uint64_t>(source()) << 32) | source();
-}
-
 namespace {
 
 std::vector<FoundRegion> inspect_all(const std::vector<std::string>& names, std::vector<UnreadRegion>* unread) {
@@ -347,15 +228,12 @@ std::vector<FoundRegion> inspect_all(const std::vector<std::string>& names, std:
 }  // namespace
 
 std::vector<FoundRegion> find_regions(const std::string& prefix, std::vector<UnreadRegion>* unread) {
-  return inspect_all(names_where([&](const std::string& name) { return begins_with(name, prefix); }), unread);
+  return inspect_all(region_names_where([&](const std::string& name) { return begins_with(name, prefix); }), unread);
 }
 
 std::vector<FoundRegion> find_regions_of_runs(const std::set<std::string>& runs, std::vector<UnreadRegion>* unread) {
-  const auto is_of_a_run = [&](const std::string& name) {
-    const std::string run = run_of_region(name);
-    return runs.count(run) > 0 && is_run_prefix(run);
-  };
-  return inspect_all(names_where(is_of_a_run), unread);
+  const auto is_of_a_run = [&](const std::string& name) { return runs.count(run_of_region(name)) > 0; };
+  return inspect_all(region_names_where(is_of_a_run), unread);
 }
 
 std::optional<FoundRegion> wait_until_clear(const std::string& prefix, std::int64_t timeout_ms,

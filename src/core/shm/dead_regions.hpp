@@ -1,7 +1,7 @@
-// The names of regions, the search for this user's regions, and the removal or recovery of those that dead servers left.
+// The search for this user's regions, and the removal or recovery of those that dead servers left.
 // Used by: servers at start-up (remove, recover or refuse the regions of dead jobs), clients of a detached server (find it),
 // damaris-recover, damaris-verify; one thread.
-// Before it: the model, and /dev/shm. After it: region.hpp opens what was found; recovery.
+// Before it: the model, region_names.hpp and /dev/shm. After it: region.hpp opens what was found; recovery.
 #pragma once
 
 #include <atomic>
@@ -15,42 +15,9 @@
 #include "core/base/process.hpp"
 #include "core/model/model.hpp"
 #include "core/shm/open_steps.hpp"
+#include "core/shm/region_names.hpp"
 
 namespace damaris::shm {
-
-// The job this process belongs to: DAMARIS_JOB, else the batch system's job id, else "local". Only letters, digits, '-' and '_'.
-std::string job_name();
-// The job in a region's name, to which data recovered from it belong; this process's own job if the name contains none.
-std::string job_of_region(const std::string& region);
-
-// "/damaris.<uid>.": the prefix of all regions of this user.
-std::string user_prefix();
-// Identifies the regions of one simulation with one output location. Names are truncated and sanitized, so a digest of the exact text is
-// appended.
-struct RunKey {
-  RunKey(std::string name, std::string where = "") : simulation(std::move(name)), place(std::move(where)) {}
-  RunKey(const char* name) : simulation(name) {}
-  std::string simulation;
-  std::string place;  // absolute basenames of the storages, or the configuration's path if there are none
-};
-// Resolves relative paths against this process's working directory.
-RunKey run_key(const model::Model& model);
-// "/damaris.<uid>.<job>.<simulation>.": the prefix of all regions of a job and simulation. The name of another simulation may be sanitized
-// to the same.
-std::string simulation_prefix(const std::string& simulation);
-// "/damaris.<uid>.<job>.<simulation>.<digest>.": the prefix of this key's regions only.
-std::string region_prefix(const RunKey& key);
-// The prefix of all regions of the same run: the name without node and server.
-std::string run_of_region(const std::string& region);
-// The prefix of the regions of all simulations of this user's job.
-std::string job_prefix();
-// The prefix of all regions of one run; `nonce` distinguishes runs.
-std::string run_prefix(const RunKey& key, std::uint64_t nonce);
-// Whether `text` is a complete prefix of this kind, with this user's id. It comes from a manifest, which another user may have written.
-bool is_run_prefix(const std::string& text);
-// The full name.
-std::string region_name(const RunKey& key, std::uint64_t nonce, int node, int server);
-std::uint64_t make_nonce();
 
 struct FoundRegion {
   std::string name;

@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <filesystem>
 #include <string_view>
 #include <thread>
 
@@ -16,7 +15,7 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/own_file.hpp"
-#include "core/shm/dead_regions.hpp"
+#include "core/shm/region_names.hpp"
 
 namespace damaris::shm {
 namespace {
@@ -56,22 +55,22 @@ std::string remedy_for(int error, const std::string& path) {
   return "have it removed, or set DAMARIS_JOB to another name";
 }
 
-}  // namespace
-
 bool is_start_lock(const std::string& name) {
   return name.size() > kEnding.size() && name.compare(name.size() - kEnding.size(), kEnding.size(), kEnding) == 0;
 }
 
-void remove_dead_start_locks() {
-  std::error_code ignored;  // an entry may vanish during the walk
-  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", ignored)) {
-    const std::string name = "/" + entry.path().filename().string();
-    if (name.rfind(user_prefix(), 0) != 0 || !is_start_lock(name)) continue;
+}  // namespace
+
+void remove_dead_start_locks() try {
+  for_each_name_of_user([](const std::string& name) {
+    if (!is_start_lock(name)) return;
     const int descriptor = open_own("/dev/shm" + name, O_RDWR);
-    if (descriptor < 0) continue;
+    if (descriptor < 0) return;
     if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && is_still_named(descriptor, name)) ::shm_unlink(name.c_str());
     ::close(descriptor);
-  }
+  });
+} catch (const Error&) {
+  // They stay where /dev/shm cannot be listed.
 }
 
 StartLock::StartLock(const RunKey& key) : simulation_(key.simulation), name_(region_prefix(key) + "lock") {}

@@ -10,7 +10,7 @@
 
 #include "core/base/creator_process.hpp"
 #include "core/base/error.hpp"
-#include "core/shm/dead_regions.hpp"
+#include "core/shm/region_names.hpp"
 
 namespace damaris::shm {
 
@@ -39,9 +39,6 @@ class StartLock {
   int descriptor_ = -1;  // open: held
   CreatorProcess creator_;
 };
-
-// True if a name in /dev/shm is that of a start lock, not of a region.
-bool is_start_lock(const std::string& name);
 
 // Removes the lock files that killed holders of this user left, in any job: they block no start, but would stay forever.
 void remove_dead_start_locks();

@@ -2,7 +2,6 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -71,21 +70,11 @@ damaris::server::Configuration read(const Options& options) {
   return read;
 }
 
-// Beside the output, where users look first if some of it is missing.
-std::string background_log_file(const damaris::model::Model& model) {
-  for (const damaris::model::Plugin& plugin : model.plugins)
-    for (const auto& [key, value] : plugin.settings)
-      if (plugin.storage && key == "basename") return value + ".log";
-  std::string name = model.simulation + ".log";
-  std::replace(name.begin(), name.end(), '/', '_');
-  return name;
-}
-
 // A server started by a client or with --detach has no terminal.
 void start_log(const Options& options, const damaris::model::Model& model) {
   const damaris::LogLevel level = damaris::log_level(model.log.level);
   if (options.ready_fd < 0 || !model.log.file.empty()) return damaris::configure_log(level, model.log.file, "server 0");
-  damaris::configure_log(level, background_log_file(model), "server 0", damaris::LogFileCreation::lazy);
+  damaris::configure_log(level, damaris::model::background_log_file(model), "server 0", damaris::LogFileCreation::lazy);
 }
 
 std::unique_ptr<damaris::server::Serving> start(const Options& given) {

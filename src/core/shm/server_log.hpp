@@ -1,0 +1,28 @@
+// Where a server logs, as sentences name it: a message sends its reader to a log only if the server has written one.
+// Used by: clients in the errors of a lost server; the server in reports to its clients. Any thread, off the hot path.
+// Before it: make_region.cpp, which puts the place into the region's model. After it: the sentences of errors.
+#pragma once
+
+#include <string>
+
+#include "core/model/model.hpp"
+#include "core/shm/region.hpp"
+
+namespace damaris::shm {
+
+// For a region that is being made: where this process logs, and how much is in that file.
+model::ServerLog server_log_of_this_process();
+
+// The log of a server that this process is about to start in the background.
+model::ServerLog log_of_background_server(const model::Model& model);
+// "see its log, PLACE", or that no log says why.
+std::string see_log(const model::ServerLog& log);
+// "its log, PLACE, says why", where `what` is "says why", or that no log does, with the remedy. Waits up to 100 ms for a line that the
+// server's logging thread may still have to write.
+std::string log_says(const Region& region, const std::string& what);
+// The end of "... reports are": "only in the server's log, PLACE", or that they are lost.
+std::string only_in_log(const Region& region);
+// The same, in the server, which has logged them: without looking at the file, which may be on a disk that hangs.
+std::string only_in_own_log();
+
+}  // namespace damaris::shm

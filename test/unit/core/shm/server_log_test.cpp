@@ -1,0 +1,103 @@
+#include "core/shm/server_log.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "core/base/log.hpp"
+#include "core/model/json.hpp"
+#include "support/temp_folder.hpp"
+
+namespace damaris::shm {
+namespace {
+
+using Catch::Contains;
+using test::TempFolder;
+
+// As make_region() makes it.
+Region region_with(const model::ServerLog& log) {
+  model::Model model;
+  model.server_log = log;
+  RegionSpec spec;
+  spec.model = model::to_json(model);
+  return Region::create(spec);
+}
+
+void add_line(const std::string& path) { std::ofstream(path, std::ios::app) << "a line\n"; }
+
+TEST_CASE("a message names the server's log, and only where the server has written one") {
+  const TempFolder folder;
+  const std::string path = folder.file("run.log");
+  SECTION("no log at all") {
+    const Region region = region_with({"", 0});
+    CHECK(log_says(region, "says why") ==
+          "no log says why: it keeps none; set <log level=\"warning\"/>, and do not set DAMARIS_LOG=off");
+    CHECK_THAT(only_in_log(region), Contains("lost, as the server has no log of them: it keeps none"));
+  }
+  SECTION("a file that was never made, as in a folder that is gone") {
+    const Region region = region_with({path, 0});
+    CHECK(log_says(region, "says why") == "no log says why: it has written nothing to " + path);
+    CHECK_THAT(only_in_log(region), Contains("lost, as the server has no log of them: it has written nothing to " + path));
+  }
+  SECTION("a file that an earlier run has left, until this server adds to it") {
+    add_line(path);
+    const Region region = region_with({path, 7});
+    CHECK(log_says(region, "says why") == "no log says why: it has written nothing to " + path);
+    add_line(path);
+    CHECK(log_says(region, "says why") == "its log, " + path + ", says why");
+    CHECK(only_in_log(region) == "only in the server's log, " + path);
+  }
+  SECTION("standard error") {
+    CHECK(log_says(region_with({"standard error", 0}), "says why") == "its log, standard error, says why");
+  }
+  SECTION("a file that another user has put at its name: the log is beside it") {
+    add_line(path);
+    if (::chown(path.c_str(), 1234, 1234) != 0) return;
+    CHECK(log_says(region_with({path, 0}), "says why") ==
+          "its log, " + path + ".* (as " + path + " belongs to another user), says why");
+  }
+}
+
+TEST_CASE("the log of a server is the one that this process has set up, with what was in it before") {
+  ::unsetenv("DAMARIS_LOG");
+  const TempFolder folder;
+  const std::string path = folder.file("run.log");
+  add_line(path);
+  configure_log(LogLevel::warning, path, "server 0");
+  CHECK(server_log_of_this_process().place == path);
+  CHECK(server_log_of_this_process().bytes_before == 7);
+  CHECK(only_in_own_log() == "only in the server's log, " + path);
+  configure_log(LogLevel::warning, "", "server 0");
+  CHECK(server_log_of_this_process().place == "standard error");
+  configure_log(LogLevel::warning, "/dev/null", "server 0");
+  CHECK(server_log_of_this_process().place.empty());
+  configure_log(LogLevel::off, path, "server 0");
+  CHECK(server_log_of_this_process().place.empty());
+  CHECK_THAT(only_in_own_log(), Contains("it keeps none"));
+}
+
+TEST_CASE("the log of a server that a client starts is beside the output, unless the client's environment switches it off") {
+  ::unsetenv("DAMARIS_LOG");
+  const TempFolder folder;
+  model::Model model;
+  model::Plugin storage;
+  storage.storage = true;
+  storage.settings = {{"basename", folder.file("storm")}};
+  model.plugins = {storage};
+  configure_log(LogLevel::warning, "", "client 0");
+  const model::ServerLog log = log_of_background_server(model);
+  CHECK(log.place == folder.file("storm.log"));
+  CHECK(see_log(log) == "no log says why: it has written nothing to " + folder.file("storm.log"));
+  add_line(log.place);
+  CHECK(see_log(log) == "see its log, " + folder.file("storm.log"));
+  configure_log(LogLevel::off, "", "client 0");
+  CHECK_THAT(see_log(log_of_background_server(model)), Contains("no log says why: it keeps none"));
+}
+
+}  // namespace
+}  // namespace damaris::shm
