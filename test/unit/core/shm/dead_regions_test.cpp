@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <set>
 
 #include "core/shm/arena.hpp"
 #include "core/shm/omission.hpp"
@@ -46,18 +45,6 @@ struct DeadRegion {
   ~DeadRegion() { ::unlink(("/dev/shm" + name).c_str()); }
   std::string name;
 };
-
-TEST_CASE("only the whole name of a run as Damaris makes it names its regions") {
-  const std::string run = run_prefix({"s", "/out/x"}, 0x12345678);
-  CHECK(is_run_prefix(run));
-  CHECK(run_of_region(region_name({"s", "/out/x"}, 0x12345678, 3, 1)) == run);
-  CHECK(is_run_prefix(run_prefix("a name with/odd letters, longer than fifty characters in all", 0)));
-  const std::string stranger = "/damaris." + std::to_string(::geteuid() + 1) + run.substr(run.find('.', 9));
-  for (const std::string& wrong : {std::string(), std::string("/"), std::string("/damaris."), user_prefix(), job_prefix(),
-                                   simulation_prefix("s"), region_prefix({"s", "/out/x"}), run + "n0.s0", run + ".", stranger,
-                                   run.substr(0, run.size() - 1), "x" + run, user_prefix() + "../x.0123456789abcdef.01234567."})
-    CHECK_FALSE(is_run_prefix(wrong));
-}
 
 TEST_CASE("the regions of many runs are found by one look, each once, and by no other prefix") {
   const DeadRegion one(true), two(true);
@@ -407,28 +394,6 @@ TEST_CASE("a region that is leaving is no longer an obstacle once it is closed a
     return true;
   }));
   CHECK(looks == 2);
-}
-
-TEST_CASE("jobs whose names differ only in characters that a region's name must not contain are two jobs") {
-  std::set<std::string> names;
-  for (const std::string& job :
-       {std::string("run.1"), std::string("run:1"), std::string("run_1"), std::string(60, 'a'), std::string(61, 'a')}) {
-    ::setenv("DAMARIS_JOB", job.c_str(), 1);
-    names.insert(job_name());
-  }
-  ::unsetenv("DAMARIS_JOB");
-  CHECK(names.size() == 5);
-}
-
-TEST_CASE("rule 16: region names hold user, job, nonce, node and server, and only safe letters") {
-  ::setenv("DAMARIS_JOB", "a/../b c", 1);
-  const std::string name = region_name("my sim/x", 0x12345678, 2, 5);
-  ::unsetenv("DAMARIS_JOB");
-  CHECK_THAT(name, Catch::StartsWith("/damaris." + std::to_string(::geteuid()) + ".a____b_c-") && Catch::Contains(".my_sim_x.") &&
-                       Catch::EndsWith(".12345678.n2.s5"));
-  CHECK(run_of_region(name) + "n2.s5" == name);
-  CHECK_THAT(job_of_region(name), Catch::StartsWith("a____b_c-"));
-  CHECK(job_of_region("") == job_name());
 }
 
 }  // namespace
