@@ -172,7 +172,8 @@ class Check:
         if key not in stored.blocks:
             if call.code == 0:
                 self.nowhere[key[1]] = self.name(key)
-            if call.code == 0 and call.number not in too_late and not self.excused(stored, phase, ledger, key[1]):
+            excused = call.number in too_late or self.excused(stored, phase, ledger, key[1]) or self.died_unheard(stored, phase, ledger, key, call)
+            if call.code == 0 and not excused:
                 self.broken(f"{self.name(key)} was handed over and is nowhere")
             return
         length = int(call.words[5])
@@ -211,6 +212,13 @@ class Check:
             ends = [int(call.words[1]) for call in ledger.returned("end") if call.code in (0, EARLIER_IO)]
             return step > max(ends, default=-1)  # its memory went with it: what it had not ended was nobody else's
         return phase == "first" and self.told_failed(stored, ledger, step)
+
+    def died_unheard(self, stored, phase, ledger, key, call):
+        """Killed before it could hear that its server, which was asked to stop, had taken its last event. The manifest calls the step partial."""
+        if not (self.kind.server_leaves and self.kind.client_dies) or ledger.ended or ledger.source not in stored.missing_of.get(key[1], ()):
+            return False
+        later = [other for other, one in self.blocks(phase, ledger) if one.thread == call.thread and one.number > call.number]
+        return not any(other in stored.blocks for other in later)
 
     def told_failed(self, stored, ledger, step):
         """The storage could not, and said so: in the manifest, or to this client, or in the log where the client is gone."""
