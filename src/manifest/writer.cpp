@@ -97,6 +97,7 @@ void ManifestWriter::open(const CheckEarlier& check_earlier) {
   const std::string path = names_.of_run(".jsonl");
   acquire_lock(path);
   const RunLock::Guard guard(*lock_, std::adopt_lock);
+  require_own_manifest(path);
   const bool again = was_open_, goes_on = existing_ == Existing::append && !again;
   if (!again && !lock_->is_first()) own_files_.join(path, outline_of(path).begins_at);
   if (!again) check_earlier(own_files_.of_earlier_runs());
