@@ -20,12 +20,17 @@
 namespace damaris::manifest {
 namespace {
 
+constexpr char kInstead[] = "choose another basename";
 constexpr char kAside[] = ".tmp.";  // in the name of a manifest that is being written
 
 std::uint64_t size_of(int descriptor, const std::string& path) {
   struct stat facts = {};
   if (::fstat(descriptor, &facts) != 0) throw_system_failure(errno, "stat", path);
   return static_cast<std::uint64_t>(facts.st_size);
+}
+
+Failure unopened(const std::string& path, int error) {
+  return Failure("cannot open the manifest " + path + ": " + why_not_own(path, error, kInstead), error);
 }
 
 // Returns false with errno set.
@@ -78,6 +83,14 @@ void require_same_run(const Outline& found, const RunEntry& run) {
       kNoRemedy);
 }
 
+void require_own_manifest(const std::string& path) {
+  const int descriptor = open_own(path, O_RDWR | O_APPEND, 0666);
+  if (descriptor >= 0)
+    ::close(descriptor);
+  else if (errno != ENOENT)
+    throw unopened(path, errno);
+}
+
 ManifestFile::ManifestFile(std::string path, Existing existing, RunLock& run_lock, const RunEntry& run, bool again,
                            const std::vector<Json>& of_earlier)
     : path_(std::move(path)), lock_(run_lock), first_(run_lock.is_first()) {
@@ -118,7 +131,7 @@ void ManifestFile::take_back() try {
 
 void ManifestFile::open() {
   descriptor_ = open_own(path_, O_RDWR | O_CREAT | O_APPEND, 0666);
-  if (descriptor_ < 0) throw Failure("cannot open the manifest " + path_ + ": " + why_not_own(path_, errno), errno);
+  if (descriptor_ < 0) throw unopened(path_, errno);
   learn_identity();
 }
 

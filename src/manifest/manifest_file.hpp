@@ -27,6 +27,9 @@ enum class Existing {
 Error earlier_record(const std::string& path);
 Error other_run(const std::string& path);
 
+// Throws Failure, with the owner and the remedy, if something else than a file of this user is at the manifest's name.
+void require_own_manifest(const std::string& path);
+
 struct Outline;  // reader.hpp
 // Throws Failure unless the reopened manifest, which may be empty, is that of `run`.
 void require_same_run(const Outline& found, const RunEntry& run);

@@ -9,8 +9,42 @@
 
 #include "entries.hpp"
 #include "sealed_line.hpp"
+#include "server_entry.hpp"
 
 namespace damaris::manifest {
+
+namespace {
+
+void take_files(const Json& line, const FileNames& names, FilesOfRun& found) {
+  const auto take_process = [&](const std::string& host, int server) {
+    found.prefixes.insert(FileNames(names.of_run(""), host, server).prefix());
+  };
+  if (line.contains("step"))
+    for (FileEntry& file : step_from_json(line).files) found.files.insert(std::move(file.name));
+  if (line.contains("run"))
+    if (const RunEntry run = run_from_json(line); run.apart) take_process(run.host, run.first_server);
+  if (const auto entry = server_entry_from_json(line)) take_process(entry->host, entry->server);
+}
+
+}  // namespace
+
+std::optional<FilesOfRun> files_of_run(const std::string& record, std::uint64_t begins_at, const FileNames& names) {
+  FilesOfRun found;
+  SealedLines seals;
+  bool is_whole = true;
+  for_whole_lines(record, begins_at, [&](const std::string& line) {
+    try {
+      is_whole = seals.check(line) == SealedLines::Verdict::fine;
+      if (is_whole) take_files(Json::parse(line), names, found);
+    } catch (const Json::exception&) {
+      is_whole = false;
+    } catch (const Error&) {
+      is_whole = false;
+    }
+    return is_whole;
+  });
+  return is_whole ? std::optional(std::move(found)) : std::nullopt;
+}
 
 void OwnFiles::join(const std::string& record, std::uint64_t begins_at) {
   if (files_of_earlier_run(names_).empty()) return;  // saves reading a manifest that may be long

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,6 +13,15 @@
 #include "output_folder.hpp"
 
 namespace damaris::manifest {
+
+// What the lines of a run say of its files. `names`: of one of its servers.
+struct FilesOfRun {
+  std::set<std::string> files;     // names in its steps
+  std::set<std::string> prefixes;  // of the files of each process that has joined it
+};
+// Reads the lines from byte `begins_at` of the manifest `record` on. Returns nothing if one is damaged, as it may have named a file or a
+// process. Throws Failure.
+std::optional<FilesOfRun> files_of_run(const std::string& record, std::uint64_t begins_at, const FileNames& names);
 
 class OwnFiles {
  public:

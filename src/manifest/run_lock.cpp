@@ -109,7 +109,8 @@ void RunLock::open() {
 
 void RunLock::open_file() {
   descriptor_ = open_own(path_, O_RDWR | O_CREAT, 0600);
-  if (descriptor_ < 0) throw Failure("cannot open the lock file " + path_ + ": " + why_not_own(path_, errno), errno);
+  if (descriptor_ < 0)
+    throw Failure("cannot open the lock file " + path_ + ": " + why_not_own(path_, errno, "choose another basename"), errno);
   struct stat facts = {}, named = {};
   if (::fstat(descriptor_, &facts) != 0) throw_system_failure(errno, "stat", path_);
   device_ = facts.st_dev;

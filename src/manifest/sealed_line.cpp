@@ -124,7 +124,7 @@ bool for_whole_lines(const std::string& path, std::uint64_t from, const std::fun
   const auto fail = [&path](const std::string& why, int error) { throw Failure("cannot read " + path + ": " + why, error); };
   const StoredFileReader file(path);
   if (!file.is_open() && (errno == ENOENT || errno == ENOTDIR)) return false;
-  if (!file.is_open()) fail(errno == EINVAL ? why_not_own(path, errno) : std::strerror(errno), errno);
+  if (!file.is_open()) fail(why_not_read(path, errno), errno);
   std::string line;
   std::vector<char> block(kBlockBytes);
   for (;;) {

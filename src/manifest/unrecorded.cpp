@@ -98,7 +98,9 @@ void UnrecordedSteps::add(const Json& line) {
   waiting_ += sealed(text_of(line), "") + "\n";
   const int descriptor = open_own(path_, O_WRONLY | O_CREAT | O_APPEND | (begun_ ? 0 : O_TRUNC), 0644);
   if (descriptor < 0)
-    throw Failure(std::string("cannot ") + kAddUnrecorded + " to " + path_ + ": " + why_not_own(path_, errno), errno);
+    throw Failure(
+        std::string("cannot ") + kAddUnrecorded + " to " + path_ + ": " + why_not_own(path_, errno, "choose another basename"),
+        errno);
   begun_ = true;
   const int error = add_whole(descriptor, text_of(heading(regions_)) + "\n", waiting_);
   ::close(descriptor);

@@ -93,7 +93,7 @@ bool lacks_means(int error) {
 }
 
 std::string why_not_opened(const std::string& path, int error) {
-  return error == EAGAIN ? why_not_own(path, error) : text_of_errno(error);
+  return error == EACCES || error == EAGAIN ? why_not_read(path, error) : text_of_errno(error);
 }
 
 class Check {

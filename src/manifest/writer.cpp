@@ -97,6 +97,7 @@ void ManifestWriter::open(const CheckEarlier& check_earlier) {
   const std::string path = names_.of_run(".jsonl");
   acquire_lock(path);
   const RunLock::Guard guard(*lock_, std::adopt_lock);
+  require_own_manifest(path);
   const bool again = was_open_, goes_on = existing_ == Existing::append && !again;
   if (!again && !lock_->is_first()) own_files_.join(path, outline_of(path).begins_at);
   if (!again) check_earlier(own_files_.of_earlier_runs());
@@ -158,7 +159,7 @@ void ManifestWriter::replace_earlier_runs() {
   send_to_others({{"replaced", true}});  // a server that misses the message removes them at its end
   if (!file_->is_first()) return;
   for (const char* suffix : {".h5", ".xmf"}) ::unlink(names_.of_run(suffix).c_str());
-  if (!shared()) remove_files_of_others(files_in_manifest(names_.of_run(".jsonl")));
+  remove_files_of_others();
   try {
     file_->drop_replaced_lines();
   } catch (const Failure& failure) {
@@ -166,14 +167,26 @@ void ManifestWriter::replace_earlier_runs() {
   }
 }
 
-// The files of servers that are not part of this run; its own servers remove, or have replaced, theirs. Checks the names, because a
-// forged manifest may name any file.
-void ManifestWriter::remove_files_of_others(const std::set<std::string>& earlier) const {
-  for (const std::string& name : earlier) {
+// The files, as the manifest names them, of servers that are not part of this run; its own servers remove, or have replaced, theirs.
+// Servers that do not know each other join under the lock: one that joins later has stored nothing yet. Checks the names, because a forged
+// manifest may name any file.
+void ManifestWriter::remove_files_of_others() const try {
+  const std::string record = names_.of_run(".jsonl");
+  const RunLock::Guard guard(*lock_);
+  FilesOfRun ours{{}, prefixes_};
+  if (shared()) {
+    std::optional<FilesOfRun> joined = files_of_run(record, outline_of(record).begins_at, names_);
+    if (!joined)
+      return warn("a line of this run in " + record + " is damaged: files of earlier runs that only other processes wrote stay");
+    ours = std::move(*joined);
+  }
+  for (const std::string& name : files_in_manifest(record)) {
     const auto made_it = [&](const std::string& prefix) { return name.compare(0, prefix.size(), prefix) == 0; };
-    if (names_.is_of_run(name) && std::none_of(prefixes_.begin(), prefixes_.end(), made_it))
+    if (names_.is_of_run(name) && ours.files.count(name) == 0 && std::none_of(ours.prefixes.begin(), ours.prefixes.end(), made_it))
       ::unlink((names_.folder() + "/" + name).c_str());
   }
+} catch (const Failure& failure) {
+  warn(std::string(failure.what()) + "; files of earlier runs that only other processes wrote stay");
 }
 
 void ManifestWriter::send_to_keeper(const Json& message, const std::string& of) const {

@@ -91,7 +91,7 @@ class ManifestWriter {
   void replace_earlier_runs();
   void send_to_keeper(const Json& message, const std::string& of) const;
   void send_to_others(const Json& message) const;
-  void remove_files_of_others(const std::set<std::string>& earlier) const;
+  void remove_files_of_others() const;
   void add_due(std::vector<StepEntry>&& due, Instant since);
   void forecast(StepEntry& step);
   bool try_lines(bool last = false);

@@ -164,10 +164,34 @@ bool is_stored_file(int descriptor) noexcept {
   return false;
 }
 
+namespace {
+
+// "; it belongs to user 1001", or "" for this user's file or none.
+std::string whose_if_foreign(const std::string& path) {
+  struct stat info = {};
+  if (::lstat(path.c_str(), &info) != 0 || info.st_uid == ::geteuid()) return "";
+  return "; it belongs to user " + std::to_string(info.st_uid);
+}
+
+}  // namespace
+
+std::string why_not_read(const std::string& path, int error) {
+  if (error == EINVAL || error == EAGAIN) return why_not_own(path, error);
+  return std::strerror(error) + whose_if_foreign(path);
+}
+
+std::string why_not_own(const std::string& path, int error, const std::string& instead) {
+  constexpr int kInTheWay[] = {ELOOP, EINVAL, EAGAIN, EMLINK, EISDIR, EPERM, EACCES, ENXIO};
+  struct stat info = {};
+  const bool is_in_the_way =
+      std::find(std::begin(kInTheWay), std::end(kInTheWay), error) != std::end(kInTheWay) && ::lstat(path.c_str(), &info) == 0;
+  return why_not_own(path, error) + (is_in_the_way ? "; have it removed, or " + instead : "");
+}
+
 std::string why_not_own(const std::string& path, int error) {
   struct stat info = {};
   const bool seen = ::lstat(path.c_str(), &info) == 0;
-  const std::string whose = seen && info.st_uid != ::geteuid() ? "; it belongs to user " + std::to_string(info.st_uid) : "";
+  const std::string whose = whose_if_foreign(path);
   if (error == ELOOP && seen && S_ISLNK(info.st_mode))
     return "it is a symbolic link, which may lead to another user's file" + whose;
   if (error == EINVAL && seen && !S_ISREG(info.st_mode)) return "it is not a regular file" + whose;

@@ -48,6 +48,12 @@ bool is_stored_file(int descriptor) noexcept;
 // Explains `error` of one of these calls, as the rest of a sentence: "it belongs to user 1001, not to this one".
 std::string why_not_own(const std::string& path, int error);
 
+// The same for a file that any user may have made, which this one could not read.
+std::string why_not_read(const std::string& path, int error);
+// As why_not_own, with the remedy where something is in the way: "...; have it removed, or choose another basename". `instead` is the
+// alternative.
+std::string why_not_own(const std::string& path, int error, const std::string& instead);
+
 // Finds a component of `path` that a user other than this one and root may replace: it or its folder is world-writable, unless the folder
 // is sticky and the entry in it belongs to this user or root. Returns the offending path, "" if there is none. A missing entry is safe in a
 // folder that is not world-writable.

@@ -142,7 +142,8 @@ TEST_CASE("no other user can open the lock file, and what others have put in its
     std::filesystem::create_directory(folder.lock());
     const bool given = ::chown(folder.lock().c_str(), 65534, 65534) == 0;
     CHECK_THROWS_WITH(lock_of(folder.record(), "run", "node.s0"),
-                      Catch::EndsWith(given ? ": Is a directory; it belongs to user 65534" : ": Is a directory"));
+                      Catch::EndsWith(std::string(given ? ": Is a directory; it belongs to user 65534" : ": Is a directory") +
+                                      "; have it removed, or choose another basename"));
   }
   SECTION("a link") {
     std::ofstream(folder.file("victim")) << "text";

@@ -4,6 +4,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <filesystem>
+#include <fstream>
+
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -117,6 +120,33 @@ TEST_CASE("a process that comes back before it had stored anything still removes
   REQUIRE(back.store(0) == DC_OK);
   CHECK(std::filesystem::exists(folder.file("storm.node7.s1.i0.h5")));
   CHECK_FALSE(std::filesystem::exists(folder.file("storm.node7.s1.i7.h5")));
+}
+
+TEST_CASE("a run with fewer processes than the one it overwrites removes the files of those that are not there any more") {
+  const TempFolder folder;
+  const auto there = [&](const std::string& name) { return std::filesystem::exists(folder.file(name)); };
+  {
+    std::vector<std::unique_ptr<ServerOf>> earlier;
+    for (int process = 0; process < 3; ++process)
+      earlier.push_back(std::make_unique<ServerOf>(folder, process, 3, Settings{}, false));
+    for (const auto& process : earlier) store_all(*process, {0, 7});
+    ServerOf elsewhere(folder, 2, 3, {}, false, "", "local", "node8");
+    store_all(elsewhere, {8});
+  }
+  const bool is_damaged = GENERATE(false, true);
+  for (const char* stranger : {"storm.node7.s9.i0.h5", "storms.node7.s2.i0.h5"}) folder.write(stranger, "not of that run");
+  ServerOf first(folder, 0, 2, {}, false), second(folder, 1, 2, {}, false);
+  if (is_damaged) std::ofstream(folder.file("storm.jsonl"), std::ios::app) << "{\"joined\":2}\n";
+  CHECK(there("storm.node7.s2.i0.h5"));
+  REQUIRE(first.store(0) == DC_OK);
+  for (const char* gone : {"storm.node7.s2.i0.h5", "storm.node7.s2.i7.h5", "storm.node8.s2.i8.h5"})
+    CHECK(there(gone) == is_damaged);
+  for (const int step : {0, 7}) CHECK(there("storm.node7.s1.i" + std::to_string(step) + ".h5"));  // it removes its own
+  REQUIRE(second.store(0) == DC_OK);
+  CHECK(there("storm.node7.s0.i0.h5"));
+  CHECK(there("storm.node7.s1.i0.h5"));
+  for (const char* gone : {"storm.node7.s0.i7.h5", "storm.node7.s1.i7.h5"}) CHECK_FALSE(there(gone));
+  for (const char* stranger : {"storm.node7.s9.i0.h5", "storms.node7.s2.i0.h5"}) CHECK(there(stranger));
 }
 
 TEST_CASE("a process that comes back into a run with damaged lines removes no file") {
