@@ -1,14 +1,14 @@
 #include "core/shm/server_log.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <string_view>
+#include <optional>
 #include <thread>
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "core/base/file_facts.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/model/json.hpp"
@@ -16,37 +16,40 @@
 namespace damaris::shm {
 namespace {
 
+constexpr std::int64_t kLookMs = 200;  // for a file system to say what is there
+constexpr std::int64_t kLineMs = 100;  // for a line that the server's logging thread may still have to write
 constexpr const char* kRemedy = "set <log level=\"warning\"/>, and do not set DAMARIS_LOG=off";
 
 bool is_path(const model::ServerLog& log) { return !log.place.empty() && log.place.front() == '/'; }
 
 // Regular files only grow, so a file of an earlier run is none of this server's until it has.
-bool is_written(const model::ServerLog& log) {
-  struct stat info = {};
-  if (!is_path(log)) return !log.place.empty();
-  if (::stat(log.place.c_str(), &info) != 0) return false;
-  return !S_ISREG(info.st_mode) || static_cast<std::uint64_t>(info.st_size) > log.bytes_before;
+bool is_written(const model::ServerLog& log, const FileFacts& file) {
+  return file.exists && (!file.is_regular || file.bytes > log.bytes_before);
 }
 
 // LogFile goes on beside it.
-bool is_of_another_user(const model::ServerLog& log) {
-  struct stat info = {};
-  return is_path(log) && log.place.rfind("/dev/", 0) != 0 && ::lstat(log.place.c_str(), &info) == 0 && info.st_uid != ::geteuid();
+bool is_of_another_user(const model::ServerLog& log, const FileFacts& file) {
+  return file.exists && log.place.rfind("/dev/", 0) != 0 && file.owner != ::geteuid();
 }
 
 model::ServerLog with_size(model::ServerLog log) {
-  struct stat info = {};
-  if (is_path(log) && ::stat(log.place.c_str(), &info) == 0 && S_ISREG(info.st_mode))
-    log.bytes_before = static_cast<std::uint64_t>(info.st_size);
+  if (!is_path(log)) return log;
+  if (const auto file = facts_within(log.place, kLookMs); file && file->is_regular) log.bytes_before = file->bytes;
   return log;
 }
 
-// "": it writes none, or has written nothing.
+// "": it writes none, or has written nothing. A disk that does not answer may have the lines, or not.
 std::string place_in_words(const model::ServerLog& log) {
-  if (is_of_another_user(log)) return format("{}.* (as {} belongs to another user)", log.place, log.place);
-  const Deadline deadline = Deadline::after_ms(100);
-  while (is_path(log) && !is_written(log) && !deadline.passed()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  return is_written(log) ? log.place : "";
+  if (!is_path(log)) return log.place;
+  const Deadline deadline = Deadline::after_ms(kLineMs);
+  while (true) {
+    const std::optional<FileFacts> file = facts_within(log.place, kLookMs);
+    if (!file) return log.place + " (whose disk does not answer)";
+    if (is_of_another_user(log, *file)) return format("{}.* (as {} belongs to another user)", log.place, log.place);
+    if (is_written(log, *file)) return log.place;
+    if (deadline.passed()) return "";
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
 }
 
 std::string why_none(const model::ServerLog& log) {

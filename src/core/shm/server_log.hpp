@@ -17,8 +17,8 @@ model::ServerLog server_log_of_this_process();
 model::ServerLog log_of_background_server(const model::Model& model);
 // "see its log, PLACE", or that no log says why.
 std::string see_log(const model::ServerLog& log);
-// "its log, PLACE, says why", where `what` is "says why", or that no log does, with the remedy. Waits up to 100 ms for a line that the
-// server's logging thread may still have to write.
+// "its log, PLACE, says why", where `what` is "says why", or that no log does, with the remedy. Waits at most 0.3 s, for
+// a line that the server's logging thread may still have to write, or a disk that hangs.
 std::string log_says(const Region& region, const std::string& what);
 // The end of "... reports are": "only in the server's log, PLACE", or that they are lost.
 std::string only_in_log(const Region& region);

@@ -1,0 +1,25 @@
+// What is at a path, looked up without being held by a disk that hangs.
+// Used by: messages that name a log; any thread, off the hot path.
+// Before it: a path. After it: a sentence.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace damaris {
+
+struct FileFacts {
+  bool exists = false;
+  bool is_regular = false;
+  std::uint64_t bytes = 0;
+  uid_t owner = 0;  // of the link, if the path is one
+};
+
+// Looks on a thread of its own, which is left behind if its file system does not answer. Returns nothing if it has not within `timeout_ms`, or
+// if the process may have no more threads.
+std::optional<FileFacts> facts_within(const std::string& path, std::int64_t timeout_ms);
+
+}  // namespace damaris
