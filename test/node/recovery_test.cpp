@@ -1,4 +1,4 @@
-// What a second server takes over from the region of one that is gone. The first one just stops being polled, at any point.
+// What a second server takes over from the region of one that is gone.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -9,92 +9,11 @@
 #include <fstream>
 #include <map>
 
-#include "core/shm/arena.hpp"
 #include "core/shm/omission.hpp"
-#include "node.hpp"
+#include "remains.hpp"
 
 namespace damaris::test {
 namespace {
-
-const std::int32_t kFour[4] = {1, 2, 3, 4};
-
-constexpr int kMany = 90;  // blocks of 128 bytes: nearly all of 12 KiB
-
-// The region of a server that died, its clients with it.
-class Remains {
- public:
-  explicit Remains(int clients = 2, const std::vector<std::pair<std::string, std::string>>& settings = {},
-                   const std::string& spill = "", bool pooled = false) {
-    model::Model model = node_model();
-    model.architecture.pooled = pooled;
-    model.variables[0].on_full = model::OnFull::skip;
-    if (!spill.empty()) {
-      model.architecture.buffer_bytes = 12 * 1024;
-      model.architecture.spill = spill;
-      model.architecture.spill_bytes = 1 << 30;
-    }
-    add_event(model, "look", {DC_SCOPE_CORE});
-    // Without the plugin, which knows of one server at a time.
-    const auto before = std::make_shared<model::Model>(model);
-    add_recorder(model, true, settings);
-    model_ = std::make_shared<model::Model>(model);
-    ::setenv("DAMARIS_TEST_LOG", folder_.file("before").c_str(), 1);
-    region_ = server::make_region(*model_, "<simulation/>", clients, {"", "host", 0, false});
-    first_ = std::make_unique<server::Server>(before, region_, std::make_unique<server::SingleCoordinator>(), sources_);
-    for (int id = 0; id < clients; ++id) {
-      client::try_claim(*region_, static_cast<std::uint32_t>(id), id);
-      clients_.push_back(std::make_unique<client::Client>(region_, model_, static_cast<std::uint32_t>(id), id));
-    }
-  }
-  client::Client& client(int id) { return *clients_[static_cast<std::size_t>(id)]; }
-  void write(int id, std::int64_t step, int block = 0) { client(id).write(client(id).shapes().find("small"), step, block, kFour); }
-  void poll() {
-    for (int pass = 0; pass < 20; ++pass) first_->poll();
-  }
-  shm::Region& region() { return *region_; }
-  void republish_one_that_was_spilled() {
-    const shm::LaneSpan span = region_->span(0);
-    bool done = false;
-    shm::walk_arena(region_->at(span.arena_offset), span.arena_bytes, [&](shm::BlockHeader& block, std::uint64_t) {
-      if (done || block.state.load() != static_cast<std::uint32_t>(shm::BlockState::released)) return;
-      block.state.store(static_cast<std::uint32_t>(shm::BlockState::published));
-      done = true;
-    });
-    REQUIRE(done);
-  }
-
-  // As `damaris recover` does. Returns the lines of the storage.
-  std::vector<std::string> recover(bool give_up_spilled = false) {
-    ::setenv("DAMARIS_TEST_LOG", folder_.file("after").c_str(), 1);
-    server::Server second(model_, region_, std::make_unique<server::SingleCoordinator>(), {});
-    second.adopt(give_up_spilled);
-    result_ = second.run();
-    given_up_ = second.adoption()->given_up();
-    std::ifstream log(folder_.file("after.s0"));
-    std::vector<std::string> found;
-    for (std::string line; std::getline(log, line);)
-      if (line.rfind("step", 0) == 0 || line.rfind("event", 0) == 0) found.push_back(line);
-    return found;
-  }
-  const Status& result() const { return result_; }
-  std::uint64_t given_up() const { return given_up_; }
-  // What hindered the storage is mended.
-  void mend() {
-    model::Model model = *model_;
-    model.plugins[0].settings.clear();
-    model_ = std::make_shared<model::Model>(model);
-  }
-
- private:
-  TempFolder folder_;
-  std::vector<std::int32_t> sources_ = {0, 1};
-  std::shared_ptr<const model::Model> model_;
-  std::shared_ptr<shm::Region> region_;
-  std::unique_ptr<server::Server> first_;
-  std::vector<std::unique_ptr<client::Client>> clients_;
-  Status result_;
-  std::uint64_t given_up_ = 0;
-};
 
 shm::BlockHeader& first_block(shm::Region& region, int client) {
   return *reinterpret_cast<shm::BlockHeader*>(region.at(region.span(static_cast<std::uint32_t>(client)).arena_offset));
@@ -305,23 +224,6 @@ TEST_CASE("a block that a server refused before it died makes its step partial i
   CHECK(remains.region().unreleased_blocks() == 0);
 }
 
-TEST_CASE("recovery stores what had been spilled, and what was in the region as well only once; the file goes") {
-  const TempFolder folder;
-  Remains remains(1, {}, folder.path());
-  for (int block = 0; block < kMany; ++block) remains.write(0, 0, block);
-  remains.poll();
-  const std::uint64_t spilled = remains.region().header().spilled_blocks.load();
-  REQUIRE(spilled > 0);
-  // As if the server had died between the copy of the last one and its release.
-  const bool twice = GENERATE(true, false);
-  if (twice) remains.republish_one_that_was_spilled();
-  CHECK(remains.region().unreleased_blocks() == std::size_t{kMany} + (twice ? 1 : 0));
-  CHECK_THAT(remains.recover().at(0), Catch::Contains("datasets 90 small:0.0=16:10 ") && !Catch::Contains("refused:"));
-  CHECK(remains.result().code == DC_OK);
-  CHECK(remains.region().unreleased_blocks() == 0);
-  CHECK(std::filesystem::is_empty(folder.path()));
-}
-
 TEST_CASE("a block that came after its step was stored is given up, and counted: this was reported to its client") {
   Remains remains(1);
   remains.write(0, 0);
@@ -329,80 +231,6 @@ TEST_CASE("a block that came after its step was stored is given up, and counted:
   remains.region().header().last_processed.store(0);
   (void)remains.recover();
   CHECK(remains.given_up() == 1);
-}
-
-TEST_CASE("the blocks of the newest step are spilled first, for they are stored last") {
-  const TempFolder folder;
-  Remains remains(2, {}, folder.path());
-  const shm::LaneSpan span = remains.region().span(0);
-  constexpr std::uint64_t kBlock = 128;
-  const int each = static_cast<int>(span.arena_bytes * 9 / 10 / kBlock / 3);
-  for (std::int64_t step : {0, 1, 2})
-    for (int block = 0; block < each; ++block) remains.write(0, step, block);  // client 1 has ended none of them
-  remains.poll();
-  std::map<std::int64_t, int> left;
-  shm::walk_arena(remains.region().at(span.arena_offset), span.arena_bytes, [&](shm::BlockHeader& block, std::uint64_t) {
-    if (block.state.load() == static_cast<std::uint32_t>(shm::BlockState::published)) ++left[block.step];
-  });
-  CHECK(remains.region().header().spilled_blocks.load() > 0);
-  CHECK(left[0] == each);
-  CHECK(left[1] == each);
-  CHECK(left[2] < each);
-}
-
-TEST_CASE("a spilled dataset whose labels cannot be is missing: recovery names it, and stores the others when it is given up") {
-  const TempFolder folder;
-  Remains remains(1, {}, folder.path());
-  for (int block = 0; block < kMany; ++block) remains.write(0, 0, block);
-  remains.poll();
-  const std::uint64_t spilled = remains.region().header().spilled_blocks.load();
-  REQUIRE(spilled > 1);
-  {
-    std::fstream file(std::filesystem::directory_iterator(folder.path())->path(), std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(offsetof(shm::BlockHeader, variable));
-    file.put(77);
-    REQUIRE(file.good());
-  }
-  CHECK_THROWS_WITH(remains.recover(), Catch::Contains("1 datasets that were spilled to") && Catch::Contains("damaged"));
-  CHECK(remains.region().header().spilled_blocks.load() == spilled);
-  CHECK_THAT(remains.recover(true).at(0),
-             Catch::Contains("datasets 89 ") && Catch::Contains("refused:1 1 datasets that were spilled"));
-  CHECK(remains.region().unreleased_blocks() == 0);
-  CHECK(std::filesystem::is_empty(folder.path()));
-}
-
-TEST_CASE("a spill file that is whole, but not taken, is reported with the reason, and stays when it is given up") {
-  const TempFolder folder;
-  std::filesystem::create_directory(folder.file("spill"));
-  Remains remains(1, {}, folder.file("spill"));
-  for (int block = 0; block < kMany; ++block) remains.write(0, 0, block);
-  remains.poll();
-  REQUIRE(remains.region().header().spilled_blocks.load() > 0);
-  const std::filesystem::path file = std::filesystem::directory_iterator(folder.file("spill"))->path(),
-                              other = folder.file("other");
-  const bool linked = GENERATE(true, false);
-  if (linked) {
-    std::filesystem::create_hard_link(file, other);
-  } else {
-    std::filesystem::rename(file, other);
-    std::filesystem::create_symlink(other, file);
-  }
-  CHECK_THROWS_WITH(remains.recover(), Catch::Contains(linked ? "hard link" : "symbolic link") && !Catch::Contains("gone"));
-  (void)remains.recover(true);
-  CHECK(std::filesystem::file_size(other) > 0);
-}
-
-TEST_CASE("a spill file of which nothing can be used goes when it is given up") {
-  const TempFolder folder;
-  Remains remains(1, {}, folder.path());
-  for (int block = 0; block < kMany; ++block) remains.write(0, 0, block);
-  remains.poll();
-  REQUIRE(remains.region().header().spilled_blocks.load() > 0);
-  std::filesystem::resize_file(std::filesystem::directory_iterator(folder.path())->path(), 1);
-  CHECK_THROWS_WITH(remains.recover(), Catch::Contains("cannot be found there"));
-  (void)remains.recover(true);
-  CHECK(remains.region().unreleased_blocks() == 0);
-  CHECK(std::filesystem::is_empty(folder.path()));
 }
 
 }  // namespace damaris::test

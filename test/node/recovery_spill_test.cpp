@@ -1,0 +1,101 @@
+// What a recovery takes over from the spill file of a server that is gone.
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "remains.hpp"
+
+namespace damaris::test {
+
+TEST_CASE("recovery stores what had been spilled, and what was in the region as well only once; the file goes") {
+  const TempFolder folder;
+  Remains remains(1, {}, folder.path());
+  for (int block = 0; block < kMany; ++block) remains.write(0, 0, block);
+  remains.poll();
+  const std::uint64_t spilled = remains.region().header().spilled_blocks.load();
+  REQUIRE(spilled > 0);
+  // As if the server had died between the copy of the last one and its release.
+  const bool twice = GENERATE(true, false);
+  if (twice) remains.republish_one_that_was_spilled();
+  CHECK(remains.region().unreleased_blocks() == std::size_t{kMany} + (twice ? 1 : 0));
+  CHECK_THAT(remains.recover().at(0), Catch::Contains("datasets 90 small:0.0=16:10 ") && !Catch::Contains("refused:"));
+  CHECK(remains.result().code == DC_OK);
+  CHECK(remains.region().unreleased_blocks() == 0);
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("the blocks of the newest step are spilled first, for they are stored last") {
+  const TempFolder folder;
+  Remains remains(2, {}, folder.path());
+  const shm::LaneSpan span = remains.region().span(0);
+  constexpr std::uint64_t kBlock = 128;
+  const int each = static_cast<int>(span.arena_bytes * 9 / 10 / kBlock / 3);
+  for (std::int64_t step : {0, 1, 2})
+    for (int block = 0; block < each; ++block) remains.write(0, step, block);  // client 1 has ended none of them
+  remains.poll();
+  std::map<std::int64_t, int> left;
+  shm::walk_arena(remains.region().at(span.arena_offset), span.arena_bytes, [&](shm::BlockHeader& block, std::uint64_t) {
+    if (block.state.load() == static_cast<std::uint32_t>(shm::BlockState::published)) ++left[block.step];
+  });
+  CHECK(remains.region().header().spilled_blocks.load() > 0);
+  CHECK(left[0] == each);
+  CHECK(left[1] == each);
+  CHECK(left[2] < each);
+}
+
+TEST_CASE("a spilled dataset whose labels cannot be is missing: recovery names it, and stores the others when it is given up") {
+  const TempFolder folder;
+  Remains remains(1, {}, folder.path());
+  for (int block = 0; block < kMany; ++block) remains.write(0, 0, block);
+  remains.poll();
+  const std::uint64_t spilled = remains.region().header().spilled_blocks.load();
+  REQUIRE(spilled > 1);
+  {
+    std::fstream file(std::filesystem::directory_iterator(folder.path())->path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(offsetof(shm::BlockHeader, variable));
+    file.put(77);
+    REQUIRE(file.good());
+  }
+  CHECK_THROWS_WITH(remains.recover(), Catch::Contains("1 datasets that were spilled to") && Catch::Contains("damaged"));
+  CHECK(remains.region().header().spilled_blocks.load() == spilled);
+  CHECK_THAT(remains.recover(true).at(0),
+             Catch::Contains("datasets 89 ") && Catch::Contains("refused:1 1 datasets that were spilled"));
+  CHECK(remains.region().unreleased_blocks() == 0);
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("a spill file that is whole, but not taken, is reported with the reason, and stays when it is given up") {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder.file("spill"));
+  Remains remains(1, {}, folder.file("spill"));
+  for (int block = 0; block < kMany; ++block) remains.write(0, 0, block);
+  remains.poll();
+  REQUIRE(remains.region().header().spilled_blocks.load() > 0);
+  const std::filesystem::path file = std::filesystem::directory_iterator(folder.file("spill"))->path(),
+                              other = folder.file("other");
+  const bool linked = GENERATE(true, false);
+  if (linked) {
+    std::filesystem::create_hard_link(file, other);
+  } else {
+    std::filesystem::rename(file, other);
+    std::filesystem::create_symlink(other, file);
+  }
+  CHECK_THROWS_WITH(remains.recover(), Catch::Contains(linked ? "hard link" : "symbolic link") && !Catch::Contains("gone"));
+  (void)remains.recover(true);
+  CHECK(std::filesystem::file_size(other) > 0);
+}
+
+TEST_CASE("a spill file of which nothing can be used goes when it is given up") {
+  const TempFolder folder;
+  Remains remains(1, {}, folder.path());
+  for (int block = 0; block < kMany; ++block) remains.write(0, 0, block);
+  remains.poll();
+  REQUIRE(remains.region().header().spilled_blocks.load() > 0);
+  std::filesystem::resize_file(std::filesystem::directory_iterator(folder.path())->path(), 1);
+  CHECK_THROWS_WITH(remains.recover(), Catch::Contains("cannot be found there"));
+  (void)remains.recover(true);
+  CHECK(remains.region().unreleased_blocks() == 0);
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+}  // namespace damaris::test
