@@ -92,6 +92,8 @@ void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& messag
     return take_read_request(member, lane, message);
   if (adoption_ && adoption_->settled().contains(message.step) && message.kind != shm::MessageKind::finalize)
     return adoption_->discard_late_write(member, lane, message);
+  // The server had noted this end, and was killed before it removed the message.
+  if (adoption_ && message.kind == shm::MessageKind::end_iteration && message.step == lane.frontier) return;
   if (message.kind != shm::MessageKind::flush && message.kind != shm::MessageKind::finalize) {
     if (message.step > shm::kHighestStep) return reject(member, lane, format("there is no step {}", message.step));
     if (message.step < 0 || message.step <= lane.frontier)
