@@ -214,8 +214,8 @@ typedef struct dc_setting_t {
   const char* value;
 } dc_setting_t;
 
-/* Values that on_step may return besides a dc_code. The server takes messages of clients, and then calls on_step with the same step
- * again, until it gets a code. So a plugin does long work in pieces, and one that waits for its turn delays no client. Plugins that
+/* Values that on_step may return besides a dc_code. The server answers reads and handles messages of other servers, and then calls on_step
+ * with the same step again, until it gets a code. Actions run after DC_WAIT and DC_REFUSED, not after DC_AGAIN. So a plugin does long work in pieces, and one that waits for its turn delays no client. Plugins that
  * follow it in the XML get the step afterwards. In place the client's dc_end_iteration waits meanwhile, at most the XML's finalize
  * timeout. */
 enum {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
@@ -52,6 +53,10 @@ bool WorkSide::pass() {
   worked |= forward_decisions();
   worked |= deliver_posts();
   worked |= work_at_step();
+  if (!continues_ && later_) {
+    send_answers();  // first: the actions may take long
+    run(*std::exchange(later_, std::nullopt));
+  }
   worked |= try_leave();
   if (!worked && state_ == State::working) worked = idle();
   send_answers();
@@ -111,7 +116,8 @@ bool WorkSide::work_at_step() {
   step_->view.urgent = handover_.urgent.load(std::memory_order_relaxed) ? 1 : 0;
   step_->view.ending = handover_.ending.load(std::memory_order_relaxed) ? 1 : 0;
   const PluginHost::Pass pass = host_.process(step_->view);
-  if (pass == PluginHost::Pass::again) return true;
+  continues_ = pass == PluginHost::Pass::again;
+  if (continues_) return true;
   holds_lease_ = false;
   handover_.lease.give_back();
   is_refused_ = pass == PluginHost::Pass::refused;
@@ -160,7 +166,15 @@ void WorkSide::log_awaited_servers() {
 
 void WorkSide::take(SetClients& job) { host_.set_clients(std::move(job.ids)); }
 
+// Not between two parts of a step: while an action sleeps, nobody could spill the step that is lent, and its storage would hold its turn.
 void WorkSide::take(RunActions& job) {
+  if (continues_)
+    later_ = job;
+  else
+    run(job);
+}
+
+void WorkSide::run(RunActions job) {
   ActionsRun done{job.key, job.scope, job.slot, {}};
   const model::Event& declared = model_->events[job.key.event];
   for (const model::Action& action : declared.actions) {

@@ -69,6 +69,7 @@ class WorkSide {
   void take(ServeRead& job);
   void take(Leave& job);
   void take(FinalizePlugins& job);
+  void run(RunActions job);
   Status fill(const ReadRequest& request);
 
   std::shared_ptr<const model::Model> model_;
@@ -80,6 +81,8 @@ class WorkSide {
   std::deque<Answer> unsent_;           // the ring was full
   std::optional<ProcessStep> step_;     // in hand
   bool holds_lease_ = false;            // of its datasets
+  bool continues_ = false;              // a plugin is to be called for it again at once
+  std::optional<RunActions> later_;     // then; there is never more than one
   bool is_refused_ = false;             // by the file system, for now
   std::int64_t passed_ = shm::kNoStep;  // the last step that plugins have been notified of as passed
   std::optional<Deadline> awaited_log_deadline_;

@@ -53,6 +53,17 @@ TEST_CASE("rule 4: a plugin that waits for its turn keeps the server from nothin
   CHECK(node.lines("event 0 step 1").size() == 1);
 }
 
+TEST_CASE("an action waits until the plugin that goes on with a step has done so: the step stays lent meanwhile") {
+  Node node(pieces_model("tell_again"), 1);
+  node.client(0).end_iteration(0);
+  for (int pass = 0; pass < 100 && node.lines("again").empty(); ++pass) node.server().poll();
+  node.client(0).signal("go", 1);
+  for (int pass = 0; pass < 100 && node.lines("event").empty(); ++pass) node.server().poll();
+  CHECK(node.lines("0 step") ==
+        std::vector<std::string>{"report of 0 step 0", "again 0 step 0", "again 0 step 0", "stored 0 step 0", "event 0 step 1"});
+  node.stop();
+}
+
 TEST_CASE("what a plugin waits for is shown while it waits, and no longer") {
   Node node(pieces_model("hold"), 1);
   const auto shown = [&] { return shm::busy_with(node.region().header()).what; };

@@ -81,12 +81,14 @@ TEST_CASE("while a plugin sleeps in its finalize, clients leave after half of th
   node.start();
   std::vector<std::thread> ends;
   std::array<Status, 2> left;
+  const auto start = Clock::now();
   for (int id : {0, 1}) {
     CHECK(node.client(id).write(node.variable(id, "small"), 0, 0, kFour) == DC_OK);
     CHECK(node.client(id).end_iteration(0).code == DC_OK);
     ends.emplace_back([&node, &left, id] { left[static_cast<std::size_t>(id)] = node.client(id).finalize(); });
   }
   for (std::thread& end : ends) end.join();
+  CHECK(Clock::now() - start > std::chrono::milliseconds(900));
   for (const Status& status : left) CHECK(status.code == DC_OK);
   CHECK(node.lines("finalize").empty());
   let_go(node);

@@ -3,6 +3,7 @@
  * With the setting patience="yes" it first waits until the server asks it to urgent.
  * With the setting hold="yes" it also waits for the event "go" before it takes up its first step.
  * With the setting idle="yes" it has a piece to do in on_idle, and another later, until the event "go".
+ * With the setting tell_again="yes" it logs when it asks to be called again.
  * What happens is logged to DAMARIS_TEST_LOG with ".s<server>" appended.
  */
 #include <damaris/plugin.h>
@@ -12,7 +13,7 @@
 #include <string.h>
 
 static const dc_host_t* the_host;
-static int patient, held, reported, answered, pieces, idle_told, idle_work;
+static int patient, held, reported, answered, pieces, idle_told, idle_work, again_told;
 
 static void log_line(const char* what, int server, int64_t step) {
   char path[4096];
@@ -26,7 +27,7 @@ static void log_line(const char* what, int server, int64_t step) {
 static int init(const dc_host_t* host, void** state) {
   (void)state;
   the_host = host;
-  patient = held = reported = answered = pieces = idle_told = idle_work = 0;
+  patient = held = reported = answered = pieces = idle_told = idle_work = again_told = 0;
   for (size_t i = 0; i < host->setting_count; ++i)
     if (strcmp(host->settings[i].key, "hold") == 0)
       held = 1;
@@ -34,6 +35,8 @@ static int init(const dc_host_t* host, void** state) {
       patient = 1;
     else if (strcmp(host->settings[i].key, "idle") == 0)
       idle_told = idle_work = 1;
+    else if (strcmp(host->settings[i].key, "tell_again") == 0)
+      again_told = 1;
   return host->send(host->self, host->server_count, "x", 1) == DC_E_ARGUMENT ? DC_OK : DC_E_PLUGIN;
 }
 
@@ -61,7 +64,10 @@ static int on_step(void* state, const dc_step_t* step) {
     return the_host->send(the_host->self, 0, &step->step, sizeof step->step) == DC_OK ? DC_WAIT : DC_E_PLUGIN;
   }
   if (!answered) return DC_WAIT;
-  if (++pieces < 3) return DC_AGAIN;
+  if (++pieces < 3) {
+    if (again_told) log_line("again", the_host->server_index, step->step);
+    return DC_AGAIN;
+  }
   reported = answered = pieces = 0;
   log_line("stored", the_host->server_index, step->step);
   return DC_OK;

@@ -131,7 +131,7 @@ Action action(const Json& j) {
   return a;
 }
 
-Event event(const Json& j) {
+Event event_of(const Json& j) {
   Event e;
   read_value(j.at("id"), e.id);
   read_value(j.at("name"), e.name);
@@ -199,14 +199,16 @@ void check(const Model& model) {
   }
 }
 
-// Takes each variable as soon as it is parsed: they are most of the text, and the tree of 10 000 would need twice the memory of the model.
+// Takes the items of long lists as soon as they are parsed: the tree of 10 000 variables would need twice the memory of the model.
 class TextReader {
  public:
   Model read(std::string_view text) {
     const Json rest =
         Json::parse(text, [this](int depth, Json::parse_event_t event, Json& parsed) { return keeps(depth, event, parsed); });
     require_version();
-    if (const Json& left = rest.at("variables"); !left.is_array() || !left.empty()) refuse("its variables are no list of objects");
+    for (const char* list : {"variables", "layouts", "parameters", "events"})
+      if (const Json& left = rest.at(list); !left.is_array() || !left.empty())
+        refuse(format("its {} are no list of objects", list));
     read_rest(rest);
     check(model_);
     return std::move(model_);
@@ -217,9 +219,17 @@ class TextReader {
   bool keeps(int depth, Json::parse_event_t event, const Json& parsed) {
     if (depth == 1 && event == Json::parse_event_t::key) key_ = parsed.get_ref<const std::string&>();
     if (depth == 1 && event == Json::parse_event_t::value && key_ == "damaris_model") is_known_ = parsed == kJsonVersion;
-    if (depth != 2 || event != Json::parse_event_t::object_end || key_ != "variables") return true;
+    if (depth != 2 || event != Json::parse_event_t::object_end) return true;
+    if (key_ == "variables") return take(model_.variables, variable, parsed);
+    if (key_ == "layouts") return take(model_.layouts, layout, parsed);
+    if (key_ == "parameters") return take(model_.parameters, parameter, parsed);
+    if (key_ == "events") return take(model_.events, event_of, parsed);
+    return true;
+  }
+  template <class Item>
+  bool take(std::vector<Item>& list, Item (*read_item)(const Json&), const Json& parsed) {
     require_version();
-    model_.variables.push_back(variable(parsed));
+    list.push_back(read_item(parsed));
     return false;
   }
   void require_version() const {
@@ -237,10 +247,7 @@ void TextReader::read_rest(const Json& j) {
   read_value(j.at("file"), model_.file);
   read_value(j.at("folder"), model_.folder);
   model_.architecture = architecture(j.at("architecture"));
-  for (const Json& item : j.at("parameters")) model_.parameters.push_back(parameter(item));
   for (const Json& item : j.at("compounds")) model_.compounds.push_back(compound(item));
-  for (const Json& item : j.at("layouts")) model_.layouts.push_back(layout(item));
-  for (const Json& item : j.at("events")) model_.events.push_back(event(item));
   for (const Json& item : j.at("plugins")) model_.plugins.push_back(plugin(item));
   read_value(j.at("log").at("level"), model_.log.level);
   read_value(j.at("log").at("file"), model_.log.file);
