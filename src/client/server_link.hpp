@@ -6,6 +6,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "client/reports.hpp"
@@ -14,6 +15,7 @@
 #include "core/shm/doorbell.hpp"
 #include "core/shm/peer_watch.hpp"
 #include "core/shm/region.hpp"
+#include "core/shm/server_log.hpp"
 
 namespace damaris::client {
 
@@ -61,6 +63,8 @@ class ServerLink {
   PumpResult pump();
   std::string busy_text() const;
   std::string undelivered_text() const;
+  const model::ServerLog& log() const;
+  std::string log_says_why() const;
   std::string region_location(const char* when) const;
   bool has_unread_messages(std::uint32_t client) const;
   std::string late_clients(std::int64_t step) const;
@@ -71,6 +75,9 @@ class ServerLink {
   shm::PeerWatch process_;
   mutable Reports reports_;
   mutable std::atomic<bool> loss_logged_{false};
+  mutable std::once_flag log_read_, log_looked_;
+  mutable model::ServerLog log_;
+  mutable shm::FoundLog found_log_;
 };
 
 // Waits in intervals, because a dying server wakes no client. In place the caller does the work itself, and waits only for other processes.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
@@ -16,15 +17,15 @@
 namespace damaris::shm {
 namespace {
 
-constexpr std::int64_t kLookMs = 200;  // for a file system to say what is there
-constexpr std::int64_t kLineMs = 100;  // for a line that the server's logging thread may still have to write
+constexpr std::int64_t kLookMs = 1000;  // for a file system to say what is there
+constexpr std::int64_t kLineMs = 100;   // for a line that the server's logging thread may still have to write
 constexpr const char* kRemedy = "set <log level=\"warning\"/>, and do not set DAMARIS_LOG=off";
 
 bool is_path(const model::ServerLog& log) { return !log.place.empty() && log.place.front() == '/'; }
 
-// Regular files only grow, so a file of an earlier run is none of this server's until it has.
+// A file of an earlier run is none of this server's until its size has changed.
 bool is_written(const model::ServerLog& log, const FileFacts& file) {
-  return file.exists && (!file.is_regular || file.bytes > log.bytes_before);
+  return file.exists && (!file.is_regular || file.bytes != log.bytes_before);
 }
 
 // LogFile goes on beside it.
@@ -44,7 +45,7 @@ std::string place_in_words(const model::ServerLog& log) {
   const Deadline deadline = Deadline::after_ms(kLineMs);
   while (true) {
     const std::optional<FileFacts> file = facts_within(log.place, kLookMs);
-    if (!file) return log.place + " (whose disk does not answer)";
+    if (!file) return log.place + " (which cannot be looked at now)";
     if (is_of_another_user(log, *file)) return format("{}.* (as {} belongs to another user)", log.place, log.place);
     if (is_written(log, *file)) return log.place;
     if (deadline.passed()) return "";
@@ -61,15 +62,15 @@ std::string only_in(const std::string& place, const model::ServerLog& log) {
                        : format("only in the server's log, {}", place);
 }
 
-model::ServerLog log_in(const Region& region) try {
+}  // namespace
+
+model::ServerLog server_log_of_this_process() { return with_size({log_place(), 0}); }
+
+model::ServerLog log_of(const Region& region) try {
   return model::from_json(std::string(region.model())).server_log;
 } catch (const Error&) {  // the region is damaged, or one of a test without a model
   return {};
 }
-
-}  // namespace
-
-model::ServerLog server_log_of_this_process() { return with_size({log_place(), 0}); }
 
 // It has the environment of this process, and with it DAMARIS_LOG.
 model::ServerLog log_of_background_server(const model::Model& model) {
@@ -82,14 +83,22 @@ std::string see_log(const model::ServerLog& log) {
   return place.empty() ? format("no log says why: {}", why_none(log)) : format("see its log, {}", place);
 }
 
-std::string log_says(const Region& region, const std::string& what) {
-  const model::ServerLog log = log_in(region);
-  const std::string place = place_in_words(log);
-  return place.empty() ? format("no log {}: {}", what, why_none(log)) : format("its log, {}, {}", place, what);
+FoundLog find_log(const model::ServerLog& log) {
+  std::string place = place_in_words(log);
+  std::string why = place.empty() ? why_none(log) : "";
+  return {std::move(place), std::move(why)};
+}
+
+std::string log_says(const FoundLog& log, const std::string& what) {
+  return log.place.empty() ? format("no log {}: {}", what, log.why_none) : format("its log, {}, {}", log.place, what);
+}
+
+std::string log_will_say(const model::ServerLog& log, const std::string& what) {
+  return log_says({log.place, why_none(log)}, what);
 }
 
 std::string only_in_log(const Region& region) {
-  const model::ServerLog log = log_in(region);
+  const model::ServerLog log = log_of(region);
   return only_in(place_in_words(log), log);
 }
 

@@ -17,9 +17,20 @@ model::ServerLog server_log_of_this_process();
 model::ServerLog log_of_background_server(const model::Model& model);
 // "see its log, PLACE", or that no log says why.
 std::string see_log(const model::ServerLog& log);
-// "its log, PLACE, says why", where `what` is "says why", or that no log does, with the remedy. Waits at most 0.3 s, for
-// a line that the server's logging thread may still have to write, or a disk that hangs.
-std::string log_says(const Region& region, const std::string& what);
+// The log of the server of `region`. Reads all of its model.
+model::ServerLog log_of(const Region& region);
+// The log in which a server has written something; where it has not, why.
+struct FoundLog {
+  std::string place;  // "": none
+  std::string why_none;
+};
+// Looks at the file: waits at most 1.1 s, for a line that the server's logging thread may still have to write, or
+// a disk that hangs.
+FoundLog find_log(const model::ServerLog& log);
+// "its log, PLACE, says why", where `what` is "says why", or that no log does, with the remedy.
+std::string log_says(const FoundLog& log, const std::string& what);
+// The same of a server that goes on: without a look at the file, to which it may write later.
+std::string log_will_say(const model::ServerLog& log, const std::string& what);
 // The end of "... reports are": "only in the server's log, PLACE", or that they are lost.
 std::string only_in_log(const Region& region);
 // The same, in the server, which has logged them: without looking at the file, which may be on a disk that hangs.

@@ -9,6 +9,7 @@
 
 #include <cstdarg>
 #include <cstdlib>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,6 +20,12 @@
 namespace {
 
 std::vector<std::string> touched;  // paths
+std::mutex touching;               // other tests of the program look from other threads
+
+void touch(const char* path) {
+  const std::lock_guard<std::mutex> lock(touching);
+  touched.emplace_back(path);
+}
 
 template <class Function>
 Function* real(const char* name) {
@@ -29,7 +36,7 @@ Function* real(const char* name) {
 
 // The library's: what the code under test calls is looked for in the program first.
 extern "C" int lstat(const char* path, struct stat* facts) noexcept {
-  touched.emplace_back(path);
+  touch(path);
   return real<int(const char*, struct stat*)>("lstat")(path, facts);
 }
 
@@ -41,7 +48,7 @@ extern "C" int open(const char* path, int flags, ...) {
     mode = va_arg(rest, mode_t);
     va_end(rest);
   }
-  touched.emplace_back(path);
+  touch(path);
   return real<int(const char*, int, ...)>("open")(path, flags, mode);
 }
 

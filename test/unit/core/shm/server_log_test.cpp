@@ -28,6 +28,8 @@ Region region_with(const model::ServerLog& log) {
   return Region::create(spec);
 }
 
+std::string says_why(const Region& region) { return log_says(find_log(log_of(region)), "says why"); }
+
 void add_line(const std::string& path) { std::ofstream(path, std::ios::app) << "a line\n"; }
 
 TEST_CASE("a message names the server's log, and only where the server has written one") {
@@ -35,31 +37,31 @@ TEST_CASE("a message names the server's log, and only where the server has writt
   const std::string path = folder.file("run.log");
   SECTION("no log at all") {
     const Region region = region_with({"", 0});
-    CHECK(log_says(region, "says why") ==
-          "no log says why: it keeps none; set <log level=\"warning\"/>, and do not set DAMARIS_LOG=off");
+    CHECK(says_why(region) == "no log says why: it keeps none; set <log level=\"warning\"/>, and do not set DAMARIS_LOG=off");
     CHECK_THAT(only_in_log(region), Contains("lost, as the server has no log of them: it keeps none"));
   }
   SECTION("a file that was never made, as in a folder that is gone") {
     const Region region = region_with({path, 0});
-    CHECK(log_says(region, "says why") == "no log says why: it has written nothing to " + path);
+    CHECK(says_why(region) == "no log says why: it has written nothing to " + path);
     CHECK_THAT(only_in_log(region), Contains("lost, as the server has no log of them: it has written nothing to " + path));
+  }
+  SECTION("a server that goes on may still write") {
+    CHECK(log_will_say({path, 0}, "says whether") == "its log, " + path + ", says whether");
+    CHECK_THAT(log_will_say({"", 0}, "says whether"), Contains("no log says whether: it keeps none"));
   }
   SECTION("a file that an earlier run has left, until this server adds to it") {
     add_line(path);
     const Region region = region_with({path, 7});
-    CHECK(log_says(region, "says why") == "no log says why: it has written nothing to " + path);
+    CHECK(says_why(region) == "no log says why: it has written nothing to " + path);
     add_line(path);
-    CHECK(log_says(region, "says why") == "its log, " + path + ", says why");
+    CHECK(says_why(region) == "its log, " + path + ", says why");
     CHECK(only_in_log(region) == "only in the server's log, " + path);
   }
-  SECTION("standard error") {
-    CHECK(log_says(region_with({"standard error", 0}), "says why") == "its log, standard error, says why");
-  }
+  SECTION("standard error") { CHECK(says_why(region_with({"standard error", 0})) == "its log, standard error, says why"); }
   SECTION("a file that another user has put at its name: the log is beside it") {
     add_line(path);
     if (::chown(path.c_str(), 1234, 1234) != 0) return;
-    CHECK(log_says(region_with({path, 0}), "says why") ==
-          "its log, " + path + ".* (as " + path + " belongs to another user), says why");
+    CHECK(says_why(region_with({path, 0})) == "its log, " + path + ".* (as " + path + " belongs to another user), says why");
   }
 }
 
