@@ -100,6 +100,12 @@ class LogFile final : public LogTarget {
 
 std::unique_ptr<LogTarget> standard_error() { return std::make_unique<StandardError>(); }
 
+bool standard_error_is_file() noexcept {
+  struct statx facts = {};
+  const int asked = ::statx(STDERR_FILENO, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &facts);
+  return asked == 0 && S_ISREG(facts.stx_mode);
+}
+
 std::unique_ptr<LogTarget> log_file(const std::string& path) {
   auto file = std::make_unique<LogFile>(path, false);
   if (const int reason = file->open(); reason != 0)
