@@ -144,6 +144,15 @@ TEST_CASE("a client whose standard error is a file on a disk that hangs goes on,
   CHECK(wait_until([&] { return run.warnings_in("err").size() == 1; }));
 }
 
+TEST_CASE("a client starts although the disk of its log hangs, and its lines come when the disk answers") {
+  const InPlaceRun run("<log file='out/log'/>");
+  run.rule("open hang @/log");
+  TestClient client(run.command());
+  for (const char* call : {"init 0", "write 0", "end 0", "finalize"}) client.must(call);
+  run.rule("");
+  CHECK(wait_until([&] { return run.warnings_in("log").size() == 1; }));
+}
+
 TEST_CASE("while the disk hangs and the spill folder goes away, what was accepted stays, and what finds no room is refused") {
   const TempFolder spill;
   DiskRun run("", "<clients count='1'/><buffer size='64KiB' timeout='100ms' on-full='block spill' spill-size='1GiB' spill='" +
