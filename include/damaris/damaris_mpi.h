@@ -37,6 +37,7 @@ extern "C" {
  *               the published data and return; afterwards the earlier handler is in place again.
  *   Waits       until another run that starts has started, and until a run that is in the way has ended: each at most the XML's attach
  *               timeout, in seconds unless the XML gives a unit. A server waits for its clients, without a bound once they are attached.
+ *               All ranks wait for the servers' first access to their disk, as any collective open would: without a bound if it hangs.
  *   Returns     when a rank cannot start, the same error on every rank of `world`, and no rank is client or server: DC_E_CONFIG,
  *               DC_E_CONFIG_MISMATCH, DC_E_PLACEMENT, DC_E_REGION_IN_USE also while another run of the same XML is under way,
  *               DC_E_STALE_REGION, DC_E_SHM, DC_E_TIMEOUT, DC_E_NO_OUTPUT, DC_E_PLUGIN or the code of a plugin's init, DC_E_ARGUMENT for a

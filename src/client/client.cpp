@@ -346,8 +346,9 @@ dc_status_t Client::status() {
   status.last_durable = shm::last_durable(header);
   status.first_error = header.first_error.load(std::memory_order_relaxed);
   if (Writer* own = writer_if_any()) {  // only its owner may walk an arena; the other threads publish their use with each write
-    status.largest_hole_bytes = own->arena.largest_hole_bytes();
-    own->used_bytes.store(own->arena.used_bytes(), std::memory_order_relaxed);
+    const shm::PooledArena::Use use = own->arena.use_now();
+    status.largest_hole_bytes = use.largest_hole_bytes;
+    own->used_bytes.store(use.used_bytes, std::memory_order_relaxed);
   }
   for (const auto& writer : writers_) {
     add_arena(*writer, status);

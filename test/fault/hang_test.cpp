@@ -9,6 +9,31 @@ namespace {
 
 using Catch::Contains;
 
+// Of a client whose data go nowhere, with its standard error in <folder>/out/err below the disk. It logs one warning at once.
+class InPlaceRun {
+ public:
+  explicit InPlaceRun(const std::string& log) : run_("<dedicated cores='0'/>", log) {
+    std::filesystem::create_directory(run_.folder().file("out"));
+  }
+  void rule(const std::string& text) const {
+    run_.folder().write("rules.next", text);
+    std::filesystem::rename(run_.folder().file("rules.next"), run_.folder().file("rules"));
+  }
+  std::vector<std::string> command() const {
+    std::vector<std::string> words = on_faulty_disk(run_.folder().path().string());
+    for (const char* word : {"DAMARIS_LOG=no level", "sh", "-c", "exec \"$0\" \"$1\" 2>out/err"}) words.emplace_back(word);
+    words.emplace_back(std::getenv("DAMARIS_TEST_CLIENT"));
+    words.push_back(run_.config());
+    return words;
+  }
+  std::vector<std::string> warnings_in(const std::string& name) const {
+    return lines_of(run_.folder().file("out/" + name), "'no level' is not a level");
+  }
+
+ private:
+  Run run_;
+};
+
 TEST_CASE("a disk that hangs is named by time-outs and by the watchdog; what came in is stored when it answers again") {
   DiskRun run("", "<clients count='1'/><server finalize-timeout='12s'/>");
   run.store(0);
@@ -107,6 +132,25 @@ TEST_CASE("a log on a disk that hangs stops neither the server nor its storage")
   run.rule("");
   CHECK(run.ends() == 0);
   CHECK(lines_of(run.file("out/log"), "step 2: ").size() == 1);
+}
+
+TEST_CASE("a client whose standard error is a file on a disk that hangs goes on, and its lines come when the disk answers") {
+  const InPlaceRun run("");
+  run.rule("write hang @/err");
+  TestClient client(run.command());
+  for (const char* call : {"init 0", "write 0", "end 0", "finalize"}) client.must(call);
+  CHECK(run.warnings_in("err").empty());
+  run.rule("");
+  CHECK(wait_until([&] { return run.warnings_in("err").size() == 1; }));
+}
+
+TEST_CASE("a client starts although the disk of its log hangs, and its lines come when the disk answers") {
+  const InPlaceRun run("<log file='out/log'/>");
+  run.rule("open hang @/log");
+  TestClient client(run.command());
+  for (const char* call : {"init 0", "write 0", "end 0", "finalize"}) client.must(call);
+  run.rule("");
+  CHECK(wait_until([&] { return run.warnings_in("log").size() == 1; }));
 }
 
 TEST_CASE("while the disk hangs and the spill folder goes away, what was accepted stays, and what finds no room is refused") {

@@ -29,7 +29,7 @@ struct Log {
   std::string process_name, place;
   std::unique_ptr<LogTarget> target;
   LogQueue* queue = nullptr;  // the target, if it is one
-  bool needs_queue = false;   // a file, whose disk may hang; the thread comes with the first line
+  bool is_named_file = false, tried_queue = false;
   CreatorProcess creator;
 };
 
@@ -51,8 +51,14 @@ void begin_queue(Log& log) {
 }
 
 void try_begin_queue(Log& log) noexcept try {
+  log.tried_queue = true;
   begin_queue(log);
 } catch (...) {  // no memory, or no thread: the line may wait for the disk
+}
+
+// A file's disk may hang. The thread comes with the first line.
+bool needs_queue(const Log& log) noexcept {
+  return log.queue == nullptr && !log.tried_queue && (log.is_named_file || standard_error_is_file());
 }
 
 std::optional<LogLevel> level_of(std::string_view name) {
@@ -97,7 +103,8 @@ void configure_log(LogLevel level, const std::string& file, const std::string& p
     the_log().place = std::move(place);
     the_log().target.swap(target);
     the_log().queue = nullptr;
-    the_log().needs_queue = the_log().target != nullptr && !file.empty();
+    the_log().is_named_file = !file.empty();
+    the_log().tried_queue = false;
   }
   current_level.store(static_cast<int>(level), std::memory_order_relaxed);
   if (!wish.empty() && !level_of(wish))
@@ -151,7 +158,7 @@ void log_line(LogLevel level, std::string_view text) noexcept try {
   else if (!lock.try_lock())  // a thread had it when this process was forked, and is not here
     return;
   if (log.target == nullptr) return;
-  if (std::exchange(log.needs_queue, false) && log.queue == nullptr) try_begin_queue(log);
+  if (needs_queue(log)) try_begin_queue(log);
   log.target->write(format("{} damaris {} {}: {}\n", now(), log.process_name, kNames[static_cast<std::size_t>(level)],
                            lines_without_controls(std::string(text))));
 } catch (...) {  // no memory for the line: it is lost

@@ -5,7 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
+#include <future>
+#include <system_error>
+#include <thread>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
@@ -15,6 +20,8 @@
 
 namespace damaris {
 namespace {
+
+constexpr std::chrono::seconds kOpening{3};
 
 // /dev/stderr, /dev/null or /dev/fd/2, for example. Only root creates entries in these folders; other users may in those below /dev.
 bool is_device(const std::string& file) {
@@ -96,16 +103,39 @@ class LogFile final : public LogTarget {
   LineWriter writer_;
 };
 
-}  // namespace
-
-std::unique_ptr<LogTarget> standard_error() { return std::make_unique<StandardError>(); }
-
-std::unique_ptr<LogTarget> log_file(const std::string& path) {
+std::unique_ptr<LogTarget> opened_log_file(const std::string& path) {
   auto file = std::make_unique<LogFile>(path, false);
   if (const int reason = file->open(); reason != 0)
     throw Error(DC_E_CONFIG, format("the log file '{}' cannot be opened: {}; name another one in <log file=\"...\">", path,
                                     why_not_opened(path, reason)));
   return file;
+}
+
+}  // namespace
+
+std::unique_ptr<LogTarget> standard_error() { return std::make_unique<StandardError>(); }
+
+bool standard_error_is_file() noexcept {
+  struct statx facts = {};
+  const int asked = ::statx(STDERR_FILENO, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &facts);
+  return asked == 0 && S_ISREG(facts.stx_mode);
+}
+
+std::unique_ptr<LogTarget> log_file(const std::string& path) {
+  std::packaged_task<std::unique_ptr<LogTarget>()> open([path] { return opened_log_file(path); });
+  std::future<std::unique_ptr<LogTarget>> opened = open.get_future();
+  std::thread opener;
+  try {
+    opener = std::thread([](auto task) { block_signals(), task(); }, std::move(open));
+  } catch (const std::system_error&) {  // the process may have no more threads
+    return opened_log_file(path);
+  }
+  if (opened.wait_for(kOpening) == std::future_status::ready) {
+    opener.join();
+    return opened.get();
+  }
+  opener.detach();
+  return std::make_unique<LogFile>(path, false);
 }
 
 std::unique_ptr<LogTarget> lazy_log_file(const std::string& path) { return std::make_unique<LogFile>(path, true); }

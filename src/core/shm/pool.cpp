@@ -59,7 +59,7 @@ PoolLock::~PoolLock() {
   futex_wake_all(pool_.bell);
 }
 
-// Even a non-waiting caller allows the owner kOwnerCheckMs: an owner holds the lock for microseconds, unless it was stopped.
+// Even a caller whose `wait_ms` is 0 allows the owner kOwnerCheckMs: an owner holds the lock for microseconds, unless it was stopped.
 PooledArena::PooledArena(const Arena& arena, PoolHeader* pool, std::uint32_t owner, std::int64_t wait_ms) noexcept
     : arena_(arena), pool_(pool), self_(this_process()), lock_timeout_ms_(std::clamp(wait_ms, kOwnerCheckMs, kLongestLockWaitMs)) {
   arena_.set_owner(owner);
@@ -68,8 +68,8 @@ PooledArena::PooledArena(const Arena& arena, PoolHeader* pool, std::uint32_t own
 }
 
 template <class Work>
-void PooledArena::with_lock(Work&& work) noexcept {
-  const PoolLock lock(*pool_, self_, lock_timeout_ms_);
+void PooledArena::with_lock(std::int64_t wait_ms, Work&& work) noexcept {
+  const PoolLock lock(*pool_, self_, wait_ms);
   if (!lock) return;
   arena_.resume(pool_->state, pool_->index);
   if (lock.is_orphan()) arena_.rebuild();
@@ -80,21 +80,27 @@ void PooledArena::with_lock(Work&& work) noexcept {
 
 BlockHeader* PooledArena::reserve_locked(std::uint64_t data_bytes, Form form) noexcept {
   BlockHeader* block = nullptr;
-  with_lock([&] { block = arena_.try_reserve(data_bytes, form); });
+  with_lock(lock_timeout_ms_, [&] { block = arena_.try_reserve(data_bytes, form); });
   return block;
 }
 
 std::uint64_t PooledArena::used_bytes() noexcept {
   if (pool_ == nullptr) return arena_.used_bytes();
-  with_lock([] {});
+  with_lock(lock_timeout_ms_, [] {});
   return used_;
 }
 
 std::uint64_t PooledArena::largest_hole_bytes(Form form) noexcept {
   if (pool_ == nullptr) return arena_.largest_hole_bytes(form);
   std::uint64_t bytes = 0;
-  with_lock([&] { bytes = arena_.largest_hole_bytes(form); });
+  with_lock(lock_timeout_ms_, [&] { bytes = arena_.largest_hole_bytes(form); });
   return bytes;
+}
+
+PooledArena::Use PooledArena::use_now() noexcept {
+  if (pool_ == nullptr) return {arena_.used_bytes(), arena_.largest_hole_bytes()};
+  with_lock(0, [this] { hole_ = arena_.largest_hole_bytes(); });
+  return {used_, hole_};
 }
 
 bool reclaim(PoolHeader& pool, Arena arena, std::uint32_t owner, const std::function<bool(const BlockHeader&)>& is_held_block) {

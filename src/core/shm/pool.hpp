@@ -54,6 +54,12 @@ class PooledArena {
   std::uint64_t size_bytes() const noexcept { return arena_.size_bytes(); }
   std::uint64_t used_bytes() noexcept;
   std::uint64_t largest_hole_bytes(Form form = kAllLists) noexcept;
+  struct Use {
+    std::uint64_t used_bytes, largest_hole_bytes;
+  };
+  // Both now, without a wait. While another process holds the lock of a pool: the use as of this thread's last access, the hole as of its
+  // last call of this, 0 before one.
+  Use use_now() noexcept;
   // In a pool: as of this thread's last access.
   std::uint64_t last_used_bytes() const noexcept { return pool_ == nullptr ? arena_.used_bytes() : used_; }
   bool more_than_half_full() const noexcept { return last_used_bytes() * 2 > arena_.size_bytes(); }
@@ -61,13 +67,14 @@ class PooledArena {
  private:
   BlockHeader* reserve_locked(std::uint64_t data_bytes, Form form) noexcept;
   template <class Work>
-  void with_lock(Work&& work) noexcept;
+  void with_lock(std::int64_t wait_ms, Work&& work) noexcept;
 
   Arena arena_;
   PoolHeader* pool_;
   ProcessId self_;
   std::int64_t lock_timeout_ms_;
   std::uint64_t used_ = 0;  // of the pool, as of the last access
+  std::uint64_t hole_ = 0;  // its largest, as of the last use_now()
 };
 
 // Releases each block of a dead client for which `is_held_block` returns false. Returns false, with nothing changed, while another process

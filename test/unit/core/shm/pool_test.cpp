@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/clock.hpp"
+
 namespace damaris::shm {
 namespace {
 
@@ -57,6 +59,37 @@ class SharedPool {
   static constexpr std::size_t kPoolBytes = round_up(sizeof(PoolHeader), kPage), kLaneBytes = round_up(sizeof(LaneHeader), kPage);
   static constexpr std::size_t kAll = kPoolBytes + kLaneBytes + kBytes;
   std::byte* memory_;
+};
+
+// A process that takes the lock of a pool and stands still until it dies.
+class LockHolder {
+ public:
+  explicit LockHolder(SharedPool& shared) {
+    int ready[2];
+    REQUIRE(::pipe(ready) == 0);
+    child_ = ::fork();
+    if (child_ == 0) {
+      const PoolLock lock(shared.pool(), this_process(), 0);
+      (void)!::write(ready[1], "x", 1);
+      for (;;) ::pause();
+    }
+    char byte = 0;
+    REQUIRE(::read(ready[0], &byte, 1) == 1);
+    for (const int end : ready) ::close(end);
+  }
+  ~LockHolder() { die(); }
+  LockHolder(const LockHolder&) = delete;
+  LockHolder& operator=(const LockHolder&) = delete;
+
+  void die() {
+    if (child_ <= 0) return;
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+    child_ = 0;
+  }
+
+ private:
+  pid_t child_ = 0;
 };
 
 bool overlap(const BlockHeader* a, const BlockHeader* b) {
@@ -128,24 +161,33 @@ TEST_CASE("a client that overwrites the state of a pool cannot make another one 
 
 TEST_CASE("a stopped owner of the lock makes the others wait for a while, not forever") {
   SharedPool shared;
-  int ready[2];
-  REQUIRE(::pipe(ready) == 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const PoolLock lock(shared.pool(), this_process(), 0);
-    (void)!::write(ready[1], "x", 1);
-    for (;;) ::pause();
-  }
-  char byte = 0;
-  REQUIRE(::read(ready[0], &byte, 1) == 1);
+  LockHolder holder(shared);
   PooledArena client = shared.client(0);
   CHECK(client.try_reserve(100) == nullptr);
   CHECK_FALSE(reclaim(shared.pool(), shared.arena(), 1, [](const BlockHeader&) { return false; }));
-  ::kill(child, SIGKILL);
-  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  holder.die();
   CHECK(client.try_reserve(100) != nullptr);
-  ::close(ready[0]);
-  ::close(ready[1]);
+}
+
+TEST_CASE("the use of a pool is told without a wait for its lock, as it was last seen") {
+  SharedPool shared;
+  PooledArena client = shared.client(0);
+  BlockHeader* block = client.try_reserve(10'000);
+  REQUIRE(block != nullptr);
+  const PooledArena::Use before = client.use_now();
+  CHECK(before.used_bytes == block->size_bytes);
+  CHECK(before.largest_hole_bytes == client.largest_hole_bytes());
+  shared.release(block);
+  LockHolder holder(shared);
+  const Deadline end = Deadline::after_ms(20'000);
+  for (int call = 0; call < 1'000; ++call) {  // 100 s if each waited as a write does
+    const PooledArena::Use now = client.use_now();
+    REQUIRE(now.used_bytes == before.used_bytes);
+    REQUIRE(now.largest_hole_bytes == before.largest_hole_bytes);
+    REQUIRE(!end.passed());
+  }
+  holder.die();
+  CHECK(client.use_now().used_bytes == 0);
 }
 
 TEST_CASE("a thread's view of the use of a pool never exceeds the pool, whatever others do in the meantime") {
