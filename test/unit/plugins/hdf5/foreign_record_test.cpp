@@ -1,4 +1,6 @@
 // What another user has put at the name of the manifest, of its lock or of a step's file: the error names it, its owner and the remedy.
+#include <fcntl.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,6 +40,33 @@ class AsUser {
   AsUser(const AsUser&) = delete;
   AsUser& operator=(const AsUser&) = delete;
 };
+
+// Tells whether anybody has read from a file.
+class ReadsOf {
+ public:
+  explicit ReadsOf(const std::string& path) : events_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
+    REQUIRE(::inotify_add_watch(events_, path.c_str(), IN_ACCESS) >= 0);
+  }
+  ~ReadsOf() { ::close(events_); }
+  ReadsOf(const ReadsOf&) = delete;
+  ReadsOf& operator=(const ReadsOf&) = delete;
+  bool any() const {
+    inotify_event event = {};
+    return ::read(events_, &event, sizeof event) > 0;
+  }
+
+ private:
+  int events_;
+};
+
+// Sparse, with lines of 200 MB: whoever reads it is busy for minutes.
+void plant_large(const std::string& path) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  for (off_t line = 1; line <= 5; ++line) REQUIRE(::pwrite(file, "\n", 1, line * 200'000'000) == 1);
+  REQUIRE(::fchmod(file, 0644) == 0);
+  REQUIRE(::fchown(file, kOther, kOther) == 0);
+  ::close(file);
+}
 
 int store(RunningPlugin& plugin, std::int64_t step) {
   Blocks blocks(step);
@@ -147,4 +176,29 @@ TEST_CASE("a start does not promise to remove step files that other users have i
   if (has_own)
     CHECK_THAT(server.host.lines[1].second, Contains("1 files of an earlier run") && Contains("(such as storm.node7.s0.i2.h5)") &&
                                                 EndsWith("they will be removed when this run stores its first step"));
+}
+
+TEST_CASE("nothing is read of what another user has put at a name of the run") {
+  if (::geteuid() != 0) {
+    WARN("SKIP: only root can give a file to another user");
+    return;
+  }
+  const char* const name = GENERATE("storm.jsonl", ".storm.lock", "storm.h5", "storm.xmf");
+  const char* const exists = GENERATE("overwrite", "append", "refuse", "recover");
+  INFO(name << ", exists=" << exists);
+  const TempFolder folder;
+  plant_large(folder.file(name));
+  const ReadsOf reads(folder.file(name));
+  {
+    const AsUser user(folder);
+    const ServerOf server(folder, 0, 1, {{"exists", exists}}, true, "run1");
+    CHECK(server.plugin->init_code == DC_E_NO_OUTPUT);
+    CHECK_THAT(server.host.failure, Contains("belongs to user 65534"));
+  }
+  CHECK_FALSE(reads.any());
+  char byte = 0;
+  const int file = ::open(folder.file(name).c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(::pread(file, &byte, 1, 0) == 1);
+  ::close(file);
+  CHECK(reads.any());  // it would have been noticed
 }
