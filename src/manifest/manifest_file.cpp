@@ -180,7 +180,7 @@ void ManifestFile::remove_leftovers() const {
 }
 
 void ManifestFile::drop_replaced_lines() {
-  if (!is_ours()) return;
+  if (is_gone()) return;
   const RunLock::Guard guard(lock_);
   const std::uint64_t from = is_gone() ? 0 : outline_of(path_).replaced_until;
   if (from == 0) return;
@@ -212,7 +212,7 @@ void ManifestFile::cut_broken_line() {
 // On a file system whose inode numbers differ between path and descriptor, only removal can be detected.
 bool ManifestFile::is_gone() const {
   struct stat facts = {};
-  if (!is_ours() || (::fstat(descriptor_, &facts) == 0 && facts.st_nlink == 0)) return true;
+  if (lock_.is_gone() || !is_ours() || (::fstat(descriptor_, &facts) == 0 && facts.st_nlink == 0)) return true;
   if (!has_name_) return false;
   if (::stat(path_.c_str(), &facts) != 0) return errno == ENOENT || errno == ENOTDIR;
   return facts.st_dev != device_ || facts.st_ino != inode_;
@@ -230,7 +230,7 @@ Seal ManifestFile::last_seal() const {
 
 bool ManifestFile::append(const Json& line, const std::function<void()>& then) {
   std::string text = text_of(line);
-  if (!is_ours()) return false;
+  if (is_gone()) return false;
   const RunLock::Guard guard(lock_);
   if (is_gone()) return false;
   take_back_line();

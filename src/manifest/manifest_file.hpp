@@ -49,10 +49,10 @@ class ManifestFile {
   ManifestFile& operator=(const ManifestFile&) = delete;
 
   bool is_first() const { return first_; }
-  // Whether the file was removed or moved, for instance with its folder, or the program closed its descriptor. Create a new object
-  // then.
+  // Whether the file was removed or moved, for instance with its folder, or the program closed its descriptor, or the run lock is void.
+  // Create a new object then.
   bool is_gone() const;
-  // Appends a line. Returns false without effect if the file was removed, moved or replaced: reopen it. Throws Failure, and leaves
+  // Appends a line. Returns false without effect if is_gone(): reopen it. Throws Failure, and leaves
   // nothing of the line in the file. `then` performs what the line announces, before any other process can append; if it throws,
   // the line stays.
   bool append(const Json& line, const std::function<void()>& then = {});

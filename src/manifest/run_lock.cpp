@@ -26,6 +26,14 @@ long byte_of(const std::string& member) {
 }
 
 bool is_taken(int error) { return error == EAGAIN || error == EACCES || error == EINTR; }
+// Of the file system. A descriptor that the program has closed says nothing about it.
+bool has_no_locks(int error) { return !is_taken(error) && error != EBADF; }
+
+Failure closed_by_program(const std::string& path) {
+  return Failure(
+      "cannot lock " + path + ": the program has closed its descriptor; let it close only descriptors that it has opened itself",
+      kNoRemedy);
+}
 
 std::string lock_path(const std::string& record) {
   const std::size_t name = record.rfind('/') + 1, end = record.rfind('.');
@@ -124,7 +132,8 @@ void RunLock::open_file() {
 
 void RunLock::join() {
   first_ = set(kRun, F_WRLCK) == 0;
-  if (!first_ && !is_taken(errno)) {  // a file system without locks
+  if (!first_ && errno == EBADF) throw closed_by_program(path_);
+  if (!first_ && has_no_locks(errno)) {
     if (shared_) throw_system_failure(errno, "lock (required to share a manifest without MPI)", path_);
     first_ = true;
     return;
@@ -138,12 +147,12 @@ void RunLock::join() {
   if (shared_) set(kRun, F_RDLCK);  // an atomic downgrade: no other process finds it unlocked
 }
 
-bool RunLock::take_alone() { return set(kRun, F_WRLCK) == 0 || !is_taken(errno); }
+bool RunLock::take_alone() { return set(kRun, F_WRLCK) == 0 || has_no_locks(errno); }
 
 // On a file system whose inode numbers differ between path and descriptor, only removal can be detected.
 bool RunLock::is_gone() const {
   struct stat facts = {};
-  if (::fstat(descriptor_, &facts) != 0 || facts.st_nlink == 0) return true;
+  if (!has_descriptor() || ::fstat(descriptor_, &facts) != 0 || facts.st_nlink == 0) return true;
   if (::lstat(path_.c_str(), &facts) != 0) return true;
   return has_name_ && (facts.st_ino != inode_ || facts.st_dev != device_);
 }
@@ -155,7 +164,7 @@ void RunLock::lock() {
 
 void RunLock::throw_locked() const {
   struct stat facts = {};
-  if (::fstat(descriptor_, &facts) != 0 || (facts.st_mode & 077) == 0)
+  if (!has_descriptor() || ::fstat(descriptor_, &facts) != 0 || (facts.st_mode & 077) == 0)
     throw_system_failure(ETIMEDOUT, "lock (held by another process)", path_);
   ::fchmod(descriptor_, 0600);
   throw Failure(
@@ -184,7 +193,8 @@ int RunLock::set(long byte, short type) const {
 bool RunLock::wait_for(long byte, short type) const {
   const auto until = std::chrono::steady_clock::now() + timeout_;
   while (set(byte, type) != 0) {
-    if (!is_taken(errno)) return true;
+    if (errno == EBADF) throw closed_by_program(path_);
+    if (has_no_locks(errno)) return true;
     if (std::chrono::steady_clock::now() > until) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

@@ -106,6 +106,7 @@ void ManifestWriter::open(const CheckEarlier& check_earlier) {
   const bool took_part = begins && Members(path).has(host_.host_name, host_.server_index);
   if (again) require_same_run(earlier, run_);
   const std::vector<Json> of_earlier = goes_on || again ? lines_of_earlier(earlier) : std::vector<Json>{};
+  file_.reset();  // first: its destructor would close the new descriptor if that got the number of the old one
   file_ = std::make_unique<ManifestFile>(path, existing_, *lock_, run_, again, of_earlier);
   if (!again && (!file_->is_first() || existing_ == Existing::recover)) run_.run = outline_of(path).run;
   if (std::exchange(was_open_, true)) views_->reset();

@@ -12,6 +12,8 @@ namespace damaris {
 
 // In place of an errno: the message already contains its remedy.
 constexpr int kNoRemedy = -1;
+// In place of an errno: another user's entry has the name, and only that user, or the folder's owner, can take it away.
+constexpr int kTakenByOther = -2;
 
 // `what()` describes the failure; `system_error()` is the underlying errno, 0 if there is none.
 class Failure : public std::runtime_error {

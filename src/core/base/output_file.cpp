@@ -71,7 +71,9 @@ std::uint64_t OutputFile::publish(bool overwrite) {
   if (!overwrite && ::access(final_path_.c_str(), F_OK) == 0) throw_system_failure(EEXIST, "name the file", final_path_);
   if (::rename(temporary_path_.c_str(), final_path_.c_str()) != 0) {
     const int error = errno;
-    throw Failure("cannot rename to " + final_path_ + ": " + why_not_own(final_path_, error), error);
+    // Waiting does not help, and would hold up all later files.
+    const bool is_taken = (error == EPERM || error == EACCES) && is_kept_for_other(final_path_);
+    throw Failure("cannot rename to " + final_path_ + ": " + why_not_own(final_path_, error), is_taken ? kTakenByOther : error);
   }
   published_ = true;
   try {

@@ -202,6 +202,16 @@ std::string why_not_own(const std::string& path, int error) {
   return std::strerror(error) + (error == EISDIR ? whose : "");
 }
 
+bool is_kept_for_other(const std::string& path) noexcept try {
+  struct stat info = {}, folder = {};
+  if (::lstat(path.c_str(), &info) != 0 || info.st_uid == ::geteuid()) return false;
+  const std::size_t slash = path.rfind('/');
+  const std::string above = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  return ::stat(above.c_str(), &folder) == 0 && (folder.st_mode & S_ISVTX) != 0 && folder.st_uid != ::geteuid();
+} catch (...) {
+  return false;
+}
+
 // Resolves the path component by component as the kernel does, so that each symbolic link on the way is checked too.
 std::string replaceable_part(const std::string& path) {
   namespace fs = std::filesystem;

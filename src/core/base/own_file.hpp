@@ -54,6 +54,10 @@ std::string why_not_read(const std::string& path, int error);
 // alternative.
 std::string why_not_own(const std::string& path, int error, const std::string& instead);
 
+// True if the entry at `path` belongs to another user and this one can neither replace nor remove it, because its folder is sticky. A
+// process with CAP_FOWNER can nevertheless.
+bool is_kept_for_other(const std::string& path) noexcept;
+
 // Finds a component of `path` that a user other than this one and root may replace: it or its folder is world-writable, unless the folder
 // is sticky and the entry in it belongs to this user or root. Returns the offending path, "" if there is none. A missing entry is safe in a
 // folder that is not world-writable.

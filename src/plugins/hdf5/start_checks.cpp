@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/own_file.hpp"
 #include "file/new_dataset.hpp"
 #include "manifest/output_folder.hpp"
 
@@ -65,15 +66,33 @@ std::string example_of(const std::vector<std::string>& earlier, const manifest::
   return earlier.back();
 }
 
+// Those that this run can replace or remove, after a warning of the others.
+std::vector<std::string> without_kept(const dc_host_t& host, const manifest::FileNames& names, std::vector<std::string> earlier) {
+  const auto first_kept = std::stable_partition(earlier.begin(), earlier.end(), [&](const std::string& name) {
+    return ::geteuid() == 0 || !is_kept_for_other(names.folder() + "/" + name);
+  });
+  const std::vector<std::string> kept(first_kept, earlier.end());
+  earlier.erase(first_kept, earlier.end());
+  if (kept.empty()) return earlier;
+  const std::string line =
+      "hdf5: " + std::to_string(kept.size()) + " files in '" + names.folder() + "' (such as " + example_of(kept, names) +
+      ") have names of step files and can be neither replaced nor removed, as the folder is sticky; these steps "
+      "will not be stored: have the files removed, or choose a basename in a folder of your own";
+  host.log(host.self, 1, line.c_str());
+  return earlier;
+}
+
 }  // namespace
 
 void check_earlier_files(const dc_host_t& host, const Settings& settings, const manifest::FileNames& names,
-                         const std::vector<std::string>& earlier) {
+                         const std::vector<std::string>& all_earlier) {
+  const bool refuses = settings.existing == manifest::Existing::refuse;
+  const std::vector<std::string> earlier = refuses ? all_earlier : without_kept(host, names, all_earlier);
   if (earlier.empty()) return;
   if (settings.existing == manifest::Existing::append || settings.existing == manifest::Existing::recover) return;
   const std::string found = std::to_string(earlier.size()) + " files of an earlier run are in '" + names.folder() + "' (such as " +
                             example_of(earlier, names) + ")";
-  if (settings.existing == manifest::Existing::refuse)
+  if (refuses)
     throw Error(
         DC_E_NO_OUTPUT,
         found + " and exists=\"refuse\"; move them away, choose another basename or use exists=\"overwrite\" or \"append\"");

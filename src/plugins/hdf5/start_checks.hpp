@@ -18,7 +18,8 @@ namespace damaris::hdf5 {
 void check_names(const dc_host_t& host);
 void check_types(const dc_host_t& host);
 
-// Throws Error(DC_E_NO_OUTPUT) for files of an earlier run, `earlier`, if exists="refuse"; warns that they will be removed if "overwrite".
+// Throws Error(DC_E_NO_OUTPUT) for files of an earlier run, `earlier`, if exists="refuse"; warns that they will be removed if "overwrite",
+// and of those of other users that cannot be.
 void check_earlier_files(const dc_host_t& host, const Settings& settings, const manifest::FileNames& names,
                          const std::vector<std::string>& earlier);
 

@@ -44,6 +44,8 @@ std::string remedy_for(int error) {
     case EPERM:
     case EROFS:
       return "make the output folder writable";
+    case kTakenByOther:
+      return "have it removed, or choose a basename in a folder of your own";
     case kNoRemedy:
       return "nothing of it is stored";
     default:
@@ -256,7 +258,8 @@ Vote Storage::vote_after(const Failure& failure, const dc_step_t& step) {
 
 // After a recovery what it could not store is there for another one, so the manifest does not record it as lost.
 bool Storage::stays_in_region(const Failure& failure) const {
-  return settings_.existing == manifest::Existing::recover && may_be_transient(failure.system_error());
+  const int error = failure.system_error();
+  return settings_.existing == manifest::Existing::recover && (may_be_transient(error) || error == kTakenByOther);
 }
 
 // Releases the grant while this server waits for the next attempt.

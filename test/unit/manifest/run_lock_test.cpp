@@ -153,6 +153,27 @@ TEST_CASE("no other user can open the lock file, and what others have put in its
   }
 }
 
+TEST_CASE("a lock whose descriptor the program has closed is void, whether or not it has reused the number") {
+  const Folder folder;
+  const bool reuses = GENERATE(false, true);
+  RunLock lost = lock_of(folder.record(), "run a", "node.s0");
+  lost.unlock();
+  int number = -1;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    if (std::filesystem::read_symlink(entry.path(), gone) == folder.lock()) number = std::stoi(entry.path().filename());
+  }
+  REQUIRE(number >= 0);
+  const int own = ::open(folder.file("own").c_str(), O_RDWR | O_CREAT, 0644);
+  REQUIRE((reuses ? ::dup2(own, number) == number : ::close(number) == 0));
+  CHECK(lost.is_gone());
+  CHECK_FALSE(lost.take_alone());
+  CHECK_THROWS_WITH(lost.lock(), Catch::Contains("cannot lock " + folder.lock() + ": the program has closed its descriptor"));
+  CHECK(lock_of(folder.record(), "run b", "node.s0").is_first());
+  if (reuses) CHECK(::close(number) == 0);
+  ::close(own);
+}
+
 TEST_CASE("locks that a killed run has left do not block other runs") {
   const Folder folder;
   std::ofstream(folder.lock()) << "run a";

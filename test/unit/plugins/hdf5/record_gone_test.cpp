@@ -14,17 +14,83 @@
 #include "unit/plugins/hdf5/run_server.hpp"
 
 using namespace damaris::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+// The numbers under which this program has files of this folder open, whose paths end so.
+std::vector<int> numbers_of(const TempFolder& folder, const std::string& end = "") {
+  std::vector<int> numbers;
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const std::string path = fs::read_symlink(entry.path(), gone).string();
+    const bool ends_so = path.size() >= end.size() && path.compare(path.size() - end.size(), std::string::npos, end) == 0;
+    if (ends_so && path.rfind(folder.path(), 0) == 0) numbers.push_back(std::stoi(entry.path().filename()));
+  }
+  return numbers;
+}
+
+// A program that closes descriptors that it has not opened, and may open its own files under their numbers.
+class CarelessProgram {
+ public:
+  CarelessProgram(const TempFolder& folder, const std::vector<int>& numbers, bool reuses) {
+    for (const int number : numbers) ::close(number);
+    for (std::size_t i = 0; reuses && i < numbers.size(); ++i) {
+      const int own = ::open(folder.file("own" + std::to_string(i)).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+      own_.push_back(numbers[i]);
+      if (own == numbers[i]) continue;
+      REQUIRE(::dup3(own, numbers[i], O_CLOEXEC) == numbers[i]);
+      ::close(own);
+    }
+  }
+  ~CarelessProgram() {
+    for (const int number : own_) ::close(number);
+  }
+  CarelessProgram(const CarelessProgram&) = delete;
+  CarelessProgram& operator=(const CarelessProgram&) = delete;
+  bool has_its_files() const {
+    return std::all_of(own_.begin(), own_.end(), [](int number) {
+      struct stat facts = {};
+      return ::fstat(number, &facts) == 0 && facts.st_size == 0 && facts.st_nlink == 1;
+    });
+  }
+
+ private:
+  std::vector<int> own_;
+};
+
+}  // namespace
+
+TEST_CASE("a program that closes the manifest or its lock, and reuses their numbers, keeps its files, and no other run can begin") {
+  const TempFolder folder, elsewhere;
+  const std::string closed = GENERATE("storm.jsonl", "storm.lock", "");
+  const bool reuses = GENERATE(false, true);
+  INFO((closed.empty() ? "both" : closed) << " closed, " << (reuses ? "reused" : "not reused"));
+  ServerOf first(folder, 0, 1);
+  REQUIRE(first.store(0) == DC_OK);
+  const std::vector<int> numbers = numbers_of(folder, closed);
+  REQUIRE(numbers.size() == (closed.empty() ? 2 : 1));
+  const CarelessProgram program(elsewhere, numbers, reuses);
+  const int code = first.store(1);
+  INFO(first.host.failure);
+  REQUIRE(code == DC_OK);
+  {
+    const ServerOf second(folder, 0, 1, {}, true, "", "another");
+    CHECK(second.plugin->init_code == DC_E_NO_OUTPUT);
+    CHECK_THAT(second.host.failure, Catch::Contains("another run, which is still running"));
+  }
+  CHECK(first.store(2) == DC_OK);
+  CHECK(first.plugin->finalize() == DC_OK);
+  CHECK(program.has_its_files());
+  CHECK(steps_in(folder.file("storm.jsonl")).size() == 3);
+  CHECK(damaris::hdf5::verify(folder.file("storm.jsonl"), {}).damaged.empty());
+}
 
 TEST_CASE("a run that has lost its locks adds nothing to the manifest that another one has begun in the meantime") {
   const TempFolder folder;
   ServerOf first(folder, 0, 1);
   REQUIRE(first.store(0) == DC_OK);
-  std::vector<int> numbers;  // what a daemon closes
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code gone;
-    if (std::filesystem::read_symlink(entry.path(), gone).string().rfind(folder.path(), 0) == 0)
-      numbers.push_back(std::stoi(entry.path().filename()));
-  }
+  const std::vector<int> numbers = numbers_of(folder);  // what a daemon closes
   REQUIRE(numbers.size() >= 2);
   for (const int number : numbers) ::close(number);
   SECTION("none has: it takes the locks again and goes on") {
