@@ -50,7 +50,8 @@ void check_log_file(Build& build) {
                                                  model::background_log_file(build.model)));
   };
   if (path == whole(build.model.file)) refuse("it is this XML, to which the log would be added");
-  if (is_file_of_run(build.model, path)) refuse("this is what files of the run are called, and the log would be added to one of them");
+  if (is_file_of_run(build.model, path))
+    refuse("this is what files of the run are called, and the log would be added to one of them");
 }
 
 }  // namespace damaris::config

@@ -15,7 +15,7 @@ struct FileFacts {
   bool exists = false;
   bool is_regular = false;
   std::uint64_t bytes = 0;
-  uid_t owner = 0;  // of the link, if the path is one
+  uid_t link_owner = 0;  // of the path itself; the rest is of what it leads to
 };
 
 // Looks on a thread of its own, which is left behind if its file system does not answer. Returns nothing if it has not within `timeout_ms`, or

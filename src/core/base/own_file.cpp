@@ -185,7 +185,10 @@ std::string why_not_own(const std::string& path, int error, const std::string& i
   struct stat info = {};
   const bool is_in_the_way =
       std::find(std::begin(kInTheWay), std::end(kInTheWay), error) != std::end(kInTheWay) && ::lstat(path.c_str(), &info) == 0;
-  return why_not_own(path, error) + (is_in_the_way ? "; have it removed, or " + instead : "");
+  if (!is_in_the_way) return why_not_own(path, error);
+  const bool is_protected = (error == EPERM || error == EACCES) && S_ISREG(info.st_mode) && info.st_uid == ::geteuid();
+  const char* const remedy = is_protected ? "make it writable (chmod u+w, chattr -ia)" : "have it removed";
+  return why_not_own(path, error) + "; " + remedy + ", or " + instead;
 }
 
 std::string why_not_own(const std::string& path, int error) {

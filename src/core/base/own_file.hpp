@@ -48,11 +48,12 @@ bool is_stored_file(int descriptor) noexcept;
 // Explains `error` of one of these calls, as the rest of a sentence: "it belongs to user 1001, not to this one".
 std::string why_not_own(const std::string& path, int error);
 
-// The same for a file that any user may have made, which this one could not read.
-std::string why_not_read(const std::string& path, int error);
 // As why_not_own, with the remedy where something is in the way: "...; have it removed, or choose another basename". `instead` is the
 // alternative.
 std::string why_not_own(const std::string& path, int error, const std::string& instead);
+
+// Explains `error` of opening a file that any user may have made, in order to read it.
+std::string why_not_read(const std::string& path, int error);
 
 // True if the entry at `path` belongs to another user and this one can neither replace nor remove it, because its folder is sticky. A
 // process with CAP_FOWNER can nevertheless.

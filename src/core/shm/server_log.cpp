@@ -30,7 +30,7 @@ bool is_written(const model::ServerLog& log, const FileFacts& file) {
 
 // LogFile goes on beside it.
 bool is_of_another_user(const model::ServerLog& log, const FileFacts& file) {
-  return file.exists && log.place.rfind("/dev/", 0) != 0 && file.owner != ::geteuid();
+  return file.exists && log.place.rfind("/dev/", 0) != 0 && file.link_owner != ::geteuid();
 }
 
 model::ServerLog with_size(model::ServerLog log) {

@@ -32,7 +32,8 @@ class Storage {
 
   // Returns DC_OK when the step is durable under its final name and recorded; a step without datasets has no file. Returns DC_AGAIN while
   // more is left of the file, DC_WAIT while another server has the grant to write, DC_REFUSED while a failed write is to be retried: call
-  // again, unless it is refused and the step is `ending`. Any other code, after its sentence was passed to the host, means that nothing of the step is stored and no file is left.
+  // again, but not after DC_REFUSED with `ending`. Any other code, after its sentence was passed to the host, means that nothing of the
+  // step is stored and no file is left.
   // Throws damaris::Error if only the datasets named in the manifest's `failures` are not stored, Failure if the manifest lacks the line.
   int store(const dc_step_t& step);
   // Handles a message of the storage of server `from`.
@@ -71,7 +72,7 @@ class Storage {
   bool stays_in_region(const Failure& failure) const;
   // Where a step in hand is called no more, it is left to recovery.
   bool leaves_steps() const { return has_left_steps_ || current_.has_value(); }
-  // Without a region in which `damaris recover` would find what is not stored.
+  // There is no region with a name, so `damaris recover` would find nothing.
   bool in_place() const { return host_.regions == nullptr || host_.regions[0] == '\0'; }
   int abandon(const dc_step_t& step, dc_code code, std::string sentence);
   void report(const dc_step_t& step);

@@ -107,7 +107,8 @@ TEST_CASE("a log must not have the name of a file of the run, whatever path lead
     CHECK_THAT(error_inside(with_log(std::filesystem::absolute("out").string() + "/" + name)), Contains("name another file"));
   }
   CHECK_THAT(error_inside(with_log("run.jsonl", "<hdf5 basename='./run'/>")), Contains("such as './run.log'"));
-  for (const char* name : {"out/storm.log", "out/stormy.jsonl", "out/storm", "out/storm.txt", "storm.jsonl", "out/log.h5", "/dev/null"}) {
+  for (const char* name :
+       {"out/storm.log", "out/stormy.jsonl", "out/storm", "out/storm.txt", "storm.jsonl", "out/log.h5", "/dev/null"}) {
     INFO(name);
     CHECK_NOTHROW(model_of(with_log(name)));
   }

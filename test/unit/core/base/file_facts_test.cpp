@@ -38,7 +38,7 @@ TEST_CASE("what is at a path is known, links and all") {
   folder.write("there", "12345");
   const auto there = facts_within(folder.file("there"), kPatienceMs);
   REQUIRE(there);
-  CHECK((there->exists && there->is_regular && there->bytes == 5 && there->owner == ::geteuid()));
+  CHECK((there->exists && there->is_regular && there->bytes == 5 && there->link_owner == ::geteuid()));
   const auto nothing = facts_within(folder.file("nothing"), kPatienceMs);
   REQUIRE(nothing);
   CHECK_FALSE(nothing->exists);

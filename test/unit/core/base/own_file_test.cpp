@@ -165,6 +165,16 @@ TEST_CASE("a file with a lease, which delays every open, is not waited for, and 
   std::signal(SIGIO, handle);
 }
 
+TEST_CASE("an own file without permission is to be made writable, not removed") {
+  const test::TempFolder folder;
+  folder.write("mine", "data");
+  CHECK_THAT(why_not_own(folder.file("mine"), EACCES, "choose another name"),
+             Catch::EndsWith("; make it writable (chmod u+w, chattr -ia), or choose another name"));
+  fs::create_directory(folder.file("folder"));
+  CHECK_THAT(why_not_own(folder.file("folder"), EISDIR, "choose another name"),
+             Catch::EndsWith("; have it removed, or choose another name"));
+}
+
 TEST_CASE("temporary names differ") {
   const TempFolder folder;
   std::string first, second;
