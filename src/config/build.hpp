@@ -34,6 +34,8 @@ void build_layouts(Build& build);
 void build_variables(Build& build);
 void build_storage(Build& build);
 void build_actions(Build& build);
+// The log must not be the XML or a file of the run. Call it after build_storage.
+void check_log_file(Build& build);
 // Checks across sections. Call last, and only if no problem was found so far.
 void check_model(Build& build);
 

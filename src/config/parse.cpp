@@ -28,6 +28,7 @@ model::Model read(const std::string& text, const std::string& path, const Schema
   build_variables(build);
   build_storage(build);
   build_actions(build);
+  check_log_file(build);
   problems.throw_if_any();
   check_model(build);
   problems.throw_if_any();

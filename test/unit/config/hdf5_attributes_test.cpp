@@ -3,10 +3,13 @@
 
 #include <catch2/catch.hpp>
 
+#include <filesystem>
 #include <set>
 
 #include "unit/config/parse_text.hpp"
 
+using Catch::Matchers::Contains;
+using damaris::test::error_inside;
 using damaris::test::model_of;
 using namespace damaris::hdf5;
 
@@ -90,6 +93,24 @@ TEST_CASE("the exclusions of the table name existing attributes and choices") {
     const StorageAttribute* const attribute = attribute_named(exclusion.attribute);
     REQUIRE(attribute != nullptr);
     if (!exclusion.choice.empty()) CHECK(choice_of(*attribute, exclusion.choice) > attribute->preset);
+  }
+}
+
+TEST_CASE("a log must not have the name of a file of the run, whatever path leads to it") {
+  const auto with_log = [](const std::string& file, const std::string& storage = "<hdf5 basename='out/storm'/>") {
+    return "<log file='" + file + "'/><storage>" + storage + "</storage>";
+  };
+  for (const char* name : {"storm.jsonl", "storm.h5", "storm.xmf", "storm.g0.i1.h5", "storm.node7.s3.i42.h5", ".storm.lock",
+                           ".storm.s1.unrecorded", "../out//storm.jsonl"}) {
+    INFO(name);
+    CHECK_THAT(error_inside(with_log(std::string("out/") + name)), Contains("this is what files of the run are called"));
+    CHECK_THAT(error_inside(with_log(std::filesystem::absolute("out").string() + "/" + name)), Contains("name another file"));
+  }
+  CHECK_THAT(error_inside(with_log("run.jsonl", "<hdf5 basename='./run'/>")), Contains("such as './run.log'"));
+  for (const char* name :
+       {"out/storm.log", "out/stormy.jsonl", "out/storm", "out/storm.txt", "storm.jsonl", "out/log.h5", "/dev/null"}) {
+    INFO(name);
+    CHECK_NOTHROW(model_of(with_log(name)));
   }
 }
 
