@@ -165,7 +165,9 @@ void RunLock::lock() {
 void RunLock::throw_locked() const {
   struct stat facts = {};
   if (!has_descriptor() || ::fstat(descriptor_, &facts) != 0 || (facts.st_mode & 077) == 0)
-    throw_system_failure(ETIMEDOUT, "lock (held by another process)", path_);
+    throw Failure("cannot lock " + path_ + " within " + std::to_string(timeout_.count()) +
+                      " ms: another process holds the lock; if that does not go on, end it: 'fuser " + path_ + "' names it",
+                  ETIMEDOUT);
   ::fchmod(descriptor_, 0600);
   throw Failure(
       "cannot lock " + path_ +

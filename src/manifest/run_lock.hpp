@@ -38,6 +38,8 @@ class RunLock {
 
   // Locks the manifest against the other processes that share it; recursive. Throws Failure if that takes longer than `timeout`.
   void lock();
+  // From now on, instead of `timeout`.
+  void wait_at_most(std::chrono::milliseconds timeout) { timeout_ = timeout; }
   [[noreturn]] void throw_locked() const;
   void unlock();
   class Guard {

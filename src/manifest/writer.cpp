@@ -21,6 +21,8 @@ namespace {
 
 constexpr auto kLookEvery = std::chrono::milliseconds(5);
 constexpr std::int64_t kLastRetriesMs = 30'000;  // of what the manifest still lacks at the end
+// For the lock. In place the simulation waits, so its steps are rather retried; at the start and at the end it has time.
+constexpr std::chrono::milliseconds kLockWait{30'000}, kLockWaitInPlace{1'000};
 
 std::string run_id(const dc_host_t& host) {
   return utc_now_ms() + "-" + host.host_name + "-" + std::to_string(::getpid()) + "-" + std::to_string(host.server_index);
@@ -52,6 +54,7 @@ ManifestWriter::ManifestWriter(const dc_host_t& host, const WriterOptions& optio
            host.regions != nullptr ? host.regions : ""},
       connected_(greet(host, names)),
       own_files_(names, options.existing == Existing::overwrite),
+      lock_wait_(kLockWait),
       collector_(connected_ ? host.server_count : 1),
       unrecorded_(names, host.server_index, run_.regions),
       retry_(options.retry_ms),
@@ -77,6 +80,12 @@ ManifestWriter::ManifestWriter(const dc_host_t& host, const WriterOptions& optio
   } catch (const Failure& failure) {
     throw Error(DC_E_NO_OUTPUT, failure.what());
   }
+  if (run_.regions.empty()) wait_for_lock(kLockWaitInPlace);
+}
+
+void ManifestWriter::wait_for_lock(std::chrono::milliseconds at_most) {
+  lock_wait_ = at_most;
+  if (lock_ != nullptr) lock_->wait_at_most(at_most);
 }
 
 bool ManifestWriter::apart() const {
@@ -150,7 +159,7 @@ void ManifestWriter::acquire_lock(const std::string& record) {
   file_.reset();
   lock_.reset();
   const std::string member = std::string(host_.host_name) + ".s" + std::to_string(host_.server_index);
-  lock_ = std::make_unique<RunLock>(record, identity_of(host_), member, shared(), std::chrono::seconds(30));
+  lock_ = std::make_unique<RunLock>(record, identity_of(host_), member, shared(), lock_wait_);
 }
 
 // Removes the files of earlier runs once the first line of this run has replaced theirs.
@@ -274,6 +283,7 @@ bool ManifestWriter::write(bool last) {
 bool ManifestWriter::try_lines(bool last) {
   if (lines_.empty()) return true;
   const Instant begun = Clock::now();
+  if (last) wait_for_lock(kLockWait);
   if (retry_.resting(begun) && !last) return false;
   const std::string record = "the manifest " + names_.of_run(".jsonl");
   try {
@@ -337,6 +347,7 @@ void ManifestWriter::append_end() {
 
 void ManifestWriter::finish(bool leaves_steps) {
   if (!keeps_manifest()) return own_files_.remove_earlier();
+  wait_for_lock(kLockWait);
   add_due(collector_.rest(), Clock::now());
   retry_.end_within(leaves_steps ? 0 : kLastRetriesMs, Clock::now());
   try {

@@ -5,6 +5,7 @@
 
 #include <damaris/plugin.h>
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -79,6 +80,7 @@ class ManifestWriter {
   void append_end();
   void open(const CheckEarlier& check_earlier = {});
   void acquire_lock(const std::string& record);
+  void wait_for_lock(std::chrono::milliseconds at_most);
   void add_unrecorded(const Json& line);
   std::vector<StepEntry> unrecorded_of(const std::string& regions, int servers) const;
   std::vector<ServerEntry> unrecorded_ends_of(const std::string& regions, int servers) const;
@@ -109,6 +111,7 @@ class ManifestWriter {
   bool was_open_ = false;
   bool replaced_ = false;  // the files and lines of earlier runs
   OwnFiles own_files_;
+  std::chrono::milliseconds lock_wait_;
   std::unique_ptr<RunLock> lock_;
   std::unique_ptr<ManifestFile> file_;  // after lock_: it is closed before the lock is released
   std::unique_ptr<Views> views_;        // on the server that keeps the manifest

@@ -1,4 +1,4 @@
-// A manifest that goes away under the run that writes it: its locks are lost, it is moved, or another run begins there.
+// A manifest that the run which writes it cannot have: its locks are lost or held by others, it is moved, or another run begins there.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -6,7 +6,9 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include "plugins/hdf5/restart/verify_values.hpp"
 #include "unit/plugins/hdf5/read_file.hpp"
@@ -199,4 +201,33 @@ TEST_CASE("the views show the contents of a manifest that had to be begun again"
   REQUIRE(server.plugin->finalize() == DC_OK);
   CHECK(steps_in(folder.file("storm.jsonl")).size() == 2);
   CHECK(ReadFile(folder.file("storm.h5")).attribute<std::int64_t>("/", "shown_until")[0] == 3);
+}
+
+TEST_CASE("in place a step does not wait for a process that keeps the lock of the manifest, but is refused and retried") {
+  const TempFolder folder;
+  FakeHost host(Settings{{"basename", folder.file("storm")}});
+  host.place(0, 1);
+  host.put_in_place();
+  RunningPlugin plugin("hdf5", host);
+  REQUIRE(plugin.init_code == DC_OK);
+  const auto store = [&] {
+    Blocks blocks(0);
+    blocks.add(variable_info(0, "fields/v", DC_FLOAT32, 1), 0, {4}, std::vector<float>(4, 1.0F));
+    return plugin.on_step(blocks.view());
+  };
+  const int stopped = ::open(folder.file(".storm.lock").c_str(), O_RDWR | O_CLOEXEC);
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_len = 1;
+  REQUIRE(::fcntl(stopped, F_OFD_SETLK, &lock) == 0);
+  const auto begun = std::chrono::steady_clock::now();
+  CHECK(store() == DC_REFUSED);
+  CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(15));  // at the start it would wait for 30 s
+  CHECK_THAT(host.failure, Catch::Contains("storm.jsonl cannot record step 0 yet: cannot lock " + folder.file(".storm.lock") +
+                                           " within 1000 ms: another process holds the lock"));
+  ::close(stopped);
+  int code = DC_REFUSED;
+  while ((code = store()) == DC_REFUSED) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  CHECK(code == DC_OK);
+  CHECK(steps_in(folder.file("storm.jsonl")).size() == 1);
 }
