@@ -71,12 +71,25 @@ RunViews::Work update(RunViews& views) {
   return work;
 }
 
-int id_of_dead_process() {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(0);
-  ::waitpid(child, nullptr, 0);
-  return child;
-}
+// A process that has ended. It keeps its number until its parent waits for it.
+class DeadProcess {
+ public:
+  explicit DeadProcess(bool keeps_number) : id_(::fork()), keeps_number_(keeps_number) {
+    if (id_ == 0) ::_exit(0);
+    siginfo_t info = {};
+    ::waitid(P_PID, static_cast<id_t>(id_), &info, WEXITED | (keeps_number ? WNOWAIT : 0));
+  }
+  ~DeadProcess() {
+    if (keeps_number_) ::waitpid(id_, nullptr, 0);
+  }
+  DeadProcess(const DeadProcess&) = delete;
+  DeadProcess& operator=(const DeadProcess&) = delete;
+  int id() const { return id_; }
+
+ private:
+  pid_t id_;
+  bool keeps_number_;
+};
 
 }  // namespace
 
@@ -239,7 +252,8 @@ TEST_CASE("a damaged manifest is logged and does not stop the run") {
 
 TEST_CASE("half-written views of a killed server are removed at the start, those of others are not") {
   Views run;
-  const std::string dead = std::to_string(id_of_dead_process());
+  const DeadProcess server(GENERATE(false, true));
+  const std::string dead = std::to_string(server.id());
   for (const std::string name : {".storm.h5.node7.tmp.", ".storm.xmf.node7.tmp.", ".storm.h5.node8.tmp.", ".storm2.h5.node7.tmp."})
     run.folder.write(name + dead, "");
   run.folder.write(".storm.h5.node7.tmp." + std::to_string(::getpid()), "");
