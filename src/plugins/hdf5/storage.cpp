@@ -44,6 +44,8 @@ std::string remedy_for(int error) {
     case EPERM:
     case EROFS:
       return "make the output folder writable";
+    case EBADF:
+      return "let the program and its plugins close only descriptors that they have opened";
     case kNoRemedy:
       return "nothing of it is stored";
     default:
