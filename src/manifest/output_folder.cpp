@@ -95,7 +95,8 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-// A dead process keeps its number until its parent waits for it, which some parents do late or never.
+}  // namespace
+
 bool is_dead(int process) {
   if (::kill(process, 0) != 0) return errno == ESRCH;
   std::ifstream stat("/proc/" + std::to_string(process) + "/stat");
@@ -104,8 +105,6 @@ bool is_dead(int process) {
   const std::size_t name_end = text.rfind(") ");
   return name_end != std::string::npos && (text.compare(name_end + 2, 1, "Z") == 0 || text.compare(name_end + 2, 1, "X") == 0);
 }
-
-}  // namespace
 
 void check_can_write(const FileNames& names) {
   // The longest possible name, so that a name that is too long is detected now.

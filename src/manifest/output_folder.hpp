@@ -45,6 +45,9 @@ class FileNames {
 // Throws damaris::Error(DC_E_NO_OUTPUT) with cause and remedy.
 void check_can_write(const FileNames& names);
 
+// Whether no process has this number, or only one that has ended: it keeps it until its parent waits for it, which some do late or never.
+bool is_dead(int process);
+
 // Removes the temporary files that this server left on this host when it was killed. Returns their number.
 int remove_leftovers(const FileNames& names);
 

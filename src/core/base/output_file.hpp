@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/base/failure.hpp"
+#include "core/base/file_identity.hpp"
 
 namespace damaris {
 
@@ -19,7 +20,7 @@ int write_all(int descriptor, const std::string& bytes);
 class OutputFile {
  public:
   // Creates the temporary file, its name extended by unpredictable letters; throws Failure. The destructor removes it unless publish() has
-  // succeeded.
+  // succeeded. If another part of the process closes the descriptor, all functions throw, and its number is not touched any more.
   OutputFile(std::string temporary_path, std::string final_path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -38,8 +39,11 @@ class OutputFile {
   std::uint64_t publish(bool overwrite);
 
  private:
+  void require_descriptor() const;
+
   std::string temporary_path_, final_path_;
   int descriptor_;
+  FileIdentity identity_;
   bool published_ = false;
 };
 

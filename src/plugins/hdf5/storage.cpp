@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "codec/checksum.hpp"
 #include "core/base/clock.hpp"
 #include "manifest/output_folder.hpp"
 #include "shared/agreement.hpp"
 #include "start_checks.hpp"
 #include "views/run_views.hpp"
+#include "write/block_check.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -46,23 +46,12 @@ std::string remedy_for(int error) {
       return "make the output folder writable";
     case kTakenByOther:
       return "have it removed, or choose a basename in a folder of your own";
+    case EBADF:
+      return "let the program and its plugins close only descriptors that they have opened";
     case kNoRemedy:
       return "nothing of it is stored";
     default:
       return "check that file system";
-  }
-}
-
-// Refuses a step with a block that was modified since it was published: a step is stored whole or not at all.
-void check_blocks(const dc_step_t& step) {
-  for (std::size_t i = 0; i < step.dataset_count; ++i) {
-    const dc_dataset_t& block = step.datasets[i];
-    if (block.has_checksum == 0 || codec::crc32(block.data, block.bytes) == block.checksum) continue;
-    throw Error(DC_E_IO, "'" + std::string(block.variable->path) + "' (block " + std::to_string(block.block) + ") of client " +
-                             std::to_string(block.source) + " has changed in the buffer since it was published in step " +
-                             std::to_string(block.step) +
-                             "; does the program write to the memory of dc_alloc after dc_commit, or is the memory, or the disk of "
-                             "spill=\"...\", faulty?");
   }
 }
 
@@ -322,7 +311,6 @@ bool Storage::write_file(const dc_step_t& step) {
       current_->record.files.push_back(write_shared_file(step));
       return true;
     }
-    check_blocks(step);
     file = std::make_unique<StepFile>(host_, writer_, names_, step);
   }
   while (!file->write_more(step, [this](const Refused& refused) { refuse(refused); })) {
@@ -336,7 +324,7 @@ bool Storage::write_file(const dc_step_t& step) {
 }
 
 manifest::FileEntry Storage::write_shared_file(const dc_step_t& step) {
-  const auto check = [&] { check_blocks(step); };
+  const auto check = [&] { check_block_checksums(step); };
   const auto vote = [&](const Failure& failure) { return vote_after(failure, step); };
   manifest::FileEntry entry = shared_->write(step, check, vote);
   for (const Overlap& overlap : shared_->hidden_blocks())

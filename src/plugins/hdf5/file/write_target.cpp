@@ -81,7 +81,13 @@ int write_whole(int descriptor, const std::byte* data, std::size_t size, std::ui
 
 }  // namespace
 
-WriteTarget::WriteTarget(int descriptor) : creator_pid_(::getpid()), descriptor_(descriptor) {}
+WriteTarget::WriteTarget(int descriptor) : creator_pid_(::getpid()), descriptor_(descriptor), identity_(descriptor) {}
+
+bool WriteTarget::check_descriptor() noexcept {
+  is_lost_ = is_lost_ || !identity_.is_of(descriptor_);
+  if (is_lost_ && error_ == 0) error_ = EBADF;
+  return !is_lost_;
+}
 
 template <class Note>
 void WriteTarget::note(Note&& note) noexcept {
@@ -100,6 +106,7 @@ void WriteTarget::refuse_in_forks() noexcept {
 void WriteTarget::write(std::uint64_t offset, const void* data, std::size_t size) noexcept {
   refuse_in_forks();
   if (error_ == 0) error_ = write_whole(descriptor_, static_cast<const std::byte*>(data), size, offset);
+  if (error_ != 0) return;
   behind_ += size;
   if (!early_ || behind_ < kWriteBackBytes) return;
   behind_ = 0;
@@ -150,7 +157,7 @@ void WriteTarget::keep(std::uint64_t offset, const void* data, std::size_t size)
 bool WriteTarget::read(std::uint64_t offset, void* data, std::size_t size) noexcept {
   auto* const target = static_cast<std::byte*>(data);
   std::size_t done = 0;
-  while (done < size) {
+  while (done < size && !is_lost_) {
     const ssize_t got = ::pread(descriptor_, target + done, size - done, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return false;
@@ -172,7 +179,7 @@ void WriteTarget::resize(std::uint64_t size) noexcept {
 
 std::uint64_t WriteTarget::size() const noexcept {
   struct stat facts = {};
-  return ::fstat(descriptor_, &facts) == 0 ? static_cast<std::uint64_t>(facts.st_size) : 0;
+  return !is_lost_ && ::fstat(descriptor_, &facts) == 0 ? static_cast<std::uint64_t>(facts.st_size) : 0;
 }
 
 void AlignedWriter::add(const std::byte* data, std::size_t size, std::uint32_t checksum) {

@@ -11,6 +11,8 @@
 #include <map>
 #include <vector>
 
+#include "core/base/file_identity.hpp"
+
 namespace damaris::hdf5 {
 
 class FileChecksum {
@@ -45,6 +47,10 @@ class WriteTarget {
 
   // errno of the first failure; 0 if there was none.
   int error() const noexcept { return error_; }
+  // Call before the first use after anything else had the thread, which may have closed the descriptor and reused its number. If so, it counts
+  // as a failed write, and the number is not touched any more. Returns false then.
+  bool check_descriptor() noexcept;
+  bool is_lost() const noexcept { return is_lost_; }
 
   void write(Kind kind, std::uint64_t offset, const void* data, std::size_t size) noexcept;
   // Writes raw data with a known checksum.
@@ -77,7 +83,9 @@ class WriteTarget {
 
   int creator_pid_;  // the process that created the file
   int descriptor_;
+  FileIdentity identity_;
   bool early_ = false, reserved_ = false;
+  bool is_lost_ = false;    // descriptor_ belongs to another file
   std::size_t behind_ = 0;  // bytes written since write-back was last requested
   int error_ = 0;
   FileChecksum checksum_;

@@ -91,7 +91,8 @@ SharedFiles::SharedFiles(const dc_host_t& host, const Settings& settings, const 
       writer_(team_, settings.filters) {}
 
 manifest::FileEntry SharedFiles::write(const dc_step_t& step, const std::function<void()>& check, const AskForVote& vote) try {
-  return write_together(step.step, &step, check);
+  return write_together(
+      step.step, &step, [] {}, check);
 } catch (const Failure& failure) {
   throw SharedFailure(failure, agree_after(failure, vote));
 }
@@ -110,9 +111,10 @@ Vote SharedFiles::agree_after(const Failure& failure, const AskForVote& vote) {
 }
 
 void SharedFiles::attend(std::int64_t step, const std::string& why_not) try {
-  write_together(step, nullptr, [&] {
+  const auto may_begin = [&] {
     if (!why_not.empty()) throw Failure(why_not, kNoRemedy);
-  });
+  };
+  write_together(step, nullptr, may_begin, [] {});
 } catch (const Failure& failure) {
   if (agree_after(failure, [](const Failure&) { return Vote::abstain; }) != Vote::give_up) return;
   const std::string line = "hdf5: " + names_.final_path(step) + ", to which this server contributes no data: " + failure.what();
@@ -120,10 +122,11 @@ void SharedFiles::attend(std::int64_t step, const std::string& why_not) try {
 }
 
 // Each operation that may fail is run on all servers, because the others would wait for a server that left early.
-manifest::FileEntry SharedFiles::write_together(std::int64_t number, const dc_step_t* step, const std::function<void()>& check) {
+manifest::FileEntry SharedFiles::write_together(std::int64_t number, const dc_step_t* step, const std::function<void()>& may_begin,
+                                                const std::function<void()>& check) {
   team_.gather();
   const std::vector<std::string> offers = team_.run_on_all([&] {
-    check();
+    may_begin();
     return to_text(offer_of(host_, step));
   });
   SharedLayout layout;
@@ -141,7 +144,7 @@ manifest::FileEntry SharedFiles::write_together(std::int64_t number, const dc_st
   manifest::FileEntry entry;
   entry.name = names_.final_name(number);
   entry.server = host_.server_index;
-  const std::vector<std::string> found = fill(path, layout, step, entry);
+  const std::vector<std::string> found = fill(path, layout, step, check, entry);
   const std::uint64_t bytes = std::stoull(team_.run_on_leader([&] { return std::to_string(finish(*output, layout, found)); }));
   entry.checksum = checksum_of(path, bytes);
   entry.bytes = std::stoull(team_.run_on_leader([&] { return std::to_string(publish(*output, layout)); }));
@@ -191,7 +194,7 @@ SharedLayout SharedFiles::layout_from(const std::vector<std::string>& offers) co
 
 // Returns the properties of the values that each server computed.
 std::vector<std::string> SharedFiles::fill(const std::string& path, const SharedLayout& layout, const dc_step_t* step,
-                                           manifest::FileEntry& entry) {
+                                           const std::function<void()>& check, manifest::FileEntry& entry) {
   std::optional<OwnSync> own;
   team_.run_on_all([&] {
     own.emplace(path);
@@ -199,6 +202,7 @@ std::vector<std::string> SharedFiles::fill(const std::string& path, const Shared
   });
   return team_.run_on_all([&] {
     BoxWriter::Result result = writer_.write(path, layout, step);
+    check();
     own->sync();
     entry.datasets = std::move(result.boxes);
     return to_text(result.found);

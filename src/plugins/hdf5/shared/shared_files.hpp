@@ -44,8 +44,8 @@ class SharedFiles {
               std::function<void(const std::string&)> begin);
 
   // Writes the step together with the others. Returns this server's part of the file, which is durable under its final name. Throws
-  // SharedFailure on all servers if one of them fails; then no file is left. `check` may refuse the step by throwing; `vote` says what this
-  // server wants to do about a failure that may pass.
+  // SharedFailure on all servers if one of them fails; then no file is left. `check` may refuse the step by throwing: it is called
+  // when the values are written, and the file is not published. `vote` says what this server wants to do about a failure that may pass.
   using AskForVote = std::function<Vote(const Failure&)>;
   manifest::FileEntry write(const dc_step_t& step, const std::function<void()>& check, const AskForVote& vote);
   // Blocks of this server whose values are not in the file just written, because another server has different values for the same box; the
@@ -55,13 +55,14 @@ class SharedFiles {
   void attend(std::int64_t step, const std::string& why_not);
 
  private:
-  manifest::FileEntry write_together(std::int64_t number, const dc_step_t* step, const std::function<void()>& check);
+  manifest::FileEntry write_together(std::int64_t number, const dc_step_t* step, const std::function<void()>& may_begin,
+                                     const std::function<void()>& check);
   Vote agree_after(const Failure& failure, const AskForVote& vote);
   void settle(const SharedLayout& layout, const dc_step_t* step);
   void warn_of_scattered(const SharedLayout& layout, std::int64_t step);
   SharedLayout layout_from(const std::vector<std::string>& offers) const;
   std::vector<std::string> fill(const std::string& path, const SharedLayout& layout, const dc_step_t* step,
-                                manifest::FileEntry& entry);
+                                const std::function<void()>& check, manifest::FileEntry& entry);
   std::uint64_t finish(OutputFile& output, const SharedLayout& layout, const std::vector<std::string>& found) const;
   std::uint32_t checksum_of(const std::string& path, std::uint64_t bytes);
   std::uint64_t publish(OutputFile& output, const SharedLayout& layout) const;

@@ -167,9 +167,10 @@ MasterWriter::MasterWriter(const ViewPlace& place, const GlobalView& view, const
   label_extent(file_.id(), steps, complete);
 }
 
-MasterWriter::~MasterWriter() = default;
+MasterWriter::~MasterWriter() { file_.target().check_descriptor(); }  // before HDF5 closes what is open in it
 
 bool MasterWriter::write_piece() {
+  file_.check_descriptor();
   const std::size_t piece = next_++, arrays = view_.arrays.size();
   if (piece == 0) content_->add_scales();
   if (piece > 0 && piece <= arrays) content_->add_array(piece - 1);

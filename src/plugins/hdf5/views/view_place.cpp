@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <signal.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -16,6 +15,7 @@
 #include "../restart/stored_layout.hpp"
 #include "core/base/own_file.hpp"
 #include "manifest/file_sum.hpp"
+#include "manifest/output_folder.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -111,7 +111,7 @@ bool is_of_the_dead(const std::string& name, const std::string& start) {
   if (name.compare(0, start.size(), start) != 0) return false;
   const std::string pid = name.substr(start.size(), name.find('.', start.size()) - start.size());
   if (pid.empty() || pid.size() > 9 || pid.find_first_not_of("0123456789") != std::string::npos) return false;
-  return ::kill(std::atoi(pid.c_str()), 0) != 0 && errno == ESRCH;
+  return manifest::is_dead(std::atoi(pid.c_str()));
 }
 
 bool is_master(const std::string& path) {

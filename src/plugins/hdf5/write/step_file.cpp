@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "block_check.hpp"
 #include "labels.hpp"
 
 namespace damaris::hdf5 {
@@ -43,23 +44,36 @@ StepFile::StepFile(const dc_host_t& host, DatasetWriter& writer, const manifest:
 }
 
 bool StepFile::write_more(const dc_step_t& step, const std::function<void(const Refused&)>& refuse) {
+  file_.check_descriptor();
   const std::vector<Piece> pieces = pieces_of(step);  // anew: they point to the data
   if (next_ == 0) {
     label_file(file_.id(), host_, step);
     writer_.reserve(file_, pieces);
   }
+  const std::size_t first = next_;
   for (std::uint64_t bytes = 0; next_ < pieces.size() && bytes < kBytesPerCall; ++next_) {
     manifest::DatasetEntry one = record_of(pieces[next_]);
     bytes += one.raw_bytes;
     try {
       write(pieces[next_], step, one);
     } catch (const Refused& refused) {
+      for (const Part& part : pieces[next_].parts) check_block_checksum(*part.block);  // values that changed are not the program's
       refuse(refused);
       continue;
     }
     entry_.datasets.push_back(std::move(one));
   }
+  check_values(step, pieces, first);
   return next_ == pieces.size();
+}
+
+// After they were read, because they may change between two calls; each block once. The last call checks also those that no piece shows.
+void StepFile::check_values(const dc_step_t& step, const std::vector<Piece>& pieces, std::size_t first) const {
+  std::vector<bool> due(step.dataset_count, next_ == pieces.size());
+  for (std::size_t i = 0; i < next_; ++i)
+    for (const Part& part : pieces[i].parts) due[static_cast<std::size_t>(part.block - step.datasets)] = i >= first;
+  for (std::size_t i = 0; i < step.dataset_count; ++i)
+    if (due[i]) check_block_checksum(step.datasets[i]);
 }
 
 void StepFile::write(const Piece& piece, const dc_step_t& step, manifest::DatasetEntry& entry) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "../file/hdf5_file.hpp"
 #include "../layout/pieces.hpp"
@@ -25,7 +26,8 @@ class StepFile {
   StepFile(const dc_host_t& host, DatasetWriter& writer, const manifest::FileNames& names, const dc_step_t& step);
 
   // Writes datasets until they have kBytesPerCall or more, unreduced. Returns true when none is left. `step` is the same in each call, but
-  // its data may have moved. `refuse` gets each dataset that cannot be stored as declared, which is left out. Throws Failure.
+  // its data may have moved. `refuse` gets each dataset that cannot be stored as declared, which is left out. Throws Failure, or
+  // damaris::Error if a value that it wrote has changed since it was published: then destroy this object.
   bool write_more(const dc_step_t& step, const std::function<void(const Refused&)>& refuse);
   static constexpr std::uint64_t kBytesPerCall = std::uint64_t{16} << 20;
 
@@ -35,6 +37,7 @@ class StepFile {
   manifest::FileEntry publish(bool overwrite);
 
  private:
+  void check_values(const dc_step_t& step, const std::vector<Piece>& pieces, std::size_t first) const;
   void write(const Piece& piece, const dc_step_t& step, manifest::DatasetEntry& entry);
 
   const dc_host_t& host_;

@@ -3,14 +3,18 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <optional>
+#include <string>
 
 #include "support/file_limit.hpp"
+#include "support/taken_descriptor.hpp"
 #include "support/temp_folder.hpp"
 
 namespace fs = std::filesystem;
 using damaris::Failure;
 using damaris::OutputFile;
 using damaris::test::FileLimit;
+using damaris::test::TakenDescriptor;
 using damaris::test::TempFolder;
 
 TEST_CASE("a file that is given up leaves nothing, even if its folder has been moved in the meantime") {
@@ -33,4 +37,19 @@ TEST_CASE("a write that the system cuts short continues, and fails if the rest d
   file.append("0123456789");
   CHECK_THROWS_AS(file.append("0123456789"), Failure);
   CHECK(fs::file_size(file.temporary_path()) == 16);
+}
+
+TEST_CASE("a file whose descriptor another one has is given up, and the other one stays open and as it is") {
+  const TempFolder place;
+  std::optional<OutputFile> file(std::in_place, place.file(".f.tmp"), place.file("f"));
+  file->append("0123456789");
+  const TakenDescriptor other(".f.tmp.", place.file("other"));
+  CHECK_THROWS_WITH(file->append("0123456789"), Catch::Contains("another part of this process has closed its descriptor"));
+  CHECK_THROWS_AS(file->publish(true), Failure);
+  const std::string path = file->temporary_path();
+  file.reset();
+  CHECK_FALSE(fs::exists(path));
+  CHECK_FALSE(fs::exists(place.file("f")));
+  CHECK(other.is_open());
+  CHECK(other.text() == TakenDescriptor::kText);
 }

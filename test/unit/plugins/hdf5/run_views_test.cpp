@@ -12,6 +12,7 @@
 #include "plugins/hdf5/file/handle.hpp"
 #include "plugins/hdf5/views/run_views.hpp"
 #include "support/peak_memory.hpp"
+#include "support/taken_descriptor.hpp"
 #include "support/temp_folder.hpp"
 #include "unit/plugins/fake_host.hpp"
 #include "unit/plugins/hdf5/blocks.hpp"
@@ -71,12 +72,25 @@ RunViews::Work update(RunViews& views) {
   return work;
 }
 
-int id_of_dead_process() {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(0);
-  ::waitpid(child, nullptr, 0);
-  return child;
-}
+// A process that has ended. It keeps its number until its parent waits for it.
+class DeadProcess {
+ public:
+  explicit DeadProcess(bool keeps_number) : id_(::fork()), keeps_number_(keeps_number) {
+    if (id_ == 0) ::_exit(0);
+    siginfo_t info = {};
+    ::waitid(P_PID, static_cast<id_t>(id_), &info, WEXITED | (keeps_number ? WNOWAIT : 0));
+  }
+  ~DeadProcess() {
+    if (keeps_number_) ::waitpid(id_, nullptr, 0);
+  }
+  DeadProcess(const DeadProcess&) = delete;
+  DeadProcess& operator=(const DeadProcess&) = delete;
+  int id() const { return id_; }
+
+ private:
+  pid_t id_;
+  bool keeps_number_;
+};
 
 }  // namespace
 
@@ -126,6 +140,30 @@ TEST_CASE("a view whose line finds that the manifest was replaced is finished al
   }
   CHECK(is_new);
   CHECK(run.shown() == 3);
+}
+
+TEST_CASE("a view whose descriptor another file has is given up and written anew, and that file stays as it is") {
+  Views run;
+  each_look = seconds(0);
+  auto views = std::make_unique<RunViews>(*run.host.view(), run.record(), kMuch, look);
+  run.add_step();
+  views->manifest_changed();
+  const bool goes_on = GENERATE(true, false);
+  CHECK(views->work() == RunViews::Work::more);
+  CHECK(views->work() == RunViews::Work::more);
+  const TakenDescriptor other(".storm.h5.", run.folder.file("other"));
+  if (goes_on) {
+    CHECK(views->work() == RunViews::Work::none);
+    REQUIRE(run.host.lines.size() == 1);
+    CHECK_THAT(run.host.lines[0].second, Contains("another part of this process has closed its descriptor"));
+    CHECK(update(*views) == RunViews::Work::none);
+    CHECK(run.shown() == 1);
+  }
+  views.reset();
+  for (const auto& entry : std::filesystem::directory_iterator(run.folder.path()))
+    CHECK(entry.path().filename().string().find(".tmp.") == std::string::npos);
+  CHECK(other.is_open());
+  CHECK(other.text() == TakenDescriptor::kText);
 }
 
 TEST_CASE("the views are written in pieces, and new lines of the manifest are shown the next time") {
@@ -239,7 +277,8 @@ TEST_CASE("a damaged manifest is logged and does not stop the run") {
 
 TEST_CASE("half-written views of a killed server are removed at the start, those of others are not") {
   Views run;
-  const std::string dead = std::to_string(id_of_dead_process());
+  const DeadProcess server(GENERATE(false, true));
+  const std::string dead = std::to_string(server.id());
   for (const std::string name : {".storm.h5.node7.tmp.", ".storm.xmf.node7.tmp.", ".storm.h5.node8.tmp.", ".storm2.h5.node7.tmp."})
     run.folder.write(name + dead, "");
   run.folder.write(".storm.h5.node7.tmp." + std::to_string(::getpid()), "");

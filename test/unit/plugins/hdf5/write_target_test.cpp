@@ -13,9 +13,11 @@
 
 #include "codec/checksum.hpp"
 #include "plugins/hdf5/file/write_target.hpp"
+#include "support/taken_descriptor.hpp"
 #include "support/temp_folder.hpp"
 
 using damaris::hdf5::WriteTarget;
+using damaris::test::TakenDescriptor;
 using Kind = WriteTarget::Kind;
 
 namespace {
@@ -97,6 +99,22 @@ TEST_CASE("after a failed write raw data is dropped, metadata reads back, and th
   CHECK(read(target, 0, 10) == "0123ABxyz9");
   CHECK(read(target, 5, 2) == "Bx");
   CHECK(read(target, 8, 6) == std::string("z9\0\0\0\0", 6));
+}
+
+TEST_CASE("a descriptor that another file has is neither written nor read any more") {
+  const damaris::test::TempFolder folder;
+  const Descriptor file(folder.file("mine"), O_RDWR | O_CREAT);
+  WriteTarget target(file.id());
+  target.write(Kind::metadata, 0, "abcd", 4);
+  CHECK(target.check_descriptor());
+  const TakenDescriptor other("/mine", folder.file("other"));
+  CHECK_FALSE(target.check_descriptor());
+  CHECK(target.error() == EBADF);
+  target.write(Kind::raw, 0, "raw", 3);
+  target.write(Kind::metadata, 2, "CD", 2);
+  target.resize(1);
+  CHECK(read(target, 0, 4) == std::string("\0\0CD", 4));
+  CHECK(other.text() == TakenDescriptor::kText);
 }
 
 TEST_CASE("reserved space reads as zeros until it is written, and is released") {
