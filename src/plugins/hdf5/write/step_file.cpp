@@ -1,5 +1,6 @@
 #include "step_file.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -8,6 +9,8 @@
 
 namespace damaris::hdf5 {
 namespace {
+
+constexpr std::uint64_t kMostCalls = 32;  // of about the same size: each sorts all blocks into pieces
 
 manifest::DatasetEntry record_of(const Piece& piece) {
   manifest::DatasetEntry entry;
@@ -31,6 +34,12 @@ manifest::DatasetEntry record_of(const Piece& piece) {
   return entry;
 }
 
+std::uint64_t bytes_of(const dc_step_t& step) {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < step.dataset_count; ++i) bytes += step.datasets[i].bytes;
+  return bytes;
+}
+
 }  // namespace
 
 StepFile::StepFile(const dc_host_t& host, DatasetWriter& writer, const manifest::FileNames& names, const dc_step_t& step)
@@ -51,7 +60,8 @@ bool StepFile::write_more(const dc_step_t& step, const std::function<void(const 
     writer_.reserve(file_, pieces);
   }
   const std::size_t first = next_;
-  for (std::uint64_t bytes = 0; next_ < pieces.size() && bytes < kBytesPerCall; ++next_) {
+  const std::uint64_t most = std::max(kBytesPerCall, bytes_of(step) / kMostCalls);
+  for (std::uint64_t bytes = 0; next_ < pieces.size() && bytes < most; ++next_) {
     manifest::DatasetEntry one = record_of(pieces[next_]);
     bytes += one.raw_bytes;
     try {
