@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "core/base/clock.hpp"
 #include "core/shm/futex.hpp"
@@ -68,8 +69,8 @@ PooledArena::PooledArena(const Arena& arena, PoolHeader* pool, std::uint32_t own
 }
 
 template <class Work>
-void PooledArena::with_lock(std::int64_t wait_ms, Work&& work) noexcept {
-  const PoolLock lock(*pool_, self_, wait_ms);
+void PooledArena::with_lock(Work&& work) noexcept {
+  const PoolLock lock(*pool_, self_, lock_timeout_ms_);
   if (!lock) return;
   arena_.resume(pool_->state, pool_->index);
   if (lock.is_orphan()) arena_.rebuild();
@@ -80,26 +81,33 @@ void PooledArena::with_lock(std::int64_t wait_ms, Work&& work) noexcept {
 
 BlockHeader* PooledArena::reserve_locked(std::uint64_t data_bytes, Form form) noexcept {
   BlockHeader* block = nullptr;
-  with_lock(lock_timeout_ms_, [&] { block = arena_.try_reserve(data_bytes, form); });
+  with_lock([&] { block = arena_.try_reserve(data_bytes, form); });
   return block;
 }
 
 std::uint64_t PooledArena::used_bytes() noexcept {
   if (pool_ == nullptr) return arena_.used_bytes();
-  with_lock(lock_timeout_ms_, [] {});
+  with_lock([] {});
   return used_;
 }
 
 std::uint64_t PooledArena::largest_hole_bytes(Form form) noexcept {
   if (pool_ == nullptr) return arena_.largest_hole_bytes(form);
   std::uint64_t bytes = 0;
-  with_lock(lock_timeout_ms_, [&] { bytes = arena_.largest_hole_bytes(form); });
+  find_hole(form, bytes);
   return bytes;
+}
+
+// Leaves `bytes` as it is if the lock cannot be taken.
+void PooledArena::find_hole(Form form, std::uint64_t& bytes) noexcept {
+  with_lock([&] { bytes = arena_.largest_hole_bytes(form); });
 }
 
 PooledArena::Use PooledArena::use_now() noexcept {
   if (pool_ == nullptr) return {arena_.used_bytes(), arena_.largest_hole_bytes()};
-  with_lock(0, [this] { hole_ = arena_.largest_hole_bytes(); });
+  const std::int64_t before = std::exchange(lock_timeout_ms_, 0);
+  find_hole(kAllLists, hole_);
+  lock_timeout_ms_ = before;
   return {used_, hole_};
 }
 

@@ -65,9 +65,10 @@ class PooledArena {
   bool more_than_half_full() const noexcept { return last_used_bytes() * 2 > arena_.size_bytes(); }
 
  private:
+  void find_hole(Form form, std::uint64_t& bytes) noexcept;
   BlockHeader* reserve_locked(std::uint64_t data_bytes, Form form) noexcept;
   template <class Work>
-  void with_lock(std::int64_t wait_ms, Work&& work) noexcept;
+  void with_lock(Work&& work) noexcept;
 
   Arena arena_;
   PoolHeader* pool_;
