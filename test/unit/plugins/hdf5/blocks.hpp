@@ -56,6 +56,9 @@ class Blocks {
  public:
   explicit Blocks(std::int64_t step) { view_.step = step; }
 
+  // A block refers to its variable.
+  template <class... More>
+  dc_dataset_t& add(dc_variable_info_t&&, More&&...) = delete;
   // Adds a block of the given extents (ghost zones included) with these bytes; the caller adds in the order of plugin.h. The
   // returned block may be changed until view() is called.
   dc_dataset_t& add(const dc_variable_info_t& variable, std::int32_t source, const Numbers& extents, const void* data,

@@ -70,7 +70,8 @@ void plant_large(const std::string& path) {
 
 int store(RunningPlugin& plugin, std::int64_t step) {
   Blocks blocks(step);
-  blocks.add(variable_info(0, "fields/v", DC_FLOAT32, 1), 0, {4}, std::vector<float>(4, 1.0F));
+  const dc_variable_info_t variable = variable_info(0, "fields/v", DC_FLOAT32, 1);
+  blocks.add(variable, 0, {4}, std::vector<float>(4, 1.0F));
   return plugin.on_step(blocks.view());
 }
 

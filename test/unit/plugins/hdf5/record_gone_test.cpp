@@ -212,7 +212,8 @@ TEST_CASE("in place a step does not wait for a process that keeps the lock of th
   REQUIRE(plugin.init_code == DC_OK);
   const auto store = [&] {
     Blocks blocks(0);
-    blocks.add(variable_info(0, "fields/v", DC_FLOAT32, 1), 0, {4}, std::vector<float>(4, 1.0F));
+    const dc_variable_info_t variable = variable_info(0, "fields/v", DC_FLOAT32, 1);
+    blocks.add(variable, 0, {4}, std::vector<float>(4, 1.0F));
     return plugin.on_step(blocks.view());
   };
   const int stopped = ::open(folder.file(".storm.lock").c_str(), O_RDWR | O_CLOEXEC);
