@@ -14,6 +14,7 @@
 #include "local_server.hpp"
 #include "machine.hpp"
 #include "memory.hpp"
+#include "never_stops/calls.hpp"
 #include "never_stops/slow_target.hpp"
 #include "never_stops/small_writes.hpp"
 #include "progress.hpp"
@@ -24,7 +25,6 @@ namespace damaris::bench {
 namespace {
 
 constexpr int kVariables = 8;
-constexpr int kFlushMs = 300'000;
 
 struct Plan {
   std::uint64_t variable_bytes;
@@ -37,10 +37,6 @@ struct Plan {
   std::uint64_t buffer_bytes() const { return 8 * phase_bytes(); }
   int phases_of_a_hang() const { return static_cast<int>(hang_s / interval_s); }
 };
-
-void check(int code) {
-  if (code < 0) throw Error(static_cast<dc_code>(code), dc_last_error());
-}
 
 double ns_since(Clock::time_point start) { return std::chrono::duration<double, std::nano>(Clock::now() - start).count(); }
 
@@ -75,11 +71,7 @@ class Run {
         source_(Circle::private_memory(256 << 20)),
         copy_(Circle::shared_memory(256 << 20)) {
     check(dc_initialize(config_.c_str(), 0));
-    for (int i = 0; i < variables; ++i) {
-      dc_variable_t* handle = nullptr;
-      check(dc_variable(format("v{}", i).c_str(), &handle));
-      handles_.push_back(handle);
-    }
+    for (int i = 0; i < variables; ++i) handles_.push_back(handle_of(format("v{}", i)));
   }
   ~Run() {
     const int code = dc_finalize();
@@ -128,12 +120,7 @@ class Run {
   }
   void signal_sleep() { check(dc_signal("sleep", step_)); }
   void flush() { check(dc_flush(step_ - 1, kFlushMs)); }
-  // What is stored is not needed.
-  void remove_files() const {
-    std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_ / "out", ignored))
-      if (entry.path().extension() == ".h5") std::filesystem::remove(entry.path(), ignored);
-  }
+  void remove_files() const { remove_step_files(folder_ / "out"); }
 
  private:
   static const std::filesystem::path& prepared(const std::filesystem::path& folder) {

@@ -16,6 +16,7 @@
 #include "local_server.hpp"
 #include "machine.hpp"
 #include "memory.hpp"
+#include "never_stops/calls.hpp"
 #include "progress.hpp"
 #include "statistics.hpp"
 
@@ -24,17 +25,12 @@ namespace {
 
 constexpr int kBatch = 100;  // writes that are timed together: a clock takes as long as a write
 constexpr std::uint64_t kSmall = 64, kLarge = std::uint64_t{8} << 20;
-constexpr int kFlushMs = 300'000;
 
 struct Plan {
   int rounds, batches, large;  // `batches` of a round; `large` variables of 8 MiB to compress meanwhile
   static Plan of(bool quick) { return quick ? Plan{3, 10, 2} : Plan{40, 40, 4}; }
   int variables() const { return batches * kBatch; }
 };
-
-void check(int code) {
-  if (code < 0) throw Error(static_cast<dc_code>(code), dc_last_error());
-}
 
 std::string xml(const std::filesystem::path& folder, const Plan& plan) {
   std::string variables;
@@ -58,9 +54,9 @@ class Run {
     check(dc_initialize(config_.c_str(), 0));
     for (int i = 0; i < plan.variables(); ++i) {
       names_.push_back(format("s{}", i));
-      small_.push_back(handle(names_.back()));
+      small_.push_back(handle_of(names_.back()));
     }
-    for (int i = 0; i < plan.large; ++i) large_.push_back(handle(format("l{}", i)));
+    for (int i = 0; i < plan.large; ++i) large_.push_back(handle_of(format("l{}", i)));
   }
   ~Run() {
     const int code = dc_finalize();
@@ -97,9 +93,7 @@ class Run {
   void end_step() { check(dc_end_iteration(step_++)); }
   void flush() {
     check(dc_flush(step_ - 1, kFlushMs));
-    std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_ / "out", ignored))
-      if (entry.path().extension() == ".h5") std::filesystem::remove(entry.path(), ignored);
+    remove_step_files(folder_ / "out");
   }
   bool is_stored() const {
     dc_status_t status;
@@ -116,11 +110,6 @@ class Run {
   static const std::string& made_out(const std::filesystem::path& folder, const std::string& config) {
     std::filesystem::create_directories(folder / "out");
     return config;
-  }
-  static dc_variable_t* handle(const std::string& name) {
-    dc_variable_t* variable = nullptr;
-    check(dc_variable(name.c_str(), &variable));
-    return variable;
   }
   static double ns_of_one(Clock::time_point start) {
     return std::chrono::duration<double, std::nano>(Clock::now() - start).count() / kBatch;

@@ -215,9 +215,9 @@ typedef struct dc_setting_t {
 } dc_setting_t;
 
 /* Values that on_step may return besides a dc_code. The server answers reads and handles messages of other servers, and then calls on_step
- * with the same step again, until it gets a code. Actions run after DC_WAIT and DC_REFUSED, not after DC_AGAIN. So a plugin does long work in pieces, and one that waits for its turn delays no client. Plugins that
- * follow it in the XML get the step afterwards. In place the client's dc_end_iteration waits meanwhile, at most the XML's finalize
- * timeout. */
+ * with the same step again, until it gets a code. Actions run after DC_WAIT and DC_REFUSED, not after DC_AGAIN. So a plugin does
+ * long work in pieces, and one that waits for its turn delays no client. Plugins that follow it in the XML get the step afterwards. In
+ * place the client's dc_end_iteration waits meanwhile, at most the XML's finalize timeout. */
 enum {
   DC_AGAIN = 1000, /* more work is left: call again at once */
   DC_WAIT = 1001,  /* nothing can be done yet: call again within a few milliseconds, or after a message */

@@ -2,25 +2,17 @@
 #include <array>
 #include <filesystem>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "config/build.hpp"
+#include "core/base/ascii.hpp"
+#include "core/base/file.hpp"
 #include "core/base/format.hpp"
 
 namespace damaris::config {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Without a look at the disk, which may hang.
-fs::path whole(const std::string& path) {
-  std::error_code unresolved;
-  const fs::path absolute = fs::absolute(path, unresolved);
-  return (unresolved ? fs::path(path) : absolute).lexically_normal();
-}
-
-bool begins_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
 
 // What the run of `basename` calls its files and locks (docs/file-format.md), for any server and step.
 bool is_name_of_run(const fs::path& file, const fs::path& basename) {
@@ -34,7 +26,7 @@ bool is_name_of_run(const fs::path& file, const fs::path& basename) {
 bool is_file_of_run(const model::Model& model, const fs::path& file) {
   for (const model::Plugin& plugin : model.plugins)
     for (const auto& [key, value] : plugin.settings)
-      if (plugin.storage && key == "basename" && is_name_of_run(file, whole(value))) return true;
+      if (plugin.storage && key == "basename" && is_name_of_run(file, absolute_path(value))) return true;
   return false;
 }
 
@@ -44,12 +36,12 @@ void check_log_file(Build& build) {
   const std::vector<const Element*> logs = build.all("log");
   const Attribute* file = logs.empty() ? nullptr : logs.front()->find("file");
   if (file == nullptr || file->value.empty()) return;
-  const fs::path path = whole(file->value);
+  const fs::path path = absolute_path(file->value);
   const auto refuse = [&](const char* what) {
     build.problems.add(file->value_where, format("{}: {}; name another file, such as '{}'", quoted(*file), what,
                                                  model::background_log_file(build.model)));
   };
-  if (path == whole(build.model.file)) refuse("it is this XML, to which the log would be added");
+  if (path == absolute_path(build.model.file)) refuse("it is this XML, to which the log would be added");
   if (is_file_of_run(build.model, path))
     refuse("this is what files of the run are called, and the log would be added to one of them");
 }

@@ -14,13 +14,13 @@
 #include "core/base/failure.hpp"
 #include "core/base/output_file.hpp"
 #include "core/base/own_file.hpp"
+#include "output_folder.hpp"
 #include "reader.hpp"
 #include "sealed_line.hpp"
 
 namespace damaris::manifest {
 namespace {
 
-constexpr char kInstead[] = "choose another basename";
 constexpr char kAside[] = ".tmp.";  // in the name of a manifest that is being written
 
 std::uint64_t size_of(int descriptor, const std::string& path) {
@@ -30,7 +30,7 @@ std::uint64_t size_of(int descriptor, const std::string& path) {
 }
 
 Failure unopened(const std::string& path, int error) {
-  return Failure("cannot open the manifest " + path + ": " + why_not_own(path, error, kInstead), error);
+  return Failure("cannot open the manifest " + path + ": " + why_not_own(path, error, kOtherBasename), error);
 }
 
 // Returns false with errno set.
@@ -143,17 +143,13 @@ void ManifestFile::close() {
 void ManifestFile::learn_identity() {
   struct stat facts = {};
   if (::fstat(descriptor_, &facts) != 0) throw_system_failure(errno, "stat", path_);
-  device_ = facts.st_dev;
-  inode_ = facts.st_ino;
+  identity_ = FileIdentity(facts);
   struct stat named = {};
-  has_name_ = ::stat(path_.c_str(), &named) == 0 && named.st_dev == device_ && named.st_ino == inode_;
+  has_name_ = ::stat(path_.c_str(), &named) == 0 && identity_.is(named);
 }
 
 // In place this is the simulation's process, which may close foreign descriptors and reuse their numbers.
-bool ManifestFile::is_ours() const {
-  struct stat facts = {};
-  return descriptor_ >= 0 && ::fstat(descriptor_, &facts) == 0 && facts.st_dev == device_ && facts.st_ino == inode_;
-}
+bool ManifestFile::is_ours() const { return identity_.is_of(descriptor_); }
 
 void ManifestFile::start(Existing existing, const RunEntry& run, const std::vector<Json>& of_earlier) {
   remove_leftovers();
@@ -215,7 +211,7 @@ bool ManifestFile::is_gone() const {
   if (lock_.is_gone() || !is_ours() || (::fstat(descriptor_, &facts) == 0 && facts.st_nlink == 0)) return true;
   if (!has_name_) return false;
   if (::stat(path_.c_str(), &facts) != 0) return errno == ENOENT || errno == ENOTDIR;
-  return facts.st_dev != device_ || facts.st_ino != inode_;
+  return !identity_.is(facts);
 }
 
 // The seal of the last line; the caller holds the lock.

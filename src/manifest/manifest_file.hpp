@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/file_identity.hpp"
 #include "entries.hpp"
 #include "run_lock.hpp"
 #include "sealed_line.hpp"
@@ -76,8 +77,8 @@ class ManifestFile {
   std::string path_;
   RunLock& lock_;
   int descriptor_ = -1;
-  std::uint64_t device_ = 0, inode_ = 0;  // of the open file
-  bool has_name_ = false;                 // the path had the same device and inode when it was opened
+  FileIdentity identity_;
+  bool has_name_ = false;  // the path had the same device and inode when it was opened
   bool first_;
   std::uint64_t begin_ = 0, end_ = 0;            // of the run's line, if this object added it
   std::uint64_t line_begin_ = 0, line_end_ = 0;  // of a failed line that is still in the file

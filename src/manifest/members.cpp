@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/base/ascii.hpp"
 #include "core/base/failure.hpp"
 #include "sealed_line.hpp"
 #include "server_entry.hpp"
@@ -13,8 +14,6 @@ namespace damaris::manifest {
 namespace {
 
 // Most lines are about steps, and too long to be parsed for this.
-bool begins_with(const std::string& line, const char* start) { return line.rfind(start, 0) == 0; }
-
 }  // namespace
 
 std::size_t Members::count() {

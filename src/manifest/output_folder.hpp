@@ -9,6 +9,9 @@
 
 namespace damaris::manifest {
 
+// What helps where something is in the way of a file of the run, as the end of a sentence.
+inline constexpr char kOtherBasename[] = "choose another basename";
+
 // <folder>/<stem><part>.i<step>.h5, where <part> is .<host>.s<server>, .g<group> or empty (name_part of shared/agreement.hpp).
 class FileNames {
  public:

@@ -31,7 +31,7 @@ void take_files(const Json& line, const FileNames& names, FilesOfRun& found) {
 std::optional<FilesOfRun> files_of_run(const std::string& record, std::uint64_t begins_at, const FileNames& names) {
   FilesOfRun found;
   SealedLines seals;
-  bool is_whole = true;
+  bool is_whole = false;  // without a line: the manifest was moved, and its lines are elsewhere
   for_whole_lines(record, begins_at, [&](const std::string& line) {
     try {
       is_whole = seals.check(line) == SealedLines::Verdict::fine;
@@ -48,26 +48,11 @@ std::optional<FilesOfRun> files_of_run(const std::string& record, std::uint64_t 
 
 void OwnFiles::join(const std::string& record, std::uint64_t begins_at) {
   if (files_of_earlier_run(names_).empty()) return;  // saves reading a manifest that may be long
-  SealedLines seals;
-  std::size_t lines = 0;
-  for_whole_lines(record, begins_at, [&](const std::string& line) {
-    ++lines;
-    all_of_this_run_ = seals.check(line) != SealedLines::Verdict::fine || !take_files_of(line);
-    return !all_of_this_run_;
-  });
-  if (lines == 0) all_of_this_run_ = true;  // the manifest was moved: its lines are elsewhere
-}
-
-// Returns false if the line is damaged.
-bool OwnFiles::take_files_of(const std::string& line) try {
-  if (const Json json = Json::parse(line); json.contains("step"))
-    for (const FileEntry& file : step_from_json(json).files)
-      if (names_.is_final_name(file.name)) of_this_run_.insert(file.name);
-  return true;
-} catch (const Json::exception&) {
-  return false;
-} catch (const Error&) {
-  return false;
+  const std::optional<FilesOfRun> found = files_of_run(record, begins_at, names_);
+  all_of_this_run_ = !found;
+  if (!found) return;
+  for (const std::string& name : found->files)
+    if (names_.is_final_name(name)) of_this_run_.insert(name);
 }
 
 std::vector<std::string> OwnFiles::of_earlier_runs() const {

@@ -20,7 +20,7 @@ struct FilesOfRun {
   std::set<std::string> prefixes;  // of the files of each process that has joined it
 };
 // Reads the lines from byte `begins_at` of the manifest `record` on. Returns nothing if one is damaged, as it may have named a file or a
-// process. Throws Failure.
+// process, or if there is none. Throws Failure.
 std::optional<FilesOfRun> files_of_run(const std::string& record, std::uint64_t begins_at, const FileNames& names);
 
 class OwnFiles {
@@ -40,8 +40,6 @@ class OwnFiles {
   void remove_earlier();
 
  private:
-  bool take_files_of(const std::string& line);
-
   const FileNames& names_;
   bool replaces_all_;
   bool has_stored_ = false;

@@ -11,6 +11,7 @@
 #include "core/base/failure.hpp"
 #include "core/base/fork_closed.hpp"
 #include "core/base/own_file.hpp"
+#include "output_folder.hpp"
 
 namespace damaris::manifest {
 namespace {
@@ -91,10 +92,7 @@ RunLock::~RunLock() {
 }
 
 // In place this is the simulation's process, which may close foreign descriptors and reuse their numbers.
-bool RunLock::has_descriptor() const {
-  struct stat facts = {};
-  return descriptor_ >= 0 && ::fstat(descriptor_, &facts) == 0 && facts.st_dev == device_ && facts.st_ino == inode_;
-}
+bool RunLock::has_descriptor() const { return identity_.is_of(descriptor_); }
 
 void RunLock::close() {
   keep_in_forks(descriptor_);
@@ -118,13 +116,12 @@ void RunLock::open() {
 void RunLock::open_file() {
   descriptor_ = open_own(path_, O_RDWR | O_CREAT, 0600);
   if (descriptor_ < 0)
-    throw Failure("cannot open the lock file " + path_ + ": " + why_not_own(path_, errno, "choose another basename"), errno);
+    throw Failure("cannot open the lock file " + path_ + ": " + why_not_own(path_, errno, kOtherBasename), errno);
   struct stat facts = {}, named = {};
   if (::fstat(descriptor_, &facts) != 0) throw_system_failure(errno, "stat", path_);
-  device_ = facts.st_dev;
-  inode_ = facts.st_ino;
+  identity_ = FileIdentity(facts);
   close_in_forks(descriptor_);
-  has_name_ = ::lstat(path_.c_str(), &named) == 0 && named.st_dev == device_ && named.st_ino == inode_;
+  has_name_ = ::lstat(path_.c_str(), &named) == 0 && identity_.is(named);
   if ((facts.st_mode & 077) != 0)
     ::fchmod(descriptor_, 0600);  // for instance after `chmod -R` of the folder: any reader could lock it
   lock();
@@ -154,7 +151,7 @@ bool RunLock::is_gone() const {
   struct stat facts = {};
   if (!has_descriptor() || ::fstat(descriptor_, &facts) != 0 || facts.st_nlink == 0) return true;
   if (::lstat(path_.c_str(), &facts) != 0) return true;
-  return has_name_ && (facts.st_ino != inode_ || facts.st_dev != device_);
+  return has_name_ && !identity_.is(facts);
 }
 
 void RunLock::lock() {

@@ -11,6 +11,8 @@
 #include <mutex>
 #include <string>
 
+#include "core/base/file_identity.hpp"
+
 namespace damaris::manifest {
 
 // The errors for a run that cannot begin because of another one.
@@ -67,8 +69,8 @@ class RunLock {
   std::string record_, path_, run_, member_;
   std::chrono::milliseconds timeout_;
   int descriptor_ = -1;
-  std::uint64_t device_ = 0, inode_ = 0;  // of the open file
-  bool has_name_ = false;                 // the path shows that file's device and inode number
+  FileIdentity identity_;
+  bool has_name_ = false;  // the path shows that file's device and inode number
   bool shared_, first_ = false;
   int depth_ = 0;  // depth of the recursive lock
 };

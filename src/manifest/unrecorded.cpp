@@ -13,6 +13,7 @@
 #include "core/base/failure.hpp"
 #include "core/base/output_file.hpp"
 #include "core/base/own_file.hpp"
+#include "output_folder.hpp"
 #include "sealed_line.hpp"
 
 namespace damaris::manifest {
@@ -98,9 +99,8 @@ void UnrecordedSteps::add(const Json& line) {
   waiting_ += sealed(text_of(line), "") + "\n";
   const int descriptor = open_own(path_, O_WRONLY | O_CREAT | O_APPEND | (begun_ ? 0 : O_TRUNC), 0644);
   if (descriptor < 0)
-    throw Failure(
-        std::string("cannot ") + kAddUnrecorded + " to " + path_ + ": " + why_not_own(path_, errno, "choose another basename"),
-        errno);
+    throw Failure(std::string("cannot ") + kAddUnrecorded + " to " + path_ + ": " + why_not_own(path_, errno, kOtherBasename),
+                  errno);
   begun_ = true;
   const int error = add_whole(descriptor, text_of(heading(regions_)) + "\n", waiting_);
   ::close(descriptor);

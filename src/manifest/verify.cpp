@@ -13,6 +13,7 @@
 #include <set>
 #include <tuple>
 
+#include "core/base/ascii.hpp"
 #include "core/base/errno_text.hpp"
 #include "core/base/failure.hpp"
 #include "core/base/own_file.hpp"
@@ -74,8 +75,6 @@ std::vector<std::string> records_in(const fs::path& folder) {
 
 // The stem of the names of its files, including the dot.
 std::string stem_of(const std::string& record) { return fs::path(record).stem().string() + "."; }
-
-bool begins_with(const std::string& text, const std::string& start) { return text.compare(0, start.size(), start) == 0; }
 
 bool is_record(const std::string& path) {
   try {

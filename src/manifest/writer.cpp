@@ -187,7 +187,8 @@ void ManifestWriter::remove_files_of_others() const try {
   if (shared()) {
     std::optional<FilesOfRun> joined = files_of_run(record, outline_of(record).begins_at, names_);
     if (!joined)
-      return warn("a line of this run in " + record + " is damaged: files of earlier runs that only other processes wrote stay");
+      return warn("a line of this run in " + record +
+                  " is damaged or missing: files of earlier runs that only other processes wrote stay");
     ours = std::move(*joined);
   }
   for (const std::string& name : files_in_manifest(record)) {

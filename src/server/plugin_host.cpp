@@ -10,7 +10,6 @@
 #include "core/base/in_callback.hpp"
 #include "core/base/log.hpp"
 #include "core/base/thread_state_guard.hpp"
-#include "server/loaded_plugin.hpp"
 
 namespace damaris::server {
 namespace {

@@ -14,27 +14,9 @@
 #include "core/base/error.hpp"
 #include "core/model/model.hpp"
 #include "server/library/coordinator.hpp"
+#include "server/loaded_plugin.hpp"
 
 namespace damaris::server {
-
-struct LoadedPlugin;
-
-// A file that a storage plugin has made durable in the current call.
-struct StoredFile {
-  std::string path;
-  std::uint64_t bytes = 0, raw_bytes = 0;
-};
-
-// What the host provides to plugins about the run.
-struct RunFacts {
-  std::string host_name, job, regions, run;
-  int server_index = 0;
-  int server_count = 1;
-  std::vector<std::int32_t> clients;
-  const std::vector<dc_variable_info_t>* variables = nullptr;
-  const void* communicator = nullptr;
-  std::function<bool(int server, std::uint32_t plugin, std::string bytes)> send;
-};
 
 class PluginHost {
  public:

@@ -146,12 +146,12 @@ Status store(const std::shared_ptr<shm::Region>& region, const model::Model& mod
 
 Leftover inspect_leftover(const std::string& name) {
   const shm::Region region = open_dead(name);
-  return describe(region, model::from_json(std::string(region.model())));
+  return describe(region, model::from_json(region.model()));
 }
 
 Recovery recover(const std::string& name, const std::string& basename, bool give_up_spilled) {
   const auto region = std::make_shared<shm::Region>(open_dead(name));
-  const model::Model model = model::from_json(std::string(region->model()));
+  const model::Model model = model::from_json(region->model());
   const Leftover before = describe(*region, model);
   require_unused(*region, before);
   Recovery recovery;

@@ -169,9 +169,9 @@ void WorkSide::take(SetClients& job) { host_.set_clients(std::move(job.ids)); }
 // Not between two parts of a step: while an action sleeps, nobody could spill the step that is lent, and its storage would hold its turn.
 void WorkSide::take(RunActions& job) {
   if (continues_)
-    later_ = job;
+    later_ = std::move(job);
   else
-    run(job);
+    run(std::move(job));
 }
 
 void WorkSide::run(RunActions job) {

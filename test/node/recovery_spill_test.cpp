@@ -10,9 +10,7 @@ namespace damaris::test {
 TEST_CASE("recovery stores what had been spilled, and what was in the region as well only once; the file goes") {
   const TempFolder folder;
   Remains remains(1, {}, folder.path());
-  for (int block = 0; block < kMany; ++block) remains.write(0, 0, block);
-  remains.poll();
-  const std::uint64_t spilled = remains.region().header().spilled_blocks.load();
+  const std::uint64_t spilled = remains.write_many();
   REQUIRE(spilled > 0);
   // As if the server had died between the copy of the last one and its release.
   const bool twice = GENERATE(true, false);
@@ -46,9 +44,7 @@ TEST_CASE("the blocks of the newest step are spilled first, for they are stored 
 TEST_CASE("a spilled dataset whose labels cannot be is missing: recovery names it, and stores the others when it is given up") {
   const TempFolder folder;
   Remains remains(1, {}, folder.path());
-  for (int block = 0; block < kMany; ++block) remains.write(0, 0, block);
-  remains.poll();
-  const std::uint64_t spilled = remains.region().header().spilled_blocks.load();
+  const std::uint64_t spilled = remains.write_many();
   REQUIRE(spilled > 1);
   {
     std::fstream file(std::filesystem::directory_iterator(folder.path())->path(), std::ios::in | std::ios::out | std::ios::binary);
@@ -68,9 +64,7 @@ TEST_CASE("a spill file that is whole, but not taken, is reported with the reaso
   const TempFolder folder;
   std::filesystem::create_directory(folder.file("spill"));
   Remains remains(1, {}, folder.file("spill"));
-  for (int block = 0; block < kMany; ++block) remains.write(0, 0, block);
-  remains.poll();
-  REQUIRE(remains.region().header().spilled_blocks.load() > 0);
+  REQUIRE(remains.write_many() > 0);
   const std::filesystem::path file = std::filesystem::directory_iterator(folder.file("spill"))->path(),
                               other = folder.file("other");
   const bool linked = GENERATE(true, false);
@@ -88,9 +82,7 @@ TEST_CASE("a spill file that is whole, but not taken, is reported with the reaso
 TEST_CASE("a spill file of which nothing can be used goes when it is given up") {
   const TempFolder folder;
   Remains remains(1, {}, folder.path());
-  for (int block = 0; block < kMany; ++block) remains.write(0, 0, block);
-  remains.poll();
-  REQUIRE(remains.region().header().spilled_blocks.load() > 0);
+  REQUIRE(remains.write_many() > 0);
   std::filesystem::resize_file(std::filesystem::directory_iterator(folder.path())->path(), 1);
   CHECK_THROWS_WITH(remains.recover(), Catch::Contains("cannot be found there"));
   (void)remains.recover(true);

@@ -43,6 +43,12 @@ class Remains {
   }
   client::Client& client(int id) { return *clients_[static_cast<std::size_t>(id)]; }
   void write(int id, std::int64_t step, int block = 0) { client(id).write(client(id).shapes().find("small"), step, block, kFour); }
+  // kMany blocks of client 0 in step 0. Returns how many of them the server has spilled.
+  std::uint64_t write_many() {
+    for (int block = 0; block < kMany; ++block) write(0, 0, block);
+    poll();
+    return region_->header().spilled_blocks.load();
+  }
   void poll() {
     for (int pass = 0; pass < 20; ++pass) first_->poll();
   }

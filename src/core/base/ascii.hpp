@@ -1,8 +1,9 @@
-// Locale-independent classification of ASCII letters, digits and control characters.
+// Locale-independent tests of text: beginnings, ASCII letters, digits and control characters.
 // Used by: every folder, any thread.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace damaris {
@@ -11,6 +12,8 @@ constexpr bool is_ascii_letter_or_digit(char c) noexcept {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 constexpr char ascii_lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+constexpr bool begins_with(std::string_view text, std::string_view start) noexcept { return text.substr(0, start.size()) == start; }
 
 // Replaces each control character except `kept` by '?', including U+0080 to U+009F in UTF-8, so that no terminal interprets it. One line.
 inline std::string without_controls(std::string text, int kept = -1) {

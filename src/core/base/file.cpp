@@ -76,6 +76,12 @@ std::string read_config_file(const std::string& path) {
   return text;
 }
 
+std::string absolute_path(const std::string& path) {
+  std::error_code unresolved;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, unresolved);
+  return unresolved ? path : absolute.lexically_normal().string();
+}
+
 std::uint64_t digest(std::string_view text) noexcept {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;

@@ -11,6 +11,9 @@ namespace damaris {
 // Reads the configuration file `path`. Throws Error(DC_E_CONFIG): missing, a folder, not readable, empty, or above 64 MiB.
 std::string read_config_file(const std::string& path);
 
+// The absolute, lexically normal path; `path` as it is if the working directory has been removed. Does not look at the disk.
+std::string absolute_path(const std::string& path);
+
 // 64-bit FNV-1a digest. Not cryptographic: it detects ranks that read different files.
 std::uint64_t digest(std::string_view text) noexcept;
 

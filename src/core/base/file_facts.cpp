@@ -2,12 +2,9 @@
 
 #include <sys/stat.h>
 
-#include <chrono>
-#include <future>
-#include <memory>
-#include <thread>
+#include <exception>
 
-#include "core/base/process_guard.hpp"
+#include "core/base/answer_within.hpp"
 
 namespace damaris {
 namespace {
@@ -21,14 +18,7 @@ FileFacts facts_of(const std::string& path) {
 }  // namespace
 
 std::optional<FileFacts> facts_within(const std::string& path, std::int64_t timeout_ms) try {
-  const auto look = std::make_shared<std::packaged_task<FileFacts()>>([path] { return facts_of(path); });
-  std::future<FileFacts> facts = look->get_future();
-  std::thread([look] {
-    block_signals();
-    (*look)();
-  }).detach();
-  if (facts.wait_for(std::chrono::milliseconds(timeout_ms)) != std::future_status::ready) return std::nullopt;
-  return facts.get();
+  return answer_within(timeout_ms, [path] { return facts_of(path); });
 } catch (const std::exception&) {  // no thread, or no memory for it
   return std::nullopt;
 }

@@ -18,8 +18,8 @@ struct FileFacts {
   uid_t link_owner = 0;  // of the path itself; the rest is of what it leads to
 };
 
-// Looks on a thread of its own, which is left behind if its file system does not answer. Returns nothing if it has not within `timeout_ms`, or
-// if the process may have no more threads.
+// Looks by answer_within. Returns nothing if the file system has not answered within `timeout_ms`, or if the process may have no more
+// threads.
 std::optional<FileFacts> facts_within(const std::string& path, std::int64_t timeout_ms);
 
 }  // namespace damaris

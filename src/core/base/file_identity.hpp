@@ -9,16 +9,23 @@ namespace damaris {
 
 class FileIdentity {
  public:
-  FileIdentity() = default;
-  explicit FileIdentity(int descriptor) noexcept { known_ = descriptor >= 0 && ::fstat(descriptor, &facts_) == 0; }
-  // Whether `descriptor`, that of the constructor, still belongs to the same file.
+  FileIdentity() = default;  // of no file
+  explicit FileIdentity(const struct stat& facts) noexcept : device_(facts.st_dev), inode_(facts.st_ino), known_(true) {}
+  explicit FileIdentity(int descriptor) noexcept {
+    struct stat facts = {};
+    if (descriptor >= 0 && ::fstat(descriptor, &facts) == 0) *this = FileIdentity(facts);
+  }
+  // Whether `facts` are of the same file.
+  bool is(const struct stat& facts) const noexcept { return known_ && facts.st_dev == device_ && facts.st_ino == inode_; }
+  // Whether `descriptor`, that of the constructor, still belongs to it.
   bool is_of(int descriptor) const noexcept {
     struct stat now = {};
-    return known_ && ::fstat(descriptor, &now) == 0 && now.st_dev == facts_.st_dev && now.st_ino == facts_.st_ino;
+    return descriptor >= 0 && ::fstat(descriptor, &now) == 0 && is(now);
   }
 
  private:
-  struct stat facts_ = {};
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
   bool known_ = false;
 };
 

@@ -5,15 +5,14 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "core/base/ascii.hpp"
 #include "core/base/creator_process.hpp"
+#include "core/base/file.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log_queue.hpp"
 #include "core/base/log_target.hpp"
@@ -112,12 +111,9 @@ void configure_log(LogLevel level, const std::string& file, const std::string& p
              format("DAMARIS_LOG='{}' is not a level; allowed are off, error, warning, info, debug; warning is used", wish));
 }
 
-// The path of a relative name that cannot be resolved stays as it is.
 std::string place_of_log_file(const std::string& file) {
   if (file.empty()) return "standard error";
-  std::error_code unresolved;
-  const std::string path = std::filesystem::absolute(file, unresolved).lexically_normal().string();
-  if (unresolved) return file;
+  const std::string path = absolute_path(file);
   return path == "/dev/null" ? "" : path;
 }
 

@@ -5,13 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <filesystem>
-#include <future>
 #include <system_error>
-#include <thread>
 #include <utility>
 
+#include "core/base/answer_within.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/line_writer.hpp"
@@ -21,7 +19,7 @@
 namespace damaris {
 namespace {
 
-constexpr std::chrono::seconds kOpening{3};
+constexpr std::int64_t kOpeningMs = 3'000;
 
 // /dev/stderr, /dev/null or /dev/fd/2, for example. Only root creates entries in these folders; other users may in those below /dev.
 bool is_device(const std::string& file) {
@@ -121,21 +119,11 @@ bool standard_error_is_file() noexcept {
   return asked == 0 && S_ISREG(facts.stx_mode);
 }
 
-std::unique_ptr<LogTarget> log_file(const std::string& path) {
-  std::packaged_task<std::unique_ptr<LogTarget>()> open([path] { return opened_log_file(path); });
-  std::future<std::unique_ptr<LogTarget>> opened = open.get_future();
-  std::thread opener;
-  try {
-    opener = std::thread([](auto task) { block_signals(), task(); }, std::move(open));
-  } catch (const std::system_error&) {  // the process may have no more threads
-    return opened_log_file(path);
-  }
-  if (opened.wait_for(kOpening) == std::future_status::ready) {
-    opener.join();
-    return opened.get();
-  }
-  opener.detach();
-  return std::make_unique<LogFile>(path, false);
+std::unique_ptr<LogTarget> log_file(const std::string& path) try {
+  auto opened = answer_within(kOpeningMs, [path] { return opened_log_file(path); });
+  return opened ? std::move(*opened) : std::make_unique<LogFile>(path, false);
+} catch (const std::system_error&) {  // the process may have no more threads
+  return opened_log_file(path);
 }
 
 std::unique_ptr<LogTarget> lazy_log_file(const std::string& path) { return std::make_unique<LogFile>(path, true); }

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "core/base/ascii.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
@@ -24,8 +25,6 @@
 
 namespace damaris::shm {
 namespace {
-
-bool begins_with(const std::string& name, const std::string& prefix) { return name.rfind(prefix, 0) == 0; }
 
 // Matches any job, because a resubmitted simulation runs as another job.
 std::vector<std::string> names_of_any_job(const RunKey& key) {

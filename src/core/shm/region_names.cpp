@@ -44,12 +44,10 @@ std::string safe_and_unique(const std::string& text) {
 // The file need not exist yet.
 std::string real_path(const std::string& path) {
   std::error_code unreadable;
-  const std::filesystem::path absolute = std::filesystem::absolute(path, unreadable).lexically_normal();
+  const std::filesystem::path absolute = absolute_path(path);
   const std::filesystem::path folder = std::filesystem::weakly_canonical(absolute.parent_path(), unreadable);
   return unreadable ? absolute.string() : (folder / absolute.filename()).string();
 }
-
-bool begins_with(const std::string& name, const std::string& prefix) { return name.rfind(prefix, 0) == 0; }
 
 // What the dots behind user_prefix() separate; nothing if `text` does not begin with it.
 std::vector<std::string> parts_behind_user(const std::string& text) {

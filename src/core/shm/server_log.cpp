@@ -57,9 +57,10 @@ std::string why_none(const model::ServerLog& log) {
   return log.place.empty() ? format("it keeps none; {}", kRemedy) : format("it has written nothing to {}", log.place);
 }
 
-std::string only_in(const std::string& place, const model::ServerLog& log) {
-  return place.empty() ? format("lost, as the server has no log of them: {}", why_none(log))
-                       : format("only in the server's log, {}", place);
+// Without a look at the file, which may be on a disk that hangs: whoever says this has logged them.
+std::string only_in(const model::ServerLog& log) {
+  return log.place.empty() ? format("lost, as the server has no log of them: {}", why_none(log))
+                           : format("only in the server's log, {}", log.place);
 }
 
 }  // namespace
@@ -67,7 +68,7 @@ std::string only_in(const std::string& place, const model::ServerLog& log) {
 model::ServerLog server_log_of_this_process() { return with_size({log_place(), 0}); }
 
 model::ServerLog log_of(const Region& region) try {
-  return model::from_json(std::string(region.model())).server_log;
+  return model::from_json(region.model()).server_log;
 } catch (const Error&) {  // the region is damaged, or one of a test without a model
   return {};
 }
@@ -97,14 +98,8 @@ std::string log_will_say(const model::ServerLog& log, const std::string& what) {
   return log_says({log.place, why_none(log)}, what);
 }
 
-std::string only_in_log(const Region& region) {
-  const model::ServerLog log = log_of(region);
-  return only_in(place_in_words(log), log);
-}
+std::string only_in_log(const Region& region) { return only_in(log_of(region)); }
 
-std::string only_in_own_log() {
-  const std::string place = log_place();
-  return only_in(place, {place, 0});
-}
+std::string only_in_own_log() { return only_in({log_place(), 0}); }
 
 }  // namespace damaris::shm

@@ -31,9 +31,9 @@ FoundLog find_log(const model::ServerLog& log);
 std::string log_says(const FoundLog& log, const std::string& what);
 // The same of a server that goes on: without a look at the file, to which it may write later.
 std::string log_will_say(const model::ServerLog& log, const std::string& what);
-// The end of "... reports are": "only in the server's log, PLACE", or that they are lost.
+// The end of "... reports are": "only in the server's log, PLACE", or that they are lost. Reads all of the region's model.
 std::string only_in_log(const Region& region);
-// The same, in the server, which has logged them: without looking at the file, which may be on a disk that hangs.
+// The same, in the server.
 std::string only_in_own_log();
 
 }  // namespace damaris::shm

@@ -157,7 +157,7 @@ SharedMemory SharedMemory::open(const std::string& name, std::uint64_t least_byt
   const auto open = [&] { object = Object(ipc::open_only, name.c_str(), ipc::read_write); };
   if (const int failure = errno_of(open); failure != 0) throw_not_opened(name, failure);
   struct stat info = {};
-  if (::fstat(handle_of(object), &info) != 0 || !memory.is_file(info))
+  if (::fstat(handle_of(object), &info) != 0 || !memory.identity_.is(info))
     throw Error(DC_E_SHM, format("another file has taken the place of the region {}: not attaching to it", name));
   if (info.st_uid != ::geteuid() || (info.st_mode & 077) != 0)
     throw Error(DC_E_SHM, format("the region {} is not this user's own (mode 0600): not attaching to it", name));
@@ -193,8 +193,7 @@ SharedMemory::SharedMemory(SharedMemory&& other) noexcept
       bytes_(std::exchange(other.bytes_, 0)),
       name_(std::exchange(other.name_, {})),
       descriptor_(std::exchange(other.descriptor_, -1)),
-      device_(other.device_),
-      inode_(other.inode_),
+      identity_(other.identity_),
       owns_name_(std::exchange(other.owns_name_, false)),
       is_view_(std::exchange(other.is_view_, false)) {}
 
@@ -204,8 +203,7 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   std::swap(bytes_, other.bytes_);
   std::swap(name_, other.name_);
   std::swap(descriptor_, other.descriptor_);
-  std::swap(device_, other.device_);
-  std::swap(inode_, other.inode_);
+  std::swap(identity_, other.identity_);
   std::swap(owns_name_, other.owns_name_);
   std::swap(is_view_, other.is_view_);
   return *this;
@@ -220,20 +218,12 @@ SharedMemory::~SharedMemory() {
 // Preserves errno if there is no descriptor.
 void SharedMemory::take_descriptor(int descriptor) noexcept {
   descriptor_ = descriptor;
-  struct stat info = {};
-  if (descriptor < 0 || ::fstat(descriptor, &info) != 0) return;
-  device_ = info.st_dev;
-  inode_ = info.st_ino;
-  close_in_forks(descriptor);
+  identity_ = FileIdentity(descriptor);
+  if (has_descriptor()) close_in_forks(descriptor);
 }
-
-bool SharedMemory::is_file(const struct stat& info) const noexcept { return info.st_dev == device_ && info.st_ino == inode_; }
 
 // A program may close descriptors that it did not open, and reuse their numbers for its own files, which must not be touched.
-bool SharedMemory::has_descriptor() const noexcept {
-  struct stat info = {};
-  return descriptor_ >= 0 && ::fstat(descriptor_, &info) == 0 && is_file(info);
-}
+bool SharedMemory::has_descriptor() const noexcept { return identity_.is_of(descriptor_); }
 
 void SharedMemory::close_descriptor() noexcept {
   keep_in_forks(descriptor_);
@@ -305,7 +295,7 @@ bool SharedMemory::is_locked_elsewhere(std::uint64_t part) const noexcept {
 // Does not use the descriptor, which the program may have closed.
 bool SharedMemory::has_name() const noexcept {
   struct stat info = {};
-  return ::lstat((kFolder + name_).c_str(), &info) == 0 && is_file(info);
+  return ::lstat((kFolder + name_).c_str(), &info) == 0 && identity_.is(info);
 }
 
 void SharedMemory::unlink_name() noexcept {

@@ -10,6 +10,7 @@
 
 #include "core/base/creator_process.hpp"
 #include "core/base/error.hpp"
+#include "core/base/file_identity.hpp"
 
 struct stat;
 namespace boost::interprocess {
@@ -80,7 +81,6 @@ class SharedMemory {
   SharedMemory();
   void use(std::unique_ptr<boost::interprocess::mapped_region> mapping) noexcept;
   void take_descriptor(int descriptor) noexcept;
-  bool is_file(const struct stat& info) const noexcept;
   bool has_descriptor() const noexcept;
   bool is_hole(std::uint64_t offset) const noexcept;
   void close_descriptor() noexcept;
@@ -89,8 +89,8 @@ class SharedMemory {
   std::byte* data_ = nullptr;
   std::uint64_t bytes_ = 0;
   std::string name_;
-  int descriptor_ = -1;                   // for locks and allocation
-  std::uint64_t device_ = 0, inode_ = 0;  // of the file behind it
+  int descriptor_ = -1;  // for locks and allocation
+  FileIdentity identity_;
   bool owns_name_ = false;
   bool is_view_ = false;
   CreatorProcess creator_;

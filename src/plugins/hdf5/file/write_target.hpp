@@ -47,8 +47,8 @@ class WriteTarget {
 
   // errno of the first failure; 0 if there was none.
   int error() const noexcept { return error_; }
-  // Call before the first use after anything else had the thread, which may have closed the descriptor and reused its number. If so, it counts
-  // as a failed write, and the number is not touched any more. Returns false then.
+  // Call before the first use after anything else had the thread, which may have closed the descriptor and reused its number. If so, it
+  // counts as a failed write, and the number is not touched any more. Returns false then.
   bool check_descriptor() noexcept;
   bool is_lost() const noexcept { return is_lost_; }
 

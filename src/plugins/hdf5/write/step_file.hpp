@@ -25,9 +25,9 @@ class StepFile {
   // Failure.
   StepFile(const dc_host_t& host, DatasetWriter& writer, const manifest::FileNames& names, const dc_step_t& step);
 
-  // Writes datasets until they have kBytesPerCall, or a 32nd of the step if that is more, unreduced. Returns true when none is left. `step` is the same in each call, but
-  // its data may have moved. `refuse` gets each dataset that cannot be stored as declared, which is left out. Throws Failure, or
-  // damaris::Error if a value that it wrote has changed since it was published: then destroy this object.
+  // Writes datasets until they have kBytesPerCall, or a 32nd of the step if that is more, unreduced. Returns true when none is left. `step`
+  // is the same in each call, but its data may have moved. `refuse` gets each dataset that cannot be stored as declared, which is left
+  // out. Throws Failure, or damaris::Error if a value that it wrote has changed since it was published: then destroy this object.
   bool write_more(const dc_step_t& step, const std::function<void(const Refused&)>& refuse);
   static constexpr std::uint64_t kBytesPerCall = std::uint64_t{16} << 20;
 

@@ -13,8 +13,6 @@
 namespace damaris::test {
 namespace {
 
-constexpr const char* kRegions = "/damaris.changed_block_test.";  // a server: it has a region
-
 constexpr std::int64_t kValues = std::int64_t{4} << 20;
 static_assert(kValues * sizeof(float) == hdf5::StepFile::kBytesPerCall);  // one dataset in each call
 
@@ -47,8 +45,7 @@ bool has_files(const Fixture& run) {
 
 TEST_CASE("a block that changes between two calls for a step is not stored, nor is the rest, and the next step is") {
   const auto variables = two_variables();
-  Fixture run(variables);
-  run.host.set_regions(kRegions);
+  ServerFixture run(variables);
   Sealed first(variables, 0), second(variables, 1);
   REQUIRE(run.plugin.on_step_once(first.blocks.view()) == DC_AGAIN);
   change(first.blocks.view().datasets[1]);
@@ -61,8 +58,7 @@ TEST_CASE("a block that changes between two calls for a step is not stored, nor 
 
 TEST_CASE("a block whose values are written may change between two calls") {
   const auto variables = two_variables();
-  Fixture run(variables);
-  run.host.set_regions(kRegions);
+  ServerFixture run(variables);
   Sealed step(variables);
   REQUIRE(run.plugin.on_step_once(step.blocks.view()) == DC_AGAIN);
   change(step.blocks.view().datasets[0]);
@@ -73,8 +69,7 @@ TEST_CASE("a block whose values are written may change between two calls") {
 // of the first block, and so goes on with one of the two.
 TEST_CASE("a block that is in datasets of several calls is checked in each of them") {
   const std::vector<dc_variable_info_t> variables = {variable_info(0, "a", DC_FLOAT32, 2)};
-  Fixture run(variables);
-  run.host.set_regions(kRegions);
+  ServerFixture run(variables);
   constexpr std::int64_t kRows = kValues / 4 - 2;
   Blocks blocks(0);
   place(blocks.add(variables[0], 0, {kRows, 4}, std::vector<float>(4 * kRows, 1)), {0, 0});

@@ -51,4 +51,14 @@ class Fixture {
   }
 };
 
+// The plugin of a server, not in place: it has a region with a name.
+class ServerFixture : public Fixture {
+ public:
+  explicit ServerFixture(const std::vector<dc_variable_info_t>& variables = {}, Settings more = {})
+      : Fixture(variables, std::move(more)) {
+    host.set_regions(kRegions);
+  }
+  static constexpr const char* kRegions = "/damaris.hdf5_test.";
+};
+
 }  // namespace damaris::test

@@ -17,8 +17,6 @@ namespace {
 constexpr std::size_t kValues = std::size_t{2} << 20;  // 8 MiB: two datasets are what one call writes
 static_assert(2 * kValues * sizeof(float) == hdf5::StepFile::kBytesPerCall);
 
-constexpr const char* kRegions = "/damaris.large_step_test.";  // a server: it has a region
-
 std::vector<dc_variable_info_t> five_variables() {
   static const std::array<const char*, 5> paths = {"a", "b", "c", "d", "e"};
   std::vector<dc_variable_info_t> variables;
@@ -50,8 +48,7 @@ std::size_t temporary_files(const Fixture& run) {
 TEST_CASE("a large step is stored in several calls, although its data move between them, and is what it would be in one") {
   const auto variables = five_variables();
   const std::string filters = GENERATE("", "shuffle,deflate:1");
-  Fixture run(variables, {{"filters", filters}});
-  run.host.set_regions(kRegions);
+  ServerFixture run(variables, {{"filters", filters}});
   LargeStep here(variables), there(variables);
   CHECK(run.plugin.on_step_once(here.blocks.view()) == DC_AGAIN);
   CHECK(run.plugin.on_step_once(there.blocks.view()) == DC_AGAIN);
@@ -81,7 +78,7 @@ TEST_CASE("between two calls for a large step a read of an earlier run is answer
   variables.push_back(earlier.variables[0]);
   variables.back().id = 5;
   Later later(earlier.record, variables);
-  later.host.set_regions(kRegions);
+  later.host.set_regions(ServerFixture::kRegions);
   LargeStep large(large_ones);
   const int code = later.plugin.on_step_once(large.blocks.view());
   INFO(later.host.failure);
@@ -95,8 +92,7 @@ TEST_CASE("between two calls for a large step a read of an earlier run is answer
 
 TEST_CASE("a large step that fails in a later call leaves no file, and the next one is stored whole") {
   const auto variables = five_variables();
-  Fixture run(variables);
-  run.host.set_regions(kRegions);
+  ServerFixture run(variables);
   LargeStep first(variables, 0), second(variables, 1);
   REQUIRE(run.plugin.on_step_once(first.blocks.view()) == DC_AGAIN);
   {
@@ -111,8 +107,7 @@ TEST_CASE("a large step that fails in a later call leaves no file, and the next 
 
 TEST_CASE("a server that ends in the middle of a large step leaves no file of it") {
   const auto variables = five_variables();
-  Fixture run(variables);
-  run.host.set_regions(kRegions);
+  ServerFixture run(variables);
   LargeStep large(variables);
   REQUIRE(run.plugin.on_step_once(large.blocks.view()) == DC_AGAIN);
   CHECK(temporary_files(run) == 1);

@@ -13,7 +13,6 @@
 namespace damaris::test {
 namespace {
 
-constexpr const char* kRegions = "/damaris.lost_descriptor_test.";  // a server: it has a region
 constexpr const char* kTemporary = ".h5.tmp.";
 
 constexpr std::int64_t kValues = std::int64_t{4} << 20;
@@ -43,8 +42,7 @@ int until_stored(Fixture& run, const dc_step_t& step) {
 
 TEST_CASE("a step whose descriptor another file has is written anew, and that file stays as it is") {
   const auto variables = two_variables();
-  Fixture run(variables, {{"retry-ms", "600000"}});
-  run.host.set_regions(kRegions);
+  ServerFixture run(variables, {{"retry-ms", "600000"}});
   Blocks step(0);
   for (const dc_variable_info_t& variable : variables) add_large(step, variable);
   REQUIRE(run.plugin.on_step_once(step.view()) == DC_AGAIN);
@@ -72,8 +70,7 @@ TEST_CASE("a file of many datasets whose descriptor another file has is given up
         variable_info(i, paths.emplace_back("group" + std::to_string(i % 50) + "/v" + std::to_string(i)).c_str(), DC_FLOAT32, 1));
   for (const char* large : {"y", "z"})
     variables.push_back(variable_info(static_cast<std::uint32_t>(variables.size()), large, DC_FLOAT32, 1));
-  Fixture run(variables);
-  run.host.set_regions(kRegions);
+  ServerFixture run(variables);
   Blocks step(0);
   for (std::size_t i = 0; i < count; ++i) step.add(variables[i], 0, {2}, std::vector<float>(2, 1));
   for (std::size_t i = count; i < variables.size(); ++i) add_large(step, variables[i]);
