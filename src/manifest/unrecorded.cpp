@@ -47,7 +47,7 @@ RecordedSteps steps_of_last_run(const std::string& record) {
     }
     try {
       const StepEntry step = step_from_json(json);
-      recorded.servers[step.step].insert(step.servers.begin(), step.servers.end());
+      recorded.reporters[step.step].insert(step.reporters.begin(), step.reporters.end());
     } catch (const Error&) {
       // An unreadable line records nothing.
     }
@@ -134,8 +134,7 @@ std::vector<StepEntry> UnrecordedSteps::missing_in(const RecordedSteps& recorded
     } catch (const Error&) {
       return true;  // the heading, or the line of a server
     }
-    const auto found = recorded.servers.find(step.step);
-    if (found == recorded.servers.end() || found->second.count(server_) == 0) missing.push_back(std::move(step));
+    if (!recorded.by({"", server_}, step.step)) missing.push_back(std::move(step));
     return true;
   });
   return missing;

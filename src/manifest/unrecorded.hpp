@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "entries.hpp"
@@ -17,10 +18,19 @@
 
 namespace damaris::manifest {
 
-// The steps recorded by the last run of a manifest: step -> servers.
+// A server that has reported a step: its host, "" unless servers are independent, and its number.
+using Reporter = std::pair<std::string, int>;
+
+// The steps recorded by the last run of a manifest.
 struct RecordedSteps {
+  bool has(std::int64_t step) const { return reporters.count(step) > 0; }
+  bool by(const Reporter& server, std::int64_t step) const {
+    const auto found = reporters.find(step);
+    return found != reporters.end() && found->second.count(server) > 0;
+  }
+
   std::string regions;  // of the run
-  std::map<std::int64_t, std::set<int>> servers;
+  std::map<std::int64_t, std::set<Reporter>> reporters;
 };
 
 // `record`: the path of the manifest. Reads it line by line, and keeps only what it returns.

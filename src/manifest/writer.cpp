@@ -76,7 +76,7 @@ ManifestWriter::ManifestWriter(const dc_host_t& host, const WriterOptions& optio
   views_ = options.make_views(record_view);
   try {
     open(options.check_earlier);
-    if (existing_ == Existing::recover) record_recovered_steps();
+    if (existing_ == Existing::recover) record_recovered_steps(options.given_up);
   } catch (const Failure& failure) {
     throw Error(DC_E_NO_OUTPUT, failure.what());
   }
@@ -135,9 +135,8 @@ bool ManifestWriter::joins(const std::string& record, bool again) const {
 // No warning if another process of the run has copied the lines into the current file.
 void ManifestWriter::warn_of_moved(const std::string& record) {
   if (recorded_.empty()) return;
-  const std::map<std::int64_t, std::set<int>> recorded = steps_of_last_run(record).servers;
-  const auto last = recorded.find(recorded_.last());
-  if (last != recorded.end() && (!apart() || last->second.count(host_.server_index) > 0)) return;
+  const RecordedSteps recorded = steps_of_last_run(record);
+  if (apart() ? recorded.by({entry_host(), host_.server_index}, recorded_.last()) : recorded.has(recorded_.last())) return;
   warn("the manifest " + record + " was moved or removed: a new one is begun, and only the old one records " + recorded_.text());
   recorded_ = {};
 }

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/base/retry.hpp"
 #include "disk_forecast.hpp"
@@ -31,6 +32,7 @@ using CheckEarlier = std::function<void(const std::vector<std::string>& names)>;
 struct WriterOptions {
   Existing existing = Existing::overwrite;
   std::optional<std::int64_t> retry_ms = 0;  // how long at most to retry a line that the file system refuses
+  std::vector<std::int64_t> given_up = {};   // recovery: steps that the dead server had given up
   // Gets the names of this server's files of earlier runs before this run has a line; may refuse to start by throwing.
   CheckEarlier check_earlier;
   // Creates the views, on the server that keeps the manifest.
@@ -85,7 +87,8 @@ class ManifestWriter {
   std::vector<StepEntry> unrecorded_of(const std::string& regions, int servers) const;
   std::vector<ServerEntry> unrecorded_ends_of(const std::string& regions, int servers) const;
   void remove_unrecorded(const std::string& regions, int servers) const;
-  void record_recovered_steps();
+  void record_recovered_steps(const std::vector<std::int64_t>& given_up);
+  void record_given_up(const std::vector<std::int64_t>& steps);
   void record_steps_of_dead_servers();
   std::vector<Json> lines_of_earlier(const Outline& earlier) const;
   void warn_of_moved(const std::string& record);

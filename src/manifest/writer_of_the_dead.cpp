@@ -26,14 +26,34 @@ void ManifestWriter::remove_unrecorded(const std::string& regions, int servers) 
   for (const UnrecordedSteps& one : UnrecordedSteps::find_all(names_, regions, servers)) one.remove();
 }
 
+// A line of such a step may have died with the server, which had kept it until the file system would take it.
+void ManifestWriter::record_given_up(const std::vector<std::int64_t>& steps) {
+  if (steps.empty()) return;
+  const Reporter self = {entry_host(), host_.server_index};
+  const RecordedSteps recorded = steps_of_last_run(names_.of_run(".jsonl"));
+  for (const std::int64_t number : steps) {
+    if (recorded.by(self, number)) continue;
+    StepEntry step;
+    step.step = number;
+    step.servers = {host_.server_index};
+    step.reporters = {self};
+    step.complete = false;
+    step.failures = {"server " + std::to_string(host_.server_index) +
+                     " gave the step up, and was killed before it could record why"};
+    append(to_json(step));
+    log(1, "step " + std::to_string(number) + " had been given up by the dead server, and is recorded as lost now");
+  }
+}
+
 // Records the steps that dead servers stored, after the server that should have recorded them died too. Includes those of all
 // servers, because the regions of others may be lost with their nodes. Two concurrent recoveries may both add a line; readers merge
 // them.
-void ManifestWriter::record_recovered_steps() {
+void ManifestWriter::record_recovered_steps(const std::vector<std::int64_t>& given_up) {
   for (const StepEntry& step : unrecorded_of(run_.regions, host_.server_count)) {
     append(to_json(step));
     log(2, "step " + std::to_string(step.step) + " was stored before, and is recorded now");
   }
+  record_given_up(given_up);
   for (const ServerEntry& entry : unrecorded_ends_of(run_.regions, host_.server_count)) append(to_json(entry));
   remove_unrecorded(run_.regions, host_.server_count);
 }

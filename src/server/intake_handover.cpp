@@ -184,7 +184,7 @@ void IntakeSide::take(StepProcessed& answer) {
   }
   for (const Status& notice : result.notices) roster_.notify_all_clients({answer.step, notice});
   all_durable_ &= result.durable;
-  if (!result.durable) shm::record_given_up(region_->header(), answer.step, last_given_up_, given_up_runs_);
+  if (!result.durable && !adoption_) shm::record_given_up(region_->header(), answer.step, last_given_up_, given_up_runs_);
   last_given_up_ = !result.durable;
   ledger_.mark_processed(*ledger_.find(answer.step));
   completed_ = answer.step;

@@ -12,6 +12,7 @@
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/model/json.hpp"
+#include "core/shm/given_up.hpp"
 #include "core/shm/open_steps.hpp"
 #include "core/shm/states.hpp"
 #include "server/server.hpp"
@@ -73,8 +74,15 @@ void set(model::Plugin& plugin, const std::string& key, const std::string& value
   if (!value.empty()) plugin.settings.emplace_back(key, value);
 }
 
+std::string text_of(const std::vector<std::int64_t>& steps) {
+  std::string text;
+  for (const std::int64_t step : steps) text += (text.empty() ? "" : ",") + std::to_string(step);
+  return text;
+}
+
 // Keeps only the storage plugins and clears the actions: this server runs alone, and it is too late for actions.
-std::shared_ptr<const model::Model> storage_model(model::Model model, const std::string& basename) {
+std::shared_ptr<const model::Model> storage_model(model::Model model, const std::string& basename,
+                                                  const std::vector<std::int64_t>& given_up) {
   for (model::Event& event : model.events) event.actions.clear();
   const auto is_no_storage = [](const model::Plugin& plugin) { return !plugin.storage; };
   model.plugins.erase(std::remove_if(model.plugins.begin(), model.plugins.end(), is_no_storage), model.plugins.end());
@@ -84,6 +92,7 @@ std::shared_ptr<const model::Model> storage_model(model::Model model, const std:
     set(plugin, "files", "per-server");
     set(plugin, "schedule", "immediate");
     set(plugin, "restart", "");
+    set(plugin, "given-up", text_of(given_up));
     if (!basename.empty()) set(plugin, "basename", basename);
   }
   return std::make_shared<const model::Model>(std::move(model));
@@ -130,7 +139,7 @@ Status store(const std::shared_ptr<shm::Region>& region, const model::Model& mod
              bool give_up_spilled, Recovery& recovery) {
   const WorkingFolder folder(model.folder, region->name());
   const shm::RegionHeader& header = region->header();
-  Server server(storage_model(model, basename), region,
+  Server server(storage_model(model, basename, shm::given_up_steps(header)), region,
                 std::make_unique<SingleCoordinator>(header.server_index, header.server_count), {});
   server.adopt(give_up_spilled);
   const Status result = server.run();

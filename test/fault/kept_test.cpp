@@ -147,5 +147,34 @@ TEST_CASE("a server that is asked to stop leaves to recovery what it cannot stor
   check_all_stored(run, 1);
 }
 
+TEST_CASE("a step that was given up is recorded by recovery if the server is killed before the file system takes its line") {
+  DiskRun run("retry='0s'");
+  run.store(0);
+  run.rule("write EIO");
+  for (const int step : {1, 3}) {
+    run.client.must("write " + std::to_string(step));
+    (void)run.client("end " + std::to_string(step));
+    CHECK(run.client("flush " + std::to_string(step) + " 60000").code == DC_E_EARLIER_IO);
+  }
+  CHECK(recorded(run.folder(), 1).empty());
+  run.server().kill(SIGKILL);
+  run.client.process().kill(SIGKILL);
+  run.client.process().wait();
+  run.rule("");
+  REQUIRE(run.run().regions().size() == 1);
+  const Output stored = recover(run, "/" + std::filesystem::path(run.run().regions()[0]).filename().string());
+  INFO(stored.text);
+  CHECK(stored.status == 0);
+  CHECK(run.run().regions().empty());
+  for (const int step : {1, 3}) {
+    INFO(step);
+    CHECK(recorded(run.folder(), step).at("complete") == false);
+    CHECK_THAT(recorded(run.folder(), step).at("failures").at(0).get<std::string>(), Contains("gave the step up"));
+  }
+  CHECK(recorded(run.folder(), 2).empty());
+  CHECK(recorded(run.folder(), 0).at("complete") == true);
+  CHECK(verified(run.folder()).at("partial").size() == 2);
+}
+
 }  // namespace
 }  // namespace damaris::test

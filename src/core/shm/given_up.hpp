@@ -1,10 +1,12 @@
-// The steps that a server has given up although clients had written them, so that a flush never takes one of them for durable.
-// Used by: the server's intake thread, the only writer; the client's thread in a flush.
-// Before it: a step that the storage could not store. After it: the code of dc_flush.
+// The steps that a server has given up although clients had written them, so that a flush never takes one of them for durable, and so that
+// a recovery records those of which the dead server could not write the line.
+// Used by: the server's intake thread, the only writer; the client's thread in a flush; recovery.
+// Before it: a step that the storage could not store. After it: the code of dc_flush, or the manifest.
 #pragma once
 
 #include <algorithm>
 #include <iterator>
+#include <vector>
 
 #include "core/shm/layout.hpp"
 
@@ -14,15 +16,27 @@ inline void clear_given_up(RegionHeader& header) noexcept {
   for (StepRun& run : header.given_up) {
     run.first.store(kNoStep, std::memory_order_relaxed);
     run.last.store(kNoStep, std::memory_order_relaxed);
+    run.stride.store(1, std::memory_order_relaxed);
   }
   header.given_up_first.store(kNoStep, std::memory_order_relaxed);
   header.given_up_last.store(kNoStep, std::memory_order_relaxed);
 }
 
+// Returns false if the steps of the run are not evenly spaced up to `step`.
+inline bool extend(StepRun& run, std::int64_t step) noexcept {
+  const std::int64_t last = run.last.load(std::memory_order_relaxed), stride = step - last;
+  if (run.first.load(std::memory_order_relaxed) == last)
+    run.stride.store(stride, std::memory_order_relaxed);
+  else if (run.stride.load(std::memory_order_relaxed) != stride)
+    return false;
+  run.last.store(step, std::memory_order_release);
+  return true;
+}
+
 // `goes_on`: the step with data before this one was given up, too. When there are more runs of such steps than entries, the oldest ones
 // become one range, in which steps that were stored count as given up. A reader looks at the entries first, then at that range.
 inline void record_given_up(RegionHeader& header, std::int64_t step, bool goes_on, std::uint64_t& runs) noexcept {
-  if (goes_on && runs > 0) return header.given_up[(runs - 1) % kGivenUp].last.store(step, std::memory_order_release);
+  if (goes_on && runs > 0 && extend(header.given_up[(runs - 1) % kGivenUp], step)) return;
   StepRun& run = header.given_up[runs++ % kGivenUp];
   if (const std::int64_t first = run.first.load(std::memory_order_relaxed); first != kNoStep) {
     const std::int64_t last = run.last.load(std::memory_order_relaxed);
@@ -31,6 +45,7 @@ inline void record_given_up(RegionHeader& header, std::int64_t step, bool goes_o
       header.given_up_first.store(first, std::memory_order_relaxed);
     run.first.store(kNoStep, std::memory_order_release);
   }
+  run.stride.store(1, std::memory_order_relaxed);
   run.last.store(step, std::memory_order_release);
   run.first.store(step, std::memory_order_release);
 }
@@ -44,6 +59,20 @@ inline bool is_given_up(const RegionHeader& header, std::int64_t step) noexcept 
   return std::any_of(std::begin(header.given_up), std::end(header.given_up),
                      [&](const StepRun& run) { return holds(run.first, run.last); }) ||
          holds(header.given_up_first, header.given_up_last);
+}
+
+// The steps that a dead server has given up, but for those of the range of the oldest ones.
+inline std::vector<std::int64_t> given_up_steps(const RegionHeader& header) {
+  constexpr std::size_t kMost = 1 << 20;  // a stray write may have changed the run
+  std::vector<std::int64_t> steps;
+  for (const StepRun& run : header.given_up) {
+    const std::int64_t first = run.first.load(std::memory_order_relaxed), last = run.last.load(std::memory_order_relaxed);
+    const std::int64_t stride = run.stride.load(std::memory_order_relaxed);
+    if (first < 0 || last > kHighestStep || stride < 1) continue;
+    for (std::int64_t step = first; step <= last && steps.size() < kMost; step += stride) steps.push_back(step);
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
 }
 
 }  // namespace damaris::shm

@@ -16,7 +16,7 @@
 namespace damaris::shm {
 
 inline constexpr std::uint64_t kMagic = 0x3153495241414d44;  // the bytes "DMAARIS1" in memory
-inline constexpr std::uint32_t kAbi = 11;                    // raised with every change of this file or of block.hpp
+inline constexpr std::uint32_t kAbi = 12;                    // raised with every change of this file or of block.hpp
 inline constexpr std::uint64_t kLine = 64;                   // cache line; everything is aligned to it
 inline constexpr std::uint64_t kPage = 4096;
 inline constexpr std::uint64_t kOmissions = 16;   // clients of a node that are fewer steps apart omit the same writes
@@ -39,9 +39,9 @@ struct OpenStep {
   std::atomic<std::uint32_t> facts;
 };
 
-// Steps from first to last (given_up.hpp).
+// Every `stride`-th step from first to last (given_up.hpp).
 struct StepRun {
-  std::atomic<std::int64_t> first, last;
+  std::atomic<std::int64_t> first, last, stride;
 };
 
 struct alignas(kLine) RegionHeader {

@@ -99,7 +99,8 @@ Storage::Storage(const dc_host_t& host)
   const auto check_earlier = [this](const std::vector<std::string>& earlier) {
     check_earlier_files(host_, settings_, names_, earlier);
   };
-  manifest_.emplace(host, manifest::WriterOptions{settings_.existing, settings_.retry_ms, check_earlier, make_views}, names_);
+  manifest_.emplace(
+      host, manifest::WriterOptions{settings_.existing, settings_.retry_ms, settings_.given_up, check_earlier, make_views}, names_);
   if (!settings_.restart.empty()) {
     restart_.emplace(settings_.restart, continues_ && (manifest_->apart() || host.server_count > 1));
     restart_->report_to([this](const std::string& line) { host_.log(host_.self, 1, ("hdf5: " + line).c_str()); });

@@ -8,6 +8,8 @@
 namespace damaris::hdf5 {
 namespace {
 
+constexpr const char* kGivenUp = "given-up";  // not in the XML: set by `damaris recover`
+
 [[noreturn]] void refuse(const std::string& key, const std::string& value, const std::string& why) {
   throw Error(DC_E_CONFIG, key + "=\"" + value + "\": " + why);
 }
@@ -56,7 +58,18 @@ std::vector<Filter> filters_of(const std::string& value) {
   return filters;
 }
 
+std::vector<std::int64_t> steps_of(const std::string& key, const std::string& value) {
+  std::vector<std::int64_t> steps;
+  for (const char *at = value.data(), *const end = at + value.size(); at < end; ++at) {
+    const auto [stop, error] = std::from_chars(at, end, steps.emplace_back());
+    if (error != std::errc{} || (stop != end && *stop != ',')) refuse(key, value, "it must be a list of steps");
+    at = stop;
+  }
+  return steps;
+}
+
 void take(Settings& settings, const std::string& key, const std::string& value) {
+  if (key == kGivenUp) return void(settings.given_up = steps_of(key, value));
   const StorageAttribute& attribute = attribute_of(key, value);
   if (attribute.name == "basename") settings.basename = basename_of(attribute, value);
   if (attribute.name == "restart") settings.restart = basename_of(attribute, value);
