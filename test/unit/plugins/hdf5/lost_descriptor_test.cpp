@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/json.hpp"
 #include "plugins/hdf5/write/step_file.hpp"
 #include "support/taken_descriptor.hpp"
 #include "unit/plugins/hdf5/fixture.hpp"
@@ -58,6 +59,31 @@ TEST_CASE("a step whose descriptor another file has is written anew, and that fi
   for (const dc_variable_info_t& variable : variables)
     CHECK(file.values<float>(std::string(variable.path) + "/0") ==
           std::vector<float>(static_cast<std::size_t>(kValues), static_cast<float>(variable.id)));
+}
+
+// The second attempt begins the step's record anew.
+TEST_CASE("a dataset that is refused in both attempts at a step is listed once, and the error is the dataset's") {
+  std::vector<dc_variable_info_t> variables = two_variables();
+  auto& narrow = variables.emplace_back(variable_info(2, "narrow", DC_FLOAT32, 1));
+  narrow.reduce = "float16:1:0";
+  narrow.reduction.precision = DC_FLOAT16;
+  narrow.reduction.has_packing = 1;
+  narrow.reduction.scale = 1;
+  narrow.priority = 1;  // stored first
+  ServerFixture run(variables, {{"retry-ms", "600000"}});
+  Blocks step(0);
+  step.add(narrow, 0, {2}, std::vector<float>{1, 1e30F});
+  for (std::size_t i = 0; i < 2; ++i) add_large(step, variables[i]);
+  REQUIRE(run.plugin.on_step_once(step.view()) == DC_AGAIN);
+  const TakenDescriptor other(kTemporary, run.folder.file("other"));
+  CHECK(run.plugin.on_step_once(step.view()) == DC_REFUSED);
+  CHECK(until_stored(run, step.view()) == DC_E_IO);
+  CHECK_THAT(run.host.failure, Catch::Contains("'narrow' holds values from 1 to 1e+30, which overflow 16 bits"));
+  const Json line = Json::parse(run.host.sent.back().second);  // for the manifest, which server 0 keeps
+  CHECK(line.at("failures").size() == 1);
+  CHECK(line.at("complete") == false);
+  CHECK(line.at("retries") == 1);
+  CHECK(line.at("files").at(0).at("datasets").size() == 2);
 }
 
 // HDF5 then closes a file of which much is no longer in its cache.
