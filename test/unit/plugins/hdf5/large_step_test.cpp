@@ -8,6 +8,7 @@
 
 #include "plugins/hdf5/write/step_file.hpp"
 #include "support/file_limit.hpp"
+#include "support/taken_descriptor.hpp"
 #include "unit/plugins/hdf5/earlier_run.hpp"
 #include "unit/plugins/hdf5/fixture.hpp"
 
@@ -103,6 +104,32 @@ TEST_CASE("a large step that fails in a later call leaves no file, and the next 
   CHECK_FALSE(std::filesystem::exists(run.path(0)));
   const ReadFile file = run.stored(second.blocks);
   CHECK(file.values<float>("e/0") == values_of(4));
+}
+
+TEST_CASE("a large step whose server is to end meanwhile is stored to its end") {
+  const auto variables = five_variables();
+  ServerFixture run(variables);
+  LargeStep large(variables);
+  REQUIRE(run.plugin.on_step_once(large.blocks.view()) == DC_AGAIN);
+  large.blocks.view().ending = 1;
+  const ReadFile file = run.stored(large.blocks);
+  for (std::size_t i = 0; i < variables.size(); ++i)
+    CHECK(file.values<float>(std::string(variables[i].path) + "/0") == values_of(i));
+}
+
+TEST_CASE(
+    "a large step that the file system refuses in a later call, as the server is to end, is left to recovery without a file") {
+  const auto variables = five_variables();
+  ServerFixture run(variables, {{"retry-ms", "600000"}});
+  LargeStep large(variables);
+  REQUIRE(run.plugin.on_step_once(large.blocks.view()) == DC_AGAIN);
+  large.blocks.view().ending = 1;
+  const TakenDescriptor other(".h5.tmp.", run.folder.file("other"));  // an error that may pass
+  CHECK(run.plugin.on_step_once(large.blocks.view()) == DC_REFUSED);
+  CHECK(temporary_files(run) == 0);
+  (void)run.plugin.finalize();
+  CHECK_FALSE(std::filesystem::exists(run.path(0)));
+  for (const auto& [server, text] : run.host.sent) CHECK(text.find("\"step\":0") == std::string::npos);
 }
 
 TEST_CASE("a server that ends in the middle of a large step leaves no file of it") {
