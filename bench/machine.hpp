@@ -1,4 +1,4 @@
-// The machine a figure was measured on, and who runs on which of its cores.
+// The machine of a measurement, and which process runs on which of its cores.
 // Used by: every benchmark, at its start.
 // Before it: nothing. After it: the "machine" of the JSON, pinned processes.
 #pragma once

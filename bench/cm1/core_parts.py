@@ -11,7 +11,7 @@ from pathlib import Path
 
 from run_cm1 import RunFailed
 
-PERIOD_US = 4000  # short, as ranks wait for their neighbours, who may just have used up theirs
+PERIOD_US = 4000  # short, as ranks wait for their neighbours, which may just have used up theirs
 LEAST_QUOTA_US = 1000  # that the kernel takes
 GROUPS = Path("/sys/fs/cgroup")
 # $0: groups without their rank. $1: cores, which the ranks take in turn. Of mpirun's environments, whichever there is.

@@ -60,7 +60,7 @@ class Run {
   }
   ~Run() {
     const int code = dc_finalize();
-    static_cast<void>(code);  // what was measured has been told already
+    static_cast<void>(code);  // the figures have been reported already
   }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;

@@ -114,7 +114,7 @@ void ClassicParts::stop() noexcept {
   const Message message = {kStop, 0, 0, 0, 0};
   try {
     shared_->messages.try_send(&message, sizeof message, 0);
-  } catch (const ipc::interprocess_exception&) {  // who stops the parts kills a server that does not listen
+  } catch (const ipc::interprocess_exception&) {  // stopping the parts kills a server that does not answer
   }
 }
 

@@ -46,7 +46,7 @@ WriteClient::WriteClient(const std::string& config, const WritePlan& plan, Circl
 
 WriteClient::~WriteClient() {
   const int code = dc_finalize();
-  static_cast<void>(code);  // what was measured has been told already
+  static_cast<void>(code);  // the figures have been reported already
 }
 
 inline int WriteClient::call(Method method, const Target& to, std::uint64_t bytes) {

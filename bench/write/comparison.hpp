@@ -21,7 +21,7 @@ Estimate ratio(const std::vector<double>& ours, const std::vector<double>& plain
 // "+79 ns [76, 83]" below kLargeBytes, "1.008x [1.00, 1.02]" from there on.
 std::string comparison(std::uint64_t bytes, const std::vector<double>& ours, const std::vector<double>& plain);
 
-// An entry of the report's details: `what` (who, how large, which way) and the times. Units: nanoseconds.
+// An entry of the report's details: `what` (which process, how large, which way) and the times. Units: nanoseconds.
 Json details(Json what, const Samples& samples);
 
 }  // namespace damaris::bench

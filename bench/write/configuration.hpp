@@ -35,7 +35,7 @@ struct WritePlan {
 
 // Of the memory that copies come from, and of that they go to: more than the caches hold, and at least the largest size.
 std::uint64_t circle_bytes(bool quick);
-// The same for each of several clients, who share the caches; and its share of the buffer.
+// The same for each of several clients, which share the caches; and its share of the buffer.
 std::uint64_t share_bytes(bool quick, int clients);
 
 std::string variable_name(std::uint64_t bytes, int index);

@@ -35,7 +35,7 @@ std::vector<std::int64_t> look() {
   dc_status_t status;
   REQUIRE(dc_status(&status) == DC_OK);
   std::vector<std::int64_t> seen = {status.last_complete, status.last_durable, status.first_error};
-  // Not events_waiting, which the server lessens meanwhile, nor waits: who is refused for lack of room may have waited.
+  // Not events_waiting, which the server lessens meanwhile, nor waits: a write that is refused for lack of room may have waited.
   for (const std::uint64_t count : {status.buffer_used_bytes, status.largest_hole_bytes, status.writes, status.skipped,
                                     status.dropped, status.reduced_steps, status.spilled_bytes})
     seen.push_back(static_cast<std::int64_t>(count));

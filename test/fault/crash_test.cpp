@@ -1,4 +1,4 @@
-// A process that is killed at its k-th call of the file system, for every k of a small run: what was told to be durable stays.
+// A process that is killed at its k-th call of the file system, for every k of a small run: what was reported as durable stays.
 #include <damaris/damaris.h>
 #include <dlfcn.h>
 
@@ -85,7 +85,7 @@ class Place {
   }
 
  private:
-  // The process that may be killed. What fails in it is told by its exit status and, on the error output, by the call.
+  // The process that may be killed. Its exit status says what has failed, and its error output which call.
   int store(const std::vector<int>& steps) const {
     enter();
     const int durable = ::open(folder_.file("durable").c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
@@ -135,7 +135,7 @@ Place::Outcome crash_at(int k, const Place& before) {
   return crashed;
 }
 
-TEST_CASE("a run that is killed at any call of the file system keeps what it told to be durable, and the next one goes on") {
+TEST_CASE("a run that is killed at any call of the file system keeps what it had reported as durable, and the next one goes on") {
   load_plugin();
   const Place nothing;
   int k = 1;

@@ -1,4 +1,4 @@
-// A file system that refuses to store for a while, or for good: what is tried again, what is given up, who hears of it.
+// A file system that refuses to store for a while, or for good: what is retried, what is given up, and which calls report it.
 #include "disk_run.hpp"
 
 namespace damaris::test {
@@ -34,7 +34,8 @@ TEST_CASE("what the file system refuses for a while is stored when it takes it a
 }
 
 TEST_CASE(
-    "what is refused for longer than retry is given up: the client hears of it, the manifest tells, and the next one is stored") {
+    "what is refused for longer than retry is given up: the client gets the error, the manifest records it, and the next one is "
+    "stored") {
   DiskRun run("retry='2s'");
   run.store(0);
   run.rule("fsync EIO");
@@ -135,7 +136,7 @@ TEST_CASE("a line of the manifest that cannot be made durable is taken back and 
   CHECK(verified(run.folder()).at("damaged").empty());
 }
 
-TEST_CASE("a step that cannot be stored, nor be told of in the manifest, is both to its client") {
+TEST_CASE("a client gets both errors of a step that can neither be stored nor be recorded in the manifest") {
   DiskRun run("retry='0s'");
   run.store(0);
   run.rule("write EIO");

@@ -10,7 +10,7 @@ using Catch::Contains;
 
 const char* const kShortEnd = "<clients count='1'/><server finalize-timeout='2s'/>";
 
-// The region that the server has left, and the command that its client was told of; nothing more is in /dev/shm.
+// The region that the server has left, and the command that its client got; nothing more is in /dev/shm.
 std::string left_region(const DiskRun& run, const std::string& sentence) {
   REQUIRE(run.run().regions().size() == 1);
   const std::string region = "/" + std::filesystem::path(run.run().regions()[0]).filename().string();
@@ -37,8 +37,8 @@ void check_all_stored(const DiskRun& run, std::int64_t last) {
 }
 
 TEST_CASE(
-    "without retry no step is given up: later ones wait, in order, and who finds no room gets DC_E_FULL; all is stored in the "
-    "end") {
+    "without retry no step is given up: later ones wait, in order, and a write without room returns DC_E_FULL; all is stored in "
+    "the end") {
   // With finalize-timeout='2s' a step was once given up after a second.
   DiskRun run("", std::string(kShortEnd) + "<buffer size='64KiB' timeout='100ms'/>");
   run.store(0);
@@ -72,7 +72,7 @@ TEST_CASE("a folder without permission is waited for, as a full disk is") {
   check_all_stored(run, 1);
 }
 
-TEST_CASE("what still cannot be stored when all clients have ended is left to recovery: they are told so, once, with the command") {
+TEST_CASE("what still cannot be stored when all clients have ended is left to recovery: they get that once, with the command") {
   const std::string fault = GENERATE("write ENOSPC", "fsync EIO @.jsonl");
   INFO(fault);
   DiskRun run("", kShortEnd);

@@ -1,4 +1,4 @@
-// A region as a crashed or malicious process may have left it: attach, all that looks at a dead region, and who shares a pool in it.
+// A region as a crashed or malicious process may have left it: attach, all that looks at a dead region, and clients that share a pool in it.
 #include <damaris/error.hpp>
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // The spill file that recovery adopts, as a crash, a full disk or another hand may have left it, beside a sound region that counts what had
-// been spilled. What is visited lies in the file, and every block that the region counts is stored, or told of as missing.
+// been spilled. What is visited lies in the file, and every block that the region counts is stored, or reported as missing.
 #include <damaris/error.hpp>
 
 #include <dlfcn.h>
@@ -151,7 +151,7 @@ std::shared_ptr<shm::Region> make_region(const model::Model& model, std::uint64_
   return region;
 }
 
-// What is to be found, told a second time and page by page.
+// What is to be found, computed a second time and page by page.
 struct Found {
   std::vector<std::size_t> records;  // that are published: where they begin
   std::uint64_t sound = 0;           // of them, what a server would have taken

@@ -29,7 +29,7 @@ class PoolScenario : public Scenario {
   void use(std::int32_t pid) {
     constexpr std::int64_t kWaitMs = 1'000'000;
     const shm::PoolLock lock(pool_, ProcessId{pid, 0, 1}, kWaitMs);
-    expect(static_cast<bool>(lock), "who waits gets it");
+    expect(static_cast<bool>(lock), "a waiting client gets it");
     pool_.state.reserved_bytes += 1;
   }
 

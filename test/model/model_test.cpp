@@ -118,7 +118,7 @@ TEST_CASE("a step that was stored never counts as given up while the entries cha
 
 TEST_CASE("a region that is ready is whole") { check_all("ready", ready()); }
 
-TEST_CASE("the lock of a pool has one owner at a time, and who waits gets it") { check_all("pool", pool()); }
+TEST_CASE("the lock of a pool has one owner at a time, and a waiting client gets it") { check_all("pool", pool()); }
 
 TEST_CASE("a slot has one claimer at a time, and an id one slot") {
   check_all("one slot", claims({1, false}));

@@ -275,7 +275,7 @@ bool Run::look_for_death(int thread) {
   return is_dead(thread);
 }
 
-// The kernel looks at the word under a lock of its own, which who wakes takes, too.
+// The kernel looks at the word under a lock of its own, which the waking thread takes, too.
 void Run::sleep(std::size_t offset, std::uint32_t expected) {
   if (self().late > 0) go_on();
   point({Step::access, offset, true});

@@ -116,7 +116,7 @@ class Run {
   bool pruned_ = false;
   int points_ = 0;
   std::string error_;
-  std::map<std::size_t, Clock> wakes_;  // word -> what has been seen or done by who has woken its sleepers
+  std::map<std::size_t, Clock> wakes_;  // word -> what has been seen or done by the threads that have woken its sleepers
   std::vector<Event> events_;
 };
 

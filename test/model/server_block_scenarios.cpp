@@ -1,4 +1,4 @@
-// Blocks and the two threads of a server: their way through both, a server that is killed while it releases them, and who walks an arena
+// Blocks and the two threads of a server: their way through both, a server that is killed while it releases them, and readers that walk an arena
 // beside its client.
 #include <array>
 #include <new>

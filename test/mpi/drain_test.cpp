@@ -1,4 +1,4 @@
-// A server that is asked to stop (SIGTERM) stores what was published and comes back; its clients are told, the other node goes on.
+// A server that is asked to stop (SIGTERM) stores what was published and returns; its clients get the error, the other node goes on.
 #include <algorithm>
 #include <csignal>
 

@@ -124,7 +124,7 @@ void write(int step, int blocks = 1, int n = 16) {
   }
 }
 
-// What the client was told of dropped instances by its ends of steps and its finalize: which one hears it first is a race.
+// What a client's ends of steps and its finalize report of dropped instances: which of them is first is a race.
 class Reports {
  public:
   void end_iteration(int step) { note(dc_end_iteration(step)); }

@@ -1,4 +1,4 @@
-// Starting inside an MPI program: who becomes a server, what the clients' communicator is, and that everybody comes back.
+// Starting inside an MPI program: which ranks become servers, what the clients' communicator is, and that all ranks return.
 #include <algorithm>
 
 #include "job.hpp"

@@ -104,7 +104,7 @@ class Campaign:
         return [*names] if all(self.tree.is_target(name) for name in names) else []
 
     def one(self, mutant):
-        """(outcome, who has killed it)."""
+        """(outcome, the test that has killed it)."""
         restore = self.tree.put(mutant)
         try:
             differs, since = False, time.time_ns()

@@ -18,7 +18,7 @@ TEST_CASE(
   node.start();
   CHECK(node.client(0).end_iteration(0).code == DC_OK);
   CHECK(node.client(0).flush(0, 5000).code == DC_OK);
-  Status report = node.client(0).end_iteration(1);  // a quick server has told it by then
+  Status report = node.client(0).end_iteration(1);  // a quick server has reported it by then
   if (report.code == DC_OK) report = node.client(0).flush(1, 5000);
   CHECK(report.code == DC_E_EARLIER_IO);
   CHECK(report.message == "plugin 'recorder' failed at step 1: it was asked to fail at this step");
@@ -27,7 +27,7 @@ TEST_CASE(
   CHECK(node.client(0).flush(2, 5000).code == DC_OK);
   CHECK(node.client(0).status().last_complete == 2);
   CHECK(node.client(0).status().last_durable == 2);
-  // Of the step itself nobody is ever told that it is durable.
+  // The step itself is never reported as durable.
   const Status again = node.client(0).flush(1, 5000);
   CHECK(again.code == DC_E_EARLIER_IO);
   CHECK(again.message == "step 1 is not durable, or not as a whole: it was given up, as an earlier call has said");
@@ -309,7 +309,7 @@ TEST_CASE("the death of a client process is detected, its published data are kep
 }
 
 TEST_CASE(
-    "a client that the server takes for one that is over hears of it at its next step, and is not told at its end that all is "
+    "a client that the server takes for dead gets that error at its next step, and its finalize does not report that all is "
     "well") {
   Node node(node_model());
   client::Client& client = node.client(0);

@@ -64,7 +64,7 @@ TEST_CASE("rule 3: a client that ended the step without sending has not sent, ev
   const Deadline deadline = Deadline::after_ms(20'000);
   while (node.region().lane(1)->head.load() < 2 && !deadline.passed()) std::this_thread::yield();
   node.start();
-  const Status ended = node.client(0).end_iteration(0);  // a quick server has told it by then
+  const Status ended = node.client(0).end_iteration(0);  // a quick server has reported it by then
   const Status report = node.client(0).finalize();
   leaves.join();
   node.stop();
@@ -137,7 +137,7 @@ TEST_CASE("by policy a failing action is switched off, which is a notice, or sta
   node.start();
   node.client(0).signal("bad", 0);
   node.client(0).signal("bad", 0);
-  Status report = node.client(0).end_iteration(0);  // a quick server has told it by then
+  Status report = node.client(0).end_iteration(0);  // a quick server has reported it by then
   if (report.code == DC_OK) report = node.client(0).flush(0, 5000);
   CHECK(report.code == (disables ? DC_N_PLUGIN : DC_E_EARLIER_IO));
   CHECK(node.client(0).status().first_error == (disables ? DC_OK : DC_E_PLUGIN));

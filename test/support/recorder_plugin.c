@@ -1,4 +1,4 @@
-/* A plugin for tests: writes one line for everything it is told, so that a test can read what a server did.
+/* A plugin for tests: writes one line for each callback, so that a test can read what a server did.
  * File: the environment variable DAMARIS_TEST_LOG, with ".s<server>" appended; nothing is written without it.
  * Settings: fail_at="<step>" fails on_step of that step, "end" fails finalize; refuse="yes" fails init; refuse_on="<server>"
  * fails it on that server only; hold_at="end" holds finalize as the action `hold` does.

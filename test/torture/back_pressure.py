@@ -1,6 +1,6 @@
-"""Back-pressure in a run (docs/back-pressure.md): what its XML allows, and whether each write that it has refused is told.
+"""Back-pressure in a run (docs/back-pressure.md): what its XML allows, and whether each refused write is reported.
 
-Before it: scenario.py, which draws it into the XML. After it: check.py, with what the clients were told and what the manifest says.
+Before it: scenario.py, which draws it into the XML. After it: check.py, with what the calls returned and what the manifest says.
 """
 
 from cluster import SHARED
@@ -40,7 +40,7 @@ def attributes_of_variable(variable):
 
 
 def refused(ledger):
-    """The calls that were told that their data are left out, or that there is no room for them: no script makes one again."""
+    """The calls that returned that their data are left out, or that there is no room for them: no script repeats one."""
     return [call for call in ledger.returned(*DATA) if call.code in (SKIPPED, DROPPED) or has_no_room(call)]
 
 
@@ -49,7 +49,7 @@ def has_no_room(call):
 
 
 def wrong_refusal(run, call):
-    """A sentence when the XML does not allow what a call that hands data over was told."""
+    """A sentence if the XML does not allow what a call with data returned."""
     policies = {variable.name: variable.on_full for variable in run.variables}
     own = policies[call.words[1]]
     if call.code == SKIPPED and own != "skip":

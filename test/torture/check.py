@@ -1,6 +1,6 @@
 """The promises: what a run must have kept, whatever was done to it.
 
-A block that a client was told to have handed over (DC_OK) is in the files with its values, or the client was told that it is not;
+A block whose call returned DC_OK is in the files with its values, or a call has reported that it is not;
 what dc_flush called durable was there at once; no call was longer than its bound; nothing is damaged, and nothing is left.
 """
 
@@ -182,7 +182,7 @@ class Check:
             self.broken(f"{self.name(key)} is stored with other values")
 
     def left_out(self, stored):
-        """What back-pressure has left out stands in the manifest, and nothing stands there of which nobody was told."""
+        """What back-pressure has left out is in the manifest, and each such entry was reported to a client."""
         told = set()
         for phase, ledger in self.ledgers:
             calls = [call for call in refused(ledger) if self.is_due(call)]
@@ -195,10 +195,10 @@ class Check:
         for variable, step in stored.left_out - told:
             if step in stored.recovered_steps:
                 continue  # what the node had decided counts for all variables then
-            self.broken(f"the manifest says that {variable} was left out of step {step}, but no client was told")
+            self.broken(f"the manifest says that {variable} was left out of step {step}, but no call has reported it")
 
     def is_due(self, call):
-        """A full lane is told before a step is open, also for a variable that is not due in it."""
+        """A full lane is reported before a step is open, also for a variable that is not due in it."""
         return int(call.words[2]) % next(v.every for v in self.run.variables if v.name == call.words[1]) == 0
 
     def could_not_tell(self, stored, phase, ledger, step):
@@ -271,7 +271,7 @@ class Check:
             if step in self.recorded and step not in partial:
                 self.broken(f"damaris verify calls step {step} whole, but {name}, which was handed over, is nowhere")
         unknown = found["noted"] + [name for name in found["not_recorded"] if not name.startswith(".")]
-        if self.kind.server_dies or (self.run.mode == "mpi" and self.kind.client_dies):  # a file of several servers, named and not yet told of: recovery has stored their parts anew
+        if self.kind.server_dies or (self.run.mode == "mpi" and self.kind.client_dies):  # a file of several servers, named and not recorded yet: recovery has stored their parts anew
             together = {name: int(one[1]) for name in unknown if (one := re.fullmatch(r"x(?:\.g\d+)?\.i(\d+)\.h5", name))}
             unknown = [name for name in unknown if together.get(name) not in self.recorded]
         if unknown and not self.kind.storage and not (self.run.mode == "in-place" and self.kind.client_dies):

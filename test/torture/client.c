@@ -1,4 +1,4 @@
-/* A simulation that keeps books: it does what its script says, and notes before and after each call what it was told.
+/* A simulation that keeps a ledger: it executes its script, and notes each call before and its result after it.
  * One process; attaches to a detached server or works in place, or, built with TORTURE_MPI, is one rank of an MPI job.
  * Before it: scenario.py writes PHASE.ID.script into the working folder. After it: check.py reads PHASE.ID.ledger, which holds
  * "> LINE" when the call of that line began and "= LINE CODE MICROSECONDS SENTENCE" when it had returned, also when it was killed; between

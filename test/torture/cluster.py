@@ -1,4 +1,4 @@
-"""Several servers under MPI, on virtual nodes of this machine: how many clients each has, who writes files together, and when.
+"""Several servers under MPI, on virtual nodes of this machine: how many clients each has, which ones write files together, and when.
 
 Before it: scenario.py. After it: runner.py, which starts the ranks; check.py, since what a flush promises holds for a node.
 """

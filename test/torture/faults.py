@@ -50,7 +50,7 @@ class Kind:
     armed: bool = False  # the client kills itself
     codes: frozenset = frozenset()  # what calls may return because of it
     init_codes: frozenset = frozenset()
-    storage: bool = False  # steps may fail, if somebody is told
+    storage: bool = False  # steps may fail, if a call reports it
     server_dies: bool = False
     client_dies: bool = False
     server_leaves: bool = False  # and says what came too late
@@ -231,7 +231,7 @@ def draw_fault(rng, run, kind):
     fault.rule = kind.draw_rule(rng) if kind.draw_rule else ""
     if fault.rule and run.files in SHARED:
         fault.rule = spare_mpi(fault.rule, chunked=any(v.reduce for v in run.variables))
-    if kind.storage and is_built():  # who has the one has the other
+    if kind.storage and is_built():  # both are built together
         run.retry_ms = rng.choice((0, 0, 50, 300))
     if kind.holds:
         fault.hold_s = 2 ** rng.uniform(-8, -1.5)

@@ -1,6 +1,6 @@
 """The processes of one run, found by a mark in their environment also when they have left their parents; its names in /dev/shm.
 
-Every wait has a bound; who is over it is named with the stacks of all processes of the run.
+Every wait has a bound; beyond it the process is named, with the stacks of all processes of the run.
 """
 
 import ctypes

@@ -186,7 +186,7 @@ class Runner:
             self.clients = [self.start([program, f"{phase}.xml", phase, source], "clients") for source in self.sources()]
 
     def follow(self, phase, fault):
-        """Until all clients are over: the fault when its time has come, and an eye on who does not get on."""
+        """Until all clients are over: the fault when its time has come, and watches for clients that make no progress."""
         due = undo = then_due = None
         first = fault if fault and fault.then else None
         watched = {source: (-1, time.monotonic()) for source in self.sources()}
@@ -239,7 +239,7 @@ class Runner:
                 raise Hung(f"{phase}: client {source} is {place} for more than {bound:.0f} s", self.group.stacks())
 
     def is_over(self, source):
-        """Of an MPI job only all of it can be told to be over."""
+        """Of an MPI job only the end of all of it is visible."""
         return self.clients[0 if self.run.mode == "mpi" else source].poll() is not None
 
     def only_the_stopped_are_left(self, fault):
@@ -248,7 +248,7 @@ class Runner:
         return all(client.poll() is not None for source, client in enumerate(self.clients) if source != fault.client)
 
     def all_attached(self, phase):
-        """Else who comes later starts a server, and so a run, of its own, which may replace what this one has stored."""
+        """Else a later client starts a server, and so a run, of its own, which may replace what this one has stored."""
         return all(self.attached(phase, source) for source in self.sources())
 
     def attached(self, phase, source):

@@ -86,7 +86,7 @@ class Scenario:
 
 
 def base_of(seed, variable, step, source, block):
-    """From where the values of a block count: what client.c is told and check.py computes."""
+    """The first value of a block: an argument of client.c, and what check.py computes."""
     return zlib.crc32(f"{seed} {variable} {step} {source} {block}".encode())
 
 
@@ -148,7 +148,7 @@ def draw_variable(rng, number, clients):
 
 
 def draw_script(rng, run, source, steps, calm=False, seed=None):
-    # In place, who comes when all others have gone begins a run of its own, which replaces theirs.
+    # In place, a process that comes when all others have gone begins a run of its own, which replaces theirs.
     lines = ["init", "meet"] if run.mode == "in-place" else ["init"]
     flushes = rng.choice((0.0, 0.3, 1.0))
     for step in steps:

@@ -14,13 +14,13 @@ class Stored:
     failed_steps: set = field(default_factory=set)
     missing: set = field(default_factory=set)  # clients
     missing_of: dict = field(default_factory=dict)  # step -> clients
-    left_out: set = field(default_factory=set)  # (variable, step) of which a node was told to take no more, for want of room
+    left_out: set = field(default_factory=set)  # (variable, step) that a node was to leave out for want of room
     dropped_steps: set = field(default_factory=set)
     reduced_steps: set = field(default_factory=set)
     servers: int = 1
     complete_by: dict = field(default_factory=dict)  # step -> servers of the lines that call it complete
     recovered_steps: set = field(default_factory=set)
-    times: dict = field(default_factory=dict)  # step -> physical time, where one is told
+    times: dict = field(default_factory=dict)  # step -> physical time, where there is one
     spilled_bytes: int = 0
     damaged: list = field(default_factory=list)  # sentences
 
@@ -29,7 +29,7 @@ class Stored:
 
 
 def read_stored(out, noted=False):
-    """`noted`: also what servers have noted beside a manifest that one of them keeps for all, and that it has not told yet."""
+    """`noted`: also what servers have noted beside a manifest that one of them keeps for all, and that is not in it yet."""
     stored = Stored()
     files = {}  # teller, name, server -> step and what the last line says of it; each server notes its own part of a file
     paths = [out / "x.jsonl", *(sorted(out.glob(".x.s*.unrecorded")) if noted else [])]
@@ -63,7 +63,7 @@ def take_back_pressure(stored, line):
 
 
 def take_time(stored, line):
-    """The last line of a step and server says whether it is complete; what one line tells and a later one does not is still told."""
+    """The last line of a step and server says whether it is complete; what one line says and a later one does not still holds."""
     step = line["step"]
     by = stored.complete_by.setdefault(step, set())
     (by.update if line.get("complete") else by.difference_update)(line.get("servers", []))

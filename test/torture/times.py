@@ -1,6 +1,6 @@
 """The physical times of a run: whether the manifest tells what the clients did (dc_set_time), and nothing else.
 
-Before it: scenario.py, which draws the calls. After it: check.py, with what the clients were told and what the manifest says.
+Before it: scenario.py, which draws the calls. After it: check.py, with what the calls returned and what the manifest says.
 """
 
 
@@ -9,7 +9,7 @@ def line_of_time(step):
 
 
 def wrong_times(stored, ledgers, too_late, excused):
-    """Sentences. `too_late(ledger)`: the calls that no server took; `excused(phase, ledger, step)`: the client was told, or it died with it."""
+    """Sentences. `too_late(ledger)`: the calls that no server took; `excused(phase, ledger, step)`: a call has reported it, or it died with the client."""
     tried = set()
     for phase, ledger in ledgers:
         unheard = too_late(ledger)
@@ -20,4 +20,4 @@ def wrong_times(stored, ledgers, too_late, excused):
             if heard and stored.is_complete(step) and stored.times.get(step) != time:
                 yield f"{phase}: client {ledger.source}: {call.line}: the manifest of that step, which is complete, says {stored.times.get(step)}"
     for step, time in set(stored.times.items()) - tried:
-        yield f"the manifest says that step {step} has the time {time}, but no client told that"
+        yield f"the manifest says that step {step} has the time {time}, but no client has given it"

@@ -50,7 +50,7 @@ def check_mode(options, kinds):
 
 
 def run_or_leave(*arguments):
-    """A run in a worker. One that is told to end has cleaned up; the pool would take that for a result, and wait for more work."""
+    """A run in a worker. One that gets SIGTERM has cleaned up; the pool would take that for a result, and wait for more work."""
     from runner import run_one  # not for --help, which needs neither HDF5 nor anything built
 
     try:
@@ -124,7 +124,7 @@ def main():
     slowest = max(results, key=lambda r: r.seconds)
     print(f"\n{time.monotonic() - begun:.0f} s; a run took {sum(r.seconds for r in results) / len(results):.2f} s, the longest "
           f"{slowest.seconds:.1f} s (seed {slowest.seed}, {slowest.kind})")
-    print(f"back-pressure: {sum(r.left_out for r in results)} writes left out and told, {sum(r.reduced_steps for r in results)} steps reduced "
+    print(f"back-pressure: {sum(r.left_out for r in results)} writes left out and reported, {sum(r.reduced_steps for r in results)} steps reduced "
           f"harder, {sum(r.spilled_bytes for r in results) >> 10} KiB spilled")
     print(f"{sum(r.reads for r in results)} arrays read")
     lost, hung = sum(len(r.lost) for r in results), sum(len(r.hung) for r in results)

@@ -88,7 +88,7 @@ bool is_open_somewhere(const std::string& name) {
   return false;
 }
 
-// Why a region cannot be read, as far as can be told without reading it.
+// Why a region cannot be read, as far as is known without reading it.
 enum class Obstacle {
   in_use,         // a process uses it, or it is not a file of this user, or it is gone
   unfinished,     // its server died while creating it: it cannot contain data

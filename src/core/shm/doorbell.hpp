@@ -8,7 +8,7 @@
 
 namespace damaris::shm {
 
-// Wakes who sleeps on the bell, if anyone does. Call after the store that a sleeper waits for.
+// Wakes the sleepers on the bell, if there are any. Call after the store that a sleeper waits for.
 inline void ring(std::atomic<std::uint32_t>& bell, const std::atomic<std::uint32_t>& sleepers) noexcept {
   bell.fetch_add(1, std::memory_order_seq_cst);
   if (sleepers.load(std::memory_order_seq_cst) != 0) futex_wake_all(bell);

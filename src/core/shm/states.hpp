@@ -1,6 +1,6 @@
-// How the states of a region, a slot and a block are published and read: who reads a state sees what was stored before it.
+// How the states of a region, a slot and a block are published and read: a reader of a state sees what was stored before it.
 // Used by: clients, the server and recovery.
-// Before it: layout.hpp and block.hpp, which say who may set which state. After it: whatever the state allows.
+// Before it: layout.hpp and block.hpp, which say which process may set which state. After it: whatever the state allows.
 #pragma once
 
 #include "core/shm/block.hpp"

@@ -147,7 +147,7 @@ TEST_CASE("check explains itself") {
   CHECK_THAT(run.out, Contains("--steps") && Contains("--load-plugins") && Contains("Exit status: 0"));
 }
 
-TEST_CASE("a missing, an empty and an unreadable file are told apart") {
+TEST_CASE("a missing, an empty and an unreadable file give different errors") {
   const TempFolder folder;
   folder.write("empty.xml", "");
   CHECK_THAT(check({"no.xml"}, folder.path().string()).err, Contains("'no.xml': No such file or directory"));

@@ -53,7 +53,7 @@ TEST_CASE("an unknown verb ends with 2 and the nearest one") {
   CHECK(run_program({"damaris", "--bogus"}).status == 2);
 }
 
-TEST_CASE("an unknown option is told as such, also where the file is missing too") {
+TEST_CASE("an unknown option is reported as such, also where the file is missing too") {
   for (const char* verb : {"check", "server"}) {
     INFO(verb);
     const Run run = run_program({"damaris", verb, "--nonsense"});

@@ -116,7 +116,7 @@ TEST_CASE("a variable that is switched off is a notice, also for a block") {
   CHECK(block.commit() == DC_N_DISABLED);
 }
 
-TEST_CASE("a block that is never committed is told at the end of its step") {
+TEST_CASE("a block that is never committed is reported at the end of its step") {
   InPlace p;
   { auto forgotten = p.session.alloc<double>("grid", 0); }
   refused(DC_E_NOT_COMMITTED, "'grid'", [&] { p.session.end_iteration(0); });

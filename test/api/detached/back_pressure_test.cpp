@@ -45,7 +45,7 @@ Killed spill_and_kill(Run& run, bool goes_on = false) {
 
 }  // namespace
 
-TEST_CASE("a step that was dropped or skipped in part is told by the code, the manifest, the file and verify") {
+TEST_CASE("a step that was dropped or skipped in part is reported by the code, the manifest, the file and verify") {
   const bool drops = GENERATE(true, false);
   const std::string word = drops ? "drop" : "skip";
   Run run("<clients count='1'/><buffer size='64KiB' timeout='0s' on-full='" + word + "'/>",

@@ -1,4 +1,4 @@
-/* A client that does what it is told: reads a command a line from its input and answers "<code> <sentence>".
+/* A client under remote control: reads a command per line from its input and answers "<code> <sentence>".
  * Runs as a process of its own, started by the detached tests (or by mpirun with the rank as its id), without MPI.
  * Before it: a test writes "init 0", "write 3", "end 3", ... After it: the test reads code and sentence.
  *

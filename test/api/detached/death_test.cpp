@@ -124,7 +124,7 @@ TEST_CASE("a server that is only stopped is a time-out, not a loss, and goes on 
   CHECK(run.lines("step 1 complete 1 ").size() == 1);
 }
 
-TEST_CASE("who finalizes waits for room in a full lane as long as finalize may wait, not as long as a write") {
+TEST_CASE("finalize waits for room in a full lane as long as finalize may wait, not as long as a write") {
   const bool goes_on = GENERATE(true, false);
   const std::string finalize_timeout = goes_on ? "60s" : "300ms";
   Run run("<clients count='1'/><server finalize-timeout='" + finalize_timeout + "'/><buffer timeout='0'/><lanes events='16'/>");
@@ -137,7 +137,7 @@ TEST_CASE("who finalizes waits for room in a full lane as long as finalize may w
   client.ask("finalize");
   if (goes_on) ::kill(server, SIGCONT);
   const Answer answer = client.answer();
-  run.drop(0);  // the server could not be told that it leaves
+  run.drop(0);  // its end could not be sent to the server
   ::kill(server, SIGCONT);
   CHECK(answer.code == (goes_on ? DC_OK : DC_E_TIMEOUT));
   CHECK_THAT(answer.sentence,
@@ -148,7 +148,7 @@ TEST_CASE("who finalizes waits for room in a full lane as long as finalize may w
   CHECK((line.find("missing:0") == std::string::npos) == goes_on);
 }
 
-TEST_CASE("SIGTERM to a detached server: it stores what was published and leaves, its clients are told") {
+TEST_CASE("SIGTERM to a detached server: it stores what was published and ends, and its clients get the error") {
   const int signal = GENERATE(SIGTERM, SIGINT);
   Run run("<clients count='2'/>");
   const auto server = run.ready_server();

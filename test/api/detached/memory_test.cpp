@@ -4,7 +4,7 @@
 
 namespace damaris::test {
 
-TEST_CASE("a server that is killed for want of memory loses nothing: its clients are told, and 'damaris recover' stores all") {
+TEST_CASE("a server that is killed for want of memory loses nothing: its clients get the error, and 'damaris recover' stores all") {
   MemoryLimit limit(32 << 20);
   Run run("<clients count='1'/>",
           "<storage>" + Run::kRecorder + "</storage><event name='take' action='take_memory' using='damaris_test_recorder.so'/>");

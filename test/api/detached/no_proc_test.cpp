@@ -1,4 +1,4 @@
-// Without /proc, as in a small container or a chroot: what is told by it is told by locks and descriptors, or asked of nobody.
+// Without /proc, as in a small container or a chroot: what it would say comes from locks and descriptors, or is left out.
 #include "recover.hpp"
 
 namespace damaris::test {

@@ -1,4 +1,4 @@
-// Reading back through a detached server, and who dies or stops meanwhile.
+// Reading back through a detached server, while clients or servers die or stop.
 #include "core/shm/region.hpp"
 #include "run.hpp"
 

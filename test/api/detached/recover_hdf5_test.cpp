@@ -122,7 +122,7 @@ TEST_CASE("verify names a region of its run that it could not look at") {
   }
 }
 
-TEST_CASE("recovery refuses to mix its data with another run's, and stores them elsewhere when told to") {
+TEST_CASE("recovery refuses to mix its data with another run's, and stores them elsewhere on request") {
   Run run("<clients count='1'/><buffer stale='discard'/>", storage());
   std::filesystem::create_directory(run.folder().file("out"));
   const InFolder folder(run.folder().path());

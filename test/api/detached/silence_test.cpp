@@ -1,4 +1,4 @@
-// What a user sees who asks for no log and does not look at what calls return.
+// What a user sees without a log, in a program that ignores what calls return.
 #include "run.hpp"
 
 namespace damaris::test {
@@ -43,7 +43,7 @@ TEST_CASE("a step that is lost is printed by the client of a server in the backg
   CHECK_FALSE(std::filesystem::exists(folder + "/run.log"));  // nothing has happened
   std::filesystem::rename(folder, away);
   CHECK(ask(client, "write 1", printed) == DC_OK);
-  const int ended = ask(client, "end 1", printed);  // a quick server has told it by then
+  const int ended = ask(client, "end 1", printed);  // a quick server has reported it by then
   const int flushed = ask(client, "flush 1 60000", printed);
   CHECK(std::min(ended, flushed) == DC_E_EARLIER_IO);
   CHECK_THAT(printed,

@@ -1,4 +1,4 @@
-// Who starts a detached server, who may attach to it, and when it leaves.
+// Which client starts a detached server, which ones may attach to it, and when it ends.
 #include <sys/stat.h>
 
 #include <fstream>
@@ -98,7 +98,7 @@ TEST_CASE(
   CHECK(run.attached(0)("write 3").code == DC_OK);
 }
 
-TEST_CASE("rule 7: no step completes before all clients have attached, and the time-out says who has not") {
+TEST_CASE("rule 7: no step completes before all clients have attached, and the time-out names those that have not") {
   Run run("<clients count='2'/>");
   TestClient& first = run.attached(0);
   for (const char* command : {"write 0", "end 0"}) first.must(command);
@@ -113,7 +113,7 @@ TEST_CASE("rule 7: no step completes before all clients have attached, and the t
   CHECK_THAT(run.lines("step 0").at(0), Catch::Contains("datasets 1 x:0.0=128:0 absent:1"));
 }
 
-TEST_CASE("rule 7: after the attach time-out the run goes on without those who have not come") {
+TEST_CASE("rule 7: after the attach time-out the run goes on without the clients that have not attached") {
   Run run("<clients count='2'/><server attach-timeout='5s'/>");
   TestClient& first = run.client(0);  // a process that is there already attaches in time on a slow machine, too
   const auto server = run.ready_server();
@@ -236,7 +236,7 @@ TEST_CASE(
   CHECK(client("end 1").code == DC_E_SERVER_LOST);
 }
 
-TEST_CASE("an id that is used twice is refused, and who has it is named") {
+TEST_CASE("an id that is used twice is refused, with the process that has it") {
   Run run("<clients count='2'/>");
   run.attached(0);
   const Answer second = run.client(1)("init 0");

@@ -137,7 +137,7 @@ contains
     answer%layout%fortran_order = 1
     answer%code = df_e_full
     call df_alloc('th', 1, cube, ierr)
-    call check(ierr == df_e_full .and. df_last_error() == 'the sentence of the library', 'a full buffer is told by the library')
+    call check(ierr == df_e_full .and. df_last_error() == 'the sentence of the library', 'the library reports a full buffer')
     answer%code = 0
   end subroutine
 end program

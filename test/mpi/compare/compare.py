@@ -143,7 +143,7 @@ def check_datasets(path, stored, raw, shared):
 
 
 def check_record(folder, counts):
-    """Every step is complete, every server has told of it, and its files are those in the folder. In place each adds a line."""
+    """Every step is complete, every server has reported it, and its files are those in the folder. In place each adds a line."""
     lines = [json.loads(line) for line in (folder / "damaris.jsonl").read_text().splitlines()]
     servers = set(range(max(line["servers"] for line in lines if "run" in line)))
     steps = [line for line in lines if "step" in line]
@@ -152,7 +152,7 @@ def check_record(folder, counts):
         mine = [line for line in steps if line["step"] == step]
         assert all(line["complete"] for line in mine), f"step {step} is not complete"
         told = {server for line in mine for server in line["servers"]}
-        assert told == servers, f"step {step}: servers {told} have told of it"
+        assert told == servers, f"step {step}: servers {told} have reported it"
         assert sum(len(line["files"]) for line in mine) == count, f"step {step}: other files"
 
 

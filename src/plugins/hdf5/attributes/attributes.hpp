@@ -29,7 +29,13 @@ constexpr std::int64_t kUsualMemory = std::int64_t{1024} << 20;  // bytes
 
 constexpr StorageAttribute kAttributes[] = {
     {"basename", ValueKind::basename, 0, 0, 0, {}, "folder and start of the file names; the simulation's name if not given"},
-    {"files", ValueKind::choice, 0, 0, 0, {"per-server", "per-group", "single"}, "who writes a file of each step"},
+    {"files",
+     ValueKind::choice,
+     0,
+     0,
+     0,
+     {"per-server", "per-group", "single"},
+     "which servers write a file of each step together"},
     {"group-size", ValueKind::count, 4, 1, kMost, {}, "per-group: servers that write a file together"},
     {"filters", ValueKind::filters, 0, 0, 0, {}, "filters of HDF5, in their order"},
     {"reduce", ValueKind::reduction, 0, 0, 0, {}, "the reduce of variables without their own"},

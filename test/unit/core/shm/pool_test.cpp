@@ -169,7 +169,7 @@ TEST_CASE("a stopped owner of the lock makes the others wait for a while, not fo
   CHECK(client.try_reserve(100) != nullptr);
 }
 
-TEST_CASE("the use of a pool is told without a wait for its lock, as it was last seen") {
+TEST_CASE("the use of a pool is known without a wait for its lock, as it was last seen") {
   SharedPool shared;
   PooledArena client = shared.client(0);
   BlockHeader* block = client.try_reserve(10'000);

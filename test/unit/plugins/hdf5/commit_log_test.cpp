@@ -164,7 +164,7 @@ TEST_CASE("steps that a server passes are whole up to where it lost a client, an
 TEST_CASE("for a step that only some servers stored, recovery reports no more than these knew") {
   const TempFolder folder;
   {
-    ServerOf keeper(folder, 0, 2, {}, true, "run1");  // dies with what nobody has told it
+    ServerOf keeper(folder, 0, 2, {}, true, "run1");  // dies without the reports of the others
     ServerOf other(folder, 1, 2, {}, true, "run1");   // its node dies
     REQUIRE(keeper.store(1) == DC_OK);
     REQUIRE(other.store(1) == DC_OK);

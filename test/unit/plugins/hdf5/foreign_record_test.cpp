@@ -29,7 +29,7 @@ void plant(const std::string& kind, const std::string& path) {
   REQUIRE(::lchown(path.c_str(), kOther, kOther) == 0);
 }
 
-// In scope this process is a user without privileges, who shares a sticky folder with everybody.
+// In scope this process is that of an unprivileged user in a sticky folder that all users share.
 class AsUser {
  public:
   explicit AsUser(const TempFolder& folder) {

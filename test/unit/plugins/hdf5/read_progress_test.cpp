@@ -16,7 +16,7 @@ Instant at(int seconds) { return Instant(std::chrono::seconds(1'000 + seconds));
 
 }  // namespace
 
-TEST_CASE("a read that takes long is told every ten seconds: of what, for whom, how far; its parts count as one") {
+TEST_CASE("the progress of a long read is logged every ten seconds: of what, for which client, how far; its parts count as one") {
   std::vector<std::string> lines;
   ReadProgress progress([&](const std::string& line) { lines.push_back(line); });
   dc_variable_info_t variable = {};

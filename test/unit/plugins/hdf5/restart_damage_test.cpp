@@ -32,7 +32,7 @@ TEST_CASE("a file that is missing, truncated or not HDF5 is named") {
 TEST_CASE("a file with a changed byte is not read") {
   Earlier earlier;
   manifest::StepEntry step = earlier.step();
-  const bool by_several = GENERATE(false, true);  // then each server has told of its values
+  const bool by_several = GENERATE(false, true);  // then each server has recorded its values
   if (by_several) {
     step.files[0].checksum.reset();
     const std::vector<float> twice = [] {

@@ -1,4 +1,4 @@
-// What a server of several has stored and server 0 has not recorded yet: who records it, and when.
+// What a server of several has stored and server 0 has not recorded yet: which server records it, and when.
 #include <sys/resource.h>
 
 #include <catch2/catch.hpp>

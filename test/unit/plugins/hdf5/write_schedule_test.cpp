@@ -62,7 +62,7 @@ struct Servers {
         }
     }
   }
-  // Asks for all and returns who may.
+  // Asks for all servers and returns those that may write.
   std::vector<int> who_may(double time = 0, const std::vector<int>& urgent_ones = {}) {
     std::vector<int> may;
     for (int pass = 0; pass < 2; ++pass) {
