@@ -20,7 +20,7 @@ class Barrier {
     const int turn = turn_.load(std::memory_order_acquire);
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == processes_) {
       arrived_.store(0, std::memory_order_relaxed);
-      turn_.store(turn + 1, std::memory_order_release);  // publishes the reset before anybody arrives again
+      turn_.store(turn + 1, std::memory_order_release);  // publishes the reset before any thread arrives again
       return;
     }
     const Deadline deadline = Deadline::after_ms(kTimeoutMs);

@@ -19,7 +19,7 @@ std::string processor_name() {
   return "unknown";
 }
 
-// Of one core, as the kernel tells it; on some processors sysconf adds up those of all.
+// Of one core, as the kernel reports it; on some processors sysconf adds up those of all.
 long last_level_cache_bytes() {
   std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
   long size = 0;

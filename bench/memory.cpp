@@ -16,7 +16,7 @@ Circle Circle::private_memory(std::uint64_t bytes) {
 
 Circle Circle::shared_memory(std::uint64_t bytes) {
   shm::SharedMemory memory = shm::SharedMemory::create(format("/damaris.bench.{}.{}", ::geteuid(), ::getpid()), bytes, bytes);
-  memory.unlink_name();  // nobody else maps it: it must not outlive us
+  memory.unlink_name();  // no other process maps it: it must not outlive this one
   return Circle(std::move(memory));
 }
 

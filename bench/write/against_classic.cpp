@@ -13,7 +13,7 @@
 namespace damaris::bench {
 namespace {
 
-constexpr double kLeastNs = 1;  // what 64 writes and two looks at the clock can tell apart
+constexpr double kLeastNs = 1;  // what 64 writes and two looks at the clock can distinguish
 
 enum Way { kMemcpy, kWriteTo, kClassic };
 constexpr std::array<const char*, 3> kNames = {"memcpy", "write_to", "classic parts"};

@@ -1,4 +1,4 @@
-// What one would put together without Damaris: a boost managed_shared_memory to allocate from, a message_queue to tell the server.
+// What one would put together without Damaris: a boost managed_shared_memory to allocate from, a message_queue to notify the server.
 // Used by: the write benchmark; the client's side and the server's each in a process of its own, forked after this was made.
 // Before it: a source to copy from. After it: a server that receives messages, looks nothing up and deallocates.
 #pragma once

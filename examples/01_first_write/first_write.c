@@ -8,7 +8,7 @@
 
 enum { kNx = 8, kNy = 4, kSteps = 3 };
 
-/* A negative code is an error, and dc_last_error() tells place, cause and remedy. */
+/* A negative code is an error, and dc_last_error() names place, cause and remedy. */
 static void must(int code) {
   if (code >= 0) return;
   fprintf(stderr, "first_write: %s\n", dc_last_error());

@@ -20,7 +20,7 @@ static void must(int code) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* A value that tells its place in the global array; the halo, which is not written, is 0. */
+/* A value that encodes its place in the global array; the halo, which is not written, is 0. */
 static void compute(struct state* state, int rank, int step) {
   *state = (struct state){.iterations = 10 * step + rank};
   for (int j = 0; j < kNy; j++)

@@ -21,7 +21,7 @@ class Field {
   std::vector<T> values_ = std::vector<T>((kNy + 2 * kHalo) * kRow);
 };
 
-// A value that tells its place in the global array; the halo is 0.
+// A value that encodes its place in the global array; the halo is 0.
 template <class T>
 Field<T> compute(int rank, int step, T add) {
   Field<T> field;

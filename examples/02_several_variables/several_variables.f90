@@ -42,7 +42,7 @@ contains
     end do
   end subroutine
 
-  ! A value that tells its place in the global array; the halo is 0.
+  ! A value that encodes its place in the global array; the halo is 0.
   subroutine compute(rank, step)
     integer, intent(in) :: rank, step
     integer :: i, j, place

@@ -239,7 +239,7 @@ DC_MUST_CHECK int dc_end_iteration(int64_t step);
  *               returned once, that of `step` itself each time: after DC_OK `step` is durable, and an older checkpoint may be removed. */
 DC_MUST_CHECK int dc_flush(int64_t step, int timeout_ms);
 
-/* Fills `*status` with the state of this node group and this client. Never waits: of a pool that is locked it tells what it last saw.
+/* Fills `*status` with the state of this node group and this client. Never waits: of a pool that is locked it returns what it last saw.
  *   Units    sizes in bytes, see dc_status_t.
  *   Threads  takes none of the T places of `threads`.
  *   Returns  DC_OK also after a failed step, see first_error; DC_E_NOT_INITIALIZED, after which `*status` keeps its values. */

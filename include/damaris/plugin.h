@@ -223,7 +223,7 @@ enum {
   DC_WAIT = 1001,  /* nothing can be done yet: call again within a few milliseconds, or after a message */
   /* A storage only: DC_WAIT, because the file system refuses the step, which host->fail explains. It is neither stored nor given up: its
    * data stay where they are, later steps wait, and clients that find no room get DC_E_FULL. With `ending` 1 the server calls on_step no
-   * more, leaves this step and all later ones to `damaris recover`, and tells the clients. In place they would be lost: so on_step
+   * more, leaves this step and all later ones to `damaris recover`, and reports that to the clients. In place they would be lost: so on_step
    * returns a negative code there. */
   DC_REFUSED = 1002
 };

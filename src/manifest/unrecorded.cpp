@@ -70,7 +70,7 @@ int server_in(const std::string& name, const std::string& start) {
   return is_number && (number[0] != '0' || number == "0") ? std::stoi(number) : -1;
 }
 
-// Those of which the folder has a list. The number of servers is what a manifest says, and may be anybody's: it costs nothing.
+// Those of which the folder has a list. The number of servers is what a manifest says, and may be forged: it costs nothing.
 std::set<int> servers_with_lists(const FileNames& names, int servers) {
   namespace fs = std::filesystem;
   const std::string start = fs::path(names.hidden(".s")).filename().string();

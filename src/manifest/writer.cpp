@@ -331,7 +331,7 @@ void ManifestWriter::write_lines() {
   }
 }
 
-// Without an `ended` line, readers could not tell whether this server delivered everything.
+// Without an `ended` line, readers could not know whether this server delivered everything.
 bool ManifestWriter::needs_end_line() const {
   if (connected_ && host_.server_count > 1) return false;  // server 0 has recorded all
   if (host_.server_count > 1 || !file_->is_first()) return true;

@@ -1,6 +1,6 @@
 // A thread that its creator waits for; a fork of the process has no such thread, and waits for none.
 // Used by: the server, for its intake side and its watchdog.
-// Before it: a loop that somebody ends. After it: join.
+// Before it: a loop that another thread ends. After it: join.
 #pragma once
 
 #include <memory>

@@ -114,7 +114,7 @@ void IntakeSide::take(StepsPassed& answer) {
   publish_frontier(true);
 }
 
-// The last thing that this server tells of its steps. None of them is marked as processed, so recovery takes them all.
+// The last report of this server about its steps. None of them is marked as processed, so recovery takes them all.
 void IntakeSide::take(StepLeft& answer) {
   step_out_.reset();
   leaves_steps_ = true;

@@ -55,7 +55,7 @@ class IntakeSide {
   bool hand_out(bool urgent, bool ending = false);
   // Takes the answers of the work side: releases blocks, advances the frontier, reports errors.
   bool take_answers();
-  // The last step: tells the work side that nothing more comes.
+  // The last step: announces to the work side that nothing more comes.
   void submit_leave();
   bool all_servers_left() const noexcept { return all_servers_left_; }
   void submit_finalize() { submit(FinalizePlugins{lost(), never_attached()}); }

@@ -1,4 +1,4 @@
-// Checksums taken at hand-over: what is changed in the buffer after it is not stored, and the client hears of it. In place.
+// Checksums taken at hand-over: what is changed in the buffer after it is not stored, and the client gets the error. In place.
 #include <damaris/damaris.h>
 
 #include <catch2/catch.hpp>
@@ -43,7 +43,7 @@ std::string record(const TempFolder& folder) {
 
 }  // namespace
 
-TEST_CASE("a block that changes after its hand-over is not stored, the client hears of it, and the manifest says why") {
+TEST_CASE("a block that changes after its hand-over is not stored, the client gets the error, and the manifest says why") {
   TempFolder folder;
   CHECK(change_after_commit(true, folder) == DC_E_EARLIER_IO);
   const std::string said = dc_last_error();
@@ -56,7 +56,7 @@ TEST_CASE("a block that changes after its hand-over is not stored, the client he
   CHECK(files == 1);
 }
 
-TEST_CASE("without checksums at hand-over nobody can tell") {
+TEST_CASE("without checksums at hand-over a change is not noticed") {
   TempFolder folder;
   CHECK(change_after_commit(false, folder) == DC_OK);
   CHECK(dc_finalize() == DC_OK);

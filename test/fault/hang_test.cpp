@@ -67,7 +67,7 @@ TEST_CASE("a disk that is slow holds no client up, and everything is stored") {
   CHECK(verified(run.folder()).at("damaged").empty());
 }
 
-TEST_CASE("SIGTERM is heard while the disk hangs: clients learn it, and what came in is stored when the disk answers") {
+TEST_CASE("SIGTERM works while the disk hangs: clients get the error, and what came in is stored when the disk answers") {
   DiskRun run;
   run.store(0);
   run.rule("write hang @.i1.h5");

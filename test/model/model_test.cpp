@@ -80,7 +80,7 @@ TEST_CASE("a work side that goes to sleep misses neither a job nor the end of th
   check_all("work bell", work_bell(1));
 }
 
-TEST_CASE("an intake side that goes to sleep hears that the work side has failed, and why") {
+TEST_CASE("an intake side that goes to sleep learns that the work side has failed, and why") {
   check_all("failure", work_failure());
 }
 

@@ -1,4 +1,4 @@
-// Starts that cannot be: the same code and sentence on every rank, nobody waits, nothing stays in /dev/shm, a second try works.
+// Starts that cannot be: the same code and sentence on every rank, no rank waits, nothing stays in /dev/shm, a second try works.
 #include "job.hpp"
 
 namespace damaris::test {
@@ -36,7 +36,7 @@ TEST_CASE("an XML that one rank cannot see is refused on all, and the rank is na
   }
 }
 
-TEST_CASE("an XML that nobody can see is refused with its path") {
+TEST_CASE("an XML that no rank can see is refused with its path") {
   Job job(4, "2");
   if (job.member())
     check_refused(job, job.start_with("no/such.xml"), DC_E_CONFIG, "cannot read the configuration 'no/such.xml': No such file");
@@ -71,7 +71,7 @@ TEST_CASE("a null pointer on one rank is refused on all") {
   }
 }
 
-TEST_CASE("no communicator is refused without waiting for anybody") {
+TEST_CASE("no communicator is refused without waiting for other ranks") {
   Started started;
   CHECK(dc_mpi_initialize("job.xml", MPI_COMM_NULL, &started.clients, &started.is_client) == DC_E_ARGUMENT);
   CHECK(std::string(dc_last_error()) ==

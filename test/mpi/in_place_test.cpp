@@ -43,7 +43,7 @@ TEST_CASE("in place a process that waits in vain for the end of the others says 
   job.together();
 }
 
-TEST_CASE("rule 5: in place a signal waits for nobody, so that processes may send theirs in different orders") {
+TEST_CASE("rule 5: in place a signal waits for no other process, so that processes may send theirs in different orders") {
   Job job(2);
   if (job.member()) {
     REQUIRE(job.start(text()).code == DC_OK);
@@ -74,7 +74,7 @@ TEST_CASE("rule 3: in place an incomplete global instance is cancelled, and the 
   for (int server = 0; server < 3; ++server) CHECK(job.lines(server, "scope global").empty());
 }
 
-TEST_CASE("rule 5: in place without global events an end of step waits for nobody") {
+TEST_CASE("rule 5: in place without global events an end of step waits for no other process") {
   Job job(2);
   if (job.member()) {
     const Started started = job.start(xml(0));

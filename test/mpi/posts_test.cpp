@@ -4,7 +4,7 @@
 namespace damaris::test {
 namespace {
 
-TEST_CASE("what plugins tell server 0 arrives, is answered, and all of it comes before the end") {
+TEST_CASE("messages of plugins to server 0 arrive, are answered, and all of them before the end") {
   constexpr int kSteps = 5;
   Job job(7, "3,2,2");
   if (job.member()) {

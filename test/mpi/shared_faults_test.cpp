@@ -1,4 +1,4 @@
-// Trouble while several servers write a file: all say the same, nobody waits for ever, the earlier files are whole, the next step works.
+// Faults while several servers write a file: all report the same, none waits for ever, the earlier files are whole, the next step works.
 #include <sys/mount.h>
 
 #include <cerrno>

@@ -371,7 +371,7 @@ TEST_CASE("clients of a server that was asked to stop learn that it is storing, 
   CHECK_THAT(stored, Catch::Contains("it stored what it had taken until then") && !Catch::Contains("is storing"));
 }
 
-TEST_CASE("a client of a server that was asked to stop hears that writes came too late only once that is certain") {
+TEST_CASE("a client of a server that was asked to stop gets the error that writes came too late only once that is certain") {
   Node node(node_model(), 1);
   REQUIRE(node.client(0).write(node.variable(0, "small"), 0, 0, kFour) == DC_OK);
   const auto sentence_in = [&](shm::SlotState state) {

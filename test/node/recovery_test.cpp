@@ -165,8 +165,7 @@ TEST_CASE("recovery knows the time of a step, and what may have been skipped of 
   CHECK_THAT(lines[1], Catch::Contains("time -1") && !Catch::Contains("skipped"));
 }
 
-TEST_CASE(
-    "recovery calls no step whole of which the dead server had heard that writes were left out, nor forgets one without any") {
+TEST_CASE("recovery calls no step whole if the dead server knew of writes that were left out, nor forgets one without any") {
   const int steps = GENERATE(3, 40, 300);  // more than there are decisions, and than there are words for them
   Remains remains;
   for (int step = 0; step < steps; ++step) {

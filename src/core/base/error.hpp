@@ -23,7 +23,7 @@ struct Status {
   std::string message;  // a full sentence; "" with DC_OK
 };
 
-// The exception that is being handled, as a Status. Needs no memory for an exception that tells of its lack.
+// The exception that is being handled, as a Status. Needs no memory for an exception about its lack.
 Status thrown_status() noexcept;
 
 // What `work` has thrown; DC_OK if it returned. The message is "" if there is no memory for it.

@@ -1,4 +1,4 @@
-// Writes log lines to a descriptor that somebody else may share: a pipe, a terminal, a socket or a file. A line waits briefly for room.
+// Writes log lines to a descriptor that other processes may share: a pipe, a terminal, a socket or a file. A line waits briefly for room.
 // Used by: log_target.cpp, any thread, one at a time.
 // Before it: a whole line. After it: the descriptor, or nothing: a line without room is dropped, because it would block the simulation.
 #pragma once

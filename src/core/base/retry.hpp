@@ -47,7 +47,7 @@ class Retry {
   int failed_ = 0;
 };
 
-// True if a failure with this errno may pass, by itself or because somebody mends its cause, and then concerns no single step.
+// True if a failure with this errno may pass, by itself or because its cause is mended, and then concerns no single step.
 bool may_be_transient(int error);
 
 }  // namespace damaris

@@ -24,7 +24,7 @@ bool is_reclaimable(const BlockHeader& block) noexcept {
 Arena::Arena(std::byte* base, std::uint64_t bytes, LaneHeader* lane) : Arena(existing(base, bytes, lane)) {
   own_index_ = std::make_shared<ArenaIndex>();
   index_ = own_index_.get();
-  state_.reserved_bytes = lane->released.load(std::memory_order_relaxed);  // nobody else uses it yet
+  state_.reserved_bytes = lane->released.load(std::memory_order_relaxed);  // no other process uses it yet
   if (bytes_ > 0) reset();
 }
 

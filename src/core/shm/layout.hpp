@@ -22,7 +22,7 @@ inline constexpr std::uint64_t kPage = 4096;
 inline constexpr std::uint64_t kOmissions = 16;   // clients of a node that are fewer steps apart omit the same writes
 inline constexpr std::uint64_t kOpenSteps = 256;  // open steps whose facts, besides their blocks, recovery finds in full
 
-inline constexpr std::uint64_t kGivenUp = 16;  // runs of steps that were given up, which a flush tells apart from stored ones
+inline constexpr std::uint64_t kGivenUp = 16;  // runs of steps that were given up, which a flush distinguishes from stored ones
 
 enum class RegionState : std::uint32_t {
   making = 0,
@@ -192,7 +192,7 @@ struct alignas(kLine) PoolHeader {
   // C, and S after a client's death: word_of the process that holds the lock; 0: none.
   std::atomic<std::uint64_t> owner;
   std::atomic<std::uint32_t> bell;  // bumped when the lock is released
-  // S initially; C stores kMixedSpaces if it is in another one: then pids cannot tell which process is dead.
+  // S initially; C stores kMixedSpaces if it is in another one: then pids do not say which process is dead.
   std::atomic<std::uint64_t> space;    // PID and time namespace of all processes
   std::atomic<std::uint32_t> waiting;  // waiting processes; one that died while waiting still counts
   ArenaState state;                    // protected by the lock

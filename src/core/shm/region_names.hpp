@@ -49,7 +49,7 @@ bool is_region_name(const std::string& name);
 std::uint64_t make_nonce();
 
 // Calls `take` with the names in /dev/shm, each with its slash, that begin with user_prefix(): of regular files only, where the file
-// system tells. It reads the folder and nothing else, because other users may put any number of files there.
+// system returns. It reads the folder and nothing else, because other users may put any number of files there.
 // Throws Error(DC_E_SHM) if /dev/shm cannot be listed; without /dev/shm there are no names.
 void for_each_name_of_user(const std::function<void(const std::string& name)>& take);
 // The names of regions that `is_wanted`, sorted. Looks only at those, and leaves out what is not a regular file of this user.

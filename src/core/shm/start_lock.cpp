@@ -28,7 +28,7 @@ bool is_still_named(int descriptor, const std::string& name) {
   return ::fstat(descriptor, &ours) == 0 && ::stat(("/dev/shm" + name).c_str(), &named) == 0 && ours.st_ino == named.st_ino;
 }
 
-// What helps where the lock cannot be made: against somebody's file at its name, or against what is wrong with /dev/shm.
+// What helps where the lock cannot be made: against another user's file at its name, or against what is wrong with /dev/shm.
 std::string remedy_for(int error, const std::string& path) {
   struct stat info = {};
   const bool is_there = ::lstat(path.c_str(), &info) == 0;

@@ -49,7 +49,7 @@ class Serving {
   virtual bool poll() = 0;
   // True while a later poll() may have work even without a new message: a read, a step, a global instance.
   virtual bool busy() = 0;
-  // True while the storage retries a step that the file system refuses, for which nobody has to wait as long as there is room.
+  // True while the storage retries a step that the file system refuses, for which no client has to wait as long as there is room.
   virtual bool is_refused() = 0;
   // True once all clients have left and everything is processed, also on the other servers.
   virtual bool finished() = 0;

@@ -108,7 +108,7 @@ TEST_CASE("check shows the model: extents in C order, bytes, what an event does"
   CHECK_THAT(reactor.out, Contains("needs MPI        yes: "));
 }
 
-TEST_CASE("check tells the buffer that K steps of N clients need") {
+TEST_CASE("check prints the buffer that K steps of N clients need") {
   const Run run = check({example("particles.xml"), "--steps", "3", "--set", "count=1000000"});
   REQUIRE(run.status == 0);
   CHECK_THAT(run.out, Contains("one client writes per step         40,000,000 bytes"));

@@ -80,7 +80,7 @@ TEST_CASE("a server that was killed after it had spilled loses nothing of it") {
   CHECK(std::filesystem::is_empty(spill));
 }
 
-TEST_CASE("recovery tells of all steps that it has stored, spilled or not") {
+TEST_CASE("recovery names all steps that it has stored, spilled or not") {
   Run run(kSpillsOfTwo, "<storage>" + Run::kRecorder + "</storage>");
   const InFolder folder(run.folder().path());
   const auto [region, written] = spill_and_kill(run, true);

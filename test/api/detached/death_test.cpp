@@ -77,7 +77,8 @@ TEST_CASE("when the server is killed, end of step, flush, signal and finalize sa
   CHECK(client("write 1").code == DC_E_NOT_INITIALIZED);
 }
 
-TEST_CASE("when the killed server's region has lost its name in /dev/shm, the client hears that what was not stored is lost") {
+TEST_CASE(
+    "when the killed server's region has lost its name in /dev/shm, the client gets the error that what was not stored is lost") {
   Run run("<clients count='1'/>");
   TestClient& client = run.attached(0);
   const shm::FoundRegion region = run.region();

@@ -290,7 +290,7 @@ TEST_CASE("what keeps a server from starting comes back to the client that start
   CHECK_THAT(refusing.client(0)("init 0").sentence, Catch::Contains("run.xml:1:") && Catch::Contains("it was asked to refuse"));
 }
 
-TEST_CASE("a client in a folder that was removed hears that as the reason, with a server of its own and in place") {
+TEST_CASE("a client in a folder that was removed gets that as the reason, with a server of its own and in place") {
   const std::string cores = GENERATE("1", "0");
   Run run("<dedicated cores='" + cores + "'/><clients count='1'/>");
   const std::string script = "cd \"$1\" && mkdir gone && cd gone && rmdir ../gone && exec \"$0\" ../run.xml";
@@ -350,7 +350,7 @@ TEST_CASE("rule 5: without MPI files of several servers and coordinated writing 
   CHECK(run.regions().empty());
 }
 
-TEST_CASE("damaris-server tells wrong usage from failure by its exit status") {
+TEST_CASE("damaris-server distinguishes wrong usage from failure by its exit status") {
   CHECK(Process({"damaris-server"}, true).wait() == 2);
   CHECK(Process({"damaris-server", "x.xml", "--clients", "0"}, true).wait() == 2);
   CHECK(Process({"damaris-server", "x.xml", "--clients", "1048577"}, true).wait() == 2);

@@ -1,4 +1,4 @@
-// Whether a step is whole: by what the servers of a run were to deliver, and by what the lines of its manifest tell.
+// Whether a step is whole: by what the servers of a run were to deliver, and by what the lines of its manifest say.
 #include <catch2/catch.hpp>
 
 #include <fstream>

@@ -1,4 +1,4 @@
-// Who takes part in a run, as its manifest tells.
+// Which servers take part in a run, by its manifest.
 #include "manifest/members.hpp"
 
 #include <catch2/catch.hpp>
