@@ -26,6 +26,7 @@ DIED = re.compile(r"client (\d+) died after")
 TOO_LATE = re.compile(r"the last (\d+) writes and signals of client (\d+) came too late")
 ENDED_BY = re.compile(r"exited on signal (\d+)")
 LAST_MAIL = "; it had to say: "  # of a server that is lost
+LOST_REGION = re.compile(r"/dev/shm(/damaris\.\S+?\.)n\d+\.s\d+")
 IN_ITS_LOG = re.compile(r"its log, .*, says whether|no log says whether")
 DATA = ("write", "alloc")
 
@@ -211,7 +212,18 @@ class Check:
         if phase == "first" and self.run.mode == "in-place" and self.kind.client_dies and not ledger.ended:
             ends = [int(call.words[1]) for call in ledger.returned("end") if call.code in (0, EARLIER_IO)]
             return step > max(ends, default=-1)  # its memory went with it: what it had not ended was nobody else's
-        return phase == "first" and self.told_failed(stored, ledger, step)
+        return phase == "first" and (self.told_failed(stored, ledger, step) or self.replaced(stored, ledger))
+
+    def replaced(self, stored, ledger):
+        """Its server died before all clients had attached. One of the others then started a server, and so a run, which replaces the first."""
+        mine = self.lost_region(ledger) if self.kind.dies_at_a_call else None
+        others = [one for phase, one in self.ledgers if phase == "first" and one.returned("init") and self.lost_region(one) != mine]
+        return mine in stored.regions[:-1] and any(one.returned("init")[0].code == 0 for one in others)
+
+    @staticmethod
+    def lost_region(ledger):
+        found = [name for call in ledger.calls if call.code == SERVER_LOST for name in LOST_REGION.findall(call.sentence)]
+        return found[-1] if found else None
 
     def died_unheard(self, stored, phase, ledger, key, call):
         """Killed before it could hear that its server, which was asked to stop, had taken its last event. The manifest calls the step partial."""

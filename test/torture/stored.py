@@ -18,6 +18,7 @@ class Stored:
     dropped_steps: set = field(default_factory=set)
     reduced_steps: set = field(default_factory=set)
     servers: int = 1
+    regions: list = field(default_factory=list)  # of each run in the manifest: the beginning of their names
     complete_by: dict = field(default_factory=dict)  # step -> servers of the lines that call it complete
     recovered_steps: set = field(default_factory=set)
     times: dict = field(default_factory=dict)  # step -> physical time, where there is one
@@ -82,7 +83,9 @@ def lines_of(path, stored):
             if number + 1 < len(lines):
                 stored.damaged.append(f"line {number + 1} of the manifest is no JSON: {line[:80]}")
             continue
-        stored.servers = read.get("servers", 1) if "run" in read else stored.servers
+        if "run" in read:
+            stored.servers = read.get("servers", 1)
+            stored.regions.append(read.get("regions", ""))
         if "step" in read:
             yield read
 
