@@ -224,14 +224,19 @@ Seal ManifestFile::last_seal() const {
   return got == sizeof bytes ? seal_of({bytes, kSealBytes}) : "";
 }
 
-bool ManifestFile::append(const Json& line, const std::function<void()>& then) {
-  std::string text = text_of(line);
+bool ManifestFile::append(const std::vector<Json>& lines, const std::function<void()>& then) {
   if (is_gone()) return false;
   const RunLock::Guard guard(lock_);
   if (is_gone()) return false;
   take_back_line();
   cut_broken_line();  // of another process: this line would be appended to it
-  text = sealed(std::move(text), last_seal()) + "\n";
+  std::string text;
+  Seal seal = last_seal();
+  for (const Json& line : lines) {
+    const std::string whole = sealed(text_of(line), seal);
+    seal = seal_of(whole);
+    text += whole + "\n";
+  }
   line_begin_ = size_of(descriptor_, path_);
   int error = write_all(descriptor_, text);
   if (error == 0 && ::fdatasync(descriptor_) != 0) error = errno;

@@ -53,10 +53,10 @@ class ManifestFile {
   // Whether the file was removed or moved, for instance with its folder, or the program closed its descriptor, or the run lock is void.
   // Create a new object then.
   bool is_gone() const;
-  // Appends a line. Returns false without effect if is_gone(): reopen it. Throws Failure, and leaves
-  // nothing of the line in the file. `then` performs what the line announces, before any other process can append; if it throws,
-  // the line stays.
-  bool append(const Json& line, const std::function<void()>& then = {});
+  // Appends lines. Returns false without effect if is_gone(): reopen it. Throws Failure, and leaves nothing of them in the file. `then`
+  // performs what they announce, before any other process can append; if it throws, they stay.
+  bool append(const std::vector<Json>& lines, const std::function<void()>& then = {});
+  bool append(const Json& line, const std::function<void()>& then = {}) { return append(std::vector<Json>{line}, then); }
   // Removes the lines of earlier runs that this one has replaced, by renaming a new file into place: a crash leaves one of the two,
   // and other processes of the run notice it through is_gone(). Throws Failure.
   void drop_replaced_lines();

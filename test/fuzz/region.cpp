@@ -144,7 +144,7 @@ void look_at(const shm::Region& region) {
   sum_of(region.model());
   shm::busy_with(region.header());
   region.unreleased_blocks();
-  shm::lacks_writes(region.header());
+  shm::losses_of(region.header());
   require(shm::overflow_steps(region.header(), shm::kNoStep).last <= shm::kHighestStep, "crowded steps are steps");
   for (std::uint32_t client = 0; client < region.client_count(); ++client)
     for (std::uint32_t mails = 0; mails < 2 * shm::kMails; ++mails)

@@ -126,13 +126,16 @@ bool log_enabled(LogLevel level) noexcept {
   return level != LogLevel::off && static_cast<int>(level) <= current_level.load(std::memory_order_relaxed);
 }
 
-LogThread::LogThread() noexcept try {
-  Log& log = the_log();
-  const std::lock_guard<std::mutex> lock(log.mutex);
-  if (log.target == nullptr) return;
-  if (log.queue == nullptr) begin_queue(log);
-  log.queue->set_wait(0);
-} catch (...) {  // no memory, or no thread
+// Not a function-try-block, whose handler would throw the exception again at its end.
+LogThread::LogThread() noexcept {
+  try {
+    Log& log = the_log();
+    const std::lock_guard<std::mutex> lock(log.mutex);
+    if (log.target == nullptr) return;
+    if (log.queue == nullptr) begin_queue(log);
+    log.queue->set_wait(0);
+  } catch (...) {  // no memory, or no thread
+  }
 }
 
 LogThread::~LogThread() {

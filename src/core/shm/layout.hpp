@@ -22,7 +22,7 @@ inline constexpr std::uint64_t kPage = 4096;
 inline constexpr std::uint64_t kOmissions = 16;   // clients of a node that are fewer steps apart omit the same writes
 inline constexpr std::uint64_t kOpenSteps = 256;  // open steps whose facts, besides their blocks, recovery finds in full
 
-inline constexpr std::uint64_t kGivenUp = 16;  // runs of steps that were given up, which a flush distinguishes from stored ones
+inline constexpr std::uint64_t kGivenUp = 64;  // runs of steps that were given up, which a flush distinguishes from stored ones
 
 enum class RegionState : std::uint32_t {
   making = 0,
