@@ -57,11 +57,11 @@ std::unique_ptr<Session> try_attach(const Regions& regions, const Identity& run,
       log_line(LogLevel::debug, gone.sentence());
       continue;
     }
-    const auto model = std::make_shared<const model::Model>(model::from_json(region->model()));
+    const auto frame = std::make_shared<const model::Frame>(model::frame_from_json(region->model().frame));
     for (std::uint32_t slot = 0; slot < region->client_count(); ++slot) {
       if (!client::try_claim(*region, slot, id)) continue;
-      configure_log(log_level(model->log.level), model->log.file, format("client {}", id));
-      return std::make_unique<Session>(region, model, slot, id);
+      configure_log(log_level(frame->log.level), frame->log.file, format("client {}", id));
+      return std::make_unique<Session>(region, frame, slot, id);
     }
     if (is_leaving != nullptr && (*is_leaving = is_about_to_leave(*region))) return nullptr;
     throw Error(DC_E_CONFIG, format("the server {} (process {}) already has its {} clients; start it with --clients N, or set "

@@ -44,7 +44,7 @@ shm::Region make_region(bool pooled) {
   shm::RegionSpec spec;
   spec.simulation = "fuzz";
   spec.xml = "<simulation/>";
-  spec.model = "{}";
+  spec.model = {"{}", "{}"};
   spec.clients = 2;
   spec.lane_messages = 4;
   spec.buffer_bytes = 4 * shm::kPage;
