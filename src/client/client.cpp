@@ -80,7 +80,8 @@ void Client::make_writers() {
     const shm::LaneSpan span = region_->span(slot_ * region_->threads() + thread);
     auto* lane = reinterpret_cast<shm::LaneHeader*>(region_->at(span.lane_offset));
     const shm::PooledArena arena(own_arena(span), region_->pool(), slot_, frame_->architecture.buffer_timeout_ms);
-    writers_.push_back(std::make_unique<Writer>(shm::LaneWriter(lane, region_->lane_messages()), arena, declared_.variables.size()));
+    writers_.push_back(
+        std::make_unique<Writer>(shm::LaneWriter(lane, region_->lane_messages()), arena, declared_.variables.size()));
   }
 }
 

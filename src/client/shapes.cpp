@@ -51,7 +51,8 @@ Shapes::Shapes(Declarations declared, std::uint32_t threads, FirstLookUp first_l
       next_id_(threads == 1 ? 0 : kOfLayout),
       variables_(declared_.variables.size()),
       first_look_up_(std::move(first_look_up)),
-      parameters_(model::initial_parameters(*declared_.frame)) {
+      parameters_(model::initial_parameters(*declared_.frame)),
+      known_(declared_.variables.size()) {
   for (const model::Layout& layout : declared_.frame->layouts) {
     Variable& variable = of_layouts_.emplace_back();
     variable.id = kOfLayout;
@@ -69,7 +70,7 @@ void Shapes::make_known(Variable& variable, std::uint32_t id) {
   const std::lock_guard lock(mutex_);
   if (variable.is_known.load(std::memory_order_relaxed)) return;
   const model::DeclaredVariable declared = declared_.variables.at(id);
-  known_.push_back(id);
+  known_[known_count_++] = id;
   const Variable& of_layout = of_layouts_[declared.layout];
   variable.id = id;
   variable.form = of_layout.form;
@@ -170,7 +171,7 @@ void Shapes::apply_parameters() {
 template <class Do>
 void Shapes::for_each(Do&& action) {
   for (Variable& of_layout : of_layouts_) action(of_layout);
-  for (const std::uint32_t id : known_) action(variables_[id]);
+  for (std::size_t i = 0; i < known_count_; ++i) action(variables_[known_[i]]);
 }
 
 // The lock is held.
@@ -191,8 +192,7 @@ Shapes::Target Shapes::target_of(const std::string& name) {
   if (const int layout = names_.layout(name); layout >= 0) return {nullptr, static_cast<std::size_t>(layout)};
   std::vector<std::string> names = declared_.paths();
   for (const model::Layout& layout : declared_.frame->layouts) names.push_back(layout.name);
-  throw Error(DC_E_UNKNOWN_NAME,
-              format("no variable or layout '{}' in {}{}", name, declared_.frame->file, name_hint(name, names)));
+  throw Error(DC_E_UNKNOWN_NAME, format("no variable or layout '{}' in {}{}", name, declared_.frame->file, name_hint(name, names)));
 }
 
 // All variables of a layout have the same shape and type, so the first of them stands for it in a message.
@@ -205,8 +205,8 @@ std::string_view Shapes::path_of(const Variable& variable) const {
 
 void Shapes::require_dims(const Variable& variable, const std::string& call, int ndims) const {
   if (ndims != variable.shape.ndims)
-    throw Error(DC_E_SHAPE, format("{}: '{}' has {} dimensions, the call gives {}", call, path_of(variable),
-                                   variable.shape.ndims, ndims));
+    throw Error(DC_E_SHAPE,
+                format("{}: '{}' has {} dimensions, the call gives {}", call, path_of(variable), variable.shape.ndims, ndims));
 }
 
 // An empty block has no ghost zones.
@@ -214,9 +214,9 @@ void Shapes::require_ghosts_fit(const Variable& variable, const model::Shape& sh
   if (shape.bytes == 0) return;
   for (int d = 0; d < shape.ndims; ++d) {
     if (shape.extents[d] >= shape.ghost_low[d] + shape.ghost_high[d]) continue;
-    throw Error(DC_E_SHAPE, format("extent {} of '{}' is {}, less than its ghost zones of {} and {} ({})", c_index(variable, d) + 1,
-                                   path_of(variable), shape.extents[d], shape.ghost_low[d], shape.ghost_high[d],
-                                   place_of(variable)));
+    throw Error(DC_E_SHAPE,
+                format("extent {} of '{}' is {}, less than its ghost zones of {} and {} ({})", c_index(variable, d) + 1,
+                       path_of(variable), shape.extents[d], shape.ghost_low[d], shape.ghost_high[d], place_of(variable)));
   }
 }
 
@@ -278,13 +278,12 @@ void Shapes::require_place(const Variable& variable, const model::Shape& shape) 
     if (variable.position[d] > std::numeric_limits<std::int64_t>::max() - interior)
       throw Error(DC_E_SHAPE,
                   format("'{}' has {} elements at offset {} of dimension {}: its end exceeds the range of 64-bit integers ({})",
-                         path_of(variable), interior, variable.position[d], c_index(variable, d) + 1,
-                         place_of(variable)));
+                         path_of(variable), interior, variable.position[d], c_index(variable, d) + 1, place_of(variable)));
     if (!has_global) continue;
     if (interior <= shape.global[d] && variable.position[d] <= shape.global[d] - interior) continue;
     throw Error(DC_E_SHAPE, format("'{}' has {} elements at offset {} of dimension {}, beyond the {} of its global array ({})",
-                                   path_of(variable), interior, variable.position[d], c_index(variable, d) + 1,
-                                   shape.global[d], place_of(variable)));
+                                   path_of(variable), interior, variable.position[d], c_index(variable, d) + 1, shape.global[d],
+                                   place_of(variable)));
   }
 }
 

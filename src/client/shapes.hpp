@@ -105,11 +105,12 @@ class Shapes {
   std::vector<std::int64_t> parameters_;
   bool changed_ = false;
 
-  std::mutex mutex_;                 // of what follows, and of the variables: a thread may look one up while another sets a shape
-  Layouts layouts_;                  // for the current parameters
-  std::deque<Variable> of_layouts_;  // by layout: what a variable of it is when it is first looked up
-  std::vector<std::uint32_t> known_;
-  std::optional<Next> next_;  // cached for the current parameters; reset when a parameter or a shape changes
+  std::mutex mutex_;                  // of what follows, and of the variables: a thread may look one up while another sets a shape
+  Layouts layouts_;                   // for the current parameters
+  std::deque<Variable> of_layouts_;   // by layout: what a variable of it is when it is first looked up
+  ZeroedArray<std::uint32_t> known_;  // ids of those that have been looked up ...
+  std::size_t known_count_ = 0;       // ... of which there are so many: a write by name allocates nothing
+  std::optional<Next> next_;          // cached for the current parameters; reset when a parameter or a shape changes
 };
 
 }  // namespace damaris::client

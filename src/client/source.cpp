@@ -35,8 +35,8 @@ std::string layout_text(const Declarations& declared, const Variable& variable) 
                               const Source& source) {
   const std::string flat = source.ndims == 1 && source.extents != nullptr ? format(" of {} elements", source.extents[0]) : "";
   throw Error(DC_E_SHAPE,
-              format("'{}' has {} dimensions and {} elements ({}), the array has {}{}", declared.path_of(variable),
-                     shape.ndims, shape.bytes / variable.element_bytes, layout_text(declared, variable), source.ndims, flat));
+              format("'{}' has {} dimensions and {} elements ({}), the array has {}{}", declared.path_of(variable), shape.ndims,
+                     shape.bytes / variable.element_bytes, layout_text(declared, variable), source.ndims, flat));
 }
 
 [[noreturn]] void refuse_extents(const Declarations& declared, const Variable& variable, const model::Shape& shape,

@@ -16,8 +16,8 @@ struct alignas(damaris::shm::kLine) dc_variable_s {
   bool always_due = false;  // enabled and due in every step: `enabled` and `schedule` need not be consulted
   // False: shape or position changed since the last check against the global array; any thread may check.
   std::atomic<bool> place_checked{false};
-  std::atomic<bool> is_known{false};  // the members are set; stored with release after them, under the mutex of Shapes
-  damaris::model::Shape shape;        // C order
+  std::atomic<bool> is_known{false};        // the members are set; stored with release after them, under the mutex of Shapes
+  damaris::model::Shape shape;              // C order
   std::int64_t position[DC_MAX_DIMS] = {};  // C order, of the interior
   std::uint64_t element_bytes = 0;
   damaris::model::StepSelection schedule;

@@ -95,7 +95,7 @@ struct Writer {
 
   shm::LaneWriter lane;
   shm::PooledArena arena;
-  ZeroedArray<std::int64_t> last_step;  // by variable that has been looked up: step of its block 0
+  ZeroedArray<std::int64_t> last_step;                                   // by variable that has been looked up: step of its block 0
   std::set<std::pair<std::uint32_t, std::int32_t>> more_blocks;          // blocks other than 0 of the open step
   std::map<std::pair<std::uint32_t, std::int32_t>, Reserved> allocated;  // not committed yet
   std::map<std::pair<std::uint32_t, std::int32_t>, Scratch> scratch;     // of the open step

@@ -129,8 +129,7 @@ Json frame_json(const Frame& frame) {
 }
 
 Json rest_json(const Model& model) {
-  return {
-      {"damaris_model", kJsonVersion}, {"variables", json_list(model.variables)}, {"plugins", json_list(model.plugins)}};
+  return {{"damaris_model", kJsonVersion}, {"variables", json_list(model.variables)}, {"plugins", json_list(model.plugins)}};
 }
 
 }  // namespace

@@ -111,7 +111,8 @@ VariableTable::VariableTable(std::string_view bytes, std::size_t layouts) : layo
   schedule_count_ = header->schedules;
   may_omit_ = header->may_omit != 0;
   const std::uint64_t places = places_of(count_);
-  const std::uint64_t before_text = sizeof(Header) + count_ * sizeof(Entry) + places * sizeof(Place) + schedule_count_ * sizeof(Schedule);
+  const std::uint64_t before_text =
+      sizeof(Header) + count_ * sizeof(Entry) + places * sizeof(Place) + schedule_count_ * sizeof(Schedule);
   if (before_text > bytes.size()) refuse(format("of {} variables has {} bytes, less than {}", count_, bytes.size(), before_text));
   mask_ = places - 1;
   text_bytes_ = bytes.size() - before_text;

@@ -97,7 +97,8 @@ TEST_CASE("names of any length are found") {
 TEST_CASE("10 000 variables are found, the ones of 100 groups with equal bare names by path only") {
   std::vector<std::pair<std::string, std::string>> names;
   for (int i = 0; i < 10'000; ++i)
-    names.emplace_back("group" + std::to_string(i % 100) + "/", (i % 2 == 0 ? "v" : "same") + std::to_string(i % 2 == 0 ? i : i / 100));
+    names.emplace_back("group" + std::to_string(i % 100) + "/",
+                       (i % 2 == 0 ? "v" : "same") + std::to_string(i % 2 == 0 ? i : i / 100));
   require_same_as_names(model_of(names), 2);
 }
 
