@@ -147,8 +147,7 @@ void Shapes::require_next() {
   if (changed_) next_layouts();
 }
 
-const model::Shape& Shapes::next_shape(const Variable& variable) {
-  if (!changed_) return variable.shape;
+const model::Shape& Shapes::changed_shape(const Variable& variable) {
   const std::lock_guard lock(mutex_);
   const Layouts& layouts = next_layouts();
   if (!variable.has_explicit_shape) return layouts[variable.layout];

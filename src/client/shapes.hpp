@@ -46,7 +46,7 @@ class Shapes {
   // Throws if apply_parameters() would throw.
   void require_next();
   // The shape that `variable` will have after apply_parameters(), until the next call; throws if that would throw.
-  const model::Shape& next_shape(const Variable& variable);
+  const model::Shape& next_shape(const Variable& variable) { return changed_ ? changed_shape(variable) : variable.shape; }
 
   // `name`: a variable or a layout; lists in the layout's dimension order; ndims 0 restores the layout's expressions. On error nothing
   // changes. A layout stands for all of its variables, also those that are looked up later.
@@ -85,6 +85,7 @@ class Shapes {
   template <class Do>
   void for_each_of(const Target& target, Do&& action);
   [[noreturn]] void throw_unknown(const std::string& name) const;
+  const model::Shape& changed_shape(const Variable& variable);
   Layouts resolve();
   const Layouts& next_layouts();
   void require_offsets(const std::string& name, int ndims, const std::int64_t* offsets) const;
