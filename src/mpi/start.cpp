@@ -10,6 +10,7 @@
 #include "api/session.hpp"
 #include "client/slot.hpp"
 #include "core/base/file.hpp"
+#include "core/base/freed_memory.hpp"
 #include "core/base/log.hpp"
 #include "core/base/process_guard.hpp"
 #include "core/model/json.hpp"
@@ -151,6 +152,8 @@ Started start_split(const Communicator& world, Agreed agreed, const std::vector<
   const Communicator servers_and_0 = Communicator::split(world.get(), has_rest ? 0 : MPI_UNDEFINED, world.rank());
   if (has_rest) agreed.model.rest = broadcast(servers_and_0.get(), agreed.model.rest);
   const Configuration configuration = role.server ? whole_configuration(agreed) : Configuration{};
+  agreed.model = {};
+  if (has_rest && !role.server) return_memory_of_parse(agreed.xml.size());
   const std::uint64_t nonce = agree_on_nonce(world);
   const auto channels = role.server ? std::make_shared<Channels>(same.get()) : nullptr;
   Started started;

@@ -6,11 +6,12 @@
 namespace damaris::test {
 namespace {
 
-std::string with_variables(int count) {
+std::string with_variables(int count, const std::string& server = "") {
   std::string data = "<layout name='line' type='double' dimensions='16'/><variable name='x' layout='line'/>";
   for (int i = 0; i < count; ++i)
     data += "<variable name='v" + std::to_string(i) + "' layout='line' unit='K' description='a variable of many'/>";
-  return "<simulation name='run'><architecture><clients count='1'/></architecture><data>" + data + "</data></simulation>";
+  return "<simulation name='run'><architecture><clients count='1'/>" + server + "</architecture><data>" + data +
+         "</data></simulation>";
 }
 
 // Memory that no file stands behind: the heap, the stacks and what else is a process's own.
@@ -22,20 +23,32 @@ std::uint64_t anonymous_bytes(pid_t pid) {
   return 0;
 }
 
+// What the client takes from its start to the end of its first step.
+std::uint64_t bytes_of_start(TestClient& client) {
+  CHECK(client("nothing").code != DC_OK);  // it has started
+  const std::uint64_t before = anonymous_bytes(client.process().pid());
+  for (const char* command : {"init 0", "write 0", "end 0"}) client.must(command);
+  const std::uint64_t bytes = anonymous_bytes(client.process().pid()) - before;
+  client.must("finalize");
+  return bytes;
+}
+
 }  // namespace
 
+// They were 16 MiB when each client had the model.
 TEST_CASE("the variables of the model take no memory of a client that does not write them") {
   if (!kMemoryIsOurs) return;
   Run run;
   run.folder().write("run.xml", with_variables(10'000));
   const auto server = run.ready_server();
-  TestClient& client = run.client(0);
-  CHECK(client("nothing").code != DC_OK);  // it has started
-  const std::uint64_t before = anonymous_bytes(client.process().pid());
-  for (const char* command : {"init 0", "write 0", "end 0"}) client.must(command);
-  // It was 24 MiB when each client had the model.
-  CHECK(anonymous_bytes(client.process().pid()) - before < 512 << 10);
-  client.must("finalize");
+  CHECK(bytes_of_start(run.client(0)) < 512 << 10);
+}
+
+TEST_CASE("a client that has parsed the configuration to start the server keeps little of it") {
+  if (!kMemoryIsOurs) return;
+  Run run;
+  run.folder().write("run.xml", with_variables(10'000, "<server start='auto'/>"));
+  CHECK(bytes_of_start(run.client(0)) < 4 << 20);
 }
 
 TEST_CASE("a server that is killed for want of memory loses nothing: its clients get the error, and 'damaris recover' stores all") {
