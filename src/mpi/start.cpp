@@ -55,7 +55,7 @@ Agreed agree_on_configuration(const Communicator& world, const char* config) {
   all_or_none(world.get(), [&] { agreed.xml = read_config_file(config); });
   require_same_on_all(world, config, agreed.xml);
   rank_0_or_none(world.get(), [&] { agreed.model = model::to_json_parts(*api::server_library().parse(agreed.xml, config)); });
-  agreed.model.frame = broadcast(world.get(), agreed.model.frame);
+  agreed.model.frame = broadcast(world.get(), std::move(agreed.model.frame));
   agreed.frame = std::make_shared<const model::Frame>(model::frame_from_json(agreed.model.frame));
   return agreed;
 }
@@ -93,7 +93,7 @@ std::uint64_t agree_on_nonce(const Communicator& world) {
 
 // No dedicated core: every rank is its own server.
 MPI_Comm start_in_place(const Communicator& world, Agreed agreed) {
-  agreed.model.rest = broadcast(world.get(), agreed.model.rest);
+  agreed.model.rest = broadcast(world.get(), std::move(agreed.model.rest));
   const Configuration configuration = whole_configuration(agreed);
   const auto channels = std::make_shared<Channels>(world.get());
   const std::uint64_t run = agree_on_nonce(world);
@@ -150,7 +150,7 @@ Started start_split(const Communicator& world, Agreed agreed, const std::vector<
   const Communicator group = Communicator::split(world.get(), role.server_index, role.server ? -1 : world.rank());
   const bool has_rest = role.server || world.rank() == 0;
   const Communicator servers_and_0 = Communicator::split(world.get(), has_rest ? 0 : MPI_UNDEFINED, world.rank());
-  if (has_rest) agreed.model.rest = broadcast(servers_and_0.get(), agreed.model.rest);
+  if (has_rest) agreed.model.rest = broadcast(servers_and_0.get(), std::move(agreed.model.rest));
   const Configuration configuration = role.server ? whole_configuration(agreed) : Configuration{};
   agreed.model = {};
   if (has_rest && !role.server) return_memory_of_parse(agreed.xml.size());
