@@ -12,6 +12,7 @@
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
+#include "core/base/freed_memory.hpp"
 #include "core/base/log.hpp"
 #include "core/base/process_guard.hpp"
 #include "core/model/json.hpp"
@@ -57,11 +58,11 @@ std::unique_ptr<Session> try_attach(const Regions& regions, const Identity& run,
       log_line(LogLevel::debug, gone.sentence());
       continue;
     }
-    const auto model = std::make_shared<const model::Model>(model::from_json(region->model()));
+    const auto frame = std::make_shared<const model::Frame>(model::frame_from_json(region->model().frame));
     for (std::uint32_t slot = 0; slot < region->client_count(); ++slot) {
       if (!client::try_claim(*region, slot, id)) continue;
-      configure_log(log_level(model->log.level), model->log.file, format("client {}", id));
-      return std::make_unique<Session>(region, model, slot, id);
+      configure_log(log_level(frame->log.level), frame->log.file, format("client {}", id));
+      return std::make_unique<Session>(region, frame, slot, id);
     }
     if (is_leaving != nullptr && (*is_leaving = is_about_to_leave(*region))) return nullptr;
     throw Error(DC_E_CONFIG, format("the server {} (process {}) already has its {} clients; start it with --clients N, or set "
@@ -146,10 +147,15 @@ std::unique_ptr<Session> start_without_mpi(const std::string& config, int id) {
     if (error.code() != DC_E_SHM) throw;
     unlisted = error;
   }
-  const auto model = server_library().parse(xml, config);
+  auto model = server_library().parse(xml, config);
   configure_log(log_level(model->log.level), model->log.file, format("client {}", id));
   if (model->architecture.dedicated_cores > 0 && unlisted) throw Error(*unlisted);
-  if (model->architecture.dedicated_cores > 0) return attach_to_server(*model, run, id, std::move(regions));
+  if (model->architecture.dedicated_cores > 0) {
+    auto session = attach_to_server(*model, run, id, std::move(regions));
+    model.reset();
+    return_memory_of_parse(xml.size());
+    return session;
+  }
   if (model::needs_mpi(*model)) throw Error(DC_E_CONFIG, model::refusal_without_mpi(*model));
   server::StartOptions options;
   options.sources = {id};
