@@ -9,7 +9,10 @@ namespace {
 
 using Catch::Contains;
 
-// Of a client whose data go nowhere, with its standard error in <folder>/out/err below the disk. It logs one warning at once.
+constexpr const char* kWarns = "no level";  // DAMARIS_LOG of a process that logs one warning at its start
+constexpr const char* kSilent = "error";    // and of one that logs nothing
+
+// Of a client whose data go nowhere, with its standard error in <folder>/out/err below the disk.
 class InPlaceRun {
  public:
   explicit InPlaceRun(const std::string& log) : run_("<dedicated cores='0'/>", log) {
@@ -19,9 +22,10 @@ class InPlaceRun {
     run_.folder().write("rules.next", text);
     std::filesystem::rename(run_.folder().file("rules.next"), run_.folder().file("rules"));
   }
-  std::vector<std::string> command() const {
+  std::vector<std::string> command(const std::string& level = kWarns) const {
     std::vector<std::string> words = on_faulty_disk(run_.folder().path().string());
-    for (const char* word : {"DAMARIS_LOG=no level", "sh", "-c", "exec \"$0\" \"$1\" 2>out/err"}) words.emplace_back(word);
+    words.push_back("DAMARIS_LOG=" + level);
+    for (const char* word : {"sh", "-c", "exec \"$0\" \"$1\" 2>out/err"}) words.emplace_back(word);
     words.emplace_back(std::getenv("DAMARIS_TEST_CLIENT"));
     words.push_back(run_.config());
     return words;
@@ -151,6 +155,32 @@ TEST_CASE("a client starts although the disk of its log hangs, and its lines com
   for (const char* call : {"init 0", "write 0", "end 0", "finalize"}) client.must(call);
   run.rule("");
   CHECK(wait_until([&] { return run.warnings_in("log").size() == 1; }));
+}
+
+TEST_CASE("a client starts again and ends although its log cannot be closed, because the disk hangs") {
+  for (const char* call : {"close", "look"})
+    for (const char* level : {kSilent, kWarns}) {
+      INFO(call << " hangs, level " << level);
+      const InPlaceRun run("<log file='out/log'/>");
+      TestClient client(run.command(level));
+      for (const char* command : {"init 0", "write 0", "end 0"}) client.must(command);
+      run.rule(std::string(call) + " hang @/log");
+      for (const char* command : {"finalize", "init 0", "write 1", "end 1", "finalize"}) client.must(command);
+      client.ask("quit");
+      CHECK(client.process().wait() == 0);
+      CHECK(run.warnings_in("log").empty() == (level == std::string(kSilent)));
+    }
+}
+
+TEST_CASE("a server ends although its log cannot be closed, because the disk hangs") {
+  for (const char* call : {"close", "look"}) {
+    INFO(call << " hangs");
+    DiskRun run("", "<clients count='1'/>", "out/log");
+    run.store(0);
+    run.rule(std::string(call) + " hang @/log");
+    run.client.must("finalize");
+    CHECK(run.ends() == 0);
+  }
 }
 
 TEST_CASE("while the disk hangs and the spill folder goes away, what was accepted stays, and what finds no room is refused") {

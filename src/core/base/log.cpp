@@ -3,10 +3,12 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <ctime>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -38,8 +40,22 @@ constexpr std::int64_t kLastLinesMs = 1000;  // for what a server has still to w
 // Read without a lock: only writing a line locks the log.
 std::atomic<int> current_level{static_cast<int>(LogLevel::off)};
 
+// At the exit of the process. A fork leaves the target to its parent. The thread that exits may have interrupted the log, in a signal handler.
+void end_log(Log& log) noexcept {
+  if (!log.creator.is_this_process() || !log.mutex.try_lock()) return;
+  std::unique_ptr<LogTarget> target = std::move(log.target);
+  log.queue = nullptr;
+  log.mutex.unlock();
+  end_log_target(std::move(target));
+}
+
+// It outlives all static objects, because threads that a disk holds up may still log.
 Log& the_log() {
-  static Log log;
+  alignas(Log) static std::array<std::byte, sizeof(Log)> memory;
+  static Log& log = *new (memory.data()) Log;
+  static const struct Ender {
+    ~Ender() { end_log(log); }
+  } ender;
   return log;
 }
 
@@ -105,6 +121,7 @@ void configure_log(LogLevel level, const std::string& file, const std::string& p
     the_log().is_named_file = !file.empty();
     the_log().tried_queue = false;
   }
+  end_log_target(std::move(target));
   current_level.store(static_cast<int>(level), std::memory_order_relaxed);
   if (!wish.empty() && !level_of(wish))
     log_line(LogLevel::warning,
