@@ -157,6 +157,22 @@ TEST_CASE("a client starts although the disk of its log hangs, and its lines com
   CHECK(wait_until([&] { return run.warnings_in("log").size() == 1; }));
 }
 
+TEST_CASE("a client whose output's folder does not answer gives up after attach-timeout, and names the folder") {
+  const Run run("<server attach-timeout='2s'/>", "<storage><hdf5 basename='out/run'/></storage>" + Run::kRecorder);
+  std::filesystem::create_directory(run.folder().file("out"));
+  run.folder().write("rules", "look hang");
+  std::vector<std::string> command = on_faulty_disk(run.folder().path().string());
+  command.emplace_back(std::getenv("DAMARIS_TEST_CLIENT"));
+  command.push_back(run.config());
+  TestClient client(command);
+  const Answer late = client("init 0");
+  CHECK(late.code == DC_E_TIMEOUT);
+  CHECK_THAT(late.sentence, Contains("'" + run.folder().file("out") + "'") && Contains("within 2000 ms"));
+  run.folder().write("rules", "");
+  for (const char* call : {"init 0", "write 0", "end 0", "finalize"}) client.must(call);
+  CHECK(run.ends());
+}
+
 TEST_CASE("a client starts again and ends although its log cannot be closed, because the disk hangs") {
   for (const char* call : {"close", "look"})
     for (const char* level : {kSilent, kWarns}) {

@@ -121,11 +121,9 @@ bool standard_error_is_file() noexcept {
   return asked == 0 && S_ISREG(facts.stx_mode);
 }
 
-std::unique_ptr<LogTarget> log_file(const std::string& path) try {
-  auto opened = answer_within(kOpeningMs, [path] { return opened_log_file(path); });
+std::unique_ptr<LogTarget> log_file(const std::string& path) {
+  auto opened = answer_within_or_wait(kOpeningMs, [path] { return opened_log_file(path); });
   return opened ? std::move(*opened) : std::make_unique<LogFile>(path, false);
-} catch (const std::system_error&) {  // the process may have no more threads
-  return opened_log_file(path);
 }
 
 std::unique_ptr<LogTarget> lazy_log_file(const std::string& path) { return std::make_unique<LogFile>(path, true); }
