@@ -33,6 +33,9 @@ class InPlaceRun {
   std::vector<std::string> warnings_in(const std::string& name) const {
     return lines_of(run_.folder().file("out/" + name), "'no level' is not a level");
   }
+  std::size_t openings(const std::string& name) const {
+    return lines_of(run_.folder().file("calls"), "open " + run_.folder().file("out/" + name)).size();
+  }
 
  private:
   Run run_;
@@ -148,13 +151,27 @@ TEST_CASE("a client whose standard error is a file on a disk that hangs goes on,
   CHECK(wait_until([&] { return run.warnings_in("err").size() == 1; }));
 }
 
-TEST_CASE("a client starts although the disk of its log hangs, and its lines come when the disk answers") {
+TEST_CASE("a client starts, and starts again, although the disk of its log hangs, and its lines come when the disk answers") {
   const InPlaceRun run("<log file='out/log'/>");
   run.rule("open hang @/log");
   TestClient client(run.command());
-  for (const char* call : {"init 0", "write 0", "end 0", "finalize"}) client.must(call);
+  for (int start = 0; start < 3; ++start)
+    for (const char* call : {"init 0", "write 0", "end 0", "finalize"}) client.must(call);
+  CHECK(run.openings("log") == 2);  // by the first start, and by the thread that writes the lines
   run.rule("");
-  CHECK(wait_until([&] { return run.warnings_in("log").size() == 1; }));
+  CHECK(wait_until([&] { return run.warnings_in("log").size() == 3; }));
+}
+
+TEST_CASE("a client starts its server although the disk of their log hangs, and each of the two waits for it once") {
+  const Run run("", "<storage><hdf5 basename='data/run'/></storage><log file='out/log'/>" + Run::kRecorder);
+  for (const char* folder : {"out", "data"}) std::filesystem::create_directory(run.folder().file(folder));
+  run.folder().write("rules", "open,look hang @/log");
+  std::vector<std::string> command = on_faulty_disk(run.folder().path().string());
+  command.insert(command.end(), {std::string("DAMARIS_LOG=") + kSilent, std::getenv("DAMARIS_TEST_CLIENT"), run.config()});
+  TestClient client(command);
+  for (const char* call : {"init 0", "write 0", "end 0", "finalize"}) client.must(call);
+  CHECK(run.ends());
+  CHECK(lines_of(run.folder().file("calls"), "open " + run.folder().file("out/log")).size() == 2);
 }
 
 TEST_CASE("a client whose output's folder does not answer gives up after attach-timeout, and names the folder") {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/answer_about.hpp"
 #include "core/base/ascii.hpp"
 #include "core/base/creator_process.hpp"
 #include "core/base/file.hpp"
@@ -29,6 +30,7 @@ struct Log {
   std::mutex mutex;  // one line at a time
   std::string process_name, place;
   std::unique_ptr<LogTarget> target;
+  LogFileCreation creation = LogFileCreation::immediate;
   LogQueue* queue = nullptr;  // the target, if it is one
   bool is_named_file = false, tried_queue = false;
   CreatorProcess creator;
@@ -100,6 +102,37 @@ std::unique_ptr<LogTarget> target_of(const std::string& file, LogFileCreation cr
   return creation == LogFileCreation::immediate ? log_file(file) : lazy_log_file(file);
 }
 
+// Whether lines go to that file already, and its disk does not take them: to open it again would only take time.
+bool is_held_up_at(const Log& log, const std::string& file, LogFileCreation creation) {
+  if (log.target == nullptr || !log.is_named_file || file.empty() || log.creation != creation) return false;
+  return log.place == place_of_log_file(file) && (is_unanswered(file) || (log.queue != nullptr && !log.queue->flush(0)));
+}
+
+bool keep_log(const std::string& file, const std::string& process_name, LogFileCreation creation) {
+  Log& log = the_log();
+  const std::lock_guard<std::mutex> lock(log.mutex);
+  if (!is_held_up_at(log, file, creation)) return false;
+  log.process_name = process_name;
+  return true;
+}
+
+void replace_log(bool is_off, const std::string& file, const std::string& process_name, LogFileCreation creation) {
+  auto target = is_off ? nullptr : target_of(file, creation);
+  std::string place = target == nullptr ? "" : place_of_log_file(file);
+  Log& log = the_log();
+  {
+    const std::lock_guard<std::mutex> lock(log.mutex);
+    log.process_name = process_name;
+    log.place = std::move(place);
+    log.target.swap(target);
+    log.creation = creation;
+    log.queue = nullptr;
+    log.is_named_file = !file.empty();
+    log.tried_queue = false;
+  }
+  end_log_target(std::move(target));
+}
+
 }  // namespace
 
 void make_log() noexcept { (void)the_log(); }
@@ -110,18 +143,8 @@ void configure_log(LogLevel level, const std::string& file, const std::string& p
   const char* given = std::getenv("DAMARIS_LOG");
   const std::string wish = given == nullptr ? "" : given;
   if (!wish.empty()) level = log_level(wish);
-  auto target = level == LogLevel::off ? nullptr : target_of(file, creation);
-  std::string place = target == nullptr ? "" : place_of_log_file(file);
-  {
-    const std::lock_guard<std::mutex> lock(the_log().mutex);
-    the_log().process_name = process_name;
-    the_log().place = std::move(place);
-    the_log().target.swap(target);
-    the_log().queue = nullptr;
-    the_log().is_named_file = !file.empty();
-    the_log().tried_queue = false;
-  }
-  end_log_target(std::move(target));
+  const bool is_off = level == LogLevel::off;
+  if (is_off || !keep_log(file, process_name, creation)) replace_log(is_off, file, process_name, creation);
   current_level.store(static_cast<int>(level), std::memory_order_relaxed);
   if (!wish.empty() && !level_of(wish))
     log_line(LogLevel::warning,

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/base/answer_within.hpp"
+#include "core/base/answer_about.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/line_writer.hpp"
@@ -121,9 +121,11 @@ bool standard_error_is_file() noexcept {
   return asked == 0 && S_ISREG(facts.stx_mode);
 }
 
-std::unique_ptr<LogTarget> log_file(const std::string& path) {
-  auto opened = answer_within_or_wait(kOpeningMs, [path] { return opened_log_file(path); });
+std::unique_ptr<LogTarget> log_file(const std::string& path) try {
+  auto opened = answer_about(path, kOpeningMs, [path] { return opened_log_file(path); });
   return opened ? std::move(*opened) : std::make_unique<LogFile>(path, false);
+} catch (const std::system_error&) {  // the process may have no more threads
+  return opened_log_file(path);
 }
 
 std::unique_ptr<LogTarget> lazy_log_file(const std::string& path) { return std::make_unique<LogFile>(path, true); }
