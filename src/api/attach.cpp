@@ -1,5 +1,6 @@
 #include "api/attach.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -22,6 +23,8 @@
 
 namespace damaris::api {
 namespace {
+
+constexpr std::int64_t kShortestLookMs = 1000;  // for a disk that answers, in a busy process
 
 // Distinguishes runs of the same name: the content of the configuration file, and its path.
 struct Identity {
@@ -72,8 +75,8 @@ std::unique_ptr<Session> try_attach(const Regions& regions, const Identity& run,
   return nullptr;
 }
 
-void refuse_other_run(const Regions& regions, const model::Model& model, const Identity& run) {
-  const std::string same_place = shm::region_prefix(shm::run_key(model));
+void refuse_other_run(const Regions& regions, const model::Model& model, const Identity& run, const shm::RunKey& key) {
+  const std::string same_place = shm::region_prefix(key);
   for (const shm::FoundRegion& found : regions) {
     if (!found.ready || !found.detached || run.is_of(found)) continue;
     if (found.config_place != run.place && found.name.rfind(same_place, 0) != 0) continue;
@@ -102,7 +105,8 @@ Error no_server(const model::Model& model, int id, const std::optional<model::Se
 // The client that holds the start lock starts the server. `regions`: what was found just now.
 std::unique_ptr<Session> attach_to_server(const model::Model& model, const Identity& run, int id, Regions regions) {
   const Deadline deadline = Deadline::after_ms(model.architecture.attach_timeout_ms);
-  shm::StartLock lock(shm::run_key(model));
+  const shm::RunKey key = shm::run_key_within(model, std::max(model.architecture.attach_timeout_ms, kShortestLookMs));
+  shm::StartLock lock(key);
   std::optional<model::ServerLog> started;
   bool is_leaving = false, is_held = false;  // is_held: by another start
   for (;; regions = regions_of_job()) {
@@ -113,12 +117,12 @@ std::unique_ptr<Session> attach_to_server(const model::Model& model, const Ident
     if (may_start && !is_held) {
       regions = regions_of_job();  // another start may have ended meanwhile
       if (auto session = try_attach(regions, run, id)) return session;
-      refuse_other_run(regions, model, run);
+      refuse_other_run(regions, model, run, key);
       started = shm::log_of_background_server(model);
       spawn_server(model.file, 0, deadline.left_ms(model.architecture.attach_timeout_ms));
       continue;
     }
-    if (!model.architecture.start_server) refuse_other_run(regions, model, run);
+    if (!model.architecture.start_server) refuse_other_run(regions, model, run, key);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   if (is_leaving)

@@ -1,5 +1,5 @@
 // Asks what a disk that hangs may never answer, on a thread of its own.
-// Used by: looks at the log; any thread, off the hot path.
+// Used by: looks at the log, the configuration and the output's folder; any thread, off the hot path.
 // Before it: a call that may block for ever. After it: its result, or none.
 #pragma once
 
@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <future>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -32,6 +33,14 @@ auto answer_within(std::int64_t timeout_ms, Work work) -> std::optional<decltype
   }
   thread.join();
   return answer.get();
+}
+
+// The same, but where the process may have no more threads it waits as long as `work` takes, and may begin it twice.
+template <class Work>
+auto answer_within_or_wait(std::int64_t timeout_ms, Work work) -> std::optional<decltype(work())> try {
+  return answer_within(timeout_ms, work);
+} catch (const std::system_error&) {
+  return work();
 }
 
 }  // namespace damaris
