@@ -1,4 +1,4 @@
-#include "core/base/json.hpp"
+#include "core/base/json_bytes.hpp"
 
 #include "core/model/json.hpp"
 
@@ -130,8 +130,7 @@ std::string to_json(const Model& model) {
                        {"plugins", json_list(model.plugins)},
                        {"log", {{"level", model.log.level}, {"file", model.log.file}}},
                        {"server_log", {{"place", model.server_log.place}, {"bytes_before", model.server_log.bytes_before}}}};
-  // A path need not be UTF-8; it is used in messages only, so a replaced character does no harm.
-  return text_of(result);
+  return text_with_bytes_of(result);  // recovery enters the folder
 }
 
 }  // namespace damaris::model
