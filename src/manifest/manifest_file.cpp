@@ -97,7 +97,8 @@ ManifestFile::ManifestFile(std::string path, Existing existing, RunLock& run_loc
   const RunLock::Guard guard(lock_);
   try {
     open();
-    const bool is_begun = (again || !first_) && size_of(descriptor_, path_) > 0;
+    const bool is_empty = size_of(descriptor_, path_) == 0, is_begun = (again || !first_) && !is_empty;
+    if (existing == Existing::recover && !again && !is_empty) require_run_of(run);
     if (!is_begun) start(existing, run, of_earlier);
   } catch (...) {
     close();
@@ -110,10 +111,10 @@ ManifestFile::~ManifestFile() {
   close();
 }
 
-// Continues the manifest of the run whose server has died.
-void ManifestFile::continue_run(const RunEntry& run) {
-  if (outline_of(path_).regions != run.regions) throw other_run(path_);
-  cut_broken_line();
+// The run of a recovery is that of the dead server. This is checked even while other processes of the same job have the manifest open:
+// they may belong to a later run.
+void ManifestFile::require_run_of(const RunEntry& recovery) const {
+  if (!outline_of(path_).has_server(recovery.regions)) throw other_run(path_);
 }
 
 // A run that stored nothing removes its lines.
@@ -153,7 +154,7 @@ bool ManifestFile::is_ours() const { return identity_.is_of(descriptor_); }
 
 void ManifestFile::start(Existing existing, const RunEntry& run, const std::vector<Json>& of_earlier) {
   remove_leftovers();
-  if (existing == Existing::recover && size_of(descriptor_, path_) > 0) return continue_run(run);
+  if (existing == Existing::recover && size_of(descriptor_, path_) > 0) return cut_broken_line();
   if (existing == Existing::refuse && outline_of(path_).mentions_steps) throw earlier_record(path_);
   drop_replaced_lines();
   cut_broken_line();

@@ -128,14 +128,22 @@ void ManifestWriter::open(const CheckEarlier& check_earlier) {
   if (again) warn_of_moved(path);
   if (goes_on && file_->is_first()) remove_unrecorded(earlier.regions, earlier.servers);
   if (begins && file_->is_first()) warn_of_own_job(earlier, took_part);
-  if (joins(path, again)) file_->append(to_json(ServerEntry{ServerEntry::What::joined, host_.server_index, host_.host_name, {}}));
+  if (joins(path, again)) append_joined();
 }
 
-// A recovery is none of the run's processes. One that opens the manifest again has joined it before, unless it is a new manifest: a
-// second line would say that it came back without having ended.
+void ManifestWriter::append_joined() {
+  ServerEntry entry;
+  entry.server = host_.server_index;
+  entry.host = host_.host_name;
+  entry.regions = run_.regions;
+  file_->append(to_json(entry));
+}
+
+// A recovery is none of the run's processes. One that opens the manifest again has joined or begun it before, unless it is a new
+// manifest, which any of them may have begun: a second line would say that it came back without having ended.
 bool ManifestWriter::joins(const std::string& record, bool again) const {
-  if (!apart() || file_->is_first() || existing_ == Existing::recover) return false;
-  return !again || !Members(record).has(host_.host_name, host_.server_index);
+  if (!apart() || existing_ == Existing::recover) return false;
+  return again ? !Members(record).has(host_.host_name, host_.server_index) : !file_->is_first();
 }
 
 // No warning if another process of the run has copied the lines into the current file.

@@ -87,6 +87,7 @@ class ManifestWriter {
   // Without MPI there may be unknown servers on other nodes.
   bool shared() const { return !connected_ || host_.communicator == nullptr; }
   bool joins(const std::string& record, bool again) const;
+  void append_joined();
   bool needs_end_line() const;
   void append_end();
   void open(const CheckEarlier& check_earlier = {});

@@ -3,7 +3,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
-#include "core/base/json.hpp"
+#include "core/base/json_bytes.hpp"
 #include "core/model/json.hpp"
 
 namespace damaris::model {
@@ -220,7 +220,8 @@ class TextReader {
 
  private:
   // Whether `parsed` becomes part of the tree.
-  bool keeps(int depth, Json::parse_event_t event, const Json& parsed) {
+  bool keeps(int depth, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::value) restore_bytes(parsed);
     if (depth == 1 && event == Json::parse_event_t::key) key_ = parsed.get_ref<const std::string&>();
     if (depth == 1 && event == Json::parse_event_t::value && key_ == "damaris_model") is_known_ = parsed == kJsonVersion;
     if (depth != 2 || event != Json::parse_event_t::object_end) return true;

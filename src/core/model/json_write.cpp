@@ -1,4 +1,4 @@
-#include "core/base/json.hpp"
+#include "core/base/json_bytes.hpp"
 
 #include "core/model/json.hpp"
 
@@ -134,13 +134,12 @@ Json rest_json(const Model& model) {
 
 }  // namespace
 
-// A path need not be UTF-8; it is used in messages only, so the character that replaces a byte does no harm.
 std::string to_json(const Model& model) {
   Json whole = frame_json(model);
   whole.update(rest_json(model));
-  return text_of(whole);
+  return text_with_bytes_of(whole);
 }
 
-JsonParts to_json_parts(const Model& model) { return {text_of(frame_json(model)), text_of(rest_json(model))}; }
+JsonParts to_json_parts(const Model& model) { return {text_with_bytes_of(frame_json(model)), text_with_bytes_of(rest_json(model))}; }
 
 }  // namespace damaris::model

@@ -78,6 +78,19 @@ TEST_CASE("a part of a model is refused in the place of the other") {
   REQUIRE(error_of([&] { from_json({parts.frame, ""}); }).code() == DC_E_CONFIG);
 }
 
+TEST_CASE("rule 6: paths in the compiled form may have any bytes") {
+  const std::string odd = "/tmp/\xff\xfe/caf\xe9\xc3\xa9/x";
+  Model model = example_model();
+  model.file = model.folder = model.architecture.spill = model.log.file = model.server_log.place = odd;
+  model.plugins[0].library = odd;
+  model.plugins[0].settings = {{"basename", odd}};
+  model.events[0].actions[0].library = odd;
+  const Model back = from_json(to_json(model));
+  for (const std::string& path : {back.file, back.folder, back.architecture.spill, back.log.file, back.server_log.place,
+                                  back.plugins[0].library, back.plugins[0].settings[0].second, back.events[0].actions[0].library})
+    CHECK(path == odd);
+}
+
 TEST_CASE("rule 6: layouts of the compiled form resolve as those of the XML") {
   const Model model = example_model();
   const Model back = from_json(to_json(model));
