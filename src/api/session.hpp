@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "client/client.hpp"
@@ -25,8 +26,8 @@ class Session {
   ~Session();
 
   client::Client& client() noexcept { return *client_; }
-  // Describes what would be lost if the process ended now, or "". Only in place: a separate server continues and reports it.
-  std::string loss_at_exit() const;
+  // Describes what is lost as the process ends now, or "". Only in place: a separate server continues and reports it.
+  std::string loss_at_exit();
   // False in a fork of the process that attached.
   bool is_own() const noexcept { return creator_.is_this_process(); }
   // The pid of that process, for messages.
@@ -37,6 +38,7 @@ class Session {
 
  private:
   client::PumpResult pump();
+  std::optional<server::Unstored> unstored_at_exit();
   const CreatorProcess creator_;
   const std::int32_t process_ = this_process().pid;
   std::mutex pump_mutex_;

@@ -61,6 +61,8 @@ class Client {
   dc_status_t status();
   // The open step if something was written in it, otherwise nothing.
   std::optional<std::int64_t> unfinished_step() const { return steps_.unfinished(); }
+  // kNoStep if none has ended.
+  std::int64_t last_ended_step() const noexcept { return steps_.last_ended(); }
 
  private:
   Writer& own_writer() { return writers_.size() == 1 ? *writers_[0] : writer_of_thread(); }

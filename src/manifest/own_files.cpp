@@ -62,15 +62,23 @@ std::vector<std::string> OwnFiles::of_earlier_runs() const {
   return names;
 }
 
-// Only now, because a run that stores nothing must not destroy data.
-bool OwnFiles::stored(const std::string& name) {
-  if (!std::exchange(has_stored_, true) && replaces_all_)
-    for (std::string& earlier : of_earlier_runs()) earlier_.insert(std::move(earlier));
+void OwnFiles::prepare() {
+  if (prepared_ || !replaces_all_) return;
+  std::set<std::string> earlier;
+  for (std::string& name : of_earlier_runs()) earlier.insert(std::move(name));
+  earlier_.swap(earlier);
+  prepared_ = true;
+}
+
+bool OwnFiles::stored(const std::string& name) noexcept {
+  has_stored_ = true;
   earlier_.erase(name);
   return of_this_run_.erase(name) > 0;
 }
 
+// Not before a file is stored, because a run that stores nothing must not destroy data.
 void OwnFiles::remove_earlier() {
+  if (!has_stored_) return;
   for (const std::string& name : std::exchange(earlier_, {})) ::unlink((names_.folder() + "/" + name).c_str());
 }
 

@@ -33,19 +33,22 @@ class OwnFiles {
   void join(const std::string& record, std::uint64_t begins_at);
   // Names (without folder) of the files of earlier runs, sorted.
   std::vector<std::string> of_earlier_runs() const;
+  // Call before each file is stored: looks for the files of earlier runs, the first time.
+  void prepare();
   // Call after each file is stored: it is none of an earlier run's any more. From the first one on the others may be removed. Returns
-  // whether it has replaced a file of this run, which this server had stored before it came back.
-  bool stored(const std::string& name);
+  // whether it has replaced a file of this run, which this server had stored before it came back. Allocates nothing: a file that is stored
+  // must not stay among those to be removed because memory is short.
+  bool stored(const std::string& name) noexcept;
   // Removes the files of earlier runs, if they are to be removed and this server has stored a file.
   void remove_earlier();
 
  private:
   const FileNames& names_;
   bool replaces_all_;
-  bool has_stored_ = false;
+  bool prepared_ = false, has_stored_ = false;
   bool all_of_this_run_ = false;
   std::set<std::string> of_this_run_;  // when it joined
-  std::set<std::string> earlier_;      // to be removed
+  std::set<std::string> earlier_;      // to be removed once this server has stored a file
 };
 
 }  // namespace damaris::manifest

@@ -43,25 +43,23 @@ void StepCollector::add_passed_servers(StepEntry& record) const {
   record.servers = std::move(servers);
 }
 
-std::vector<StepEntry> StepCollector::ready() {
-  const std::int64_t passed = *std::min_element(last_.begin(), last_.end());
-  std::vector<StepEntry> steps;
-  while (!open_.empty() && open_.begin()->first <= passed) {
-    add_passed_servers(steps.emplace_back(std::move(open_.begin()->second)));
-    open_.erase(open_.begin());
-  }
-  return steps;
+void StepCollector::move_first(std::deque<StepEntry>& lines) {
+  const auto first = open_.begin();
+  add_passed_servers(first->second);
+  lines.push_back(std::move(first->second));
+  open_.erase(first);
 }
 
-std::vector<StepEntry> StepCollector::rest() {
-  std::vector<StepEntry> steps;
-  for (auto& [step, record] : open_) {
-    record.complete = false;
-    add_passed_servers(record);
-    steps.push_back(std::move(record));
+void StepCollector::move_ready(std::deque<StepEntry>& lines) {
+  const std::int64_t passed = *std::min_element(last_.begin(), last_.end());
+  while (!open_.empty() && open_.begin()->first <= passed) move_first(lines);
+}
+
+void StepCollector::move_rest(std::deque<StepEntry>& lines) {
+  while (!open_.empty()) {
+    open_.begin()->second.complete = false;
+    move_first(lines);
   }
-  open_.clear();
-  return steps;
 }
 
 }  // namespace damaris::manifest

@@ -53,20 +53,21 @@ class StepCollector {
  public:
   explicit StepCollector(int servers);
 
-  // A server that reports a step will not report earlier ones.
+  // A server that reports a step will not report earlier ones. If it throws, `record` is as before.
   void add(int server, StepEntry&& record);
   // The server will report no step up to `step` any more; `losses` are missing from these steps.
   void pass(int server, std::int64_t step, Losses losses = {});
   // Whether the server has passed every possible step.
   bool is_finished(int server) const;
-  // Returns the steps that every server has reported or passed, each once.
-  std::vector<StepEntry> ready();
-  // Returns all remaining steps at the end. Those that some server has neither reported nor passed are incomplete.
-  std::vector<StepEntry> rest();
+  // Moves the steps that every server has reported or passed to the end of `lines`. If it throws, those that it has not moved are still here.
+  void move_ready(std::deque<StepEntry>& lines);
+  // The same for all remaining steps, at the end. Those that some server has neither reported nor passed are incomplete.
+  void move_rest(std::deque<StepEntry>& lines);
 
  private:
   // Adds the servers that have passed the step without reporting it.
   void add_passed_servers(StepEntry& record) const;
+  void move_first(std::deque<StepEntry>& lines);
 
   std::vector<std::int64_t> last_;  // by server: the last step it has reported
   std::vector<Losses> losses_;      // by server: as of its last pass()

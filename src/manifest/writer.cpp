@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -25,6 +26,16 @@ constexpr std::chrono::milliseconds kLockWait{30'000}, kLockWaitInPlace{1'000};
 
 std::string run_id(const dc_host_t& host) {
   return utc_now_ms() + "-" + host.host_name + "-" + std::to_string(::getpid()) + "-" + std::to_string(host.server_index);
+}
+
+// The destructor of Json takes memory, and ends the process where there is none. So see first that there is enough for the text of a line
+// and what it is made from; a step that does not get it is reported later.
+void require_memory_for(const StepEntry& record) {
+  constexpr std::size_t kLine = 65'536, kDataset = 4'096, kLayer = 64;
+  std::size_t bytes = kLine;
+  for (const FileEntry& file : record.files)
+    for (const DatasetEntry& dataset : file.datasets) bytes += kDataset + kLayer * dataset.sources.size();
+  ::operator delete(::operator new(bytes));
 }
 
 // Identifies this run among all runs on this machine.
@@ -226,18 +237,19 @@ void ManifestWriter::send_to_others(const Json& message) const {
 }
 
 void ManifestWriter::report(StepEntry&& record, Instant since) {
+  require_memory_for(record);
   record.reporters = {{entry_host(), host_.server_index}};
   add_unrecorded(to_json(record));
   if (!keeps_manifest()) return send_to_keeper(to_json(record), "of step " + std::to_string(record.step));
   collector_.add(connected_ ? host_.server_index : 0, std::move(record));
-  add_due(collector_.ready(), since);
+  due_since_ = since;
 }
 
 void ManifestWriter::passed(std::int64_t step) {
   if (keeps_manifest()) {
     if (!connected_) return;
     collector_.pass(host_.server_index, step, losses_of(host_));
-    add_due(collector_.ready(), Clock::now());
+    due_since_ = Clock::now();
     return void(write());
   }
   if (step == std::numeric_limits<std::int64_t>::max())
@@ -257,16 +269,20 @@ void ManifestWriter::receive(int from, const std::string& message) {
     collector_.pass(from, json.at("passed").get<std::int64_t>(), losses_from(json));
   else
     collector_.add(from, step_from_json(json));
-  add_due(collector_.ready(), Clock::now());
+  due_since_ = Clock::now();
   write();
 }
 
-void ManifestWriter::add_due(std::vector<StepEntry>&& due, Instant since) {
-  if (!due.empty()) since_ = since;
-  for (StepEntry& step : due) {
-    forecast(step);
-    lines_.push_back(std::move(step));
-  }
+// The forecast can wait for memory, a line cannot.
+void ManifestWriter::take_due() {
+  const std::size_t before = lines_.size();
+  collector_.move_ready(lines_);
+  if (lines_.size() > before) since_ = due_since_;
+  for (std::size_t i = before; i < lines_.size(); ++i) try {
+      forecast(lines_[i]);
+    } catch (const std::bad_alloc&) {
+      return;
+    }
 }
 
 // If each server adds its own lines, assumes that the others store about as much.
@@ -295,6 +311,7 @@ bool ManifestWriter::write(bool last) {
 }
 
 bool ManifestWriter::try_lines(bool last) {
+  take_due();
   if (lines_.empty()) return true;
   const Instant begun = Clock::now();
   if (last) wait_for_lock(end_left());
@@ -337,6 +354,7 @@ void ManifestWriter::append(const std::vector<Json>& lines, const std::function<
 void ManifestWriter::write_lines() {
   if (file_ == nullptr || file_->is_gone()) open();
   while (!lines_.empty()) {
+    require_memory_for(lines_.front());
     append(to_json(lines_.front()));
     recorded_.add(lines_.front().step);
     const bool replaces = !lines_.front().files.empty();
@@ -362,7 +380,8 @@ void ManifestWriter::append_end() {
 void ManifestWriter::finish(bool leaves_steps) {
   if (!keeps_manifest()) return own_files_.remove_earlier();
   wait_for_lock(end_left());
-  add_due(collector_.rest(), Clock::now());
+  take_due();
+  if (const std::size_t before = lines_.size(); collector_.move_rest(lines_), lines_.size() > before) since_ = Clock::now();
   retry_.end_within(leaves_steps ? 0 : end_left().count(), Clock::now());
   try {
     const auto write_all_lines = [&] {

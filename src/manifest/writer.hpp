@@ -56,11 +56,14 @@ class ManifestWriter {
   // `host` and `names` must outlive this object.
   ManifestWriter(const dc_host_t& host, const WriterOptions& options, const FileNames& names);
 
+  // Call before storing each file.
+  void prepare() { own_files_.prepare(); }
   // Call after storing each file `name`. The remaining files of an earlier run that is to be overwritten are removed when the
   // manifest has a line of this run. Until then the earlier lines are valid, and a crash must leave the files that they name. Returns
   // whether it has replaced a file that this server had stored in this run before it came back.
-  bool begin(const std::string& name) { return own_files_.stored(name); }
-  // Reports what this server stored of a step that was complete at `since`, in step order. If its line is due, write() adds it.
+  bool begin(const std::string& name) noexcept { return own_files_.stored(name); }
+  // Reports what this server stored of a step that was complete at `since`, in step order. If its line is due, write() adds it. If it
+  // throws, `record` is not reported, and as before but for its reporters.
   void report(StepEntry&& record, Instant since);
   // Adds the lines that are due. Returns false if a line could not be added and will be retried: call it again. Throws Failure when
   // the retry time is over, or with `last` at once; the line is then kept and added with the next one.
@@ -108,7 +111,7 @@ class ManifestWriter {
   void send_to_keeper(const Json& message, const std::string& of) const;
   void send_to_others(const Json& message) const;
   void remove_files_of_others() const;
-  void add_due(std::vector<StepEntry>&& due, Instant since);
+  void take_due();
   void forecast(StepEntry& step);
   bool try_lines(bool last = false);
   void append(const std::vector<Json>& lines, const std::function<void()>& then = {});
@@ -134,9 +137,9 @@ class ManifestWriter {
   std::unique_ptr<Views> views_;        // on the server that keeps the manifest
   StepCollector collector_;
   UnrecordedSteps unrecorded_;
-  std::deque<StepEntry> lines_;  // to be written
-  StepSpan recorded_;            // steps recorded in the current manifest file
-  Instant since_ = {};           // when the last of lines_ became due
+  std::deque<StepEntry> lines_;          // to be written
+  StepSpan recorded_;                    // steps recorded in the current manifest file
+  Instant since_ = {}, due_since_ = {};  // when the last of lines_ became due, and the last report came
   Retry retry_;
   std::string refusal_;
   DiskForecast forecast_;

@@ -73,6 +73,8 @@ class IntakeSide {
   // True if a later pass may have work even without a new message.
   bool busy() const;
   std::int64_t completed() const noexcept { return completed_; }
+  // The lowest step, complete or not, that the plugins are not done with.
+  std::optional<std::int64_t> lowest_unprocessed() const { return ledger_.lowest_unprocessed(); }
   bool all_left() const { return roster_.all_left(); }
   // Nothing is held, but for steps that are left to recovery; nothing is submitted or handed out.
   bool is_drained() const { return (leaves_steps_ || ledger_.empty()) && !busy(); }

@@ -37,6 +37,7 @@ class Server final : public Serving {
   bool is_refused() override {
     return work_.is_refused() && work_.agreed(region_->header().last_complete.load(std::memory_order_relaxed));
   }
+  std::optional<Unstored> unstored() const override;
   bool busy() override { return intake_.busy() || !work_.agreed(intake_.completed()); }
   Status run(const std::atomic<bool>* stop = nullptr) override;
   Status close() override;

@@ -86,7 +86,7 @@ std::uint64_t OutputFile::publish(bool overwrite) {
   published_ = true;
   try {
     sync_folder_of(final_path_);
-  } catch (const Failure&) {
+  } catch (...) {
     ::unlink(final_path_.c_str());  // the name may not be durable: either a retry writes the file again, or it is absent
     throw;
   }

@@ -140,6 +140,8 @@ std::string to_json(const Model& model) {
   return text_with_bytes_of(whole);
 }
 
-JsonParts to_json_parts(const Model& model) { return {text_with_bytes_of(frame_json(model)), text_with_bytes_of(rest_json(model))}; }
+JsonParts to_json_parts(const Model& model) {
+  return {text_with_bytes_of(frame_json(model)), text_with_bytes_of(rest_json(model))};
+}
 
 }  // namespace damaris::model

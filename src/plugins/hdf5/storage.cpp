@@ -26,6 +26,12 @@ Instant completed(const dc_step_t& step, Instant now) {
   return now - std::chrono::duration_cast<Instant::duration>(std::chrono::duration<double>(step.age_s));
 }
 
+constexpr std::size_t kMostUnreported = 64;  // steps in a row that are lost for want of memory
+constexpr char kLostSentence[] =
+    " is not stored: the server is out of memory, if its log gives no other reason; give the dedicated core more, or write less in "
+    "one "
+    "step";
+
 std::string remedy_for(int error) {
   switch (error) {
     case ENOSPC:
@@ -86,6 +92,7 @@ Storage::Storage(const dc_host_t& host)
       retry_(settings_.retry_ms) {
   continues_ = !settings_.restart.empty() && same_place(settings_.restart, settings_.basename);
   warn_of_fewer_threads(host, settings_.threads, writer_.threads());
+  unreported_.reserve(kMostUnreported);
   check_names(host);
   check_types(host);
   warn_of_cut_chunks(host, MemoryBound(settings_.memory_bytes));
@@ -136,7 +143,9 @@ void Storage::receive(int from, const std::string& message) {
 
 void Storage::passed(std::int64_t step) {
   schedule_->passed(step);
-  if (!leaves_steps()) manifest_->passed(step);
+  if (leaves_steps()) return;
+  report_all();
+  manifest_->passed(step);
 }
 
 int Storage::store(const dc_step_t& step) {
@@ -146,16 +155,67 @@ int Storage::store(const dc_step_t& step) {
   try {
     code = advance(step, now);
   } catch (...) {
+    keep_record(step.step);
     current_.reset();
     retry_.next_thing();
     throw;
   }
   if (code == DC_AGAIN || code == DC_WAIT || code == DC_REFUSED) return code;
-  const std::optional<Error> refused = current_->refused;
+  const std::optional<Error> refused = std::move(current_->refused);
   current_.reset();
   if (code != DC_OK) retry_.next_thing();
   if (code == DC_OK && refused) throw *refused;
   return code;
+}
+
+// Needs no memory, which may be what is short. A step that a recovery could not store is there for another one.
+void Storage::keep_record(std::int64_t step) noexcept try {
+  owes_lines_ = true;
+  if (current_->reported) return;
+  const bool lost = !current_->written;
+  if (lost && settings_.existing == manifest::Existing::recover) {
+    has_left_steps_ = true;
+    return;
+  }
+  manifest::StepEntry& record = current_->record;
+  record.step = step;
+  record.complete = record.complete && !lost;
+  unreported_.push_back({std::move(record), current_->complete, lost});
+} catch (...) {  // more steps in a row than there is room for
+}
+
+// What it has not reported when it throws std::bad_alloc waits for the next call.
+void Storage::report_all() {
+  while (!unreported_.empty()) {
+    auto& [record, complete, lost] = unreported_.front();
+    if (record.servers.empty()) record.servers.push_back(host_.server_index);
+    if (record.at.empty()) record.at = utc_now_ms();
+    if (lost) record.failures.push_back(names_.final_path(record.step) + kLostSentence);
+    lost = false;
+    manifest_->report(std::move(record), complete);
+    unreported_.erase(unreported_.begin());
+  }
+}
+
+manifest::Views::Work Storage::work() {
+  if (owes_lines_) {
+    report_all();
+    if (!manifest_->write()) return manifest::Views::Work::later;
+    owes_lines_ = false;
+  }
+  return manifest_->work();
+}
+
+// Lines that can be written are, whatever becomes of the others.
+void Storage::finish() {
+  bool all = true;
+  try {
+    report_all();
+  } catch (const std::bad_alloc&) {
+    all = false;
+  }
+  manifest_->finish(leaves_steps() || !all);
+  if (!all) throw std::bad_alloc();
 }
 
 int Storage::advance(const dc_step_t& step, Instant now) {
@@ -181,6 +241,7 @@ int Storage::try_to_write(const dc_step_t& step, Instant now) {
     begin_attempt(step, now);
   }
   if (const int code = attempt(step); code != DC_OK) return code;
+  current_->written = true;
   if (retry_.failed() > 0) {
     const std::string line = "hdf5: step " + std::to_string(step.step) + " is stored after " + retry_.effort(Clock::now());
     host_.log(host_.self, 2, line.c_str());
@@ -190,7 +251,6 @@ int Storage::try_to_write(const dc_step_t& step, Instant now) {
   retry_.stored();
   if (!record.files.empty() && continues_) restart_->replace_from(step.step);  // even if the line fails: the file is in place
   report(step);
-  current_->written = true;
   return DC_OK;
 }
 
@@ -300,7 +360,9 @@ void Storage::report(const dc_step_t& step) {
     schedule_->written(record.stored_s);
   else
     schedule_->passed(step.step);
-  manifest_->report(std::move(record), current_->complete);
+  unreported_.push_back({std::move(record), current_->complete, false});
+  current_->reported = true;
+  report_all();
 }
 
 // Returns false if more is left of the file: call again.
@@ -308,7 +370,9 @@ bool Storage::write_file(const dc_step_t& step) {
   std::unique_ptr<StepFile> file = std::move(current_->file);  // removed if it fails, before anything else is written
   if (!file) {
     schedule_->begin(step.step);
+    manifest_->prepare();
     if (shared_) {
+      current_->record.files.reserve(1);
       current_->record.files.push_back(write_shared_file(step));
       return true;
     }
@@ -335,12 +399,18 @@ manifest::FileEntry Storage::write_shared_file(const dc_step_t& step) {
 }
 
 void Storage::publish(StepFile& file, const dc_step_t& step) {
-  const manifest::FileEntry entry = file.publish(settings_.existing != manifest::Existing::refuse);
-  if (manifest_->begin(entry.name)) warn_of_replaced(entry.name);
-  std::uint64_t raw_bytes = 0;
-  for (const manifest::DatasetEntry& dataset : entry.datasets) raw_bytes += dataset.raw_bytes;
-  host_.stored(host_.self, names_.final_path(step.step).c_str(), entry.bytes, raw_bytes);
-  current_->record.files.push_back(entry);
+  std::vector<manifest::FileEntry>& files = current_->record.files;
+  files.reserve(files.size() + 1);
+  files.push_back(file.publish(settings_.existing != manifest::Existing::refuse));
+  const manifest::FileEntry& entry = files.back();
+  const bool replaced = manifest_->begin(entry.name);
+  try {
+    if (replaced) warn_of_replaced(entry.name);
+    std::uint64_t raw_bytes = 0;
+    for (const manifest::DatasetEntry& dataset : entry.datasets) raw_bytes += dataset.raw_bytes;
+    host_.stored(host_.self, names_.final_path(step.step).c_str(), entry.bytes, raw_bytes);
+  } catch (const std::bad_alloc&) {  // the step is stored, whether or not there is memory to say so
+  }
 }
 
 // Omits only the dataset that cannot be stored as declared: the step is partial, and its clients get the error.

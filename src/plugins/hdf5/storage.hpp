@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/base/retry.hpp"
 #include "layout/place_warnings.hpp"
@@ -41,9 +42,9 @@ class Storage {
   // No further step up to `step` will be passed to store().
   void passed(std::int64_t step);
   // Performs a piece of background work.
-  manifest::Views::Work work() { return manifest_->work(); }
+  manifest::Views::Work work();
   // Call after the last step. Throws Failure if the manifest is incomplete, damaris::Error if the views are.
-  void finish() { manifest_->finish(leaves_steps()); }
+  void finish();
   // Fills a client's block with data of an earlier run. Throws damaris::Error.
   void read(const dc_read_t& read);
   // The reader of that run. Throws damaris::Error; DC_E_CONFIG without restart="...".
@@ -58,6 +59,7 @@ class Storage {
     Instant attempt = {};                 // the last one
     std::unique_ptr<StepFile> file = {};  // of the attempt that goes on
     bool written = false;                 // its file is published, or it has none
+    bool reported = false;                // its record is in unreported_, or further
     std::optional<Error> refused = {};    // the error of the first dataset refused in the last attempt
     std::string refusal = {};             // why the file system took neither the file nor the line
   };
@@ -76,6 +78,8 @@ class Storage {
   bool in_place() const { return host_.regions == nullptr || host_.regions[0] == '\0'; }
   int abandon(const dc_step_t& step, dc_code code, std::string sentence);
   void report(const dc_step_t& step);
+  void report_all();
+  void keep_record(std::int64_t step) noexcept;
   void warn(std::vector<PlaceWarning>&& warnings);
   void warn_of_replaced(const std::string& file);
   void share();
@@ -94,6 +98,14 @@ class Storage {
   std::unique_ptr<SharedFiles> shared_;  // nullptr: this server writes its own files
   std::unique_ptr<WriteSchedule> schedule_;
   std::optional<CurrentStep> current_;
+  // For the manifest, in step order. There is room in advance: a record of a step that is lost for want of memory needs none.
+  struct Unreported {
+    manifest::StepEntry record;
+    Instant complete;
+    bool lost = false;  // for a reason that the record does not give yet
+  };
+  std::vector<Unreported> unreported_;
+  bool owes_lines_ = false;      // a step has ended with an exception, so that its line may not be written
   bool has_left_steps_ = false;  // to another recovery
   PlaceWarnings place_warnings_;
   Retry retry_;

@@ -23,6 +23,14 @@ int ask(Process& client, const std::string& command, std::string& printed) {
   return 0;
 }
 
+// What a client prints that ends without dc_finalize.
+std::string printed_at_exit(Process& client) {
+  std::string printed;
+  client.say("quit");
+  for (std::string line = client.line(); !line.empty(); line = client.line()) printed += line + "\n";
+  return printed;
+}
+
 std::string content(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -79,12 +87,53 @@ TEST_CASE("a process in place that ends without dc_finalize prints what is lost 
   std::string printed;
   for (const char* command : {"init 0", "write 0", "end 0", "write 1"}) CHECK(ask(client, command, printed) == DC_OK);
   if (ends_step) CHECK(ask(client, "end 1", printed) == DC_OK);
-  client.say("quit");
-  for (std::string line = client.line(); !line.empty(); line = client.line()) printed += line;
+  printed += printed_at_exit(client);
   if (ends_step)
     CHECK(printed.empty());
   else
     CHECK_THAT(printed, Catch::Contains("client 0 error: process ") && Catch::Contains("what it wrote in step 1 is not stored"));
+}
+
+TEST_CASE("a process in place that ends without dc_finalize names the ended steps that its storage still refuses, and why") {
+  const Talking talking;
+  const bool leaves_open = GENERATE(false, true), one_step = GENERATE(false, true);
+  const TempFolder output;
+  const std::string folder = output.file("out"), away = output.file("away");
+  std::filesystem::create_directory(folder);
+  Run run("<dedicated cores='0'/>", "<storage><hdf5 basename='" + folder + "/run'/></storage>");
+  Process client({std::getenv("DAMARIS_TEST_CLIENT"), run.config()}, true);
+  std::string printed;
+  for (const char* command : {"init 0", "write 0", "end 0", "flush 0 60000"}) CHECK(ask(client, command, printed) == DC_OK);
+  std::filesystem::rename(folder, away);
+  for (const char* command : {"write 1", "end 1"}) CHECK(ask(client, command, printed) == DC_OK);
+  for (const char* command : {"write 2", "end 2", "end 3"})
+    if (!one_step) CHECK(ask(client, command, printed) == DC_OK);
+  const std::string open = one_step ? "2" : "4";
+  if (leaves_open) CHECK(ask(client, "write " + open, printed) == DC_OK);
+  const std::string said = printed_at_exit(client);
+  CHECK_THAT(said, Catch::Contains("ends without dc_finalize: " + std::string(one_step ? "step 1 is" : "steps 1 to 3 are") +
+                                   " not stored") &&
+                       Catch::Contains("No such file or directory") && Catch::Contains("call dc_finalize"));
+  CHECK((said.find("what it wrote in step " + open + " is not stored") != std::string::npos) == leaves_open);
+  CHECK(std::count(said.begin(), said.end(), '\n') == 1);
+  std::filesystem::rename(away, folder);
+}
+
+TEST_CASE(
+    "a process in place that ends without dc_finalize prints nothing if its storage has taken the steps that it had refused") {
+  const Talking talking;
+  const TempFolder output;
+  const std::string folder = output.file("out"), away = output.file("away");
+  std::filesystem::create_directory(folder);
+  Run run("<dedicated cores='0'/>", "<storage><hdf5 basename='" + folder + "/run'/></storage>");
+  Process client({std::getenv("DAMARIS_TEST_CLIENT"), run.config()}, true);
+  std::string printed;
+  for (const char* command : {"init 0", "write 0", "end 0"}) CHECK(ask(client, command, printed) == DC_OK);
+  std::filesystem::rename(folder, away);
+  for (const char* command : {"write 1", "end 1"}) CHECK(ask(client, command, printed) == DC_OK);
+  std::filesystem::rename(away, folder);
+  CHECK(ask(client, "flush 1 60000", printed) == DC_OK);
+  CHECK(printed_at_exit(client).empty());
 }
 
 }  // namespace damaris::test

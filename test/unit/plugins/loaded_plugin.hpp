@@ -36,7 +36,7 @@ inline const dc_plugin_t* load_plugin(const std::string& name, int scope = kPlug
 // A plugin between init and finalize. After a refused init only `init_code` is of use.
 class RunningPlugin {
  public:
-  RunningPlugin(const std::string& name, const FakeHost& host) : table_(load_plugin(name)) {
+  RunningPlugin(const std::string& name, const FakeHost& host, int scope = kPluginScope) : table_(load_plugin(name, scope)) {
     init_code = table_->init(host.view(), &state_);
   }
   ~RunningPlugin() {
