@@ -58,6 +58,8 @@ class ManifestFile {
   // nothing of the line in the file. `then` performs what the line announces, before any other process can append; if it throws,
   // the line stays.
   bool append(const Json& line, const std::function<void()>& then = {});
+  // The run's line stays though the run has stored nothing: it would be taken back at the end, and recovery needs it.
+  void keep_run();
   // Removes the lines of earlier runs that this one has replaced, by renaming a new file into place: a crash leaves one of the two,
   // and other processes of the run notice it through is_gone(). Throws Failure.
   void drop_replaced_lines();

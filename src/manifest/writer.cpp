@@ -355,6 +355,7 @@ void ManifestWriter::append_end() {
 
 void ManifestWriter::finish(bool leaves_steps) {
   if (!keeps_manifest()) return own_files_.remove_earlier();
+  if (leaves_steps && file_ != nullptr) file_->keep_run();
   wait_for_lock(kLockWait);
   add_due(collector_.rest(), Clock::now());
   retry_.end_within(leaves_steps ? 0 : kLastRetriesMs, Clock::now());
