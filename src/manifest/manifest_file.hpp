@@ -58,6 +58,8 @@ class ManifestFile {
   // performs what they announce, before any other process can append; if it throws, they stay.
   bool append(const std::vector<Json>& lines, const std::function<void()>& then = {});
   bool append(const Json& line, const std::function<void()>& then = {}) { return append(std::vector<Json>{line}, then); }
+  // The run's line stays though the run has stored nothing: it would be taken back at the end, and recovery needs it.
+  void keep_run();
   // Removes the lines of earlier runs that this one has replaced, by renaming a new file into place: a crash leaves one of the two,
   // and other processes of the run notice it through is_gone(). Throws Failure.
   void drop_replaced_lines();

@@ -379,6 +379,7 @@ void ManifestWriter::append_end() {
 
 void ManifestWriter::finish(bool leaves_steps) {
   if (!keeps_manifest()) return own_files_.remove_earlier();
+  if (leaves_steps && file_ != nullptr) file_->keep_run();
   wait_for_lock(end_left());
   take_due();
   if (const std::size_t before = lines_.size(); collector_.move_rest(lines_), lines_.size() > before) since_ = Clock::now();

@@ -73,6 +73,7 @@ void ManifestWriter::record_steps_of_dead_servers() {
   int unfinished = 0;
   while (unfinished < host_.server_count && collector_.is_finished(unfinished)) ++unfinished;
   if (unfinished == host_.server_count) return;
+  if (file_ != nullptr) file_->keep_run();
   for (StepEntry& step : unrecorded_of(run_.regions, host_.server_count)) {
     log(2, "step " + std::to_string(step.step) + " was stored by a server that died, and is recorded now");
     lines_.push_back(std::move(step));

@@ -1,4 +1,5 @@
 // A process that comes back into its own run while others of it go on: what it had stored before stays, and counts as it should.
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -238,6 +239,44 @@ TEST_CASE("a recovery adds to the run of its server, whether that began the run,
     CHECK(init_of_recovery(folder, "node8", others) == DC_E_NO_OUTPUT);
   CHECK(damaris::hdf5::verify(folder.file("storm.jsonl"), {}).regions ==
         std::set<std::string>{"of an earlier run", "first", "joined", "back"});
+}
+
+TEST_CASE("a run that has stored nothing stays in the manifest if its data may have to be recovered") {
+  const TempFolder folder;
+  store_all(*server_with(folder, "node7", "of an earlier run"), {0});
+  const auto first = std::make_unique<ServerOf>(folder, 0, 1, Settings{{"exists", "append"}, {"retry-ms", "600000"}}, false,
+                                                "first", "local", "node7");
+  SECTION("of a server that joined it and was killed") {
+    store_and_be_killed([&] { return server_with(folder, "node8", "joined"); }, {});
+    REQUIRE(first->plugin->finalize() == DC_OK);
+    CHECK(init_of_recovery(folder, "node8", "joined") == DC_OK);
+  }
+  SECTION("of the server that began it and could not store them") {
+    const dc_variable_info_t variable = variable_info(0, "fields/v", DC_FLOAT32, 1);
+    Blocks blocks(1);
+    blocks.add(variable, 0, {4}, std::vector<float>(4, 1.0F));
+    blocks.view().ending = 1;
+    struct rlimit before = {};
+    ::getrlimit(RLIMIT_NOFILE, &before);
+    const struct rlimit none = {0, before.rlim_max};  // no file can be opened
+    ::setrlimit(RLIMIT_NOFILE, &none);
+    const int code = first->plugin->on_step(blocks.view());
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    REQUIRE(code == DC_REFUSED);
+    REQUIRE(first->plugin->finalize() == DC_OK);
+    CHECK(init_of_recovery(folder, "node7", "first") == DC_OK);
+  }
+}
+
+TEST_CASE("a run of connected servers that has stored nothing stays in the manifest if one of them was killed") {
+  const TempFolder folder;
+  store_all(*server_with(folder, "node7", "of an earlier run"), {0});
+  {
+    ServerOf keeper(folder, 0, 2, {{"exists", "append"}}, true, "run");
+    REQUIRE(keeper.plugin->finalize() == DC_OK);
+  }
+  ServerOf recovery(folder, 1, 2, {{"exists", "recover"}}, false, "run");
+  CHECK(recovery.plugin->init_code == DC_OK);
 }
 
 TEST_CASE("each process of a run is in its manifest also if that was moved away, whoever begins the next one") {
