@@ -70,10 +70,13 @@ void ManifestWriter::record_recovered_steps(const GivenUpSteps& given_up) {
 
 // At the end: all other servers have reported everything, or died before.
 void ManifestWriter::record_steps_of_dead_servers() {
-  int unfinished = 0;
-  while (unfinished < host_.server_count && collector_.is_finished(unfinished)) ++unfinished;
-  if (unfinished == host_.server_count) return;
-  if (file_ != nullptr) file_->keep_run();
+  bool all_finished = true;
+  for (int server = 0; server < host_.server_count; ++server) {
+    if (collector_.is_finished(server)) continue;
+    all_finished = false;
+    if (server != host_.server_index && file_ != nullptr) file_->keep_run();  // it may have left data
+  }
+  if (all_finished) return;
   for (StepEntry& step : unrecorded_of(run_.regions, host_.server_count)) {
     log(2, "step " + std::to_string(step.step) + " was stored by a server that died, and is recorded now");
     lines_.push_back(std::move(step));
