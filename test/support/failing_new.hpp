@@ -1,4 +1,5 @@
-// The operator new of a program in which a test lets one allocation fail, or leaves only so many bytes.
+// The operator new of a program in which a test lets one allocation fail, or leaves only so many bytes. In all its forms, because a sanitizer
+// finds a delete that is not of the same kind as its new.
 // Used by: tests of what is left when memory is short; one source file of a program includes it.
 #pragma once
 
@@ -83,3 +84,22 @@ void operator delete(void* memory, std::size_t) noexcept { damaris::test::Failin
 void operator delete[](void* memory, std::size_t) noexcept { damaris::test::FailingNew::give_back(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { damaris::test::FailingNew::give_back(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { damaris::test::FailingNew::give_back(memory); }
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return damaris::test::FailingNew::take_or_throw(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return damaris::test::FailingNew::take(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return damaris::test::FailingNew::take(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete[](void* memory, std::align_val_t) noexcept { damaris::test::FailingNew::give_back(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { damaris::test::FailingNew::give_back(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { damaris::test::FailingNew::give_back(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { damaris::test::FailingNew::give_back(memory); }
+void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+  damaris::test::FailingNew::give_back(memory);
+}
+void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+  damaris::test::FailingNew::give_back(memory);
+}
