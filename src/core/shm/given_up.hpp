@@ -88,8 +88,8 @@ inline GivenUp given_up_unrecorded(const RegionHeader& header) {
     if (first < 0 || last > kHighestStep || stride < 1 || stride > kHighestStep) continue;
     const std::int64_t passed = durable < first ? 0 : (durable - first) / stride + 1;  // steps of the run
     if (passed > (last - first) / stride) continue;
-    for (std::int64_t step = first + passed * stride; step <= last && found.steps.size() < kMost; step += stride)
-      found.steps.push_back(step);
+    const std::int64_t left = (last - first) / stride - passed;
+    for (std::int64_t k = 0; k <= left && found.steps.size() < kMost; ++k) found.steps.push_back(first + (passed + k) * stride);
   }
   std::sort(found.steps.begin(), found.steps.end());
   const std::int64_t first = std::max(header.given_up_first.load(std::memory_order_relaxed), durable + 1);
