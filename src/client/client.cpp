@@ -55,7 +55,6 @@ Client::Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model:
     : region_(std::move(region)),
       slot_(slot),
       declared_(declarations_in(*region_, std::move(frame), slot)),
-      frame_(declared_.frame),
       shapes_(declared_, region_->threads(), [this](std::uint32_t variable) { prepare_writers(variable); }),
       id_(id),
       may_omit_(declared_.variables.may_omit()),
@@ -79,7 +78,7 @@ void Client::make_writers() {
   for (std::uint32_t thread = 0; thread < region_->threads(); ++thread) {
     const shm::LaneSpan span = region_->span(slot_ * region_->threads() + thread);
     auto* lane = reinterpret_cast<shm::LaneHeader*>(region_->at(span.lane_offset));
-    const shm::PooledArena arena(own_arena(span), region_->pool(), slot_, frame_->architecture.buffer_timeout_ms);
+    const shm::PooledArena arena(own_arena(span), region_->pool(), slot_, declared_.frame->architecture.buffer_timeout_ms);
     writers_.push_back(
         std::make_unique<Writer>(shm::LaneWriter(lane, region_->lane_messages()), arena, declared_.variables.size()));
   }
@@ -117,7 +116,7 @@ Client::~Client() {
 Writer& Client::writer_of_thread() {
   if (const auto lane = claims_.claim()) return *writers_[*lane];
   throw Error(DC_E_THREADS, format("more than {} live threads have called Damaris; set <clients threads=\"...\"> in {}",
-                                   writers_.size(), frame_->file));
+                                   writers_.size(), declared_.frame->file));
 }
 
 // Claims no lane: a thread that only queries needs none.
@@ -177,7 +176,7 @@ std::int64_t Client::last_attempted_step() const {
 // One deadline per call, however many messages it sends. During finalize it is that of finalize: the server would otherwise declare the
 // client dead.
 Deadline Client::lane_deadline() const {
-  return finalize_deadline_.value_or(Deadline::after_ms(frame_->architecture.buffer_timeout_ms));
+  return finalize_deadline_.value_or(Deadline::after_ms(declared_.frame->architecture.buffer_timeout_ms));
 }
 
 void Client::close_steps_below(std::int64_t step) {
@@ -232,8 +231,8 @@ void Client::signal(const std::string& name, std::int64_t step) {
   const int id = shapes_.names().event(name);
   if (id < 0) {
     std::vector<std::string> known;
-    for (const model::Event& event : frame_->events) known.push_back(event.name);
-    throw Error(DC_E_UNKNOWN_NAME, format("no event '{}' in {}{}", name, frame_->file, name_hint(name, known)));
+    for (const model::Event& event : declared_.frame->events) known.push_back(event.name);
+    throw Error(DC_E_UNKNOWN_NAME, format("no event '{}' in {}{}", name, declared_.frame->file, name_hint(name, known)));
   }
   link_.require_taking();
   Writer& writer = own_writer();  // refused before the step opens
@@ -242,7 +241,7 @@ void Client::signal(const std::string& name, std::int64_t step) {
   message.name = static_cast<std::uint32_t>(id);
   push(writer, message, lane_deadline());
   link_.ring();
-  link_.pump_until(PumpResult::waiting, frame_->architecture.finalize_timeout_ms);
+  link_.pump_until(PumpResult::waiting, declared_.frame->architecture.finalize_timeout_ms);
 }
 
 void Client::set_time(std::int64_t step, double time) {
@@ -269,7 +268,7 @@ Status Client::end_iteration(std::int64_t step) {
   push_to_all(make_message(MessageKind::end_iteration, step), deadline);
   close_steps_below(step + 1);
   link_.ring();
-  const std::int64_t timeout_ms = frame_->architecture.finalize_timeout_ms;
+  const std::int64_t timeout_ms = declared_.frame->architecture.finalize_timeout_ms;
   if (!link_.pump_until(PumpResult::idle, timeout_ms))
     return {DC_E_TIMEOUT,
             format("step {} has ended here, but not in all processes: client {} waited {} ms for them", step, id_, timeout_ms)};
@@ -318,13 +317,14 @@ Status Client::flush(std::int64_t step, std::int64_t timeout_ms) {
 }
 
 void Client::throw_not_durable(std::int64_t last) {
-  throw Error(DC_E_TIMEOUT, format("client {} leaves although its data are not durable: waited {} ms for {}{}", id_,
-                                   frame_->architecture.finalize_timeout_ms, link_.describe(last), link_.reports().take_rest()));
+  throw Error(DC_E_TIMEOUT,
+              format("client {} leaves although its data are not durable: waited {} ms for {}{}", id_,
+                     declared_.frame->architecture.finalize_timeout_ms, link_.describe(last), link_.reports().take_rest()));
 }
 
 Status Client::finalize() {
   if (finalize_deadline_) return {};
-  finalize_deadline_ = Deadline::after_ms(frame_->architecture.finalize_timeout_ms);
+  finalize_deadline_ = Deadline::after_ms(declared_.frame->architecture.finalize_timeout_ms);
   const std::int64_t last = last_attempted_step();
   link_.require_taking();
   report_refusals(last, *finalize_deadline_);

@@ -127,7 +127,9 @@ class Client {
     std::string what;
     Deadline deadline;
   };
-  Asked asked(std::string what) const { return {std::move(what), Deadline::after_ms(frame_->architecture.read_timeout_ms)}; }
+  Asked asked(std::string what) const {
+    return {std::move(what), Deadline::after_ms(declared_.frame->architecture.read_timeout_ms)};
+  }
   shm::BlockHeader* reserve_to_read(Writer& writer, const Asked& asked, std::uint64_t bytes, shm::Form form);
   void request(Writer& writer, shm::BlockHeader* block, shm::Message& message, const Asked& asked);
   struct Part {
@@ -152,7 +154,6 @@ class Client {
   std::shared_ptr<shm::Region> region_;
   std::uint32_t slot_;
   const Declarations declared_;
-  const std::shared_ptr<const model::Frame> frame_;
   Shapes shapes_;
   int id_;
   const bool may_omit_;  // some variable may be skipped, or its step dropped

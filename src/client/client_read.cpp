@@ -104,13 +104,13 @@ shm::BlockHeader* Client::reserve_to_read(Writer& writer, const Asked& asked, st
     throw Error(DC_E_TOO_LARGE,
                 format("to read {} takes {} bytes at once, more than the {} bytes of the buffer that client {} has; enlarge "
                        "<buffer size=...> in {}",
-                       what, bytes, writer.arena.size_bytes(), id_, frame_->file));
+                       what, bytes, writer.arena.size_bytes(), id_, declared_.frame->file));
   if (header == nullptr) {
     writer.count_wait();
     link_.ring();
     const auto alone = [&] { return writer.waiting_is_futile(bytes, form); };
     const auto done = [&] { return header != nullptr || (header = writer.arena.try_reserve(bytes, form)) != nullptr || alone(); };
-    link_.wait_until(Deadline::after_ms(frame_->architecture.buffer_timeout_ms), done);
+    link_.wait_until(Deadline::after_ms(declared_.frame->architecture.buffer_timeout_ms), done);
     // The last release may have come between the two checks in done().
     if (header == nullptr) header = writer.arena.try_reserve(bytes, form);
   }
@@ -119,7 +119,7 @@ shm::BlockHeader* Client::reserve_to_read(Writer& writer, const Asked& asked, st
         DC_E_FULL,
         format("no room in the buffer to read {} ({} bytes): waited for {}; read before writing, end the step that holds the "
                "buffer, or enlarge <buffer size=...> in {}",
-               what, bytes, link_.describe(shm::kNoStep), frame_->file));
+               what, bytes, link_.describe(shm::kNoStep), declared_.frame->file));
   header->data_bytes = data_bytes;
   header->source = id_;
   return header;
@@ -132,8 +132,9 @@ void Client::request(Writer& writer, shm::BlockHeader* block, shm::Message& mess
   link_.ring();
   const auto answered = [&] { return shm::state_of(*block) == shm::BlockState::answered; };
   if (!link_.wait_until(asked.deadline, answered) && shm::abandon_read(*block))
-    throw Error(DC_E_TIMEOUT, format("{} is not read after {} ms: waited for {}; give <server read-timeout=...> more in {}",
-                                     asked.what, frame_->architecture.read_timeout_ms, link_.describe(shm::kNoStep), frame_->file));
+    throw Error(DC_E_TIMEOUT,
+                format("{} is not read after {} ms: waited for {}; give <server read-timeout=...> more in {}", asked.what,
+                       declared_.frame->architecture.read_timeout_ms, link_.describe(shm::kNoStep), declared_.frame->file));
 }
 
 void Client::read(Variable& variable, std::int64_t step, std::int32_t block, const Target& target) {

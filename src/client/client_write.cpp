@@ -77,7 +77,7 @@ void Client::throw_too_large(const Writer& writer, const Variable& variable, std
   throw Error(DC_E_TOO_LARGE,
               format("'{}' is {} bytes in step {}, more than the {} bytes of the buffer that client {} has; enlarge "
                      "<buffer size=...> in {}",
-                     name_of(variable), bytes, step, writer.arena.size_bytes(), id_, frame_->file));
+                     name_of(variable), bytes, step, writer.arena.size_bytes(), id_, declared_.frame->file));
 }
 
 void Client::require_data(const Variable& variable, const void* data) const {
@@ -145,7 +145,7 @@ shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variabl
   const shm::Form form = variable.form;
   if (!writer.arena.can_ever_hold(bytes, form)) throw_too_large(writer, variable, bytes, step);
   // True if only the open step occupies the arena: waiting is futile, unless the server spills.
-  const bool spills = !frame_->architecture.spill.empty();
+  const bool spills = !declared_.frame->architecture.spill.empty();
   const auto alone = [&] { return !spills && writer.waiting_is_futile(bytes, form); };
   const auto refused = [&] { return (notice = refusal_of(variable, step)) != DC_OK; };
   writer.count_wait();
@@ -174,7 +174,7 @@ void Client::wait_for_room(Done&& done) {
   waiting.fetch_add(1, std::memory_order_relaxed);
   link_.ring();
   try {
-    link_.wait_until(Deadline::after_ms(frame_->architecture.buffer_timeout_ms), done);
+    link_.wait_until(Deadline::after_ms(declared_.frame->architecture.buffer_timeout_ms), done);
   } catch (...) {
     waiting.fetch_sub(1, std::memory_order_relaxed);
     throw;
@@ -189,13 +189,14 @@ void Client::throw_full(Writer& writer, const Variable& variable, std::int64_t s
                 format("step {} of client {} is too large for the {} bytes of the buffer that it has: it uses {} of them, the "
                        "largest hole is {}, and '{}' needs {}; enlarge <buffer size=...> in {}",
                        step, id_, writer.arena.size_bytes(), writer.step_bytes, writer.arena.largest_hole_bytes(variable.form),
-                       name_of(variable), bytes, frame_->file));
+                       name_of(variable), bytes, declared_.frame->file));
   throw Error(
       DC_E_FULL,
       format(
           "no room for '{}' ({} bytes) in step {}: waited {} ms for {}; enlarge <buffer size=...> or its timeout, or say what to "
           "leave out with on-full, in {}",
-          name_of(variable), bytes, step, frame_->architecture.buffer_timeout_ms, link_.describe(step - 1), frame_->file));
+          name_of(variable), bytes, step, declared_.frame->architecture.buffer_timeout_ms, link_.describe(step - 1),
+          declared_.frame->file));
 }
 
 void Client::wait_for_lane(Writer& writer, const Deadline& deadline) {
@@ -203,8 +204,9 @@ void Client::wait_for_lane(Writer& writer, const Deadline& deadline) {
   link_.ring();
   if (link_.wait_until(deadline, [&] { return writer.lane.has_room(); })) return;
   if (finalize_deadline_) throw_not_durable(shm::kNoStep);
-  throw Error(DC_E_FULL, format("the lane of client {} stayed full for {} ms: waited for {}; give <lanes events=...> more in {}",
-                                id_, frame_->architecture.buffer_timeout_ms, link_.describe(shm::kNoStep), frame_->file));
+  throw Error(DC_E_FULL,
+              format("the lane of client {} stayed full for {} ms: waited for {}; give <lanes events=...> more in {}", id_,
+                     declared_.frame->architecture.buffer_timeout_ms, link_.describe(shm::kNoStep), declared_.frame->file));
 }
 
 void Client::wait_for_lane_to_write(Writer& writer, const Variable& variable, std::int64_t step, std::int32_t block) {
@@ -228,7 +230,7 @@ void Client::publish(Writer& writer, shm::BlockHeader* block, std::int64_t step,
   message.kind = shm::MessageKind::write;
   message.step = step;
   message.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_->at(0));
-  if (frame_->architecture.checksums) {
+  if (declared_.frame->architecture.checksums) {
     block->checksum = codec::crc32(data, bytes);
     block->flags |= shm::kHasChecksum;
   }

@@ -1,4 +1,5 @@
-// A plugin or an action's function in memory: its library, its table, and what it reports to the host in a call. No other code loads plugins.
+// A plugin or an action's function in memory: its library, its table, and what it reports to the host in a call. No other code loads
+// plugins.
 // Used by: the plugin host.
 // Before it: the action table of the model. After it: a plugin's own library.
 #pragma once

@@ -166,7 +166,8 @@ void WorkSide::log_awaited_servers() {
 
 void WorkSide::take(SetClients& job) { host_.set_clients(std::move(job.ids)); }
 
-// Not between two parts of a step: while an action sleeps, the intake side could not spill the step that is lent, and its storage would hold its turn.
+// Not between two parts of a step: while an action sleeps, the intake side could not spill the step that is lent, and its storage would hold
+// its turn.
 void WorkSide::take(RunActions& job) {
   if (continues_)
     later_ = std::move(job);

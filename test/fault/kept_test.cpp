@@ -26,6 +26,11 @@ Output recover(const DiskRun& run, const std::string& region) {
   return {process.wait(), text};
 }
 
+void check_start_refused(const DiskRun& run) {
+  const InFolder folder(run.folder());
+  CHECK(TestClient(run.run().config())("init 0").code == DC_E_STALE_REGION);
+}
+
 // Every step to `last` is stored, whole.
 void check_all_stored(const DiskRun& run, std::int64_t last) {
   const Json found = verified(run.folder());
@@ -90,10 +95,7 @@ TEST_CASE("what still cannot be stored when all clients have ended is left to re
   CHECK(lines_of(run.file("out/run.jsonl"), "failures").empty());
 
   // Nobody begins anew over it, and a recovery that the disk refuses, too, leaves it there.
-  {
-    const InFolder folder(run.folder());
-    CHECK(TestClient(run.run().config())("init 0").code == DC_E_STALE_REGION);
-  }
+  check_start_refused(run);
   const Output refused = recover(run, region);
   INFO(refused.text);
   CHECK(refused.status == 1);
@@ -164,10 +166,7 @@ TEST_CASE("a step that was given up is recorded by recovery if the server is kil
   const std::string region = "/" + std::filesystem::path(run.run().regions()[0]).filename().string();
   // As long as no recovery has recorded it, the region says so, and no start removes it.
   CHECK_THAT(verified(run.folder()).at("unstored").dump(), Contains(region));
-  {
-    const InFolder folder(run.folder());
-    CHECK(TestClient(run.run().config())("init 0").code == DC_E_STALE_REGION);
-  }
+  check_start_refused(run);
   CHECK(recover(run, region).status == 1);  // the disk refuses that line, too
   REQUIRE(run.run().regions().size() == 1);
   run.rule("");

@@ -3,7 +3,6 @@
 #include <damaris/error.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <new>
@@ -12,6 +11,7 @@
 
 #include "core/base/clock.hpp"
 #include "manifest/output_folder.hpp"
+#include "remedy.hpp"
 #include "shared/agreement.hpp"
 #include "start_checks.hpp"
 #include "views/run_views.hpp"
@@ -24,41 +24,6 @@ double seconds_between(Instant from, Instant to) { return std::chrono::duration<
 
 Instant completed(const dc_step_t& step, Instant now) {
   return now - std::chrono::duration_cast<Instant::duration>(std::chrono::duration<double>(step.age_s));
-}
-
-constexpr std::size_t kMostUnreported = 64;  // steps in a row that are lost for want of memory
-constexpr char kLostSentence[] =
-    " is not stored: the server is out of memory, if its log gives no other reason; give the dedicated core more, or write less in "
-    "one "
-    "step";
-
-std::string remedy_for(int error) {
-  switch (error) {
-    case ENOSPC:
-    case EDQUOT:
-      return "free space there";
-    case EFBIG:
-      return "raise the limit of a file's size (ulimit -f), or write smaller files";
-    case EMFILE:
-    case ENFILE:
-      return "raise the limit of open files (ulimit -n)";
-    case ENOENT:
-      return "restore the output folder, which existed at start-up";
-    case EEXIST:
-      return "move that file away, or use exists=\"overwrite\"";
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return "make the output folder writable";
-    case kTakenByOther:
-      return "have it removed, or choose a basename in a folder of your own";
-    case EBADF:
-      return "let the program and its plugins close only descriptors that they have opened";
-    case kNoRemedy:
-      return "nothing of it is stored";
-    default:
-      return "check that file system";
-  }
 }
 
 manifest::StepEntry record_of(const dc_host_t& host, const dc_step_t& step, bool recovered) {
@@ -92,7 +57,6 @@ Storage::Storage(const dc_host_t& host)
       retry_(settings_.retry_ms) {
   continues_ = !settings_.restart.empty() && same_place(settings_.restart, settings_.basename);
   warn_of_fewer_threads(host, settings_.threads, writer_.threads());
-  unreported_.reserve(kMostUnreported);
   check_names(host);
   check_types(host);
   warn_of_cut_chunks(host, MemoryBound(settings_.memory_bytes));
@@ -180,21 +144,8 @@ void Storage::keep_record(std::int64_t step) noexcept try {
   manifest::StepEntry& record = current_->record;
   record.step = step;
   record.complete = record.complete && !lost;
-  unreported_.push_back({std::move(record), current_->complete, lost});
+  unreported_.add(std::move(record), current_->complete, lost);
 } catch (...) {  // more steps in a row than there is room for
-}
-
-// What it has not reported when it throws std::bad_alloc waits for the next call.
-void Storage::report_all() {
-  while (!unreported_.empty()) {
-    auto& [record, complete, lost] = unreported_.front();
-    if (record.servers.empty()) record.servers.push_back(host_.server_index);
-    if (record.at.empty()) record.at = utc_now_ms();
-    if (lost) record.failures.push_back(names_.final_path(record.step) + kLostSentence);
-    lost = false;
-    manifest_->report(std::move(record), complete);
-    unreported_.erase(unreported_.begin());
-  }
 }
 
 manifest::Views::Work Storage::work() {
@@ -360,7 +311,7 @@ void Storage::report(const dc_step_t& step) {
     schedule_->written(record.stored_s);
   else
     schedule_->passed(step.step);
-  unreported_.push_back({std::move(record), current_->complete, false});
+  unreported_.add(std::move(record), current_->complete);
   current_->reported = true;
   report_all();
 }

@@ -11,7 +11,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "core/base/retry.hpp"
 #include "layout/place_warnings.hpp"
@@ -21,6 +20,7 @@
 #include "schedule/write_schedule.hpp"
 #include "settings/settings.hpp"
 #include "shared/shared_files.hpp"
+#include "unreported_steps.hpp"
 #include "write/dataset_writer.hpp"
 #include "write/step_file.hpp"
 
@@ -78,7 +78,7 @@ class Storage {
   bool in_place() const { return host_.regions == nullptr || host_.regions[0] == '\0'; }
   int abandon(const dc_step_t& step, dc_code code, std::string sentence);
   void report(const dc_step_t& step);
-  void report_all();
+  void report_all() { unreported_.report_to(*manifest_, host_.server_index, names_); }
   void keep_record(std::int64_t step) noexcept;
   void warn(std::vector<PlaceWarning>&& warnings);
   void warn_of_replaced(const std::string& file);
@@ -98,13 +98,7 @@ class Storage {
   std::unique_ptr<SharedFiles> shared_;  // nullptr: this server writes its own files
   std::unique_ptr<WriteSchedule> schedule_;
   std::optional<CurrentStep> current_;
-  // For the manifest, in step order. There is room in advance: a record of a step that is lost for want of memory needs none.
-  struct Unreported {
-    manifest::StepEntry record;
-    Instant complete;
-    bool lost = false;  // for a reason that the record does not give yet
-  };
-  std::vector<Unreported> unreported_;
+  UnreportedSteps unreported_;
   bool owes_lines_ = false;      // a step has ended with an exception, so that its line may not be written
   bool has_left_steps_ = false;  // to another recovery
   PlaceWarnings place_warnings_;
