@@ -9,6 +9,7 @@
 #include "core/shm/arena.hpp"
 #include "core/shm/busy.hpp"
 #include "core/shm/lane.hpp"
+#include "core/shm/losses.hpp"
 #include "core/shm/mailbox.hpp"
 #include "core/shm/open_steps.hpp"
 #include "core/shm/pool.hpp"
