@@ -52,7 +52,8 @@ class Serving {
  public:
   virtual ~Serving() = default;
   virtual const std::shared_ptr<shm::Region>& region() const = 0;
-  // Makes one pass over all pending work. Returns whether anything was done. Never sleeps.
+  // Makes one pass over all pending work. Returns whether anything was done. Never sleeps. What std::bad_alloc has interrupted is done by a
+  // later pass; where that cannot be, the server has ended by a fault, which its clients are told.
   virtual bool poll() = 0;
   // True while a later poll() may have work even without a new message: a read, a step, a global instance.
   virtual bool busy() = 0;
